@@ -1,0 +1,113 @@
+/* coord.h - who owns which slot.  The only header of this folder that others include.
+ *
+ * Two kinds behind one interface: zookeeper (a fleet, COORDINATION in docs/) and standalone (one
+ * process owns all slots of a topic, others stand by).  Knows nothing of Redis: standalone gets its
+ * lease as functions.
+ *
+ * Thread: every function may be called from any thread but smq:call callbacks of its own; none
+ * blocks except coord_free().  The listener is called on smq:coord, must not block, and may call
+ * anything here but coord_free(). */
+#ifndef COORD_COORD_H
+#define COORD_COORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <slotmq/client.h>
+
+#include "base/event.h"
+#include "model/token.h"
+
+struct coord;
+
+struct coord_grant {
+    int32_t slot;
+    struct token token;
+};
+
+/* What the owner of slots must do.  `topic` is valid during the call. */
+struct coord_listener {
+    /* Take these slots over in Redis with their tokens, then call coord_acquired(), or
+     * coord_refused(). */
+    void (*granted)(void *user, const char *topic, const struct coord_grant *grants, size_t count);
+    /* No longer granted: claim no more, settle what is in hand, then call coord_released(). */
+    void (*revoked)(void *user, const char *topic, const int32_t *slots, size_t count);
+    /* Gone already (session expired, own node lost): drop them, commit nothing, answer nothing. */
+    void (*lost)(void *user, const char *topic, const int32_t *slots, size_t count);
+    /* This topic cannot be consumed any more by this process: NO_TOPIC, NAME_TAKEN, DENIED, ... */
+    void (*failed)(void *user, const char *topic, smq_status status, const char *text);
+    /* coord_leave() is complete: nothing is held, and the others know. */
+    void (*left)(void *user, const char *topic);
+    void *user;
+};
+
+struct coord_options {
+    const char *name;           /* of this member; required */
+    const char *servers;        /* zookeeper: "host:port,.../root" */
+    const char *auth;           /* zookeeper: digest "user:password", or NULL */
+    int64_t session_timeout_ms; /* zookeeper */
+    smq_zk_loss on_zk_loss;
+    struct events *events;
+    struct coord_listener listener;
+};
+
+/* A topic to consume. */
+struct coord_topic {
+    const char *name;
+    const char *nonce;   /* of its creation; another one replaces what ZooKeeper knows */
+    uint32_t generation; /* floor of the tokens' generation */
+    int32_t slots;
+    int32_t weight; /* threads */
+    int64_t drain_timeout_ms;
+};
+
+/* --- standalone: the lease of a topic, kept in Redis by functions of the layer above --- */
+
+struct coord_lease_reply {
+    smq_status status;    /* OK: held by me.  IN_WORK: held by another.  Else it is not known. */
+    struct token token;   /* OK: generation and epoch */
+    int64_t remaining_ms; /* OK, IN_WORK: until the lease ends */
+};
+
+enum coord_lease_op { COORD_LEASE_ACQUIRE, COORD_LEASE_RENEW, COORD_LEASE_RELEASE };
+
+/* Do `op` for `topic` in the name of `owner`; later, from any thread, call coord_lease_replied()
+ * once with the same `cookie`.  RENEW answers IN_WORK when the lease was lost. */
+typedef void coord_lease_fn(void *user, enum coord_lease_op op, const char *topic,
+                            const char *owner, uint64_t cookie);
+
+/* Blocks: up to session_timeout_ms for the first connection of zookeeper.
+ * Fails: UNAVAILABLE, DENIED, INVALID (servers). */
+smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *options,
+                               smq_error *err);
+smq_status coord_standalone_new(struct coord **out, const struct coord_options *options,
+                                coord_lease_fn *lease, void *lease_user, smq_error *err);
+
+/* Check "host:port,.../root" and give the root ("/slotmq" when none is named); `root` has `size`
+ * bytes. Fails: INVALID. */
+smq_status coord_check_servers(char *root, size_t size, const char *servers, smq_error *err);
+
+void coord_lease_replied(struct coord *coord, uint64_t cookie,
+                         const struct coord_lease_reply *reply);
+
+/* Begin to consume a topic; grants follow. */
+void coord_join(struct coord *coord, const struct coord_topic *topic);
+
+/* Give a topic up gracefully (LEAVING): its slots are revoked, then `left` is called. */
+void coord_leave(struct coord *coord, const char *topic);
+
+/* Answers of the owner.  `token` names the grant; an answer to an older one is ignored. */
+void coord_acquired(struct coord *coord, const char *topic, int32_t slot, struct token token);
+/* Redis knows a larger token (or fenced a call): read again; grants come again, with back-off. */
+void coord_refused(struct coord *coord, const char *topic, int32_t slot, struct token token);
+void coord_released(struct coord *coord, const char *topic, int32_t slot, struct token token);
+
+/* May slots be claimed from now?  false: the local lease is over and on_zk_loss is STOP. */
+bool coord_may_claim(const struct coord *coord);
+
+/* Leave: close the session within 5 s, whatever answers.  Slots still granted are not handed over
+ * cleanly; coord_leave() first.  No listener call comes after it returns.  Blocks: 5 s at most. */
+void coord_free(struct coord *coord);
+
+#endif

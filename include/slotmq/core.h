@@ -1,0 +1,107 @@
+/* core.h - version, constants, status codes, errors.
+ *
+ * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SLOTMQ_CORE_H
+#define SLOTMQ_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SMQ_VERSION_MAJOR 0
+#define SMQ_VERSION_MINOR 1
+#define SMQ_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define SMQ_API __attribute__((visibility("default")))
+#else
+#define SMQ_API
+#endif
+
+#define SMQ_NONE    (-1)          /* "none", where that is not the default     */
+#define SMQ_FOREVER (-1)          /* a time-out that never ends                */
+#define SMQ_BACKOFF (-1)          /* a delay: what the topic's back-off says   */
+#define SMQ_STRING  ((size_t) -1) /* a length: up to the NUL                   */
+
+#ifdef __cplusplus
+template <typename T> inline T smq_init_()
+{
+    T value = T();
+    value.struct_size = sizeof(T);
+    return value;
+}
+#define SMQ_INIT(type) smq_init_<type>()
+extern "C" {
+#else
+#define SMQ_INIT(type)                                                                             \
+    {                                                                                              \
+        .struct_size = sizeof(type)                                                                \
+    }
+#endif
+
+/* "0.1.0": the library in use; SMQ_VERSION_... is the header compiled with. */
+SMQ_API const char *smq_version(void);
+
+/* === Status ============================================================= */
+
+/* What to do about a status; the only thing most callers need to look at. */
+typedef enum smq_class {
+    SMQ_CLASS_OK,      /* nothing                                            */
+    SMQ_CLASS_USAGE,   /* fix the program or the set-up: it can never work   */
+    SMQ_CLASS_RETRY,   /* nothing was done: call again later, unchanged      */
+    SMQ_CLASS_UNKNOWN, /* may have been done: repeat if twice does no harm   */
+    SMQ_CLASS_ABORT,   /* the message is no longer yours: drop what you do   */
+    SMQ_CLASS_FATAL    /* free the handle and make a new one                 */
+} smq_class;
+
+/* X(name, value, class, text).  Values never change; new ones are appended. */
+#define SMQ_STATUS_MAP(X)                                                                          \
+    X(SMQ_OK, 0, OK, "success")                                                                    \
+    X(SMQ_INVALID, -1, USAGE, "invalid argument or option")                                        \
+    X(SMQ_WRONG_THREAD, -2, USAGE, "this call would wait for itself")                              \
+    X(SMQ_FORKED, -3, USAGE, "the handle was made before fork()")                                  \
+    X(SMQ_NO_TOPIC, -4, USAGE, "no such topic or group")                                           \
+    X(SMQ_TOPIC_DIFFERS, -5, USAGE, "topic exists with another definition")                        \
+    X(SMQ_NOT_EMPTY, -6, USAGE, "the topic still holds messages")                                  \
+    X(SMQ_WRONG_TYPE, -7, USAGE, "not for this type or layout of topic")                           \
+    X(SMQ_TOO_BIG, -8, USAGE, "larger than the topic allows")                                      \
+    X(SMQ_NO_MESSAGE, -9, USAGE, "no such message")                                                \
+    X(SMQ_NO_MEMBER, -10, USAGE, "no such member of the fleet")                                    \
+    X(SMQ_DENIED, -11, USAGE, "credentials or permission refused")                                 \
+    X(SMQ_BAD_SERVER, -12, USAGE, "server too old, or it evicts keys")                             \
+    X(SMQ_OTHER_FLEET, -13, USAGE, "topic belongs to another fleet")                               \
+    X(SMQ_NO_MEMORY, -14, RETRY, "out of memory")                                                  \
+    X(SMQ_TIMED_OUT, -15, RETRY, "time ran out before it was done")                                \
+    X(SMQ_UNAVAILABLE, -16, RETRY, "no server for this slot; not done")                            \
+    X(SMQ_FULL, -17, RETRY, "send buffer, topic or Redis is full")                                 \
+    X(SMQ_IN_WORK, -18, RETRY, "a consumer works on the message")                                  \
+    X(SMQ_NO_SESSION, -19, RETRY, "no ZooKeeper session; rejoining")                               \
+    X(SMQ_UNKNOWN, -20, UNKNOWN, "reply lost; it may have been done")                              \
+    X(SMQ_LEASE_LOST, -21, ABORT, "the lease ended; delivered again")                              \
+    X(SMQ_FENCED, -22, ABORT, "a newer owner holds the slot")                                      \
+    X(SMQ_NAME_TAKEN, -23, FATAL, "a live process has this member name")                           \
+    X(SMQ_CLOSED, -24, FATAL, "the handle is closing or closed")                                   \
+    X(SMQ_INTERNAL, -25, FATAL, "a defect of slotmq; please report it")
+
+typedef enum smq_status {
+#define SMQ_X(name, value, class_, text) name = value,
+    SMQ_STATUS_MAP(SMQ_X)
+#undef SMQ_X
+} smq_status;
+
+SMQ_API const char *smq_status_name(smq_status status); /* "SMQ_FENCED"     */
+SMQ_API const char *smq_status_text(smq_status status); /* "a newer own..." */
+SMQ_API smq_class smq_status_class(smq_status status);
+
+/* Why a call failed.  Lives on your stack; written on failure only.  The text
+ * names the topic, slot, server or option, and what to do; never a password. */
+typedef struct smq_error {
+    smq_status status;
+    char text[252]; /* one line, no newline, always terminated */
+} smq_error;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SLOTMQ_CORE_H */

@@ -1,0 +1,65 @@
+/* message.h - what is sent, and what is seen of a stored message.
+ *
+ * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SLOTMQ_MESSAGE_H
+#define SLOTMQ_MESSAGE_H
+
+#include <slotmq/core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What to send: 1 byte .. 64 KiB of body, a key of 1 .. 1024 bytes. */
+typedef struct smq_message {
+    size_t struct_size;
+    const void *body;
+    size_t body_len;
+    const void *key; /* messages of one key are handled one at a time;
+                        NULL: the body is the key                     */
+    size_t key_len;
+    int64_t priority;  /* priority topics; larger is more urgent        */
+    int64_t delay_ms;  /* time topics: due this long after the send;
+                          SMQ_NONE: at once; 0: the topic's delay, which
+                          range_merge then must have                    */
+    int64_t due_at_ms; /* fixed_time: due then; not with delay_ms       */
+} smq_message;
+#define SMQ_MESSAGE_INIT SMQ_INIT(smq_message)
+
+/* === A message seen ===================================================== */
+
+typedef enum smq_state {
+    SMQ_WAITING = 1, /* in the store, due or not yet                         */
+    SMQ_CLAIMED = 2, /* with a consumer                                      */
+    SMQ_RESTING = 4, /* failed; waits for its back-off                       */
+    SMQ_DEAD = 8     /* given up; waits for a person                         */
+} smq_state;
+
+/* Deliveries, dead letters and stored messages are all shown as this.  Read
+ * only; grows at the end.  Absent: NULL, "" or 0. */
+typedef struct smq_message_info {
+    size_t struct_size;
+    const char *topic;
+    int32_t slot;
+    smq_state state;
+    const void *body;
+    size_t body_len;
+    const void *key; /* NULL: keys are not stored                      */
+    size_t key_len;
+    int64_t priority;  /* priority topics                                */
+    int64_t due_at_ms; /* time topics: due; resting: end of the back-off */
+    int64_t dead_at_ms;
+    int32_t attempt; /* deliveries that counted, this one included: 1 is
+                        the first; a release does not count            */
+    int32_t retries_left;
+    const char *token;  /* fencing token of the slot's owner: 24 hex
+                           digits, newer is larger by strcmp(); "" when
+                           the topic is shared                            */
+    const char *reason; /* why it failed last; at most 200 bytes          */
+} smq_message_info;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SLOTMQ_MESSAGE_H */

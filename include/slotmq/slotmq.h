@@ -1,0 +1,56 @@
+/* slotmq.h - sharded message queues in Redis Cluster, one owner per slot.
+ *
+ * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause
+ *
+ *   smq_client ----+-- smq_producer   you send
+ *    connections,  +-- smq_worker     it calls your handler on its threads
+ *    fleet member  +-- smq_topic_..., smq_dead_...   admin
+ *
+ * The life of a message, and the word for each answer elsewhere:
+ *
+ *   send -> WAITING -> CLAIMED -- done     gone               (ack)
+ *              ^          |------ retry    RESTING -> WAITING (nack, fail)
+ *              |          |------ reject   DEAD               (bury, term)
+ *              +----------+------ release  as if never claimed (give back)
+ *
+ * Rules that hold everywhere, so that the comments elsewhere state exceptions:
+ *
+ *  1. A call that can fail returns smq_status: SMQ_OK (0) or a negative code.
+ *     Its last parameter, an optional smq_error, then gets one line of text.
+ *     Out parameters come first and are untouched on failure.
+ *  2. What comes through a pointer-to-pointer is yours: give it back to its
+ *     _free(); a delivery, by answering it.  A returned or visited pointer is
+ *     borrowed; its comment says how long.  _free(NULL), _stop(NULL): nothing.
+ *  3. Structs with a struct_size start from their SMQ_..._INIT.  Zero and NULL
+ *     mean "default"; where "none" is not the default, it is SMQ_NONE.
+ *     Everything passed in is copied before the call returns.
+ *  4. Bytes are pointer + length; SMQ_STRING is the length of a C string.  A
+ *     pointer with length 0 is refused: it is nearly always a forgotten length.
+ *  5. Names ending in _ms are milliseconds: ..._at_ms since 1970 by the clock
+ *     of the Redis node that holds the slot, all others durations.
+ *  6. Handles may be used from any thread.  "Blocks" says for how long a call
+ *     waits; a call without that word never waits for a server.
+ *  7. Callbacks run on smq:call (one thread a client), handlers on smq:work-N.
+ *     Both may call and block in anything here, except what would wait for
+ *     themselves; that returns SMQ_WRONG_THREAD.  Never throw through them.
+ *  8. The library reads no environment and no file, prints nothing, installs
+ *     no signal handler, and blocks all signals in its threads.  After fork()
+ *     the child may only _free(); every other call returns SMQ_FORKED.
+ */
+#ifndef SLOTMQ_SLOTMQ_H
+#define SLOTMQ_SLOTMQ_H
+
+#include <slotmq/core.h>
+
+#include <slotmq/client.h>
+#include <slotmq/topic.h>
+
+#include <slotmq/message.h>
+#include <slotmq/producer.h>
+
+#include <slotmq/delivery.h>
+#include <slotmq/worker.h>
+
+#include <slotmq/admin.h>
+
+#endif /* SLOTMQ_SLOTMQ_H */

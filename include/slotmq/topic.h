@@ -1,0 +1,72 @@
+/* topic.h - create, describe and delete topics.
+ *
+ * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SLOTMQ_TOPIC_H
+#define SLOTMQ_TOPIC_H
+
+#include <slotmq/client.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* === Topics ============================================================= */
+
+/* A topic is named with letters, digits, dot, underscore, hyphen; at most 120
+ * bytes.  What identifies a message in it, and so what a re-send merges with,
+ * is its key and its body. */
+
+typedef enum smq_topic_type {
+    SMQ_RANGE_MERGE = 1, /* due after a delay; re-send: first time stays     */
+    SMQ_PRIORITY,        /* largest first; re-send: the last priority wins   */
+    SMQ_FIXED_TIME       /* due at a time; re-send: the last time wins       */
+} smq_topic_type;
+
+typedef enum smq_ties { SMQ_TIES_ARRIVAL, SMQ_TIES_BYTES } smq_ties;
+
+typedef enum smq_takeover {
+    SMQ_TAKEOVER_FAST,  /* what a dead owner had claimed comes back at once  */
+    SMQ_TAKEOVER_STRICT /* ... when its lease has ended                      */
+} smq_takeover;
+
+typedef struct smq_topic_options {
+    size_t struct_size;
+    const char *name;      /* required                                      */
+    smq_topic_type type;   /* required                                      */
+    int32_t slots;         /* power of two, 1 .. 65536; default 64          */
+    bool shared;           /* no owners: faster to join, keys not serial    */
+    smq_ties ties;         /* priority: equal ones by arrival (range +-8191)
+                              or by bytes (range +-2^40)                    */
+    int32_t max_retries;   /* 1 .. 63; default 16; SMQ_NONE: one delivery   */
+    const char *backoff;   /* "none", "fixed:MS", "exp:MS:MAX" (full jitter),
+                              "ladder:MS,MS,..."; default "exp:1000:600000" */
+    int64_t lease_ms;      /* renewed at a third; default 30000             */
+    int64_t delay_ms;      /* range_merge: delay of sends that give none    */
+    smq_takeover takeover; /* default SMQ_TAKEOVER_FAST                     */
+} smq_topic_options;
+#define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
+
+/* Create a topic, or find that it exists exactly so (SMQ_OK).  A create cut in
+ * the middle is completed by calling it again.
+ * Blocks: request_timeout_ms per round trip.  Fails: TOPIC_DIFFERS (the text names what). */
+SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options *options,
+                                    smq_error *err);
+
+/* Delete a topic with all it holds.  Without `force` only an empty one.
+ * Owners are fenced; handlers that run end with SMQ_NO_TOPIC. */
+SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool force,
+                                    smq_error *err);
+
+/* Visitors run on the calling thread, during the call; what they are shown
+ * dies when they return.  false ends the visit (the call returns SMQ_OK). */
+typedef bool smq_topic_fn(const smq_topic_options *topic, void *user);
+
+/* Describe one topic, or all (NULL), with every default filled in. */
+SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_topic_fn *visit,
+                                  void *user, smq_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SLOTMQ_TOPIC_H */

@@ -1,0 +1,67 @@
+/* worker.h - it calls your handler on its own threads.
+ *
+ * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SLOTMQ_WORKER_H
+#define SLOTMQ_WORKER_H
+
+#include <slotmq/client.h>
+#include <slotmq/delivery.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct smq_worker smq_worker;
+
+/* Thread: smq:work-N.  Never two at once for one slot of an exclusive topic.
+ * The return value answers each delivery that no call has answered. */
+typedef smq_verdict smq_handler_fn(smq_delivery *delivery, void *user);
+
+typedef struct smq_worker_options {
+    size_t struct_size;
+    const char *topic;        /* required                                  */
+    smq_handler_fn *handler;  /* required                                  */
+    void *user;               /* passed to the handler                     */
+    int32_t threads;          /* also this member's weight; default: cores */
+    int32_t batch_size;       /* claimed at once from a slot, 1 .. 1000;
+                                 default 100                               */
+    int32_t max_in_flight;    /* unanswered deliveries; default 10 * threads
+                               * batch_size                              */
+    int64_t max_messages;     /* stop by itself when so many are answered,
+                                 and never claim more; default no limit    */
+    int64_t drain_timeout_ms; /* for handlers to end when the worker stops or
+                                 a slot moves; default 30000               */
+} smq_worker_options;
+#define SMQ_WORKER_OPTIONS_INIT SMQ_INIT(smq_worker_options)
+
+/* Check topic and options, and make a worker that does nothing yet.  Several
+ * workers of a client, one a topic, share its connections.
+ * Blocks: request_timeout_ms.  Fails: NO_TOPIC, OTHER_FLEET (the topic is
+ * owned by a fleet with another, or without, ZooKeeper). */
+SMQ_API smq_status smq_worker_new(smq_worker **out, smq_client *client,
+                                  const smq_worker_options *options, smq_error *err);
+
+/* Start the threads; the handler may be called before this returns. */
+SMQ_API smq_status smq_worker_start(smq_worker *worker, smq_error *err);
+
+/* Begin a graceful stop: claim no more, give back what no handler has begun
+ * without using a retry, let handlers end, store their answers, hand over the
+ * slots.  Async-signal-safe; also from a handler.  smq_worker_wait() waits. */
+SMQ_API void smq_worker_stop(smq_worker *worker);
+
+/* Wait for the end: SMQ_OK after a clean stop, or what ended it for good
+ * (NAME_TAKEN, NO_TOPIC, DENIED, ...); servers that are down do not.
+ * Blocks: timeout_ms, and after a stop no longer than drain_timeout_ms.
+ * Fails: TIMED_OUT (it still works, or after a stop: handlers still run; what
+ * they hold is delivered again elsewhere, as a suspect). */
+SMQ_API smq_status smq_worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err);
+
+/* Stop, and free.  Not from its own handler.
+ * Blocks: until running handlers have returned; threads cannot be killed. */
+SMQ_API void smq_worker_free(smq_worker *worker);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SLOTMQ_WORKER_H */

@@ -1,0 +1,16 @@
+/* clock.h - the clocks of this process.  Due times and leases of messages never use them: those
+ * are by the clock of the Redis node that holds the slot.
+ *
+ * Thread: any. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* Milliseconds of CLOCK_BOOTTIME: never jumps, and goes on while the machine sleeps. */
+int64_t clock_now_ms(void);
+
+/* Milliseconds since 1970; for log lines and ids only. */
+int64_t clock_wall_ms(void);
+
+#endif

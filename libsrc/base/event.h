@@ -1,0 +1,32 @@
+/* event.h - telling the application what happens: events, which are also the log.
+ *
+ * Thread: any may emit; the callback runs on smq:call. */
+#ifndef BASE_EVENT_H
+#define BASE_EVENT_H
+
+#include <slotmq/client.h>
+
+#include "base/loop.h"
+
+struct events;
+
+/* `call` is the loop smq:call.  A NULL `fn` makes events_emit() do nothing.  At most 10,000 events
+ * wait; what comes then is counted and dropped. */
+struct events *events_new(struct loop *call, smq_event_fn *fn, smq_level level, void *user);
+
+/* Only after the loop has ended. */
+void events_free(struct events *events);
+
+/* Would an event of this kind be passed on?  For callers whose text is costly. */
+bool events_wanted(const struct events *events, smq_event_kind kind);
+
+/* Pass on one event.  Of `event` only status, topic, slot, token, message_id and attempt are read,
+ * and copied; NULL means all are absent. */
+void events_emit(struct events *events, smq_event_kind kind, const smq_event *event,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The same with a level of its own: SMQ_EVENT_LOG lines. */
+void events_log(struct events *events, smq_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,46 @@
+/* loop.h - a thread that runs a libuv loop, and the one door into it.
+ *
+ * Other threads reach the loop by posting tasks.  A task is embedded in the object it is about and
+ * can be posted once at a time, so a queue is never longer than the objects that exist, and
+ * those are bounded by their owners.
+ *
+ * Thread: as each function says. */
+#ifndef BASE_LOOP_H
+#define BASE_LOOP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include <uv.h>
+
+#include <slotmq/core.h>
+
+struct loop;
+
+/* Invariant: `posted` is true from loop_post() until just before `run` is called. */
+struct loop_task {
+    void (*run)(struct loop_task *task); /* on the loop's thread; may free the task's owner */
+    STAILQ_ENTRY(loop_task) link;
+    atomic_bool posted;
+};
+
+/* Make a loop and start its thread.  Thread: any.  Fails: NO_MEMORY. */
+smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err);
+
+/* Run `task` on the loop's thread, after all tasks posted before.  Posting a task that is still
+ * queued does nothing.  Async-signal-safe: no.  Thread: any, the loop's own too. */
+void loop_post(struct loop *loop, struct loop_task *task);
+
+/* The libuv loop, for handles of the objects that live on it.  Thread: the loop's. */
+uv_loop_t *loop_uv(struct loop *loop);
+
+/* Is the caller on the loop's thread?  Thread: any. */
+bool loop_inside(const struct loop *loop);
+
+/* End the thread once every posted task has run and every handle is closed, then free the loop.
+ * The objects that live on it must have begun to close.  Blocks until then.
+ * Thread: any but the loop's own.  loop_free(NULL) does nothing. */
+void loop_free(struct loop *loop);
+
+#endif

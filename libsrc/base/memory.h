@@ -1,0 +1,23 @@
+/* memory.h - allocation that cannot fail, for the small structures of the library itself.
+ *
+ * What a caller chooses the size of (bodies, keys, batches) is allocated with malloc() at the
+ * public entry points and reported as SMQ_NO_MEMORY; the small rest aborts, as in librdkafka
+ * (decision 0002).
+ *
+ * Thread: any. */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <stddef.h>
+
+/* Zeroed memory of `size` bytes; never NULL.  Free with free(). */
+void *memory_new(size_t size);
+
+/* As realloc() for `count` items of `size` bytes, checked for overflow; never NULL. */
+void *memory_grow(void *memory, size_t count, size_t size);
+
+/* Copies; never NULL for a non-NULL argument.  `memory_copy` adds a NUL behind the bytes. */
+char *memory_string(const char *string);
+char *memory_copy(const void *data, size_t len);
+
+#endif

@@ -1,0 +1,51 @@
+/* entry.h - entries of the sorted sets of a slot, and their scores.
+ *
+ *   score = integer part + attempts,  attempts = (retries * 2 + suspect) / 128
+ *   prepare: "20c17:order-7"  before-image, letter c or r, claim number, ':', member
+ *   dead:    "20d:order-7"
+ *
+ * The same encoding stands in lua/lib/entry.lua; both are tested on tests/vectors/.
+ *
+ * Pure. */
+#ifndef MODEL_ENTRY_H
+#define MODEL_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/topic.h"
+
+enum entry_kind { ENTRY_CLAIMED = 'c', ENTRY_RESTING = 'r', ENTRY_DEAD = 'd' };
+
+/* Resting entries have 2^44 added to the end of their rest, so that claims always sort before them.
+ */
+#define ENTRY_REST_OFFSET (INT64_C(1) << 44)
+
+/* A decoded entry.  `member` points into what was decoded. */
+struct entry {
+    int64_t before; /* integer part of the score that the message had in the store */
+    enum entry_kind kind;
+    uint64_t claim; /* 0 for dead */
+    const char *member;
+    size_t member_len;
+};
+
+struct attempts {
+    int retries;  /* 0 .. 63 */
+    bool suspect; /* its last claim ended because the process died or hung */
+};
+
+/* false: not an entry. */
+bool entry_decode(struct entry *out, const char *data, size_t len);
+void entry_encode(struct buf *out, const struct entry *entry);
+
+/* false: out of range (|integer| >= 2^45) or not a number.  `text` is a score as Redis writes it.
+ */
+bool entry_score_parse(int64_t *integer, struct attempts *attempts, const char *text, size_t len);
+void entry_score_format(char out[40], int64_t integer, struct attempts attempts);
+
+/* What a before-image means to a user: the priority (kinds 'p', 'b'), or the due time in ms. */
+int64_t entry_priority(char kind, int64_t before);
+
+#endif

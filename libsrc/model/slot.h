@@ -1,0 +1,38 @@
+/* slot.h - which slot a key belongs to, and the Redis keys of a slot.
+ *
+ * Pure. */
+#ifndef MODEL_SLOT_H
+#define MODEL_SLOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/topic.h"
+
+enum { SLOT_KEY_MAX = TOPIC_NAME_MAX + 24, SLOT_HASH_SLOTS = 16384 };
+
+/* The keys of slot i of topic T.  All share the hash tag T_i, so they live on one node. */
+struct slot_keys {
+    char store[SLOT_KEY_MAX];   /* T_i          */
+    char prepare[SLOT_KEY_MAX]; /* prepare{T_i} */
+    char dead[SLOT_KEY_MAX];    /* dead{T_i}    */
+    char why[SLOT_KEY_MAX];     /* why{T_i}     */
+    char slot[SLOT_KEY_MAX];    /* slot{T_i}    */
+    char wake[SLOT_KEY_MAX];    /* wake{T_i}, a channel */
+    uint16_t hash_slot;
+};
+
+/* crc32(key) & (slots - 1), zlib's crc32.  `slots` is a power of two. */
+int32_t slot_of_key(const void *key, size_t len, int32_t slots);
+
+void slot_keys_fill(struct slot_keys *out, const char *topic, int32_t slot);
+
+/* "topic{T}", the hash with the definition.  `out` has SLOT_KEY_MAX bytes. */
+void slot_topic_key(char *out, const char *topic);
+
+/* The hash slot of a Redis key: CRC16 (XMODEM) of its hash tag, modulo 16384. */
+uint16_t slot_hash(const void *key, size_t len);
+
+#define SLOT_REGISTRY_KEY "slotmq{topics}"
+
+#endif

@@ -1,0 +1,121 @@
+/* redis.h - commands to a Redis Cluster, or to a single server: routing, pipelining, redirects,
+ * repeats.
+ *
+ * Knows nothing of queues.  hiredis is the codec, libuv the transport.
+ *
+ * Thread: the loop given to redis_new(), smq:io, for everything here. */
+#ifndef REDIS_REDIS_H
+#define REDIS_REDIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <hiredis/hiredis.h>
+
+#include <slotmq/core.h>
+
+#include "base/buf.h"
+#include "base/event.h"
+#include "base/loop.h"
+#include "base/script.h"
+
+struct redis;
+struct redis_command;
+
+/* What is known about a command that has ended.  Never guess between them. */
+enum redis_outcome {
+    REDIS_DONE,     /* executed; `reply` is what it answered, never an error reply */
+    REDIS_NOT_DONE, /* not executed: no server in time, closed before it was written, or refused */
+    REDIS_PARTLY,   /* a script raised an error: some of its writes may have been kept */
+    REDIS_UNKNOWN   /* written, but no reply came */
+};
+
+/* Valid during the callback. */
+struct redis_result {
+    enum redis_outcome outcome;
+    smq_status status; /* OK, UNAVAILABLE, FULL (OOM), DENIED, BAD_SERVER, INTERNAL (partly, or
+                          a reply of another shape), UNKNOWN, CLOSED */
+    const redisReply *reply; /* DONE only */
+    const char *text;        /* one line: what failed, with the server's name; "" when done */
+};
+
+typedef void redis_done_fn(const struct redis_result *result, void *user);
+
+/* Any node will do: commands without a key. */
+enum { REDIS_ANY_NODE = -1 };
+
+/* One command.  Owned by the client from redis_send() until just before `done` is called, exactly
+ * once; then by its maker again, who may send it again or free it.  Commands of one hash slot are
+ * executed in the order in which they were sent, also across redirects and repeats. */
+struct redis_command {
+    const struct script *script; /* NULL: args name the command */
+    int32_t hash_slot;           /* 0 .. 16383, or REDIS_ANY_NODE */
+    size_t
+        max_elements; /* arrays of the reply may have so many elements, at any level; default 64 */
+    int64_t timeout_ms; /* from redis_send() to the end, repeats included; 0: request_timeout_ms */
+    bool once;          /* do not wait for a server: fail at once when there is none */
+    redis_done_fn *done;
+    void *user;
+    struct redis_args { /* keys, then arguments */
+        struct buf bytes;
+        size_t *offsets; /* of each argument's end in `bytes` */
+        size_t count, size;
+    } args;
+    struct redis_command_state *state; /* private; NULL while its maker owns it */
+};
+
+void redis_command_init(struct redis_command *command, const struct script *script,
+                        int32_t hash_slot, redis_done_fn *done, void *user);
+void redis_command_fini(struct redis_command *command);
+void redis_command_clear(struct redis_command *command); /* args only; memory is kept */
+void redis_arg(struct redis_command *command, const void *data, size_t len);
+void redis_arg_string(struct redis_command *command, const char *string);
+void redis_arg_int(struct redis_command *command, int64_t value);
+
+struct redis_options {
+    const char *servers;        /* "host:port,host:port" or "redis://user:password@host:port,..." */
+    int64_t connect_timeout_ms; /* one connection */
+    int64_t request_timeout_ms; /* default time-out of a command */
+};
+
+/* Check and split `servers`.  Thread: any.  Fails: INVALID (never shows the password). */
+smq_status redis_check_servers(const char *servers, smq_error *err);
+
+/* Connect to the servers, check them (version, eviction), learn the topology; `ready` is called
+ * once, with SMQ_OK or why the first attempt failed (UNAVAILABLE, DENIED, BAD_SERVER).  `options`
+ * is copied. */
+typedef void redis_ready_fn(smq_status status, const char *text, void *user);
+struct redis *redis_new(struct loop *loop, const struct redis_options *options,
+                        struct events *events, redis_ready_fn *ready, void *user);
+
+void redis_send(struct redis *redis, struct redis_command *command);
+
+/* End everything: commands not yet written end NOT_DONE / CLOSED, others UNKNOWN; then sockets and
+ * memory go. `closed` (may be NULL) is called last. */
+void redis_close(struct redis *redis, void (*closed)(void *user), void *user);
+
+/* --- Sharded pub/sub ---------------------------------------------------------------------------
+ */
+
+enum redis_notice {
+    REDIS_NOTICE_SUBSCRIBED, /* (again) subscribed: something may have been missed before */
+    REDIS_NOTICE_MESSAGE
+};
+
+/* One SSUBSCRIBE that is kept through reconnects, failovers and moves of hash slots until it is
+ * given up. Owned by the client between redis_subscribe() and redis_unsubscribe(), which both
+ * return at once; no notice comes after the latter. */
+struct redis_subscription {
+    const char *channel; /* must outlive the subscription */
+    uint16_t hash_slot;
+    void (*notice)(enum redis_notice notice, void *user);
+    void *user;
+    struct redis_subscription_state *state; /* private */
+};
+
+void redis_subscribe(struct redis *redis, struct redis_subscription *subscription);
+void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription);
+
+#endif

@@ -1,0 +1,144 @@
+/* store.h - one typed function per script: arguments in, checked reply out.
+ *
+ * Every function fills a store_call and sends it; `done` then reads the reply with the matching
+ * store_..._read(), which refuses replies of another shape.  A call is owned by the store from the
+ * send until just before `done`.
+ *
+ * Thread: smq:io. */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "model/entry.h"
+#include "model/slot.h"
+#include "model/token.h"
+#include "model/topic.h"
+#include "redis/redis.h"
+
+/* What a script call came to.  Everything but OK means that nothing was written, except UNKNOWN and
+ * PARTLY. */
+enum store_outcome {
+    STORE_OK,
+    STORE_NO_TOPIC, /* the slot has no definition: deleted, or never created */
+    STORE_STALE,    /* another definition: read it again */
+    STORE_FENCED,   /* another token is stored */
+    STORE_REFUSED,  /* the script's own word for no: FULL, HELD, FOREIGN, NOT_EMPTY, ... */
+    STORE_NOT_DONE, /* no server in time, denied, ... : see status */
+    STORE_PARTLY,   /* a script error: repeat, every script stands being repeated */
+    STORE_UNKNOWN   /* no reply came */
+};
+
+/* How the call ended; valid during `done`. */
+struct store_result {
+    enum store_outcome outcome;
+    smq_status status;       /* OK, NO_TOPIC, FENCED, FULL, UNAVAILABLE, DENIED, UNKNOWN, INTERNAL,
+                                CLOSED, ... */
+    const char *word;        /* the reply's first element, or "" */
+    const char *text;        /* one line for people */
+    const redisReply *reply; /* when a script answered */
+};
+
+struct store_call;
+typedef void store_done_fn(struct store_call *call, const struct store_result *result);
+
+struct store_call {
+    struct redis_command command;
+    store_done_fn *done;
+    void *user;
+};
+
+void store_call_init(struct store_call *call, store_done_fn *done, void *user);
+void store_call_fini(struct store_call *call);
+
+/* One slot of one topic, as all calls need it.  Immutable; `def` is the stamp. */
+struct store_slot {
+    int32_t number;
+    char kind;
+    bool shared;
+    char stamp[TOPIC_STAMP_MAX];
+    struct slot_keys keys;
+};
+void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t slot);
+
+/* --- send --- */
+struct store_message {
+    const void *body;
+    size_t body_len;
+    const char *when; /* model/send.h */
+};
+/* Begin, add up to 1,000 messages, send. */
+void store_send_begin(struct store_call *call, const struct store_slot *slot);
+void store_send_add(struct store_call *call, const struct store_message *message);
+void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms);
+/* `*results` gets one character a message, 'a' added or 'm' merged; valid during `done`. */
+bool store_send_read(const char **results, const struct store_result *result, size_t count);
+
+/* --- consume --- */
+enum store_answer_op {
+    STORE_DONE = 'd',
+    STORE_RETRY = 't',
+    STORE_REJECT = 'x',
+    STORE_RELEASE = 'b'
+};
+struct store_answer {
+    enum store_answer_op op;
+    const char *entry; /* as it was claimed */
+    size_t entry_len;
+    int64_t delay_ms;   /* RETRY, RELEASE */
+    const char *reason; /* RETRY, REJECT; at most 200 bytes are kept; may be NULL */
+};
+struct store_consume {
+    struct token token;
+    int32_t n; /* claim at most so many; 0: only settle */
+    int64_t max_bytes;
+    int64_t lease_ms;
+    int32_t max_retries;
+    uint64_t last;                      /* highest claim number known; ignored when shared */
+    const struct store_answer *answers; /* DONE first, then the others */
+    size_t answer_count;
+};
+struct store_consumed {
+    int64_t now_ms;
+    int64_t next_ms; /* the next moment at which a claim could succeed; -1: never by itself */
+    uint64_t claims;
+    const char *results; /* a character an answer: '1' done, '0' gone */
+    bool again;          /* more can be had at once */
+    size_t count;        /* claimed messages */
+};
+void store_consume(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                   const struct store_consume *consume, int64_t timeout_ms);
+bool store_consume_read(struct store_consumed *out, const struct store_result *result,
+                        size_t answer_count);
+/* The claimed message number `index`; `entry` points into the reply. */
+bool store_consume_message(const char **entry, size_t *len, struct attempts *attempts,
+                           const struct store_result *result, size_t index);
+
+/* --- renew --- */
+void store_renew_begin(struct store_call *call, const struct store_slot *slot, struct token token,
+                       int64_t lease_ms);
+void store_renew_add(struct store_call *call, const char *entry, size_t len); /* up to 1,000 */
+void store_renew(struct store_call *call, struct redis *redis, int64_t timeout_ms);
+bool store_renew_read(const char **results, const struct store_result *result, size_t count);
+
+/* --- takeover, vacate --- */
+void store_takeover(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                    struct token token, const struct topic *topic, const char *owner,
+                    int64_t timeout_ms);
+bool store_takeover_read(uint64_t *base, bool *more, const struct store_result *result);
+void store_vacate(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                  struct token token, int64_t timeout_ms);
+
+/* The token that a FENCED reply carries. */
+bool store_fenced_token(struct token *out, const struct store_result *result);
+
+/* --- the topic's own hash --- */
+enum store_lease_op { STORE_LEASE_ACQUIRE, STORE_LEASE_RENEW, STORE_LEASE_RELEASE };
+void store_lease(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
+                 enum store_lease_op op, const char *owner, int64_t ttl_ms, int64_t timeout_ms);
+/* STORE_OK: token and remaining; STORE_REFUSED "HELD": remaining. */
+bool store_lease_read(struct token *token, int64_t *remaining_ms,
+                      const struct store_result *result);
+void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
+                const char *coord, int64_t timeout_ms);
+bool store_bind_read(uint32_t *generation, const struct store_result *result);
+
+#endif
