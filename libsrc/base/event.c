@@ -1,0 +1,238 @@
+/* event.c - telling the application what happens.
+ *
+ * Thread: any may emit; the callback runs on smq:call. */
+#include "base/event.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/line.h"
+#include "base/memory.h"
+
+enum { EVENTS_WAITING_MAX = 10000, EVENT_TEXT_MAX = 1024 };
+
+/* An event that waits; its strings are copies in `strings`. */
+struct events_item {
+    STAILQ_ENTRY(events_item) link;
+    smq_event event;
+    char strings[];
+};
+
+/* Invariant: `waiting.count` is the length of `waiting.items`. */
+struct events {
+    struct loop *call;
+    smq_event_fn *fn; /* NULL: nobody listens */
+    smq_level level;
+    void *user;
+    struct loop_task task;
+    struct {
+        pthread_mutex_t lock;
+        STAILQ_HEAD(, events_item) items;
+        size_t count;
+        uint64_t dropped;
+    } waiting;
+};
+
+static smq_level events_level(smq_level level)
+{
+    return level == SMQ_LEVEL_DEFAULT ? SMQ_LEVEL_INFO : level;
+}
+
+static smq_level events_kind_level(smq_event_kind kind)
+{
+    switch (kind) {
+#define SMQ_X(name, value, level, id)                                                              \
+    case name:                                                                                     \
+        return SMQ_LEVEL_##level;
+        SMQ_EVENT_MAP(SMQ_X)
+#undef SMQ_X
+    }
+    return SMQ_LEVEL_INFO;
+}
+
+static const char *events_kind_id(smq_event_kind kind)
+{
+    switch (kind) {
+#define SMQ_X(name, value, level, id)                                                              \
+    case name:                                                                                     \
+        return id;
+        SMQ_EVENT_MAP(SMQ_X)
+#undef SMQ_X
+    }
+    return "unknown";
+}
+
+/* Copy `string` to `*at` and move `*at` behind it. */
+static const char *events_keep(char **at, const char *string)
+{
+    char *copy = *at;
+    size_t size = 0;
+
+    if (string == NULL) {
+        return NULL;
+    }
+    size = strlen(string) + 1;
+    memcpy(copy, string, size);
+    *at += size;
+    return copy;
+}
+
+static size_t events_string_size(const char *string)
+{
+    return string == NULL ? 0 : strlen(string) + 1;
+}
+
+static struct events_item *events_item_new(const smq_event *event)
+{
+    size_t size = events_string_size(event->text) + events_string_size(event->topic) +
+                  events_string_size(event->token) + events_string_size(event->message_id);
+    struct events_item *item = memory_new(sizeof(*item) + size);
+    char *at = item->strings;
+
+    item->event = *event;
+    item->event.text = events_keep(&at, event->text);
+    item->event.topic = events_keep(&at, event->topic);
+    item->event.token = events_keep(&at, event->token);
+    item->event.message_id = events_keep(&at, event->message_id);
+    return item;
+}
+
+static void events_add(struct events *events, const smq_event *event)
+{
+    struct events_item *item = events_item_new(event);
+
+    pthread_mutex_lock(&events->waiting.lock);
+    if (events->waiting.count < EVENTS_WAITING_MAX) {
+        STAILQ_INSERT_TAIL(&events->waiting.items, item, link);
+        events->waiting.count++;
+        item = NULL;
+    } else {
+        events->waiting.dropped++;
+    }
+    pthread_mutex_unlock(&events->waiting.lock);
+    free(item);
+    loop_post(events->call, &events->task);
+}
+
+static struct events_item *events_take(struct events *events)
+{
+    struct events_item *item = NULL;
+
+    pthread_mutex_lock(&events->waiting.lock);
+    item = STAILQ_FIRST(&events->waiting.items);
+    if (item != NULL) {
+        STAILQ_REMOVE_HEAD(&events->waiting.items, link);
+        events->waiting.count--;
+    }
+    pthread_mutex_unlock(&events->waiting.lock);
+    return item;
+}
+
+/* Pass on what waits now.  What comes meanwhile has posted the task again, so that other callbacks
+ * get their turn. */
+static void events_run(struct loop_task *task)
+{
+    struct events *events = (struct events *) ((char *) task - offsetof(struct events, task));
+    size_t count = 0;
+    uint64_t dropped = 0;
+
+    pthread_mutex_lock(&events->waiting.lock);
+    count = events->waiting.count;
+    dropped = events->waiting.dropped;
+    events->waiting.dropped = 0;
+    pthread_mutex_unlock(&events->waiting.lock);
+    for (; count > 0; count--) {
+        struct events_item *item = events_take(events);
+
+        events->fn(&item->event, events->user);
+        free(item);
+    }
+    if (dropped > 0) {
+        events_log(events, SMQ_LEVEL_WARN,
+                   "%llu events were dropped: the event callback is too slow",
+                   (unsigned long long) dropped);
+    }
+}
+
+struct events *events_new(struct loop *call, smq_event_fn *fn, smq_level level, void *user)
+{
+    struct events *events = memory_new(sizeof(*events));
+
+    events->call = call;
+    events->fn = fn;
+    events->level = events_level(level);
+    events->user = user;
+    events->task.run = events_run;
+    pthread_mutex_init(&events->waiting.lock, NULL);
+    STAILQ_INIT(&events->waiting.items);
+    return events;
+}
+
+void events_free(struct events *events)
+{
+    struct events_item *item = NULL;
+
+    if (events == NULL) {
+        return;
+    }
+    while ((item = events_take(events)) != NULL) {
+        free(item);
+    }
+    pthread_mutex_destroy(&events->waiting.lock);
+    free(events);
+}
+
+static bool events_passes(const struct events *events, smq_level level)
+{
+    return events != NULL && events->fn != NULL && level <= events->level;
+}
+
+bool events_wanted(const struct events *events, smq_event_kind kind)
+{
+    return events_passes(events, events_kind_level(kind));
+}
+
+void events_emit(struct events *events, smq_event_kind kind, const smq_event *event,
+                 const char *format, ...)
+{
+    char text[EVENT_TEXT_MAX];
+    smq_event copy = {.slot = -1};
+    va_list args;
+
+    if (!events_wanted(events, kind)) {
+        return;
+    }
+    va_start(args, format);
+    line_format(text, sizeof(text), format, args);
+    va_end(args);
+    if (event != NULL) {
+        copy = *event;
+    }
+    copy.struct_size = sizeof(copy);
+    copy.kind = kind;
+    copy.level = events_kind_level(kind);
+    copy.id = events_kind_id(kind);
+    copy.text = text;
+    events_add(events, &copy);
+}
+
+void events_log(struct events *events, smq_level level, const char *format, ...)
+{
+    char text[EVENT_TEXT_MAX];
+    smq_event event = {.struct_size = sizeof(event),
+                       .kind = SMQ_EVENT_LOG,
+                       .level = events_level(level),
+                       .id = events_kind_id(SMQ_EVENT_LOG),
+                       .text = text,
+                       .slot = -1};
+    va_list args;
+
+    if (!events_passes(events, event.level)) {
+        return;
+    }
+    va_start(args, format);
+    line_format(text, sizeof(text), format, args);
+    va_end(args);
+    events_add(events, &event);
+}

@@ -1,0 +1,14 @@
+/* line.h - text for people: always one line.
+ *
+ * Thread: any. */
+#ifndef BASE_LINE_H
+#define BASE_LINE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* Format into out[0..size), cut to fit; control characters become spaces. */
+void line_format(char *out, size_t size, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+#endif

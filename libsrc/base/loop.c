@@ -1,0 +1,150 @@
+/* loop.c - a thread that runs a libuv loop, and the one door into it.
+ *
+ * Thread: as each function of loop.h says. */
+#include "base/loop.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/thread.h"
+
+STAILQ_HEAD(loop_tasks, loop_task);
+
+/* Invariant: while `mailbox.tasks` is not empty, a wake-up is on its way to the thread. */
+struct loop {
+    uv_loop_t uv;
+    uv_async_t wake;
+    pthread_t thread;
+    struct loop_task stop;
+    struct {
+        pthread_mutex_t lock;
+        struct loop_tasks tasks;
+    } mailbox;
+};
+
+/* Run the tasks posted so far; those that they post come with the next call, after the sockets had
+ * their turn.  false: there were none. */
+static bool loop_run_tasks(struct loop *loop)
+{
+    struct loop_tasks tasks = STAILQ_HEAD_INITIALIZER(tasks);
+    struct loop_task *task = NULL;
+    bool any = false;
+
+    pthread_mutex_lock(&loop->mailbox.lock);
+    STAILQ_CONCAT(&tasks, &loop->mailbox.tasks);
+    pthread_mutex_unlock(&loop->mailbox.lock);
+    any = !STAILQ_EMPTY(&tasks);
+    while ((task = STAILQ_FIRST(&tasks)) != NULL) {
+        STAILQ_REMOVE_HEAD(&tasks, link);
+        atomic_store(&task->posted, false);
+        task->run(task);
+    }
+    return any;
+}
+
+static void loop_on_wake(uv_async_t *wake)
+{
+    (void) loop_run_tasks(wake->data);
+}
+
+/* From now on only the handles of others keep the loop alive; it still takes tasks, which closing
+ * objects may post. */
+static void loop_on_stop(struct loop_task *task)
+{
+    struct loop *loop = (struct loop *) ((char *) task - offsetof(struct loop, stop));
+
+    uv_unref((uv_handle_t *) &loop->wake);
+}
+
+static void *loop_main(void *arg)
+{
+    struct loop *loop = arg;
+
+    do {
+        (void) uv_run(&loop->uv, UV_RUN_DEFAULT);
+    } while (loop_run_tasks(loop));
+    uv_close((uv_handle_t *) &loop->wake, NULL);
+    (void) uv_run(&loop->uv, UV_RUN_DEFAULT);
+    return NULL;
+}
+
+/* Give back what loop_new() made, the thread excepted. */
+static void loop_destroy(struct loop *loop)
+{
+    int left = uv_loop_close(&loop->uv);
+
+    assert(left == 0); /* an object did not close its handles */
+    (void) left;
+    pthread_mutex_destroy(&loop->mailbox.lock);
+    free(loop);
+}
+
+smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err)
+{
+    struct loop *loop = memory_new(sizeof(*loop));
+    int failed = uv_loop_init(&loop->uv);
+    smq_status status = SMQ_OK;
+
+    if (failed != 0) {
+        free(loop);
+        return status_set(err, SMQ_NO_MEMORY, "cannot make an event loop: %s", uv_strerror(failed));
+    }
+    pthread_mutex_init(&loop->mailbox.lock, NULL);
+    STAILQ_INIT(&loop->mailbox.tasks);
+    loop->stop.run = loop_on_stop;
+    loop->wake.data = loop;
+    failed = uv_async_init(&loop->uv, &loop->wake, loop_on_wake);
+    if (failed != 0) {
+        loop_destroy(loop);
+        return status_set(err, SMQ_NO_MEMORY, "cannot make an event loop: %s", uv_strerror(failed));
+    }
+    status = thread_start(&loop->thread, thread_name, loop_main, loop, err);
+    if (status != SMQ_OK) {
+        uv_close((uv_handle_t *) &loop->wake, NULL);
+        (void) uv_run(&loop->uv, UV_RUN_DEFAULT);
+        loop_destroy(loop);
+        return status;
+    }
+    *out = loop;
+    return SMQ_OK;
+}
+
+void loop_post(struct loop *loop, struct loop_task *task)
+{
+    bool first = false;
+
+    if (atomic_exchange(&task->posted, true)) {
+        return;
+    }
+    pthread_mutex_lock(&loop->mailbox.lock);
+    first = STAILQ_EMPTY(&loop->mailbox.tasks);
+    STAILQ_INSERT_TAIL(&loop->mailbox.tasks, task, link);
+    if (first) {
+        (void) uv_async_send(&loop->wake); /* inside: the loop may be gone outside */
+    }
+    pthread_mutex_unlock(&loop->mailbox.lock);
+}
+
+uv_loop_t *loop_uv(struct loop *loop)
+{
+    return &loop->uv;
+}
+
+bool loop_inside(const struct loop *loop)
+{
+    return pthread_equal(pthread_self(), loop->thread) != 0;
+}
+
+void loop_free(struct loop *loop)
+{
+    if (loop == NULL) {
+        return;
+    }
+    assert(!loop_inside(loop));
+    loop_post(loop, &loop->stop);
+    (void) pthread_join(loop->thread, NULL);
+    loop_destroy(loop);
+}

@@ -1,0 +1,45 @@
+/* random.c - random numbers from getrandom(2), so that a fork() never repeats them.
+ *
+ * Thread: any. */
+#include "base/random.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+static void random_fill(unsigned char *out, size_t len)
+{
+    while (len > 0) {
+        ssize_t got = getrandom(out, len, 0);
+
+        if (got < 0 && errno != EINTR) {
+            abort(); /* a kernel without getrandom(2) */
+        }
+        if (got > 0) {
+            out += got;
+            len -= (size_t) got;
+        }
+    }
+}
+
+uint64_t random_u64(void)
+{
+    uint64_t value = 0;
+
+    random_fill((unsigned char *) &value, sizeof(value));
+    return value;
+}
+
+void random_hex(char *out, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    if (size == 0) {
+        return;
+    }
+    random_fill((unsigned char *) out, size - 1);
+    for (size_t i = 0; i < size - 1; i++) {
+        out[i] = digits[(unsigned char) out[i] & 0xf];
+    }
+    out[size - 1] = '\0';
+}
