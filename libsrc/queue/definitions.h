@@ -1,6 +1,6 @@
 /* definitions.h - the definitions of topics as this process knows them.
  *
- * Thread: smq:io, except definitions_peek(). */
+ * Thread: smq:io, except definitions_peek() and definitions_forget(). */
 #ifndef QUEUE_DEFINITIONS_H
 #define QUEUE_DEFINITIONS_H
 
@@ -21,6 +21,10 @@ typedef void definitions_fn(const struct topic *topic, smq_status status, const 
  * read again.  A topic that is being created or deleted is NO_TOPIC. */
 void definitions_get(struct definitions *definitions, const char *topic, const char *stale,
                      definitions_fn *done, void *user);
+
+/* The same, but always read from Redis after this call began. */
+void definitions_read(struct definitions *definitions, const char *topic, definitions_fn *done,
+                      void *user);
 
 /* The known definition, copied; false when there is none.  Thread: any. */
 bool definitions_peek(struct topic *out, struct definitions *definitions, const char *topic);

@@ -131,6 +131,47 @@ void store_vacate(struct store_call *call, struct redis *redis, const struct sto
 bool store_fenced_token(struct token *out, const struct store_result *result);
 
 /* --- the topic's own hash --- */
+
+/* Where a topic is between its creation and its deletion. */
+enum store_topic_state { STORE_TOPIC_CREATING, STORE_TOPIC_READY, STORE_TOPIC_DELETING };
+
+/* What is stored of a topic now: HGETALL.  Status NO_TOPIC: nothing. */
+void store_topic_get(struct store_call *call, struct redis *redis, const char *topic,
+                     int64_t timeout_ms);
+/* Fails: NO_TOPIC, INTERNAL (what is stored cannot be read). */
+smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state, const char *name,
+                                const struct store_result *result, smq_error *err);
+
+/* Store the definition unless one is stored; the reply tells what is stored now.  `topic` carries
+ * the nonce of a new creation. */
+void store_topic_create(struct store_call *call, struct redis *redis, const struct topic *topic,
+                        int64_t timeout_ms);
+smq_status store_topic_create_read(struct topic *out, enum store_topic_state *state,
+                                   const char *name, const struct store_result *result,
+                                   smq_error *err);
+
+/* Further steps of a creation or a deletion; `nonce` names the creation. */
+enum store_topic_step {
+    STORE_STEP_READY,  /* all slots are open */
+    STORE_STEP_DELETE, /* being deleted from now on; `nonce` is not sent */
+    STORE_STEP_REMOVED /* all slots are cleared */
+};
+void store_topic_step(struct store_call *call, struct redis *redis, const char *topic,
+                      enum store_topic_step step, const char *nonce, int64_t timeout_ms);
+
+/* The registry of all topics: slotmq{topics}. */
+void store_registry_add(struct store_call *call, struct redis *redis, const char *topic,
+                        int64_t created_ms, int64_t timeout_ms);
+void store_registry_remove(struct store_call *call, struct redis *redis, const char *topic,
+                           int64_t timeout_ms);
+/* One page of names; `cursor` is "0" at first.  A name may come twice. */
+enum { STORE_CURSOR_MAX = 24 };
+void store_registry_list(struct store_call *call, struct redis *redis, const char *cursor,
+                         int64_t timeout_ms);
+bool store_registry_list_read(char cursor[STORE_CURSOR_MAX], size_t *count,
+                              const struct store_result *result);
+const char *store_registry_name(const struct store_result *result, size_t index);
+
 enum store_lease_op { STORE_LEASE_ACQUIRE, STORE_LEASE_RENEW, STORE_LEASE_RELEASE };
 void store_lease(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
                  enum store_lease_op op, const char *owner, int64_t ttl_ms, int64_t timeout_ms);
@@ -140,5 +181,48 @@ bool store_lease_read(struct token *token, int64_t *remaining_ms,
 void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
                 const char *coord, int64_t timeout_ms);
 bool store_bind_read(uint32_t *generation, const struct store_result *result);
+
+/* --- slots of a topic that is created or deleted --- */
+void store_slot_open(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     int64_t timeout_ms);
+/* Withdraw the definition, with `force` whatever the slot holds.  REFUSED "NOT_EMPTY". */
+void store_slot_seal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     bool force, int64_t timeout_ms);
+bool store_slot_seal_read(uint64_t *messages, const struct store_result *result); /* NOT_EMPTY */
+void store_slot_unseal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       int64_t timeout_ms);
+void store_slot_clear(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      int64_t timeout_ms);
+bool store_slot_clear_read(bool *more, const struct store_result *result);
+
+/* --- looking at a slot --- */
+enum { STORE_OWNER_MAX = 128 };
+struct store_look {
+    int64_t now_ms;
+    uint64_t waiting, due, claimed, resting, dead;
+    int64_t oldest_due_ms, next_due_ms; /* -1: none */
+    char owner[STORE_OWNER_MAX];        /* "" none */
+    char token[TOKEN_TEXT_LEN + 1];     /* "" when the topic is shared */
+    uint64_t sent, merged, done, retried, rejected, expired, released, lease_lost;
+};
+void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                   int64_t timeout_ms);
+bool store_inspect_read(struct store_look *out, const struct store_result *result);
+
+/* --- dead letters --- */
+struct store_dead {
+    struct entry entry; /* points into the reply */
+    int64_t dead_at_ms;
+    struct attempts attempts;
+    const char *reason; /* "" none */
+};
+void store_dead_list(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     uint64_t offset, int32_t limit, int64_t timeout_ms);
+bool store_dead_list_read(size_t *count, const struct store_result *result, int32_t limit);
+bool store_dead_list_message(struct store_dead *out, const struct store_result *result,
+                             size_t index);
+void store_dead_requeue(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                        int64_t timeout_ms);
+bool store_dead_requeue_read(uint64_t *requeued, uint64_t *left, const struct store_result *result);
 
 #endif

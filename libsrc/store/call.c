@@ -1,0 +1,278 @@
+/* call.c - building script calls, and what their replies came to.
+ *
+ * Thread: smq:io. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/call.h"
+
+/* X(word, outcome, status, text): the words that scripts answer with. */
+#define WORD_MAP(X)                                                                                \
+    X("OK", STORE_OK, SMQ_OK, "")                                                                  \
+    X("NO_TOPIC", STORE_NO_TOPIC, SMQ_NO_TOPIC, "the topic does not exist in this slot")           \
+    X("STALE", STORE_STALE, SMQ_NO_TOPIC, "the topic has another definition now")                  \
+    X("FENCED", STORE_FENCED, SMQ_FENCED, "a newer owner holds the slot")                          \
+    X("FULL", STORE_REFUSED, SMQ_FULL, "the arrival sequence of the slot is used up; drain it")    \
+    X("HELD", STORE_REFUSED, SMQ_IN_WORK, "another process holds the lease")                       \
+    X("OTHER_FLEET", STORE_REFUSED, SMQ_OTHER_FLEET, "another fleet consumes the topic")           \
+    X("DELETING", STORE_REFUSED, SMQ_NO_TOPIC, "the topic is being deleted")                       \
+    X("FOREIGN", STORE_REFUSED, SMQ_INVALID, "a key of another program is in the way")             \
+    X("NOT_EMPTY", STORE_REFUSED, SMQ_NOT_EMPTY, "the slot still holds messages")                  \
+    X("GONE", STORE_REFUSED, SMQ_NO_TOPIC, "the slot belongs to another creation of the topic")
+
+static const struct word {
+    const char *name;
+    enum store_outcome outcome;
+    smq_status status;
+    const char *text;
+} words[] = {
+#define X(name, outcome, status, text) {name, outcome, status, text},
+    WORD_MAP(X)
+#undef X
+};
+
+static enum store_outcome outcome_of_failure(enum redis_outcome outcome)
+{
+    switch (outcome) {
+    case REDIS_NOT_DONE:
+        return STORE_NOT_DONE;
+    case REDIS_PARTLY:
+        return STORE_PARTLY;
+    case REDIS_DONE:
+    case REDIS_UNKNOWN:
+        break;
+    }
+    return STORE_UNKNOWN;
+}
+
+static const struct word *word_find(const redisReply *reply)
+{
+    const char *data;
+    size_t len;
+
+    if (!reply_string(&data, &len, reply, 0)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strlen(words[i].name) == len && memcmp(words[i].name, data, len) == 0) {
+            return &words[i];
+        }
+    }
+    return NULL;
+}
+
+static struct store_result result_of_script(const redisReply *reply)
+{
+    const struct word *word = word_find(reply);
+
+    if (word == NULL) {
+        return (struct store_result){.outcome = STORE_PARTLY,
+                                     .status = SMQ_INTERNAL,
+                                     .word = "",
+                                     .text = "a script answered with something unreadable"};
+    }
+    return (struct store_result){.outcome = word->outcome,
+                                 .status = word->status,
+                                 .word = word->name,
+                                 .text = word->text,
+                                 .reply = reply};
+}
+
+static struct store_result result_of(const struct store_call *call,
+                                     const struct redis_result *redis)
+{
+    if (redis->outcome != REDIS_DONE) {
+        return (struct store_result){.outcome = outcome_of_failure(redis->outcome),
+                                     .status = redis->status,
+                                     .word = "",
+                                     .text = redis->text};
+    }
+    if (call->command.script != NULL) {
+        return result_of_script(redis->reply);
+    }
+    return (struct store_result){
+        .outcome = STORE_OK, .status = SMQ_OK, .word = "", .text = "", .reply = redis->reply};
+}
+
+static void call_done(const struct redis_result *redis, void *user)
+{
+    struct store_call *call = user;
+    struct store_result result = result_of(call, redis);
+
+    call->done(call, &result);
+}
+
+void store_call_init(struct store_call *call, store_done_fn *done, void *user)
+{
+    *call = (struct store_call){.done = done, .user = user};
+    redis_command_init(&call->command, NULL, REDIS_ANY_NODE, call_done, call);
+}
+
+void store_call_fini(struct store_call *call)
+{
+    redis_command_fini(&call->command);
+}
+
+void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t slot)
+{
+    *out = (struct store_slot){.number = slot, .kind = topic_kind(topic), .shared = topic->shared};
+    topic_stamp(out->stamp, topic);
+    slot_keys_fill(&out->keys, topic->name, slot);
+}
+
+void call_begin(struct store_call *call, const struct script *script, int32_t hash_slot)
+{
+    redis_command_clear(&call->command);
+    call->command.script = script;
+    call->command.hash_slot = hash_slot;
+}
+
+void call_begin_slot(struct store_call *call, const struct script *script,
+                     const struct store_slot *slot)
+{
+    const struct slot_keys *keys = &slot->keys;
+
+    call_begin(call, script, keys->hash_slot);
+    redis_arg_string(&call->command, keys->store);
+    redis_arg_string(&call->command, keys->prepare);
+    redis_arg_string(&call->command, keys->dead);
+    redis_arg_string(&call->command, keys->why);
+    redis_arg_string(&call->command, keys->slot);
+    redis_arg_string(&call->command, slot->stamp);
+}
+
+void call_begin_topic(struct store_call *call, const struct script *script, const char *topic)
+{
+    char key[SLOT_KEY_MAX];
+
+    slot_topic_key(key, topic);
+    call_begin(call, script, slot_hash(key, strlen(key)));
+    redis_arg_string(&call->command, key);
+}
+
+void call_submit(struct store_call *call, struct redis *redis, size_t max_elements,
+                 int64_t timeout_ms)
+{
+    call->command.max_elements = max_elements;
+    call->command.timeout_ms = timeout_ms;
+    redis_send(redis, &call->command);
+}
+
+void call_token(struct store_call *call, const struct store_slot *slot, struct token token)
+{
+    char text[TOKEN_TEXT_LEN + 1];
+
+    if (slot->shared) {
+        redis_arg_string(&call->command, "shared");
+        return;
+    }
+    token_format(text, token);
+    redis_arg_string(&call->command, text);
+}
+
+void call_kind(struct store_call *call, const struct store_slot *slot)
+{
+    redis_arg(&call->command, &slot->kind, 1);
+}
+
+static const redisReply *reply_at(const redisReply *reply, size_t index)
+{
+    if (reply == NULL || reply->type != REDIS_REPLY_ARRAY || index >= reply->elements) {
+        return NULL;
+    }
+    return reply->element[index];
+}
+
+bool reply_string(const char **data, size_t *len, const redisReply *reply, size_t index)
+{
+    const redisReply *element = reply_at(reply, index);
+
+    if (element == NULL ||
+        (element->type != REDIS_REPLY_STRING && element->type != REDIS_REPLY_STATUS)) {
+        return false;
+    }
+    *data = element->str;
+    *len = element->len;
+    return true;
+}
+
+static bool number_parse(int64_t *out, const char *data, size_t len)
+{
+    char text[24];
+    char *end;
+
+    if (len == 0 || len >= sizeof(text) || (data[0] != '-' && (data[0] < '0' || data[0] > '9'))) {
+        return false;
+    }
+    memcpy(text, data, len);
+    text[len] = '\0';
+    *out = strtoll(text, &end, 10);
+    return end == text + len;
+}
+
+bool reply_number(int64_t *out, const redisReply *reply, size_t index)
+{
+    const redisReply *element = reply_at(reply, index);
+    const char *data;
+    size_t len;
+
+    if (element != NULL && element->type == REDIS_REPLY_INTEGER) {
+        *out = element->integer;
+        return true;
+    }
+    return reply_string(&data, &len, reply, index) && number_parse(out, data, len);
+}
+
+bool reply_count(uint64_t *out, const redisReply *reply, size_t index)
+{
+    int64_t number;
+
+    if (!reply_number(&number, reply, index) || number < 0) {
+        return false;
+    }
+    *out = (uint64_t) number;
+    return true;
+}
+
+bool reply_time(int64_t *out, const redisReply *reply, size_t index)
+{
+    const char *data;
+    size_t len;
+
+    if (reply_string(&data, &len, reply, index) && len == 0) {
+        *out = -1;
+        return true;
+    }
+    return reply_number(out, reply, index) && *out >= 0;
+}
+
+bool reply_results(const char **out, const redisReply *reply, size_t index, size_t count,
+                   const char *allowed)
+{
+    const char *data;
+    size_t len;
+
+    if (!reply_string(&data, &len, reply, index) || len != count) {
+        return false;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (data[i] == '\0' || strchr(allowed, data[i]) == NULL) {
+            return false;
+        }
+    }
+    *out = data;
+    return true;
+}
+
+bool reply_text(char *out, size_t size, const redisReply *reply, size_t index)
+{
+    const char *data;
+    size_t len;
+
+    if (!reply_string(&data, &len, reply, index) || len >= size || memchr(data, '\0', len)) {
+        return false;
+    }
+    memcpy(out, data, len);
+    out[len] = '\0';
+    return true;
+}

@@ -1,0 +1,91 @@
+/* consume.c - the consume script: settle answers and claim messages in one round trip.
+ *
+ * Thread: smq:io. */
+
+#include "lua/scripts.h"
+#include "store/call.h"
+
+/* Of a reply: what stands before the claimed messages, and how many of those a lost reply can have
+ * left behind. */
+enum { CONSUME_HEAD = 6, CONSUME_MAX = 1000 };
+
+static void arg_last(struct store_call *call, const struct store_slot *slot, uint64_t last)
+{
+    if (slot->shared) {
+        redis_arg_string(&call->command, "-");
+        return;
+    }
+    redis_arg_int(&call->command, (int64_t) last);
+}
+
+static size_t count_done(const struct store_answer *answers, size_t count)
+{
+    size_t done = 0;
+
+    while (done < count && answers[done].op == STORE_DONE) {
+        done++;
+    }
+    return done;
+}
+
+static void arg_answers(struct store_call *call, const struct store_answer *answers, size_t count)
+{
+    size_t done = count_done(answers, count);
+
+    redis_arg_int(&call->command, (int64_t) done);
+    for (size_t i = 0; i < done; i++) {
+        redis_arg(&call->command, answers[i].entry, answers[i].entry_len);
+    }
+    for (size_t i = done; i < count; i++) {
+        char op = (char) answers[i].op;
+
+        redis_arg(&call->command, &op, 1);
+        redis_arg(&call->command, answers[i].entry, answers[i].entry_len);
+        redis_arg_int(&call->command, answers[i].delay_ms);
+        redis_arg_string(&call->command, answers[i].reason != NULL ? answers[i].reason : "");
+    }
+}
+
+void store_consume(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                   const struct store_consume *consume, int64_t timeout_ms)
+{
+    call_begin_slot(call, &script_consume, slot);
+    call_token(call, slot, consume->token);
+    call_kind(call, slot);
+    redis_arg_int(&call->command, consume->n);
+    redis_arg_int(&call->command, consume->max_bytes);
+    redis_arg_int(&call->command, consume->lease_ms);
+    redis_arg_int(&call->command, consume->max_retries);
+    arg_last(call, slot, consume->last);
+    arg_answers(call, consume->answers, consume->answer_count);
+    call_submit(call, redis, CONSUME_HEAD + 2 * CONSUME_MAX, timeout_ms);
+}
+
+bool store_consume_read(struct store_consumed *out, const struct store_result *result,
+                        size_t answer_count)
+{
+    const redisReply *reply = result->reply;
+    int64_t again;
+
+    if (!reply_number(&out->now_ms, reply, 1) || !reply_time(&out->next_ms, reply, 2) ||
+        !reply_count(&out->claims, reply, 3) ||
+        !reply_results(&out->results, reply, 4, answer_count, "01") ||
+        !reply_number(&again, reply, 5) || (reply->elements - CONSUME_HEAD) % 2 != 0) {
+        return false;
+    }
+    out->again = again != 0;
+    out->count = (reply->elements - CONSUME_HEAD) / 2;
+    return true;
+}
+
+bool store_consume_message(const char **entry, size_t *len, struct attempts *attempts,
+                           const struct store_result *result, size_t index)
+{
+    const char *score;
+    size_t score_len;
+    int64_t integer;
+
+    return reply_string(entry, len, result->reply, CONSUME_HEAD + 2 * index) &&
+           reply_string(&score, &score_len, result->reply, CONSUME_HEAD + 2 * index + 1) &&
+           entry_score_parse(&integer, attempts, score, score_len);
+}

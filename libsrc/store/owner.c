@@ -1,0 +1,137 @@
+/* owner.c - the scripts by which a slot changes its owner, and by which claims and the standalone
+ * lease of a topic are kept: takeover, vacate, renew, lease, bind.
+ *
+ * Thread: smq:io. */
+#include "lua/scripts.h"
+#include "store/call.h"
+
+enum { TAKEOVER_LIMIT = 1000 };
+
+void store_renew_begin(struct store_call *call, const struct store_slot *slot, struct token token,
+                       int64_t lease_ms)
+{
+    call_begin(call, &script_renew, slot->keys.hash_slot);
+    redis_arg_string(&call->command, slot->keys.prepare);
+    redis_arg_string(&call->command, slot->keys.slot);
+    redis_arg_string(&call->command, slot->stamp);
+    call_token(call, slot, token);
+    redis_arg_int(&call->command, lease_ms);
+}
+
+void store_renew_add(struct store_call *call, const char *entry, size_t len)
+{
+    redis_arg(&call->command, entry, len);
+}
+
+void store_renew(struct store_call *call, struct redis *redis, int64_t timeout_ms)
+{
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_renew_read(const char **results, const struct store_result *result, size_t count)
+{
+    return reply_results(results, result->reply, 2, count, "01");
+}
+
+void store_takeover(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                    struct token token, const struct topic *topic, const char *owner,
+                    int64_t timeout_ms)
+{
+    call_begin_slot(call, &script_takeover, slot);
+    call_token(call, slot, token);
+    call_kind(call, slot);
+    redis_arg_string(&call->command, topic->takeover == SMQ_TAKEOVER_STRICT ? "strict" : "fast");
+    redis_arg_int(&call->command, topic->max_retries);
+    redis_arg_int(&call->command, TAKEOVER_LIMIT);
+    redis_arg_string(&call->command, owner);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_takeover_read(uint64_t *base, bool *more, const struct store_result *result)
+{
+    int64_t left;
+
+    if (!reply_count(base, result->reply, 1) || !reply_number(&left, result->reply, 3)) {
+        return false;
+    }
+    *more = left != 0;
+    return true;
+}
+
+void store_vacate(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                  struct token token, int64_t timeout_ms)
+{
+    call_begin(call, &script_vacate, slot->keys.hash_slot);
+    redis_arg_string(&call->command, slot->keys.slot);
+    redis_arg_string(&call->command, slot->stamp);
+    call_token(call, slot, token);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_fenced_token(struct token *out, const struct store_result *result)
+{
+    const char *data;
+    size_t len;
+
+    return reply_string(&data, &len, result->reply, 1) && token_parse(out, data, len);
+}
+
+static const char *lease_op_word(enum store_lease_op op)
+{
+    switch (op) {
+    case STORE_LEASE_ACQUIRE:
+        return "acquire";
+    case STORE_LEASE_RENEW:
+        return "renew";
+    case STORE_LEASE_RELEASE:
+        break;
+    }
+    return "release";
+}
+
+void store_lease(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
+                 enum store_lease_op op, const char *owner, int64_t ttl_ms, int64_t timeout_ms)
+{
+    call_begin_topic(call, &script_lease, topic);
+    redis_arg_string(&call->command, lease_op_word(op));
+    redis_arg_string(&call->command, nonce);
+    redis_arg_string(&call->command, owner);
+    redis_arg_int(&call->command, ttl_ms);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_lease_read(struct token *token, int64_t *remaining_ms, const struct store_result *result)
+{
+    uint64_t generation;
+
+    if (result->outcome == STORE_REFUSED) {
+        return reply_number(remaining_ms, result->reply, 2);
+    }
+    if (!reply_count(&generation, result->reply, 1) || generation > UINT32_MAX ||
+        !reply_count(&token->epoch, result->reply, 2)) {
+        return false;
+    }
+    token->generation = (uint32_t) generation;
+    return reply_number(remaining_ms, result->reply, 3);
+}
+
+void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
+                const char *coord, int64_t timeout_ms)
+{
+    call_begin_topic(call, &script_topic, topic);
+    redis_arg_string(&call->command, "bind");
+    redis_arg_string(&call->command, nonce);
+    redis_arg_string(&call->command, coord);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_bind_read(uint32_t *generation, const struct store_result *result)
+{
+    uint64_t number;
+
+    if (!reply_count(&number, result->reply, 1) || number > UINT32_MAX) {
+        return false;
+    }
+    *generation = (uint32_t) number;
+    return true;
+}

@@ -1,0 +1,32 @@
+/* send.c - the send script.
+ *
+ * Thread: smq:io. */
+#include "lua/scripts.h"
+#include "store/call.h"
+
+void store_send_begin(struct store_call *call, const struct store_slot *slot)
+{
+    call_begin(call, &script_send, slot->keys.hash_slot);
+    redis_arg_string(&call->command, slot->keys.store);
+    redis_arg_string(&call->command, slot->keys.prepare);
+    redis_arg_string(&call->command, slot->keys.slot);
+    redis_arg_string(&call->command, slot->stamp);
+    call_kind(call, slot);
+    redis_arg_string(&call->command, slot->keys.wake);
+}
+
+void store_send_add(struct store_call *call, const struct store_message *message)
+{
+    redis_arg(&call->command, message->body, message->body_len);
+    redis_arg_string(&call->command, message->when);
+}
+
+void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms)
+{
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_send_read(const char **results, const struct store_result *result, size_t count)
+{
+    return reply_results(results, result->reply, 1, count, "am");
+}

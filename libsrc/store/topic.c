@@ -1,0 +1,266 @@
+/* topic.c - the topic's own hash, the registry of topics, and the slots of a topic while it is
+ * created or deleted.
+ *
+ * Thread: smq:io. */
+#include <string.h>
+
+#include "base/status.h"
+#include "lua/scripts.h"
+#include "store/call.h"
+
+enum { REGISTRY_PAGE = 500, REGISTRY_MAX_ELEMENTS = 8192, CLEAR_LIMIT = 1000 };
+
+/* A definition as it is stored, not yet believed. */
+struct stored {
+    const char *state, *definition;
+    size_t state_len, definition_len;
+    char nonce[TOPIC_NONCE_LEN + 1];
+    int64_t version, generation;
+};
+
+static bool state_parse(enum store_topic_state *out, const char *text, size_t len)
+{
+    static const char *const names[] = {[STORE_TOPIC_CREATING] = "creating",
+                                        [STORE_TOPIC_READY] = "ready",
+                                        [STORE_TOPIC_DELETING] = "deleting"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strlen(names[i]) == len && memcmp(names[i], text, len) == 0) {
+            *out = (enum store_topic_state) i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool number_fits(int64_t number)
+{
+    return number >= 1 && number <= UINT32_MAX;
+}
+
+static smq_status stored_read(struct topic *out, enum store_topic_state *state, const char *name,
+                              const struct stored *stored, smq_error *err)
+{
+    smq_status status;
+
+    if (!state_parse(state, stored->state, stored->state_len) ||
+        strlen(stored->nonce) != TOPIC_NONCE_LEN || !number_fits(stored->version) ||
+        !number_fits(stored->generation)) {
+        return status_set(err, SMQ_INTERNAL,
+                          "the stored definition of topic %s cannot be read; look at HGETALL "
+                          "topic{%s}",
+                          name, name);
+    }
+    status = topic_parse(out, name, stored->definition, stored->definition_len, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    memcpy(out->nonce, stored->nonce, sizeof(out->nonce));
+    out->version = (uint32_t) stored->version;
+    out->generation = (uint32_t) stored->generation;
+    return SMQ_OK;
+}
+
+void store_topic_get(struct store_call *call, struct redis *redis, const char *topic,
+                     int64_t timeout_ms)
+{
+    char key[SLOT_KEY_MAX];
+
+    slot_topic_key(key, topic);
+    call_begin(call, NULL, slot_hash(key, strlen(key)));
+    redis_arg_string(&call->command, "HGETALL");
+    redis_arg_string(&call->command, key);
+    call_submit(call, redis, 64, timeout_ms);
+}
+
+/* The value of `field` in a reply of HGETALL: its index, or 0. */
+static size_t field_find(const redisReply *reply, const char *field)
+{
+    const char *data;
+    size_t len;
+
+    for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+        if (reply_string(&data, &len, reply, i) && strlen(field) == len &&
+            memcmp(field, data, len) == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state, const char *name,
+                                const struct store_result *result, smq_error *err)
+{
+    const redisReply *reply = result->reply;
+    struct stored stored = {.state = "", .definition = ""};
+
+    if (reply->type != REDIS_REPLY_ARRAY || field_find(reply, "state") == 0) {
+        return status_set(err, SMQ_NO_TOPIC, "no topic %s; create it first", name);
+    }
+    (void) reply_string(&stored.state, &stored.state_len, reply, field_find(reply, "state"));
+    (void) reply_string(&stored.definition, &stored.definition_len, reply,
+                        field_find(reply, "definition"));
+    (void) reply_text(stored.nonce, sizeof(stored.nonce), reply, field_find(reply, "nonce"));
+    (void) reply_number(&stored.version, reply, field_find(reply, "version"));
+    (void) reply_number(&stored.generation, reply, field_find(reply, "generation"));
+    return stored_read(out, state, name, &stored, err);
+}
+
+void store_topic_create(struct store_call *call, struct redis *redis, const struct topic *topic,
+                        int64_t timeout_ms)
+{
+    struct buf definition = {0};
+
+    topic_format(&definition, topic);
+    call_begin_topic(call, &script_topic, topic->name);
+    redis_arg_string(&call->command, "create");
+    redis_arg(&call->command, definition.data, definition.len);
+    redis_arg_string(&call->command, topic->nonce);
+    call_submit(call, redis, 16, timeout_ms);
+    buf_fini(&definition);
+}
+
+smq_status store_topic_create_read(struct topic *out, enum store_topic_state *state,
+                                   const char *name, const struct store_result *result,
+                                   smq_error *err)
+{
+    const redisReply *reply = result->reply;
+    struct stored stored = {.state = "", .definition = ""};
+
+    (void) reply_string(&stored.state, &stored.state_len, reply, 1);
+    (void) reply_string(&stored.definition, &stored.definition_len, reply, 2);
+    (void) reply_text(stored.nonce, sizeof(stored.nonce), reply, 3);
+    (void) reply_number(&stored.version, reply, 4);
+    (void) reply_number(&stored.generation, reply, 5);
+    return stored_read(out, state, name, &stored, err);
+}
+
+void store_topic_step(struct store_call *call, struct redis *redis, const char *topic,
+                      enum store_topic_step step, const char *nonce, int64_t timeout_ms)
+{
+    static const char *const words[] = {[STORE_STEP_READY] = "ready",
+                                        [STORE_STEP_DELETE] = "delete",
+                                        [STORE_STEP_REMOVED] = "removed"};
+
+    call_begin_topic(call, &script_topic, topic);
+    redis_arg_string(&call->command, words[step]);
+    if (step != STORE_STEP_DELETE) {
+        redis_arg_string(&call->command, nonce);
+    }
+    call_submit(call, redis, 16, timeout_ms);
+}
+
+static void begin_registry(struct store_call *call, const char *command)
+{
+    call_begin(call, NULL, slot_hash(SLOT_REGISTRY_KEY, strlen(SLOT_REGISTRY_KEY)));
+    redis_arg_string(&call->command, command);
+    redis_arg_string(&call->command, SLOT_REGISTRY_KEY);
+}
+
+void store_registry_add(struct store_call *call, struct redis *redis, const char *topic,
+                        int64_t created_ms, int64_t timeout_ms)
+{
+    begin_registry(call, "HSETNX");
+    redis_arg_string(&call->command, topic);
+    redis_arg_int(&call->command, created_ms);
+    call_submit(call, redis, 1, timeout_ms);
+}
+
+void store_registry_remove(struct store_call *call, struct redis *redis, const char *topic,
+                           int64_t timeout_ms)
+{
+    begin_registry(call, "HDEL");
+    redis_arg_string(&call->command, topic);
+    call_submit(call, redis, 1, timeout_ms);
+}
+
+void store_registry_list(struct store_call *call, struct redis *redis, const char *cursor,
+                         int64_t timeout_ms)
+{
+    begin_registry(call, "HSCAN");
+    redis_arg_string(&call->command, cursor);
+    redis_arg_string(&call->command, "COUNT");
+    redis_arg_int(&call->command, REGISTRY_PAGE);
+    call_submit(call, redis, REGISTRY_MAX_ELEMENTS, timeout_ms);
+}
+
+bool store_registry_list_read(char cursor[STORE_CURSOR_MAX], size_t *count,
+                              const struct store_result *result)
+{
+    const redisReply *reply = result->reply;
+
+    if (!reply_text(cursor, STORE_CURSOR_MAX, reply, 0) || reply->elements != 2 ||
+        reply->element[1]->type != REDIS_REPLY_ARRAY || reply->element[1]->elements % 2 != 0) {
+        return false;
+    }
+    *count = reply->element[1]->elements / 2;
+    return true;
+}
+
+const char *store_registry_name(const struct store_result *result, size_t index)
+{
+    const redisReply *names = result->reply->element[1];
+    const char *data;
+    size_t len;
+
+    /* hiredis ends every string with a NUL of its own */
+    if (!reply_string(&data, &len, names, 2 * index) || strlen(data) != len) {
+        return "";
+    }
+    return data;
+}
+
+void store_slot_open(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     int64_t timeout_ms)
+{
+    call_begin_slot(call, &script_slot_open, slot);
+    call_kind(call, slot);
+    redis_arg_int(&call->command, slot->shared ? 1 : 0);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+void store_slot_seal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     bool force, int64_t timeout_ms)
+{
+    call_begin_slot(call, &script_slot_seal, slot);
+    redis_arg_int(&call->command, force ? 1 : 0);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_slot_seal_read(uint64_t *messages, const struct store_result *result)
+{
+    return reply_count(messages, result->reply, 1);
+}
+
+void store_slot_unseal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       int64_t timeout_ms)
+{
+    call_begin_slot(call, &script_slot_unseal, slot);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+void store_slot_clear(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      int64_t timeout_ms)
+{
+    const struct slot_keys *keys = &slot->keys;
+
+    call_begin(call, &script_slot_clear, keys->hash_slot);
+    redis_arg_string(&call->command, keys->store);
+    redis_arg_string(&call->command, keys->prepare);
+    redis_arg_string(&call->command, keys->dead);
+    redis_arg_string(&call->command, keys->why);
+    redis_arg_string(&call->command, keys->slot);
+    redis_arg_int(&call->command, CLEAR_LIMIT);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_slot_clear_read(bool *more, const struct store_result *result)
+{
+    int64_t left;
+
+    if (!reply_number(&left, result->reply, 1)) {
+        return false;
+    }
+    *more = left != 0;
+    return true;
+}
