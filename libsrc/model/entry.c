@@ -1,0 +1,180 @@
+/* entry.c - entries of the sorted sets of a slot, and their scores.
+ *
+ * Pure.  Nothing here depends on the locale of the program: its decimal point may be a comma. */
+#include "model/entry.h"
+
+#include <inttypes.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/number.h"
+
+/* Integer parts are smaller than this in amount, so that 7 bits of attempts fit in a double. */
+#define ENTRY_INTEGER_END (INT64_C(1) << 45)
+
+enum {
+    ENTRY_TICKS = 128,         /* attempts are counted in 1/128 */
+    ENTRY_TICK = 78125,        /* 1/128 = 0.0078125 */
+    ENTRY_TICK_DIGITS = 7,     /* behind the point */
+    ENTRY_UNIT = 10000000,     /* 10^7 */
+    ENTRY_RETRIES_MAX = 63,    /* what the fraction has room for */
+    ENTRY_SCORE_TEXT_MAX = 32, /* Redis writes at most 24 bytes */
+    ENTRY_ARRIVALS_BITS = 32   /* of a priority with ties by arrival */
+};
+
+/* --- entries --- */
+
+static bool entry_parse_before(int64_t *out, const char *text, size_t len)
+{
+    bool negative = len > 0 && text[0] == '-';
+    int64_t amount = 0;
+
+    if (!number_parse(&amount, text + negative, len - negative, ENTRY_INTEGER_END - 1) ||
+        (negative && amount == 0)) {
+        return false;
+    }
+    *out = negative ? -amount : amount;
+    return true;
+}
+
+/* The claim number: at least 1, and none in a dead letter. */
+static bool entry_parse_claim(uint64_t *out, enum entry_kind kind, const char *text, size_t len)
+{
+    int64_t claim = 0;
+
+    if (kind == ENTRY_DEAD) {
+        *out = 0;
+        return len == 0;
+    }
+    if (!number_parse(&claim, text, len, INT64_MAX) || claim == 0) {
+        return false;
+    }
+    *out = (uint64_t) claim;
+    return true;
+}
+
+/* The first letter of "20c17", or NULL. */
+static const char *entry_find_letter(const char *head, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (head[i] == ENTRY_CLAIMED || head[i] == ENTRY_RESTING || head[i] == ENTRY_DEAD) {
+            return head + i;
+        }
+    }
+    return NULL;
+}
+
+bool entry_decode(struct entry *out, const char *data, size_t len)
+{
+    const char *colon = len == 0 ? NULL : memchr(data, ':', len);
+    const char *letter = colon == NULL ? NULL : entry_find_letter(data, (size_t) (colon - data));
+    struct entry entry = {0};
+
+    if (letter == NULL || !entry_parse_before(&entry.before, data, (size_t) (letter - data))) {
+        return false;
+    }
+    entry.kind = (enum entry_kind) * letter;
+    if (!entry_parse_claim(&entry.claim, entry.kind, letter + 1, (size_t) (colon - letter - 1))) {
+        return false;
+    }
+    entry.member = colon + 1;
+    entry.member_len = len - (size_t) (entry.member - data);
+    if (entry.member_len == 0) {
+        return false;
+    }
+    *out = entry;
+    return true;
+}
+
+void entry_encode(struct buf *out, const struct entry *entry)
+{
+    buf_printf(out, "%" PRId64 "%c", entry->before, (char) entry->kind);
+    if (entry->kind != ENTRY_DEAD) {
+        buf_printf(out, "%" PRIu64, entry->claim);
+    }
+    buf_add(out, ":", 1);
+    buf_add(out, entry->member, entry->member_len);
+}
+
+/* --- scores --- */
+
+/* Read a finite decimal number as strtod() does in the C locale. */
+static bool entry_parse_double(double *out, const char *text, size_t len)
+{
+    char copy[ENTRY_SCORE_TEXT_MAX + 1];
+    char *end = NULL;
+    locale_t c_locale = NULL;
+
+    if (len == 0 || len > ENTRY_SCORE_TEXT_MAX || text[0] == '+') {
+        return false;
+    }
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    if (strspn(copy, "0123456789.eE+-") != len) {
+        return false; /* "inf", "nan", hexadecimal, spaces, NUL */
+    }
+    c_locale = newlocale(LC_ALL_MASK, "C", NULL);
+    if (c_locale == NULL) {
+        abort();
+    }
+    *out = strtod_l(copy, &end, c_locale);
+    freelocale(c_locale);
+    return end == copy + len;
+}
+
+bool entry_score_parse(int64_t *integer, struct attempts *attempts, const char *text, size_t len)
+{
+    double score = 0;
+    double ticks = 0;
+    int64_t whole = 0;
+
+    if (!entry_parse_double(&score, text, len) || score <= (double) -ENTRY_INTEGER_END ||
+        score >= (double) ENTRY_INTEGER_END) {
+        return false;
+    }
+    whole = (int64_t) score;
+    if ((double) whole > score) {
+        whole--; /* floor: the fraction is never negative */
+    }
+    ticks = (score - (double) whole) * ENTRY_TICKS;
+    if (whole <= -ENTRY_INTEGER_END || ticks != (double) (int) ticks) {
+        return false;
+    }
+    *integer = whole;
+    attempts->retries = (int) ticks / 2;
+    attempts->suspect = (int) ticks % 2 == 1;
+    return true;
+}
+
+/* Exact, not rounded: the decimal fraction of n/128 ends after 7 digits. */
+void entry_score_format(char out[40], int64_t integer, struct attempts attempts)
+{
+    int64_t fraction = (int64_t) (attempts.retries * 2 + attempts.suspect) * ENTRY_TICK;
+    bool negative = integer < 0;
+    int len = 0;
+
+    if (negative && fraction > 0) {
+        integer++; /* -5 + 0.25 is written -4.75 */
+        fraction = ENTRY_UNIT - fraction;
+    }
+    len = snprintf(out, 40, "%s%" PRId64, negative ? "-" : "", negative ? -integer : integer);
+    if (fraction == 0) {
+        return;
+    }
+    len += snprintf(out + len, 40 - (size_t) len, ".%0*" PRId64, ENTRY_TICK_DIGITS, fraction);
+    while (out[len - 1] == '0') {
+        out[--len] = '\0';
+    }
+}
+
+int64_t entry_priority(char kind, int64_t before)
+{
+    const int64_t arrivals = INT64_C(1) << ENTRY_ARRIVALS_BITS;
+
+    if (kind != 'p') {
+        return before;
+    }
+    return before / arrivals - (before % arrivals < 0);
+}

@@ -1,0 +1,15 @@
+/* number.h - decimal numbers in text that is not trusted.
+ *
+ * Pure. */
+#ifndef MODEL_NUMBER_H
+#define MODEL_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Read all of text[0..len) as a number 0 .. max in the one form in which it is printed: digits
+ * only, no leading zero.  false: it is something else; `*out` is untouched. */
+bool number_parse(int64_t *out, const char *text, size_t len, int64_t max);
+
+#endif

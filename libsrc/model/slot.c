@@ -1,0 +1,59 @@
+/* slot.c - which slot a key belongs to, and the Redis keys of a slot.
+ *
+ * Pure. */
+#include "model/slot.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+int32_t slot_of_key(const void *key, size_t len, int32_t slots)
+{
+    return (int32_t) (crc32_z(0, key, len) & (uint32_t) (slots - 1));
+}
+
+void slot_keys_fill(struct slot_keys *out, const char *topic, int32_t slot)
+{
+    snprintf(out->store, SLOT_KEY_MAX, "%.*s_%d", TOPIC_NAME_MAX, topic, slot);
+    snprintf(out->prepare, SLOT_KEY_MAX, "prepare{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
+    snprintf(out->dead, SLOT_KEY_MAX, "dead{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
+    snprintf(out->why, SLOT_KEY_MAX, "why{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
+    snprintf(out->slot, SLOT_KEY_MAX, "slot{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
+    snprintf(out->wake, SLOT_KEY_MAX, "wake{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
+    out->hash_slot = slot_hash(out->store, strlen(out->store));
+}
+
+void slot_topic_key(char *out, const char *topic)
+{
+    snprintf(out, SLOT_KEY_MAX, "topic{%.*s}", TOPIC_NAME_MAX, topic);
+}
+
+/* CRC16 as Redis has it: polynomial 0x1021, initial value 0, "XMODEM"; four bits a step. */
+static uint16_t slot_crc16(const unsigned char *data, size_t len)
+{
+    static const uint16_t table[16] = {0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50a5,
+                                       0x60c6, 0x70e7, 0x8108, 0x9129, 0xa14a, 0xb16b,
+                                       0xc18c, 0xd1ad, 0xe1ce, 0xf1ef};
+    uint16_t crc = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        crc = (uint16_t) (crc << 4 ^ table[crc >> 12 ^ data[i] >> 4]);
+        crc = (uint16_t) (crc << 4 ^ table[crc >> 12 ^ (data[i] & 0xf)]);
+    }
+    return crc;
+}
+
+/* The hash tag is what stands between the first '{' and the next '}', unless that is nothing; then
+ * it is the whole key. */
+uint16_t slot_hash(const void *key, size_t len)
+{
+    const char *tag = key;
+    const char *open = memchr(key, '{', len);
+    const char *close = open == NULL ? NULL : memchr(open, '}', len - (size_t) (open - tag));
+
+    if (close != NULL && close > open + 1) {
+        tag = open + 1;
+        len = (size_t) (close - tag);
+    }
+    return slot_crc16((const unsigned char *) tag, len) % SLOT_HASH_SLOTS;
+}
