@@ -1,0 +1,54 @@
+#!lua flags=no-writes
+-- KEYS store, prepare, dead, why, slot
+-- ARGV def, kind
+-- RETURN OK, now, waiting, due, claimed, resting, dead, oldest_due, next_due (empty: none), owner,
+--        token, sent, merged, done, retried, rejected, expired, released, lease_lost
+--        | NO_TOPIC | STALE
+--
+-- oldest_due: of a time topic, when the first that is due became so.  next_due: when the first that
+-- waits or rests is due; of a priority topic, what waits is due now.
+
+local store, prepare, dead, why, slot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local priority = ARGV[2] == 'p' or ARGV[2] == 'b'
+
+local known = redis.call('HMGET', slot, 'def', 'owner', 'token', 'sent', 'merged', 'done',
+    'retried', 'rejected', 'expired', 'released', 'lease_lost')
+if not known[1] then
+    return { 'NO_TOPIC' }
+end
+if known[1] ~= ARGV[1] then
+    return { 'STALE' }
+end
+
+-- @include clock
+-- @include entry
+
+-- The first score of a range; nil: none.
+local function head(key, from)
+    local found = redis.call('ZRANGE', key, from, '(+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    return found[1] and split(found[2])
+end
+
+local waiting = redis.call('ZCARD', store) - 1
+local due, oldest, next_due = waiting, nil, nil
+if not priority then
+    due = redis.call('ZCOUNT', store, '-inf', before_score(now + 1))
+    next_due = head(store, '-inf')
+    oldest = due > 0 and next_due or nil
+elseif waiting > 0 then
+    next_due = now
+end
+local claimed = redis.call('ZCOUNT', prepare, 0, before_score(REST))
+local rest_end = head(prepare, REST)
+if rest_end then
+    next_due = math.min(next_due or math.huge, rest_end - REST)
+end
+
+local reply = {
+    'OK', now, waiting, due, claimed, redis.call('ZCARD', prepare) - 1 - claimed,
+    redis.call('ZCARD', dead) - 1, oldest or '', next_due or '', known[2] or '', known[3]
+}
+for i = 4, 11 do
+    reply[#reply + 1] = tonumber(known[i] or 0)
+end
+return reply

@@ -1,0 +1,32 @@
+#!lua flags=allow-oom
+-- KEYS topic
+-- ARGV op (acquire, renew or release), nonce, owner, ttl_ms
+-- RETURN OK, generation, epoch, remaining_ms | HELD, owner, remaining_ms | NO_TOPIC
+--
+-- The lease of a whole topic, for fleets of one without ZooKeeper.  Every acquire raises the epoch,
+-- also the holder's own: who acquires knows nothing of an earlier life.
+
+local topic = KEYS[1]
+local op, owner = ARGV[1], ARGV[3]
+
+local state, nonce, generation, holder, ends, epoch = unpack(redis.call('HMGET', topic, 'state',
+    'nonce', 'generation', 'lease_owner', 'lease_until', 'lease_epoch'))
+if state ~= 'ready' or nonce ~= ARGV[2] then
+    return { 'NO_TOPIC' }
+end
+
+-- @include clock
+
+holder, ends, epoch = holder or '', tonumber(ends or 0), tonumber(epoch or 0)
+local mine = holder == owner
+local free = holder == '' or ends <= now
+
+if op == 'acquire' and (mine or free) then
+    epoch = epoch + 1
+elseif not mine then
+    return { 'HELD', holder, math.max(ends - now, 0) }
+end
+ends = op == 'release' and 0 or now + tonumber(ARGV[4])
+redis.call('HSET', topic, 'lease_owner', op == 'release' and '' or owner, 'lease_until', ends,
+    'lease_epoch', epoch)
+return { 'OK', tonumber(generation), epoch, math.max(ends - now, 0) }

@@ -1,0 +1,35 @@
+-- Entries and scores.  The same encoding stands in libsrc/model/entry.c; both are tested on the
+-- vectors of tests/vectors/.  "Attempts" here is one number: retries * 2 + suspect, 0 .. 127.
+
+local REST = 17592186044416 -- 2^44, added to the end of a rest: claims sort before rests
+
+-- The integer part and the attempts of a score as Redis writes it.
+local function split(score)
+    local number = tonumber(score)
+    local integer = math.floor(number)
+    return integer, (number - integer) * 128
+end
+
+-- A score as text that loses nothing.
+local function join(integer, attempts)
+    return string.format('%.17g', integer + attempts / 128)
+end
+
+-- The bound of a range: up to this score, itself excluded.
+local function before_score(integer)
+    return string.format('(%.0f', integer)
+end
+
+-- Before-image (as text), letter, claim number (nil for dead) and member; nothing: not an entry.
+local function decode(entry)
+    local before, letter, claim, member = string.match(entry, '^(%-?%d+)([crd])(%d*):()')
+    if before then
+        return before, letter, tonumber(claim), string.sub(entry, member)
+    end
+end
+
+-- Two messages become one: the larger number of retries, suspect if either is.
+local function merge_attempts(a, b)
+    local suspect = math.max(a % 2, b % 2)
+    return math.max(a - a % 2, b - b % 2) + suspect
+end

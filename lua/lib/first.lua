@@ -1,0 +1,27 @@
+-- The first members of a range of scores, { member, score, member, score, ... }: at most n, and
+-- about max_bytes of them (but one at least).  Second result: may there be more?
+-- It reads a few, then as many as fit by the sizes seen.  rev: from the largest score down.
+local function first(key, from, to, n, max_bytes, rev)
+    local found, count, bytes, chunk = {}, 0, 0, math.min(n, 16)
+    while chunk > 0 do
+        local part
+        if rev then
+            part = redis.call('ZRANGE', key, from, to, 'BYSCORE', 'REV', 'LIMIT', count, chunk,
+                'WITHSCORES')
+        else
+            part = redis.call('ZRANGE', key, from, to, 'BYSCORE', 'LIMIT', count, chunk,
+                'WITHSCORES')
+        end
+        for i = 1, #part, 2 do
+            found[#found + 1] = part[i]
+            found[#found + 1] = part[i + 1]
+            bytes = bytes + #part[i]
+        end
+        count = #found / 2
+        if #part < 2 * chunk then
+            return found, false
+        end
+        chunk = math.floor(math.min(n - count, (max_bytes - bytes) * count / bytes))
+    end
+    return found, true
+end

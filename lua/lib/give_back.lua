@@ -1,0 +1,16 @@
+-- Brings a message back to the store with its own time or priority.  If it was sent again meanwhile
+-- the two become one, with the time or priority of the waiting one (range_merge: the earlier).
+-- Answers the integer part of its score now.
+local function give_back(member, before, attempts)
+    local integer = tonumber(before)
+    if redis.call('ZADD', store, 'NX', join(integer, attempts), member) == 1 then
+        return integer
+    end
+    local waiting, waiting_attempts = split(redis.call('ZSCORE', store, member))
+    if kind ~= 'm' or waiting < integer then
+        integer = waiting
+    end
+    redis.call('ZADD', store, join(integer, merge_attempts(attempts, waiting_attempts)), member)
+    count('merged')
+    return integer
+end

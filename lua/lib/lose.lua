@@ -1,0 +1,12 @@
+-- What becomes of a claim whose process died or hung: the first loss in a row makes it a suspect
+-- and uses no retry, each further one uses one, and without any left it is dead.
+local function lose(member, before, attempts)
+    count('lease_lost')
+    if attempts % 2 == 0 then
+        give_back(member, before, attempts + 1)
+    elseif attempts < 2 * max_retries then
+        give_back(member, before, attempts + 2)
+    else
+        bury(member, before, attempts, 'its process died or hung')
+    end
+end

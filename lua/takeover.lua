@@ -1,0 +1,56 @@
+#!lua flags=allow-oom
+-- KEYS store, prepare, dead, why, slot
+-- ARGV def, token, kind, mode (fast or strict), max_retries, limit, owner
+-- RETURN OK, base, given_back, more: 1 repeat the call before the first claim
+--        | FENCED, token (stored: larger, or the word of a shared topic) | NO_TOPIC | STALE
+--
+-- Stores a token that is larger than the stored one; the claims made so far are then the former
+-- owner's.  Fast: gives those back, a limited number a call.  Strict: leaves them until their
+-- leases end.  The same token again only goes on with that, and changes nothing once its owner
+-- has claimed.
+
+local store, prepare, dead, why, slot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local kind, max_retries, limit = ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6])
+
+local def, token, base, claims =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims'))
+if not def then
+    return { 'NO_TOPIC' }
+end
+if def ~= ARGV[1] then
+    return { 'STALE' }
+end
+
+-- @include token
+token = token or NOBODY
+if token == 'shared' or newer(token, ARGV[2]) or ARGV[2] == NOBODY then
+    return { 'FENCED', token }
+end
+
+-- @include clock
+-- @include entry
+-- @include first
+-- @include count
+-- @include give_back
+-- @include bury
+-- @include lose
+-- @include sentinels
+
+if newer(ARGV[2], token) then
+    base = claims
+    redis.call('HSET', slot, 'token', ARGV[2], 'owner', ARGV[7], 'base', base)
+end
+make_sentinels()
+if ARGV[4] ~= 'fast' or tonumber(claims) > tonumber(base) then
+    return { 'OK', tonumber(base), 0, 0 }
+end
+
+local found, more = first(prepare, 0, before_score(REST), limit, 1048576)
+for i = 1, #found, 2 do
+    local before, _, _, member = decode(found[i])
+    local _, attempts = split(found[i + 1])
+    redis.call('ZREM', prepare, found[i])
+    lose(member, before, attempts)
+end
+count_save()
+return { 'OK', tonumber(base), #found / 2, more and 1 or 0 }

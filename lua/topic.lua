@@ -1,0 +1,70 @@
+#!lua flags=allow-oom
+-- KEYS topic
+-- ARGV op, then create: definition, nonce | ready: nonce | delete | removed: nonce
+--      | bind: nonce, coord
+-- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
+--        | ready, removed: OK | delete: OK, nonce, definition | bind: OK, generation
+--        | OTHER_FLEET, coord | NO_TOPIC | DELETING
+--
+-- state: creating, ready, deleting; none when removed.  What must never go back outlives the topic:
+-- lease_epoch, and generation, which each new creation raises.
+
+local topic = KEYS[1]
+
+local state, nonce, definition, version, generation, coord = unpack(redis.call('HMGET', topic,
+    'state', 'nonce', 'definition', 'version', 'generation', 'coord'))
+local op = {}
+
+function op.create(new_definition, new_nonce)
+    if not state then
+        state, definition, nonce, version = 'creating', new_definition, new_nonce, 1
+        generation = tonumber(generation or 0) + 1
+        redis.call('HSET', topic, '', '', 'state', state, 'definition', definition, 'nonce',
+            nonce, 'version', version, 'generation', generation)
+    end
+    return { 'OK', state, definition, nonce, tonumber(version), tonumber(generation) }
+end
+
+-- Also takes a delete back that was refused because something is left.
+function op.ready(of)
+    if not state or nonce ~= of then
+        return { 'NO_TOPIC' }
+    end
+    redis.call('HSET', topic, 'state', 'ready')
+    return { 'OK' }
+end
+
+function op.delete()
+    if not state then
+        return { 'NO_TOPIC' }
+    end
+    redis.call('HSET', topic, 'state', 'deleting')
+    return { 'OK', nonce, definition }
+end
+
+-- Once its slots are cleared.  Another nonce: that creation is long gone.
+function op.removed(of)
+    if nonce == of then
+        if state ~= 'deleting' then
+            return { 'NO_TOPIC' }
+        end
+        redis.call('HDEL', topic, 'state', 'definition', 'nonce', 'version', 'coord',
+            'lease_owner', 'lease_until')
+    end
+    return { 'OK' }
+end
+
+-- The first consumer of a topic says where its owners are agreed upon; others must say the same.
+function op.bind(of, new_coord)
+    if not state or nonce ~= of then
+        return { 'NO_TOPIC' }
+    elseif state == 'deleting' then
+        return { 'DELETING' }
+    elseif coord and coord ~= new_coord then
+        return { 'OTHER_FLEET', coord }
+    end
+    redis.call('HSET', topic, 'coord', new_coord)
+    return { 'OK', tonumber(generation) }
+end
+
+return op[ARGV[1]](ARGV[2], ARGV[3])
