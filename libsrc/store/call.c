@@ -17,6 +17,7 @@
     X("OTHER_FLEET", STORE_REFUSED, SMQ_OTHER_FLEET, "another fleet consumes the topic")           \
     X("DELETING", STORE_REFUSED, SMQ_NO_TOPIC, "the topic is being deleted")                       \
     X("FOREIGN", STORE_REFUSED, SMQ_INVALID, "a key of another program is in the way")             \
+    X("IN_USE", STORE_REFUSED, SMQ_IN_WORK, "the slot was opened again meanwhile")                 \
     X("NOT_EMPTY", STORE_REFUSED, SMQ_NOT_EMPTY, "the slot still holds messages")                  \
     X("GONE", STORE_REFUSED, SMQ_NO_TOPIC, "the slot belongs to another creation of the topic")
 

@@ -2,7 +2,7 @@
  *
  * Thread: smq:io. */
 
-#include "lua/scripts.h"
+#include "scripts.h"
 #include "store/call.h"
 
 /* Of a reply: what stands before the claimed messages, and how many of those a lost reply can have
@@ -52,6 +52,7 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     call_begin_slot(call, &script_consume, slot);
     call_token(call, slot, consume->token);
     call_kind(call, slot);
+    redis_arg_string(&call->command, slot->keys.wake);
     redis_arg_int(&call->command, consume->n);
     redis_arg_int(&call->command, consume->max_bytes);
     redis_arg_int(&call->command, consume->lease_ms);
@@ -81,11 +82,14 @@ bool store_consume_read(struct store_consumed *out, const struct store_result *r
 bool store_consume_message(const char **entry, size_t *len, struct attempts *attempts,
                            const struct store_result *result, size_t index)
 {
-    const char *score;
-    size_t score_len;
-    int64_t integer;
+    int64_t number;
 
-    return reply_string(entry, len, result->reply, CONSUME_HEAD + 2 * index) &&
-           reply_string(&score, &score_len, result->reply, CONSUME_HEAD + 2 * index + 1) &&
-           entry_score_parse(&integer, attempts, score, score_len);
+    if (!reply_string(entry, len, result->reply, CONSUME_HEAD + 2 * index) ||
+        !reply_number(&number, result->reply, CONSUME_HEAD + 2 * index + 1) || number < 0 ||
+        number > 2 * TOPIC_RETRIES_MAX + 1) {
+        return false;
+    }
+    attempts->retries = (int) (number / 2);
+    attempts->suspect = number % 2 != 0;
+    return true;
 }

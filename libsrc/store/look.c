@@ -3,7 +3,7 @@
  * Thread: smq:io. */
 #include <string.h>
 
-#include "lua/scripts.h"
+#include "scripts.h"
 #include "store/call.h"
 
 /* Of a reply: what stands before the dead letters, and the strings of each. */

@@ -2,7 +2,7 @@
  * lease of a topic are kept: takeover, vacate, renew, lease, bind.
  *
  * Thread: smq:io. */
-#include "lua/scripts.h"
+#include "scripts.h"
 #include "store/call.h"
 
 enum { TAKEOVER_LIMIT = 1000 };

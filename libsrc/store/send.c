@@ -1,7 +1,7 @@
 /* send.c - the send script.
  *
  * Thread: smq:io. */
-#include "lua/scripts.h"
+#include "scripts.h"
 #include "store/call.h"
 
 void store_send_begin(struct store_call *call, const struct store_slot *slot)

@@ -191,6 +191,7 @@ void store_slot_seal(struct store_call *call, struct redis *redis, const struct 
 bool store_slot_seal_read(uint64_t *messages, const struct store_result *result); /* NOT_EMPTY */
 void store_slot_unseal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                        int64_t timeout_ms);
+/* Remove what a sealed slot holds, a bounded part a call.  REFUSED "IN_USE": it is not sealed. */
 void store_slot_clear(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       int64_t timeout_ms);
 bool store_slot_clear_read(bool *more, const struct store_result *result);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "lua/scripts.h"
+#include "scripts.h"
 #include "store/call.h"
 
 enum { REGISTRY_PAGE = 500, REGISTRY_MAX_ELEMENTS = 8192, CLEAR_LIMIT = 1000 };

@@ -1,0 +1,233 @@
+/* outbox_wire.c - requests of the send script: building them, and what their ends mean.
+ *
+ * Thread: smq:io. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "queue/outbox_internal.h"
+
+enum { SPARE_MAX = 64, SPARE_BYTES_MAX = 64 * 1024, TEXT_MAX = 240 };
+
+static void on_sent(struct store_call *call, const struct store_result *result);
+
+/* --- memory --- */
+
+static struct request *request_new(struct outboxes *all)
+{
+    struct request *request = LIST_FIRST(&all->spare);
+
+    if (request != NULL) {
+        LIST_REMOVE(request, link);
+        all->spare_count--;
+        return request;
+    }
+    request = memory_new(sizeof(*request));
+    store_call_init(&request->call, on_sent, request);
+    STAILQ_INIT(&request->batch);
+    return request;
+}
+
+static void request_free(struct request *request)
+{
+    store_call_fini(&request->call);
+    free(request);
+}
+
+/* Keep it for the next one, if it is of usual size. */
+static void request_recycle(struct outboxes *all, struct request *request)
+{
+    if (all->spare_count >= SPARE_MAX || request->call.command.args.bytes.size > SPARE_BYTES_MAX) {
+        request_free(request);
+        return;
+    }
+    LIST_INSERT_HEAD(&all->spare, request, link);
+    all->spare_count++;
+}
+
+void requests_free_spare(struct outboxes *all)
+{
+    struct request *request;
+
+    while ((request = LIST_FIRST(&all->spare)) != NULL) {
+        LIST_REMOVE(request, link);
+        request_free(request);
+    }
+}
+
+/* --- begin --- */
+
+/* Move what fits into one request out of the queue; returns the earliest deadline. */
+static int64_t request_fill(struct request *request, struct send_list *queue)
+{
+    struct send *send;
+    size_t bytes = 0;
+    int64_t deadline_ms = INT64_MAX;
+
+    while ((send = STAILQ_FIRST(queue)) != NULL && request->count < REQUEST_SENDS_MAX &&
+           (request->count == 0 || bytes + send->message.body_len <= REQUEST_BYTES_MAX)) {
+        STAILQ_REMOVE_HEAD(queue, link);
+        STAILQ_INSERT_TAIL(&request->batch, send, link);
+        request->count++;
+        bytes += send->message.body_len;
+        store_send_add(&request->call, &(struct store_message){.body = send->message.body,
+                                                               .body_len = send->message.body_len,
+                                                               .when = send->when});
+        deadline_ms = send->deadline_ms < deadline_ms ? send->deadline_ms : deadline_ms;
+    }
+    return deadline_ms;
+}
+
+void request_begin(struct outbox *outbox, int64_t now_ms)
+{
+    struct outboxes *all = outbox->topic->all;
+    struct request *request = request_new(all);
+    int64_t left_ms;
+
+    request->outbox = outbox;
+    request->count = 0;
+    store_slot_fill(&request->slot, &outbox->topic->topic, outbox->slot);
+    store_send_begin(&request->call, &request->slot);
+    left_ms = request_fill(request, &outbox->queue) - now_ms;
+    if (left_ms > all->hub->request_timeout_ms) {
+        left_ms = all->hub->request_timeout_ms;
+    }
+    outbox_set_state(outbox, OUTBOX_ON_WIRE);
+    outbox->topic->on_wire++;
+    LIST_INSERT_HEAD(&all->wire, request, link);
+    store_send(&request->call, all->hub->redis, left_ms > 0 ? left_ms : 1);
+}
+
+/* --- end --- */
+
+static void batch_end(struct request *request, smq_status status, const char *text)
+{
+    struct send *send;
+
+    while ((send = STAILQ_FIRST(&request->batch)) != NULL) {
+        STAILQ_REMOVE_HEAD(&request->batch, link);
+        send_end(request->outbox->topic->all, send, status, text);
+    }
+}
+
+static void batch_stored(struct request *request, const char *results)
+{
+    struct hub *hub = request->outbox->topic->all->hub;
+    const char *topic = request->outbox->topic->name;
+    bool told = events_wanted(hub->events, SMQ_EVENT_SENT);
+    struct send *send;
+
+    STAILQ_FOREACH(send, &request->batch, link)
+    {
+        send->merged = *results++ == 'm';
+        if (told) {
+            events_emit(
+                hub->events, SMQ_EVENT_SENT, &(smq_event){.topic = topic, .slot = send->slot},
+                "%s a message of %zu bytes in slot %" PRId32 " of topic %s",
+                send->merged ? "merged" : "added", send->message.body_len, send->slot, topic);
+        }
+    }
+    batch_end(request, SMQ_OK, "");
+}
+
+/* Send the batch again later; `unknown`: it may have been stored already. */
+static void batch_repeat(struct request *request, smq_status status, bool unknown)
+{
+    struct send *send;
+
+    STAILQ_FOREACH(send, &request->batch, link)
+    {
+        send->status = status;
+        send->unknown = send->unknown || unknown;
+    }
+    outbox_failed(request->outbox);
+    outbox_put_back(request->outbox, &request->batch);
+}
+
+static void batch_lost(struct request *request, const char *text)
+{
+    if (request->outbox->topic->all->no_repeat) {
+        batch_end(request, SMQ_UNKNOWN, text);
+        return;
+    }
+    batch_repeat(request, SMQ_UNKNOWN, true);
+}
+
+static bool is_temporary(smq_status status)
+{
+    return status == SMQ_UNAVAILABLE || status == SMQ_TIMED_OUT;
+}
+
+static void request_answered(struct request *request, const struct store_result *result)
+{
+    char text[TEXT_MAX];
+    const char *results;
+
+    snprintf(text, sizeof(text), "slot %" PRId32 " of topic %s: %s", request->outbox->slot,
+             request->outbox->topic->name, result->text);
+    switch (result->outcome) {
+    case STORE_OK:
+        if (store_send_read(&results, result, request->count)) {
+            batch_stored(request, results);
+        } else {
+            batch_lost(request, "the answer to a send cannot be read");
+        }
+        break;
+    case STORE_NO_TOPIC:
+    case STORE_STALE:
+        topic_block(request->outbox->topic);
+        batch_repeat(request, SMQ_NO_TOPIC, false);
+        break;
+    case STORE_NOT_DONE:
+        if (is_temporary(result->status)) {
+            batch_repeat(request, result->status, false);
+        } else {
+            batch_end(request, result->status, text);
+        }
+        break;
+    case STORE_FENCED:
+    case STORE_REFUSED:
+        batch_end(request, result->status, text);
+        break;
+    case STORE_PARTLY:
+    case STORE_UNKNOWN:
+        batch_lost(request, text);
+        break;
+    }
+}
+
+static void on_sent(struct store_call *call, const struct store_result *result)
+{
+    struct request *request = call->user;
+    struct outbox *outbox = request->outbox;
+    struct outboxes *all;
+
+    if (outbox == NULL) {
+        request_free(request);
+        return;
+    }
+    all = outbox->topic->all;
+    LIST_REMOVE(request, link);
+    if (result->outcome == STORE_OK) {
+        outbox->failures = 0;
+        outbox->resume_ms = 0;
+    }
+    request_answered(request, result);
+    request_recycle(all, request);
+    outbox_settle(outbox);
+    topic_request_ended(outbox->topic);
+    outboxes_turn(all);
+}
+
+void requests_abandon(struct outboxes *all)
+{
+    struct request *request;
+
+    while ((request = LIST_FIRST(&all->wire)) != NULL) {
+        LIST_REMOVE(request, link);
+        batch_end(request, SMQ_UNKNOWN, "the producer was freed before the answer came");
+        request->outbox = NULL;
+    }
+}
