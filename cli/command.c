@@ -1,0 +1,203 @@
+/* command.c - from argv to a verb's function, and what all these functions begin with. */
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "help.h"
+#include "output.h"
+#include "say.h"
+
+static enum exit_code check_words(const struct command *command)
+{
+    const struct verb *verb = command->verb;
+
+    if (command->word_count < verb->min_words) {
+        return say_error(EXIT_USAGE, "%s needs %s; see slotmq %s --help", verb->name,
+                         verb->operands, verb->name);
+    }
+    if (command->word_count > verb->max_words) {
+        return say_error(EXIT_USAGE, "%s does not take \"%s\"%s; see slotmq %s --help", verb->name,
+                         command->words[verb->max_words],
+                         verb->takes_program ? " (a program comes after --)" : "", verb->name);
+    }
+    if (verb->takes_program && command->tail && !command->tail[0]) {
+        return say_error(EXIT_USAGE, "no program follows --");
+    }
+    return EXIT_DONE;
+}
+
+/* What follows "--" is words like all others, except where a program is expected. */
+static void settle_tail(struct words *words, const struct verb *verb)
+{
+    if (!verb->takes_program && words->tail) {
+        for (char **word = words->tail; *word; word++) {
+            words->word[words->count++] = *word;
+        }
+        words->tail = NULL;
+    }
+}
+
+static void print_version(void)
+{
+    printf("slotmq %s\n", smq_version());
+}
+
+static enum exit_code run_verb(const struct verb *verb, struct global_options *global, int argc,
+                               char **argv)
+{
+    void *options = say_alloc(1, verb->options_size);
+    struct words words;
+    const struct flag_set sets[] = {
+        {.flags = verb->flags, .count = verb->flag_count, .values = options},
+        {.flags = global_flags, .count = global_flag_count, .values = global},
+    };
+    enum exit_code code = flags_read(&words, sets, 2, false, argc, argv);
+
+    if (code == EXIT_DONE && global->help) {
+        help_on_verb(stdout, verb);
+    } else if (code == EXIT_DONE && global->version) {
+        print_version();
+    } else if (code == EXIT_DONE) {
+        settle_tail(&words, verb);
+        const struct command command = {
+            .verb = verb,
+            .global = *global,
+            .options = options,
+            .words = words.word,
+            .word_count = words.count,
+            .tail = words.tail,
+        };
+        code = check_words(&command);
+        if (code == EXIT_DONE) {
+            code = verb->run(&command);
+        }
+    }
+    words_fini(&words);
+    free(options);
+    return code;
+}
+
+/* No verb was given: help, version, or an error. */
+static enum exit_code run_without_verb(const struct global_options *global)
+{
+    if (global->help) {
+        help_overview(stdout, NULL);
+        return EXIT_DONE;
+    }
+    if (global->version) {
+        print_version();
+        return EXIT_DONE;
+    }
+    return say_error(EXIT_USAGE, "no verb given; see slotmq --help");
+}
+
+/* Reads global flags up to the next word and leaves that word and all after it in `words`. */
+static enum exit_code read_global(struct words *words, struct global_options *global, int argc,
+                                  char **argv)
+{
+    const struct flag_set set = {global_flags, global_flag_count, global};
+
+    return flags_read(words, &set, 1, true, argc, argv);
+}
+
+/* `words` begins with the first word of a name of two; flags may stand between them. */
+static enum exit_code run_group(struct words *words, struct global_options *global)
+{
+    struct words rest;
+    size_t used = 0;
+    bool group = false;
+    enum exit_code code = read_global(&rest, global, (int) words->count, words->word);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    char *name[] = {words->word[0], rest.count > 0 ? rest.word[0] : NULL};
+    const size_t count = rest.count > 0 ? 2 : 1;
+    const struct verb *verb = verb_find(&used, &group, name, count);
+    if (verb) {
+        code = run_verb(verb, global, (int) rest.count, rest.word);
+    } else if (count == 1 && global->help) {
+        help_overview(stdout, name[0]);
+    } else {
+        code = verb_say_unknown(name, count);
+    }
+    words_fini(&rest);
+    return code;
+}
+
+static enum exit_code run(int argc, char **argv)
+{
+    struct global_options global = {
+        .redis = getenv("SLOTMQ_REDIS"),
+        .zookeeper = getenv("SLOTMQ_ZOOKEEPER"),
+    };
+    struct words words;
+    size_t used = 0;
+    bool group = false;
+    enum exit_code code = read_global(&words, &global, argc, argv);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    const struct verb *verb = verb_find(&used, &group, words.word, words.count > 0 ? 1 : 0);
+    if (words.count == 0) {
+        code = run_without_verb(&global);
+    } else if (verb) {
+        code = run_verb(verb, &global, (int) words.count, words.word);
+    } else if (group) {
+        code = run_group(&words, &global);
+    } else {
+        code = verb_say_unknown(words.word, words.count);
+    }
+    words_fini(&words);
+    return code;
+}
+
+enum exit_code command_main(int argc, char **argv)
+{
+    const enum exit_code code = run(argc, argv);
+    const enum exit_code written = output_finish();
+
+    return code != EXIT_DONE ? code : written;
+}
+
+/* Thread: smq:call. */
+static void print_event(const smq_event *event, void *user)
+{
+    (void) user;
+    say("slotmq: %s: %s", event->id, event->text ? event->text : smq_status_text(event->status));
+}
+
+static smq_level event_level(int64_t verbose)
+{
+    if (verbose == 1) {
+        return SMQ_LEVEL_INFO;
+    }
+    return verbose == 2 ? SMQ_LEVEL_DEBUG : SMQ_LEVEL_TRACE;
+}
+
+enum exit_code command_connect(smq_client **out, const struct command *command)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    const struct global_options *global = &command->global;
+    smq_error err;
+
+    if (!global->redis || global->redis[0] == '\0') {
+        return say_error(EXIT_USAGE,
+                         "no Redis given: use -r host:port,... or the variable SLOTMQ_REDIS");
+    }
+    options.redis = global->redis;
+    if (global->zookeeper && global->zookeeper[0] != '\0') {
+        options.zookeeper = global->zookeeper;
+    }
+    if (global->verbose > 0) {
+        options.event = print_event;
+        options.event_level = event_level(global->verbose);
+    }
+    if (smq_client_new(out, &options, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    return EXIT_DONE;
+}

@@ -1,0 +1,277 @@
+/* consume.c - claim messages and print them, or run a program for each.
+ *
+ * Thread: main; the handlers are in consume_print.c and consume_exec.c. */
+#include "consume.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "say.h"
+#include "signals.h"
+
+/* How often to look whether the topic is empty: at first, and when it is long not so. */
+#define LOOK_FIRST_MS 100
+#define LOOK_LAST_MS  1000
+/* How often to look whether the messages of running programs are still ours. */
+#define LEASES_MS 500
+
+struct consume_options {
+    struct flag_value threads, batch, max_in_flight, count, drain_timeout;
+    bool exit_when_empty;
+};
+
+#define CONSUME(member) offsetof(struct consume_options, member)
+
+static const struct flag consume_flags[] = {
+    {.name = "threads",
+     .type = FLAG_NUMBER,
+     .offset = CONSUME(threads),
+     .operand = "N",
+     .min = 1,
+     .max = 1024,
+     .help = "handlers at once, and the weight of this member; default: one a core"},
+    {.name = "count",
+     .type = FLAG_NUMBER,
+     .offset = CONSUME(count),
+     .operand = "N",
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "end when N messages were answered; never more are claimed"},
+    {.name = "exit-when-empty",
+     .type = FLAG_SWITCH,
+     .offset = CONSUME(exit_when_empty),
+     .help = "end when nothing is waiting, claimed or resting"},
+    {.name = "batch",
+     .type = FLAG_NUMBER,
+     .offset = CONSUME(batch),
+     .operand = "N",
+     .min = 1,
+     .max = 1000,
+     .help = "claimed at once from a slot; default 100"},
+    {.name = "max-in-flight",
+     .type = FLAG_NUMBER,
+     .offset = CONSUME(max_in_flight),
+     .operand = "N",
+     .min = 1,
+     .max = INT32_MAX,
+     .help = "claimed and not yet answered; default 10 * threads * batch"},
+    {.name = "drain-timeout",
+     .type = FLAG_DURATION,
+     .offset = CONSUME(drain_timeout),
+     .operand = "TIME",
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "for handlers to end after a signal, or when a slot moves; default 30s"},
+};
+
+/* === Failures of handlers =============================================== */
+
+void consume_fail(struct consume *consume, enum exit_code code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    pthread_mutex_lock(&consume->failure.lock);
+    if (consume->failure.code == EXIT_DONE) {
+        vsnprintf(consume->failure.text, sizeof(consume->failure.text), format, args);
+        consume->failure.code = code;
+    }
+    pthread_mutex_unlock(&consume->failure.lock);
+    va_end(args);
+    smq_worker_stop(consume->worker);
+}
+
+bool consume_has_failed(struct consume *consume)
+{
+    pthread_mutex_lock(&consume->failure.lock);
+    const bool failed = consume->failure.code != EXIT_DONE;
+    pthread_mutex_unlock(&consume->failure.lock);
+    return failed;
+}
+
+/* === Waiting for the end ================================================ */
+
+/* When to look next at what the topic holds. */
+struct look {
+    unsigned long long handled; /* at the last look */
+    int64_t interval_ms;
+};
+
+/* Is nothing left?  Asked only when no handler returned since the last look.  A server that is
+ * away does not end the worker, so it says no; anything worse is a failure. */
+static bool is_empty(struct consume *consume, struct look *look)
+{
+    const unsigned long long handled = atomic_load(&consume->handled);
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_error err;
+
+    if (handled != look->handled) {
+        *look = (struct look){.handled = handled, .interval_ms = LOOK_FIRST_MS};
+        return false;
+    }
+    const smq_status status =
+        smq_topic_stats(&stats, consume->client, consume->command->words[0], &err);
+    if (status == SMQ_OK && stats.waiting + stats.claimed + stats.resting == 0) {
+        return true;
+    }
+    const smq_class class = smq_status_class(status);
+    if (class == SMQ_CLASS_USAGE || class == SMQ_CLASS_FATAL) {
+        consume_fail(consume, exit_code_of(status), "%s", err.text);
+    }
+    const int64_t doubled = 2 * look->interval_ms;
+    look->interval_ms = doubled < LOOK_LAST_MS ? doubled : LOOK_LAST_MS;
+    return false;
+}
+
+/* How long the main thread may sleep at once. */
+static int64_t pause_ms(const struct command *command, const struct look *look)
+{
+    const struct consume_options *flags = command->options;
+
+    if (flags->exit_when_empty) {
+        return look->interval_ms;
+    }
+    return command->tail ? LEASES_MS : SMQ_FOREVER;
+}
+
+/* Waits until the worker ends by itself, by a signal, by a failure or because nothing is left.
+ * Gives what smq_worker_wait() says at the end; TIMED_OUT: handlers still run. */
+static smq_status wait_for_end(struct consume *consume, smq_error *err)
+{
+    const struct consume_options *flags = consume->command->options;
+    struct look look = {.interval_ms = LOOK_FIRST_MS};
+
+    while (!signals_came() && !consume_has_failed(consume)) {
+        const smq_status status =
+            smq_worker_wait(consume->worker, pause_ms(consume->command, &look), err);
+        if (status != SMQ_TIMED_OUT) {
+            return status;
+        }
+        consume_end_lost_programs();
+        if (flags->exit_when_empty && is_empty(consume, &look)) {
+            smq_worker_stop(consume->worker);
+            break;
+        }
+    }
+    return smq_worker_wait(consume->worker, SMQ_FOREVER, err);
+}
+
+/* Programs can be killed; a handler that waits for the reader of our output cannot. */
+static void abandon(const struct consume *consume, enum exit_code code)
+{
+    if (consume->command->tail) {
+        consume_kill_programs();
+        return;
+    }
+    _exit(code);
+}
+
+static enum exit_code await_worker(struct consume *consume)
+{
+    smq_error err;
+    const smq_status status = wait_for_end(consume, &err);
+
+    if (consume_has_failed(consume)) {
+        say_error(consume->failure.code, "%s", consume->failure.text);
+    } else if (status == SMQ_TIMED_OUT) {
+        say_error(EXIT_TEMPORARY,
+                  "the time to drain is over; what was in work will be delivered again");
+    } else if (status != SMQ_OK) {
+        say_failure(&err);
+    }
+    const enum exit_code code =
+        consume->failure.code != EXIT_DONE ? consume->failure.code : exit_code_of(status);
+    if (status == SMQ_TIMED_OUT) {
+        abandon(consume, code);
+    }
+    return code;
+}
+
+/* === The verb =========================================================== */
+
+static smq_worker_options worker_options(struct consume *consume)
+{
+    const struct consume_options *flags = consume->command->options;
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+
+    options.topic = consume->command->words[0];
+    options.handler = consume->command->tail ? consume_run : consume_print;
+    options.user = consume;
+    options.threads = (int32_t) flags->threads.value;
+    options.batch_size = (int32_t) flags->batch.value;
+    options.max_in_flight = (int32_t) flags->max_in_flight.value;
+    options.max_messages = flags->count.value;
+    options.drain_timeout_ms = flags->drain_timeout.value;
+    return options;
+}
+
+static enum exit_code work(struct consume *consume)
+{
+    const smq_worker_options options = worker_options(consume);
+    enum exit_code code = EXIT_DONE;
+    smq_error err;
+
+    if (smq_worker_new(&consume->worker, consume->client, &options, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    signals_watch(consume->worker);
+    if (smq_worker_start(consume->worker, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    } else {
+        code = await_worker(consume);
+    }
+    signals_watch(NULL);
+    smq_worker_free(consume->worker);
+    return code;
+}
+
+static enum exit_code consume_verb_run(const struct command *command)
+{
+    struct consume consume = {
+        .command = command,
+        .failure = {.lock = PTHREAD_MUTEX_INITIALIZER},
+    };
+    enum exit_code code = EXIT_DONE;
+
+    if (command->tail && command->global.json) {
+        return say_error(EXIT_USAGE, "--json is for messages on standard output; leave it out "
+                                     "when a program is run");
+    }
+    if (command->tail) {
+        code = consume_check_program(command->tail[0]);
+    }
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    signals_catch();
+    code = command_connect(&consume.client, command);
+    if (code == EXIT_DONE && !signals_came()) {
+        code = work(&consume);
+    }
+    smq_client_free(consume.client);
+    return code;
+}
+
+const struct verb consume_verb = {
+    .name = "consume",
+    .operands = "NAME",
+    .summary = "print messages, or run a program for each",
+    .text = "Without CMD the bodies go to standard output, a line each, with --json an object a\n"
+            "line; a message is done when its line was written.\n"
+            "\n"
+            "With CMD it is run for each message: the body on its standard input, SLOTMQ_TOPIC,\n"
+            "SLOTMQ_SLOT, SLOTMQ_TOKEN and SLOTMQ_ATTEMPT in its environment.  Exit 0 is done, 65\n"
+            "rejects, anything else or a signal retries.\n"
+            "\n"
+            "SIGTERM, SIGINT and SIGHUP drain: no more is claimed, work in hand ends, exit 0.",
+    .flags = consume_flags,
+    .flag_count = sizeof(consume_flags) / sizeof(consume_flags[0]),
+    .options_size = sizeof(struct consume_options),
+    .min_words = 1,
+    .max_words = 1,
+    .takes_program = true,
+    .run = consume_verb_run,
+};

@@ -1,0 +1,45 @@
+/* consume.h - what a consume has in common with the handlers that print and that run a program.
+ *
+ * Thread: the main thread waits, the handlers run on smq:work-N. */
+#ifndef CLI_CONSUME_H
+#define CLI_CONSUME_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "verb.h"
+
+/* One run of the verb. */
+struct consume {
+    const struct command *command;
+    smq_client *client;
+    smq_worker *worker;    /* set before the first handler runs */
+    atomic_ullong handled; /* handlers that returned */
+    struct {
+        pthread_mutex_t lock;
+        enum exit_code code; /* the first failure of a handler; EXIT_DONE: none */
+        char text[256];
+    } failure;
+};
+
+/* A handler cannot go on (standard output is gone, the program cannot be started): the worker stops
+ * and the command ends with `code` and this text.  Later failures are not kept. */
+void consume_fail(struct consume *consume, enum exit_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+bool consume_has_failed(struct consume *consume);
+
+/* Handlers: `user` is the struct consume. */
+smq_verdict consume_print(smq_delivery *delivery, void *user);
+smq_verdict consume_run(smq_delivery *delivery, void *user);
+
+/* Can the program be found?  Anything but EXIT_DONE has been said. */
+enum exit_code consume_check_program(const char *program);
+
+/* Ends the programs whose message is no longer ours. */
+void consume_end_lost_programs(void);
+
+/* Kills all programs: the time to drain is over. */
+void consume_kill_programs(void);
+
+#endif

@@ -1,0 +1,316 @@
+/* consume_exec.c - a program is run for each message: body on its standard input, exit code as the
+ * answer.
+ *
+ * The body is handed over as a memory file, so a program that does not read it is no special case
+ * and nothing here can block on a pipe.  Each program leads a process group of its own: Ctrl-C at a
+ * terminal drains and does not interrupt the work in hand.
+ *
+ * Thread: smq:work-N, unless a function says otherwise. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/queue.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "consume.h"
+#include "say.h"
+
+/* A program that runs.  Invariant: while it is listed its pid is not reaped, so it may be killed.
+ */
+struct program {
+    LIST_ENTRY(program) entry;
+    pid_t pid;
+    smq_delivery *delivery;
+    bool told; /* it was told to end */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    LIST_HEAD(, program) list;
+    bool killed; /* no program may run any more */
+} running = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+enum { VARIABLES = 4 };
+
+/* Our environment and the four variables of a message.  `entry` ends with NULL. */
+struct environment {
+    char *own[VARIABLES];
+    char **entry;
+};
+
+extern char **environ;
+
+/* === Environment ======================================================== */
+
+static char *make_variable(const char *name, const char *value)
+{
+    char *text = NULL;
+
+    if (asprintf(&text, "%s=%s", name, value) < 0) {
+        say_no_memory();
+    }
+    return text;
+}
+
+static char *make_number(const char *name, int32_t value)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%" PRId32, value);
+    return make_variable(name, text);
+}
+
+/* Is it one of the variables that a message sets? */
+static bool is_ours(const char *entry, char *const *own)
+{
+    for (size_t i = 0; i < VARIABLES; i++) {
+        const size_t name = strcspn(own[i], "=") + 1;
+        if (strncmp(entry, own[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void environment_init(struct environment *environment, const smq_message_info *message)
+{
+    size_t count = 0;
+    size_t used = 0;
+
+    environment->own[0] = make_variable("SLOTMQ_TOPIC", message->topic);
+    environment->own[1] = make_number("SLOTMQ_SLOT", message->slot);
+    environment->own[2] = make_variable("SLOTMQ_TOKEN", message->token ? message->token : "");
+    environment->own[3] = make_number("SLOTMQ_ATTEMPT", message->attempt);
+    while (environ[count]) {
+        count++;
+    }
+    environment->entry = say_alloc(count + VARIABLES + 1, sizeof(char *));
+    for (size_t i = 0; i < count; i++) {
+        if (!is_ours(environ[i], environment->own)) {
+            environment->entry[used++] = environ[i];
+        }
+    }
+    memcpy(environment->entry + used, environment->own, sizeof(environment->own));
+}
+
+static void environment_fini(struct environment *environment)
+{
+    for (size_t i = 0; i < VARIABLES; i++) {
+        free(environment->own[i]);
+    }
+    free(environment->entry);
+}
+
+/* === Starting =========================================================== */
+
+/* The body as a file to read from its beginning; -1: errno says why. */
+static int open_body(const smq_message_info *message)
+{
+    const int file = memfd_create("slotmq", MFD_CLOEXEC);
+    const char *next = message->body;
+    size_t left = message->body_len;
+
+    while (file >= 0 && left > 0) {
+        const ssize_t written = write(file, next, left);
+        if (written < 0 && errno != EINTR) {
+            const int error = errno;
+            close(file);
+            errno = error;
+            return -1;
+        }
+        if (written > 0) {
+            next += written;
+            left -= (size_t) written;
+        }
+    }
+    if (file >= 0) {
+        (void) lseek(file, 0, SEEK_SET);
+    }
+    return file;
+}
+
+/* No signal blocked (the library blocks all in its threads), SIGPIPE as a program expects it, a
+ * process group of its own. */
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t none;
+    sigset_t defaults;
+    const short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP;
+
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    int error = posix_spawnattr_setflags(attributes, flags);
+    error = error ? error : posix_spawnattr_setpgroup(attributes, 0);
+    error = error ? error : posix_spawnattr_setsigmask(attributes, &none);
+    return error ? error : posix_spawnattr_setsigdefault(attributes, &defaults);
+}
+
+/* Starts the program with `body` as its standard input; else gives an errno. */
+static int spawn(pid_t *pid, char *const *argv, int body, char *const *entries)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error) {
+        return error;
+    }
+    error = posix_spawnattr_init(&attributes);
+    if (!error) {
+        error = set_attributes(&attributes);
+        error = error ? error : posix_spawn_file_actions_adddup2(&actions, body, STDIN_FILENO);
+        error = error ? error : posix_spawnp(pid, argv[0], &actions, &attributes, argv, entries);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+/* Starts the program for a message; else gives an errno. */
+static int start(pid_t *pid, char *const *argv, const smq_message_info *message)
+{
+    struct environment environment;
+    const int body = open_body(message);
+
+    if (body < 0) {
+        return errno;
+    }
+    environment_init(&environment, message);
+    const int error = spawn(pid, argv, body, environment.entry);
+    environment_fini(&environment);
+    close(body);
+    return error;
+}
+
+/* === Running ============================================================ */
+
+static void list_add(struct program *program)
+{
+    pthread_mutex_lock(&running.lock);
+    LIST_INSERT_HEAD(&running.list, program, entry);
+    if (running.killed) {
+        (void) kill(-program->pid, SIGKILL);
+    }
+    pthread_mutex_unlock(&running.lock);
+}
+
+/* Waits for the end of a program that is listed, and takes it off the list.  Gives its status. */
+static int await_end(struct program *program)
+{
+    siginfo_t ended;
+    int status = 0;
+
+    /* Without reaping, so that its pid stays its own while others may kill it. */
+    while (waitid(P_PID, (id_t) program->pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+    pthread_mutex_lock(&running.lock);
+    LIST_REMOVE(program, entry);
+    (void) waitpid(program->pid, &status, 0);
+    pthread_mutex_unlock(&running.lock);
+    return status;
+}
+
+static void answer(smq_delivery *delivery, int status)
+{
+    char reason[32];
+
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        (void) smq_done(delivery, NULL);
+        return;
+    }
+    if (WIFSIGNALED(status)) {
+        snprintf(reason, sizeof(reason), "signal %d", WTERMSIG(status));
+    } else {
+        snprintf(reason, sizeof(reason), "exit %d", WEXITSTATUS(status));
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DATA) {
+        (void) smq_reject(delivery, reason, NULL);
+    } else {
+        (void) smq_retry(delivery, SMQ_BACKOFF, reason, NULL);
+    }
+}
+
+smq_verdict consume_run(smq_delivery *delivery, void *user)
+{
+    struct consume *consume = user;
+    struct program program = {.delivery = delivery};
+    char *const *argv = consume->command->tail;
+
+    if (consume_has_failed(consume)) {
+        return SMQ_RELEASE;
+    }
+    const int error = start(&program.pid, argv, smq_delivery_info(delivery));
+    if (error) {
+        consume_fail(consume, EXIT_IO, "cannot run %s: %s", argv[0], strerror(error));
+        return SMQ_RELEASE;
+    }
+    list_add(&program);
+    answer(delivery, await_end(&program));
+    atomic_fetch_add(&consume->handled, 1);
+    return SMQ_LATER;
+}
+
+/* === From the main thread =============================================== */
+
+enum exit_code consume_check_program(const char *program)
+{
+    const char *path = getenv("PATH");
+    char *copy = strdup(path ? path : "/bin:/usr/bin");
+    bool found = strchr(program, '/') && access(program, X_OK) == 0;
+    char *rest = copy;
+    char *folder = NULL;
+
+    if (!copy) {
+        say_no_memory();
+    }
+    while (!found && !strchr(program, '/') && (folder = strsep(&rest, ":")) != NULL) {
+        char *file = NULL;
+        if (asprintf(&file, "%s/%s", folder[0] != '\0' ? folder : ".", program) < 0) {
+            say_no_memory();
+        }
+        found = access(file, X_OK) == 0;
+        free(file);
+    }
+    free(copy);
+    return found ? EXIT_DONE
+                 : say_error(EXIT_NO_INPUT,
+                             "cannot run %s: there is no such program, or it may not be run",
+                             program);
+}
+
+void consume_end_lost_programs(void)
+{
+    struct program *program = NULL;
+
+    pthread_mutex_lock(&running.lock);
+    LIST_FOREACH(program, &running.list, entry)
+    {
+        const smq_status status = smq_delivery_check(program->delivery);
+        if (!program->told && (status == SMQ_LEASE_LOST || status == SMQ_FENCED)) {
+            program->told = true;
+            (void) kill(-program->pid, SIGTERM);
+        }
+    }
+    pthread_mutex_unlock(&running.lock);
+}
+
+void consume_kill_programs(void)
+{
+    struct program *program = NULL;
+
+    pthread_mutex_lock(&running.lock);
+    running.killed = true;
+    LIST_FOREACH(program, &running.list, entry)
+    {
+        (void) kill(-program->pid, SIGKILL);
+    }
+    pthread_mutex_unlock(&running.lock);
+}

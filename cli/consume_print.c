@@ -1,0 +1,54 @@
+/* consume_print.c - each message is a line on standard output.
+ *
+ * Thread: smq:work-N. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "consume.h"
+#include "message.h"
+#include "output.h"
+#include "say.h"
+
+/* Lines are whole and stand in the order in which the lock was taken. */
+static pthread_mutex_t writer = PTHREAD_MUTEX_INITIALIZER;
+
+/* The line of a message with its newline, to be freed. */
+static char *make_line(size_t *size, const smq_message_info *message, bool json)
+{
+    size_t length = message->body_len;
+    char *text = NULL;
+
+    if (json) {
+        text = output_json_text(&length, message_delivery_json(message));
+        text[length] = '\n';
+    } else {
+        text = say_alloc(length + 1, 1);
+        memcpy(text, message->body, length);
+        text[length] = '\n';
+    }
+    *size = length + 1;
+    return text;
+}
+
+/* Done only when the line is out; after a failure nothing more is written. */
+smq_verdict consume_print(smq_delivery *delivery, void *user)
+{
+    struct consume *consume = user;
+    smq_verdict verdict = SMQ_RELEASE;
+    size_t size = 0;
+
+    pthread_mutex_lock(&writer);
+    if (!consume_has_failed(consume)) {
+        char *line = make_line(&size, smq_delivery_info(delivery), consume->command->global.json);
+        if (output_write(line, size)) {
+            verdict = SMQ_DONE;
+        } else {
+            consume_fail(consume, EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+        }
+        free(line);
+    }
+    pthread_mutex_unlock(&writer);
+    atomic_fetch_add(&consume->handled, 1);
+    return verdict;
+}

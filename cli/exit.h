@@ -1,0 +1,26 @@
+/* exit.h - the exit codes of the command, one number per kind of outcome.
+ *
+ * The numbers from 64 on are those of sysexits.h where it has one. */
+#ifndef CLI_EXIT_H
+#define CLI_EXIT_H
+
+#include <slotmq/slotmq.h>
+
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_NOT_DONE = 1,     /* not found, refused by what is there, or partly done */
+    EXIT_USAGE = 64,       /* a wrong command line */
+    EXIT_DATA = 65,        /* a message that can never be stored */
+    EXIT_NO_INPUT = 66,    /* what to read is not there */
+    EXIT_UNAVAILABLE = 69, /* no Redis or no ZooKeeper */
+    EXIT_DEFECT = 70,
+    EXIT_DIFFERS = 73, /* the topic exists, and otherwise */
+    EXIT_IO = 74,
+    EXIT_TEMPORARY = 75, /* time-out, full, or it is not known whether it was done */
+    EXIT_DENIED = 77,
+    EXIT_SERVER = 78 /* the server's version or configuration cannot be used */
+};
+
+enum exit_code exit_code_of(smq_status status);
+
+#endif

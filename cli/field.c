@@ -1,0 +1,30 @@
+/* field.c - the n-th white-space separated field of a line.  Pure. */
+#include "field.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_space(char c)
+{
+    return c != '\0' && strchr(" \t\n\v\f\r", c) != NULL;
+}
+
+struct field field_of(const char *bytes, size_t size, size_t number)
+{
+    size_t end = 0;
+
+    while (end < size) {
+        size_t start = end;
+        while (start < size && is_space(bytes[start])) {
+            start++;
+        }
+        end = start;
+        while (end < size && !is_space(bytes[end])) {
+            end++;
+        }
+        if (--number == 0) {
+            return (struct field){.start = bytes + start, .size = end - start};
+        }
+    }
+    return (struct field){.start = bytes + size, .size = 0};
+}

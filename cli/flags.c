@@ -1,0 +1,246 @@
+/* flags.c - reads flags by getopt_long() from tables. */
+#include "flags.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse.h"
+#include "say.h"
+
+/* More than any verb and the global flags have together. */
+#define FLAGS_MAX 48
+/* getopt's values of long flags lie above all letters. */
+#define LONG_BASE 256
+
+/* The tables of one call in the form getopt wants. */
+struct reader {
+    const struct flag_set *sets;
+    size_t set_count;
+    struct option options[FLAGS_MAX + 1];
+    char letters[2 * FLAGS_MAX + 3];
+};
+
+static bool takes_operand(const struct flag *flag)
+{
+    return flag->type != FLAG_SWITCH && flag->type != FLAG_COUNT;
+}
+
+static void reader_init(struct reader *reader, const struct flag_set *sets, size_t set_count,
+                        bool until_word)
+{
+    char *letter = reader->letters;
+    size_t index = 0;
+
+    memset(reader, 0, sizeof(*reader));
+    reader->sets = sets;
+    reader->set_count = set_count;
+    *letter++ = until_word ? '+' : '-';
+    *letter++ = ':';
+    for (size_t s = 0; s < set_count; s++) {
+        for (size_t f = 0; f < sets[s].count && index < FLAGS_MAX; f++, index++) {
+            const struct flag *flag = &sets[s].flags[f];
+            reader->options[index] = (struct option){
+                .name = flag->name,
+                .has_arg = takes_operand(flag) ? required_argument : no_argument,
+                .val = LONG_BASE + (int) index,
+            };
+            if (flag->letter != 0) {
+                *letter++ = flag->letter;
+                if (takes_operand(flag)) {
+                    *letter++ = ':';
+                }
+            }
+        }
+    }
+}
+
+/* The flag that getopt means by `code`, and the struct it belongs to. */
+static const struct flag *reader_find(const struct reader *reader, int code, void **values)
+{
+    int index = LONG_BASE;
+
+    for (size_t s = 0; s < reader->set_count; s++) {
+        for (size_t f = 0; f < reader->sets[s].count; f++, index++) {
+            const struct flag *flag = &reader->sets[s].flags[f];
+            if (code == index || (code != 0 && code == flag->letter)) {
+                *values = reader->sets[s].values;
+                return flag;
+            }
+        }
+    }
+    return NULL;
+}
+
+static enum exit_code say_unknown(const struct reader *reader, const char *typed)
+{
+    char name[64];
+    const char *bare = typed + strspn(typed, "-");
+
+    if (typed[0] != '-' || typed[1] != '-') {
+        return say_error(EXIT_USAGE, "unknown flag -%c; see slotmq --help", optopt);
+    }
+    snprintf(name, sizeof(name), "%.*s", (int) strcspn(bare, "="), bare);
+    struct nearest nearest = nearest_to(name);
+    for (const struct option *option = reader->options; option->name; option++) {
+        nearest_offer(&nearest, option->name);
+    }
+    if (nearest.best) {
+        return say_error(EXIT_USAGE, "unknown flag --%s; did you mean --%s?", name, nearest.best);
+    }
+    return say_error(EXIT_USAGE, "unknown flag --%s; see slotmq --help", name);
+}
+
+/* getopt refused an argument: '?' is unknown or has a value too many, ':' lacks its value. */
+static enum exit_code say_refused(const struct reader *reader, int code, const char *typed)
+{
+    void *values = NULL;
+    const struct flag *flag = reader_find(reader, optopt, &values);
+
+    if (!flag) {
+        return say_unknown(reader, typed);
+    }
+    if (code == ':') {
+        return say_error(EXIT_USAGE, "--%s needs a value: --%s %s", flag->name, flag->name,
+                         flag->operand);
+    }
+    return say_error(EXIT_USAGE, "--%s takes no value", flag->name);
+}
+
+/* What a number may be, in words. */
+static void range_text(char *text, size_t size, const struct flag *flag)
+{
+    const char *what =
+        flag->type == FLAG_DURATION ? "a duration such as 500ms, 30s or 5m" : "a whole number";
+
+    if (flag->min == INT64_MIN && flag->max == INT64_MAX) {
+        snprintf(text, size, "%s", what);
+    } else if (flag->max == INT64_MAX) {
+        snprintf(text, size, "%s of at least %" PRId64, what, flag->min);
+    } else {
+        const char *unit = flag->type == FLAG_DURATION ? " ms" : "";
+        snprintf(text, size, "%s, %" PRId64 " to %" PRId64 "%s", what, flag->min, flag->max, unit);
+    }
+}
+
+static enum exit_code read_amount(struct flag_value *out, const struct flag *flag, const char *text)
+{
+    int64_t value = 0;
+    const bool good =
+        flag->type == FLAG_DURATION ? parse_duration(&value, text) : parse_number(&value, text);
+
+    if (!good || value < flag->min || value > flag->max) {
+        char range[128];
+        range_text(range, sizeof(range), flag);
+        return say_error(EXIT_USAGE, "--%s \"%s\" cannot be used; give %s", flag->name, text,
+                         range);
+    }
+    *out = (struct flag_value){.given = true, .value = value};
+    return EXIT_DONE;
+}
+
+static enum exit_code read_choice(struct flag_value *out, const struct flag *flag, const char *text)
+{
+    char all[256] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; flag->choices[i]; i++) {
+        if (strcmp(flag->choices[i], text) == 0) {
+            *out = (struct flag_value){.given = true, .value = (int64_t) i};
+            return EXIT_DONE;
+        }
+        used += (size_t) snprintf(all + used, sizeof(all) - used, "%s%s", i > 0 ? ", " : "",
+                                  flag->choices[i]);
+    }
+    return say_error(EXIT_USAGE, "--%s \"%s\" cannot be used; give one of %s", flag->name, text,
+                     all);
+}
+
+static enum exit_code flag_apply(const struct flag *flag, void *values, const char *text)
+{
+    void *member = (char *) values + flag->offset;
+
+    switch (flag->type) {
+    case FLAG_SWITCH:
+        *(bool *) member = true;
+        return EXIT_DONE;
+    case FLAG_COUNT:
+        *(int64_t *) member += 1;
+        return EXIT_DONE;
+    case FLAG_TEXT:
+        *(const char **) member = text;
+        return EXIT_DONE;
+    case FLAG_NUMBER:
+    case FLAG_DURATION:
+        return read_amount(member, flag, text);
+    case FLAG_CHOICE:
+        return read_choice(member, flag, text);
+    }
+    return EXIT_DEFECT;
+}
+
+/* getopt accepts the beginning of a long name; a name that is not whole would change its meaning
+ * with the next flag that is added. */
+static bool is_abbreviated(const struct flag *flag, const char *typed)
+{
+    return strncmp(typed, "--", 2) == 0 && strcspn(typed + 2, "=") != strlen(flag->name);
+}
+
+/* One result of getopt: `typed` is the argument it looked at. */
+static enum exit_code take(const struct reader *reader, int code, const char *typed,
+                           struct words *words)
+{
+    void *values = NULL;
+
+    if (code == 1) {
+        words->word[words->count++] = optarg;
+        return EXIT_DONE;
+    }
+    if (code == '?' || code == ':') {
+        return say_refused(reader, code, typed);
+    }
+    const struct flag *flag = reader_find(reader, code, &values);
+    if (!flag || is_abbreviated(flag, typed)) {
+        return say_unknown(reader, typed);
+    }
+    return flag_apply(flag, values, optarg);
+}
+
+enum exit_code flags_read(struct words *words, const struct flag_set *sets, size_t set_count,
+                          bool until_word, int argc, char **argv)
+{
+    struct reader reader;
+
+    reader_init(&reader, sets, set_count, until_word);
+    *words = (struct words){.word = say_alloc((size_t) argc + 1, sizeof(char *))};
+    opterr = 0;
+    optind = 0; /* glibc: begin anew */
+    for (;;) {
+        const char *typed = argv[optind > 0 ? optind : 1];
+        const int code = getopt_long(argc, argv, reader.letters, reader.options, NULL);
+        if (code == -1) {
+            break;
+        }
+        const enum exit_code taken = take(&reader, code, typed, words);
+        if (taken != EXIT_DONE) {
+            words_fini(words);
+            return taken;
+        }
+    }
+    if (until_word) {
+        for (int i = optind; i < argc; i++) {
+            words->word[words->count++] = argv[i];
+        }
+    } else if (strcmp(argv[optind - 1], "--") == 0) {
+        words->tail = argv + optind;
+    }
+    return EXIT_DONE;
+}
+
+void words_fini(struct words *words)
+{
+    free(words->word);
+    *words = (struct words){0};
+}

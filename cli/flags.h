@@ -1,0 +1,58 @@
+/* flags.h - flags as data: one table per verb is read by the parser and by the help. */
+#ifndef CLI_FLAGS_H
+#define CLI_FLAGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exit.h"
+
+enum flag_type {
+    FLAG_SWITCH,   /* bool: given or not */
+    FLAG_COUNT,    /* int64_t: how many times */
+    FLAG_TEXT,     /* const char *: NULL when not given */
+    FLAG_NUMBER,   /* struct flag_value */
+    FLAG_DURATION, /* struct flag_value, in milliseconds */
+    FLAG_CHOICE    /* struct flag_value, the index in `choices` */
+};
+
+/* A value of which 0 and "not given" are not the same. */
+struct flag_value {
+    bool given;
+    int64_t value;
+};
+
+struct flag {
+    const char *name; /* without the hyphens */
+    char letter;      /* of the short form, or 0 */
+    enum flag_type type;
+    size_t offset;              /* of the member in the struct of values */
+    const char *operand;        /* what follows it, for the help; NULL for switches and counts */
+    const char *help;           /* one line */
+    int64_t min, max;           /* numbers and durations */
+    const char *const *choices; /* ends with NULL */
+};
+
+/* A table and the struct it fills. */
+struct flag_set {
+    const struct flag *flags;
+    size_t count;
+    void *values;
+};
+
+/* What is left of a command line without its flags. */
+struct words {
+    char **word; /* owned; the strings are those of argv */
+    size_t count;
+    char **tail; /* what followed "--", borrowed from argv; NULL: there was no "--" */
+};
+
+/* Reads the flags of argv[1] and after into the `set_count` sets.  `until_word`: stops before the
+ * first word and leaves it and all after it in `words`.  Anything but EXIT_DONE has been said. */
+enum exit_code flags_read(struct words *words, const struct flag_set *sets, size_t set_count,
+                          bool until_word, int argc, char **argv);
+
+void words_fini(struct words *words);
+
+#endif

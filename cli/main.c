@@ -1,0 +1,12 @@
+/* main.c - the process: locale, SIGPIPE, exit code. */
+#include <locale.h>
+#include <signal.h>
+
+#include "command.h"
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), told as such */
+    return command_main(argc, argv);
+}

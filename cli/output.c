@@ -1,0 +1,155 @@
+/* output.c - results on standard output: JSON, tables, whole lines. */
+#include "output.h"
+
+#include <errno.h>
+#include <libsmartcols.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base64.h"
+#include "say.h"
+
+void output_set(json_t *object, const char *name, json_t *value)
+{
+    if (json_object_set_new(object, name, value) != 0) {
+        say_no_memory();
+    }
+}
+
+void output_set_bytes(json_t *object, const char *name, const void *bytes, size_t size)
+{
+    char other[64];
+    json_t *text = json_stringn(bytes, size);
+
+    if (text) {
+        output_set(object, name, text);
+        return;
+    }
+    char *encoded = say_alloc(base64_size(size), 1);
+    base64_encode(encoded, bytes, size);
+    snprintf(other, sizeof(other), "%s_base64", name);
+    output_set(object, other, json_string(encoded));
+    free(encoded);
+}
+
+char *output_json_text(size_t *size, json_t *document)
+{
+    char *text = json_dumps(document, JSON_COMPACT);
+
+    json_decref(document);
+    if (!text) {
+        say_no_memory();
+    }
+    *size = strlen(text);
+    return text;
+}
+
+void output_json(json_t *document)
+{
+    size_t size = 0;
+    char *text = output_json_text(&size, document);
+
+    fwrite(text, 1, size, stdout);
+    putchar('\n');
+    free(text);
+}
+
+struct libscols_table *output_table(const char *const *titles, size_t count)
+{
+    struct libscols_table *table = scols_new_table();
+
+    if (!table) {
+        say_no_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *title = titles[i];
+        int flags = 0;
+        if (*title == '>') {
+            flags = SCOLS_FL_RIGHT;
+            title++;
+        } else if (*title == '~') {
+            flags = SCOLS_FL_TRUNC;
+            title++;
+        }
+        if (!scols_table_new_column(table, title, 0, flags)) {
+            say_no_memory();
+        }
+    }
+    return table;
+}
+
+void output_table_headless(struct libscols_table *table)
+{
+    scols_table_enable_noheadings(table, 1);
+}
+
+void output_row(struct libscols_table *table, const char *const *cells, size_t count)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+
+    if (!line) {
+        say_no_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (scols_line_set_data(line, i, cells[i]) != 0) {
+            say_no_memory();
+        }
+    }
+}
+
+void output_table_print(struct libscols_table *table)
+{
+    if (scols_print_table(table) != 0) {
+        say_no_memory();
+    }
+    output_table_free(table);
+}
+
+void output_table_free(struct libscols_table *table)
+{
+    scols_unref_table(table);
+}
+
+void output_printable(char *out, const void *bytes, size_t size)
+{
+    const char *in = bytes;
+
+    for (size_t i = 0; i < size; i++) {
+        out[i] = in[i] == '\0' ? '?' : in[i];
+    }
+    out[size] = '\0';
+}
+
+bool output_write(const void *bytes, size_t size)
+{
+    const char *next = bytes;
+
+    while (size > 0) {
+        const ssize_t written = write(STDOUT_FILENO, next, size);
+        if (written >= 0) {
+            next += written;
+            size -= (size_t) written;
+        } else if (errno == EAGAIN) {
+            /* Whoever shares our standard output made it non-blocking. */
+            struct pollfd ready = {.fd = STDOUT_FILENO, .events = POLLOUT};
+            (void) poll(&ready, 1, -1);
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum exit_code output_finish(void)
+{
+    if (fflush(stdout) != 0) {
+        return say_error(EXIT_IO, "cannot write the result: %s", strerror(errno));
+    }
+    if (ferror(stdout)) {
+        return say_error(EXIT_IO, "cannot write the whole result");
+    }
+    return EXIT_DONE;
+}

@@ -1,0 +1,26 @@
+/* parse.h - numbers, durations and near misses in the command line.  Pure. */
+#ifndef CLI_PARSE_H
+#define CLI_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A whole decimal number, nothing before or after it.  false: it is none, or does not fit. */
+bool parse_number(int64_t *out, const char *text);
+
+/* "500ms", "30s", "5m", "2h" or a bare number of milliseconds, in milliseconds; never negative. */
+bool parse_duration(int64_t *out, const char *text);
+
+/* Keeps of several names the one most like what was typed, or that begins with it.  `best` is NULL
+ * when none is close enough to be meant. */
+struct nearest {
+    const char *typed;
+    const char *best;
+    size_t distance;
+};
+
+struct nearest nearest_to(const char *typed);
+void nearest_offer(struct nearest *nearest, const char *name);
+
+#endif

@@ -1,0 +1,327 @@
+/* send.c - one message from the command line, or one a line from standard input. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "field.h"
+#include "output.h"
+#include "say.h"
+#include "topic.h"
+
+/* How long to wait for room among the unanswered sends: longer than any of them lives. */
+#define ROOM_TIMEOUT_MS 30000
+/* Times in a topic lie within this. */
+#define TIME_MAX (INT64_C(1) << 43)
+
+struct send_options {
+    const char *key;
+    struct flag_value delay, priority, at, key_field;
+};
+
+#define SEND(member) offsetof(struct send_options, member)
+
+static const struct flag send_flags[] = {
+    {.name = "key",
+     .type = FLAG_TEXT,
+     .offset = SEND(key),
+     .operand = "KEY",
+     .help = "messages of one key are handled one at a time; default: the body"},
+    {.name = "key-field",
+     .type = FLAG_NUMBER,
+     .offset = SEND(key_field),
+     .operand = "N",
+     .min = 1,
+     .max = INT32_MAX,
+     .help = "the N-th white-space separated field of the body is the key"},
+    {.name = "delay",
+     .type = FLAG_DURATION,
+     .offset = SEND(delay),
+     .operand = "TIME",
+     .min = 0,
+     .max = TIME_MAX,
+     .help = "range_merge, fixed_time: due so long after the send; 0 is at once"},
+    {.name = "at",
+     .type = FLAG_NUMBER,
+     .offset = SEND(at),
+     .operand = "MS",
+     .min = -TIME_MAX,
+     .max = TIME_MAX,
+     .help = "fixed_time: due then, in milliseconds since 1970; past is at once"},
+    {.name = "priority",
+     .type = FLAG_NUMBER,
+     .offset = SEND(priority),
+     .operand = "P",
+     .min = INT64_MIN,
+     .max = INT64_MAX,
+     .help = "priority: larger is more urgent; default 0"},
+};
+
+/* What became of the sends so far.  `line` is the first that failed; code tells whether one did. */
+struct tally {
+    pthread_mutex_t lock;
+    uint64_t sent;
+    uint64_t merged;
+    enum exit_code code;
+    uint64_t line;
+    char text[256];
+};
+
+/* One run of the verb.  Lines are counted from 1; the body of the command line has number 0. */
+struct sender {
+    const struct command *command;
+    const struct send_options *flags;
+    smq_producer *producer;
+    const char *topic;
+    struct tally tally;
+};
+
+/* === The message ======================================================== */
+
+/* An option that the topic's type does not have is refused, whatever its value. */
+static enum exit_code check_options(const struct send_options *flags, const char *name,
+                                    const struct topic_facts *topic)
+{
+    const char *type = topic_type_name(topic->type);
+
+    if (flags->priority.given && topic->type != SMQ_PRIORITY) {
+        return say_error(EXIT_USAGE, "topic %s is %s: it has no --priority", name, type);
+    }
+    if (flags->delay.given && topic->type == SMQ_PRIORITY) {
+        return say_error(EXIT_USAGE, "topic %s is %s: it has no --delay", name, type);
+    }
+    if (flags->at.given && topic->type != SMQ_FIXED_TIME) {
+        return say_error(EXIT_USAGE, "topic %s is %s: it has no --at", name, type);
+    }
+    if (topic->type == SMQ_RANGE_MERGE && !flags->delay.given && topic->delay_ms <= 0) {
+        return say_error(EXIT_USAGE, "topic %s has no delay of its own: give --delay", name);
+    }
+    return EXIT_DONE;
+}
+
+static smq_message make_message(const struct send_options *flags, const char *body, size_t size)
+{
+    smq_message message = SMQ_MESSAGE_INIT;
+
+    message.body = body;
+    message.body_len = size;
+    if (flags->key) {
+        message.key = flags->key;
+        message.key_len = strlen(flags->key);
+    }
+    message.priority = flags->priority.value;
+    message.due_at_ms = flags->at.value;
+    if (flags->delay.given) {
+        message.delay_ms = flags->delay.value > 0 ? flags->delay.value : SMQ_NONE;
+    }
+    return message;
+}
+
+/* === The tally ========================================================== */
+
+static void tally_failed(struct tally *tally, uint64_t line, enum exit_code code, const char *text)
+{
+    pthread_mutex_lock(&tally->lock);
+    if (tally->code == EXIT_DONE || line < tally->line) {
+        tally->code = code;
+        tally->line = line;
+        snprintf(tally->text, sizeof(tally->text), "%s", text);
+    }
+    pthread_mutex_unlock(&tally->lock);
+}
+
+static bool tally_has_failed(struct tally *tally)
+{
+    pthread_mutex_lock(&tally->lock);
+    const bool failed = tally->code != EXIT_DONE;
+    pthread_mutex_unlock(&tally->lock);
+    return failed;
+}
+
+/* One send in the air. */
+struct flight {
+    struct tally *tally;
+    uint64_t line;
+};
+
+/* Thread: smq:call. */
+static void landed(const smq_receipt *receipt, void *user)
+{
+    struct flight *flight = user;
+    struct tally *tally = flight->tally;
+
+    if (receipt->status == SMQ_OK) {
+        pthread_mutex_lock(&tally->lock);
+        tally->sent += receipt->merged ? 0 : 1;
+        tally->merged += receipt->merged ? 1 : 0;
+        pthread_mutex_unlock(&tally->lock);
+    } else {
+        tally_failed(tally, flight->line, exit_code_of(receipt->status),
+                     smq_status_text(receipt->status));
+    }
+    free(flight);
+}
+
+/* === Sending ============================================================ */
+
+static void send_one(struct sender *sender, uint64_t line, const char *body, size_t size)
+{
+    smq_message message = make_message(sender->flags, body, size);
+    smq_error err;
+
+    if (size == 0) {
+        tally_failed(&sender->tally, line, EXIT_DATA,
+                     "an empty body cannot be sent; give at least one byte");
+        return;
+    }
+    if (sender->flags->key_field.given) {
+        const struct field key = field_of(body, size, (size_t) sender->flags->key_field.value);
+        if (key.size == 0) {
+            tally_failed(&sender->tally, line, EXIT_DATA,
+                         "there is no such field to be the key; see --key-field");
+            return;
+        }
+        message.key = key.start;
+        message.key_len = key.size;
+    }
+    struct flight *flight = say_alloc(1, sizeof(*flight));
+    *flight = (struct flight){.tally = &sender->tally, .line = line};
+    if (smq_send_async(sender->producer, sender->topic, &message, landed, flight, &err) != SMQ_OK) {
+        tally_failed(&sender->tally, line, exit_code_of(err.status), err.text);
+        free(flight);
+    }
+}
+
+/* Each line is a message; stops at the first that fails. */
+static void send_lines(struct sender *sender)
+{
+    char *line = NULL;
+    size_t room = 0;
+    uint64_t number = 0;
+
+    if (isatty(STDIN_FILENO) && !sender->command->global.quiet) {
+        say("reading messages from the terminal, one a line; Ctrl-D ends");
+    }
+    while (!tally_has_failed(&sender->tally)) {
+        errno = 0;
+        const ssize_t length = getline(&line, &room, stdin);
+        if (length < 0) {
+            break;
+        }
+        size_t size = (size_t) length;
+        if (line[size - 1] == '\n') {
+            size--;
+        }
+        send_one(sender, ++number, line, size);
+    }
+    free(line);
+    if (ferror(stdin)) {
+        char text[128];
+        snprintf(text, sizeof(text), "cannot read standard input: %s", strerror(errno));
+        tally_failed(&sender->tally, number + 1, EXIT_NO_INPUT, text);
+    }
+}
+
+/* === The end ============================================================ */
+
+/* Exactly one line on failure: which message, why, and what was done before. */
+static enum exit_code report(struct sender *sender)
+{
+    struct tally *tally = &sender->tally;
+
+    if (tally->code != EXIT_DONE) {
+        char where[40] = "";
+        char done[64] = "";
+        if (tally->line > 0) {
+            snprintf(where, sizeof(where), "line %" PRIu64 ": ", tally->line);
+            snprintf(done, sizeof(done), "; sent %" PRIu64 " merged %" PRIu64, tally->sent,
+                     tally->merged);
+        }
+        return say_error(tally->code, "%s%s%s", where, tally->text, done);
+    }
+    if (sender->command->global.json) {
+        json_t *document = json_object();
+        output_set(document, "sent", json_integer((json_int_t) tally->sent));
+        output_set(document, "merged", json_integer((json_int_t) tally->merged));
+        output_json(document);
+    } else if (!sender->command->global.quiet) {
+        say("sent %" PRIu64 " merged %" PRIu64, tally->sent, tally->merged);
+    }
+    return EXIT_DONE;
+}
+
+static enum exit_code send_all(struct sender *sender, smq_client *client)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    const char *body = sender->command->words[1];
+    smq_error err;
+
+    options.full_timeout_ms = ROOM_TIMEOUT_MS;
+    if (smq_producer_new(&sender->producer, client, &options, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    if (body) {
+        send_one(sender, 0, body, strlen(body));
+    } else {
+        send_lines(sender);
+    }
+    if (smq_producer_flush(sender->producer, SMQ_FOREVER, &err) != SMQ_OK) {
+        tally_failed(&sender->tally, UINT64_MAX, exit_code_of(err.status), err.text);
+    }
+    smq_producer_free(sender->producer);
+    return report(sender);
+}
+
+static enum exit_code send_run(const struct command *command)
+{
+    struct sender sender = {
+        .command = command,
+        .flags = command->options,
+        .topic = command->words[0],
+        .tally = {.lock = PTHREAD_MUTEX_INITIALIZER},
+    };
+    struct topic_facts topic = {0};
+    smq_client *client = NULL;
+
+    if (sender.flags->key && sender.flags->key_field.given) {
+        return say_error(EXIT_USAGE, "--key and --key-field both name the key; give one");
+    }
+    if (sender.flags->delay.given && sender.flags->at.given) {
+        return say_error(EXIT_USAGE, "--delay and --at both say when; give one");
+    }
+    if (sender.flags->key && sender.flags->key[0] == '\0') {
+        return say_error(EXIT_DATA, "an empty key cannot be used; leave --key out for none");
+    }
+    enum exit_code code = command_connect(&client, command);
+    if (code == EXIT_DONE) {
+        code = topic_look_up(&topic, client, sender.topic);
+    }
+    if (code == EXIT_DONE) {
+        code = check_options(sender.flags, sender.topic, &topic);
+    }
+    if (code == EXIT_DONE) {
+        code = send_all(&sender, client);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb send_verb = {
+    .name = "send",
+    .operands = "NAME [BODY]",
+    .summary = "send a message, or one for each line of standard input",
+    .text = "Ends with \"sent N merged M\" on standard error, with --json with\n"
+            "{\"sent\":N,\"merged\":M} on standard output: N messages were added, M joined one\n"
+            "that was waiting.  The first line that cannot be sent ends the command; the error\n"
+            "names it and says what was sent.",
+    .flags = send_flags,
+    .flag_count = sizeof(send_flags) / sizeof(send_flags[0]),
+    .options_size = sizeof(struct send_options),
+    .min_words = 1,
+    .max_words = 2,
+    .run = send_run,
+};

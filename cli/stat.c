@@ -1,0 +1,226 @@
+/* stat.c - what topics hold and have done. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command.h"
+#include "output.h"
+#include "say.h"
+#include "topic.h"
+
+/* X(member of smq_stats, title): the order of JSON and of the table. */
+#define STAT_FIELDS(X)                                                                             \
+    X(waiting, ">WAITING")                                                                         \
+    X(due, ">DUE")                                                                                 \
+    X(claimed, ">CLAIMED")                                                                         \
+    X(resting, ">RESTING")                                                                         \
+    X(dead, ">DEAD")                                                                               \
+    X(oldest_due_age_ms, ">LAG_MS")                                                                \
+    X(sent, ">SENT")                                                                               \
+    X(merged, ">MERGED")                                                                           \
+    X(done, ">DONE")                                                                               \
+    X(retried, ">RETRIED")                                                                         \
+    X(rejected, ">REJECTED")                                                                       \
+    X(expired, ">EXPIRED")                                                                         \
+    X(released, ">RELEASED")                                                                       \
+    X(lease_lost, ">LEASE_LOST")
+
+#define X(member, title) +1
+enum { FIELD_COUNT = 0 STAT_FIELDS(X) };
+#undef X
+
+/* What stands before the fields in a row. */
+#define SLOT_TITLES  "TOPIC", ">SLOT", "OWNER", "TOKEN"
+#define SLOT_COLUMNS 4
+
+struct stat_options {
+    bool slots;
+};
+
+static const struct flag stat_flags[] = {
+    {.name = "slots",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct stat_options, slots),
+     .help = "each slot with its owner and token"},
+};
+
+/* The numbers of a row as text. */
+struct cells {
+    char text[FIELD_COUNT][24];
+};
+
+static void set_stats(json_t *object, const smq_stats *stats)
+{
+#define X(member, title) output_set(object, #member, json_integer((json_int_t) stats->member));
+    STAT_FIELDS(X)
+#undef X
+}
+
+/* Fills the last FIELD_COUNT cells of a row from `cells`, which must live as long. */
+static void set_cells(const char **row, struct cells *cells, const smq_stats *stats)
+{
+    size_t column = 0;
+
+#define X(member, title)                                                                           \
+    snprintf(cells->text[column], sizeof(cells->text[column]), "%" PRId64,                         \
+             (int64_t) stats->member);                                                             \
+    row[column] = cells->text[column];                                                             \
+    column++;
+    STAT_FIELDS(X)
+#undef X
+}
+
+/* === Slots ============================================================== */
+
+static bool add_slot_json(const smq_slot_info *slot, void *user)
+{
+    json_t *object = json_object();
+
+    output_set(object, "slot", json_integer(slot->slot));
+    output_set(object, "owner", json_string(slot->owner ? slot->owner : ""));
+    output_set(object, "token", json_string(slot->token ? slot->token : ""));
+    set_stats(object, &slot->stats);
+    if (json_array_append_new(user, object) != 0) {
+        say_no_memory();
+    }
+    return true;
+}
+
+static bool add_slot_row(const smq_slot_info *slot, void *user)
+{
+    const char *row[SLOT_COLUMNS + FIELD_COUNT];
+    struct cells cells;
+    char number[16];
+
+    snprintf(number, sizeof(number), "%" PRId32, slot->slot);
+    row[0] = slot->topic;
+    row[1] = number;
+    row[2] = slot->owner && slot->owner[0] != '\0' ? slot->owner : "-";
+    row[3] = slot->token && slot->token[0] != '\0' ? slot->token : "-";
+    set_cells(row + SLOT_COLUMNS, &cells, &slot->stats);
+    output_row(user, row, SLOT_COLUMNS + FIELD_COUNT);
+    return true;
+}
+
+/* === Topics ============================================================= */
+
+/* A member of "topics". */
+static smq_status topic_stat_json(json_t *topics, smq_client *client, const char *name, bool slots,
+                                  smq_error *err)
+{
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_status status = smq_topic_stats(&stats, client, name, err);
+    json_t *object = json_object();
+
+    output_set(object, "topic", json_string(name));
+    set_stats(object, &stats);
+    if (slots && status == SMQ_OK) {
+        json_t *array = json_array();
+        output_set(object, "slots", array);
+        status = smq_topic_slots(client, name, add_slot_json, array, err);
+    }
+    if (status != SMQ_OK) {
+        json_decref(object);
+    } else if (json_array_append_new(topics, object) != 0) {
+        say_no_memory();
+    }
+    return status;
+}
+
+/* A row, or one for each slot. */
+static smq_status topic_stat_rows(struct libscols_table *table, smq_client *client,
+                                  const char *name, bool slots, smq_error *err)
+{
+    const char *row[1 + FIELD_COUNT] = {name};
+    smq_stats stats = SMQ_STATS_INIT;
+    struct cells cells;
+
+    if (slots) {
+        return smq_topic_slots(client, name, add_slot_row, table, err);
+    }
+    const smq_status status = smq_topic_stats(&stats, client, name, err);
+    if (status == SMQ_OK) {
+        set_cells(row + 1, &cells, &stats);
+        output_row(table, row, 1 + FIELD_COUNT);
+    }
+    return status;
+}
+
+static struct libscols_table *stat_table(bool slots)
+{
+#define X(member, title) title,
+    static const char *const topic_titles[] = {"TOPIC", STAT_FIELDS(X)};
+    static const char *const slot_titles[] = {SLOT_TITLES, STAT_FIELDS(X)};
+#undef X
+
+    return slots ? output_table(slot_titles, SLOT_COLUMNS + FIELD_COUNT)
+                 : output_table(topic_titles, 1 + FIELD_COUNT);
+}
+
+/* Prints the topics `names`; one that is deleted meanwhile is left out if `all` were asked for. */
+static enum exit_code stat_topics(smq_client *client, const struct command *command,
+                                  const struct topic_names *names, bool all)
+{
+    const struct stat_options *flags = command->options;
+    json_t *topics = json_array();
+    json_t *document = json_object();
+    struct libscols_table *table = stat_table(flags->slots);
+    smq_status status = SMQ_OK;
+    smq_error err;
+
+    output_set(document, "topics", topics);
+    for (size_t i = 0; i < names->count && status == SMQ_OK; i++) {
+        status = command->global.json
+                     ? topic_stat_json(topics, client, names->name[i], flags->slots, &err)
+                     : topic_stat_rows(table, client, names->name[i], flags->slots, &err);
+        if (status == SMQ_NO_TOPIC && all) {
+            status = SMQ_OK;
+        }
+    }
+    if (status == SMQ_OK && command->global.json) {
+        output_json(json_incref(document));
+    } else if (status == SMQ_OK) {
+        output_table_print(table);
+        table = NULL;
+    }
+    output_table_free(table);
+    json_decref(document);
+    return status == SMQ_OK ? EXIT_DONE : say_failure(&err);
+}
+
+static enum exit_code stat_run(const struct command *command)
+{
+    smq_client *client = NULL;
+    smq_error err;
+    enum exit_code code = command_connect(&client, command);
+
+    if (code == EXIT_DONE && command->word_count > 0) {
+        const struct topic_names one = {.name = command->words, .count = 1};
+        code = stat_topics(client, command, &one, false);
+    } else if (code == EXIT_DONE) {
+        struct topic_names names;
+        if (topic_names_read(&names, client, &err) != SMQ_OK) {
+            code = say_failure(&err);
+        } else {
+            code = stat_topics(client, command, &names, true);
+            topic_names_fini(&names);
+        }
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb stat_verb = {
+    .name = "stat",
+    .operands = "[NAME]",
+    .summary = "what topics hold and have done",
+    .text = "Now:      waiting (due: those that may be claimed), claimed, resting after a\n"
+            "          failure, dead; the age of the oldest message that is due.\n"
+            "In all:   sent (added, not merged), merged, done, retried, rejected, expired,\n"
+            "          released, and claims that lost their lease.",
+    .flags = stat_flags,
+    .flag_count = sizeof(stat_flags) / sizeof(stat_flags[0]),
+    .options_size = sizeof(struct stat_options),
+    .max_words = 1,
+    .run = stat_run,
+};

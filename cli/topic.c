@@ -1,0 +1,468 @@
+/* topic.c - topic create, list, show, delete. */
+#include "topic.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "output.h"
+#include "say.h"
+
+/* The order of these names is that of the enums in slotmq/topic.h. */
+static const char *const type_names[] = {"range_merge", "priority", "fixed_time", NULL};
+static const char *const ties_names[] = {"arrival", "bytes", NULL};
+static const char *const takeover_names[] = {"fast", "strict", NULL};
+
+/* As a flag and in JSON, no retries is 0. */
+static int32_t retries_shown(const smq_topic_options *topic)
+{
+    return topic->max_retries == SMQ_NONE ? 0 : topic->max_retries;
+}
+
+const char *topic_type_name(smq_topic_type type)
+{
+    return type >= SMQ_RANGE_MERGE && type <= SMQ_FIXED_TIME ? type_names[type - SMQ_RANGE_MERGE]
+                                                             : "unknown";
+}
+
+static json_t *topic_json(const smq_topic_options *topic)
+{
+    json_t *object = json_object();
+
+    output_set(object, "name", json_string(topic->name));
+    output_set(object, "type", json_string(topic_type_name(topic->type)));
+    output_set(object, "slots", json_integer(topic->slots));
+    output_set(object, "shared", json_boolean(topic->shared));
+    output_set(object, "ties", json_string(ties_names[topic->ties == SMQ_TIES_BYTES]));
+    output_set(object, "max_retries", json_integer(retries_shown(topic)));
+    output_set(object, "backoff", json_string(topic->backoff ? topic->backoff : ""));
+    output_set(object, "lease_ms", json_integer(topic->lease_ms));
+    output_set(object, "delay_ms", json_integer(topic->delay_ms));
+    output_set(object, "takeover",
+               json_string(takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]));
+    return object;
+}
+
+/* === Looking up ========================================================= */
+
+static bool take_facts(const smq_topic_options *topic, void *user)
+{
+    struct topic_facts *facts = user;
+
+    *facts = (struct topic_facts){.type = topic->type, .delay_ms = topic->delay_ms};
+    return true;
+}
+
+enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name)
+{
+    smq_error err;
+
+    if (smq_topic_each(client, name, take_facts, out, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    return EXIT_DONE;
+}
+
+static bool take_name(const smq_topic_options *topic, void *user)
+{
+    struct topic_names *names = user;
+    char *copy = strdup(topic->name);
+    char **grown = realloc(names->name, (names->count + 1) * sizeof(*grown));
+
+    if (!copy || !grown) {
+        say_no_memory();
+    }
+    names->name = grown;
+    names->name[names->count++] = copy;
+    return true;
+}
+
+smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err)
+{
+    *out = (struct topic_names){0};
+    const smq_status status = smq_topic_each(client, NULL, take_name, out, err);
+    if (status != SMQ_OK) {
+        topic_names_fini(out);
+    }
+    return status;
+}
+
+void topic_names_fini(struct topic_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        free(names->name[i]);
+    }
+    free(names->name);
+    *names = (struct topic_names){0};
+}
+
+/* === create ============================================================= */
+
+struct create_options {
+    struct flag_value type, slots, ties, max_retries, lease, delay, takeover;
+    const char *backoff;
+    bool shared;
+};
+
+#define CREATE(member) offsetof(struct create_options, member)
+
+static const struct flag create_flags[] = {
+    {.name = "type",
+     .type = FLAG_CHOICE,
+     .offset = CREATE(type),
+     .operand = "TYPE",
+     .choices = type_names,
+     .help = "range_merge, priority or fixed_time; required"},
+    {.name = "slots",
+     .type = FLAG_NUMBER,
+     .offset = CREATE(slots),
+     .operand = "N",
+     .min = 1,
+     .max = 65536,
+     .help = "parts of the topic, a power of two; default 64"},
+    {.name = "shared",
+     .type = FLAG_SWITCH,
+     .offset = CREATE(shared),
+     .help = "no owners of slots; messages of one key are not handled serially"},
+    {.name = "ties",
+     .type = FLAG_CHOICE,
+     .offset = CREATE(ties),
+     .operand = "TIES",
+     .choices = ties_names,
+     .help = "among equal priorities: arrival (default) or bytes"},
+    {.name = "max-retries",
+     .type = FLAG_NUMBER,
+     .offset = CREATE(max_retries),
+     .operand = "N",
+     .min = 0,
+     .max = 63,
+     .help = "before a message is dead; default 16"},
+    {.name = "backoff",
+     .type = FLAG_TEXT,
+     .offset = CREATE(backoff),
+     .operand = "BACKOFF",
+     .help = "none, fixed:MS, exp:MS:MAX or ladder:MS,MS,...; default exp:1000:600000"},
+    {.name = "lease",
+     .type = FLAG_DURATION,
+     .offset = CREATE(lease),
+     .operand = "TIME",
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "of a claim, renewed while it is worked on; default 30s"},
+    {.name = "delay",
+     .type = FLAG_DURATION,
+     .offset = CREATE(delay),
+     .operand = "TIME",
+     .min = 0,
+     .max = INT64_MAX,
+     .help = "range_merge: of sends that give none; 0, the default, is no such delay"},
+    {.name = "takeover",
+     .type = FLAG_CHOICE,
+     .offset = CREATE(takeover),
+     .operand = "MODE",
+     .choices = takeover_names,
+     .help =
+         "claims of a dead owner come back: fast (default), at once; strict, after their lease"},
+};
+
+static smq_topic_options create_definition(const char *name, const struct create_options *flags)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+
+    topic.name = name;
+    topic.type = (smq_topic_type) (SMQ_RANGE_MERGE + flags->type.value);
+    topic.slots = (int32_t) flags->slots.value;
+    topic.shared = flags->shared;
+    topic.ties = (smq_ties) flags->ties.value;
+    topic.max_retries = (int32_t) flags->max_retries.value;
+    if (flags->max_retries.given && flags->max_retries.value == 0) {
+        topic.max_retries = SMQ_NONE;
+    }
+    topic.backoff = flags->backoff;
+    topic.lease_ms = flags->lease.value;
+    topic.delay_ms = flags->delay.value;
+    topic.takeover = (smq_takeover) flags->takeover.value;
+    return topic;
+}
+
+static bool print_topic_json(const smq_topic_options *topic, void *user)
+{
+    (void) user;
+    output_json(topic_json(topic));
+    return true;
+}
+
+/* Prints one topic as JSON. */
+static enum exit_code show_json(smq_client *client, const char *name)
+{
+    smq_error err;
+
+    if (smq_topic_each(client, name, print_topic_json, NULL, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    return EXIT_DONE;
+}
+
+static enum exit_code create_run(const struct command *command)
+{
+    const struct create_options *flags = command->options;
+    const smq_topic_options topic = create_definition(command->words[0], flags);
+    smq_client *client = NULL;
+    smq_error err;
+
+    if (!flags->type.given) {
+        return say_error(EXIT_USAGE,
+                         "topic create needs --type range_merge, --type priority or --type "
+                         "fixed_time");
+    }
+    enum exit_code code = command_connect(&client, command);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (smq_topic_create(client, &topic, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    } else if (command->global.json) {
+        code = show_json(client, topic.name);
+    } else if (!command->global.quiet) {
+        say("topic %s is ready", topic.name);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb topic_create_verb = {
+    .name = "topic create",
+    .operands = "NAME --type TYPE",
+    .summary = "create a topic, or find that it exists exactly so",
+    .text = "range_merge   due after a delay; sent again while it waits, the first time stays\n"
+            "priority      the largest first; sent again, the last priority wins\n"
+            "fixed_time    due at a time; sent again, the last time wins\n"
+            "\n"
+            "NAME is letters, digits, dot, underscore and hyphen, at most 120 bytes.  If the\n"
+            "topic exists with another definition, the error names the difference (exit 73).",
+    .flags = create_flags,
+    .flag_count = sizeof(create_flags) / sizeof(create_flags[0]),
+    .options_size = sizeof(struct create_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = create_run,
+};
+
+/* === list =============================================================== */
+
+static bool add_topic_json(const smq_topic_options *topic, void *user)
+{
+    if (json_array_append_new(user, topic_json(topic)) != 0) {
+        say_no_memory();
+    }
+    return true;
+}
+
+static const char *const list_titles[] = {"NAME",     ">SLOTS",  "TYPE",      "OWNERS",
+                                          ">RETRIES", "BACKOFF", ">LEASE_MS", ">DELAY_MS"};
+#define LIST_COLUMNS (sizeof(list_titles) / sizeof(list_titles[0]))
+
+static bool add_topic_row(const smq_topic_options *topic, void *user)
+{
+    char slots[24];
+    char retries[24];
+    char lease[24];
+    char delay[24];
+
+    snprintf(slots, sizeof(slots), "%" PRId32, topic->slots);
+    snprintf(retries, sizeof(retries), "%" PRId32, retries_shown(topic));
+    snprintf(lease, sizeof(lease), "%" PRId64, topic->lease_ms);
+    snprintf(delay, sizeof(delay), "%" PRId64, topic->delay_ms);
+    const char *const cells[] = {topic->name,
+                                 slots,
+                                 topic_type_name(topic->type),
+                                 topic->shared ? "shared" : "exclusive",
+                                 retries,
+                                 topic->backoff ? topic->backoff : "",
+                                 lease,
+                                 delay};
+    output_row(user, cells, LIST_COLUMNS);
+    return true;
+}
+
+static enum exit_code list_json(smq_client *client)
+{
+    json_t *array = json_array();
+    json_t *document = json_object();
+    smq_error err;
+
+    output_set(document, "topics", array);
+    if (smq_topic_each(client, NULL, add_topic_json, array, &err) != SMQ_OK) {
+        json_decref(document);
+        return say_failure(&err);
+    }
+    output_json(document);
+    return EXIT_DONE;
+}
+
+static enum exit_code list_table(smq_client *client)
+{
+    struct libscols_table *table = output_table(list_titles, LIST_COLUMNS);
+    smq_error err;
+
+    if (smq_topic_each(client, NULL, add_topic_row, table, &err) != SMQ_OK) {
+        output_table_free(table);
+        return say_failure(&err);
+    }
+    output_table_print(table);
+    return EXIT_DONE;
+}
+
+static enum exit_code list_run(const struct command *command)
+{
+    smq_client *client = NULL;
+    enum exit_code code = command_connect(&client, command);
+
+    if (code == EXIT_DONE) {
+        code = command->global.json ? list_json(client) : list_table(client);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb topic_list_verb = {
+    .name = "topic list",
+    .operands = "",
+    .summary = "all topics with their definitions",
+    .run = list_run,
+};
+
+/* === show =============================================================== */
+
+static void add_line(struct libscols_table *table, const char *name, const char *value)
+{
+    const char *const cells[] = {name, value};
+
+    output_row(table, cells, 2);
+}
+
+static void add_number(struct libscols_table *table, const char *name, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    add_line(table, name, text);
+}
+
+static bool show_topic(const smq_topic_options *topic, void *user)
+{
+    static const char *const titles[] = {"NAME", "VALUE"};
+    struct libscols_table *table = output_table(titles, 2);
+
+    (void) user;
+    output_table_headless(table);
+    add_line(table, "name", topic->name);
+    add_line(table, "type", topic_type_name(topic->type));
+    add_number(table, "slots", topic->slots);
+    add_line(table, "shared", topic->shared ? "true" : "false");
+    add_line(table, "ties", ties_names[topic->ties == SMQ_TIES_BYTES]);
+    add_number(table, "max_retries", retries_shown(topic));
+    add_line(table, "backoff", topic->backoff ? topic->backoff : "");
+    add_number(table, "lease_ms", topic->lease_ms);
+    add_number(table, "delay_ms", topic->delay_ms);
+    add_line(table, "takeover", takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]);
+    output_table_print(table);
+    return true;
+}
+
+static enum exit_code show_run(const struct command *command)
+{
+    const char *name = command->words[0];
+    smq_client *client = NULL;
+    smq_error err;
+    enum exit_code code = command_connect(&client, command);
+
+    if (code == EXIT_DONE && command->global.json) {
+        code = show_json(client, name);
+    } else if (code == EXIT_DONE &&
+               smq_topic_each(client, name, show_topic, NULL, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb topic_show_verb = {
+    .name = "topic show",
+    .operands = "NAME",
+    .summary = "the definition of a topic, with every default filled in",
+    .min_words = 1,
+    .max_words = 1,
+    .run = show_run,
+};
+
+/* === delete ============================================================= */
+
+struct delete_options {
+    bool force;
+    bool yes;
+};
+
+static const struct flag delete_flags[] = {
+    {.name = "force",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct delete_options, force),
+     .help = "also when it holds messages: they are lost"},
+    {.name = "yes",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct delete_options, yes),
+     .help = "do not ask"},
+};
+
+/* A person at a terminal is asked before messages are thrown away; a program is not. */
+static bool confirm(const char *name)
+{
+    char answer[16] = "";
+
+    fprintf(stderr, "Delete topic %s with all its messages? [y/N] ", name);
+    if (!fgets(answer, sizeof(answer), stdin)) {
+        return false;
+    }
+    return strcmp(answer, "y\n") == 0 || strcmp(answer, "yes\n") == 0;
+}
+
+static enum exit_code delete_run(const struct command *command)
+{
+    const struct delete_options *flags = command->options;
+    const char *name = command->words[0];
+    smq_client *client = NULL;
+    smq_error err;
+    enum exit_code code = command_connect(&client, command);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (flags->force && !flags->yes && isatty(STDIN_FILENO) && !confirm(name)) {
+        code = say_error(EXIT_NOT_DONE, "topic %s was not deleted", name);
+    } else if (smq_topic_delete(client, name, flags->force, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    } else if (command->global.json) {
+        json_t *document = json_object();
+        output_set(document, "deleted", json_string(name));
+        output_json(document);
+    } else if (!command->global.quiet) {
+        say("topic %s is deleted", name);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb topic_delete_verb = {
+    .name = "topic delete",
+    .operands = "NAME",
+    .summary = "delete an empty topic, or any by force",
+    .flags = delete_flags,
+    .flag_count = sizeof(delete_flags) / sizeof(delete_flags[0]),
+    .options_size = sizeof(struct delete_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = delete_run,
+};

@@ -1,0 +1,29 @@
+/* topic.h - what several verbs need to know of a topic. */
+#ifndef CLI_TOPIC_H
+#define CLI_TOPIC_H
+
+#include "verb.h"
+
+/* The parts of a definition that decide which flags make sense. */
+struct topic_facts {
+    smq_topic_type type;
+    int64_t delay_ms;
+};
+
+/* Looks a topic up.  Anything but EXIT_DONE has been said. */
+enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name);
+
+/* "range_merge", "priority", "fixed_time". */
+const char *topic_type_name(smq_topic_type type);
+
+/* The names of all topics. */
+struct topic_names {
+    char **name; /* owned */
+    size_t count;
+};
+
+/* Fails as smq_topic_each(). */
+smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err);
+void topic_names_fini(struct topic_names *names);
+
+#endif

@@ -1,0 +1,156 @@
+/* verb.c - the table of verbs and of the flags they share. */
+#include "verb.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "parse.h"
+#include "say.h"
+
+const struct verb *const verbs[] = {
+    &topic_create_verb,
+    &topic_list_verb,
+    &topic_show_verb,
+    &topic_delete_verb,
+    &send_verb,
+    &consume_verb,
+    &stat_verb,
+    &dead_list_verb,
+    &dead_requeue_verb,
+    &help_verb,
+    NULL,
+};
+
+#define GLOBAL(member) offsetof(struct global_options, member)
+
+const struct flag global_flags[] = {
+    {.name = "redis",
+     .letter = 'r',
+     .type = FLAG_TEXT,
+     .offset = GLOBAL(redis),
+     .operand = "REDIS",
+     .help = "host:port,... or redis://user:password@host:port,...; default $SLOTMQ_REDIS"},
+    {.name = "zookeeper",
+     .letter = 'z',
+     .type = FLAG_TEXT,
+     .offset = GLOBAL(zookeeper),
+     .operand = "ZOOKEEPER",
+     .help = "host:port,.../root of the fleet; default $SLOTMQ_ZOOKEEPER"},
+    {.name = "json", .type = FLAG_SWITCH, .offset = GLOBAL(json), .help = "results as JSON"},
+    {.name = "quiet",
+     .letter = 'q',
+     .type = FLAG_SWITCH,
+     .offset = GLOBAL(quiet),
+     .help = "no words on standard error but errors"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = FLAG_COUNT,
+     .offset = GLOBAL(verbose),
+     .help = "events on standard error; twice: every retry; three times: every message"},
+    {.name = "help",
+     .letter = 'h',
+     .type = FLAG_SWITCH,
+     .offset = GLOBAL(help),
+     .help = "help on the verb"},
+    {.name = "version",
+     .type = FLAG_SWITCH,
+     .offset = GLOBAL(version),
+     .help = "the version of the library in use"},
+};
+const size_t global_flag_count = sizeof(global_flags) / sizeof(global_flags[0]);
+
+/* Length of the first word of a verb's name. */
+static size_t first_word(const struct verb *verb)
+{
+    return strcspn(verb->name, " ");
+}
+
+static bool has_first_word(const struct verb *verb, const char *word)
+{
+    return strlen(word) == first_word(verb) && strncmp(verb->name, word, strlen(word)) == 0;
+}
+
+const struct verb *verb_find(size_t *used, bool *group, char *const *words, size_t count)
+{
+    *group = false;
+    for (size_t i = 0; verbs[i] && count > 0; i++) {
+        const char *second = verbs[i]->name + first_word(verbs[i]);
+        if (!has_first_word(verbs[i], words[0])) {
+            continue;
+        }
+        if (*second == '\0') {
+            *used = 1;
+            return verbs[i];
+        }
+        *group = true;
+        if (count > 1 && strcmp(second + 1, words[1]) == 0) {
+            *used = 2;
+            return verbs[i];
+        }
+    }
+    return NULL;
+}
+
+/* The second words of a group, as "create, list, show or delete". */
+static void group_text(char *text, size_t size, const char *group)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; verbs[i]; i++) {
+        if (!has_first_word(verbs[i], group)) {
+            continue;
+        }
+        const bool last = !verbs[i + 1] || !has_first_word(verbs[i + 1], group);
+        used += (size_t) snprintf(text + used, size - used, "%s%s",
+                                  used == 0 ? "" : (last ? " or " : ", "),
+                                  verbs[i]->name + first_word(verbs[i]) + 1);
+    }
+}
+
+static enum exit_code say_unknown_in_group(char *const *words, size_t count)
+{
+    char text[128] = "";
+
+    group_text(text, sizeof(text), words[0]);
+    if (count < 2) {
+        return say_error(EXIT_USAGE, "%s needs a second word: %s", words[0], text);
+    }
+    struct nearest nearest = nearest_to(words[1]);
+    for (size_t i = 0; verbs[i]; i++) {
+        if (has_first_word(verbs[i], words[0])) {
+            nearest_offer(&nearest, verbs[i]->name + first_word(verbs[i]) + 1);
+        }
+    }
+    if (nearest.best) {
+        return say_error(EXIT_USAGE, "unknown verb \"%s %s\"; did you mean \"%s %s\"?", words[0],
+                         words[1], words[0], nearest.best);
+    }
+    return say_error(EXIT_USAGE, "unknown verb \"%s %s\"; after %s comes %s", words[0], words[1],
+                     words[0], text);
+}
+
+enum exit_code verb_say_unknown(char *const *words, size_t count)
+{
+    size_t used = 0;
+    bool group = false;
+
+    (void) verb_find(&used, &group, words, count);
+    if (group) {
+        return say_unknown_in_group(words, count);
+    }
+    struct nearest nearest = nearest_to(words[0]);
+    char first[32] = "";
+    for (size_t i = 0; verbs[i]; i++) {
+        char name[32];
+        const size_t before = nearest.distance;
+        snprintf(name, sizeof(name), "%.*s", (int) first_word(verbs[i]), verbs[i]->name);
+        nearest_offer(&nearest, name);
+        if (nearest.distance < before) {
+            memcpy(first, name, sizeof(first));
+        }
+    }
+    if (first[0] != '\0') {
+        return say_error(EXIT_USAGE, "unknown verb \"%s\"; did you mean \"%s\"?", words[0], first);
+    }
+    return say_error(EXIT_USAGE, "unknown verb \"%s\"; see slotmq --help", words[0]);
+}

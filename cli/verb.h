@@ -1,0 +1,60 @@
+/* verb.h - what a verb is: its words, its flags, its help, its function. */
+#ifndef CLI_VERB_H
+#define CLI_VERB_H
+
+#include <slotmq/slotmq.h>
+
+#include "flags.h"
+
+/* Flags that every verb takes, before or after its name. */
+struct global_options {
+    const char *redis;
+    const char *zookeeper;
+    bool json;
+    bool quiet;
+    int64_t verbose;
+    bool help;
+    bool version;
+};
+
+/* One call of the command, read and checked against its verb. */
+struct command {
+    const struct verb *verb;
+    struct global_options global;
+    const void *options; /* the verb's own struct */
+    char **words;        /* what follows the verb's name; ends with NULL */
+    size_t word_count;
+    char **tail; /* the program after "--" and its arguments, ends with NULL; or NULL */
+};
+
+struct verb {
+    const char *name;     /* "send", or two words: "topic create" */
+    const char *operands; /* for the usage line: "NAME [BODY]" */
+    const char *summary;  /* one line */
+    const char *text;     /* the rest of the help, up to the flags */
+    const struct flag *flags;
+    size_t flag_count;
+    size_t options_size;
+    size_t min_words, max_words;
+    bool takes_program; /* "-- CMD ARG..." */
+    enum exit_code (*run)(const struct command *command);
+};
+
+/* All verbs in the order of the help; ends with NULL. */
+extern const struct verb *const verbs[];
+
+extern const struct verb topic_create_verb, topic_list_verb, topic_show_verb, topic_delete_verb;
+extern const struct verb send_verb, consume_verb, stat_verb;
+extern const struct verb dead_list_verb, dead_requeue_verb, help_verb;
+
+extern const struct flag global_flags[];
+extern const size_t global_flag_count;
+
+/* The verb that these words name; *used is how many of them are its name.  NULL: there is none, and
+ * `group` then tells whether the first word begins the name of some verbs. */
+const struct verb *verb_find(size_t *used, bool *group, char *const *words, size_t count);
+
+/* Says that these words name no verb, and what may have been meant. */
+enum exit_code verb_say_unknown(char *const *words, size_t count);
+
+#endif

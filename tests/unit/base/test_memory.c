@@ -1,0 +1,116 @@
+/* test_memory.c - allocation that cannot fail. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/memory.h"
+
+static void new_memory_is_zero(void **state)
+{
+    unsigned char *memory = memory_new(100);
+    void *nothing = memory_new(0);
+
+    (void) state;
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(memory[i], 0);
+    }
+    assert_non_null(nothing);
+    free(memory);
+    free(nothing);
+}
+
+static void memory_grows_and_keeps_its_bytes(void **state)
+{
+    int *items = memory_grow(NULL, 2, sizeof(*items));
+
+    (void) state;
+    items[0] = 5;
+    items[1] = 6;
+    items = memory_grow(items, 1000, sizeof(*items));
+    assert_int_equal(items[0], 5);
+    assert_int_equal(items[1], 6);
+    items = memory_grow(items, 0, sizeof(*items));
+    assert_non_null(items);
+    free(items);
+}
+
+static void copies_end_with_nul(void **state)
+{
+    char *string = memory_string("abc");
+    char *bytes = memory_copy("a\0b", 3);
+    char *nothing = memory_copy("", 0);
+
+    (void) state;
+    assert_string_equal(string, "abc");
+    assert_memory_equal(bytes, "a\0b\0", 4);
+    assert_string_equal(nothing, "");
+    assert_null(memory_string(NULL));
+    assert_null(memory_copy(NULL, 0));
+    free(string);
+    free(bytes);
+    free(nothing);
+}
+
+/* --- what must end the process --- */
+
+static void grow_past_the_address_space(void)
+{
+    free(memory_grow(NULL, SIZE_MAX / 2 + 2, 2));
+}
+
+static void copy_without_room_for_the_nul(void)
+{
+    free(memory_copy("", SIZE_MAX));
+}
+
+static void room_past_the_address_space(void)
+{
+    struct buf buf = {0};
+
+    buf_add(&buf, "abc", 3);
+    buf_room(&buf, SIZE_MAX - 2);
+    buf_fini(&buf);
+}
+
+static void overflow_aborts(void **state)
+{
+    void (*const overflows[])(void) = {grow_past_the_address_space, copy_without_room_for_the_nul,
+                                       room_past_the_address_space};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(overflows) / sizeof(overflows[0]); i++) {
+        int status = 0;
+        pid_t child = fork();
+
+        assert_true(child >= 0);
+        if (child == 0) {
+            signal(SIGABRT, SIG_DFL);
+            overflows[i]();
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), SIGABRT);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_memory_is_zero),
+        cmocka_unit_test(memory_grows_and_keeps_its_bytes),
+        cmocka_unit_test(copies_end_with_nul),
+        cmocka_unit_test(overflow_aborts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

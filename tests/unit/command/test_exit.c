@@ -1,0 +1,53 @@
+/* test_exit.c - every status of the library has the exit code that is documented. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/exit.h"
+
+static void test_documented_codes(void **state)
+{
+    static const struct {
+        smq_status status;
+        int code;
+    } rows[] = {
+        {SMQ_OK, 0},         {SMQ_NO_TOPIC, 1},       {SMQ_NO_MESSAGE, 1},
+        {SMQ_NOT_EMPTY, 1},  {SMQ_INVALID, 64},       {SMQ_WRONG_TYPE, 64},
+        {SMQ_TOO_BIG, 65},   {SMQ_UNAVAILABLE, 69},   {SMQ_NO_SESSION, 69},
+        {SMQ_INTERNAL, 70},  {SMQ_TOPIC_DIFFERS, 73}, {SMQ_OTHER_FLEET, 73},
+        {SMQ_TIMED_OUT, 75}, {SMQ_UNKNOWN, 75},       {SMQ_FULL, 75},
+        {SMQ_DENIED, 77},    {SMQ_BAD_SERVER, 78},    {SMQ_WRONG_THREAD, 70},
+        {SMQ_FORKED, 70},    {SMQ_CLOSED, 70},        {SMQ_NO_MEMBER, 1},
+        {SMQ_NO_MEMORY, 75}, {SMQ_IN_WORK, 75},       {SMQ_LEASE_LOST, 75},
+        {SMQ_FENCED, 75},    {SMQ_NAME_TAKEN, 75},
+    };
+    size_t known = 0;
+
+    (void) state;
+#define SMQ_X(name, value, class_, text) known++;
+    SMQ_STATUS_MAP(SMQ_X)
+#undef SMQ_X
+    assert_int_equal(sizeof(rows) / sizeof(rows[0]), known);
+    for (size_t i = 0; i < known; i++) {
+        assert_int_equal(exit_code_of(rows[i].status), rows[i].code);
+    }
+}
+
+static void test_a_status_of_a_newer_library_is_a_defect(void **state)
+{
+    (void) state;
+    assert_int_equal(exit_code_of((smq_status) -1000), EXIT_DEFECT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_documented_codes),
+        cmocka_unit_test(test_a_status_of_a_newer_library_is_a_defect),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* test_flags.c - a table of flags fills its struct, and every mistake is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/flags.h"
+
+enum { WORDS_MAX = 12 };
+
+struct values {
+    bool fast;
+    int64_t loud;
+    const char *name;
+    struct flag_value count, wait, colour;
+};
+
+static const char *const colours[] = {"red", "green", NULL};
+
+#define VALUE(member) offsetof(struct values, member)
+
+static const struct flag flags[] = {
+    {.name = "fast", .type = FLAG_SWITCH, .offset = VALUE(fast)},
+    {.name = "loud", .letter = 'l', .type = FLAG_COUNT, .offset = VALUE(loud)},
+    {.name = "name", .letter = 'n', .type = FLAG_TEXT, .offset = VALUE(name), .operand = "NAME"},
+    {.name = "count",
+     .type = FLAG_NUMBER,
+     .offset = VALUE(count),
+     .operand = "N",
+     .min = 1,
+     .max = 9},
+    {.name = "wait",
+     .type = FLAG_DURATION,
+     .offset = VALUE(wait),
+     .operand = "TIME",
+     .max = INT64_MAX},
+    {.name = "colour",
+     .type = FLAG_CHOICE,
+     .offset = VALUE(colour),
+     .operand = "COLOUR",
+     .choices = colours},
+};
+
+/* A command line in one string, and what reading it gave. */
+struct reading {
+    char text[256];
+    char *argv[WORDS_MAX + 1];
+    int argc;
+    struct values values;
+    struct words words;
+    enum exit_code code;
+    char said[512];
+};
+
+/* Standard error of the call is caught in reading->said. */
+static void read_line(struct reading *reading, const char *line, bool until_word)
+{
+    const struct flag_set set = {flags, sizeof(flags) / sizeof(flags[0]), &reading->values};
+    char *rest = reading->text;
+    char *word = NULL;
+    FILE *file = tmpfile();
+    const int saved = dup(STDERR_FILENO);
+
+    memset(reading, 0, sizeof(*reading));
+    snprintf(reading->text, sizeof(reading->text), "slotmq %s", line);
+    while ((word = strsep(&rest, " ")) != NULL) {
+        assert_true(reading->argc < WORDS_MAX);
+        reading->argv[reading->argc++] = word;
+    }
+    assert_non_null(file);
+    assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+    reading->code = flags_read(&reading->words, &set, 1, until_word, reading->argc, reading->argv);
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    close(saved);
+    rewind(file);
+    reading->said[fread(reading->said, 1, sizeof(reading->said) - 1, file)] = '\0';
+    (void) fclose(file);
+}
+
+static void test_every_type_is_read(void **state)
+{
+    struct reading reading;
+
+    (void) state;
+    read_line(&reading, "--fast one -ll --name=x --count 9 two --wait 2s --colour green", false);
+    assert_int_equal(reading.code, EXIT_DONE);
+    assert_string_equal(reading.said, "");
+    assert_true(reading.values.fast);
+    assert_int_equal(reading.values.loud, 2);
+    assert_string_equal(reading.values.name, "x");
+    assert_int_equal(reading.values.count.value, 9);
+    assert_int_equal(reading.values.wait.value, 2000);
+    assert_int_equal(reading.values.colour.value, 1);
+    assert_int_equal(reading.words.count, 2);
+    assert_string_equal(reading.words.word[0], "one");
+    assert_string_equal(reading.words.word[1], "two");
+    assert_null(reading.words.tail);
+    words_fini(&reading.words);
+}
+
+static void test_not_given_is_not_zero(void **state)
+{
+    struct reading reading;
+
+    (void) state;
+    read_line(&reading, "--wait 0", false);
+    assert_true(reading.values.wait.given);
+    assert_false(reading.values.count.given);
+    words_fini(&reading.words);
+}
+
+static void test_what_follows_two_hyphens_is_left_alone(void **state)
+{
+    struct reading reading;
+
+    (void) state;
+    read_line(&reading, "one -- --fast -x", false);
+    assert_int_equal(reading.code, EXIT_DONE);
+    assert_false(reading.values.fast);
+    assert_int_equal(reading.words.count, 1);
+    assert_string_equal(reading.words.tail[0], "--fast");
+    assert_string_equal(reading.words.tail[1], "-x");
+    assert_null(reading.words.tail[2]);
+    words_fini(&reading.words);
+}
+
+static void test_reading_stops_at_the_first_word(void **state)
+{
+    struct reading reading;
+
+    (void) state;
+    read_line(&reading, "--fast one --bogus", true);
+    assert_int_equal(reading.code, EXIT_DONE);
+    assert_true(reading.values.fast);
+    assert_int_equal(reading.words.count, 2);
+    assert_string_equal(reading.words.word[1], "--bogus");
+    words_fini(&reading.words);
+}
+
+static void test_each_mistake_is_told_in_one_line(void **state)
+{
+    static const struct {
+        const char *line;
+        const char *said; /* a part of it */
+    } rows[] = {
+        {"--bogus", "unknown flag --bogus"},
+        {"--bogus=1", "unknown flag --bogus"},
+        {"--cuont 3", "did you mean --count?"},
+        {"--coun 3", "did you mean --count?"},
+        {"-x", "unknown flag -x"},
+        {"-lx", "unknown flag -x"},
+        {"--count", "--count needs a value: --count N"},
+        {"-n", "--name needs a value: --name NAME"},
+        {"--fast=yes", "--fast takes no value"},
+        {"--count 0", "--count \"0\" cannot be used; give a whole number, 1 to 9"},
+        {"--count 10", "1 to 9"},
+        {"--count many", "--count \"many\""},
+        {"--count 5x", "--count \"5x\""},
+        {"--wait -1", "a duration such as 500ms, 30s or 5m"},
+        {"--wait 5weeks", "--wait \"5weeks\""},
+        {"--colour blue", "give one of red, green"},
+        {"--colour ", "give one of red, green"},
+        {"--count 1\n2", "--count \"1?2\""},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct reading reading;
+        read_line(&reading, rows[i].line, false);
+        assert_int_equal(reading.code, EXIT_USAGE);
+        const char *newline = strchr(reading.said, '\n');
+        if (!strstr(reading.said, rows[i].said) || !newline || newline[1] != '\0') {
+            fail_msg("for \"%s\" it said: %s", rows[i].line, reading.said);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_type_is_read),
+        cmocka_unit_test(test_not_given_is_not_zero),
+        cmocka_unit_test(test_what_follows_two_hyphens_is_left_alone),
+        cmocka_unit_test(test_reading_stops_at_the_first_word),
+        cmocka_unit_test(test_each_mistake_is_told_in_one_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* test_help.c - the help of each verb names each flag that the verb takes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/help.h"
+
+static char *help_text(const struct verb *verb)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    if (verb) {
+        help_on_verb(out, verb);
+    } else {
+        help_overview(out, NULL);
+    }
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+/* A line of the help begins with the flag and its operand and goes on with words. */
+static void assert_named(const char *text, const struct flag *flag)
+{
+    char wanted[80];
+
+    snprintf(wanted, sizeof(wanted), "--%s%s%s  ", flag->name, flag->operand ? " " : "",
+             flag->operand ? flag->operand : "");
+    wanted[strlen(wanted) - 1] = '\0';
+    if (!strstr(text, wanted)) {
+        fail_msg("the help does not name \"%s\":\n%s", wanted, text);
+    }
+    assert_non_null(flag->help);
+    assert_true(strlen(flag->help) > 0);
+}
+
+static void test_each_flag_is_in_the_help_of_its_verb(void **state)
+{
+    (void) state;
+    for (size_t i = 0; verbs[i]; i++) {
+        char *text = help_text(verbs[i]);
+        for (size_t f = 0; f < verbs[i]->flag_count; f++) {
+            assert_named(text, &verbs[i]->flags[f]);
+        }
+        for (size_t f = 0; f < global_flag_count; f++) {
+            assert_named(text, &global_flags[f]);
+        }
+        free(text);
+    }
+}
+
+static void test_each_verb_is_in_the_overview(void **state)
+{
+    char *text = help_text(NULL);
+
+    (void) state;
+    for (size_t i = 0; verbs[i]; i++) {
+        assert_non_null(strstr(text, verbs[i]->name));
+        assert_non_null(strstr(text, verbs[i]->summary));
+    }
+    free(text);
+}
+
+static void test_values_that_need_an_operand_name_it(void **state)
+{
+    (void) state;
+    for (size_t i = 0; verbs[i]; i++) {
+        for (size_t f = 0; f < verbs[i]->flag_count; f++) {
+            const struct flag *flag = &verbs[i]->flags[f];
+            const bool bare = flag->type == FLAG_SWITCH || flag->type == FLAG_COUNT;
+            assert_int_equal(flag->operand == NULL, bare);
+            assert_true(flag->offset < verbs[i]->options_size);
+        }
+    }
+}
+
+static void test_verbs_are_found_by_their_words(void **state)
+{
+    char *one[] = {(char *) "send", (char *) "orders"};
+    char *two[] = {(char *) "dead", (char *) "list"};
+    size_t used = 0;
+    bool group = false;
+
+    (void) state;
+    assert_ptr_equal(verb_find(&used, &group, one, 2), &send_verb);
+    assert_int_equal(used, 1);
+    assert_ptr_equal(verb_find(&used, &group, two, 2), &dead_list_verb);
+    assert_int_equal(used, 2);
+    assert_null(verb_find(&used, &group, two, 1));
+    assert_true(group);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_flag_is_in_the_help_of_its_verb),
+        cmocka_unit_test(test_each_verb_is_in_the_overview),
+        cmocka_unit_test(test_values_that_need_an_operand_name_it),
+        cmocka_unit_test(test_verbs_are_found_by_their_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* test_parse.c - numbers, durations and near misses of the command line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/parse.h"
+
+static void test_numbers_are_strict(void **state)
+{
+    static const struct {
+        const char *text;
+        bool good;
+        int64_t value;
+    } rows[] = {
+        {"0", true, 0},
+        {"007", true, 7},
+        {"-5", true, -5},
+        {"9223372036854775807", true, INT64_MAX},
+        {"-9223372036854775808", true, INT64_MIN},
+        {"9223372036854775808", false, 0},
+        {"", false, 0},
+        {"-", false, 0},
+        {"+5", false, 0},
+        {" 5", false, 0},
+        {"5 ", false, 0},
+        {"5x", false, 0},
+        {"0x10", false, 0},
+        {"1.5", false, 0},
+        {"1e3", false, 0},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t value = 0;
+        if (parse_number(&value, rows[i].text) != rows[i].good || value != rows[i].value) {
+            fail_msg("\"%s\" became %lld", rows[i].text, (long long) value);
+        }
+    }
+}
+
+static void test_durations_have_units(void **state)
+{
+    static const struct {
+        const char *text;
+        bool good;
+        int64_t value;
+    } rows[] = {
+        {"0", true, 0},
+        {"250", true, 250},
+        {"500ms", true, 500},
+        {"30s", true, 30000},
+        {"5m", true, 300000},
+        {"2h", true, 7200000},
+        {"9223372036854775807ms", true, INT64_MAX},
+        {"9223372036854775807s", false, 0},
+        {"-1", false, 0},
+        {"-1s", false, 0},
+        {"s", false, 0},
+        {"", false, 0},
+        {"5 s", false, 0},
+        {"5S", false, 0},
+        {"5sec", false, 0},
+        {"1.5s", false, 0},
+        {"1m30s", false, 0},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t value = 0;
+        const bool good = parse_duration(&value, rows[i].text);
+        if (good != rows[i].good || (good && value != rows[i].value)) {
+            fail_msg("\"%s\" became %lld", rows[i].text, (long long) value);
+        }
+    }
+}
+
+static const char *nearest_of(const char *typed)
+{
+    static const char *const names[] = {"topic", "send", "consume", "stat", "dead", "help"};
+    struct nearest nearest = nearest_to(typed);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        nearest_offer(&nearest, names[i]);
+    }
+    return nearest.best;
+}
+
+static void test_a_near_miss_finds_its_name(void **state)
+{
+    (void) state;
+    assert_string_equal(nearest_of("topics"), "topic");
+    assert_string_equal(nearest_of("tpoic"), "topic");
+    assert_string_equal(nearest_of("snd"), "send");
+    assert_string_equal(nearest_of("con"), "consume");
+    assert_string_equal(nearest_of("state"), "stat");
+    assert_null(nearest_of("publish"));
+    assert_null(nearest_of(""));
+    assert_null(nearest_of("a-name-longer-than-any-of-ours-could-ever-be-anywhere"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers_are_strict),
+        cmocka_unit_test(test_durations_have_units),
+        cmocka_unit_test(test_a_near_miss_finds_its_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* test_number.c - decimal numbers in text that is not trusted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model/number.h"
+
+#define TEXT(literal) (literal), sizeof(literal) - 1
+
+static void number_reads_what_is_printed(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+        int64_t max, value;
+    } cases[] = {
+        {TEXT("0"), 0, 0},
+        {TEXT("7"), 7, 7},
+        {TEXT("10"), 100, 10},
+        {TEXT("65536"), 65536, 65536},
+        {TEXT("9223372036854775807"), INT64_MAX, INT64_MAX},
+        {"12 and more", 2, 99, 12},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t value = -1;
+
+        assert_true(number_parse(&value, cases[i].text, cases[i].len, cases[i].max));
+        assert_int_equal(value, cases[i].value);
+    }
+}
+
+static void number_refuses_everything_else(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+        int64_t max;
+    } cases[] = {
+        {TEXT(""), 9},
+        {TEXT("00"), 9},
+        {TEXT("01"), 9},
+        {TEXT("-0"), 9},
+        {TEXT("-1"), 9},
+        {TEXT("+1"), 9},
+        {TEXT(" 1"), 9},
+        {TEXT("1 "), 9},
+        {TEXT("1\0"), 9},
+        {TEXT("1.0"), 9},
+        {TEXT("0x1"), 9},
+        {TEXT("1e1"), 99},
+        {TEXT("10"), 9},
+        {TEXT("65537"), 65536},
+        {TEXT("/"), 9},
+        {TEXT(":"), 9},
+        {TEXT("\xb9"), 9},
+        {TEXT("9223372036854775808"), INT64_MAX},
+        {TEXT("18446744073709551617"), INT64_MAX},
+        {TEXT("99999999999999999999999"), INT64_MAX},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t value = -1;
+
+        assert_false(number_parse(&value, cases[i].text, cases[i].len, cases[i].max));
+        assert_int_equal(value, -1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(number_reads_what_is_printed),
+        cmocka_unit_test(number_refuses_everything_else),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,305 @@
+/* test_send.c - one message against a topic. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/send.h"
+#include "model/slot.h"
+
+#define MESSAGE .struct_size = sizeof(smq_message), .body = "abc", .body_len = 3
+
+enum { TIME_MAX_BITS = 43 };
+static const int64_t time_max = INT64_C(1) << TIME_MAX_BITS;
+
+static char big[TOPIC_BODY_MAX + 2];
+
+static int fill_big(void **state)
+{
+    (void) state;
+    memset(big, 'x', sizeof(big) - 1);
+    return 0;
+}
+
+/* --- what does not depend on the topic --- */
+
+static void lengths_are_resolved(void **state)
+{
+    smq_message message = {.struct_size = sizeof(message),
+                           .body = "a\0c",
+                           .body_len = 3,
+                           .key = "order-7",
+                           .key_len = SMQ_STRING};
+    smq_message out;
+
+    (void) state;
+    assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
+    assert_int_equal(out.body_len, 3);
+    assert_int_equal(out.key_len, 7);
+    assert_true(out.body == message.body);
+    assert_true(out.key == message.key);
+    message.body_len = SMQ_STRING;
+    message.key = NULL;
+    message.key_len = 0;
+    assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
+    assert_int_equal(out.body_len, 1);
+    assert_null(out.key);
+    assert_int_equal(out.key_len, 0);
+}
+
+static void largest_message_is_taken(void **state)
+{
+    smq_message message = {.struct_size = sizeof(message),
+                           .body = big,
+                           .body_len = TOPIC_BODY_MAX,
+                           .key = big,
+                           .key_len = TOPIC_KEY_MAX,
+                           .delay_ms = time_max};
+    smq_message out;
+
+    (void) state;
+    assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
+}
+
+static void bad_messages_are_refused(void **state)
+{
+    static const struct {
+        smq_message message;
+        smq_status status;
+        const char *text;
+    } cases[] = {
+        {{.struct_size = sizeof(smq_message)},
+         SMQ_INVALID,
+         "the message has no body: at least 1 byte is needed"},
+        {{.struct_size = sizeof(smq_message), .body = "abc"},
+         SMQ_INVALID,
+         "body has length 0: give its length, or SMQ_STRING for a C string"},
+        {{.struct_size = sizeof(smq_message), .body_len = 3},
+         SMQ_INVALID,
+         "body has a length but no pointer"},
+        {{.struct_size = sizeof(smq_message), .body_len = SMQ_STRING},
+         SMQ_INVALID,
+         "body has a length but no pointer"},
+        {{.struct_size = sizeof(smq_message), .body = "", .body_len = SMQ_STRING},
+         SMQ_INVALID,
+         "body is empty: at least 1 byte is needed"},
+        {{.struct_size = sizeof(smq_message), .body = big, .body_len = TOPIC_BODY_MAX + 1},
+         SMQ_TOO_BIG,
+         "body of 65537 bytes: at most 65536"},
+        {{.struct_size = sizeof(smq_message), .body = big, .body_len = SMQ_STRING},
+         SMQ_TOO_BIG,
+         "body of 65537 bytes: at most 65536"},
+        {{MESSAGE, .key = "k"},
+         SMQ_INVALID,
+         "key has length 0: give its length, or SMQ_STRING for a C string"},
+        {{MESSAGE, .key_len = 1}, SMQ_INVALID, "key has a length but no pointer"},
+        {{MESSAGE, .key = "", .key_len = SMQ_STRING},
+         SMQ_INVALID,
+         "key is empty: at least 1 byte is needed"},
+        {{MESSAGE, .key = big, .key_len = TOPIC_KEY_MAX + 1},
+         SMQ_TOO_BIG,
+         "key of 1025 bytes: at most 1024"},
+        {{MESSAGE, .delay_ms = 5, .due_at_ms = 5},
+         SMQ_INVALID,
+         "set either delay_ms or due_at_ms, not both"},
+        {{MESSAGE, .delay_ms = SMQ_NONE, .due_at_ms = 5},
+         SMQ_INVALID,
+         "set either delay_ms or due_at_ms, not both"},
+        {{MESSAGE, .delay_ms = -2},
+         SMQ_INVALID,
+         "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not -2"},
+        {{MESSAGE, .delay_ms = INT64_MIN},
+         SMQ_INVALID,
+         "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not -9223372036854775808"},
+        {{MESSAGE, .delay_ms = INT64_C(8796093022209)},
+         SMQ_INVALID,
+         "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not 8796093022209"},
+        {{MESSAGE, .due_at_ms = INT64_C(8796093022209)},
+         SMQ_INVALID,
+         "due_at_ms must be from -8796093022208 to 8796093022208, not 8796093022209"},
+        {{MESSAGE, .due_at_ms = INT64_C(-8796093022209)},
+         SMQ_INVALID,
+         "due_at_ms must be from -8796093022208 to 8796093022208, not -8796093022209"},
+        {{.struct_size = 0, .body = "abc", .body_len = 3},
+         SMQ_INVALID,
+         "struct_size of the message is 0: start from SMQ_MESSAGE_INIT"},
+        {{.struct_size = 4096, .body = "abc", .body_len = 3},
+         SMQ_INVALID,
+         "struct_size of the message is 4096: start from SMQ_MESSAGE_INIT"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        smq_message out = {.body_len = 77};
+        smq_error err = {.text = ""};
+
+        assert_int_equal(send_check(&out, &cases[i].message, &err), cases[i].status);
+        assert_int_equal(err.status, cases[i].status);
+        assert_string_equal(err.text, cases[i].text);
+        assert_int_equal(out.body_len, 77);
+    }
+}
+
+static void message_of_an_older_header_ends_earlier(void **state)
+{
+    smq_message message = {.struct_size = offsetof(smq_message, delay_ms),
+                           .body = "abc",
+                           .body_len = 3,
+                           .priority = 7,
+                           .delay_ms = 99,
+                           .due_at_ms = 99};
+    smq_message out;
+
+    (void) state;
+    assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
+    assert_int_equal(out.struct_size, sizeof(out));
+    assert_int_equal(out.priority, 7);
+    assert_int_equal(out.delay_ms, 0);
+    assert_int_equal(out.due_at_ms, 0);
+}
+
+/* --- what depends on the topic --- */
+
+static const struct topic merge = {
+    .name = "m", .type = SMQ_RANGE_MERGE, .slots = 64, .delay_ms = SMQ_NONE};
+static const struct topic late = {
+    .name = "l", .type = SMQ_RANGE_MERGE, .slots = 64, .delay_ms = 3000};
+static const struct topic timed = {
+    .name = "t", .type = SMQ_FIXED_TIME, .slots = 64, .delay_ms = SMQ_NONE};
+static const struct topic arrival = {
+    .name = "p", .type = SMQ_PRIORITY, .slots = 64, .delay_ms = SMQ_NONE};
+static const struct topic bytes = {
+    .name = "b", .type = SMQ_PRIORITY, .slots = 64, .ties = SMQ_TIES_BYTES, .delay_ms = SMQ_NONE};
+
+static void when_is_what_the_script_gets(void **state)
+{
+    static const struct {
+        const struct topic *topic;
+        smq_message message;
+        const char *when;
+    } cases[] = {
+        {&merge, {MESSAGE, .delay_ms = 5000}, "+5000"},
+        {&merge, {MESSAGE, .delay_ms = SMQ_NONE}, "+0"},
+        {&merge, {MESSAGE, .delay_ms = INT64_C(1) << TIME_MAX_BITS}, "+8796093022208"},
+        {&late, {MESSAGE}, "+3000"},
+        {&late, {MESSAGE, .delay_ms = 5}, "+5"},
+        {&late, {MESSAGE, .delay_ms = SMQ_NONE}, "+0"},
+        {&timed, {MESSAGE}, "0"},
+        {&timed, {MESSAGE, .delay_ms = SMQ_NONE}, "0"},
+        {&timed, {MESSAGE, .delay_ms = 5000}, "+5000"},
+        {&timed, {MESSAGE, .due_at_ms = INT64_C(1700000000020)}, "1700000000020"},
+        {&timed, {MESSAGE, .due_at_ms = -5}, "-5"},
+        {&timed, {MESSAGE, .due_at_ms = -(INT64_C(1) << TIME_MAX_BITS)}, "-8796093022208"},
+        {&arrival, {MESSAGE}, "0"},
+        {&arrival, {MESSAGE, .priority = 8191}, "8191"},
+        {&arrival, {MESSAGE, .priority = -8191}, "-8191"},
+        {&bytes, {MESSAGE, .priority = INT64_C(1) << 40}, "1099511627776"},
+        {&bytes, {MESSAGE, .priority = -(INT64_C(1) << 40)}, "-1099511627776"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char when[SEND_WHEN_MAX] = "";
+        int32_t slot = -1;
+        smq_error err = {.text = ""};
+
+        if (send_place(&slot, when, cases[i].topic, &cases[i].message, &err) != SMQ_OK) {
+            fail_msg("case %zu: %s", i, err.text);
+        }
+        assert_string_equal(when, cases[i].when);
+        assert_int_equal(slot, slot_of_key("abc", 3, 64));
+    }
+}
+
+static void options_of_other_types_are_refused(void **state)
+{
+    static const struct {
+        const struct topic *topic;
+        smq_message message;
+        smq_status status;
+        const char *text;
+    } cases[] = {
+        {&merge,
+         {MESSAGE},
+         SMQ_INVALID,
+         "a send to topic m needs a delay: set delay_ms (SMQ_NONE for at once), or the topic's "
+         "delay_ms"},
+        {&merge,
+         {MESSAGE, .due_at_ms = 5},
+         SMQ_WRONG_TYPE,
+         "topic m is not of type fixed_time, which due_at_ms is for"},
+        {&late,
+         {MESSAGE, .priority = 5},
+         SMQ_WRONG_TYPE,
+         "topic l is not of type priority, which priority is for"},
+        {&timed,
+         {MESSAGE, .priority = -5},
+         SMQ_WRONG_TYPE,
+         "topic t is not of type priority, which priority is for"},
+        {&arrival,
+         {MESSAGE, .delay_ms = 5},
+         SMQ_WRONG_TYPE,
+         "topic p is not of type range_merge or fixed_time, which delay_ms is for"},
+        {&arrival,
+         {MESSAGE, .due_at_ms = 5},
+         SMQ_WRONG_TYPE,
+         "topic p is not of type fixed_time, which due_at_ms is for"},
+        {&arrival,
+         {MESSAGE, .priority = 8192},
+         SMQ_INVALID,
+         "priority must be from -8191 to 8191 in topic p (ties by arrival), not 8192"},
+        {&arrival,
+         {MESSAGE, .priority = INT64_MIN},
+         SMQ_INVALID,
+         "priority must be from -8191 to 8191 in topic p (ties by arrival), not "
+         "-9223372036854775808"},
+        {&bytes,
+         {MESSAGE, .priority = INT64_C(-1099511627777)},
+         SMQ_INVALID,
+         "priority must be from -1099511627776 to 1099511627776 in topic b (ties by bytes), not "
+         "-1099511627777"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char when[SEND_WHEN_MAX] = "";
+        int32_t slot = -77;
+        smq_error err = {.text = ""};
+
+        assert_int_equal(send_place(&slot, when, cases[i].topic, &cases[i].message, &err),
+                         cases[i].status);
+        assert_string_equal(err.text, cases[i].text);
+        assert_int_equal(slot, -77);
+    }
+}
+
+static void key_decides_the_slot(void **state)
+{
+    smq_message message = {MESSAGE, .key = "a\0b", .key_len = 3};
+    char when[SEND_WHEN_MAX];
+    int32_t slot = -1;
+
+    (void) state;
+    assert_int_equal(send_place(&slot, when, &timed, &message, NULL), SMQ_OK);
+    assert_int_equal(slot, slot_of_key("a\0b", 3, 64));
+    assert_int_not_equal(slot, slot_of_key("abc", 3, 64));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lengths_are_resolved),
+        cmocka_unit_test(largest_message_is_taken),
+        cmocka_unit_test(bad_messages_are_refused),
+        cmocka_unit_test(message_of_an_older_header_ends_earlier),
+        cmocka_unit_test(when_is_what_the_script_gets),
+        cmocka_unit_test(options_of_other_types_are_refused),
+        cmocka_unit_test(key_decides_the_slot),
+    };
+
+    return cmocka_run_group_tests(tests, fill_big, NULL);
+}

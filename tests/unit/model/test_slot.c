@@ -1,0 +1,123 @@
+/* test_slot.c - which slot a key belongs to, and the Redis keys of a slot. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/slot.h"
+
+#define TEXT(literal) (literal), sizeof(literal) - 1
+
+/* The CRCs are published check values of CRC-32, or were computed with Python's zlib. */
+static void slot_is_the_crc32_of_the_key(void **state)
+{
+    static const struct {
+        const char *key;
+        size_t len;
+        int32_t slots, slot;
+    } cases[] = {
+        {TEXT("123456789"), 1, 0},
+        {TEXT("123456789"), 64, 0x26},        /* 0xcbf43926 */
+        {TEXT("123456789"), 65536, 0x3926},   /* the check value */
+        {TEXT("a"), 65536, 0xbe43},           /* 0xe8b7be43 */
+        {TEXT("a\0b"), 65536, 0x7871},        /* bytes, not a string */
+        {TEXT("\0"), 65536, 0xef8d},          /* 0xd202ef8d */
+        {TEXT("\xff\xff\xff\xff"), 256, 255}, /* 0xffffffff */
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(slot_of_key(cases[i].key, cases[i].len, cases[i].slots), cases[i].slot);
+    }
+}
+
+/* The numbers are those of CLUSTER KEYSLOT. */
+static void hash_slot_follows_the_hash_tag(void **state)
+{
+    static const struct {
+        const char *key;
+        size_t len;
+        const char *tag; /* has the same hash slot */
+    } same[] = {
+        {TEXT("{user1000}.following"), "user1000"},
+        {TEXT("foo{bar}{zap}"), "bar"},
+        {TEXT("foo{{bar}}zap"), "{bar"},
+        {TEXT("prepare{orders_7}"), "orders_7"},
+        {TEXT("a}b{c}"), "c"},
+    };
+    static const struct {
+        const char *key; /* without a tag: hashed whole */
+        uint16_t hash_slot;
+    } whole[] = {
+        {"", 0},
+        {"foo", 12182},
+        {"user1000", 3443},
+        {"{bar", 4015},
+        {"foo{}{bar}", 8363},
+        {"foo{bar", 15278},
+        {"foo}bar{", 11073},
+        {"{}", 15257},
+        {"{", 4092},
+        {"}{", 12793},
+    };
+
+    (void) state;
+    assert_int_equal(slot_hash(TEXT("123456789")), 0x31c3);
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+        assert_int_equal(slot_hash(same[i].key, same[i].len),
+                         slot_hash(same[i].tag, strlen(same[i].tag)));
+    }
+    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+        assert_int_equal(slot_hash(whole[i].key, strlen(whole[i].key)), whole[i].hash_slot);
+    }
+}
+
+static void keys_of_a_slot_share_its_hash_slot(void **state)
+{
+    struct slot_keys keys;
+    char topic_key[SLOT_KEY_MAX];
+
+    (void) state;
+    slot_keys_fill(&keys, "orders.eu-1", 7);
+    assert_string_equal(keys.store, "orders.eu-1_7");
+    assert_string_equal(keys.prepare, "prepare{orders.eu-1_7}");
+    assert_string_equal(keys.dead, "dead{orders.eu-1_7}");
+    assert_string_equal(keys.why, "why{orders.eu-1_7}");
+    assert_string_equal(keys.slot, "slot{orders.eu-1_7}");
+    assert_string_equal(keys.wake, "wake{orders.eu-1_7}");
+    assert_int_equal(keys.hash_slot, slot_hash(keys.store, strlen(keys.store)));
+    assert_int_equal(keys.hash_slot, slot_hash(keys.prepare, strlen(keys.prepare)));
+    assert_int_equal(keys.hash_slot, slot_hash(keys.wake, strlen(keys.wake)));
+    slot_topic_key(topic_key, "orders.eu-1");
+    assert_string_equal(topic_key, "topic{orders.eu-1}");
+}
+
+static void keys_have_room_for_the_longest_name(void **state)
+{
+    char name[TOPIC_NAME_MAX + 1];
+    char expected[SLOT_KEY_MAX + 16];
+    struct slot_keys keys;
+
+    (void) state;
+    memset(name, 'x', TOPIC_NAME_MAX);
+    name[TOPIC_NAME_MAX] = '\0';
+    slot_keys_fill(&keys, name, TOPIC_SLOTS_MAX - 1);
+    snprintf(expected, sizeof(expected), "prepare{%s_65535}", name);
+    assert_string_equal(keys.prepare, expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slot_is_the_crc32_of_the_key),
+        cmocka_unit_test(hash_slot_follows_the_hash_tag),
+        cmocka_unit_test(keys_of_a_slot_share_its_hash_slot),
+        cmocka_unit_test(keys_have_room_for_the_longest_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

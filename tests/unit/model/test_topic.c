@@ -1,0 +1,403 @@
+/* test_topic.c - definitions of topics: options, stored text, differences. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/topic.h"
+
+#define NAME_120                                                                                   \
+    "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefgh"                                 \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZ.._-0123"
+
+static const smq_topic_options plain = {
+    .struct_size = sizeof(plain), .name = "orders", .type = SMQ_RANGE_MERGE};
+
+static struct topic made(const smq_topic_options *options)
+{
+    struct topic topic;
+    smq_error err = {.text = ""};
+
+    if (topic_from_options(&topic, options, &err) != SMQ_OK) {
+        fail_msg("%s", err.text);
+    }
+    return topic;
+}
+
+static void text_is(const struct topic *topic, const char *expected)
+{
+    struct buf text = {0};
+
+    topic_format(&text, topic);
+    assert_string_equal(text.data, expected);
+    buf_fini(&text);
+}
+
+/* --- names --- */
+
+static void names_are_checked(void **state)
+{
+    static const char *const good[] = {"a", "orders", "0", "a.b_c-D9", "-", "..", NAME_120};
+    static const char *const bad[] = {"",    "a b",         "a{b", "a}",         "a/b",  "a:b",
+                                      "a\n", "caf\xc3\xa9", "*",   NAME_120 "x", "a\x7f"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_int_equal(topic_check_name(good[i], NULL), SMQ_OK);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        smq_error err = {.text = ""};
+
+        assert_int_equal(topic_check_name(bad[i], &err), SMQ_INVALID);
+        assert_int_equal(err.status, SMQ_INVALID);
+        assert_non_null(strstr(err.text, "name"));
+        assert_null(strchr(err.text, '\n'));
+    }
+    assert_int_equal(topic_check_name(NULL, NULL), SMQ_INVALID);
+}
+
+/* --- options --- */
+
+static void zero_means_default(void **state)
+{
+    struct topic topic = made(&plain);
+
+    (void) state;
+    assert_string_equal(topic.name, "orders");
+    assert_int_equal(topic.version, 1);
+    assert_int_equal(topic.generation, 1);
+    assert_string_equal(topic.nonce, "");
+    text_is(&topic, "type=range_merge slots=64 shared=no ties=arrival max_retries=16 "
+                    "backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast");
+}
+
+static void every_option_is_taken(void **state)
+{
+    smq_topic_options options = {.struct_size = sizeof(options),
+                                 .name = "jobs",
+                                 .type = SMQ_PRIORITY,
+                                 .slots = 65536,
+                                 .shared = true,
+                                 .ties = SMQ_TIES_BYTES,
+                                 .max_retries = 63,
+                                 .backoff = "ladder:1,2,3",
+                                 .lease_ms = 86400000,
+                                 .delay_ms = SMQ_NONE,
+                                 .takeover = SMQ_TAKEOVER_STRICT};
+    struct topic topic = made(&options);
+
+    (void) state;
+    text_is(&topic, "type=priority slots=65536 shared=yes ties=bytes max_retries=63 "
+                    "backoff=ladder:1,2,3 lease_ms=86400000 delay_ms=none takeover=strict");
+    options = plain;
+    options.slots = 1;
+    options.max_retries = SMQ_NONE;
+    options.backoff = "none";
+    options.lease_ms = 100;
+    options.delay_ms = INT64_C(1) << 43;
+    topic = made(&options);
+    text_is(&topic, "type=range_merge slots=1 shared=no ties=arrival max_retries=0 backoff=none "
+                    "lease_ms=100 delay_ms=8796093022208 takeover=fast");
+}
+
+static void bad_options_are_named(void **state)
+{
+    static const struct {
+        smq_topic_options options;
+        const char *text;
+    } cases[] = {
+        {{.struct_size = sizeof(plain), .type = SMQ_PRIORITY}, "the topic's name is missing"},
+        {{.struct_size = sizeof(plain), .name = "a{b", .type = SMQ_PRIORITY},
+         "a topic's name must be 1 to 120 letters, digits, '.', '_', '-', not \"a{b\""},
+        {{.struct_size = sizeof(plain), .name = "t"},
+         "type must be range_merge, priority or fixed_time, not 0"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = 4},
+         "type must be range_merge, priority or fixed_time, not 4"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = 48},
+         "slots must be a power of two from 1 to 65536, not 48"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = 131072},
+         "slots must be a power of two from 1 to 65536, not 131072"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = -1},
+         "slots must be a power of two from 1 to 65536, not -1"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = INT32_MIN},
+         "slots must be a power of two from 1 to 65536, not -2147483648"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .ties = 2},
+         "ties must be arrival or bytes, not 2"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIXED_TIME, .ties = 1},
+         "ties is for topics of type priority, not fixed_time"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .max_retries = 64},
+         "max_retries must be from 1 to 63, or SMQ_NONE, not 64"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .max_retries = -2},
+         "max_retries must be from 1 to 63, or SMQ_NONE, not -2"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .backoff = "exp"},
+         "backoff must be none, fixed:MS, exp:MS:MAX or ladder:MS,MS,... (at most 16 steps of at "
+         "most 1099511627776 ms), not \"exp\""},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = 99},
+         "lease_ms must be from 100 to 86400000, not 99"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = 86400001},
+         "lease_ms must be from 100 to 86400000, not 86400001"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = SMQ_NONE},
+         "lease_ms must be from 100 to 86400000, not -1"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIXED_TIME, .delay_ms = 5},
+         "delay_ms is for topics of type range_merge, not fixed_time"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_RANGE_MERGE, .delay_ms = -2},
+         "delay_ms must be from 1 to 8796093022208, or SMQ_NONE, not -2"},
+        {{.struct_size = sizeof(plain),
+          .name = "t",
+          .type = SMQ_RANGE_MERGE,
+          .delay_ms = INT64_C(8796093022209)},
+         "delay_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .takeover = 2},
+         "takeover must be fast or strict, not 2"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct topic topic = {.slots = 77};
+        smq_error err = {.text = ""};
+
+        assert_int_equal(topic_from_options(&topic, &cases[i].options, &err), SMQ_INVALID);
+        assert_string_equal(err.text, cases[i].text);
+        assert_int_equal(topic.slots, 77);
+    }
+}
+
+static void size_of_the_options_is_checked(void **state)
+{
+    smq_topic_options options = plain;
+    struct topic topic;
+    smq_error err = {.text = ""};
+
+    (void) state;
+    options.struct_size = 0;
+    assert_int_equal(topic_from_options(&topic, &options, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "SMQ_TOPIC_OPTIONS_INIT"));
+    options.struct_size = sizeof(options) + 8;
+    assert_int_equal(topic_from_options(&topic, &options, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "SMQ_TOPIC_OPTIONS_INIT"));
+}
+
+static void options_of_an_older_header_end_earlier(void **state)
+{
+    smq_topic_options options = plain;
+    struct topic topic;
+
+    (void) state;
+    options.slots = 2;
+    options.struct_size = offsetof(smq_topic_options, max_retries);
+    options.max_retries = 99; /* behind the end: not there */
+    options.lease_ms = 1;
+    topic = made(&options);
+    assert_int_equal(topic.slots, 2);
+    assert_int_equal(topic.max_retries, TOPIC_RETRIES_DEFAULT);
+    assert_int_equal(topic.lease_ms, TOPIC_LEASE_DEFAULT_MS);
+}
+
+static void described_options_make_the_same_topic(void **state)
+{
+    static const char *const texts[] = {
+        "type=range_merge slots=1 shared=yes ties=arrival max_retries=0 backoff=none lease_ms=100 "
+        "delay_ms=none takeover=fast",
+        "type=range_merge slots=64 shared=no ties=arrival max_retries=16 backoff=exp:1:2 "
+        "lease_ms=30000 delay_ms=1 takeover=strict",
+        "type=fixed_time slots=2 shared=no ties=arrival max_retries=1 backoff=fixed:0 "
+        "lease_ms=30000 delay_ms=none takeover=fast",
+        "type=priority slots=65536 shared=no ties=bytes max_retries=63 backoff=ladder:1,2 "
+        "lease_ms=86400000 delay_ms=none takeover=fast",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        char backoff[BACKOFF_TEXT_MAX];
+        smq_topic_options options;
+        struct topic topic;
+
+        assert_int_equal(topic_parse(&topic, "t", texts[i], strlen(texts[i]), NULL), SMQ_OK);
+        topic_to_options(&options, backoff, &topic);
+        assert_string_equal(options.name, "t");
+        topic = made(&options);
+        text_is(&topic, texts[i]);
+    }
+}
+
+/* --- the stored text --- */
+
+static void stored_text_is_not_trusted(void **state)
+{
+#define HEAD "type=priority slots=64 shared=no ties=arrival max_retries=16 backoff=none "
+    static const struct {
+        const char *text;
+        size_t len;
+    } cases[] = {
+#define TEXT(literal) {literal, sizeof(literal) - 1}
+        TEXT(""),
+        TEXT(" "),
+        TEXT("type=priority"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast "),
+        TEXT(" " HEAD "lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT(HEAD " lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast takeover=fast"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast colour=red"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=slow"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover="),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast\0"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast\n"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fa\0st"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=7 takeover=fast"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=0 takeover=fast"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=-1 takeover=fast"),
+        TEXT(HEAD "lease_ms=99 delay_ms=none takeover=fast"),
+        TEXT(HEAD "lease_ms=99999999999999999999 delay_ms=none takeover=fast"),
+        TEXT("type=queue slots=64 shared=no ties=arrival max_retries=16 backoff=none "
+             "lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT("type=priority slots=63 shared=no ties=arrival max_retries=16 backoff=none "
+             "lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT("type=priority slots=4294967297 shared=no ties=arrival max_retries=16 backoff=none "
+             "lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT("type=priority slots=0 shared=no ties=arrival max_retries=16 backoff=none "
+             "lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT("type=priority slots=64 shared=maybe ties=arrival max_retries=16 backoff=none "
+             "lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT("type=fixed_time slots=64 shared=no ties=bytes max_retries=16 backoff=none "
+             "lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT("type=priority slots=64 shared=no ties=arrival max_retries=64 backoff=none "
+             "lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT("type=priority slots=64 shared=no ties=arrival max_retries=16 backoff=soon "
+             "lease_ms=30000 delay_ms=none takeover=fast"),
+#undef TEXT
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct topic topic = {.slots = 77};
+        smq_error err = {.text = ""};
+
+        if (topic_parse(&topic, "jobs", cases[i].text, cases[i].len, &err) != SMQ_INTERNAL) {
+            fail_msg("\"%s\" was taken", cases[i].text);
+        }
+        assert_non_null(strstr(err.text, "the stored definition of topic jobs cannot be read: "));
+        assert_int_equal(topic.slots, 77);
+    }
+#undef HEAD
+}
+
+static void stored_value_may_be_longer_than_any_field(void **state)
+{
+    struct buf text = {0};
+    struct topic topic;
+
+    (void) state;
+    buf_printf(&text, "backoff=ladder:1");
+    for (int i = 0; i < 1000; i++) {
+        buf_printf(&text, ",1");
+    }
+    assert_int_equal(topic_parse(&topic, "jobs", text.data, text.len, NULL), SMQ_INTERNAL);
+    buf_fini(&text);
+}
+
+static void stored_fields_may_stand_in_any_order(void **state)
+{
+    static const char text[] = "takeover=fast delay_ms=none lease_ms=30000 backoff=none "
+                               "max_retries=16 ties=arrival shared=no slots=64 type=priority";
+    struct topic topic;
+
+    (void) state;
+    assert_int_equal(topic_parse(&topic, "jobs", text, strlen(text), NULL), SMQ_OK);
+    assert_int_equal(topic.type, SMQ_PRIORITY);
+    assert_int_equal(topic.slots, 64);
+}
+
+/* --- comparing, stamps, kinds --- */
+
+static void difference_names_the_first_field(void **state)
+{
+    smq_topic_options options = plain;
+    struct topic stored = made(&plain);
+    struct topic asked = stored;
+    char text[256] = "";
+
+    (void) state;
+    assert_false(topic_difference(text, sizeof(text), &stored, &asked));
+    asked.slots = 32;
+    asked.takeover = SMQ_TAKEOVER_STRICT;
+    assert_true(topic_difference(text, sizeof(text), &stored, &asked));
+    assert_string_equal(text, "slots is 64, not 32");
+    options.backoff = "fixed:5";
+    asked = made(&options);
+    assert_true(topic_difference(text, sizeof(text), &stored, &asked));
+    assert_string_equal(text, "backoff is exp:1000:600000, not fixed:5");
+    options = plain;
+    options.delay_ms = 5;
+    asked = made(&options);
+    assert_true(topic_difference(text, sizeof(text), &stored, &asked));
+    assert_string_equal(text, "delay_ms is none, not 5");
+    options = plain;
+    options.type = SMQ_PRIORITY;
+    asked = made(&options);
+    assert_true(topic_difference(text, 12, &stored, &asked));
+    assert_string_equal(text, "type is ran"); /* cut to fit */
+}
+
+static void nonce_and_version_are_no_difference(void **state)
+{
+    struct topic stored = made(&plain);
+    struct topic asked = stored;
+    char text[256] = "";
+
+    (void) state;
+    strcpy(stored.nonce, "0123456789abcdef");
+    stored.version = 4;
+    stored.generation = 9;
+    assert_false(topic_difference(text, sizeof(text), &stored, &asked));
+}
+
+static void stamp_is_nonce_and_version(void **state)
+{
+    struct topic topic = made(&plain);
+    char stamp[TOPIC_STAMP_MAX];
+
+    (void) state;
+    strcpy(topic.nonce, "0123456789abcdef");
+    topic_stamp(stamp, &topic);
+    assert_string_equal(stamp, "0123456789abcdef.1");
+    topic.version = UINT32_MAX;
+    topic_stamp(stamp, &topic);
+    assert_string_equal(stamp, "0123456789abcdef.4294967295");
+}
+
+static void kind_follows_type_and_ties(void **state)
+{
+    (void) state;
+    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_RANGE_MERGE}), 'm');
+    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_FIXED_TIME}), 't');
+    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_PRIORITY}), 'p');
+    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_PRIORITY, .ties = SMQ_TIES_BYTES}),
+                     'b');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(zero_means_default),
+        cmocka_unit_test(every_option_is_taken),
+        cmocka_unit_test(bad_options_are_named),
+        cmocka_unit_test(size_of_the_options_is_checked),
+        cmocka_unit_test(options_of_an_older_header_end_earlier),
+        cmocka_unit_test(described_options_make_the_same_topic),
+        cmocka_unit_test(stored_text_is_not_trusted),
+        cmocka_unit_test(stored_value_may_be_longer_than_any_field),
+        cmocka_unit_test(stored_fields_may_stand_in_any_order),
+        cmocka_unit_test(difference_names_the_first_field),
+        cmocka_unit_test(nonce_and_version_are_no_difference),
+        cmocka_unit_test(stamp_is_nonce_and_version),
+        cmocka_unit_test(kind_follows_type_and_ties),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
