@@ -57,6 +57,48 @@ static void test_each_flag_is_in_the_help_of_its_verb(void **state)
     }
 }
 
+/* The whole manual page, to be freed. */
+static char *manual_text(void)
+{
+    const char *path = getenv("SLOTMQ_MANUAL");
+    char *text = NULL;
+    size_t size = 0;
+
+    assert_non_null(path);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(getdelim(&text, &size, '\0', file) > 0);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static void assert_in_manual(const char *text, const char *macro, const char *name)
+{
+    char wanted[80];
+
+    snprintf(wanted, sizeof(wanted), "%s%s", macro, name);
+    if (!strstr(text, wanted)) {
+        fail_msg("the manual page does not hold \"%s\"", wanted);
+    }
+}
+
+static void test_each_verb_and_flag_is_in_the_manual(void **state)
+{
+    char *text = manual_text();
+
+    (void) state;
+    for (size_t i = 0; verbs[i]; i++) {
+        assert_in_manual(text, ".Cm ", verbs[i]->name);
+        for (size_t f = 0; f < verbs[i]->flag_count; f++) {
+            assert_in_manual(text, ".It Fl -", verbs[i]->flags[f].name);
+        }
+    }
+    for (size_t f = 0; f < global_flag_count; f++) {
+        assert_in_manual(text, "Fl -", global_flags[f].name);
+    }
+    free(text);
+}
+
 static void test_each_verb_is_in_the_overview(void **state)
 {
     char *text = help_text(NULL);
@@ -102,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_flag_is_in_the_help_of_its_verb),
+        cmocka_unit_test(test_each_verb_and_flag_is_in_the_manual),
         cmocka_unit_test(test_each_verb_is_in_the_overview),
         cmocka_unit_test(test_values_that_need_an_operand_name_it),
         cmocka_unit_test(test_verbs_are_found_by_their_words),
