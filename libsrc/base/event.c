@@ -19,6 +19,8 @@ struct events_item {
     char strings[];
 };
 
+STAILQ_HEAD(events_items, events_item);
+
 /* Invariant: `waiting.count` is the length of `waiting.items`. */
 struct events {
     struct loop *call;
@@ -28,7 +30,7 @@ struct events {
     struct loop_task task;
     struct {
         pthread_mutex_t lock;
-        STAILQ_HEAD(, events_item) items;
+        struct events_items items;
         size_t count;
         uint64_t dropped;
     } waiting;
@@ -39,29 +41,15 @@ static smq_level events_level(smq_level level)
     return level == SMQ_LEVEL_DEFAULT ? SMQ_LEVEL_INFO : level;
 }
 
-static smq_level events_kind_level(smq_event_kind kind)
-{
-    switch (kind) {
-#define SMQ_X(name, value, level, id)                                                              \
-    case name:                                                                                     \
-        return SMQ_LEVEL_##level;
-        SMQ_EVENT_MAP(SMQ_X)
+/* By the value of the kind; some values are free. */
+static const struct events_kind {
+    const char *id;
+    smq_level level;
+} events_kinds[] = {
+#define SMQ_X(name, value, level, id) [value] = {id, SMQ_LEVEL_##level},
+    SMQ_EVENT_MAP(SMQ_X)
 #undef SMQ_X
-    }
-    return SMQ_LEVEL_INFO;
-}
-
-static const char *events_kind_id(smq_event_kind kind)
-{
-    switch (kind) {
-#define SMQ_X(name, value, level, id)                                                              \
-    case name:                                                                                     \
-        return id;
-        SMQ_EVENT_MAP(SMQ_X)
-#undef SMQ_X
-    }
-    return "unknown";
-}
+};
 
 /* Copy `string` to `*at` and move `*at` behind it. */
 static const char *events_keep(char **at, const char *string)
@@ -190,7 +178,7 @@ static bool events_passes(const struct events *events, smq_level level)
 
 bool events_wanted(const struct events *events, smq_event_kind kind)
 {
-    return events_passes(events, events_kind_level(kind));
+    return events_passes(events, events_kinds[kind].level);
 }
 
 void events_emit(struct events *events, smq_event_kind kind, const smq_event *event,
@@ -211,8 +199,8 @@ void events_emit(struct events *events, smq_event_kind kind, const smq_event *ev
     }
     copy.struct_size = sizeof(copy);
     copy.kind = kind;
-    copy.level = events_kind_level(kind);
-    copy.id = events_kind_id(kind);
+    copy.level = events_kinds[kind].level;
+    copy.id = events_kinds[kind].id;
     copy.text = text;
     events_add(events, &copy);
 }
@@ -223,7 +211,7 @@ void events_log(struct events *events, smq_level level, const char *format, ...)
     smq_event event = {.struct_size = sizeof(event),
                        .kind = SMQ_EVENT_LOG,
                        .level = events_level(level),
-                       .id = events_kind_id(SMQ_EVENT_LOG),
+                       .id = events_kinds[SMQ_EVENT_LOG].id,
                        .text = text,
                        .slot = -1};
     va_list args;

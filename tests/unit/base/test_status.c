@@ -18,16 +18,16 @@ static void version_is_that_of_the_project(void **state)
 static void statuses_have_name_text_and_class(void **state)
 {
     static const struct {
-        smq_status status;
         const char *name, *text;
+        smq_status status;
         smq_class class;
     } cases[] = {
-        {SMQ_OK, "SMQ_OK", "success", SMQ_CLASS_OK},
-        {SMQ_INVALID, "SMQ_INVALID", "invalid argument or option", SMQ_CLASS_USAGE},
-        {SMQ_FULL, "SMQ_FULL", "send buffer, topic or Redis is full", SMQ_CLASS_RETRY},
-        {SMQ_UNKNOWN, "SMQ_UNKNOWN", "reply lost; it may have been done", SMQ_CLASS_UNKNOWN},
-        {SMQ_FENCED, "SMQ_FENCED", "a newer owner holds the slot", SMQ_CLASS_ABORT},
-        {SMQ_CLOSED, "SMQ_CLOSED", "the handle is closing or closed", SMQ_CLASS_FATAL},
+        {"SMQ_OK", "success", SMQ_OK, SMQ_CLASS_OK},
+        {"SMQ_INVALID", "invalid argument or option", SMQ_INVALID, SMQ_CLASS_USAGE},
+        {"SMQ_FULL", "send buffer, topic or Redis is full", SMQ_FULL, SMQ_CLASS_RETRY},
+        {"SMQ_UNKNOWN", "reply lost; it may have been done", SMQ_UNKNOWN, SMQ_CLASS_UNKNOWN},
+        {"SMQ_FENCED", "a newer owner holds the slot", SMQ_FENCED, SMQ_CLASS_ABORT},
+        {"SMQ_CLOSED", "the handle is closing or closed", SMQ_CLOSED, SMQ_CLASS_FATAL},
     };
 
     (void) state;

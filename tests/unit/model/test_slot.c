@@ -78,7 +78,7 @@ static void hash_slot_follows_the_hash_tag(void **state)
 
 static void keys_of_a_slot_share_its_hash_slot(void **state)
 {
-    struct slot_keys keys;
+    struct slot_keys keys = {.hash_slot = 0};
     char topic_key[SLOT_KEY_MAX];
 
     (void) state;
@@ -100,7 +100,7 @@ static void keys_have_room_for_the_longest_name(void **state)
 {
     char name[TOPIC_NAME_MAX + 1];
     char expected[SLOT_KEY_MAX + 16];
-    struct slot_keys keys;
+    struct slot_keys keys = {.hash_slot = 0};
 
     (void) state;
     memset(name, 'x', TOPIC_NAME_MAX);
