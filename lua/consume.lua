@@ -79,13 +79,24 @@ function settle.b(member, before, claim, attempts, delay)
     rest(member, before, claim, attempts, delay)
 end
 
-local answers = 11 + tonumber(ARGV[10])
-for i = 11, answers - 1 do
-    local done = ARGV[i] ~= '' and redis.call('ZREM', prepare, ARGV[i]) or 0
-    if done == 1 then
-        count('done')
+-- Looks first, then removes in one command: replicas and the log get one instead of hundreds.
+local function settle_done(from, to)
+    local scores, present = redis.call('ZMSCORE', prepare, unpack(ARGV, from, to)), {}
+    for i = from, to do
+        local there = scores[i - from + 1] and ARGV[i] ~= ''
+        if there then
+            present[#present + 1] = ARGV[i]
+        end
+        results[#results + 1] = there and 1 or 0
     end
-    results[#results + 1] = done
+    if #present > 0 then
+        count('done', redis.call('ZREM', prepare, unpack(present)))
+    end
+end
+
+local answers = 11 + tonumber(ARGV[10])
+if answers > 11 then
+    settle_done(11, answers - 1)
 end
 for i = answers, #ARGV, 4 do
     local before, letter, claim, member = decode(ARGV[i + 1])
@@ -168,8 +179,8 @@ local reply = { 'OK', now, '', claims, table.concat(results), 0 }
 local taken = 0
 
 local function deliver(entry, attempts)
-    reply[#reply + 1] = entry
-    reply[#reply + 1] = attempts
+    local at = #reply
+    reply[at + 1], reply[at + 2] = entry, attempts
 end
 
 local function deliver_above(last)
@@ -195,17 +206,20 @@ end
 
 local function claim()
     local found, moved, bytes = waiting(), {}, 0
-    local mark = string.format('c%.0f:', claims + 1)
+    local mark, fresh = string.format('c%.0f:', claims + 1), join(lease_end, 0)
     for i = 1, #found, 2 do
-        local integer, attempts = split(found[i + 1])
+        local member, before, attempts, score = found[i], found[i + 1], 0, fresh
+        if string.find(before, '[.e]') then
+            before, attempts = split(before)
+            before, score = string.format('%.0f', before), join(lease_end, attempts)
+        end
         local suspect = attempts % 2 == 1
-        bytes = bytes + #found[i]
+        bytes = bytes + #member
         if suspect and lease or taken > 0 and bytes > max_bytes then
             break
         end
-        local entry = string.format('%.0f', integer) .. mark .. found[i]
-        moved[#moved + 1] = join(lease_end, attempts)
-        moved[#moved + 1] = entry
+        local entry = before .. mark .. member
+        moved[i], moved[i + 1] = score, entry
         deliver(entry, attempts)
         taken = taken + 1
         lease = lease or lease_end

@@ -16,10 +16,12 @@ end
 if def ~= ARGV[1] then
     return { 'STALE' }
 end
+local members = {}
 for i = 4, #ARGV, 2 do
     if ARGV[i] == '' or not tonumber(ARGV[i + 1]) then
         return redis.error_reply('ERR an empty message, or no number for when')
     end
+    members[#members + 1] = ARGV[i]
 end
 
 -- @include clock
@@ -31,7 +33,7 @@ end
 local PLACES = 4294967296
 seq = tonumber(seq or 0)
 if kind == 'p' then
-    local after = seq + (#ARGV - 3) / 2
+    local after = seq + #members
     if after > PLACES / 2 and redis.call('ZCARD', store) + redis.call('ZCARD', prepare) == 2 then
         seq = 0
     elseif after > PLACES then
@@ -39,10 +41,11 @@ if kind == 'p' then
     end
 end
 
--- The integer part for a message that gets a new place.
+-- The integer part of the score at a new place.
 local function place(when)
     if kind == 'p' then
-        return tonumber(when) * PLACES + PLACES - 1 - seq
+        seq = seq + 1
+        return tonumber(when) * PLACES + PLACES - seq
     elseif kind == 'b' then
         return tonumber(when)
     elseif string.sub(when, 1, 1) == '+' then
@@ -51,38 +54,38 @@ local function place(when)
     return math.max(now, tonumber(when))
 end
 
--- Sent again while it waits.  Attempts stay.  false: it keeps its place.
-local function move(member, when, integer)
-    if kind == 'm' then
-        return false
-    end
-    local waiting, attempts = split(redis.call('ZSCORE', store, member))
-    if kind == 'p' and math.floor(waiting / PLACES) == tonumber(when) then
-        return false
-    end
-    redis.call('ZADD', store, join(integer, attempts), member)
-    return true
+-- Does a message that waits keep its place when it is sent again?
+local function stays(score, when)
+    return kind == 'm'
+        or kind == 'p' and math.floor(tonumber(score) / PLACES) == tonumber(when)
 end
 
-local results, earliest = {}, math.huge
-for i = 4, #ARGV, 2 do
-    local member, when = ARGV[i], ARGV[i + 1]
-    local integer = place(when)
-    local added = redis.call('ZADD', store, 'NX', integer, member) == 1
-    local placed = added or move(member, when, integer)
-    if placed then
-        seq = seq + 1
+local scores = redis.call('ZMSCORE', store, unpack(members))
+local waiting, placed, results, earliest = {}, {}, {}, math.huge
+for i, member in ipairs(members) do
+    local when, old = ARGV[2 * i + 3], waiting[member] or scores[i]
+    if not old or not stays(old, when) then
+        local integer, attempts = place(when), 0
+        if old then
+            local _
+            _, attempts = split(old)
+        end
+        local score = join(integer, attempts)
+        waiting[member] = score
+        placed[#placed + 1] = score
+        placed[#placed + 1] = member
         earliest = math.min(earliest, integer)
     end
-    count(added and 'sent' or 'merged')
-    results[#results + 1] = added and 'a' or 'm'
+    count(old and 'merged' or 'sent')
+    results[i] = old and 'm' or 'a'
 end
 
+if #placed > 0 then
+    redis.call('ZADD', store, unpack(placed))
+end
 if kind == 'p' then
     redis.call('HSET', slot, 'seq', seq)
 end
 count_save()
-if earliest < math.huge then
-    wake(parked, (kind == 'p' or kind == 'b') and 0 or earliest)
-end
+wake(parked, (kind == 'p' or kind == 'b') and #placed > 0 and 0 or earliest)
 return { 'OK', table.concat(results) }

@@ -1,8 +1,8 @@
 -- Counters of the slot, written together at the end.
 local counted = {}
 
-local function count(name)
-    counted[name] = (counted[name] or 0) + 1
+local function count(name, by)
+    counted[name] = (counted[name] or 0) + (by or 1)
 end
 
 local function count_save()

@@ -12,12 +12,12 @@ local function first(key, from, to, n, max_bytes, rev)
             part = redis.call('ZRANGE', key, from, to, 'BYSCORE', 'LIMIT', count, chunk,
                 'WITHSCORES')
         end
+        local had = 2 * count
         for i = 1, #part, 2 do
-            found[#found + 1] = part[i]
-            found[#found + 1] = part[i + 1]
+            found[had + i], found[had + i + 1] = part[i], part[i + 1]
             bytes = bytes + #part[i]
         end
-        count = #found / 2
+        count = count + #part / 2
         if #part < 2 * chunk then
             return found, false
         end
