@@ -185,6 +185,8 @@ bool store_bind_read(uint32_t *generation, const struct store_result *result);
 /* --- slots of a topic that is created or deleted --- */
 void store_slot_open(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      int64_t timeout_ms);
+/* The key that is in the way: REFUSED "FOREIGN". */
+bool store_slot_open_read(char key[SLOT_KEY_MAX], const struct store_result *result);
 /* Withdraw the definition, with `force` whatever the slot holds.  REFUSED "NOT_EMPTY". */
 void store_slot_seal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      bool force, int64_t timeout_ms);

@@ -219,6 +219,11 @@ void store_slot_open(struct store_call *call, struct redis *redis, const struct 
     call_submit(call, redis, 8, timeout_ms);
 }
 
+bool store_slot_open_read(char key[SLOT_KEY_MAX], const struct store_result *result)
+{
+    return result->outcome == STORE_REFUSED && reply_text(key, SLOT_KEY_MAX, result->reply, 1);
+}
+
 void store_slot_seal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      bool force, int64_t timeout_ms)
 {

@@ -1,0 +1,28 @@
+/* admin.h - create, describe, delete topics; look at their slots; dead letters.
+ *
+ * Every function blocks its caller up to request_timeout_ms per round trip, and asks many slots at
+ * once.
+ *
+ * Thread: any but smq:io. */
+#ifndef QUEUE_ADMIN_H
+#define QUEUE_ADMIN_H
+
+#include <slotmq/admin.h>
+#include <slotmq/topic.h>
+
+#include "queue/hub.h"
+
+smq_status admin_topic_create(struct hub *hub, const smq_topic_options *options, smq_error *err);
+smq_status admin_topic_delete(struct hub *hub, const char *topic, bool force, smq_error *err);
+smq_status admin_topic_each(struct hub *hub, const char *topic, smq_topic_fn *visit, void *user,
+                            smq_error *err);
+
+smq_status admin_stats(smq_stats *out, struct hub *hub, const char *topic, smq_error *err);
+smq_status admin_slots(struct hub *hub, const char *topic, smq_slot_fn *visit, void *user,
+                       smq_error *err);
+
+smq_status admin_dead_each(struct hub *hub, const char *topic, smq_message_fn *visit, void *user,
+                           smq_error *err);
+smq_status admin_dead_requeue(uint64_t *count, struct hub *hub, const char *topic, smq_error *err);
+
+#endif
