@@ -1,0 +1,51 @@
+/* admin.c - public entry points: looking at topics, dead letters.
+ *
+ * Thread: any. */
+#include <slotmq/admin.h>
+
+#include "client/client.h"
+#include "client/options.h"
+#include "queue/admin.h"
+
+SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const char *topic,
+                                   smq_error *err)
+{
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_status status = client_check(client, err);
+
+    if (status == SMQ_OK) {
+        status = options_give(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err);
+    }
+    if (status == SMQ_OK) {
+        status = admin_stats(&stats, client->hub, topic, err);
+    }
+    return status == SMQ_OK ? options_give(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err)
+                            : status;
+}
+
+SMQ_API smq_status smq_topic_slots(smq_client *client, const char *topic, smq_slot_fn *visit,
+                                   void *user, smq_error *err)
+{
+    smq_status status = client_check_visit(client, visit != NULL, err);
+
+    return status == SMQ_OK ? admin_slots(client->hub, topic, visit, user, err) : status;
+}
+
+SMQ_API smq_status smq_dead_each(smq_client *client, const char *topic, smq_message_fn *visit,
+                                 void *user, smq_error *err)
+{
+    smq_status status = client_check_visit(client, visit != NULL, err);
+
+    return status == SMQ_OK ? admin_dead_each(client->hub, topic, visit, user, err) : status;
+}
+
+SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const char *topic,
+                                    smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    if (count != NULL) {
+        *count = 0;
+    }
+    return status == SMQ_OK ? admin_dead_requeue(count, client->hub, topic, err) : status;
+}

@@ -1,0 +1,22 @@
+/* client.h - what the public entry points share.
+ *
+ * Thread: any. */
+#ifndef CLIENT_CLIENT_H
+#define CLIENT_CLIENT_H
+
+#include <slotmq/client.h>
+
+#include "queue/hub.h"
+
+/* A handle: one reference to the hub. */
+struct smq_client {
+    struct hub *hub;
+};
+
+/* The first line of every call on a client.  Fails: INVALID (NULL), FORKED. */
+smq_status client_check(const smq_client *client, smq_error *err);
+
+/* As client_check(), and for a call that waits for smq:io or takes a visitor. */
+smq_status client_check_visit(const smq_client *client, bool visitor, smq_error *err);
+
+#endif

@@ -1,0 +1,144 @@
+/* producer.c - public entry points: sending.
+ *
+ * Thread: any. */
+#include "queue/producer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "client/client.h"
+#include "client/options.h"
+
+static smq_status producer_check(const smq_producer *producer, smq_error *err)
+{
+    if (producer == NULL) {
+        return status_set(err, SMQ_INVALID, "the producer is NULL");
+    }
+    return hub_check(producer_hub(producer), err);
+}
+
+static smq_status take_message(smq_message *out, const smq_message *message, smq_error *err)
+{
+    return options_take(out, sizeof(*out), message, "SMQ_MESSAGE_INIT", err);
+}
+
+SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
+                                    const smq_producer_options *options, smq_error *err)
+{
+    smq_producer_options known = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_status status;
+
+    if (out == NULL) {
+        return status_set(err, SMQ_INVALID, "no place for the new producer: out is NULL");
+    }
+    *out = NULL;
+    status = client_check(client, err);
+    if (status == SMQ_OK && options != NULL) {
+        status = options_take(&known, sizeof(known), options, "SMQ_PRODUCER_OPTIONS_INIT", err);
+    }
+    return status == SMQ_OK ? producer_new(out, client->hub, &known, err) : status;
+}
+
+SMQ_API smq_status smq_send(smq_receipt *out, smq_producer *producer, const char *topic,
+                            const smq_message *message, smq_error *err)
+{
+    smq_message known;
+    smq_status status = producer_check(producer, err);
+
+    if (status == SMQ_OK) {
+        status = take_message(&known, message, err);
+    }
+    if (status == SMQ_OK) {
+        return producer_send(out, producer, topic, &known, err);
+    }
+    if (out != NULL) {
+        *out = (smq_receipt){.status = status, .slot = -1};
+    }
+    return status;
+}
+
+SMQ_API smq_status smq_send_async(smq_producer *producer, const char *topic,
+                                  const smq_message *message, smq_sent_fn *sent, void *user,
+                                  smq_error *err)
+{
+    smq_message known;
+    smq_status status = producer_check(producer, err);
+
+    if (status == SMQ_OK) {
+        status = take_message(&known, message, err);
+    }
+    return status == SMQ_OK ? producer_send_async(producer, topic, &known, sent, user, err)
+                            : status;
+}
+
+static void refuse_all(smq_receipt *receipts, size_t count, smq_status status)
+{
+    for (size_t i = 0; receipts != NULL && i < count; i++) {
+        receipts[i] = (smq_receipt){.status = status, .slot = -1};
+    }
+}
+
+/* The messages of a program with an older header are smaller, and so are the steps between them;
+ * all have the size of the first. */
+static smq_status take_messages(smq_message **out, const smq_message *messages, size_t count,
+                                smq_error *err)
+{
+    const char *from = (const char *) messages;
+    smq_message first;
+    size_t step;
+    smq_status status = take_message(&first, messages, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    memcpy(&step, messages, sizeof(step));
+    *out = calloc(count, sizeof(**out));
+    if (*out == NULL) {
+        return status_set(err, SMQ_NO_MEMORY, "no memory for %zu messages", count);
+    }
+    for (size_t i = 0; i < count && status == SMQ_OK; i++) {
+        status = take_message(&(*out)[i], (const smq_message *) (from + i * step), err);
+    }
+    return status;
+}
+
+SMQ_API smq_status smq_send_batch(smq_receipt *receipts, smq_producer *producer, const char *topic,
+                                  const smq_message *messages, size_t count, smq_error *err)
+{
+    smq_message *known = NULL;
+    smq_status status = producer_check(producer, err);
+
+    if (status == SMQ_OK && count == 0) {
+        return SMQ_OK;
+    }
+    if (status == SMQ_OK) {
+        status = take_messages(&known, messages, count, err);
+    }
+    if (status == SMQ_OK) {
+        status = producer_send_batch(receipts, producer, topic, known, count, err);
+    } else {
+        refuse_all(receipts, count, status);
+    }
+    free(known);
+    return status;
+}
+
+SMQ_API smq_status smq_producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err)
+{
+    smq_status status = producer_check(producer, err);
+
+    if (status == SMQ_OK && timeout_ms < 0 && timeout_ms != SMQ_FOREVER) {
+        return status_set(err, SMQ_INVALID,
+                          "timeout_ms is negative; give 0 or more, or "
+                          "SMQ_FOREVER");
+    }
+    return status == SMQ_OK ? producer_flush(producer, timeout_ms, err) : status;
+}
+
+SMQ_API void smq_producer_free(smq_producer *producer)
+{
+    if (producer != NULL && producer_check(producer, NULL) == SMQ_OK) {
+        producer_free(producer);
+    }
+}
