@@ -25,6 +25,7 @@ static bool write_configuration(const struct server *server, const struct server
     fprintf(file, "bind 127.0.0.1\nport %d\n", server->port.number);
     fprintf(file, "daemonize no\nsave \"\"\nappendonly no\nenable-debug-command yes\n");
     fprintf(file, "repl-diskless-sync-delay 0\nshutdown-timeout 0\n");
+    fprintf(file, "repl-ping-replica-period 1\n"); /* before it a new replica is not listed */
     if (options->redis == REDIS_CLUSTER) {
         int timeout_ms = options->node_timeout_ms;
         fprintf(file, "cluster-enabled yes\ncluster-config-file nodes.conf\n");
@@ -127,7 +128,6 @@ static int master_count(const struct servers_options *options)
     return options->masters > 0 ? options->masters : DEFAULT_MASTERS;
 }
 
-/* Epochs of their own spare the nodes a long negotiation. */
 static bool give_slots(const struct server *server, int number, int masters)
 {
     char command[96];
@@ -138,6 +138,16 @@ static bool give_slots(const struct server *server, int number, int masters)
     return tell(server, command);
 }
 
+static bool meet(const struct server *server, const struct server *other)
+{
+    char command[96];
+
+    snprintf(command, sizeof(command), "CLUSTER MEET 127.0.0.1 %d %d", other->port.number,
+             other->port.number + PORT_BUS_OFFSET);
+    return tell(server, command);
+}
+
+/* Epochs of their own spare the nodes a long negotiation, and meeting everybody the gossip. */
 static bool introduce(struct server *const *nodes, size_t count)
 {
     char command[96];
@@ -148,11 +158,11 @@ static bool introduce(struct server *const *nodes, size_t count)
             return false;
         }
     }
-    for (size_t i = 1; i < count; i++) {
-        snprintf(command, sizeof(command), "CLUSTER MEET 127.0.0.1 %d %d", nodes[i]->port.number,
-                 nodes[i]->port.number + PORT_BUS_OFFSET);
-        if (!tell(nodes[0], command)) {
-            return false;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = i + 1; j < count; j++) {
+            if (!meet(nodes[i], nodes[j])) {
+                return false;
+            }
         }
     }
     return true;

@@ -50,6 +50,9 @@ int redis_server_find(const struct server *server, const char *key);
 /* ZooKeeper: the same as redis_server_prepare(). */
 bool zookeeper_server_prepare(struct server *server, const struct servers_options *options);
 
+/* Remove a folder with all it holds; "": nothing. */
+void folder_remove(const char *folder);
+
 /* Run it, and wait until it answers. */
 bool server_launch(struct server *server);
 bool server_await(struct server *server);

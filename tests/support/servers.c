@@ -53,7 +53,7 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
     return remove(path);
 }
 
-static void remove_folder(const char *folder)
+void folder_remove(const char *folder)
 {
     if (folder[0] != '\0') {
         nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
@@ -180,7 +180,7 @@ static void stop_all(const struct servers *servers)
     for (size_t i = 0; i < servers->count; i++) {
         server_stop(servers->nodes[i]);
     }
-    remove_folder(servers->folder);
+    folder_remove(servers->folder);
 }
 
 void servers_free(struct servers *servers)
