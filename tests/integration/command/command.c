@@ -1,0 +1,221 @@
+/* command.c - the command under test, run against servers that all tests of a program share. */
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/wait.h"
+
+enum { ARGUMENTS_MAX = 32 };
+
+static struct servers *servers;
+
+int command_setup(void **state)
+{
+    (void) state;
+    servers = servers_start(&(struct servers_options){.redis = REDIS_CLUSTER, .zookeeper = true});
+    return servers ? 0 : -1;
+}
+
+int command_teardown(void **state)
+{
+    (void) state;
+    servers_free(servers);
+    servers = NULL;
+    return 0;
+}
+
+const struct servers *command_servers(void)
+{
+    return servers;
+}
+
+/* === Running ============================================================ */
+
+void command_start(struct run *run, const char *in, const char *const *arguments)
+{
+    const char *argv[ARGUMENTS_MAX + 2] = {getenv("SLOTMQ_COMMAND")};
+    char redis[512] = "SLOTMQ_REDIS";
+
+    assert_non_null(argv[0]);
+    for (size_t i = 0; arguments[i]; i++) {
+        assert_true(i < ARGUMENTS_MAX);
+        argv[i + 1] = arguments[i];
+    }
+    if (servers) {
+        snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(servers));
+    }
+    const char *const environment[] = {redis, "SLOTMQ_ZOOKEEPER", NULL};
+    assert_true(
+        run_start(run, &(struct run_options){.argv = argv, .environment = environment, .in = in}));
+}
+
+void command_run(struct run *run, const char *in, const char *const *arguments)
+{
+    command_start(run, in, arguments);
+    assert_true(run_wait(run, TIMEOUT_MS));
+}
+
+static void assert_success(const struct run *run)
+{
+    if (run->exit_code != 0) {
+        fail_msg("exit %d: %s", run->exit_code, run->err);
+    }
+}
+
+void command_end(struct run *run)
+{
+    assert_true(run_wait(run, TIMEOUT_MS));
+    assert_success(run);
+}
+
+void command_done(const char *in, const char *const *arguments)
+{
+    struct run run;
+
+    command_run(&run, in, arguments);
+    assert_success(&run);
+    run_fini(&run);
+}
+
+char *command_out(const char *in, const char *const *arguments)
+{
+    struct run run;
+
+    command_run(&run, in, arguments);
+    assert_success(&run);
+    char *out = strdup(run.out);
+    run_fini(&run);
+    assert_non_null(out);
+    return out;
+}
+
+char *command_err(const char *in, const char *const *arguments)
+{
+    struct run run;
+
+    command_run(&run, in, arguments);
+    assert_success(&run);
+    char *err = strdup(run.err);
+    run_fini(&run);
+    assert_non_null(err);
+    return err;
+}
+
+json_t *command_json(const char *in, const char *const *arguments)
+{
+    char *out = command_out(in, arguments);
+    json_error_t error;
+    json_t *document = json_loads(out, 0, &error);
+
+    if (!document) {
+        fail_msg("not JSON (%s): %s", error.text, out);
+    }
+    free(out);
+    return document;
+}
+
+void assert_refused(const struct run *run, int code, const char *text)
+{
+    const char *newline = strchr(run->err, '\n');
+    const bool one_line = newline && newline[1] == '\0';
+
+    if (run->exit_code != code || run->out_len != 0 || !one_line ||
+        strncmp(run->err, "slotmq: ", 8) != 0 || !strstr(run->err, text)) {
+        fail_msg("wanted exit %d and \"%s\"; exit %d, error \"%s\", output \"%s\"", code, text,
+                 run->exit_code, run->err, run->out);
+    }
+}
+
+void command_refused(int code, const char *text, const char *in, const char *const *arguments)
+{
+    struct run run;
+
+    command_run(&run, in, arguments);
+    assert_refused(&run, code, text);
+    run_fini(&run);
+}
+
+/* === Statistics ========================================================= */
+
+json_int_t command_stat(const char *topic, const char *name)
+{
+    json_t *document = command_json(NULL, ARGS("stat", topic, "--json"));
+    const json_int_t value =
+        json_number(json_array_get(json_object_get(document, "topics"), 0), name);
+
+    json_decref(document);
+    return value;
+}
+
+struct awaited {
+    const char *topic;
+    const char *name;
+    json_int_t value;
+};
+
+static bool stat_is(void *arg)
+{
+    const struct awaited *awaited = arg;
+
+    return command_stat(awaited->topic, awaited->name) == awaited->value;
+}
+
+void command_wait_stat(const char *topic, const char *name, json_int_t value)
+{
+    struct awaited awaited = {topic, name, value};
+
+    if (!wait_until(stat_is, &awaited, TIMEOUT_MS)) {
+        fail_msg("%s of %s is %lld, not %lld", name, topic, (long long) command_stat(topic, name),
+                 (long long) value);
+    }
+}
+
+/* === Results ============================================================ */
+
+const char *json_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    if (!text) {
+        fail_msg("there is no text \"%s\"", name);
+    }
+    return text;
+}
+
+json_int_t json_number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+
+    if (!json_is_integer(value)) {
+        fail_msg("there is no number \"%s\"", name);
+    }
+    return json_integer_value(value);
+}
+
+void assert_members(const json_t *object, const char *const *names)
+{
+    size_t count = 0;
+
+    for (; names[count]; count++) {
+        if (!json_object_get(object, names[count])) {
+            fail_msg("\"%s\" is missing", names[count]);
+        }
+    }
+    assert_int_equal(json_object_size(object), count);
+}
+
+void assert_lines(const char *out, const char *const *lines)
+{
+    const char *rest = out;
+
+    for (size_t i = 0; lines[i]; i++) {
+        const size_t size = strlen(lines[i]);
+        if (strncmp(rest, lines[i], size) != 0 || rest[size] != '\n') {
+            fail_msg("line %zu is not \"%s\" in:\n%s", i + 1, lines[i], out);
+        }
+        rest += size + 1;
+    }
+    assert_string_equal(rest, "");
+}

@@ -1,0 +1,73 @@
+/* command.h - the command under test, run against servers that all tests of a program share.
+ *
+ * What goes wrong fails the test that runs.
+ *
+ * Thread: main. */
+#ifndef COMMAND_COMMAND_H
+#define COMMAND_COMMAND_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "support/run.h"
+#include "support/servers.h"
+
+/* Generous: only a defect needs it. */
+enum { TIMEOUT_MS = 120000 };
+
+/* The arguments of one command line. */
+#define ARGS(...)                                                                                  \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+/* Group set-up and tear-down: a cluster of three masters and a ZooKeeper. */
+int command_setup(void **state);
+int command_teardown(void **state);
+const struct servers *command_servers(void);
+
+/* Start the command; it finds Redis by its environment, and no ZooKeeper. */
+void command_start(struct run *run, const char *in, const char *const *arguments);
+
+/* Run it to its end, whatever the exit code. */
+void command_run(struct run *run, const char *in, const char *const *arguments);
+
+/* Run it; it must succeed.  The result is freed by the caller. */
+void command_done(const char *in, const char *const *arguments);
+char *command_out(const char *in, const char *const *arguments);
+char *command_err(const char *in, const char *const *arguments);
+json_t *command_json(const char *in, const char *const *arguments);
+
+/* Run it; it must fail with this exit code, nothing on standard output and one line on standard
+ * error that holds `text`. */
+void command_refused(int code, const char *text, const char *in, const char *const *arguments);
+void assert_refused(const struct run *run, int code, const char *text);
+
+/* Wait for the end of one that was started; it must succeed. */
+void command_end(struct run *run);
+
+/* A count of `slotmq stat TOPIC --json`. */
+json_int_t command_stat(const char *topic, const char *name);
+
+/* Wait until it is so. */
+void command_wait_stat(const char *topic, const char *name, json_int_t value);
+
+/* A member of an object, of the type that is wanted. */
+const char *json_text(const json_t *object, const char *name);
+json_int_t json_number(const json_t *object, const char *name);
+
+/* The object has exactly these members, in any order. */
+void assert_members(const json_t *object, const char *const *names);
+
+/* The bodies are the lines of `out`, in this order. */
+void assert_lines(const char *out, const char *const *lines);
+
+#endif

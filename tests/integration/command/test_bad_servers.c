@@ -1,0 +1,104 @@
+/* test_bad_servers.c - no server, a wrong one, a wrong password: each is told, with its exit code.
+ */
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/port.h"
+
+/* "127.0.0.1:PORT" on which nobody listens while `port` is reserved. */
+static void nowhere(char *address, size_t size, struct port *port)
+{
+    assert_true(port_reserve(port, false));
+    snprintf(address, size, "127.0.0.1:%d", port->number);
+}
+
+static void test_no_redis(void **state)
+{
+    struct port port;
+    char address[32];
+
+    (void) state;
+    nowhere(address, sizeof(address), &port);
+    command_refused(69, address, NULL, ARGS("-r", address, "topic", "list"));
+    command_refused(69, address, NULL, ARGS("-r", address, "send", "t", "x"));
+    command_refused(69, address, NULL, ARGS("-r", address, "consume", "t"));
+    command_refused(69, address, NULL, ARGS("stat", "--json", "-r", address));
+    port_release(&port);
+}
+
+static void test_addresses_that_are_none(void **state)
+{
+    static const char *const addresses[] = {"localhost", "localhost:", "localhost:99999999",
+                                            ":6379", "http://localhost:6379"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+        command_refused(64, "host:port", NULL, ARGS("-r", addresses[i], "topic", "list"));
+    }
+}
+
+static void test_no_zookeeper(void **state)
+{
+    struct servers *servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
+    struct port port;
+    char address[32];
+
+    (void) state;
+    assert_non_null(servers);
+    const char *redis = servers_redis(servers);
+    nowhere(address, sizeof(address), &port);
+    command_done(NULL, ARGS("-r", redis, "topic", "create", "t", "--type", "priority"));
+    command_done(NULL, ARGS("-r", redis, "-z", address, "send", "t", "x")); /* needs none */
+    command_refused(69, "ZooKeeper", NULL, ARGS("-r", redis, "-z", address, "consume", "t"));
+    command_refused(64, "", NULL, ARGS("-r", redis, "-z", "nonsense", "consume", "t"));
+    port_release(&port);
+    servers_free(servers);
+}
+
+static void test_a_wrong_password_is_denied(void **state)
+{
+    static const char *const config[] = {"requirepass secret", NULL};
+    struct servers *servers =
+        servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config});
+    char address[64];
+
+    (void) state;
+    assert_non_null(servers);
+    command_refused(77, "", NULL, ARGS("-r", servers_redis(servers), "topic", "list"));
+    snprintf(address, sizeof(address), "redis://:wrong-guess@%s", servers_redis(servers));
+    struct run run;
+    command_run(&run, NULL, ARGS("-r", address, "topic", "list"));
+    assert_refused(&run, 77, "");
+    assert_null(strstr(run.err, "wrong-guess"));
+    run_fini(&run);
+    snprintf(address, sizeof(address), "redis://:secret@%s", servers_redis(servers));
+    command_done(NULL, ARGS("-r", address, "topic", "list"));
+    servers_free(servers);
+}
+
+static void test_a_server_that_evicts_keys_is_refused(void **state)
+{
+    static const char *const config[] = {"maxmemory 100mb", "maxmemory-policy allkeys-lru", NULL};
+    struct servers *servers =
+        servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config});
+
+    (void) state;
+    assert_non_null(servers);
+    command_refused(78, "noeviction", NULL, ARGS("-r", servers_redis(servers), "topic", "list"));
+    servers_free(servers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_redis),
+        cmocka_unit_test(test_addresses_that_are_none),
+        cmocka_unit_test(test_no_zookeeper),
+        cmocka_unit_test(test_a_wrong_password_is_denied),
+        cmocka_unit_test(test_a_server_that_evicts_keys_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

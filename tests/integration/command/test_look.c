@@ -1,0 +1,177 @@
+/* test_look.c - stat and dead: shapes, counts, requeue. */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNTS                                                                                     \
+    "waiting", "due", "claimed", "resting", "dead", "oldest_due_age_ms", "sent", "merged", "done", \
+        "retried", "rejected", "expired", "released", "lease_lost"
+
+static void create(const char *name, const char *type)
+{
+    command_done(NULL, ARGS("topic", "create", name, "--type", type, "--slots", "2", "--backoff",
+                            "none", "--max-retries", "0"));
+}
+
+/* Member "topics" of what `slotmq stat` says, with one topic in it. */
+static json_t *stat_of(const char *const *arguments)
+{
+    json_t *document = command_json(NULL, arguments);
+
+    assert_members(document, ARGS("topics"));
+    json_t *topics = json_object_get(document, "topics");
+    assert_int_equal(json_array_size(topics), 1);
+    json_t *topic = json_incref(json_array_get(topics, 0));
+    json_decref(document);
+    return topic;
+}
+
+static void test_stat_has_exactly_the_members_of_the_contract(void **state)
+{
+    (void) state;
+    create("shape", "fixed_time");
+    command_done("past\n", ARGS("send", "shape", "--at", "1000"));
+    command_done("far\n", ARGS("send", "shape", "--delay", "1h"));
+    json_t *topic = stat_of(ARGS("stat", "shape", "--json"));
+    assert_members(topic, ARGS("topic", COUNTS));
+    assert_string_equal(json_text(topic, "topic"), "shape");
+    assert_int_equal(json_number(topic, "waiting"), 2);
+    assert_int_equal(json_number(topic, "due"), 1);
+    assert_true(json_number(topic, "oldest_due_age_ms") > 1000000000000);
+    json_decref(topic);
+}
+
+static void test_stat_of_slots_has_owner_and_token(void **state)
+{
+    json_t *slot = NULL;
+    size_t index = 0;
+    json_int_t waiting = 0;
+
+    (void) state;
+    create("slots", "priority");
+    command_done("a\nb\nc\nd\n", ARGS("send", "slots"));
+    json_t *topic = stat_of(ARGS("stat", "slots", "--slots", "--json"));
+    assert_members(topic, ARGS("topic", "slots", COUNTS));
+    json_t *slots = json_object_get(topic, "slots");
+    assert_int_equal(json_array_size(slots), 2);
+    json_array_foreach(slots, index, slot)
+    {
+        assert_members(slot, ARGS("slot", "owner", "token", COUNTS));
+        assert_int_equal(json_number(slot, "slot"), index);
+        assert_string_equal(json_text(slot, "owner"), "");
+        (void) json_text(slot, "token");
+        waiting += json_number(slot, "waiting");
+    }
+    assert_int_equal(waiting, 4);
+    json_decref(topic);
+}
+
+static void test_stat_without_a_name_is_about_all(void **state)
+{
+    json_t *topic = NULL;
+    size_t index = 0;
+    size_t found = 0;
+
+    (void) state;
+    create("all-1", "priority");
+    create("all-2", "priority");
+    json_t *document = command_json(NULL, ARGS("stat", "--json"));
+    json_array_foreach(json_object_get(document, "topics"), index, topic)
+    {
+        found += strncmp(json_text(topic, "topic"), "all-", 4) == 0 ? 1 : 0;
+    }
+    assert_int_equal(found, 2);
+    json_decref(document);
+    char *table = command_out(NULL, ARGS("stat"));
+    assert_non_null(strstr(table, "WAITING"));
+    assert_non_null(strstr(table, "all-2"));
+    free(table);
+    table = command_out(NULL, ARGS("stat", "all-1", "--slots"));
+    assert_non_null(strstr(table, "OWNER"));
+    free(table);
+}
+
+static void test_an_unknown_topic_is_not_found(void **state)
+{
+    (void) state;
+    command_refused(1, "nowhere", NULL, ARGS("stat", "nowhere"));
+    command_refused(1, "nowhere", NULL, ARGS("stat", "nowhere", "--json", "--slots"));
+    command_refused(1, "nowhere", NULL, ARGS("dead", "list", "nowhere"));
+    command_refused(1, "nowhere", NULL, ARGS("dead", "requeue", "nowhere", "--all"));
+}
+
+/* Every message of the topic is dead after this. */
+static void kill_all(const char *topic, const char *code)
+{
+    command_done(NULL, ARGS("consume", topic, "--exit-when-empty", "--", "sh", "-c", code));
+}
+
+static void test_dead_letters_are_listed_and_sent_back(void **state)
+{
+    (void) state;
+    create("letters", "priority");
+    command_done("one\n", ARGS("send", "letters", "--priority", "7", "--key", "k"));
+    kill_all("letters", "exit 3");
+    json_t *document = command_json(NULL, ARGS("dead", "list", "letters", "--json"));
+    assert_members(document, ARGS("dead"));
+    json_t *letter = json_array_get(json_object_get(document, "dead"), 0);
+    json_object_del(letter, "key"); /* there when it is known */
+    assert_members(letter,
+                   ARGS("topic", "slot", "attempt", "dead_at_ms", "priority", "reason", "body"));
+    assert_int_equal(json_number(letter, "priority"), 7);
+    assert_string_equal(json_text(letter, "reason"), "exit 3");
+    assert_string_equal(json_text(letter, "body"), "one");
+    assert_true(json_number(letter, "dead_at_ms") > 1000000000000);
+    json_decref(document);
+    char *table = command_out(NULL, ARGS("dead", "list", "letters"));
+    assert_non_null(strstr(table, "exit 3"));
+    free(table);
+    json_t *answer = command_json(NULL, ARGS("dead", "requeue", "letters", "--all", "--json"));
+    assert_int_equal(json_number(answer, "requeued"), 1);
+    json_decref(answer);
+    assert_int_equal(command_stat("letters", "dead"), 0);
+    assert_int_equal(command_stat("letters", "waiting"), 1);
+    json_t *message = command_json(NULL, ARGS("consume", "letters", "--count", "1", "--json"));
+    assert_int_equal(json_number(message, "attempt"), 1);
+    json_decref(message);
+}
+
+static void test_a_requeued_letter_keeps_its_time(void **state)
+{
+    (void) state;
+    create("kept", "fixed_time");
+    command_done("one\n", ARGS("send", "kept", "--at", "1700000000000"));
+    kill_all("kept", "exit 65");
+    command_done(NULL, ARGS("dead", "requeue", "kept", "--all"));
+    json_t *message = command_json(NULL, ARGS("consume", "kept", "--count", "1", "--json"));
+    assert_int_equal(json_number(message, "due_at_ms"), 1700000000000);
+    json_decref(message);
+}
+
+static void test_no_dead_letters_is_a_result(void **state)
+{
+    (void) state;
+    create("healthy", "priority");
+    char *out = command_out(NULL, ARGS("dead", "list", "healthy", "--json"));
+    assert_string_equal(out, "{\"dead\":[]}\n");
+    free(out);
+    char *err = command_err(NULL, ARGS("dead", "requeue", "healthy", "--all"));
+    assert_string_equal(err, "requeued 0\n");
+    free(err);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stat_has_exactly_the_members_of_the_contract),
+        cmocka_unit_test(test_stat_of_slots_has_owner_and_token),
+        cmocka_unit_test(test_stat_without_a_name_is_about_all),
+        cmocka_unit_test(test_an_unknown_topic_is_not_found),
+        cmocka_unit_test(test_dead_letters_are_listed_and_sent_back),
+        cmocka_unit_test(test_a_requeued_letter_keeps_its_time),
+        cmocka_unit_test(test_no_dead_letters_is_a_result),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}

@@ -1,0 +1,296 @@
+/* test_program.c - a program is run for each message, and its exit code is the answer. */
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/wait.h"
+
+/* A named pipe: `sh -c 'read line < PIPE'` begins when somebody writes to it. */
+static char gate[512];
+
+static int setup(void **state)
+{
+    if (command_setup(state) != 0) {
+        return -1;
+    }
+    snprintf(gate, sizeof(gate), "%s/gate", servers_folder(command_servers()));
+    return mkfifo(gate, 0600);
+}
+
+static void create(const char *name)
+{
+    command_done(NULL, ARGS("topic", "create", name, "--type", "priority", "--slots", "1",
+                            "--backoff", "none", "--max-retries", "2"));
+}
+
+static void test_body_and_environment_reach_the_program(void **state)
+{
+    (void) state;
+    create("env");
+    command_done("line one\n", ARGS("send", "env"));
+    char *out = command_out(
+        NULL, ARGS("consume", "env", "--exit-when-empty", "--", "sh", "-c",
+                   "echo \"$(cat) $SLOTMQ_TOPIC $SLOTMQ_SLOT $SLOTMQ_ATTEMPT ${#SLOTMQ_TOKEN}\""));
+    assert_string_equal(out, "line one env 0 1 24\n");
+    free(out);
+    assert_int_equal(command_stat("env", "done"), 1);
+}
+
+static void test_standard_error_is_ours(void **state)
+{
+    struct run run;
+
+    (void) state;
+    create("stderr");
+    command_done("x\n", ARGS("send", "stderr"));
+    command_run(&run, NULL,
+                ARGS("consume", "stderr", "--count", "1", "--", "sh", "-c", "echo words >&2"));
+    assert_int_equal(run.exit_code, 0);
+    assert_string_equal(run.out, "");
+    assert_string_equal(run.err, "words\n");
+    run_fini(&run);
+}
+
+static void test_a_program_need_not_read(void **state)
+{
+    enum { SIZE = 65536 };
+    char *body = malloc(SIZE + 1);
+
+    (void) state;
+    assert_non_null(body);
+    memset(body, 'x', SIZE);
+    body[SIZE] = '\0';
+    create("unread");
+    command_done(body, ARGS("send", "unread", "--key", "k"));
+    free(body);
+    command_done(NULL, ARGS("consume", "unread", "--count", "1", "--", "true"));
+    assert_int_equal(command_stat("unread", "done"), 1);
+}
+
+static void test_the_body_is_whole(void **state)
+{
+    enum { SIZE = 65536 };
+    char *body = malloc(SIZE + 1);
+
+    (void) state;
+    assert_non_null(body);
+    memset(body, 'x', SIZE);
+    body[SIZE] = '\0';
+    create("whole");
+    command_done(body, ARGS("send", "whole", "--key", "k"));
+    char *out = command_out(NULL, ARGS("consume", "whole", "--count", "1", "--", "cat"));
+    assert_string_equal(out, body);
+    free(out);
+    free(body);
+}
+
+/* The only dead letter of a topic. */
+static json_t *dead_letter(const char *topic)
+{
+    json_t *document = command_json(NULL, ARGS("dead", "list", topic, "--json"));
+    json_t *dead = json_object_get(document, "dead");
+
+    assert_int_equal(json_array_size(dead), 1);
+    json_t *letter = json_incref(json_array_get(dead, 0));
+    json_decref(document);
+    return letter;
+}
+
+static void assert_dies(const char *topic, const char *script, const char *out, const char *reason)
+{
+    create(topic);
+    command_done("x\n", ARGS("send", topic));
+    char *printed =
+        command_out(NULL, ARGS("consume", topic, "--exit-when-empty", "--", "sh", "-c", script));
+    assert_string_equal(printed, out);
+    free(printed);
+    json_t *letter = dead_letter(topic);
+    assert_string_equal(json_text(letter, "reason"), reason);
+    assert_string_equal(json_text(letter, "body"), "x");
+    json_decref(letter);
+}
+
+static void test_exit_65_rejects_at_once(void **state)
+{
+    (void) state;
+    assert_dies("reject", "echo $SLOTMQ_ATTEMPT; exit 65", "1\n", "exit 65");
+    assert_int_equal(command_stat("reject", "rejected"), 1);
+    assert_int_equal(command_stat("reject", "retried"), 0);
+}
+
+static void test_any_other_exit_retries_with_its_reason(void **state)
+{
+    (void) state;
+    assert_dies("exit", "echo $SLOTMQ_ATTEMPT; exit 3", "1\n2\n3\n", "exit 3");
+    assert_int_equal(command_stat("exit", "retried"), 2);
+}
+
+static void test_a_signal_retries_with_its_reason(void **state)
+{
+    (void) state;
+    assert_dies("signal", "echo $SLOTMQ_ATTEMPT; kill -9 $$", "1\n2\n3\n", "signal 9");
+}
+
+static void test_a_program_can_succeed_later(void **state)
+{
+    (void) state;
+    create("third");
+    command_done("x\n", ARGS("send", "third"));
+    char *out = command_out(NULL, ARGS("consume", "third", "--count", "3", "--", "sh", "-c",
+                                       "echo $SLOTMQ_ATTEMPT; test $SLOTMQ_ATTEMPT = 3"));
+    assert_string_equal(out, "1\n2\n3\n");
+    free(out);
+    assert_int_equal(command_stat("third", "done"), 1);
+    assert_int_equal(command_stat("third", "dead"), 0);
+}
+
+static void test_a_program_gets_three_files_and_no_blocked_signal(void **state)
+{
+    (void) state;
+    create("clean");
+    command_done("x\n", ARGS("send", "clean"));
+    char *out = command_out(NULL, ARGS("consume", "clean", "--count", "1", "--", "sh", "-c",
+                                       "echo /proc/$$/fd/*; grep -E 'SigBlk|SigIgn' "
+                                       "/proc/$$/status | grep -vc 0000000000000000"));
+    const char *end = strchr(out, '\n');
+    assert_non_null(end);
+    assert_null(strstr(out, "/fd/3"));
+    assert_string_equal(end, "\n0\n");
+    free(out);
+}
+
+/* === Signals ============================================================ */
+
+/* Writes to the gate as soon as a program waits at it. */
+static bool open_gate(void *arg)
+{
+    const int file = open(gate, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+    (void) arg;
+    if (file < 0) {
+        assert_int_equal(errno, ENXIO);
+        return false;
+    }
+    assert_int_equal(write(file, "go\n", 3), 3);
+    close(file);
+    return true;
+}
+
+/* Does no process wait at the gate? */
+static bool gate_is_left(void *arg)
+{
+    const int file = open(gate, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+    (void) arg;
+    if (file >= 0) {
+        close(file);
+    }
+    return file < 0;
+}
+
+/* A program runs: it has said so, and waits at the gate. */
+static void start_waiting(struct run *run, const char *topic, const char *drain_timeout)
+{
+    char script[1024];
+
+    create(topic);
+    command_done("x\n", ARGS("send", topic));
+    snprintf(script, sizeof(script), "exec 3<>%s; echo begun; read line <&3; echo ended", gate);
+    command_start(
+        run, NULL,
+        ARGS("consume", topic, "--drain-timeout", drain_timeout, "--", "sh", "-c", script));
+    assert_true(run_wait_out(run, "begun\n", TIMEOUT_MS));
+}
+
+static void test_a_signal_lets_the_program_end(void **state)
+{
+    struct run run;
+
+    (void) state;
+    start_waiting(&run, "patient", "60s");
+    run_signal(&run, SIGTERM);
+    assert_true(wait_until(open_gate, NULL, TIMEOUT_MS));
+    command_end(&run);
+    assert_string_equal(run.out, "begun\nended\n");
+    run_fini(&run);
+    assert_int_equal(command_stat("patient", "done"), 1);
+}
+
+static void test_a_program_that_does_not_end_in_time_is_killed(void **state)
+{
+    struct run run;
+
+    (void) state;
+    start_waiting(&run, "stubborn", "100ms");
+    run_signal(&run, SIGTERM);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 75);
+    assert_string_equal(run.out, "begun\n");
+    assert_non_null(strstr(run.err, "slotmq: the time to drain is over"));
+    run_fini(&run);
+    assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS));
+    assert_int_equal(command_stat("stubborn", "done"), 0);
+}
+
+/* Has the process its default action for SIGINT? */
+static bool ignores_no_interrupt(void *arg)
+{
+    const struct run *run = arg;
+    unsigned long long caught = 0;
+    char path[64];
+    char line[256];
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int) run->pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file)) {
+        if (strncmp(line, "SigCgt:", 7) == 0) {
+            caught = strtoull(line + 7, NULL, 16);
+        }
+    }
+    (void) fclose(file);
+    return (caught >> (SIGINT - 1) & 1) == 0;
+}
+
+static void test_a_second_interrupt_ends_the_command(void **state)
+{
+    struct run run;
+
+    (void) state;
+    start_waiting(&run, "interrupt", "60s");
+    run_signal(&run, SIGINT);
+    assert_true(wait_until(ignores_no_interrupt, &run, TIMEOUT_MS));
+    run_signal(&run, SIGINT);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 128 + SIGINT);
+    run_fini(&run);
+    assert_true(wait_until(open_gate, NULL, TIMEOUT_MS)); /* the program goes on alone */
+    assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_body_and_environment_reach_the_program),
+        cmocka_unit_test(test_standard_error_is_ours),
+        cmocka_unit_test(test_a_program_need_not_read),
+        cmocka_unit_test(test_the_body_is_whole),
+        cmocka_unit_test(test_exit_65_rejects_at_once),
+        cmocka_unit_test(test_any_other_exit_retries_with_its_reason),
+        cmocka_unit_test(test_a_signal_retries_with_its_reason),
+        cmocka_unit_test(test_a_program_can_succeed_later),
+        cmocka_unit_test(test_a_program_gets_three_files_and_no_blocked_signal),
+        cmocka_unit_test(test_a_signal_lets_the_program_end),
+        cmocka_unit_test(test_a_program_that_does_not_end_in_time_is_killed),
+        cmocka_unit_test(test_a_second_interrupt_ends_the_command),
+    };
+
+    return cmocka_run_group_tests(tests, setup, command_teardown);
+}

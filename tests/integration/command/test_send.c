@@ -1,0 +1,254 @@
+/* test_send.c - one message, many lines, keys, and what cannot be sent. */
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BODY_MAX = 65536, KEY_MAX = 1024, MANY = 20000 };
+
+static void create(const char *name, const char *type)
+{
+    command_done(NULL, ARGS("topic", "create", name, "--type", type, "--slots", "4"));
+}
+
+static void assert_counts(const char *in, const char *const *arguments, const char *wanted)
+{
+    char *err = command_err(in, arguments);
+
+    assert_string_equal(err, wanted);
+    free(err);
+}
+
+static void test_each_type_takes_its_options(void **state)
+{
+    (void) state;
+    create("merge", "range_merge");
+    create("urgent", "priority");
+    create("timed", "fixed_time");
+    assert_counts(NULL, ARGS("send", "merge", "a", "--delay", "1h"), "sent 1 merged 0\n");
+    assert_counts(NULL, ARGS("send", "merge", "b", "--delay", "0"), "sent 1 merged 0\n");
+    assert_counts(NULL, ARGS("send", "urgent", "a"), "sent 1 merged 0\n");
+    assert_counts(NULL, ARGS("send", "urgent", "b", "--priority", "-7"), "sent 1 merged 0\n");
+    assert_counts(NULL, ARGS("send", "timed", "a"), "sent 1 merged 0\n");
+    assert_counts(NULL, ARGS("send", "timed", "b", "--at", "4102444800000"), "sent 1 merged 0\n");
+    assert_counts(NULL, ARGS("send", "timed", "c", "--delay", "1h"), "sent 1 merged 0\n");
+    assert_int_equal(command_stat("merge", "waiting"), 2);
+    assert_int_equal(command_stat("merge", "due"), 1);
+    assert_int_equal(command_stat("urgent", "due"), 2);
+    assert_int_equal(command_stat("timed", "waiting"), 3);
+    assert_int_equal(command_stat("timed", "due"), 1);
+}
+
+static void test_what_waits_is_merged(void **state)
+{
+    (void) state;
+    create("twice", "priority");
+    assert_counts(NULL, ARGS("send", "twice", "same"), "sent 1 merged 0\n");
+    assert_counts(NULL, ARGS("send", "twice", "same", "--priority", "3"), "sent 0 merged 1\n");
+    assert_counts("same\nother\nother\n", ARGS("send", "twice"), "sent 1 merged 2\n");
+    json_t *counts = command_json("same\nthird\n", ARGS("send", "twice", "--json"));
+    assert_members(counts, ARGS("sent", "merged"));
+    assert_int_equal(json_number(counts, "sent"), 1);
+    assert_int_equal(json_number(counts, "merged"), 1);
+    json_decref(counts);
+    char *out = command_out("last\n", ARGS("--json", "send", "twice"));
+    assert_string_equal(out, "{\"sent\":1,\"merged\":0}\n");
+    free(out);
+    assert_int_equal(command_stat("twice", "sent"), 4);
+    assert_int_equal(command_stat("twice", "merged"), 4);
+}
+
+static void test_a_topic_may_have_the_delay(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "own", "--type", "range_merge", "--delay", "1h"));
+    command_done(NULL, ARGS("send", "own", "later"));
+    command_done(NULL, ARGS("send", "own", "now", "--delay", "0"));
+    assert_int_equal(command_stat("own", "waiting"), 2);
+    assert_int_equal(command_stat("own", "due"), 1);
+}
+
+static void test_options_of_another_type_are_refused_even_as_zero(void **state)
+{
+    static const struct {
+        const char *arguments[6];
+        const char *said;
+    } rows[] = {
+        {{"send", "r", "x", "--priority", "0"}, "--priority"},
+        {{"send", "r", "x", "--at", "0"}, "--at"},
+        {{"send", "r", "x"}, "--delay"},
+        {{"send", "p", "x", "--delay", "0"}, "--delay"},
+        {{"send", "p", "x", "--at", "0"}, "--at"},
+        {{"send", "f", "x", "--priority", "0"}, "--priority"},
+    };
+
+    (void) state;
+    create("r", "range_merge");
+    create("p", "priority");
+    create("f", "fixed_time");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_refused(64, rows[i].said, NULL, rows[i].arguments);
+    }
+    assert_int_equal(command_stat("r", "sent"), 0);
+    assert_int_equal(command_stat("p", "sent"), 0);
+    assert_int_equal(command_stat("f", "sent"), 0);
+}
+
+static void test_priorities_beyond_the_range_are_refused(void **state)
+{
+    (void) state;
+    create("range", "priority");
+    command_done(NULL, ARGS("send", "range", "low", "--priority", "-8191"));
+    command_done(NULL, ARGS("send", "range", "high", "--priority", "8191"));
+    command_refused(64, "8191", NULL, ARGS("send", "range", "x", "--priority", "8192"));
+    command_refused(64, "8191", NULL, ARGS("send", "range", "x", "--priority", "-8192"));
+    assert_int_equal(command_stat("range", "waiting"), 2);
+}
+
+static void test_lines_are_messages(void **state)
+{
+    (void) state;
+    create("lines", "priority");
+    assert_counts("one\ntwo\r\nthree without end", ARGS("send", "lines"), "sent 3 merged 0\n");
+    assert_counts("", ARGS("send", "lines"), "sent 0 merged 0\n");
+    assert_int_equal(command_stat("lines", "waiting"), 3);
+}
+
+/* The one message of a topic as `consume --json` shows it. */
+static json_t *take_one(const char *topic)
+{
+    return command_json(NULL, ARGS("consume", topic, "--count", "1", "--json"));
+}
+
+static void test_any_bytes_can_be_sent(void **state)
+{
+    static const char bytes[] = "a\0\xff\n";
+    const char *const argv[] = {getenv("SLOTMQ_COMMAND"), "send", "binary", NULL};
+    char redis[512];
+    struct run run;
+
+    (void) state;
+    create("binary", "priority");
+    snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
+    const char *const environment[] = {redis, NULL};
+    assert_true(run_command(
+        &run,
+        &(struct run_options){.argv = argv, .environment = environment, .in = bytes, .in_len = 4},
+        TIMEOUT_MS));
+    assert_string_equal(run.err, "sent 1 merged 0\n");
+    run_fini(&run);
+    json_t *message = take_one("binary");
+    assert_string_equal(json_text(message, "body_base64"), "YQD/");
+    assert_null(json_object_get(message, "body"));
+    json_decref(message);
+}
+
+static void test_a_field_is_the_key_and_the_body_stays_whole(void **state)
+{
+    (void) state;
+    create("fields", "priority");
+    command_done("zsh 5.9 2465\n", ARGS("send", "fields", "--key-field", "1"));
+    json_t *by_field = take_one("fields");
+    command_done(NULL, ARGS("send", "fields", "other body", "--key", "zsh"));
+    json_t *by_key = take_one("fields");
+    assert_string_equal(json_text(by_field, "body"), "zsh 5.9 2465");
+    assert_int_equal(json_number(by_field, "slot"), json_number(by_key, "slot"));
+    json_decref(by_field);
+    json_decref(by_key);
+}
+
+/* Key of a message: zlib's crc32 of it, of which the lower bits are the slot. */
+static void test_the_slot_is_the_crc32_of_the_key(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "crc", "--type", "priority", "--slots", "1024"));
+    command_done(NULL, ARGS("send", "crc", "body", "--key", "123456789"));
+    json_t *message = take_one("crc");
+    assert_int_equal(json_number(message, "slot"), 0xcbf43926 & 1023);
+    json_decref(message);
+}
+
+static void test_the_first_bad_line_ends_it_and_is_named(void **state)
+{
+    (void) state;
+    create("bad", "priority");
+    command_refused(65, "line 3: ", "one\ntwo\n\nfour\n", ARGS("send", "bad"));
+    command_refused(65, "sent 0 merged 2", "one\ntwo\n\nfour\n", ARGS("send", "bad"));
+    command_refused(65, "line 2: ", "k one\nkey-alone\n",
+                    ARGS("send", "bad", "--key-field", "2", "--json"));
+    assert_int_equal(command_stat("bad", "waiting"), 3);
+    command_refused(65, "empty body", NULL, ARGS("send", "bad", ""));
+}
+
+static void test_limits_of_body_and_key(void **state)
+{
+    char *body = malloc(BODY_MAX + 3);
+    char key[KEY_MAX + 2];
+
+    (void) state;
+    assert_non_null(body);
+    memset(body, 'b', BODY_MAX + 2);
+    memset(key, 'k', sizeof(key));
+    create("limits", "priority");
+    body[BODY_MAX + 1] = '\n';
+    body[BODY_MAX + 2] = '\0';
+    command_refused(65, "line 1: ", body, ARGS("send", "limits", "--key", "k"));
+    body[BODY_MAX] = '\n';
+    body[BODY_MAX + 1] = '\0';
+    assert_counts(body, ARGS("send", "limits", "--key", "k"), "sent 1 merged 0\n");
+    key[KEY_MAX + 1] = '\0';
+    command_refused(65, "key", NULL, ARGS("send", "limits", "x", "--key", key));
+    key[KEY_MAX] = '\0';
+    assert_counts(NULL, ARGS("send", "limits", "x", "--key", key), "sent 1 merged 0\n");
+    assert_int_equal(command_stat("limits", "waiting"), 2);
+    free(body);
+}
+
+static void test_an_unknown_topic_is_not_found(void **state)
+{
+    (void) state;
+    command_refused(1, "nowhere", NULL, ARGS("send", "nowhere", "x"));
+    command_refused(1, "nowhere", "x\n", ARGS("send", "nowhere"));
+}
+
+static void test_many_lines_are_sent_at_once(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    char wanted[64];
+    FILE *lines = open_memstream(&text, &size);
+
+    (void) state;
+    assert_non_null(lines);
+    for (int i = 0; i < MANY; i++) {
+        (void) fprintf(lines, "key-%d line %d\n", i % 100, i);
+    }
+    assert_int_equal(fclose(lines), 0);
+    command_done(NULL, ARGS("topic", "create", "many", "--type", "range_merge"));
+    snprintf(wanted, sizeof(wanted), "sent %d merged 0\n", MANY);
+    assert_counts(text, ARGS("send", "many", "--delay", "0", "--key-field", "1"), wanted);
+    assert_int_equal(command_stat("many", "waiting"), MANY);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_type_takes_its_options),
+        cmocka_unit_test(test_what_waits_is_merged),
+        cmocka_unit_test(test_a_topic_may_have_the_delay),
+        cmocka_unit_test(test_options_of_another_type_are_refused_even_as_zero),
+        cmocka_unit_test(test_priorities_beyond_the_range_are_refused),
+        cmocka_unit_test(test_lines_are_messages),
+        cmocka_unit_test(test_any_bytes_can_be_sent),
+        cmocka_unit_test(test_a_field_is_the_key_and_the_body_stays_whole),
+        cmocka_unit_test(test_the_slot_is_the_crc32_of_the_key),
+        cmocka_unit_test(test_the_first_bad_line_ends_it_and_is_named),
+        cmocka_unit_test(test_limits_of_body_and_key),
+        cmocka_unit_test(test_an_unknown_topic_is_not_found),
+        cmocka_unit_test(test_many_lines_are_sent_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}

@@ -1,0 +1,207 @@
+/* test_topic.c - topic create, list, show and delete. */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const topic_members[] = {"name",     "type",        "slots",   "shared",
+                                            "ties",     "max_retries", "backoff", "lease_ms",
+                                            "delay_ms", "takeover",    NULL};
+
+static void test_defaults_are_filled_in(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "plain", "--type", "priority"));
+    json_t *topic = command_json(NULL, ARGS("topic", "show", "plain", "--json"));
+    assert_members(topic, topic_members);
+    assert_string_equal(json_text(topic, "name"), "plain");
+    assert_string_equal(json_text(topic, "type"), "priority");
+    assert_int_equal(json_number(topic, "slots"), 64);
+    assert_true(json_is_false(json_object_get(topic, "shared")));
+    assert_string_equal(json_text(topic, "ties"), "arrival");
+    assert_int_equal(json_number(topic, "max_retries"), 16);
+    assert_string_equal(json_text(topic, "backoff"), "exp:1000:600000");
+    assert_int_equal(json_number(topic, "lease_ms"), 30000);
+    assert_int_equal(json_number(topic, "delay_ms"), 0);
+    assert_string_equal(json_text(topic, "takeover"), "fast");
+    json_decref(topic);
+}
+
+static void test_every_flag_is_stored(void **state)
+{
+    (void) state;
+    json_t *topic = command_json(NULL, ARGS("topic", "create", "all", "--type", "range_merge",
+                                            "--slots", "8", "--shared", "--max-retries", "0",
+                                            "--backoff", "ladder:1,20,300", "--lease", "5s",
+                                            "--delay", "250ms", "--takeover", "strict", "--json"));
+    assert_members(topic, topic_members);
+    assert_string_equal(json_text(topic, "type"), "range_merge");
+    assert_int_equal(json_number(topic, "slots"), 8);
+    assert_true(json_is_true(json_object_get(topic, "shared")));
+    assert_int_equal(json_number(topic, "max_retries"), 0);
+    assert_string_equal(json_text(topic, "backoff"), "ladder:1,20,300");
+    assert_int_equal(json_number(topic, "lease_ms"), 5000);
+    assert_int_equal(json_number(topic, "delay_ms"), 250);
+    assert_string_equal(json_text(topic, "takeover"), "strict");
+    json_decref(topic);
+    topic = command_json(
+        NULL, ARGS("topic", "create", "bytes", "--type", "priority", "--ties", "bytes", "--json"));
+    assert_string_equal(json_text(topic, "ties"), "bytes");
+    json_decref(topic);
+}
+
+static void test_the_same_again_is_fine_another_names_the_difference(void **state)
+{
+    static const struct {
+        const char *arguments[10];
+        const char *said;
+    } rows[] = {
+        {{"topic", "create", "again", "--type", "priority", "--slots", "16"}, "slots"},
+        {{"topic", "create", "again", "--type", "fixed_time", "--slots", "8"}, "type"},
+        {{"topic", "create", "again", "--type", "priority", "--slots", "8", "--shared"}, "shared"},
+        {{"topic", "create", "again", "--type", "priority", "--slots", "8", "--lease", "1s"},
+         "lease"},
+        {{"topic", "create", "again", "--type", "priority", "--slots", "8", "--max-retries", "3"},
+         "retries"},
+    };
+    const char *const *same =
+        ARGS("topic", "create", "again", "--type", "priority", "--slots", "8");
+
+    (void) state;
+    command_done(NULL, same);
+    command_done(NULL, same);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_refused(73, rows[i].said, NULL, rows[i].arguments);
+    }
+    command_done(NULL, same);
+}
+
+static bool has_topic(const char *name)
+{
+    json_t *document = command_json(NULL, ARGS("topic", "list", "--json"));
+    json_t *topics = json_object_get(document, "topics");
+    size_t index = 0;
+    json_t *topic = NULL;
+    bool found = false;
+
+    assert_true(json_is_array(topics));
+    json_array_foreach(topics, index, topic)
+    {
+        assert_members(topic, topic_members);
+        found = found || strcmp(json_text(topic, "name"), name) == 0;
+    }
+    json_decref(document);
+    return found;
+}
+
+static void test_list_holds_what_exists(void **state)
+{
+    (void) state;
+    assert_false(has_topic("listed"));
+    command_done(NULL, ARGS("topic", "create", "listed", "--type", "fixed_time"));
+    assert_true(has_topic("listed"));
+    char *table = command_out(NULL, ARGS("topic", "list"));
+    assert_non_null(strstr(table, "listed"));
+    assert_non_null(strstr(table, "fixed_time"));
+    free(table);
+    command_done(NULL, ARGS("topic", "delete", "listed"));
+    assert_false(has_topic("listed"));
+}
+
+static void test_delete_keeps_messages_unless_forced(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "full", "--type", "priority"));
+    command_done(NULL, ARGS("send", "full", "precious"));
+    command_refused(1, "full", NULL, ARGS("topic", "delete", "full"));
+    assert_int_equal(command_stat("full", "waiting"), 1);
+    json_t *answer = command_json(NULL, ARGS("topic", "delete", "full", "--force", "--json"));
+    assert_string_equal(json_text(answer, "deleted"), "full");
+    json_decref(answer);
+    command_refused(1, "full", NULL, ARGS("topic", "show", "full"));
+}
+
+static void test_a_deleted_topic_can_be_created_anew(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "anew", "--type", "priority", "--slots", "4"));
+    command_done(NULL, ARGS("send", "anew", "old"));
+    command_done(NULL, ARGS("topic", "delete", "anew", "--force", "--yes"));
+    command_done(NULL, ARGS("topic", "create", "anew", "--type", "fixed_time", "--slots", "2"));
+    assert_int_equal(command_stat("anew", "waiting"), 0);
+    command_done(NULL, ARGS("send", "anew", "new"));
+    assert_int_equal(command_stat("anew", "waiting"), 1);
+}
+
+static void test_definitions_that_cannot_be_are_refused_and_nothing_is_made(void **state)
+{
+    static const char *const rows[][9] = {
+        {"topic", "create", "bad name", "--type", "priority"},
+        {"topic", "create", "bad{name}", "--type", "priority"},
+        {"topic", "create", "", "--type", "priority"},
+        {"topic", "create", "odd", "--type", "priority", "--slots", "3"},
+        {"topic", "create", "odd", "--type", "priority", "--backoff", "soon"},
+        {"topic", "create", "odd", "--type", "priority", "--backoff", "exp:5"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_refused(64, "", NULL, rows[i]);
+    }
+    assert_false(has_topic("odd"));
+}
+
+static void test_a_name_may_have_120_bytes_and_no_more(void **state)
+{
+    char name[122];
+
+    (void) state;
+    memset(name, 'n', sizeof(name));
+    name[121] = '\0';
+    command_refused(64, "120", NULL, ARGS("topic", "create", name, "--type", "priority"));
+    name[120] = '\0';
+    command_done(NULL, ARGS("topic", "create", name, "--type", "priority", "--slots", "1"));
+    command_done(NULL, ARGS("topic", "delete", name));
+}
+
+static void test_an_unknown_topic_is_not_found(void **state)
+{
+    (void) state;
+    command_refused(1, "nowhere", NULL, ARGS("topic", "show", "nowhere"));
+    command_refused(1, "nowhere", NULL, ARGS("topic", "show", "nowhere", "--json"));
+    command_refused(1, "nowhere", NULL, ARGS("topic", "delete", "nowhere"));
+}
+
+static void test_words_go_to_standard_error(void **state)
+{
+    struct run run;
+
+    (void) state;
+    command_run(&run, NULL, ARGS("topic", "create", "words", "--type", "priority"));
+    assert_int_equal(run.exit_code, 0);
+    assert_string_equal(run.out, "");
+    assert_string_equal(run.err, "topic words is ready\n");
+    run_fini(&run);
+    command_run(&run, NULL, ARGS("topic", "delete", "words", "-q"));
+    assert_int_equal(run.exit_code, 0);
+    assert_string_equal(run.err, "");
+    run_fini(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults_are_filled_in),
+        cmocka_unit_test(test_every_flag_is_stored),
+        cmocka_unit_test(test_the_same_again_is_fine_another_names_the_difference),
+        cmocka_unit_test(test_list_holds_what_exists),
+        cmocka_unit_test(test_delete_keeps_messages_unless_forced),
+        cmocka_unit_test(test_a_deleted_topic_can_be_created_anew),
+        cmocka_unit_test(test_definitions_that_cannot_be_are_refused_and_nothing_is_made),
+        cmocka_unit_test(test_a_name_may_have_120_bytes_and_no_more),
+        cmocka_unit_test(test_an_unknown_topic_is_not_found),
+        cmocka_unit_test(test_words_go_to_standard_error),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}

@@ -1,0 +1,118 @@
+/* test_usage.c - wrong command lines, help and version: nothing here needs a server. */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void test_wrong_command_lines_say_what_to_do(void **state)
+{
+    static const struct {
+        const char *arguments[8];
+        const char *said; /* a part of it */
+    } rows[] = {
+        {{NULL}, "no verb given; see slotmq --help"},
+        {{"publish"}, "unknown verb \"publish\""},
+        {{"topics"}, "did you mean \"topic\"?"},
+        {{"topic"}, "create, list, show or delete"},
+        {{"topic", "lst"}, "did you mean \"topic list\"?"},
+        {{"dead", "purge"}, "after dead comes list or requeue"},
+        {{"help", "nothing"}, "unknown verb \"nothing\""},
+        {{"--bogus"}, "unknown flag --bogus"},
+        {{"send", "t", "--dely", "5"}, "did you mean --delay?"},
+        {{"send", "t", "x", "-y"}, "unknown flag -y"},
+        {{"send", "t", "--key"}, "--key needs a value"},
+        {{"send", "t", "--delay", "soon"}, "a duration such as 500ms, 30s or 5m"},
+        {{"send", "t", "--at", "1.5"}, "--at \"1.5\" cannot be used"},
+        {{"send", "t", "--key-field", "0"}, "at"},
+        {{"send", "t", "--key", "a", "--key-field", "1"}, "give one"},
+        {{"send", "t", "--delay", "1", "--at", "1"}, "give one"},
+        {{"send"}, "send needs NAME"},
+        {{"send", "t", "one", "two"}, "does not take \"two\""},
+        {{"topic", "create", "t"}, "needs --type"},
+        {{"topic", "create", "t", "--type", "fifo"}, "range_merge, priority, fixed_time"},
+        {{"topic", "create", "t", "--type", "priority", "--slots", "0"}, "1 to 65536"},
+        {{"topic", "create", "t", "--type", "priority", "--slots", "65537"}, "1 to 65536"},
+        {{"topic", "create", "t", "--type", "priority", "--max-retries", "64"}, "0 to 63"},
+        {{"topic", "create", "t", "--type", "priority", "--ties", "odd"}, "arrival, bytes"},
+        {{"topic", "show"}, "topic show needs NAME"},
+        {{"topic", "list", "t"}, "does not take \"t\""},
+        {{"consume", "t", "--json", "--", "cat"}, "--json"},
+        {{"consume", "t", "--"}, "no program follows --"},
+        {{"consume", "t", "cat"}, "a program comes after --"},
+        {{"consume", "t", "--count", "0"}, "--count \"0\" cannot be used"},
+        {{"consume", "t", "--batch", "1001"}, "1 to 1000"},
+        {{"dead", "requeue", "t"}, "needs --all"},
+        {{"topic", "list"}, "use -r host:port,... or the variable SLOTMQ_REDIS"},
+        {{"topic", "--json", "list"}, "SLOTMQ_REDIS"},
+        {{"-r", "", "stat"}, "SLOTMQ_REDIS"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_refused(64, rows[i].said, NULL, rows[i].arguments);
+    }
+}
+
+static void test_a_program_that_is_missing_is_told_before_anything_else(void **state)
+{
+    (void) state;
+    command_refused(66, "cannot run /no/such/program", NULL,
+                    ARGS("consume", "t", "--", "/no/such/program"));
+    command_refused(66, "cannot run no-such-program", NULL,
+                    ARGS("consume", "t", "--", "no-such-program"));
+}
+
+static void test_an_empty_key_is_bad_data(void **state)
+{
+    (void) state;
+    command_refused(65, "empty key", NULL, ARGS("send", "t", "body", "--key", ""));
+}
+
+static void assert_help(const char *const *arguments, const char *wanted)
+{
+    struct run run;
+
+    command_run(&run, NULL, arguments);
+    assert_int_equal(run.exit_code, 0);
+    assert_string_equal(run.err, "");
+    if (!strstr(run.out, wanted)) {
+        fail_msg("\"%s\" is not in: %s", wanted, run.out);
+    }
+    run_fini(&run);
+}
+
+static void test_help_is_a_result(void **state)
+{
+    (void) state;
+    assert_help(ARGS("--help"), "topic create");
+    assert_help(ARGS("-h"), "topic create");
+    assert_help(ARGS("help"), "topic create");
+    assert_help(ARGS("help", "send"), "--key-field N");
+    assert_help(ARGS("send", "--help"), "--key-field N");
+    assert_help(ARGS("--help", "send"), "--key-field N");
+    assert_help(ARGS("topic", "create", "--help"), "--max-retries N");
+    assert_help(ARGS("topic", "--help"), "topic show");
+    assert_help(ARGS("help", "topic"), "topic show");
+    assert_help(ARGS("help", "topic", "create"), "--max-retries N");
+    assert_help(ARGS("consume", "--help"), "[-- CMD ARG...]");
+}
+
+static void test_version_is_that_of_the_library(void **state)
+{
+    (void) state;
+    assert_help(ARGS("--version"), "slotmq 0.");
+    assert_help(ARGS("stat", "--version"), "slotmq 0.");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_command_lines_say_what_to_do),
+        cmocka_unit_test(test_a_program_that_is_missing_is_told_before_anything_else),
+        cmocka_unit_test(test_an_empty_key_is_bad_data),
+        cmocka_unit_test(test_help_is_a_result),
+        cmocka_unit_test(test_version_is_that_of_the_library),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
