@@ -33,7 +33,7 @@ struct program {
 
 static struct {
     pthread_mutex_t lock;
-    LIST_HEAD(, program) list;
+    LIST_HEAD(program_list, program) list;
     bool killed; /* no program may run any more */
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -44,8 +44,6 @@ struct environment {
     char *own[VARIABLES];
     char **entry;
 };
-
-extern char **environ;
 
 /* === Environment ======================================================== */
 
@@ -218,6 +216,14 @@ static int await_end(struct program *program)
     return status;
 }
 
+static bool programs_are_killed(void)
+{
+    pthread_mutex_lock(&running.lock);
+    const bool killed = running.killed;
+    pthread_mutex_unlock(&running.lock);
+    return killed;
+}
+
 static void answer(smq_delivery *delivery, int status)
 {
     char reason[32];
@@ -253,8 +259,12 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
         return SMQ_RELEASE;
     }
     list_add(&program);
-    answer(delivery, await_end(&program));
+    const int status = await_end(&program);
     atomic_fetch_add(&consume->handled, 1);
+    if (programs_are_killed()) {
+        return SMQ_RELEASE; /* that it was killed is not the message's fault */
+    }
+    answer(delivery, status);
     return SMQ_LATER;
 }
 

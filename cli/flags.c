@@ -31,12 +31,10 @@ static bool takes_operand(const struct flag *flag)
 static void reader_init(struct reader *reader, const struct flag_set *sets, size_t set_count,
                         bool until_word)
 {
-    char *letter = reader->letters;
     size_t index = 0;
 
-    memset(reader, 0, sizeof(*reader));
-    reader->sets = sets;
-    reader->set_count = set_count;
+    *reader = (struct reader){.sets = sets, .set_count = set_count};
+    char *letter = reader->letters;
     *letter++ = until_word ? '+' : '-';
     *letter++ = ':';
     for (size_t s = 0; s < set_count; s++) {

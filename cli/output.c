@@ -40,11 +40,11 @@ char *output_json_text(size_t *size, json_t *document)
     char *text = json_dumps(document, JSON_COMPACT);
 
     json_decref(document);
-    if (!text) {
-        say_no_memory();
+    if (text) {
+        *size = strlen(text);
+        return text;
     }
-    *size = strlen(text);
-    return text;
+    say_no_memory();
 }
 
 void output_json(json_t *document)
@@ -115,10 +115,11 @@ void output_table_free(struct libscols_table *table)
 
 void output_printable(char *out, const void *bytes, size_t size)
 {
-    const char *in = bytes;
-
+    memcpy(out, bytes, size);
     for (size_t i = 0; i < size; i++) {
-        out[i] = in[i] == '\0' ? '?' : in[i];
+        if (out[i] == '\0') {
+            out[i] = '?';
+        }
     }
     out[size] = '\0';
 }

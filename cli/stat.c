@@ -56,18 +56,17 @@ static void set_stats(json_t *object, const smq_stats *stats)
 #undef X
 }
 
-/* Fills the last FIELD_COUNT cells of a row from `cells`, which must live as long. */
+/* Fills FIELD_COUNT cells of a row with texts that live in `cells`. */
 static void set_cells(const char **row, struct cells *cells, const smq_stats *stats)
 {
-    size_t column = 0;
-
-#define X(member, title)                                                                           \
-    snprintf(cells->text[column], sizeof(cells->text[column]), "%" PRId64,                         \
-             (int64_t) stats->member);                                                             \
-    row[column] = cells->text[column];                                                             \
-    column++;
-    STAT_FIELDS(X)
+#define X(member, title) (int64_t) stats->member,
+    const int64_t values[] = {STAT_FIELDS(X)};
 #undef X
+
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        snprintf(cells->text[i], sizeof(cells->text[i]), "%" PRId64, values[i]);
+        row[i] = cells->text[i];
+    }
 }
 
 /* === Slots ============================================================== */
@@ -131,15 +130,15 @@ static smq_status topic_stat_json(json_t *topics, smq_client *client, const char
 static smq_status topic_stat_rows(struct libscols_table *table, smq_client *client,
                                   const char *name, bool slots, smq_error *err)
 {
-    const char *row[1 + FIELD_COUNT] = {name};
     smq_stats stats = SMQ_STATS_INIT;
-    struct cells cells;
 
     if (slots) {
         return smq_topic_slots(client, name, add_slot_row, table, err);
     }
     const smq_status status = smq_topic_stats(&stats, client, name, err);
     if (status == SMQ_OK) {
+        const char *row[1 + FIELD_COUNT] = {name};
+        struct cells cells;
         set_cells(row + 1, &cells, &stats);
         output_row(table, row, 1 + FIELD_COUNT);
     }

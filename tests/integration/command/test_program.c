@@ -156,9 +156,10 @@ static void test_a_program_gets_three_files_and_no_blocked_signal(void **state)
     (void) state;
     create("clean");
     command_done("x\n", ARGS("send", "clean"));
-    char *out = command_out(NULL, ARGS("consume", "clean", "--count", "1", "--", "sh", "-c",
-                                       "echo /proc/$$/fd/*; grep -E 'SigBlk|SigIgn' "
-                                       "/proc/$$/status | grep -vc 0000000000000000"));
+    const char *script = "echo /proc/$$/fd/*; "
+                         "grep -E 'SigBlk|SigIgn' /proc/$$/status | grep -vc 0000000000000000";
+    char *out =
+        command_out(NULL, ARGS("consume", "clean", "--count", "1", "--", "sh", "-c", script));
     const char *end = strchr(out, '\n');
     assert_non_null(end);
     assert_null(strstr(out, "/fd/3"));
