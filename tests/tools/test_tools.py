@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""The checks of tools/ must be able to fail: each is shown a bad case and a good one."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(tool, *arguments):
+    return subprocess.run([sys.executable, ROOT / "tools" / tool, *map(str, arguments)],
+                          capture_output=True, text=True, check=False)
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.kept = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.kept.name)
+
+    def tearDown(self):
+        self.kept.cleanup()
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+
+class Layers(Folder):
+    def verdict(self, path, text):
+        self.write(path, text)
+        return run("layers.py", self.root)
+
+    def test_down_is_allowed(self):
+        result = self.verdict("libsrc/queue/a.c", '#include "store/store.h"\n#include "queue/b.h"\n')
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_up_is_refused(self):
+        result = self.verdict("libsrc/base/a.h", '#include "queue/hub.h"\n')
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("libsrc/base/a.h: must not include queue/hub.h", result.stderr)
+
+    def test_coord_knows_no_redis(self):
+        self.assertEqual(self.verdict("coord/a.c", '#include "redis/redis.h"\n').returncode, 1)
+
+    def test_only_the_door_of_coord_is_open(self):
+        self.assertEqual(self.verdict("libsrc/queue/a.c", '#include "coord/member.h"\n').returncode, 1)
+
+    def test_foreign_library_has_one_home(self):
+        self.assertEqual(self.verdict("libsrc/queue/a.c", "#include <hiredis/hiredis.h>\n").returncode, 1)
+
+    def test_command_sees_public_headers_only(self):
+        self.assertEqual(self.verdict("cli/a.c", '#include "base/buf.h"\n').returncode, 1)
+
+    def test_nothing_to_check_is_no_success(self):
+        self.assertEqual(run("layers.py", self.root).returncode, 1)
+
+
+class Symbols(Folder):
+    def verdict(self, source):
+        self.write("include/a.h", "SMQ_API int smq_one(void);\n/* SMQ_API int smq_not(void); */\n")
+        self.write("a.c", source)
+        shared, archive = self.root / "a.so", self.root / "a.a"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", shared, self.root / "a.c"], check=True)
+        subprocess.run(["cc", "-c", "-o", self.root / "a.o", self.root / "a.c"], check=True)
+        subprocess.run(["ar", "rcs", archive, self.root / "a.o"], check=True)
+        return run("symbols.py", self.root / "include", shared, archive)
+
+    def test_exact(self):
+        result = self.verdict("int smq_one(void) { return 1; }\n")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_more(self):
+        result = self.verdict("int smq_one(void) { return 1; }\nint other(void) { return 1; }\n")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("other is visible", result.stderr)
+
+    def test_less(self):
+        result = self.verdict("static int smq_one(void) { return 1; }\nint (*x)(void) = smq_one;\n")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("smq_one is declared, but missing", result.stderr)
+
+
+CMOCKA = "[==========] Running 2 test(s).\n[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n"
+
+
+class CountTests(Folder):
+    def verdict(self, *tests):
+        self.write("log", "".join(json.dumps(test) + "\n" for test in tests))
+        result = run("count_tests.py", self.root / "log")
+        return result.returncode, result.stdout.splitlines()[-1]
+
+    def test_each_cmocka_test_counts(self):
+        good = {"name": "x", "result": "OK", "stdout": CMOCKA + "[       OK ] b\n"}
+        other = {"name": "y", "result": "OK", "stdout": "fine\n"}
+        self.assertEqual(self.verdict(good, other), (0, "3 passed, 0 failed"))
+
+    def test_failure_counts_once(self):
+        bad = {"name": "x", "result": "FAIL", "stdout": CMOCKA + "[  FAILED  ] b\n",
+               "stderr": "[  PASSED  ] 1 test(s).\n[  FAILED  ] 1 test(s), listed below:\n"
+                         "[  FAILED  ] b\n"}
+        self.assertEqual(self.verdict(bad), (1, "1 passed, 1 failed"))
+
+    def test_crash_counts(self):
+        self.assertEqual(self.verdict({"name": "x", "result": "FAIL", "stdout": CMOCKA}),
+                         (1, "1 passed, 1 failed"))
+
+    def test_time_out_without_output_counts(self):
+        self.assertEqual(self.verdict({"name": "x", "result": "TIMEOUT"}), (1, "0 passed, 1 failed"))
+
+    def test_skipped_is_failed(self):
+        skipped = {"name": "x", "result": "OK", "stdout": CMOCKA + "[  SKIPPED ] b\n"}
+        self.assertEqual(self.verdict(skipped), (1, "1 passed, 1 failed"))
+        self.assertEqual(self.verdict({"name": "x", "result": "SKIP"}), (1, "0 passed, 1 failed"))
+
+    def test_no_tests_is_no_success(self):
+        self.write("log", "")
+        self.assertEqual(run("count_tests.py", self.root / "log").returncode, 1)
+
+
+class Headers(Folder):
+    def test_header_that_needs_another(self):
+        self.write("slotmq/a.h", "size_t a(void);\n")
+        self.assertEqual(run("headers.py", self.root).returncode, 1)
+
+    def test_header_that_stands_alone(self):
+        self.write("slotmq/a.h", "#include <stddef.h>\nsize_t a(void);\n")
+        self.assertEqual(run("headers.py", self.root).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
