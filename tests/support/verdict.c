@@ -275,7 +275,9 @@ static int by_key(const void *a, const void *b)
 /* Runs of one key under one token, one after another: none may begin before the last has ended. */
 static void judge_overlaps(struct reader *reader)
 {
-    qsort(reader->runs, reader->run_count, sizeof(struct run *), by_key);
+    if (reader->run_count > 0) { /* an empty list is NULL, which qsort() does not take */
+        qsort(reader->runs, reader->run_count, sizeof(struct run *), by_key);
+    }
     const struct run *latest = NULL; /* of this key and token, the one that ends last */
     for (size_t i = 0; i < reader->run_count; i++) {
         const struct run *run = reader->runs[i];
