@@ -218,10 +218,10 @@ static enum exit_code work(struct consume *consume)
         return say_failure(&err);
     }
     signals_watch(consume->worker);
-    if (smq_worker_start(consume->worker, &err) != SMQ_OK) {
-        code = say_failure(&err);
-    } else {
+    if (!signals_came() && smq_worker_start(consume->worker, &err) == SMQ_OK) {
         code = await_worker(consume);
+    } else if (!signals_came()) {
+        code = say_failure(&err);
     }
     signals_watch(NULL);
     smq_worker_free(consume->worker);

@@ -37,18 +37,18 @@ smq_verdict consume_print(smq_delivery *delivery, void *user)
     struct consume *consume = user;
     smq_verdict verdict = SMQ_RELEASE;
     size_t size = 0;
+    char *line = make_line(&size, smq_delivery_info(delivery), consume->command->global.json);
 
     pthread_mutex_lock(&writer);
     if (!consume_has_failed(consume)) {
-        char *line = make_line(&size, smq_delivery_info(delivery), consume->command->global.json);
         if (output_write(line, size)) {
             verdict = SMQ_DONE;
         } else {
             consume_fail(consume, EXIT_IO, "cannot write to standard output: %s", strerror(errno));
         }
-        free(line);
     }
     pthread_mutex_unlock(&writer);
+    free(line);
     atomic_fetch_add(&consume->handled, 1);
     return verdict;
 }

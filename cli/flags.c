@@ -115,7 +115,7 @@ static void range_text(char *text, size_t size, const struct flag *flag)
 
     if (flag->min == INT64_MIN && flag->max == INT64_MAX) {
         snprintf(text, size, "%s", what);
-    } else if (flag->max == INT64_MAX) {
+    } else if (flag->max == INT32_MAX || flag->max == INT64_MAX) {
         snprintf(text, size, "%s of at least %" PRId64, what, flag->min);
     } else {
         const char *unit = flag->type == FLAG_DURATION ? " ms" : "";

@@ -23,7 +23,7 @@ static void test_wrong_command_lines_say_what_to_do(void **state)
         {{"send", "t", "--key"}, "--key needs a value"},
         {{"send", "t", "--delay", "soon"}, "a duration such as 500ms, 30s or 5m"},
         {{"send", "t", "--at", "1.5"}, "--at \"1.5\" cannot be used"},
-        {{"send", "t", "--key-field", "0"}, "at"},
+        {{"send", "t", "--key-field", "0"}, "at least 1"},
         {{"send", "t", "--key", "a", "--key-field", "1"}, "give one"},
         {{"send", "t", "--delay", "1", "--at", "1"}, "give one"},
         {{"send"}, "send needs NAME"},
