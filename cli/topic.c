@@ -22,6 +22,12 @@ static int32_t retries_shown(const smq_topic_options *topic)
     return topic->max_retries == SMQ_NONE ? 0 : topic->max_retries;
 }
 
+/* No delay of its own is 0, too. */
+static int64_t delay_shown(const smq_topic_options *topic)
+{
+    return topic->delay_ms == SMQ_NONE ? 0 : topic->delay_ms;
+}
+
 const char *topic_type_name(smq_topic_type type)
 {
     return type >= SMQ_RANGE_MERGE && type <= SMQ_FIXED_TIME ? type_names[type - SMQ_RANGE_MERGE]
@@ -40,7 +46,7 @@ static json_t *topic_json(const smq_topic_options *topic)
     output_set(object, "max_retries", json_integer(retries_shown(topic)));
     output_set(object, "backoff", json_string(topic->backoff ? topic->backoff : ""));
     output_set(object, "lease_ms", json_integer(topic->lease_ms));
-    output_set(object, "delay_ms", json_integer(topic->delay_ms));
+    output_set(object, "delay_ms", json_integer(delay_shown(topic)));
     output_set(object, "takeover",
                json_string(takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]));
     return object;
@@ -52,7 +58,7 @@ static bool take_facts(const smq_topic_options *topic, void *user)
 {
     struct topic_facts *facts = user;
 
-    *facts = (struct topic_facts){.type = topic->type, .delay_ms = topic->delay_ms};
+    *facts = (struct topic_facts){.type = topic->type, .delay_ms = delay_shown(topic)};
     return true;
 }
 
@@ -275,7 +281,7 @@ static bool add_topic_row(const smq_topic_options *topic, void *user)
     snprintf(slots, sizeof(slots), "%" PRId32, topic->slots);
     snprintf(retries, sizeof(retries), "%" PRId32, retries_shown(topic));
     snprintf(lease, sizeof(lease), "%" PRId64, topic->lease_ms);
-    snprintf(delay, sizeof(delay), "%" PRId64, topic->delay_ms);
+    snprintf(delay, sizeof(delay), "%" PRId64, delay_shown(topic));
     const char *const cells[] = {topic->name,
                                  slots,
                                  topic_type_name(topic->type),
@@ -367,7 +373,7 @@ static bool show_topic(const smq_topic_options *topic, void *user)
     add_number(table, "max_retries", retries_shown(topic));
     add_line(table, "backoff", topic->backoff ? topic->backoff : "");
     add_number(table, "lease_ms", topic->lease_ms);
-    add_number(table, "delay_ms", topic->delay_ms);
+    add_number(table, "delay_ms", delay_shown(topic));
     add_line(table, "takeover", takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]);
     output_table_print(table);
     return true;
