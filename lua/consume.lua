@@ -145,7 +145,7 @@ end
 
 local function lapsed(entry, score)
     local before, _, claim, member = decode(entry)
-    if not shared and claim > base then
+    if not shared and tonumber(claim) > base then
         renew(entry, score)
     else
         local _, attempts = split(score)
@@ -187,7 +187,7 @@ local function deliver_above(last)
     local all = redis.call('ZRANGE', prepare, 0, before_score(REST), 'BYSCORE', 'WITHSCORES')
     for i = 1, #all, 2 do
         local _, _, claim = decode(all[i])
-        if claim > last then
+        if tonumber(claim) > last then
             local _, attempts = split(all[i + 1])
             renew(all[i], all[i + 1])
             deliver(all[i], attempts)
@@ -244,7 +244,7 @@ end
 local last = tonumber(ARGV[9])
 local lost = not shared and last < claims
 if lost then
-    deliver_above(last)
+    deliver_above(math.max(last, base))
 elseif n > 0 and not suspect_in_hand then
     -- After a failover that lost writes Redis may know less than the owner.
     claims = math.max(claims, last or 0)

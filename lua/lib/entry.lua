@@ -20,11 +20,11 @@ local function before_score(integer)
     return string.format('(%.0f', integer)
 end
 
--- Before-image (as text), letter, claim number (nil for dead) and member; nothing: not an entry.
+-- Before-image, letter, claim number (both as text) and member; nothing: not an entry.
 local function decode(entry)
     local before, letter, claim, member = string.match(entry, '^(%-?%d+)([crd])(%d*):()')
     if before then
-        return before, letter, tonumber(claim), string.sub(entry, member)
+        return before, letter, claim, string.sub(entry, member)
     end
 end
 

@@ -1,0 +1,277 @@
+/* fixture.c - see fixture.h. */
+#include "fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "clocked.h"
+
+const char *const fixture_keys[KEYS_COUNT] = {"x",      "prepare{x}", "dead{x}",
+                                              "why{x}", "slot{x}",    "topic{x}"};
+
+/* --- arguments --- */
+
+void args_add_bytes(struct args *args, const void *data, size_t len)
+{
+    assert_true(args->count < FIXTURE_ARGS_MAX);
+    args->data[args->count] = memory_copy(data, len);
+    args->lens[args->count++] = len;
+}
+
+void args_add(struct args *args, const char *text)
+{
+    args_add_bytes(args, text, strlen(text));
+}
+
+void args_add_int(struct args *args, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%lld", (long long) value);
+    args_add(args, text);
+}
+
+void args_clear(struct args *args)
+{
+    for (size_t i = 0; i < args->count; i++) {
+        free(args->data[i]);
+    }
+    args->count = 0;
+}
+
+/* --- the server --- */
+
+static redisContext *connect_to(struct fixture *fixture)
+{
+    int port = server_port(servers_node(fixture->servers, 0));
+    redisContext *context = redisConnect("127.0.0.1", port);
+
+    assert_non_null(context);
+    assert_int_equal(context->err, 0);
+    return context;
+}
+
+int fixture_setup(void **state)
+{
+    struct fixture *fixture = memory_new(sizeof(*fixture));
+    struct servers_options options = {.redis = REDIS_SINGLE};
+
+    fixture->servers = servers_start(&options);
+    if (fixture->servers == NULL) {
+        free(fixture);
+        return -1;
+    }
+    fixture->redis = connect_to(fixture);
+    for (size_t i = 0; i < SCRIPTS_COUNT; i++) {
+        fixture_load(fixture, scripts_all[i]->text, scripts_all[i]->text_len);
+    }
+    *state = fixture;
+    return 0;
+}
+
+int fixture_teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture_listen(fixture, false);
+    redisFree(fixture->redis);
+    servers_free(fixture->servers);
+    free(fixture);
+    return 0;
+}
+
+redisReply *fixture_reply(struct fixture *fixture)
+{
+    void *reply = NULL;
+
+    assert_int_equal(redisGetReply(fixture->redis, &reply), REDIS_OK);
+    assert_non_null(reply);
+    return reply;
+}
+
+void fixture_load(struct fixture *fixture, const char *text, size_t len)
+{
+    redisReply *reply = redisCommand(fixture->redis, "SCRIPT LOAD %b", text, len);
+
+    assert_non_null(reply);
+    if (reply->type == REDIS_REPLY_ERROR) {
+        fail_msg("%s", reply->str);
+    }
+    freeReplyObject(reply);
+}
+
+const struct script *fixture_script(const char *name)
+{
+    for (size_t i = 0; i < SCRIPTS_COUNT; i++) {
+        if (strcmp(scripts_all[i]->name, name) == 0) {
+            return scripts_all[i];
+        }
+    }
+    fail_msg("no script is called %s", name);
+    return NULL;
+}
+
+/* The keys of a script are those of the slot, in order, from the first that it takes. */
+static void key_range(enum fixture_key keys[], const struct script *script)
+{
+    static const enum fixture_key send[] = {KEY_STORE, KEY_PREPARE, KEY_SLOT};
+    static const enum fixture_key renew[] = {KEY_PREPARE, KEY_SLOT};
+    static const enum fixture_key dead_list[] = {KEY_DEAD, KEY_WHY, KEY_SLOT};
+    static const enum fixture_key vacate[] = {KEY_SLOT};
+    static const enum fixture_key topic[] = {KEY_TOPIC};
+    static const enum fixture_key all[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD, KEY_WHY, KEY_SLOT};
+    static const struct {
+        const char *name;
+        const enum fixture_key *keys;
+    } known[] = {{"send", send},     {"renew", renew}, {"dead_list", dead_list},
+                 {"vacate", vacate}, {"topic", topic}, {"lease", topic}};
+    const enum fixture_key *found = all;
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(known[i].name, script->name) == 0) {
+            found = known[i].keys;
+        }
+    }
+    memcpy(keys, found, (size_t) script->keys * sizeof(*keys));
+}
+
+void fixture_append(struct fixture *fixture, const struct script *script, const char *sha1,
+                    const struct args *args)
+{
+    static const char *argv[FIXTURE_ARGS_MAX + KEYS_COUNT + 3];
+    static size_t lens[FIXTURE_ARGS_MAX + KEYS_COUNT + 3];
+    enum fixture_key keys[KEYS_COUNT];
+    char count[4];
+    size_t n = 0;
+
+    key_range(keys, script);
+    snprintf(count, sizeof(count), "%d", script->keys);
+    argv[n++] = "EVALSHA";
+    argv[n++] = sha1;
+    argv[n++] = count;
+    for (int i = 0; i < script->keys; i++) {
+        argv[n++] = fixture_keys[keys[i]];
+    }
+    for (size_t i = 0; i < n; i++) {
+        lens[i] = strlen(argv[i]);
+    }
+    for (size_t i = 0; i < args->count; i++) {
+        argv[n] = args->data[i];
+        lens[n++] = args->lens[i];
+    }
+    assert_int_equal(redisAppendCommandArgv(fixture->redis, (int) n, argv, lens), REDIS_OK);
+}
+
+redisReply *fixture_call(struct fixture *fixture, const struct script *script,
+                         const struct args *args)
+{
+    fixture_append(fixture, script, script->sha1, args);
+    return fixture_reply(fixture);
+}
+
+redisReply *fixture_redis(struct fixture *fixture, const char *command)
+{
+    redisReply *reply = redisCommand(fixture->redis, command);
+
+    assert_non_null(reply);
+    return reply;
+}
+
+void fixture_flush(struct fixture *fixture)
+{
+    freeReplyObject(fixture_redis(fixture, "FLUSHALL"));
+}
+
+void fixture_set_time(struct fixture *fixture, int64_t now_ms)
+{
+    freeReplyObject(redisCommand(fixture->redis, "HSET slot{x} test.now %lld", (long long) now_ms));
+    freeReplyObject(
+        redisCommand(fixture->redis, "HSET topic{x} test.now %lld", (long long) now_ms));
+}
+
+/* --- wake-ups --- */
+
+void fixture_listen(struct fixture *fixture, bool listen)
+{
+    if (listen && fixture->listener == NULL) {
+        fixture->listener = connect_to(fixture);
+        freeReplyObject(redisCommand(fixture->listener, "SSUBSCRIBE wake{x}"));
+    }
+    if (!listen && fixture->listener != NULL) {
+        /* The server must know it before the next publish. */
+        freeReplyObject(redisCommand(fixture->listener, "SUNSUBSCRIBE wake{x}"));
+        redisFree(fixture->listener);
+        fixture->listener = NULL;
+    }
+}
+
+/* What a script published is written to us before our PING is answered. */
+int fixture_woken(struct fixture *fixture)
+{
+    int woken = 0;
+    bool more = fixture->listener != NULL;
+
+    if (more) {
+        assert_int_equal(redisAppendCommand(fixture->listener, "PING"), REDIS_OK);
+    }
+    while (more) {
+        void *data = NULL;
+        redisReply *reply;
+
+        assert_int_equal(redisGetReply(fixture->listener, &data), REDIS_OK);
+        reply = data;
+        more = strcmp(reply->element[0]->str, "smessage") == 0;
+        woken += more ? 1 : 0;
+        freeReplyObject(reply);
+    }
+    return woken;
+}
+
+/* --- showing --- */
+
+void reply_format(struct buf *out, const redisReply *reply)
+{
+    switch (reply->type) {
+    case REDIS_REPLY_ARRAY:
+        for (size_t i = 0; i < reply->elements; i++) {
+            buf_add(out, " ", i > 0 ? 1 : 0);
+            reply_format(out, reply->element[i]);
+        }
+        break;
+    case REDIS_REPLY_INTEGER:
+        buf_printf(out, "%lld", reply->integer);
+        break;
+    case REDIS_REPLY_NIL:
+        buf_printf(out, "nil");
+        break;
+    case REDIS_REPLY_ERROR:
+        buf_printf(out, "ERROR %s", reply->str);
+        break;
+    default:
+        buf_printf(out, "%s", reply->len == 0 ? "''" : reply->str);
+        break;
+    }
+}
+
+void score_format(struct buf *out, const char *score)
+{
+    double number = strtod(score, NULL);
+    double integer = floor(number);
+    int attempts = (int) ((number - integer) * 128);
+
+    if (isinf(number)) {
+        buf_printf(out, "%s", number > 0 ? "+inf" : "-inf");
+        return;
+    }
+    buf_printf(out, "%.0f", integer);
+    if (attempts > 0) {
+        buf_printf(out, "~%d%s", attempts / 2, attempts % 2 == 1 ? "s" : "");
+    }
+}

@@ -1,0 +1,80 @@
+/* fixture.h - a real Redis server with the scripts loaded, their clock in the test's hands, and one
+ * slot, "x", of a topic.
+ *
+ * Thread: main. */
+#ifndef TESTS_LUA_FIXTURE_H
+#define TESTS_LUA_FIXTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hiredis/hiredis.h>
+
+#include "base/buf.h"
+#include "base/script.h"
+#include "support/servers.h"
+
+enum { FIXTURE_ARGS_MAX = 2600 };
+
+/* The keys of slot "x" in the order of every contract, then the topic's own. */
+enum fixture_key { KEY_STORE, KEY_PREPARE, KEY_DEAD, KEY_WHY, KEY_SLOT, KEY_TOPIC, KEYS_COUNT };
+extern const char *const fixture_keys[KEYS_COUNT];
+
+struct fixture {
+    struct servers *servers;
+    redisContext *redis;
+    redisContext *listener; /* subscribed to wake{x}; NULL: nobody listens */
+};
+
+/* Arguments of one call, owned copies. */
+struct args {
+    size_t count;
+    char *data[FIXTURE_ARGS_MAX];
+    size_t lens[FIXTURE_ARGS_MAX];
+};
+void args_add(struct args *args, const char *text);
+void args_add_bytes(struct args *args, const void *data, size_t len);
+void args_add_int(struct args *args, int64_t value);
+void args_clear(struct args *args);
+
+/* For cmocka groups: *state is a struct fixture. */
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+
+/* Load a script; a test may have changed its text. */
+void fixture_load(struct fixture *fixture, const char *text, size_t len);
+
+/* Run a script on its keys; the caller frees the reply.  Errors are replies. */
+redisReply *fixture_call(struct fixture *fixture, const struct script *script,
+                         const struct args *args);
+
+/* The two halves of that, for several in one round trip; `sha1` may be of a changed text. */
+void fixture_append(struct fixture *fixture, const struct script *script, const char *sha1,
+                    const struct args *args);
+redisReply *fixture_reply(struct fixture *fixture);
+
+/* Any command, words separated by spaces. */
+redisReply *fixture_redis(struct fixture *fixture, const char *command);
+
+/* Empty the server. */
+void fixture_flush(struct fixture *fixture);
+
+/* What the scripts take for the time. */
+void fixture_set_time(struct fixture *fixture, int64_t now_ms);
+
+/* Begin or end to listen on wake{x}. */
+void fixture_listen(struct fixture *fixture, bool listen);
+/* How many wake-ups came since the last look; exact, without waiting. */
+int fixture_woken(struct fixture *fixture);
+
+/* The script of that name; fails the test when there is none. */
+const struct script *fixture_script(const char *name);
+
+/* A reply as one line: elements separated by spaces, '' for an empty one, ERROR and its text. */
+void reply_format(struct buf *out, const redisReply *reply);
+
+/* A score as a line shows it: 1000, 1000~2 with two retries used, 1000~2s when suspect. */
+void score_format(struct buf *out, const char *score);
+
+#endif

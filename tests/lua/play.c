@@ -1,0 +1,382 @@
+/* play.c - see play.h. */
+#include "play.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { WORDS_MAX = 64, LINE_SIZE = 1024 };
+
+#define DEF  "n.1"
+#define WAKE "wake{x}"
+
+/* One line, taken apart: its words, and its NAME=VALUE. */
+struct words {
+    char line[LINE_SIZE];
+    const char *word[WORDS_MAX];
+    size_t count;
+    const char *option[WORDS_MAX];
+    size_t option_count;
+};
+
+/* What lines share: set by `open`. */
+static char kind[2] = "m";
+
+static bool is_option(const char *word)
+{
+    static const char *const names[] = {
+        "def=", "n=", "last=", "lease=", "max=", "mode=", "bytes=", "limit=", "owner="};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strncmp(word, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void words_split(struct words *words, const char *command)
+{
+    char *save = NULL;
+
+    memset(words, 0, sizeof(*words));
+    assert_true(strlen(command) < LINE_SIZE);
+    strcpy(words->line, command);
+    for (char *word = strtok_r(words->line, " ", &save); word != NULL;
+         word = strtok_r(NULL, " ", &save)) {
+        assert_true(words->count < WORDS_MAX);
+        if (is_option(word)) {
+            words->option[words->option_count++] = word;
+        } else {
+            words->word[words->count++] = strcmp(word, "''") == 0 ? "" : word;
+        }
+    }
+    assert_true(words->count > 0);
+}
+
+static const char *option(const struct words *words, const char *name, const char *otherwise)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < words->option_count; i++) {
+        if (strncmp(words->option[i], name, len) == 0 && words->option[i][len] == '=') {
+            return words->option[i] + len + 1;
+        }
+    }
+    return otherwise;
+}
+
+static const char *word_at(const struct words *words, size_t index)
+{
+    assert_true(index < words->count);
+    return words->word[index];
+}
+
+static void add_token(struct args *args, const char *token)
+{
+    char text[32];
+
+    if (strcmp(token, "shared") == 0 || strlen(token) == 24) {
+        args_add(args, token);
+        return;
+    }
+    snprintf(text, sizeof(text), "%08x%016lx", strcmp(token, "0") == 0 ? 0U : 1U,
+             strtoul(token, NULL, 10));
+    args_add(args, text);
+}
+
+static void add_words(struct args *args, const struct words *words, size_t from)
+{
+    for (size_t i = from; i < words->count; i++) {
+        args_add(args, words->word[i]);
+    }
+}
+
+/* --- the fixed arguments of each script --- */
+
+static void send_args(struct args *args, const struct words *words)
+{
+    args_add(args, kind);
+    args_add(args, WAKE);
+    add_words(args, words, 1);
+}
+
+/* done ENTRY | retry ENTRY DELAY REASON | reject ENTRY REASON | release ENTRY DELAY */
+static void consume_answers(struct args *args, const struct words *words)
+{
+    size_t i = 2;
+    int done = 0;
+
+    for (size_t j = i; j < words->count && strcmp(words->word[j], "done") == 0; j += 2) {
+        done++;
+    }
+    args_add_int(args, done);
+    for (; done > 0; done--, i += 2) {
+        args_add(args, word_at(words, i + 1));
+    }
+    while (i < words->count) {
+        const char *op = words->word[i];
+        bool retry = strcmp(op, "retry") == 0;
+        bool reject = strcmp(op, "reject") == 0;
+
+        args_add(args, retry ? "t" : reject ? "x" : "b");
+        args_add(args, word_at(words, i + 1));
+        args_add(args, reject ? "0" : word_at(words, i + 2));
+        args_add(args, reject ? word_at(words, i + 2) : retry ? word_at(words, i + 3) : "");
+        i += retry ? 4 : 3;
+    }
+}
+
+static void consume_args(struct args *args, const struct words *words)
+{
+    bool shared = strcmp(word_at(words, 1), "shared") == 0;
+
+    add_token(args, word_at(words, 1));
+    args_add(args, kind);
+    args_add(args, WAKE);
+    args_add(args, option(words, "n", "10"));
+    args_add(args, option(words, "bytes", "1048576"));
+    args_add(args, option(words, "lease", "30000"));
+    args_add(args, option(words, "max", "16"));
+    args_add(args, shared ? "-" : option(words, "last", "0"));
+    consume_answers(args, words);
+}
+
+static void renew_args(struct args *args, const struct words *words)
+{
+    add_token(args, word_at(words, 1));
+    args_add(args, option(words, "lease", "30000"));
+    add_words(args, words, 2);
+}
+
+static void takeover_args(struct args *args, const struct words *words)
+{
+    add_token(args, word_at(words, 1));
+    args_add(args, kind);
+    args_add(args, option(words, "mode", "fast"));
+    args_add(args, option(words, "max", "16"));
+    args_add(args, option(words, "limit", "1000"));
+    args_add(args, option(words, "owner", "me"));
+}
+
+static void vacate_args(struct args *args, const struct words *words)
+{
+    add_token(args, word_at(words, 1));
+}
+
+static void inspect_args(struct args *args, const struct words *words)
+{
+    (void) words;
+    args_add(args, kind);
+}
+
+static void requeue_args(struct args *args, const struct words *words)
+{
+    args_add(args, kind);
+    args_add(args, WAKE);
+    args_add(args, option(words, "limit", "1000"));
+}
+
+static void plain_args(struct args *args, const struct words *words)
+{
+    add_words(args, words, 1);
+}
+
+typedef void args_fn(struct args *args, const struct words *words);
+
+static const struct {
+    const char *script;
+    args_fn *add;
+    bool def; /* the first argument is the definition stamp */
+} forms[] = {
+    {"send", send_args, true},         {"consume", consume_args, true},
+    {"renew", renew_args, true},       {"takeover", takeover_args, true},
+    {"vacate", vacate_args, true},     {"inspect", inspect_args, true},
+    {"dead_list", plain_args, true},   {"dead_requeue", requeue_args, true},
+    {"slot_open", plain_args, true},   {"slot_seal", plain_args, true},
+    {"slot_unseal", plain_args, true}, {"slot_clear", plain_args, false},
+    {"lease", plain_args, false},      {"topic", plain_args, false},
+};
+
+/* --- what is not a script --- */
+
+static void show_reply(struct buf *out, redisReply *reply)
+{
+    buf_clear(out);
+    reply_format(out, reply);
+    freeReplyObject(reply);
+}
+
+static void show_zset(struct fixture *fixture, struct buf *out, enum fixture_key key)
+{
+    redisReply *reply =
+        redisCommand(fixture->redis, "ZRANGE %s 0 -1 WITHSCORES", fixture_keys[key]);
+
+    assert_non_null(reply);
+    for (size_t i = 0; i < reply->elements; i += 2) {
+        if (reply->element[i]->len > 0) {
+            buf_add(out, " ", out->len > 0 ? 1 : 0);
+            buf_printf(out, "%s@", reply->element[i]->str);
+            score_format(out, reply->element[i + 1]->str);
+        }
+    }
+    freeReplyObject(reply);
+}
+
+static int compare_fields(const void *a, const void *b)
+{
+    const redisReply *const *left = a, *const *right = b;
+
+    return strcmp((*left)->str, (*right)->str);
+}
+
+static void show_hash(struct fixture *fixture, struct buf *out, enum fixture_key key)
+{
+    redisReply *reply = redisCommand(fixture->redis, "HGETALL %s", fixture_keys[key]);
+
+    assert_non_null(reply);
+    /* Pairs of pointers: each field takes its value along. */
+    qsort(reply->element, reply->elements / 2, 2 * sizeof(reply->element[0]), compare_fields);
+    for (size_t i = 0; i < reply->elements; i += 2) {
+        const char *name = reply->element[i]->str;
+
+        if (name[0] != '\0' && strcmp(name, "test.now") != 0) {
+            buf_add(out, " ", out->len > 0 ? 1 : 0);
+            buf_printf(out, "%s=%s", name, reply->element[i + 1]->str);
+        }
+    }
+    freeReplyObject(reply);
+}
+
+static void show_field(struct fixture *fixture, struct buf *out, const char *name)
+{
+    show_reply(out, redisCommand(fixture->redis, "HGET slot{x} %s", name));
+}
+
+static void open_slot(struct fixture *fixture, struct buf *out, const struct words *words)
+{
+    struct args args = {0};
+    bool shared = words->count > 2 && strcmp(words->word[2], "shared") == 0;
+
+    fixture_flush(fixture);
+    kind[0] = word_at(words, 1)[0];
+    args_add(&args, DEF);
+    args_add(&args, kind);
+    args_add(&args, shared ? "1" : "0");
+    show_reply(out, fixture_call(fixture, fixture_script("slot_open"), &args));
+    args_clear(&args);
+    fixture_set_time(fixture, 1000);
+}
+
+static void show_all(struct fixture *fixture, struct buf *out, const struct words *words)
+{
+    const char *what = words->word[0];
+
+    if (strcmp(what, "why") == 0 || strcmp(what, "topic") == 0) {
+        show_hash(fixture, out, what[0] == 'w' ? KEY_WHY : KEY_TOPIC);
+    } else if (strcmp(what, "field") == 0) {
+        show_field(fixture, out, word_at(words, 1));
+    } else {
+        show_zset(fixture, out,
+                  what[0] == 's'   ? KEY_STORE
+                  : what[0] == 'p' ? KEY_PREPARE
+                                   : KEY_DEAD);
+    }
+}
+
+/* false: not one of these. */
+static bool play_other(struct fixture *fixture, struct buf *out, const struct words *words,
+                       const char *command)
+{
+    const char *what = words->word[0];
+
+    if (strcmp(what, "open") == 0) {
+        open_slot(fixture, out, words);
+    } else if (strcmp(what, "at") == 0) {
+        fixture_set_time(fixture, strtoll(word_at(words, 1), NULL, 10));
+    } else if (strcmp(what, "listen") == 0 || strcmp(what, "deaf") == 0) {
+        fixture_listen(fixture, what[0] == 'l');
+    } else if (strcmp(what, "woken") == 0) {
+        buf_printf(out, "%d", fixture_woken(fixture));
+    } else if (strcmp(what, "redis") == 0) {
+        show_reply(out, fixture_redis(fixture, command + strlen("redis ")));
+    } else if (strcmp(what, "store") == 0 || strcmp(what, "prepare") == 0 ||
+               strcmp(what, "dead") == 0 || strcmp(what, "why") == 0 ||
+               strcmp(what, "field") == 0 || (strcmp(what, "topic") == 0 && words->count == 1)) {
+        show_all(fixture, out, words);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void play_script(struct fixture *fixture, struct buf *out, const struct words *words)
+{
+    const char *name = words->word[0];
+    struct args args = {0};
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (strcmp(forms[i].script, name) == 0) {
+            if (forms[i].def) {
+                args_add(&args, option(words, "def", DEF));
+            }
+            forms[i].add(&args, words);
+            show_reply(out, fixture_call(fixture, fixture_script(name), &args));
+            args_clear(&args);
+            return;
+        }
+    }
+    fail_msg("unknown line: %s", name);
+}
+
+/* A slot that was ever opened keeps its sentinels, whatever is called. */
+static void check_sentinels(struct fixture *fixture, const char *command)
+{
+    static const char *const looks[] = {"ZSCORE x ", "ZSCORE prepare{x} ", "ZSCORE dead{x} ",
+                                        "HEXISTS why{x} ", "HEXISTS slot{x} "};
+
+    for (size_t i = 0; i < 5; i++) {
+        bool zset = looks[i][0] == 'Z';
+        bool smallest = i == 0 && (kind[0] == 'p' || kind[0] == 'b');
+        const char *right = !zset ? "1" : smallest ? "-inf" : "inf";
+        char look[32];
+        struct buf found = {0};
+
+        snprintf(look, sizeof(look), "%s%%b", looks[i]);
+        show_reply(&found, redisCommand(fixture->redis, look, "", (size_t) 0));
+        if (strcmp(found.data, right) != 0) {
+            fail_msg("after `%s`: the sentinel of %s is %s, not %s", command, fixture_keys[i],
+                     found.data, right);
+        }
+        buf_fini(&found);
+    }
+}
+
+void play(struct fixture *fixture, const struct play_line *lines, size_t count)
+{
+    bool opened = false;
+
+    for (size_t i = 0; i < count; i++) {
+        struct words words;
+        struct buf out = {0};
+
+        buf_add(&out, "", 0);
+        words_split(&words, lines[i].command);
+        if (!play_other(fixture, &out, &words, lines[i].command)) {
+            play_script(fixture, &out, &words);
+        }
+        if (lines[i].expected != NULL && strcmp(out.data, lines[i].expected) != 0) {
+            fail_msg("line %zu: `%s`\n  expected: %s\n  got:      %s", i + 1, lines[i].command,
+                     lines[i].expected, out.data);
+        }
+        buf_fini(&out);
+        opened = opened || strcmp(words.word[0], "open") == 0;
+        if (opened && strcmp(words.word[0], "redis") != 0) {
+            check_sentinels(fixture, lines[i].command);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+/* test_send.c - the send script: what is stored, merged, refused, and who is woken. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+static void test_range_merge_keeps_the_first_time(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"at 1000", ""}, {"send a +20 b +0 a +5", "OK aam"},
+         {"store", "b@1000 a@1020"}, {"at 1010", ""}, {"send a +0", "OK m"},
+         {"store", "b@1000 a@1020"}, {"field sent", "2"}, {"field merged", "2"});
+}
+
+static void test_fixed_time_takes_the_last_time(void **state)
+{
+    PLAY(state, {"open t", "OK"}, {"at 1000", ""}, {"send a 5000 b 900 c +7 d 5000", "OK aaaa"},
+         {"store", "b@1000 c@1007 a@5000 d@5000"}, {"send a 2000 a 1500 b 3000 c 1", "OK mmmm"},
+         {"store", "c@1000 a@1500 b@3000 d@5000"}, {"field sent", "4"}, {"field merged", "4"});
+}
+
+static void test_priority_by_bytes_takes_the_last_priority(void **state)
+{
+    PLAY(state, {"open b", "OK"}, {"send a 5 b -3 c 0 a 7 b -1099511627776", "OK aaamm"},
+         {"store", "b@-1099511627776 c@0 a@7"}, {"send c 1099511627776", "OK m"},
+         {"store", "b@-1099511627776 a@7 c@1099511627776"});
+}
+
+static void test_priority_by_arrival_keeps_the_place_of_the_same_priority(void **state)
+{
+    /* 5 * 2^32 + 2^32 - 1 - place */
+    PLAY(state, {"open p", "OK"}, {"send a 5 b 5", "OK aa"},
+         {"store", "b@25769803774 a@25769803775"}, {"send a 5", "OK m"},
+         {"store", "b@25769803774 a@25769803775"}, {"field seq", "2"},
+         {"send a 4 c 5 a 5", "OK mam"}, {"store", "a@25769803771 c@25769803772 b@25769803774"},
+         {"field seq", "5"}, {"send d -8191", "OK a"},
+         {"store", "d@-35175782154246 a@25769803771 c@25769803772 b@25769803774"});
+}
+
+static void test_a_merge_keeps_the_attempts(void **state)
+{
+    PLAY(state, {"open t", "OK"}, {"at 1000", ""},
+         {"redis ZADD x 1500.0234375 a", "1"}, /* 1 retry, suspect */
+         {"send a 3000", "OK m"}, {"store", "a@3000~1s"}, {"open m", "OK"},
+         {"redis ZADD x 1500.0234375 a", "1"}, {"send a +0", "OK m"}, {"store", "a@1500~1s"},
+         {"open b", "OK"}, {"redis ZADD x -2.9765625 a", "1"}, {"send a 9 a -9", "OK mm"},
+         {"store", "a@-9~1s"}, {"open p", "OK"}, {"redis ZADD x 25769803775.25 a", "1"},
+         {"send a 5", "OK m"}, {"store", "a@25769803775~16"}, {"send a 6", "OK m"},
+         {"store", "a@30064771071~16"});
+}
+
+static void test_a_message_that_is_claimed_or_rests_is_a_new_one(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a +0", "OK a"}, {"consume 1", "OK 1000 31000 1 '' 0 1000c1:a 0"},
+         {"send a +5", "OK a"}, {"store", "a@1005"}, {"prepare", "1000c1:a@31000"},
+         {"consume 1 n=0 last=1 retry 1000c1:a 100 why", "OK 1000 1005 1 1 0"},
+         {"send a +0", "OK m"}, {"store", "a@1005"});
+}
+
+static void test_full_at_the_end_of_the_places(void **state)
+{
+    PLAY(state, {"open p", "OK"}, {"takeover 1", "OK 0 0 0"}, {"send a 1", "OK a"},
+         {"redis HSET slot{x} seq 4294967294", "0"}, {"send b 1 c 1", "OK aa"},
+         {"field seq", "4294967296"}, {"send d 1", "FULL"}, {"send a 1", "FULL"},
+         {"store", "c@4294967296 b@4294967297 a@8589934591"}, {"field sent", "3"},
+         /* what is claimed holds its place too */
+         {"consume 1", NULL}, {"send d 1", "FULL"},
+         {"consume 1 n=0 last=1 done 8589934591c1:a done 4294967297c1:b done 4294967296c1:c", NULL},
+         {"send d 1", "OK a"}, {"store", "d@8589934591"}, {"field seq", "1"});
+}
+
+static void test_the_places_begin_anew_when_the_slot_is_empty(void **state)
+{
+    PLAY(state, {"open p", "OK"}, {"redis HSET slot{x} seq 2147483648", "1"}, {"send a 0", "OK a"},
+         {"field seq", "1"}, {"redis HSET slot{x} seq 2147483648", "0"}, {"send b 0", "OK a"},
+         {"field seq", "2147483649"});
+}
+
+static void test_no_topic_and_stale_write_nothing(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"send a +0 def=n.2", "STALE"},
+         {"send a +0 def=other.1", "STALE"}, {"slot_seal 0", "OK"}, {"send a +0", "NO_TOPIC"},
+         {"store", ""}, {"field sent", "nil"}, {"field merged", "nil"});
+}
+
+static void test_a_batch_with_a_bad_message_is_refused_whole(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"send a +0 '' +0", NULL}, {"store", ""},
+         {"send a +0 b soon", NULL}, {"send a +0 b", NULL}, {"store", ""}, {"field sent", "nil"});
+}
+
+static void test_members_of_any_bytes(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char body[] = "\0\xff:%s\r\n20c17:";
+    struct args args = {0};
+    struct buf out = {0};
+    redisReply *reply;
+
+    PLAY(state, {"open m", "OK"}, {"at 1000", ""});
+    args_add(&args, "n.1");
+    args_add(&args, "m");
+    args_add(&args, "wake{x}");
+    args_add_bytes(&args, body, sizeof(body) - 1);
+    args_add(&args, "+0");
+    reply = fixture_call(fixture, fixture_script("send"), &args);
+    reply_format(&out, reply);
+    assert_string_equal(out.data, "OK a");
+    freeReplyObject(reply);
+    reply = redisCommand(fixture->redis, "ZSCORE x %b", body, sizeof(body) - 1);
+    assert_string_equal(reply->str, "1000");
+    freeReplyObject(reply);
+    args_clear(&args);
+    buf_fini(&out);
+}
+
+static void test_wakes_who_sleeps_longer(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"at 1000", ""}, {"listen", ""}, {"send a +0", "OK a"},
+         {"woken", "0"}, /* nobody sleeps */
+         {"redis HSET slot{x} parked 5000", "1"}, {"send b +4000", "OK a"},
+         {"woken", "0"},                        /* not earlier */
+         {"send a +0", "OK m"}, {"woken", "0"}, /* nothing is earlier than it was */
+         {"send c +3999 d +9000", "OK aa"}, {"woken", "1"}, {"field parked", "nil"},
+         {"send e +0", "OK a"}, {"woken", "0"}, /* told already */
+         {"deaf", ""}, {"redis HSET slot{x} parked 5000", "1"}, {"send f +0", "OK a"},
+         {"field parked", "5000"}, /* nobody heard it */
+         {"open b", "OK"}, {"listen", ""}, {"redis HSET slot{x} parked 9007199254740992", "1"},
+         {"send a 0", "OK a"}, {"woken", "1"}, {"open p", "OK"},
+         {"redis HSET slot{x} parked 9007199254740992", "1"}, {"send a 0", "OK a"}, {"woken", "1"},
+         {"redis HSET slot{x} parked 9007199254740992", "1"}, {"send a 0", "OK m"},
+         {"woken", "0"}, /* keeps its place */
+         {"open t", "OK"}, {"redis HSET slot{x} parked 9007199254740992", "1"},
+         {"send a 2000", "OK a"}, {"woken", "1"}, {"deaf", ""});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_range_merge_keeps_the_first_time),
+        cmocka_unit_test(test_fixed_time_takes_the_last_time),
+        cmocka_unit_test(test_priority_by_bytes_takes_the_last_priority),
+        cmocka_unit_test(test_priority_by_arrival_keeps_the_place_of_the_same_priority),
+        cmocka_unit_test(test_a_merge_keeps_the_attempts),
+        cmocka_unit_test(test_a_message_that_is_claimed_or_rests_is_a_new_one),
+        cmocka_unit_test(test_full_at_the_end_of_the_places),
+        cmocka_unit_test(test_the_places_begin_anew_when_the_slot_is_empty),
+        cmocka_unit_test(test_no_topic_and_stale_write_nothing),
+        cmocka_unit_test(test_a_batch_with_a_bad_message_is_refused_whole),
+        cmocka_unit_test(test_members_of_any_bytes),
+        cmocka_unit_test(test_wakes_who_sleeps_longer),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
