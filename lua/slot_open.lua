@@ -12,12 +12,14 @@ local expected = {
     { store, 'zset' }, { prepare, 'zset' }, { dead, 'zset' }, { why, 'hash' }, { slot, 'hash' }
 }
 for _, pair in ipairs(expected) do
-    local key, kept = pair[1], false
-    local is = redis.call('TYPE', key).ok
-    if is == pair[2] then
-        kept = is == 'zset' and redis.call('ZSCORE', key, '') or redis.call('HGET', key, '')
+    local key = pair[1]
+    local is, sentinel = redis.call('TYPE', key).ok, false
+    if is == 'zset' and is == pair[2] then
+        sentinel = redis.call('ZSCORE', key, '')
+    elseif is == 'hash' and is == pair[2] then
+        sentinel = redis.call('HGET', key, '')
     end
-    if is ~= 'none' and not kept then
+    if is ~= 'none' and not sentinel then
         return { 'FOREIGN', key }
     end
 end

@@ -1,0 +1,64 @@
+/* test_inspect.c - the inspect script: counts and times of a slot. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+static void test_an_empty_slot(void **state)
+{
+    PLAY(state, {"open m", "OK"},
+         {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0"},
+         {"open p", "OK"},
+         {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0"});
+}
+
+static void test_counts_every_state(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 1 owner=host", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a +0 b +0 c +0 d +0 e +0 f +50 a +0", "OK aaaaaam"}, {"consume 1 n=5", NULL},
+         {"consume 1 n=0 last=1 done 1000c1:a retry 1000c1:b 30 no reject 1000c1:c bad"
+          " release 1000c1:d 0",
+          NULL},
+         {"at 1010", ""},
+         {"inspect", "OK 1010 2 1 1 1 1 1000 1000 host 000000010000000000000001 6 1 1 1 1 0 1 0"},
+         {"consume 1 n=5 last=1", NULL},
+         /* nothing is due: the rest ends first */
+         {"inspect", "OK 1010 1 0 2 1 1 '' 1030 host 000000010000000000000001 6 1 1 1 1 0 1 0"},
+         {"takeover 2", "OK 2 2 0"},
+         {"inspect", "OK 1010 3 2 0 1 1 1000 1000 me 000000010000000000000002 6 1 1 1 1 0 1 2"});
+}
+
+static void test_priorities_are_due_now(void **state)
+{
+    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a -5 b 5", "OK aa"},
+         {"inspect", "OK 1000 2 2 0 0 0 '' 1000 me 000000010000000000000001 2 0 0 0 0 0 0 0"},
+         {"consume 1", NULL}, {"consume 1 n=0 last=1 done 5c1:b retry -5c1:a 70 no", NULL},
+         {"inspect", "OK 1000 0 0 0 1 0 '' 1070 me 000000010000000000000001 2 0 1 1 0 0 0 0"});
+}
+
+static void test_a_shared_slot(void **state)
+{
+    PLAY(state, {"open m shared", "OK"},
+         {"inspect", "OK 1000 0 0 0 0 0 '' '' '' shared 0 0 0 0 0 0 0 0"});
+}
+
+static void test_stale_and_no_topic(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"inspect def=n.2", "STALE"}, {"slot_seal 1", "OK"},
+         {"inspect", "NO_TOPIC"});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_empty_slot),          cmocka_unit_test(test_counts_every_state),
+        cmocka_unit_test(test_priorities_are_due_now), cmocka_unit_test(test_a_shared_slot),
+        cmocka_unit_test(test_stale_and_no_topic),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

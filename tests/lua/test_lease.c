@@ -1,0 +1,72 @@
+/* test_lease.c - the lease script: one owner of a whole topic without ZooKeeper. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+/* A topic that is ready, at 1000. */
+static void given_a_topic(void **state)
+{
+    fixture_flush(*state);
+    PLAY(state, {"topic create slots=4 n", "OK creating slots=4 n 1 1"}, {"topic ready n", "OK"},
+         {"at 1000", ""});
+}
+
+static void test_one_holder_at_a_time(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"lease acquire n me 15000", "OK 1 1 15000"}, {"at 2000", ""},
+         {"lease acquire n you 15000", "HELD me 14000"},
+         {"lease renew n you 15000", "HELD me 14000"},
+         {"lease release n you 15000", "HELD me 14000"}, {"lease renew n me 15000", "OK 1 1 15000"},
+         {"at 17000", ""}, {"lease acquire n you 15000", "OK 1 2 15000"},
+         {"lease renew n me 15000", "HELD you 15000"});
+}
+
+static void test_a_release_frees_it_at_once(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"lease acquire n me 15000", "OK 1 1 15000"},
+         {"lease release n me 15000", "OK 1 1 0"}, {"lease release n me 15000", "HELD '' 0"},
+         {"lease renew n me 15000", "HELD '' 0"}, {"lease acquire n you 15000", "OK 1 2 15000"});
+}
+
+static void test_every_acquire_raises_the_epoch(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"lease acquire n me 15000", "OK 1 1 15000"},
+         {"lease acquire n me 15000", "OK 1 2 15000"}, /* a reply was lost, or a new life */
+         {"lease renew n me 15000", "OK 1 2 15000"});
+}
+
+static void test_late_but_nobody_took_it(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"lease acquire n me 100", "OK 1 1 100"}, {"at 5000", ""},
+         {"lease renew n me 100", "OK 1 1 100"}, {"lease acquire n you 100", "HELD me 100"});
+}
+
+static void test_only_of_a_topic_that_is_ready(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"lease acquire other me 15000", "NO_TOPIC"}, {"topic delete", "OK n slots=4"},
+         {"lease acquire n me 15000", "NO_TOPIC"}, {"topic removed n", "OK"},
+         {"lease acquire n me 15000", "NO_TOPIC"}, {"topic create slots=4 n", NULL},
+         {"lease acquire n me 15000", "NO_TOPIC"});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_holder_at_a_time),
+        cmocka_unit_test(test_a_release_frees_it_at_once),
+        cmocka_unit_test(test_every_acquire_raises_the_epoch),
+        cmocka_unit_test(test_late_but_nobody_took_it),
+        cmocka_unit_test(test_only_of_a_topic_that_is_ready),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

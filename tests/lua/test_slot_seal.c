@@ -1,0 +1,47 @@
+/* test_slot_seal.c - the scripts slot_seal and slot_unseal: a definition is withdrawn. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+static void test_an_empty_slot_is_sealed(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"slot_seal 0", "OK"}, {"field def", "nil"},
+         {"slot_seal 0", "OK"}, {"slot_seal 1", "OK"}, /* again is fine */
+         {"send a +0", "NO_TOPIC"});
+}
+
+static void test_what_waits_rests_or_is_dead_keeps_it_open(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a +0 b +0 c +9", "OK aaa"}, {"consume 1", NULL},
+         {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL}, {"slot_seal 0", "NOT_EMPTY 3"},
+         {"field def", "n.1"}, {"slot_seal 1", "OK"}, {"field def", "nil"}, {"slot_seal 0", "OK"});
+}
+
+static void test_of_another_definition(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"slot_seal def=m.1 1", "GONE"}, {"slot_unseal def=m.1", "GONE"},
+         {"field def", "n.1"});
+}
+
+static void test_unseal_takes_it_back(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"slot_seal 0", "OK"}, {"slot_unseal", "OK"},
+         {"slot_unseal", "OK"}, {"send a +0", "OK a"});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_empty_slot_is_sealed),
+        cmocka_unit_test(test_what_waits_rests_or_is_dead_keeps_it_open),
+        cmocka_unit_test(test_of_another_definition),
+        cmocka_unit_test(test_unseal_takes_it_back),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -1,0 +1,84 @@
+/* test_topic.c - the topic script: a definition is created, used, deleted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+/* A topic that is ready, at 1000. */
+static void given_a_topic(void **state)
+{
+    fixture_flush(*state);
+    PLAY(state, {"topic create slots=4 n", "OK creating slots=4 n 1 1"}, {"topic ready n", "OK"},
+         {"at 1000", ""});
+}
+
+static void test_a_create_is_finished_by_ready(void **state)
+{
+    fixture_flush(*state);
+    PLAY(state, {"topic create slots=4 n", "OK creating slots=4 n 1 1"},
+         /* repeated, or by somebody else: what is stored */
+         {"topic create slots=8 m", "OK creating slots=4 n 1 1"}, {"topic ready m", "NO_TOPIC"},
+         {"topic ready n", "OK"}, {"topic ready n", "OK"},
+         {"topic create slots=4 o", "OK ready slots=4 n 1 1"},
+         {"topic", "definition=slots=4 generation=1 nonce=n state=ready version=1"});
+}
+
+static void test_nothing_is_there(void **state)
+{
+    fixture_flush(*state);
+    PLAY(state, {"topic ready n", "NO_TOPIC"}, {"topic delete", "NO_TOPIC"},
+         {"topic bind n zk", "NO_TOPIC"}, {"topic removed n", "OK"}, {"topic", ""});
+}
+
+static void test_the_first_consumer_binds_the_fleet(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"topic bind n zookeeper:/slotmq", "OK 1"},
+         {"topic bind n zookeeper:/slotmq", "OK 1"},
+         {"topic bind n standalone", "OTHER_FLEET zookeeper:/slotmq"},
+         {"topic bind m zookeeper:/slotmq", "NO_TOPIC"}, {"topic delete", "OK n slots=4"},
+         {"topic bind n zookeeper:/slotmq", "DELETING"});
+}
+
+static void test_a_delete_is_finished_by_removed(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"topic bind n standalone", "OK 1"}, {"lease acquire n me 15000", "OK 1 1 15000"},
+         {"topic removed n", "NO_TOPIC"}, /* nobody deletes it */
+         {"topic delete", "OK n slots=4"}, {"topic delete", "OK n slots=4"},
+         {"topic create slots=4 m", "OK deleting slots=4 n 1 1"}, {"topic removed n", "OK"},
+         {"topic removed n", "OK"}, {"topic", "generation=1 lease_epoch=1"});
+}
+
+static void test_a_refused_delete_is_taken_back(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"topic delete", "OK n slots=4"}, {"topic ready n", "OK"},
+         {"topic removed n", "NO_TOPIC"}, {"topic create slots=4 m", "OK ready slots=4 n 1 1"});
+}
+
+static void test_tokens_grow_across_creations(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"lease acquire n me 15000", "OK 1 1 15000"}, {"topic delete", "OK n slots=4"},
+         {"topic removed n", "OK"}, {"topic create slots=2 m", "OK creating slots=2 m 1 2"},
+         {"topic ready m", "OK"}, {"topic removed n", "OK"}, /* late: that creation is gone */
+         {"topic ready n", "NO_TOPIC"}, {"lease acquire m me 15000", "OK 2 2 15000"});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_create_is_finished_by_ready),
+        cmocka_unit_test(test_nothing_is_there),
+        cmocka_unit_test(test_the_first_consumer_binds_the_fleet),
+        cmocka_unit_test(test_a_delete_is_finished_by_removed),
+        cmocka_unit_test(test_a_refused_delete_is_taken_back),
+        cmocka_unit_test(test_tokens_grow_across_creations),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
