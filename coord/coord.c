@@ -1,0 +1,177 @@
+/* coord.c - the door of coordination: calls of any thread become commands on smq:coord.
+ *
+ * Thread: any, as coord.h says. */
+#include "coord/coord.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "coord/coord_internal.h"
+
+static void coord_command_free(struct coord_command *command)
+{
+    free((char *) command->topic.name);
+    free((char *) command->topic.nonce);
+    free(command);
+}
+
+static void coord_command_run(struct loop_task *task)
+{
+    struct coord_command *command =
+        (struct coord_command *) ((char *) task - offsetof(struct coord_command, task));
+
+    if (!command->coord->stopping) {
+        command->coord->kind->run(command->coord, command);
+    }
+    coord_command_free(command);
+}
+
+static struct coord_command *coord_command_new(struct coord *coord, enum coord_command_kind kind,
+                                               const char *topic)
+{
+    struct coord_command *command = memory_new(sizeof(*command));
+
+    command->task.run = coord_command_run;
+    command->coord = coord;
+    command->kind = kind;
+    command->topic.name = memory_string(topic);
+    return command;
+}
+
+static void coord_answer(struct coord *coord, enum coord_command_kind kind, const char *topic,
+                         int32_t slot, struct token token)
+{
+    struct coord_command *command = coord_command_new(coord, kind, topic);
+
+    command->slot = slot;
+    command->token = token;
+    loop_post(coord->loop, &command->task);
+}
+
+void coord_join(struct coord *coord, const struct coord_topic *topic)
+{
+    struct coord_command *command = coord_command_new(coord, COORD_JOIN, topic->name);
+    const char *name = command->topic.name;
+
+    command->topic = *topic;
+    command->topic.name = name;
+    command->topic.nonce = memory_string(topic->nonce);
+    loop_post(coord->loop, &command->task);
+}
+
+void coord_leave(struct coord *coord, const char *topic)
+{
+    struct coord_command *command = coord_command_new(coord, COORD_LEAVE, topic);
+
+    loop_post(coord->loop, &command->task);
+}
+
+void coord_acquired(struct coord *coord, const char *topic, int32_t slot, struct token token)
+{
+    coord_answer(coord, COORD_ACQUIRED, topic, slot, token);
+}
+
+void coord_refused(struct coord *coord, const char *topic, int32_t slot, struct token token)
+{
+    coord_answer(coord, COORD_REFUSED, topic, slot, token);
+}
+
+void coord_released(struct coord *coord, const char *topic, int32_t slot, struct token token)
+{
+    coord_answer(coord, COORD_RELEASED, topic, slot, token);
+}
+
+void coord_lease_replied(struct coord *coord, uint64_t cookie,
+                         const struct coord_lease_reply *reply)
+{
+    struct coord_command *command = coord_command_new(coord, COORD_REPLIED, NULL);
+
+    command->cookie = cookie;
+    command->reply = *reply;
+    loop_post(coord->loop, &command->task);
+}
+
+bool coord_may_claim(const struct coord *coord)
+{
+    return coord->kind->may_claim(coord);
+}
+
+static void coord_run_stop(struct loop_task *task)
+{
+    struct coord *coord = (struct coord *) ((char *) task - offsetof(struct coord, stop));
+
+    coord->stopping = true;
+    coord->kind->stop(coord);
+}
+
+smq_status coord_new(struct coord **out, const struct coord_kind *kind,
+                     const struct coord_options *options, smq_error *err)
+{
+    struct coord *coord = memory_new(sizeof(*coord));
+    smq_status status = loop_new(&coord->loop, "smq:coord", err);
+
+    if (status != SMQ_OK) {
+        free(coord);
+        return status;
+    }
+    coord->kind = kind;
+    coord->options = *options;
+    coord->options.name = memory_string(options->name);
+    coord->options.servers = memory_string(options->servers);
+    coord->options.auth = memory_string(options->auth);
+    coord->stop.run = coord_run_stop;
+    *out = coord;
+    return SMQ_OK;
+}
+
+void coord_free(struct coord *coord)
+{
+    if (coord == NULL) {
+        return;
+    }
+    loop_post(coord->loop, &coord->stop);
+    loop_free(coord->loop);
+    coord->kind->free(coord);
+    free((char *) coord->options.name);
+    free((char *) coord->options.servers);
+    free((char *) coord->options.auth);
+    free(coord);
+}
+
+void coord_call_granted(struct coord *coord, const char *topic, const struct coord_grant *grants,
+                        size_t count)
+{
+    if (!coord->stopping && count > 0) {
+        coord->options.listener.granted(coord->options.listener.user, topic, grants, count);
+    }
+}
+
+void coord_call_revoked(struct coord *coord, const char *topic, const int32_t *slots, size_t count)
+{
+    if (!coord->stopping && count > 0) {
+        coord->options.listener.revoked(coord->options.listener.user, topic, slots, count);
+    }
+}
+
+void coord_call_lost(struct coord *coord, const char *topic, const int32_t *slots, size_t count)
+{
+    if (!coord->stopping && count > 0) {
+        coord->options.listener.lost(coord->options.listener.user, topic, slots, count);
+    }
+}
+
+void coord_call_failed(struct coord *coord, const char *topic, smq_status status, const char *text)
+{
+    if (!coord->stopping) {
+        coord->options.listener.failed(coord->options.listener.user, topic, status, text);
+    }
+}
+
+void coord_call_left(struct coord *coord, const char *topic)
+{
+    if (!coord->stopping) {
+        coord->options.listener.left(coord->options.listener.user, topic);
+    }
+}

@@ -1,0 +1,62 @@
+/* coord_internal.h - what the two kinds of coordination share: the thread smq:coord, the commands
+ * that reach it, and the listener.
+ *
+ * Thread: smq:coord, except what says otherwise. */
+#ifndef COORD_COORD_INTERNAL_H
+#define COORD_COORD_INTERNAL_H
+
+#include "base/loop.h"
+#include "coord/coord.h"
+
+enum coord_command_kind {
+    COORD_JOIN,
+    COORD_LEAVE,
+    COORD_ACQUIRED,
+    COORD_REFUSED,
+    COORD_RELEASED,
+    COORD_REPLIED
+};
+
+/* A call of another thread on its way to smq:coord.  It owns its strings and itself. */
+struct coord_command {
+    struct loop_task task;
+    struct coord *coord;
+    enum coord_command_kind kind;
+    struct coord_topic topic; /* JOIN: all of it; the others: the name */
+    int32_t slot;
+    struct token token;
+    uint64_t cookie; /* REPLIED */
+    struct coord_lease_reply reply;
+};
+
+/* One kind of coordination. */
+struct coord_kind {
+    void (*run)(struct coord *coord, const struct coord_command *command);
+    bool (*may_claim)(const struct coord *coord); /* any thread */
+    void (*stop)(struct coord *coord);            /* close all handles; the last call on the loop */
+    void (*free)(struct coord *coord);            /* after the loop has ended */
+};
+
+/* Invariant: the listener is not called once `stopping` is true. */
+struct coord {
+    const struct coord_kind *kind;
+    void *self; /* of the kind */
+    struct loop *loop;
+    struct coord_options options; /* with copies of the strings */
+    struct loop_task stop;
+    bool stopping;
+};
+
+/* The common part, without self; its thread runs.  Fails: NO_MEMORY. */
+smq_status coord_new(struct coord **out, const struct coord_kind *kind,
+                     const struct coord_options *options, smq_error *err);
+
+/* Calls of the listener, none after coord_free() began. */
+void coord_call_granted(struct coord *coord, const char *topic, const struct coord_grant *grants,
+                        size_t count);
+void coord_call_revoked(struct coord *coord, const char *topic, const int32_t *slots, size_t count);
+void coord_call_lost(struct coord *coord, const char *topic, const int32_t *slots, size_t count);
+void coord_call_failed(struct coord *coord, const char *topic, smq_status status, const char *text);
+void coord_call_left(struct coord *coord, const char *topic);
+
+#endif

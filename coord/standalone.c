@@ -1,0 +1,411 @@
+/* standalone.c - one process owns all slots of a topic; the others stand by.
+ *
+ * The lease of a topic lives in Redis and is kept by functions of the layer above.  An answer that
+ * never comes cannot harm: a lease that could not be renewed ends here by our own clock, counted
+ * from before the call, and there by the clock of the node.
+ *
+ * Thread: smq:coord. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/queue.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "coord/coord_internal.h"
+
+enum { STANDALONE_RETRY_MS = 1000, STANDALONE_RETRY_MIN_MS = 50, STANDALONE_LEAVE_MS = 3000 };
+
+enum standalone_state {
+    STANDALONE_WAITING, /* for the lease: it is another's, or not known */
+    STANDALONE_HELD,
+    STANDALONE_DRAINING,  /* leaving: the slots are revoked */
+    STANDALONE_RELEASING, /* leaving: the lease is being given back */
+    STANDALONE_GONE       /* left; waits for its timer to close */
+};
+
+/* Invariant: slot i is with the owner while held[i]; `left_to_drain` counts these. */
+struct standalone_topic {
+    LIST_ENTRY(standalone_topic) link;
+    struct coord *coord;
+    char *name;
+    int32_t slots;
+    int64_t drain_timeout_ms;
+    enum standalone_state state;
+    struct token token;
+    bool *held;
+    int32_t held_count;
+    uint64_t cookie;  /* of the call that is out; 0: none */
+    int64_t asked_at; /* when it went out */
+    int64_t lease_until;
+    int64_t drain_until; /* DRAINING: then what is still held is abandoned */
+    uv_timer_t timer;
+};
+
+struct standalone {
+    LIST_HEAD(, standalone_topic) topics;
+    coord_lease_fn *lease;
+    void *lease_user;
+    uint64_t cookie;
+    char *owner; /* the name and a random part, so that a restarted process is another owner */
+};
+
+static void standalone_on_timer(uv_timer_t *timer);
+
+static struct standalone *standalone_of(const struct standalone_topic *topic)
+{
+    return topic->coord->self;
+}
+
+static void standalone_on_close(uv_handle_t *handle)
+{
+    struct standalone_topic *topic = handle->data;
+
+    free(topic->name);
+    free(topic->held);
+    free(topic);
+}
+
+static void standalone_drop(struct standalone_topic *topic)
+{
+    topic->state = STANDALONE_GONE;
+    LIST_REMOVE(topic, link);
+    uv_close((uv_handle_t *) &topic->timer, standalone_on_close);
+}
+
+static void standalone_arm(struct standalone_topic *topic, int64_t delay_ms)
+{
+    uv_timer_start(&topic->timer, standalone_on_timer, delay_ms < 1 ? 1 : (uint64_t) delay_ms, 0);
+}
+
+static void standalone_ask(struct standalone_topic *topic, enum coord_lease_op op)
+{
+    struct standalone *self = standalone_of(topic);
+
+    topic->cookie = ++self->cookie;
+    topic->asked_at = clock_now_ms();
+    self->lease(self->lease_user, op, topic->name, self->owner, topic->cookie);
+}
+
+/* The numbers of the slots held; `slots` has room for all. */
+static size_t standalone_held(const struct standalone_topic *topic, int32_t *slots)
+{
+    size_t count = 0;
+
+    for (int32_t i = 0; i < topic->slots; i++) {
+        if (topic->held[i]) {
+            slots[count++] = i;
+        }
+    }
+    return count;
+}
+
+static int32_t *standalone_slots_new(const struct standalone_topic *topic)
+{
+    return memory_new(sizeof(int32_t) * (size_t) topic->slots);
+}
+
+static void standalone_lose(struct standalone_topic *topic)
+{
+    int32_t *slots = standalone_slots_new(topic);
+    size_t count = standalone_held(topic, slots);
+
+    memset(topic->held, 0, sizeof(*topic->held) * (size_t) topic->slots);
+    topic->held_count = 0;
+    coord_call_lost(topic->coord, topic->name, slots, count);
+    free(slots);
+}
+
+/* Grant the slots that are not with the owner. */
+static void standalone_grant(struct standalone_topic *topic)
+{
+    struct coord_grant *grants = memory_new(sizeof(*grants) * (size_t) topic->slots);
+    size_t count = 0;
+
+    for (int32_t i = 0; i < topic->slots; i++) {
+        if (!topic->held[i]) {
+            topic->held[i] = true;
+            grants[count++] = (struct coord_grant){.slot = i, .token = topic->token};
+        }
+    }
+    topic->held_count = topic->slots;
+    coord_call_granted(topic->coord, topic->name, grants, count);
+    free(grants);
+}
+
+static void standalone_finish(struct standalone_topic *topic)
+{
+    char *name = memory_string(topic->name);
+    struct coord *coord = topic->coord;
+
+    standalone_drop(topic);
+    coord_call_left(coord, name);
+    free(name);
+}
+
+/* All is drained: give the lease back, or simply end when it is not ours. */
+static void standalone_release(struct standalone_topic *topic)
+{
+    if (topic->token.epoch == 0) {
+        standalone_finish(topic);
+        return;
+    }
+    topic->state = STANDALONE_RELEASING;
+    standalone_arm(topic, STANDALONE_LEAVE_MS);
+    standalone_ask(topic, COORD_LEASE_RELEASE);
+}
+
+static void standalone_lease_is_mine(struct standalone_topic *topic,
+                                     const struct coord_lease_reply *reply)
+{
+    bool changed = token_compare(topic->token, reply->token) != 0;
+
+    if (changed && topic->held_count > 0) {
+        standalone_lose(topic);
+    }
+    topic->lease_until = topic->asked_at + reply->remaining_ms;
+    if (changed || topic->state == STANDALONE_WAITING) {
+        topic->token = reply->token;
+        topic->state = STANDALONE_HELD;
+        standalone_grant(topic);
+    }
+    standalone_arm(topic, reply->remaining_ms / 3);
+}
+
+static void standalone_lease_is_lost(struct standalone_topic *topic)
+{
+    topic->state = STANDALONE_WAITING;
+    topic->token = (struct token){0};
+    standalone_lose(topic);
+}
+
+/* `delay_ms`, or less when the time to drain ends before. */
+static int64_t standalone_until(const struct standalone_topic *topic, int64_t delay_ms)
+{
+    int64_t left = topic->drain_until - clock_now_ms();
+
+    left = left < 0 ? 0 : left;
+    return delay_ms < left ? delay_ms : left;
+}
+
+static void standalone_replied(struct standalone_topic *topic,
+                               const struct coord_lease_reply *reply)
+{
+    topic->cookie = 0;
+    switch (topic->state) {
+    case STANDALONE_RELEASING:
+        standalone_finish(topic);
+        return;
+    case STANDALONE_DRAINING:
+        if (reply->status == SMQ_IN_WORK) {
+            standalone_lose(topic);
+            topic->token = (struct token){0};
+            standalone_release(topic);
+        } else if (reply->status == SMQ_OK) {
+            topic->lease_until = topic->asked_at + reply->remaining_ms;
+            standalone_arm(topic, standalone_until(topic, reply->remaining_ms / 3));
+        }
+        return;
+    case STANDALONE_WAITING:
+    case STANDALONE_HELD:
+        break;
+    case STANDALONE_GONE:
+        return;
+    }
+    if (reply->status == SMQ_OK) {
+        standalone_lease_is_mine(topic, reply);
+    } else if (reply->status == SMQ_IN_WORK) {
+        int64_t delay =
+            reply->remaining_ms < STANDALONE_RETRY_MS ? reply->remaining_ms : STANDALONE_RETRY_MS;
+
+        standalone_lease_is_lost(topic);
+        standalone_arm(topic, delay < STANDALONE_RETRY_MIN_MS ? STANDALONE_RETRY_MIN_MS : delay);
+    } else {
+        standalone_arm(topic, STANDALONE_RETRY_MS);
+    }
+}
+
+/* Time to ask again; a call still out is given up, its late answer ignored. */
+static void standalone_on_timer(uv_timer_t *timer)
+{
+    struct standalone_topic *topic = timer->data;
+    bool over = clock_now_ms() >= topic->lease_until;
+
+    switch (topic->state) {
+    case STANDALONE_RELEASING:
+        standalone_finish(topic);
+        return;
+    case STANDALONE_DRAINING:
+        if (standalone_until(topic, INT64_MAX) == 0) {
+            standalone_lose(topic);
+            standalone_release(topic);
+            return;
+        }
+        break;
+    case STANDALONE_HELD:
+        if (over) {
+            standalone_lease_is_lost(topic);
+        }
+        break;
+    case STANDALONE_WAITING:
+        break;
+    case STANDALONE_GONE:
+        return;
+    }
+    standalone_arm(topic, STANDALONE_RETRY_MS);
+    standalone_ask(topic,
+                   topic->state == STANDALONE_HELD ? COORD_LEASE_RENEW : COORD_LEASE_ACQUIRE);
+}
+
+static void standalone_join(struct coord *coord, const struct coord_topic *from)
+{
+    struct standalone *self = coord->self;
+    struct standalone_topic *topic = memory_new(sizeof(*topic));
+
+    topic->coord = coord;
+    topic->name = memory_string(from->name);
+    topic->slots = from->slots;
+    topic->drain_timeout_ms = from->drain_timeout_ms;
+    topic->held = memory_new(sizeof(*topic->held) * (size_t) from->slots);
+    uv_timer_init(loop_uv(coord->loop), &topic->timer);
+    topic->timer.data = topic;
+    LIST_INSERT_HEAD(&self->topics, topic, link);
+    standalone_arm(topic, STANDALONE_RETRY_MS);
+    standalone_ask(topic, COORD_LEASE_ACQUIRE);
+}
+
+static void standalone_leave(struct standalone_topic *topic)
+{
+    int32_t *slots = NULL;
+    size_t count = 0;
+
+    if (topic->state != STANDALONE_WAITING && topic->state != STANDALONE_HELD) {
+        return;
+    }
+    if (topic->held_count == 0) {
+        standalone_release(topic);
+        return;
+    }
+    topic->state = STANDALONE_DRAINING;
+    topic->drain_until = clock_now_ms() + topic->drain_timeout_ms + STANDALONE_LEAVE_MS;
+    standalone_arm(topic, standalone_until(topic, STANDALONE_RETRY_MS));
+    slots = standalone_slots_new(topic);
+    count = standalone_held(topic, slots);
+    coord_call_revoked(topic->coord, topic->name, slots, count);
+    free(slots);
+}
+
+static void standalone_slot_answer(struct standalone_topic *topic,
+                                   const struct coord_command *command)
+{
+    bool mine = command->slot >= 0 && command->slot < topic->slots && topic->held[command->slot] &&
+                token_compare(command->token, topic->token) == 0;
+
+    if (!mine || command->kind == COORD_ACQUIRED) {
+        return;
+    }
+    topic->held[command->slot] = false;
+    topic->held_count--;
+    if (topic->state == STANDALONE_DRAINING && topic->held_count == 0) {
+        standalone_release(topic);
+    } else if (topic->state == STANDALONE_HELD) {
+        /* The next answer to a renewal grants it again. */
+        topic->state = STANDALONE_WAITING;
+        standalone_arm(topic, STANDALONE_RETRY_MS);
+    }
+}
+
+static struct standalone_topic *standalone_find(const struct standalone *self,
+                                                const struct coord_command *command)
+{
+    struct standalone_topic *topic = NULL;
+
+    LIST_FOREACH(topic, &self->topics, link)
+    {
+        if (command->kind == COORD_REPLIED ? topic->cookie == command->cookie
+                                           : strcmp(topic->name, command->topic.name) == 0) {
+            return topic;
+        }
+    }
+    return NULL;
+}
+
+static void standalone_run(struct coord *coord, const struct coord_command *command)
+{
+    struct standalone_topic *topic = standalone_find(coord->self, command);
+
+    if (command->kind == COORD_JOIN && topic == NULL) {
+        standalone_join(coord, &command->topic);
+    }
+    if (topic == NULL) {
+        return;
+    }
+    switch (command->kind) {
+    case COORD_JOIN:
+        break;
+    case COORD_LEAVE:
+        standalone_leave(topic);
+        break;
+    case COORD_ACQUIRED:
+    case COORD_REFUSED:
+    case COORD_RELEASED:
+        standalone_slot_answer(topic, command);
+        break;
+    case COORD_REPLIED:
+        standalone_replied(topic, &command->reply);
+        break;
+    }
+}
+
+static bool standalone_may_claim(const struct coord *coord)
+{
+    (void) coord;
+    return true; /* a lease that ended is told by `lost` */
+}
+
+static void standalone_stop(struct coord *coord)
+{
+    struct standalone *self = coord->self;
+    struct standalone_topic *topic = NULL;
+
+    while ((topic = LIST_FIRST(&self->topics)) != NULL) {
+        standalone_drop(topic);
+    }
+}
+
+static void standalone_free(struct coord *coord)
+{
+    struct standalone *self = coord->self;
+
+    free(self->owner);
+    free(self);
+}
+
+static const struct coord_kind standalone_kind = {.run = standalone_run,
+                                                  .may_claim = standalone_may_claim,
+                                                  .stop = standalone_stop,
+                                                  .free = standalone_free};
+
+smq_status coord_standalone_new(struct coord **out, const struct coord_options *options,
+                                coord_lease_fn *lease, void *lease_user, smq_error *err)
+{
+    struct standalone *self = memory_new(sizeof(*self));
+    smq_status status = coord_new(out, &standalone_kind, options, err);
+    char nonce[9];
+    size_t size = strlen(options->name) + sizeof(nonce) + 1;
+
+    if (status != SMQ_OK) {
+        free(self);
+        return status;
+    }
+    random_hex(nonce, sizeof(nonce));
+    self->owner = memory_new(size);
+    (void) snprintf(self->owner, size, "%s-%s", options->name, nonce);
+    self->lease = lease;
+    self->lease_user = lease_user;
+    LIST_INIT(&self->topics);
+    (*out)->self = self;
+    return SMQ_OK;
+}
