@@ -272,12 +272,17 @@ static int by_key(const void *a, const void *b)
     return order != 0 ? order : by_start(a, b);
 }
 
+static void sort_runs(struct reader *reader, int (*order)(const void *, const void *))
+{
+    if (reader->run_count > 0) { /* an empty list is NULL, which qsort() does not take */
+        qsort(reader->runs, reader->run_count, sizeof(struct run *), order);
+    }
+}
+
 /* Runs of one key under one token, one after another: none may begin before the last has ended. */
 static void judge_overlaps(struct reader *reader)
 {
-    if (reader->run_count > 0) { /* an empty list is NULL, which qsort() does not take */
-        qsort(reader->runs, reader->run_count, sizeof(struct run *), by_key);
-    }
+    sort_runs(reader, by_key);
     const struct run *latest = NULL; /* of this key and token, the one that ends last */
     for (size_t i = 0; i < reader->run_count; i++) {
         const struct run *run = reader->runs[i];
@@ -295,7 +300,7 @@ static void judge_overlaps(struct reader *reader)
 
 static void collect_slots(struct reader *reader)
 {
-    qsort(reader->runs, reader->run_count, sizeof(struct run *), by_start);
+    sort_runs(reader, by_start);
     for (size_t i = 0; i < reader->run_count; i++) {
         struct slot *slot = reader->runs[i]->slot;
         if ((slot->run_count & (slot->run_count + 1)) == 0) {
