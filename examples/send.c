@@ -1,0 +1,83 @@
+/* send.c - one blocking send, then many asynchronous ones.
+ *
+ * usage: send REDIS
+ *   slotmq -r REDIS topic create orders --type fixed_time */
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include <slotmq/slotmq.h>
+
+enum { MESSAGES = 100000, CUSTOMERS = 1000 };
+
+static atomic_ulong failed;
+
+/* Thread: smq:call. */
+static void sent(const smq_receipt *receipt, void *user)
+{
+    (void) user;
+    if (receipt->status != SMQ_OK) {
+        atomic_fetch_add(&failed, 1);
+    }
+}
+
+static smq_status send_one(smq_producer *producer, smq_error *err)
+{
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_receipt receipt;
+
+    message.body = "{\"order\": 4711, \"total\": 20}";
+    message.body_len = SMQ_STRING;
+    message.key = "customer-7";
+    message.key_len = SMQ_STRING;
+    message.delay_ms = SMQ_NONE; /* due at once */
+    smq_status status = smq_send(&receipt, producer, "orders", &message, err);
+    if (status == SMQ_OK) {
+        printf("slot %d, %s\n", (int) receipt.slot, receipt.merged ? "merged" : "added");
+    }
+    return status;
+}
+
+static smq_status send_many(smq_producer *producer, smq_error *err)
+{
+    smq_message message = SMQ_MESSAGE_INIT;
+    char key[32];
+    char body[64];
+
+    message.body = body; /* copied by each call, as the key is */
+    message.body_len = SMQ_STRING;
+    message.key = key;
+    message.key_len = SMQ_STRING;
+    message.delay_ms = 1000;
+    for (int i = 0; i < MESSAGES; i++) {
+        snprintf(key, sizeof(key), "customer-%d", i % CUSTOMERS);
+        snprintf(body, sizeof(body), "{\"order\": %d}", i);
+        smq_status status = smq_send_async(producer, "orders", &message, sent, NULL, err);
+        if (status != SMQ_OK) {
+            return status;
+        }
+    }
+    return smq_producer_flush(producer, 10000, err);
+}
+
+int main(int argc, char **argv)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_producer_options sending = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_client *client = NULL;
+    smq_producer *producer = NULL;
+    smq_error err = {.status = SMQ_OK};
+
+    options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
+    sending.full_timeout_ms = 10000; /* wait when we are faster than Redis */
+    if (smq_client_new(&client, &options, &err) != SMQ_OK ||
+        smq_producer_new(&producer, client, &sending, &err) != SMQ_OK ||
+        send_one(producer, &err) != SMQ_OK || send_many(producer, &err) != SMQ_OK) {
+        fprintf(stderr, "send: %s%s\n", err.text,
+                smq_status_class(err.status) == SMQ_CLASS_UNKNOWN ? " (sending again does no harm)"
+                                                                  : "");
+    }
+    smq_producer_free(producer); /* calls sent() for all that is still open */
+    smq_client_free(client);
+    printf("failed: %lu\n", atomic_load(&failed));
+    return err.status == SMQ_OK && atomic_load(&failed) == 0 ? 0 : 1;
+}

@@ -1,0 +1,99 @@
+/* worker.c - handles messages on four threads until SIGTERM or SIGINT, then ends what is in hand
+ * and gives back the rest.  Any number of these processes share the slots of the topic.
+ *
+ * usage: worker REDIS ZOOKEEPER */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <slotmq/slotmq.h>
+
+static smq_worker *worker;
+
+static void on_signal(int number)
+{
+    (void) number;
+    smq_worker_stop(worker); /* async-signal-safe */
+}
+
+enum shipped { SHIPPED, OVERLOADED, NONSENSE, FAILED };
+
+/* What the work is: here, to print the order. */
+static enum shipped ship(const char *order, size_t len)
+{
+    if (len == 0 || order[0] != '{') {
+        return NONSENSE;
+    }
+    if (printf("%.*s\n", (int) len, order) < 0) {
+        return FAILED;
+    }
+    return fflush(stdout) == 0 ? SHIPPED : OVERLOADED;
+}
+
+/* Thread: smq:work-N; one at a time for each customer, as the customer is the key. */
+static smq_verdict handle(smq_delivery *delivery, void *user)
+{
+    const smq_message_info *order = smq_delivery_info(delivery);
+
+    (void) user;
+    switch (ship(order->body, order->body_len)) {
+    case SHIPPED:
+        return SMQ_DONE;
+    case OVERLOADED: /* not the message's fault: no retry used */
+        smq_release(delivery, 30000, NULL);
+        return SMQ_LATER;
+    case NONSENSE: /* will never work */
+        smq_reject(delivery, "not an order", NULL);
+        return SMQ_LATER;
+    case FAILED:
+        break;
+    }
+    return SMQ_RETRY;
+}
+
+/* Thread: smq:call. */
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    fprintf(stderr, "%s: %s\n", event->id, event->text);
+}
+
+static void stop_on_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_client *client = NULL;
+    smq_error err = {.status = SMQ_OK};
+
+    options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
+    options.zookeeper = argc > 2 ? argv[2] : NULL; /* NULL: one process works, others stand by */
+    options.event = on_event;
+    work.topic = "orders";
+    work.handler = handle;
+    work.threads = 4;
+    work.drain_timeout_ms = 25000; /* below what the service manager allows */
+
+    if (smq_client_new(&client, &options, &err) == SMQ_OK &&
+        smq_worker_new(&worker, client, &work, &err) == SMQ_OK) {
+        stop_on_signals();
+        if (smq_worker_start(worker, &err) == SMQ_OK) {
+            smq_worker_wait(worker, SMQ_FOREVER, &err);
+        }
+    }
+    if (err.status != SMQ_OK) {
+        fprintf(stderr, "worker: %s\n", err.text);
+    }
+    signal(SIGTERM, SIG_DFL); /* the handler must not see a worker that is gone */
+    signal(SIGINT, SIG_DFL);
+    smq_worker_free(worker);
+    smq_client_free(client);
+    return err.status == SMQ_OK ? 0 : 1;
+}
