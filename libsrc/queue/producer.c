@@ -512,11 +512,11 @@ static struct send *send_copy(const char *topic, const smq_message *message, int
 {
     size_t name = strlen(topic) + 1;
     struct send *send = malloc(sizeof(*send) + name + message->key_len + message->body_len);
-    char *bytes = (char *) (send + 1);
 
     if (send == NULL) {
         return NULL;
     }
+    char *bytes = (char *) (send + 1);
     send_init(send, memcpy(bytes, topic, name), message, deadline_ms);
     bytes += name;
     if (message->key != NULL) {

@@ -99,10 +99,9 @@ static bool add_node(struct servers *servers)
         return false;
     }
     servers->nodes[servers->count++] = server;
-    if (servers->redis[0] != '\0') {
-        strcat(servers->redis, ",");
-    }
-    strcat(servers->redis, server->address);
+    size_t used = strlen(servers->redis);
+    snprintf(servers->redis + used, sizeof(servers->redis) - used, "%s%s", used > 0 ? "," : "",
+             server->address);
     return redis_server_prepare(server, &servers->options) && server_launch(server);
 }
 

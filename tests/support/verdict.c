@@ -388,37 +388,40 @@ static void judge_changes(struct reader *reader)
             change->slots += ns > 0 ? 1 : 0;
             change->takeover_ns = ns > change->takeover_ns ? ns : change->takeover_ns;
         }
-        for (uint64_t j = 0; j < reader->verdict->fenced; j++) {
+        for (uint64_t j = 0; reader->fenced != NULL && j < reader->verdict->fenced; j++) {
             const struct fenced *fenced = &reader->fenced[j];
             change->fenced += fenced->pid == change->pid && fenced->at_ns > change->at_ns ? 1 : 0;
         }
     }
 }
 
+/* The maps go first: what they held is then a plain list. */
 static void reader_fini(struct reader *reader)
 {
-    struct message *message, *next_message;
-    struct slot *slot, *next_slot;
+    struct message *message = reader->messages;
+    struct slot *slot = reader->slots;
 
     HASH_CLEAR(hh, reader->by_id);
+    HASH_CLEAR(hh, reader->messages);
+    HASH_CLEAR(hh, reader->slots);
     for (size_t i = 0; i < reader->run_count; i++) {
         free(reader->runs[i]->key);
         free(reader->runs[i]);
     }
     free(reader->runs);
     free(reader->fenced);
-    HASH_ITER(hh, reader->messages, message, next_message)
-    {
-        HASH_DEL(reader->messages, message);
+    while (message != NULL) {
+        struct message *next = message->hh.next;
         free(message->name);
         free(message);
+        message = next;
     }
-    HASH_ITER(hh, reader->slots, slot, next_slot)
-    {
-        HASH_DEL(reader->slots, slot);
+    while (slot != NULL) {
+        struct slot *next = slot->hh.next;
         free(slot->runs);
         free(slot->name);
         free(slot);
+        slot = next;
     }
 }
 
