@@ -5,7 +5,12 @@
 #ifndef QUEUE_FLEET_H
 #define QUEUE_FLEET_H
 
-#include <slotmq/core.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <slotmq/worker.h>
+
+#include "model/token.h"
 
 struct fleet;
 struct hub;
@@ -15,5 +20,29 @@ struct fleet *fleet_new(struct hub *hub);
 /* Leave coordination and free; no worker exists any more.  Blocks: 5 s.  Thread: none of the hub's.
  */
 void fleet_free(struct fleet *fleet);
+
+/* The kind and root that topics are bound to: "standalone", "zookeeper:/root".  Thread: any. */
+enum { FLEET_KIND_MAX = 1100 };
+void fleet_kind(char out[FLEET_KIND_MAX], const struct fleet *fleet);
+
+/* Join coordination, unless that was done.  Blocks: session_timeout_ms.
+ * Fails: UNAVAILABLE, DENIED, INVALID.  Thread: any but the hub's. */
+smq_status fleet_open(struct fleet *fleet, smq_error *err);
+
+/* --- smq:io --- */
+
+/* Take note of a worker; false: its topic has one already. */
+bool fleet_add(struct fleet *fleet, smq_worker *worker);
+void fleet_remove(struct fleet *fleet, smq_worker *worker);
+
+/* Begin to consume the worker's topic; grants follow.  fleet_leave(): worker_left() follows. */
+void fleet_join(struct fleet *fleet, smq_worker *worker);
+void fleet_leave(struct fleet *fleet, smq_worker *worker);
+
+/* The owner's answers to coordination. */
+void fleet_acquired(struct fleet *fleet, const char *topic, int32_t slot, struct token token);
+void fleet_refused(struct fleet *fleet, const char *topic, int32_t slot, struct token token);
+void fleet_released(struct fleet *fleet, const char *topic, int32_t slot, struct token token);
+bool fleet_may_claim(struct fleet *fleet);
 
 #endif

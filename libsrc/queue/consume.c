@@ -1,0 +1,373 @@
+/* consume.c - claiming and settling, one call of a strand at a time.
+ *
+ * The first answer is sent at once; what is answered while a call is on its way goes with the next
+ * one, so batches grow with the load.  A call whose reply was lost is repeated as it was: the
+ * script settles what is left and hands the claims of the lost reply over again.
+ *
+ * Thread: smq:io. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "queue/fleet.h"
+#include "queue/strand.h"
+#include "queue/worker.h"
+
+enum {
+    ANSWERS_MAX = 1000,
+    CLAIM_BYTES_MAX = 1048576,
+    SWEEP_MS = 300000, /* at the latest; a fifth earlier at the earliest */
+    MEMBERSHIP_PAUSE_MS = 500
+};
+
+/* Invariant: `settling` are in their strand's hand, unless the call's era is over. */
+struct consume_call {
+    struct store_call call;
+    struct strand *strand;
+    uint32_t era;
+    int32_t n;
+    bool sent;     /* on its way */
+    bool repeated; /* an earlier try may have been executed */
+    int64_t sent_ms;
+    size_t count;
+    smq_delivery **settling;
+    struct store_answer *answers;
+};
+
+static void on_consumed(struct store_call *call, const struct store_result *result);
+
+/* --- what to ask for --- */
+
+static void starve(struct strand *strand)
+{
+    if (!strand->starved) {
+        strand->starved = true;
+        TAILQ_INSERT_TAIL(&strand->worker->starved, strand, link);
+    }
+}
+
+/* Claims come with the answers of what is in hand, but when nothing is, or when more is known to
+ * wait and half of a batch is used up. */
+static int32_t claim_wish(struct strand *strand)
+{
+    smq_worker *worker = strand->worker;
+    size_t batch = (size_t) worker->batch_size;
+
+    if (strand->state != STRAND_ACTIVE || worker->state != WORKER_RUNNING || !strand->look ||
+        strand->unanswered > batch / 2) {
+        return 0;
+    }
+    if (strand->in_hand > 0 && strand->answer_count == 0 && !strand->plenty) {
+        return 0;
+    }
+    if (run_queue_is_waiting(worker->queue, &strand->lane)) {
+        return 0;
+    }
+    if (!worker->shared && !fleet_may_claim(worker->hub->fleet)) {
+        strand_arm(strand, MEMBERSHIP_PAUSE_MS);
+        return 0;
+    }
+    return (int32_t) (batch - strand->unanswered);
+}
+
+static int32_t claim_count(struct strand *strand)
+{
+    int32_t wish = claim_wish(strand);
+    int32_t n = wish > 0 ? worker_room(strand->worker, wish) : 0;
+
+    if (wish > 0 && n == 0) {
+        starve(strand);
+    }
+    return n;
+}
+
+/* --- the call --- */
+
+static void consume_free(struct consume_call *consume)
+{
+    store_call_fini(&consume->call);
+    free(consume->settling);
+    free(consume->answers);
+    free(consume);
+}
+
+static void answer_fill(struct store_answer *out, const smq_delivery *delivery,
+                        const struct topic *topic)
+{
+    int64_t delay_ms = delivery->answer.delay_ms;
+
+    if (delay_ms == SMQ_BACKOFF) {
+        delay_ms = backoff_delay(&topic->backoff, delivery->attempts.retries, random_u64());
+    }
+    *out = (struct store_answer){.op = delivery->answer.op,
+                                 .entry = delivery->entry,
+                                 .entry_len = delivery->entry_len,
+                                 .delay_ms = delay_ms,
+                                 .reason = delivery->answer.reason};
+}
+
+/* Move those of `taken` with the answer "done", or the others, into the call. */
+static void settle_some(struct consume_call *consume, struct delivery_list *taken, bool done)
+{
+    smq_delivery *delivery;
+
+    STAILQ_FOREACH(delivery, taken, link)
+    {
+        if ((delivery->answer.op == STORE_DONE) == done) {
+            answer_fill(&consume->answers[consume->count], delivery,
+                        &consume->strand->worker->topic);
+            consume->settling[consume->count++] = delivery;
+        }
+    }
+}
+
+static void take_answers(struct consume_call *consume)
+{
+    struct strand *strand = consume->strand;
+    struct delivery_list taken = STAILQ_HEAD_INITIALIZER(taken);
+    size_t count = strand->answer_count < ANSWERS_MAX ? strand->answer_count : ANSWERS_MAX;
+
+    if (count == 0) {
+        return;
+    }
+    consume->settling = memory_grow(NULL, count, sizeof(*consume->settling));
+    consume->answers = memory_grow(NULL, count, sizeof(*consume->answers));
+    for (size_t i = 0; i < count; i++) {
+        smq_delivery *delivery = STAILQ_FIRST(&strand->answers);
+
+        STAILQ_REMOVE_HEAD(&strand->answers, link);
+        STAILQ_INSERT_TAIL(&taken, delivery, link);
+    }
+    strand->answer_count -= count;
+    settle_some(consume, &taken, true);
+    settle_some(consume, &taken, false);
+}
+
+static void consume_send(struct consume_call *consume)
+{
+    struct strand *strand = consume->strand;
+    smq_worker *worker = strand->worker;
+    struct store_slot slot;
+    struct store_consume args = {.token = strand->token,
+                                 .n = consume->n,
+                                 .max_bytes = CLAIM_BYTES_MAX,
+                                 .lease_ms = worker->topic.lease_ms,
+                                 .max_retries = worker->topic.max_retries,
+                                 .last = strand->last,
+                                 .answers = consume->answers,
+                                 .answer_count = consume->count};
+
+    store_slot_fill(&slot, &worker->topic, strand->slot);
+    consume->sent = true;
+    consume->sent_ms = clock_now_ms();
+    strand_call_begin(strand);
+    store_consume(&consume->call, worker->hub->redis, &slot, &args,
+                  worker->hub->request_timeout_ms);
+}
+
+bool consume_begin(struct strand *strand)
+{
+    int32_t n = claim_count(strand);
+    struct consume_call *consume;
+
+    if (n == 0 && strand->answer_count == 0) {
+        return false;
+    }
+    consume = memory_new(sizeof(*consume));
+    consume->strand = strand;
+    consume->era = strand->era;
+    consume->n = n;
+    store_call_init(&consume->call, on_consumed, consume);
+    take_answers(consume);
+    strand->consuming = consume;
+    strand->worker->reserved += n;
+    consume_send(consume);
+    return true;
+}
+
+void consume_repeat(struct strand *strand)
+{
+    if (!strand->consuming->sent) {
+        consume_send(strand->consuming);
+    }
+}
+
+void consume_forget(struct strand *strand)
+{
+    struct consume_call *consume = strand->consuming;
+
+    if (consume == NULL) {
+        return;
+    }
+    strand->consuming = NULL;
+    strand->worker->reserved -= consume->n;
+    if (!consume->sent) {
+        consume_free(consume);
+    }
+}
+
+/* --- its result --- */
+
+static void tell_settled(struct strand *strand, const smq_delivery *delivery)
+{
+    bool last = delivery->attempts.retries >= strand->worker->topic.max_retries;
+
+    switch (delivery->answer.op) {
+    case STORE_DONE:
+        hand_event(strand, SMQ_EVENT_DONE, SMQ_OK, delivery, "done");
+        return;
+    case STORE_RELEASE:
+        hand_event(strand, SMQ_EVENT_RELEASED, SMQ_OK, delivery, "released");
+        return;
+    case STORE_REJECT:
+        hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, "rejected");
+        return;
+    case STORE_RETRY:
+        break;
+    }
+    if (last) {
+        hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, "dead after its last retry");
+    } else {
+        hand_event(strand, SMQ_EVENT_RETRIED, SMQ_OK, delivery, "to be retried");
+    }
+}
+
+static void settle(struct consume_call *consume, const char *results)
+{
+    struct strand *strand = consume->strand;
+
+    for (size_t i = 0; i < consume->count; i++) {
+        smq_delivery *delivery = consume->settling[i];
+
+        if (results[i] == '1' || consume->repeated) {
+            tell_settled(strand, delivery);
+            strand->worker->answered_count++;
+        } else {
+            hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery,
+                       "the answer came too late");
+        }
+        hand_remove(strand, delivery);
+    }
+}
+
+static smq_delivery *claimed(struct consume_call *consume, const struct store_result *result,
+                             size_t index, const char *token)
+{
+    struct strand *strand = consume->strand;
+    smq_worker *worker = strand->worker;
+    struct attempts attempts;
+    smq_delivery *delivery = NULL;
+    const char *entry;
+    size_t len;
+
+    if (store_consume_message(&entry, &len, &attempts, result, index)) {
+        delivery = delivery_new(worker->queue, &strand->lane, &worker->topic, strand->slot, token,
+                                entry, len, attempts);
+    }
+    if (delivery == NULL) {
+        events_log(worker->hub->events, SMQ_LEVEL_ERROR,
+                   "slot %" PRId32 " of topic %s holds an entry that cannot be read", strand->slot,
+                   worker->name);
+        return NULL;
+    }
+    delivery->leased_ms = consume->sent_ms;
+    hand_add(strand, delivery);
+    hand_event(strand, SMQ_EVENT_CLAIMED, SMQ_OK, delivery, "claimed");
+    return delivery;
+}
+
+static void take_claims(struct consume_call *consume, const struct store_result *result,
+                        size_t count)
+{
+    struct strand *strand = consume->strand;
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    char token[TOKEN_TEXT_LEN + 1] = "";
+    smq_delivery *delivery;
+
+    if (!strand->worker->shared) {
+        token_format(token, strand->token);
+    }
+    for (size_t i = 0; i < count; i++) {
+        delivery = claimed(consume, result, i, token);
+        if (delivery != NULL && strand->state == STRAND_STOPPING) {
+            hand_give_back(strand, delivery);
+        } else if (delivery != NULL) {
+            STAILQ_INSERT_TAIL(&list, delivery, link);
+        }
+    }
+    if (!STAILQ_EMPTY(&list)) {
+        run_queue_add(strand->worker->queue, &strand->lane, &list);
+    }
+}
+
+/* When to look again: parked in Redis it is woken by what comes, and looks at the next due time. */
+static void plan(struct strand *strand, const struct consume_call *consume,
+                 const struct store_consumed *consumed)
+{
+    int64_t sweep = SWEEP_MS - (int64_t) (random_u64() % (SWEEP_MS / 5));
+    int64_t wait = consumed->next_ms >= 0 ? consumed->next_ms - consumed->now_ms + 1 : sweep;
+
+    if (consume->n > 0) {
+        strand->plenty = consumed->again || consumed->count >= (size_t) consume->n;
+        strand->look = false;
+    }
+    strand->look = strand->look || strand->woken || consumed->again || consumed->count > 0 ||
+                   strand->in_hand > 0;
+    strand->woken = false;
+    if (strand->state == STRAND_ACTIVE && !strand->look) {
+        strand_arm(strand, wait < 1 ? 1 : wait < sweep ? wait : sweep);
+    }
+}
+
+static void finish(struct consume_call *consume, const struct store_result *result,
+                   const struct store_consumed *consumed)
+{
+    struct strand *strand = consume->strand;
+
+    strand->consuming = NULL;
+    strand->failures = 0;
+    strand->worker->reserved -= consume->n;
+    strand->last = consumed->claims;
+    settle(consume, consumed->results);
+    take_claims(consume, result, consumed->count);
+    plan(strand, consume, consumed);
+    consume_free(consume);
+    strand_pump(strand);
+}
+
+static void fail(struct consume_call *consume, const struct store_result *result)
+{
+    if (result->outcome == STORE_OK) {
+        events_log(consume->strand->worker->hub->events, SMQ_LEVEL_ERROR,
+                   "the answer of consume cannot be read; asking again");
+    }
+    if (result->outcome == STORE_OK || result->outcome == STORE_PARTLY ||
+        result->outcome == STORE_UNKNOWN) {
+        consume->repeated = true;
+    }
+    strand_call_failed(consume->strand, result);
+}
+
+static void on_consumed(struct store_call *call, const struct store_result *result)
+{
+    struct consume_call *consume = call->user;
+    struct strand *strand = consume->strand;
+    smq_worker *worker = strand->worker;
+    struct store_consumed consumed;
+
+    consume->sent = false;
+    if (consume->era != strand->era) {
+        consume_free(consume);
+    } else if (result->outcome == STORE_FENCED) {
+        strand_fenced(strand, result);
+    } else if (result->outcome == STORE_OK &&
+               store_consume_read(&consumed, result, consume->count)) {
+        finish(consume, result, &consumed);
+    } else {
+        fail(consume, result);
+    }
+    worker_feed(worker);
+    strand_call_end(strand);
+}

@@ -1,0 +1,80 @@
+/* delivery.h - a claimed message on its way from a strand to a handler and back as an answer.
+ *
+ * Thread: as each function says. */
+#ifndef QUEUE_DELIVERY_H
+#define QUEUE_DELIVERY_H
+
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include <slotmq/delivery.h>
+
+#include "model/entry.h"
+#include "model/token.h"
+#include "model/topic.h"
+#include "store/store.h"
+
+struct run_lane;
+struct run_queue;
+
+/* Invariant: `answered` changes from false to true once; who changed it alone writes the answer,
+ * and then gives the delivery to the queue.  `lane` is NULL as soon as the strand has dropped it.
+ *
+ * References: one of the strand while it has the delivery in hand, one of whoever must answer it
+ * (un-begun: the lane; begun: the user; answered: the queue), one of the thread that runs it. */
+struct smq_delivery {
+    smq_message_info info; /* points into what follows, and into the queue's topic */
+    struct run_queue *queue;
+    struct run_lane *lane; /* guarded by the queue's lock */
+    atomic_int references;
+    atomic_bool answered;
+    atomic_int standing; /* what smq_delivery_check() says */
+    struct attempts attempts;
+    struct {
+        enum store_answer_op op;
+        int64_t delay_ms;
+        char *reason; /* NULL: none */
+    } answer;
+    int64_t leased_ms;               /* smq:io: when its lease was asked for last */
+    bool in_hand, unanswered;        /* smq:io: how its strand counts it */
+    STAILQ_ENTRY(smq_delivery) link; /* of the lane, the queue's answers, the strand's answers */
+    TAILQ_ENTRY(smq_delivery) in_hand_link; /* smq:io */
+    char token[TOKEN_TEXT_LEN + 1];
+    size_t entry_len;
+    char entry[]; /* as it was claimed */
+};
+
+STAILQ_HEAD(delivery_list, smq_delivery);
+TAILQ_HEAD(delivery_hand, smq_delivery);
+
+/* Make a delivery of what was claimed; NULL: `entry` is none.  It has two references, and holds one
+ * of `queue`.  Thread: smq:io. */
+smq_delivery *delivery_new(struct run_queue *queue, struct run_lane *lane,
+                           const struct topic *topic, int32_t slot, const char *token,
+                           const char *entry, size_t len, struct attempts attempts);
+
+/* Thread: any. */
+void delivery_ref(smq_delivery *delivery);
+void delivery_unref(smq_delivery *delivery);
+
+/* Tell the handler how it stands: CLOSED, or LEASE_LOST or FENCED for good.  Thread: smq:io. */
+void delivery_tell(smq_delivery *delivery, smq_status standing);
+smq_status delivery_standing(const smq_delivery *delivery);
+
+/* SMQ_FORKED in a child of fork().  Thread: any. */
+smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err);
+
+/* Answer it, unless somebody else has: INVALID.  `delay_ms`: SMQ_BACKOFF or more.  Ends the
+ * caller's reference, whatever is returned but INVALID.  Fails: LEASE_LOST, FENCED, CLOSED.
+ * Thread: any. */
+smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
+                           const char *reason, smq_error *err);
+
+/* The same by what a handler returned; LATER: nothing happens.  Thread: smq:work-N. */
+void delivery_answer_verdict(smq_delivery *delivery, smq_verdict verdict);
+
+/* Its member for people: hex-escaped, cut at 64 bytes. */
+enum { DELIVERY_ID_MAX = 65 };
+void delivery_id(char out[DELIVERY_ID_MAX], const smq_delivery *delivery);
+
+#endif

@@ -1,0 +1,511 @@
+/* fleet.c - the workers of one client and their slots, between coordination and smq:io.
+ *
+ * What coordination says on smq:coord is copied and posted to smq:io; answers go the other way by
+ * the functions of coord.h.  The lease of a topic without ZooKeeper is kept in Redis for it.
+ *
+ * Thread: as each function of fleet.h says. */
+#include "queue/fleet.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "coord/coord.h"
+#include "queue/hub.h"
+#include "queue/worker.h"
+#include "store/store.h"
+
+/* A topic that this client consumes, or has not yet left.  Thread: smq:io. */
+struct fleet_topic {
+    LIST_ENTRY(fleet_topic) link;
+    smq_worker *worker; /* NULL: it has ended, and coordination has not said `left` */
+    bool joined;        /* coord_join() was called, and `left` did not come */
+    bool leaving;       /* coord_leave() was called */
+    bool rejoin;        /* a new worker waits for `left` */
+    char name[TOPIC_NAME_MAX + 1];
+    char nonce[TOPIC_NONCE_LEN + 1];
+};
+
+/* It counts references: its hub's, and one of each notice and each lease call on its way. */
+struct fleet {
+    struct hub *hub;
+    atomic_int references;
+    pthread_mutex_t opening; /* held while coordination is joined */
+    LIST_HEAD(, fleet_topic) topics;
+    struct {
+        pthread_mutex_t lock;
+        struct coord *coord; /* NULL: not joined yet, or left */
+    } state;
+};
+
+static void fleet_unref(struct fleet *fleet)
+{
+    if (atomic_fetch_sub(&fleet->references, 1) == 1) {
+        pthread_mutex_destroy(&fleet->opening);
+        pthread_mutex_destroy(&fleet->state.lock);
+        free(fleet);
+    }
+}
+
+static struct coord *fleet_coord(struct fleet *fleet)
+{
+    struct coord *coord;
+
+    pthread_mutex_lock(&fleet->state.lock);
+    coord = fleet->state.coord;
+    pthread_mutex_unlock(&fleet->state.lock);
+    return coord;
+}
+
+static struct fleet_topic *topic_find(const struct fleet *fleet, const char *name)
+{
+    struct fleet_topic *topic;
+
+    LIST_FOREACH(topic, &fleet->topics, link)
+    {
+        if (strcmp(topic->name, name) == 0) {
+            return topic;
+        }
+    }
+    return NULL;
+}
+
+/* --- what coordination says --- */
+
+enum fleet_notice_kind { FLEET_GRANTED, FLEET_REVOKED, FLEET_LOST, FLEET_FAILED, FLEET_LEFT };
+
+/* One call of the listener on its way from smq:coord to smq:io. */
+struct fleet_notice {
+    struct loop_task task;
+    struct fleet *fleet;
+    enum fleet_notice_kind kind;
+    char topic[TOPIC_NAME_MAX + 1];
+    smq_error why;
+    size_t count;
+    struct coord_grant grants[]; /* tokens of GRANTED only */
+};
+
+static void give(smq_worker *worker, const struct fleet_notice *notice)
+{
+    for (size_t i = 0; i < notice->count; i++) {
+        int32_t slot = notice->grants[i].slot;
+
+        if (slot >= 0 && slot < worker->topic.slots) {
+            strand_grant(worker, slot, notice->grants[i].token);
+        }
+    }
+}
+
+static void take(smq_worker *worker, const struct fleet_notice *notice)
+{
+    for (size_t i = 0; i < notice->count; i++) {
+        int32_t slot = notice->grants[i].slot;
+        struct strand *strand =
+            slot >= 0 && slot < worker->topic.slots ? worker->strands[slot] : NULL;
+
+        if (strand != NULL && notice->kind == FLEET_REVOKED) {
+            strand_revoke(strand);
+        } else if (strand != NULL) {
+            strand_lost(strand, "this process is no longer a member");
+        }
+    }
+}
+
+static void left(struct fleet *fleet, struct fleet_topic *topic)
+{
+    smq_worker *worker = topic->worker;
+
+    topic->joined = topic->leaving = false;
+    if (worker == NULL) {
+        LIST_REMOVE(topic, link);
+        free(topic);
+    } else if (topic->rejoin) {
+        topic->rejoin = false;
+        fleet_join(fleet, worker);
+    } else {
+        worker_left(worker);
+    }
+}
+
+static void failed(struct fleet *fleet, struct fleet_topic *topic, const smq_error *why)
+{
+    smq_worker *worker = topic->worker;
+
+    if (worker == NULL || topic->rejoin) {
+        left(fleet, topic);
+        return;
+    }
+    topic->joined = topic->leaving = false;
+    worker->joined = false;
+    worker_fail(worker, why->status, why->text);
+    worker_left(worker);
+}
+
+static void on_notice(struct loop_task *task)
+{
+    struct fleet_notice *notice =
+        (struct fleet_notice *) ((char *) task - offsetof(struct fleet_notice, task));
+    struct fleet *fleet = notice->fleet;
+    struct fleet_topic *topic = topic_find(fleet, notice->topic);
+    smq_worker *worker = topic != NULL && !topic->rejoin ? topic->worker : NULL;
+
+    if (notice->kind == FLEET_LEFT && topic != NULL) {
+        left(fleet, topic);
+    } else if (notice->kind == FLEET_FAILED && topic != NULL) {
+        failed(fleet, topic, &notice->why);
+    } else if (notice->kind == FLEET_GRANTED && worker != NULL) {
+        give(worker, notice);
+    } else if (worker != NULL) {
+        take(worker, notice);
+    }
+    free(notice);
+    fleet_unref(fleet);
+}
+
+static struct fleet_notice *notice_new(struct fleet *fleet, enum fleet_notice_kind kind,
+                                       const char *topic, size_t count)
+{
+    struct fleet_notice *notice = memory_new(sizeof(*notice) + count * sizeof(notice->grants[0]));
+
+    atomic_fetch_add(&fleet->references, 1);
+    notice->task.run = on_notice;
+    notice->fleet = fleet;
+    notice->kind = kind;
+    notice->count = count;
+    snprintf(notice->topic, sizeof(notice->topic), "%s", topic);
+    return notice;
+}
+
+static void notice_post(struct fleet_notice *notice)
+{
+    loop_post(notice->fleet->hub->io, &notice->task);
+}
+
+static void on_granted(void *user, const char *topic, const struct coord_grant *grants,
+                       size_t count)
+{
+    struct fleet_notice *notice = notice_new(user, FLEET_GRANTED, topic, count);
+
+    memcpy(notice->grants, grants, count * sizeof(*grants));
+    notice_post(notice);
+}
+
+static void post_slots(struct fleet *fleet, enum fleet_notice_kind kind, const char *topic,
+                       const int32_t *slots, size_t count)
+{
+    struct fleet_notice *notice = notice_new(fleet, kind, topic, count);
+
+    for (size_t i = 0; i < count; i++) {
+        notice->grants[i].slot = slots[i];
+    }
+    notice_post(notice);
+}
+
+static void on_revoked(void *user, const char *topic, const int32_t *slots, size_t count)
+{
+    post_slots(user, FLEET_REVOKED, topic, slots, count);
+}
+
+static void on_lost(void *user, const char *topic, const int32_t *slots, size_t count)
+{
+    post_slots(user, FLEET_LOST, topic, slots, count);
+}
+
+static void on_failed(void *user, const char *topic, smq_status status, const char *text)
+{
+    struct fleet_notice *notice = notice_new(user, FLEET_FAILED, topic, 0);
+
+    status_set(&notice->why, status, "%s", text);
+    notice_post(notice);
+}
+
+static void on_left(void *user, const char *topic)
+{
+    notice_post(notice_new(user, FLEET_LEFT, topic, 0));
+}
+
+/* --- the lease of a topic without ZooKeeper --- */
+
+struct fleet_lease {
+    struct loop_task task;
+    struct fleet *fleet;
+    struct store_call call;
+    enum coord_lease_op op;
+    uint64_t cookie;
+    char topic[TOPIC_NAME_MAX + 1];
+    char *owner;
+};
+
+static void lease_reply(struct fleet_lease *lease, const struct coord_lease_reply *reply)
+{
+    struct fleet *fleet = lease->fleet;
+
+    pthread_mutex_lock(&fleet->state.lock); /* coordination is there as long as we hold it */
+    if (fleet->state.coord != NULL) {
+        coord_lease_replied(fleet->state.coord, lease->cookie, reply);
+    }
+    pthread_mutex_unlock(&fleet->state.lock);
+    store_call_fini(&lease->call);
+    free(lease->owner);
+    free(lease);
+    fleet_unref(fleet);
+}
+
+static void on_leased(struct store_call *call, const struct store_result *result)
+{
+    struct coord_lease_reply reply = {.status = result->status};
+
+    if (result->outcome == STORE_OK || result->outcome == STORE_REFUSED) {
+        reply.status = result->outcome == STORE_OK ? SMQ_OK : SMQ_IN_WORK;
+        if (!store_lease_read(&reply.token, &reply.remaining_ms, result)) {
+            reply.status = SMQ_INTERNAL;
+        }
+    }
+    lease_reply(call->user, &reply);
+}
+
+static enum store_lease_op lease_op(enum coord_lease_op op)
+{
+    switch (op) {
+    case COORD_LEASE_ACQUIRE:
+        return STORE_LEASE_ACQUIRE;
+    case COORD_LEASE_RENEW:
+        return STORE_LEASE_RENEW;
+    case COORD_LEASE_RELEASE:
+        break;
+    }
+    return STORE_LEASE_RELEASE;
+}
+
+static void on_lease_task(struct loop_task *task)
+{
+    struct fleet_lease *lease =
+        (struct fleet_lease *) ((char *) task - offsetof(struct fleet_lease, task));
+    struct hub *hub = lease->fleet->hub;
+    struct fleet_topic *topic = topic_find(lease->fleet, lease->topic);
+
+    if (topic == NULL) {
+        lease_reply(lease, &(struct coord_lease_reply){.status = SMQ_NO_TOPIC});
+        return;
+    }
+    store_lease(&lease->call, hub->redis, topic->name, topic->nonce, lease_op(lease->op),
+                lease->owner, hub->session_timeout_ms * 3 / 2, hub->request_timeout_ms);
+}
+
+static void on_lease(void *user, enum coord_lease_op op, const char *topic, const char *owner,
+                     uint64_t cookie)
+{
+    struct fleet *fleet = user;
+    struct fleet_lease *lease = memory_new(sizeof(*lease));
+
+    atomic_fetch_add(&fleet->references, 1);
+    lease->task.run = on_lease_task;
+    lease->fleet = fleet;
+    lease->op = op;
+    lease->cookie = cookie;
+    store_call_init(&lease->call, on_leased, lease);
+    snprintf(lease->topic, sizeof(lease->topic), "%s", topic);
+    lease->owner = memory_string(owner);
+    loop_post(fleet->hub->io, &lease->task);
+}
+
+/* --- life --- */
+
+struct fleet *fleet_new(struct hub *hub)
+{
+    struct fleet *fleet = memory_new(sizeof(*fleet));
+
+    fleet->hub = hub;
+    atomic_init(&fleet->references, 1);
+    pthread_mutex_init(&fleet->opening, NULL);
+    pthread_mutex_init(&fleet->state.lock, NULL);
+    LIST_INIT(&fleet->topics);
+    return fleet;
+}
+
+/* What stays after coordination was left early: nobody will say `left`. */
+static void topics_free(struct fleet *fleet)
+{
+    struct fleet_topic *topic;
+
+    while ((topic = LIST_FIRST(&fleet->topics)) != NULL) {
+        LIST_REMOVE(topic, link);
+        free(topic);
+    }
+}
+
+struct fleet_closing {
+    struct loop_task task;
+    struct fleet *fleet;
+};
+
+/* After the last task that coordination posted: nothing looks at the topics any more. */
+static void on_closed(struct loop_task *task)
+{
+    struct fleet_closing *closing =
+        (struct fleet_closing *) ((char *) task - offsetof(struct fleet_closing, task));
+
+    topics_free(closing->fleet);
+    fleet_unref(closing->fleet);
+    free(closing);
+}
+
+void fleet_free(struct fleet *fleet)
+{
+    struct fleet_closing *closing = memory_new(sizeof(*closing));
+    struct coord *coord;
+
+    pthread_mutex_lock(&fleet->state.lock);
+    coord = fleet->state.coord;
+    fleet->state.coord = NULL;
+    pthread_mutex_unlock(&fleet->state.lock);
+    if (coord != NULL) {
+        coord_free(coord);
+    }
+    closing->task.run = on_closed;
+    closing->fleet = fleet;
+    loop_post(fleet->hub->io, &closing->task);
+}
+
+void fleet_kind(char out[FLEET_KIND_MAX], const struct fleet *fleet)
+{
+    char root[FLEET_KIND_MAX - sizeof("zookeeper:")];
+
+    if (fleet->hub->zookeeper == NULL ||
+        coord_check_servers(root, sizeof(root), fleet->hub->zookeeper, NULL) != SMQ_OK) {
+        snprintf(out, FLEET_KIND_MAX, "standalone");
+        return;
+    }
+    snprintf(out, FLEET_KIND_MAX, "zookeeper:%s", root);
+}
+
+static smq_status make_coord(struct coord **out, struct fleet *fleet, smq_error *err)
+{
+    struct hub *hub = fleet->hub;
+    struct coord_options options = {.name = hub->name,
+                                    .servers = hub->zookeeper,
+                                    .auth = hub->zookeeper_auth,
+                                    .session_timeout_ms = hub->session_timeout_ms,
+                                    .on_zk_loss = hub->on_zk_loss,
+                                    .events = hub->events,
+                                    .listener = {.granted = on_granted,
+                                                 .revoked = on_revoked,
+                                                 .lost = on_lost,
+                                                 .failed = on_failed,
+                                                 .left = on_left,
+                                                 .user = fleet}};
+
+    return hub->zookeeper != NULL ? coord_zookeeper_new(out, &options, err)
+                                  : coord_standalone_new(out, &options, on_lease, fleet, err);
+}
+
+smq_status fleet_open(struct fleet *fleet, smq_error *err)
+{
+    struct coord *coord = NULL;
+    smq_status status = SMQ_OK;
+
+    pthread_mutex_lock(&fleet->opening);
+    if (fleet_coord(fleet) == NULL) {
+        status = make_coord(&coord, fleet, err);
+        pthread_mutex_lock(&fleet->state.lock);
+        fleet->state.coord = coord;
+        pthread_mutex_unlock(&fleet->state.lock);
+    }
+    pthread_mutex_unlock(&fleet->opening);
+    return status;
+}
+
+/* --- smq:io --- */
+
+bool fleet_add(struct fleet *fleet, smq_worker *worker)
+{
+    struct fleet_topic *topic = topic_find(fleet, worker->name);
+
+    if (topic == NULL) {
+        topic = memory_new(sizeof(*topic));
+        snprintf(topic->name, sizeof(topic->name), "%s", worker->name);
+        LIST_INSERT_HEAD(&fleet->topics, topic, link);
+    }
+    if (topic->worker != NULL) {
+        return false;
+    }
+    topic->worker = worker;
+    if (!topic->joined) {
+        memcpy(topic->nonce, worker->topic.nonce, sizeof(topic->nonce));
+    }
+    return true;
+}
+
+void fleet_remove(struct fleet *fleet, smq_worker *worker)
+{
+    struct fleet_topic *topic = topic_find(fleet, worker->name);
+
+    if (topic == NULL || topic->worker != worker) {
+        return;
+    }
+    topic->worker = NULL;
+    topic->rejoin = false;
+    if (!topic->joined) {
+        LIST_REMOVE(topic, link);
+        free(topic);
+    }
+}
+
+void fleet_join(struct fleet *fleet, smq_worker *worker)
+{
+    struct fleet_topic *topic = topic_find(fleet, worker->name);
+    struct coord_topic join = {.name = worker->name,
+                               .nonce = worker->topic.nonce,
+                               .generation = worker->generation,
+                               .slots = worker->topic.slots,
+                               .weight = worker->threads,
+                               .drain_timeout_ms = worker->drain_timeout_ms};
+
+    if (topic->joined) {
+        topic->rejoin = true;
+        return;
+    }
+    memcpy(topic->nonce, worker->topic.nonce, sizeof(topic->nonce));
+    topic->joined = true;
+    coord_join(fleet_coord(fleet), &join);
+}
+
+void fleet_leave(struct fleet *fleet, smq_worker *worker)
+{
+    struct fleet_topic *topic = topic_find(fleet, worker->name);
+
+    if (topic->rejoin) { /* it was never joined: that of the former worker is still left */
+        topic->rejoin = false;
+        topic->worker = NULL;
+        worker_left(worker);
+        return;
+    }
+    topic->leaving = true;
+    coord_leave(fleet_coord(fleet), worker->name);
+}
+
+void fleet_acquired(struct fleet *fleet, const char *topic, int32_t slot, struct token token)
+{
+    coord_acquired(fleet_coord(fleet), topic, slot, token);
+}
+
+void fleet_refused(struct fleet *fleet, const char *topic, int32_t slot, struct token token)
+{
+    coord_refused(fleet_coord(fleet), topic, slot, token);
+}
+
+void fleet_released(struct fleet *fleet, const char *topic, int32_t slot, struct token token)
+{
+    coord_released(fleet_coord(fleet), topic, slot, token);
+}
+
+bool fleet_may_claim(struct fleet *fleet)
+{
+    return coord_may_claim(fleet_coord(fleet));
+}

@@ -1,0 +1,154 @@
+/* hand.c - what a strand has in hand: deliveries from their claim until their answer is stored.
+ *
+ * Thread: smq:io. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "queue/strand.h"
+#include "queue/worker.h"
+
+void strand_event(const struct strand *strand, smq_event_kind kind, smq_status status,
+                  const char *format, ...)
+{
+    const smq_worker *worker = strand->worker;
+    char token[TOKEN_TEXT_LEN + 1], text[400];
+    smq_event event = {.status = status,
+                       .topic = worker->name,
+                       .slot = strand->slot,
+                       .token = worker->shared ? "" : token};
+    va_list args;
+
+    if (!events_wanted(worker->hub->events, kind)) {
+        return;
+    }
+    token_format(token, strand->token);
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    events_emit(worker->hub->events, kind, &event, "%s", text);
+}
+
+void hand_event(const struct strand *strand, smq_event_kind kind, smq_status status,
+                const smq_delivery *delivery, const char *what)
+{
+    const smq_worker *worker = strand->worker;
+    char id[DELIVERY_ID_MAX];
+    smq_event event = {.status = status,
+                       .topic = worker->name,
+                       .slot = strand->slot,
+                       .token = delivery->token,
+                       .message_id = id,
+                       .attempt = delivery->info.attempt};
+
+    if (!events_wanted(worker->hub->events, kind)) {
+        return;
+    }
+    delivery_id(id, delivery);
+    events_emit(worker->hub->events, kind, &event,
+                "%s: message \"%s\" of slot %" PRId32 " of topic %s, attempt %" PRId32, what, id,
+                strand->slot, worker->name, event.attempt);
+}
+
+void hand_add(struct strand *strand, smq_delivery *delivery)
+{
+    smq_worker *worker = strand->worker;
+
+    if (strand->in_hand == 0) {
+        LIST_INSERT_HEAD(&worker->busy, strand, busy_link);
+    }
+    TAILQ_INSERT_TAIL(&strand->hand, delivery, in_hand_link);
+    delivery->in_hand = delivery->unanswered = true;
+    strand->in_hand++;
+    strand->unanswered++;
+    worker->in_hand++;
+    worker->unanswered++;
+}
+
+static void count_answered(struct strand *strand, smq_delivery *delivery)
+{
+    if (delivery->unanswered) {
+        delivery->unanswered = false;
+        strand->unanswered--;
+        strand->worker->unanswered--;
+    }
+}
+
+void hand_answered(struct strand *strand, smq_delivery *delivery)
+{
+    count_answered(strand, delivery);
+    STAILQ_INSERT_TAIL(&strand->answers, delivery, link);
+    strand->answer_count++;
+}
+
+void hand_remove(struct strand *strand, smq_delivery *delivery)
+{
+    count_answered(strand, delivery);
+    TAILQ_REMOVE(&strand->hand, delivery, in_hand_link);
+    delivery->in_hand = false;
+    strand->in_hand--;
+    strand->worker->in_hand--;
+    if (strand->in_hand == 0) {
+        LIST_REMOVE(strand, busy_link);
+    }
+    (void) run_queue_forget(strand->worker->queue, delivery);
+    delivery_unref(delivery);
+}
+
+void hand_lose(struct strand *strand, smq_delivery *delivery)
+{
+    bool unbegun;
+
+    delivery_tell(delivery, SMQ_LEASE_LOST);
+    hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "the lease is lost");
+    unbegun = run_queue_forget(strand->worker->queue, delivery);
+    delivery_ref(delivery);
+    hand_remove(strand, delivery);
+    if (unbegun) {
+        delivery_unref(delivery);
+    }
+    delivery_unref(delivery);
+}
+
+void hand_drop(struct strand *strand, smq_status standing)
+{
+    struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
+    smq_delivery *delivery;
+
+    run_queue_recall(strand->worker->queue, &strand->lane, &unbegun);
+    while ((delivery = STAILQ_FIRST(&unbegun)) != NULL) {
+        STAILQ_REMOVE_HEAD(&unbegun, link);
+        atomic_store(&delivery->answered, true);
+        delivery_unref(delivery); /* its answerer's */
+    }
+    STAILQ_INIT(&strand->answers);
+    strand->answer_count = 0;
+    while ((delivery = TAILQ_FIRST(&strand->hand)) != NULL) {
+        delivery_tell(delivery, standing);
+        hand_remove(strand, delivery);
+    }
+}
+
+void hand_give_back(struct strand *strand, smq_delivery *delivery)
+{
+    atomic_store(&delivery->answered, true);
+    delivery->answer.op = STORE_RELEASE;
+    hand_answered(strand, delivery);
+    delivery_unref(delivery); /* its answerer's */
+}
+
+void hand_release(struct strand *strand)
+{
+    struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
+    smq_delivery *delivery;
+
+    run_queue_recall(strand->worker->queue, &strand->lane, &unbegun);
+    while ((delivery = STAILQ_FIRST(&unbegun)) != NULL) {
+        STAILQ_REMOVE_HEAD(&unbegun, link);
+        hand_give_back(strand, delivery);
+    }
+    TAILQ_FOREACH(delivery, &strand->hand, in_hand_link)
+    {
+        delivery_tell(delivery, SMQ_CLOSED);
+    }
+}

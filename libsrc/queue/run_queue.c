@@ -1,0 +1,315 @@
+/* run_queue.c - between smq:io and the handler threads.
+ *
+ * Thread: as each function of run_queue.h says. */
+#include "queue/run_queue.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+TAILQ_HEAD(run_lanes, run_lane);
+
+/* Only `state` changes after run_queue_new(). */
+struct run_queue {
+    atomic_int references;
+    pid_t pid;
+    char *topic;
+    smq_handler_fn *handler;
+    void *user;
+    int32_t turn;
+    struct loop *io;
+    struct loop_task *task;
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t ready;
+        struct run_lanes lanes;
+        struct delivery_list answers;
+        bool watched;
+        bool closed; /* no answer is taken */
+        bool ended;  /* no handler is begun */
+    } state;
+};
+
+static _Thread_local const struct run_queue *inside;
+
+struct run_queue *run_queue_new(const struct run_queue_options *options)
+{
+    struct run_queue *queue = memory_new(sizeof(*queue));
+
+    atomic_init(&queue->references, 1);
+    queue->pid = getpid();
+    queue->topic = memory_string(options->topic);
+    queue->handler = options->handler;
+    queue->user = options->user;
+    queue->turn = options->turn;
+    queue->io = options->io;
+    queue->task = options->task;
+    pthread_mutex_init(&queue->state.lock, NULL);
+    pthread_cond_init(&queue->state.ready, NULL);
+    TAILQ_INIT(&queue->state.lanes);
+    STAILQ_INIT(&queue->state.answers);
+    return queue;
+}
+
+struct run_queue *run_queue_ref(struct run_queue *queue)
+{
+    atomic_fetch_add_explicit(&queue->references, 1, memory_order_relaxed);
+    return queue;
+}
+
+void run_queue_unref(struct run_queue *queue)
+{
+    if (atomic_fetch_sub(&queue->references, 1) != 1) {
+        return;
+    }
+    pthread_mutex_destroy(&queue->state.lock);
+    pthread_cond_destroy(&queue->state.ready);
+    free(queue->topic);
+    free(queue);
+}
+
+const char *run_queue_topic(const struct run_queue *queue)
+{
+    return queue->topic;
+}
+
+smq_status run_queue_check_process(const struct run_queue *queue, smq_error *err)
+{
+    if (queue->pid != getpid()) {
+        return status_set(err, SMQ_FORKED, "the worker was made before fork()");
+    }
+    return SMQ_OK;
+}
+
+static void queue_lock(struct run_queue *queue)
+{
+    pthread_mutex_lock(&queue->state.lock);
+}
+
+static void queue_unlock(struct run_queue *queue)
+{
+    pthread_mutex_unlock(&queue->state.lock);
+}
+
+/* The lock is held.  The loop is there until run_queue_close(). */
+static void queue_post(struct run_queue *queue)
+{
+    if (!queue->state.closed) {
+        loop_post(queue->io, queue->task);
+    }
+}
+
+/* The lock is held.  Queue the lane if something of it can be run. */
+static void lane_offer(struct run_queue *queue, struct run_lane *lane)
+{
+    if (lane->queued || lane->running != NULL || lane->later != NULL ||
+        STAILQ_EMPTY(&lane->ready)) {
+        return;
+    }
+    lane->queued = true;
+    TAILQ_INSERT_TAIL(&queue->state.lanes, lane, link);
+    pthread_cond_signal(&queue->state.ready);
+}
+
+/* The lock is held.  Take it out of the queue. */
+static void lane_withdraw(struct run_queue *queue, struct run_lane *lane)
+{
+    if (lane->queued) {
+        lane->queued = false;
+        TAILQ_REMOVE(&queue->state.lanes, lane, link);
+    }
+}
+
+/* --- handler threads --- */
+
+/* The lock is held, but not while the handler runs. */
+static void lane_run_one(struct run_queue *queue, struct run_lane *lane)
+{
+    smq_delivery *delivery = STAILQ_FIRST(&lane->ready);
+
+    STAILQ_REMOVE_HEAD(&lane->ready, link);
+    lane->running = delivery;
+    delivery_ref(delivery);
+    queue_unlock(queue);
+    delivery_answer_verdict(delivery, queue->handler(delivery, queue->user));
+    queue_lock(queue);
+    lane->running = NULL;
+    if (delivery->lane == lane && !atomic_load(&delivery->answered)) {
+        lane->later = delivery;
+    }
+    if (queue->state.watched) {
+        queue_post(queue);
+    }
+    delivery_unref(delivery);
+}
+
+/* The lock is held. */
+static void lane_run(struct run_queue *queue, struct run_lane *lane)
+{
+    for (int32_t i = 0; i < queue->turn && !queue->state.ended; i++) {
+        lane_run_one(queue, lane);
+        if (lane->later != NULL || STAILQ_EMPTY(&lane->ready)) {
+            return;
+        }
+    }
+    lane_offer(queue, lane);
+}
+
+void run_queue_work(struct run_queue *queue)
+{
+    struct run_lane *lane;
+
+    inside = queue;
+    queue_lock(queue);
+    while (!queue->state.ended) {
+        lane = TAILQ_FIRST(&queue->state.lanes);
+        if (lane == NULL) {
+            pthread_cond_wait(&queue->state.ready, &queue->state.lock);
+            continue;
+        }
+        lane_withdraw(queue, lane);
+        lane_run(queue, lane);
+    }
+    queue_unlock(queue);
+    inside = NULL;
+}
+
+bool run_queue_inside(const struct run_queue *queue)
+{
+    return inside == queue;
+}
+
+/* --- answers --- */
+
+bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery)
+{
+    struct run_lane *lane;
+    bool taken;
+
+    queue_lock(queue);
+    taken = !queue->state.closed;
+    lane = delivery->lane;
+    if (lane != NULL && lane->later == delivery) {
+        lane->later = NULL;
+        lane_offer(queue, lane);
+    }
+    if (taken) {
+        STAILQ_INSERT_TAIL(&queue->state.answers, delivery, link);
+        queue_post(queue);
+    }
+    queue_unlock(queue);
+    return taken;
+}
+
+/* --- smq:io --- */
+
+void run_lane_init(struct run_lane *lane)
+{
+    *lane = (struct run_lane){.queued = false};
+    STAILQ_INIT(&lane->ready);
+}
+
+void run_queue_add(struct run_queue *queue, struct run_lane *lane, struct delivery_list *list)
+{
+    queue_lock(queue);
+    STAILQ_CONCAT(&lane->ready, list);
+    lane_offer(queue, lane);
+    queue_unlock(queue);
+}
+
+void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out)
+{
+    queue_lock(queue);
+    STAILQ_CONCAT(out, &queue->state.answers);
+    queue_unlock(queue);
+}
+
+void run_queue_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out)
+{
+    queue_lock(queue);
+    lane_withdraw(queue, lane);
+    STAILQ_CONCAT(out, &lane->ready);
+    queue_unlock(queue);
+}
+
+/* The lock is held. */
+static bool lane_remove(struct run_queue *queue, struct run_lane *lane, smq_delivery *delivery)
+{
+    smq_delivery *ready;
+
+    STAILQ_FOREACH(ready, &lane->ready, link)
+    {
+        if (ready == delivery) {
+            STAILQ_REMOVE(&lane->ready, delivery, smq_delivery, link);
+            if (STAILQ_EMPTY(&lane->ready)) {
+                lane_withdraw(queue, lane);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery)
+{
+    struct run_lane *lane;
+    bool unbegun = false;
+
+    queue_lock(queue);
+    lane = delivery->lane;
+    delivery->lane = NULL;
+    if (lane != NULL && lane->later == delivery) {
+        lane->later = NULL;
+        lane_offer(queue, lane);
+    } else if (lane != NULL && lane->running != delivery && !atomic_load(&delivery->answered)) {
+        unbegun = lane_remove(queue, lane, delivery);
+    }
+    queue_unlock(queue);
+    return unbegun;
+}
+
+bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane)
+{
+    bool quiet;
+
+    queue_lock(queue);
+    quiet = lane->running == NULL && lane->later == NULL;
+    queue_unlock(queue);
+    return quiet;
+}
+
+bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane)
+{
+    bool waiting;
+
+    queue_lock(queue);
+    waiting = lane->later != NULL;
+    queue_unlock(queue);
+    return waiting;
+}
+
+void run_queue_watch(struct run_queue *queue, bool watch)
+{
+    queue_lock(queue);
+    queue->state.watched = watch;
+    queue_unlock(queue);
+}
+
+void run_queue_close(struct run_queue *queue)
+{
+    queue_lock(queue);
+    queue->state.closed = true;
+    queue_unlock(queue);
+}
+
+void run_queue_end(struct run_queue *queue)
+{
+    queue_lock(queue);
+    queue->state.ended = true;
+    pthread_cond_broadcast(&queue->state.ready);
+    queue_unlock(queue);
+}

@@ -1,0 +1,97 @@
+/* run_queue.h - between smq:io and the handler threads: strands with something to run, and answers
+ * on their way back.
+ *
+ * A lane is what the threads see of a strand: its un-begun deliveries, run one after another, never
+ * two at once.  A lane whose handler said "later" waits until that delivery is answered.
+ *
+ * Thread: any, but where a function says otherwise. */
+#ifndef QUEUE_RUN_QUEUE_H
+#define QUEUE_RUN_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <slotmq/worker.h>
+
+#include "base/loop.h"
+#include "queue/delivery.h"
+
+struct run_queue;
+
+/* Guarded by the queue's lock.  Invariant: in the queue's list (`queued`) only while it has
+ * un-begun deliveries, none running, and `later` is NULL. */
+struct run_lane {
+    struct delivery_list ready;
+    smq_delivery *running; /* its handler has not returned */
+    smq_delivery *later;   /* its handler has returned, its answer is to come */
+    bool queued;
+    TAILQ_ENTRY(run_lane) link;
+};
+
+struct run_queue_options {
+    const char *topic;
+    smq_handler_fn *handler;
+    void *user;
+    int32_t turn; /* deliveries of a lane that a thread runs before it looks for another */
+    struct loop *io;
+    struct loop_task
+        *task; /* posted to `io` when there are answers, or a watched handler is back */
+};
+
+/* It counts references: its maker's, and one of each delivery. */
+struct run_queue *run_queue_new(const struct run_queue_options *options);
+struct run_queue *run_queue_ref(struct run_queue *queue);
+void run_queue_unref(struct run_queue *queue);
+
+const char *run_queue_topic(const struct run_queue *queue);
+
+/* SMQ_FORKED in a child of fork(), else SMQ_OK. */
+smq_status run_queue_check_process(const struct run_queue *queue, smq_error *err);
+
+/* --- smq:work-N --- */
+
+/* Run handlers until run_queue_end(). */
+void run_queue_work(struct run_queue *queue);
+
+/* Is the caller inside a handler of this queue? */
+bool run_queue_inside(const struct run_queue *queue);
+
+/* --- answers --- */
+
+/* Take the answer that stands in the delivery, with the reference of the one who answers; false:
+ * the queue is closed. */
+bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery);
+
+/* --- smq:io --- */
+
+void run_lane_init(struct run_lane *lane);
+
+/* Give claimed messages to the handlers; the list is empty afterwards. */
+void run_queue_add(struct run_queue *queue, struct run_lane *lane, struct delivery_list *list);
+
+/* Take the answers so far. */
+void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out);
+
+/* Take the un-begun deliveries of a lane back, in their order. */
+void run_queue_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out);
+
+/* The strand has dropped one delivery: the lane forgets it, and goes on if it waited for it.
+ * true: no handler had begun it, so its answerer's reference is the caller's now. */
+bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery);
+
+/* Is no handler of this lane running, and none awaited? */
+bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane);
+
+/* Does the lane wait for a late answer? */
+bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane);
+
+/* From now on post the task also each time a handler returns: somebody waits for it. */
+void run_queue_watch(struct run_queue *queue, bool watch);
+
+/* Refuse answers from now on; no task is posted any more. */
+void run_queue_close(struct run_queue *queue);
+
+/* Let the threads leave run_queue_work(). */
+void run_queue_end(struct run_queue *queue);
+
+#endif

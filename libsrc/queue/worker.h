@@ -1,0 +1,116 @@
+/* worker.h - handlers called on threads of the library, over the slots that this process owns.
+ *
+ *   worker.c        life and options, on the threads of the application
+ *   worker_io.c     budgets, definition and end, on smq:io
+ *   strand.h        one slot
+ *   run_queue.h     the handler threads
+ *
+ * Thread: as each function says. */
+#ifndef QUEUE_WORKER_H
+#define QUEUE_WORKER_H
+
+#include <pthread.h>
+
+#include <slotmq/worker.h>
+
+#include "queue/hub.h"
+#include "queue/run_queue.h"
+#include "queue/strand.h"
+
+/* --- the calls of the public header; options have their full size --- */
+
+smq_status worker_new(smq_worker **out, struct hub *hub, const smq_worker_options *options,
+                      smq_error *err);
+smq_status worker_start(smq_worker *worker, smq_error *err);
+void worker_stop(smq_worker *worker); /* async-signal-safe */
+smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err);
+void worker_free(smq_worker *worker);
+smq_status worker_check_process(const smq_worker *worker, smq_error *err);
+
+/* --- the inside --- */
+
+enum worker_state {
+    WORKER_NEW, /* not started */
+    WORKER_RUNNING,
+    WORKER_STOPPING, /* claims no more, drains */
+    WORKER_ENDED     /* drained, or given up */
+};
+
+enum { WORKER_TAKEOVERS_MAX = 256 };
+
+/* What follows the word "smq:io" belongs to that thread.  Invariants: strand_count counts the
+ * strands that are not freed; reserved is the sum of what the consumes on their way may bring. */
+struct smq_worker {
+    /* immutable after worker_new() */
+    struct hub *hub;
+    pid_t pid;
+    struct run_queue *queue;
+    char name[TOPIC_NAME_MAX + 1];
+    bool shared;
+    int32_t threads, batch_size, max_in_flight;
+    int64_t max_messages; /* 0: no limit */
+    int64_t drain_timeout_ms;
+    uint32_t generation; /* floor of the tokens' */
+
+    pthread_t *thread_ids;
+    int32_t threads_started;
+    atomic_bool started, stop_asked;
+    uv_async_t stop_signal;
+    struct loop_task begin, answered, dispose;
+
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        bool ended, disposed;
+        smq_error result; /* how it ended */
+    } end;
+
+    /* smq:io */
+    enum worker_state state;
+    struct topic topic;
+    bool joined;        /* coordination was told, and has not said `left` */
+    bool registered;    /* with the fleet */
+    bool refreshing;    /* the definition is being read again */
+    bool disposing;     /* worker_free() waits */
+    int64_t missing_at; /* since when the topic seems to be deleted; 0: it does not */
+    bool abandoned;     /* something was given up unfinished */
+    smq_error failure;
+    struct strand **strands; /* by slot; NULL: not ours */
+    int32_t strand_count;
+    int32_t takeovers; /* on their way */
+    struct strand_queue waiting, starved;
+    struct strand_list busy, leaving;
+    int64_t in_hand, unanswered, reserved, answered_count;
+    uv_timer_t renewal, drain;
+    int handles_open, reads; /* reads of the definition on their way */
+};
+
+/* --- worker_io.c; Thread: smq:io --- */
+
+void worker_on_begin(struct loop_task *task);
+void worker_on_answered(struct loop_task *task);
+void worker_on_dispose(struct loop_task *task);
+
+/* Make what must be closed again: timers, the stop signal. */
+void worker_open(smq_worker *worker);
+void worker_handle_closed(smq_worker *worker);
+
+/* How many of `wish` messages may still be claimed. */
+int32_t worker_room(const smq_worker *worker, int32_t wish);
+
+/* A call has ended: there may be room for others, or the last message may be answered. */
+void worker_feed(smq_worker *worker);
+
+/* A script says that the definition is not the stored one: read it again. */
+void worker_refresh(smq_worker *worker);
+
+/* It cannot go on: drop everything, end with `status`. */
+void worker_fail(smq_worker *worker, smq_status status, const char *text);
+
+/* The end may be reached. */
+void worker_check_end(smq_worker *worker);
+
+/* Coordination has nothing more to do with this worker. */
+void worker_left(smq_worker *worker);
+
+#endif

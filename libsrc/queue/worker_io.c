@@ -1,0 +1,379 @@
+/* worker_io.c - the inside of a worker: budgets, its definition, its end.
+ *
+ * Thread: smq:io. */
+#include <assert.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "queue/fleet.h"
+#include "queue/worker.h"
+
+enum { MISSING_MS = 1000, RENEWALS_A_LEASE = 6 };
+
+static void begin_stopping(smq_worker *worker);
+
+/* --- handles --- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    worker_handle_closed(handle->data);
+}
+
+static void check_disposed(smq_worker *worker)
+{
+    if (!worker->disposing || worker->handles_open > 0 || worker->strand_count > 0 ||
+        worker->reads > 0) {
+        return;
+    }
+    pthread_mutex_lock(&worker->end.lock);
+    worker->end.disposed = true;
+    pthread_cond_broadcast(&worker->end.changed);
+    pthread_mutex_unlock(&worker->end.lock);
+}
+
+void worker_handle_closed(smq_worker *worker)
+{
+    worker->handles_open--;
+    check_disposed(worker);
+}
+
+static void on_stop(uv_async_t *signal)
+{
+    begin_stopping(signal->data);
+}
+
+void worker_open(smq_worker *worker)
+{
+    uv_loop_t *uv = loop_uv(worker->hub->io);
+
+    uv_async_init(uv, &worker->stop_signal, on_stop);
+    uv_timer_init(uv, &worker->renewal);
+    uv_timer_init(uv, &worker->drain);
+    worker->stop_signal.data = worker->renewal.data = worker->drain.data = worker;
+    worker->handles_open = 3;
+}
+
+/* --- running --- */
+
+static void on_renewal(uv_timer_t *timer)
+{
+    smq_worker *worker = timer->data;
+    int64_t now = clock_now_ms();
+    struct strand *strand, *next;
+
+    for (strand = LIST_FIRST(&worker->busy); strand != NULL; strand = next) {
+        next = LIST_NEXT(strand, busy_link);
+        renewal_run(strand, now);
+    }
+}
+
+static void start_renewal(smq_worker *worker)
+{
+    uint64_t period = (uint64_t) worker->topic.lease_ms / RENEWALS_A_LEASE;
+
+    uv_timer_start(&worker->renewal, on_renewal, period, period);
+}
+
+void worker_on_begin(struct loop_task *task)
+{
+    smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, begin));
+
+    if (worker->state != WORKER_NEW) {
+        return;
+    }
+    worker->state = WORKER_RUNNING;
+    start_renewal(worker);
+    if (!worker->shared) {
+        worker->joined = true;
+        fleet_join(worker->hub->fleet, worker);
+        return;
+    }
+    for (int32_t i = 0; i < worker->topic.slots; i++) {
+        strand_grant(worker, i, (struct token){0});
+    }
+}
+
+int32_t worker_room(const smq_worker *worker, int32_t wish)
+{
+    int64_t room = worker->max_in_flight - worker->unanswered - worker->reserved;
+    int64_t left =
+        worker->max_messages - worker->answered_count - worker->in_hand - worker->reserved;
+
+    if (worker->max_messages > 0 && left < room) {
+        room = left;
+    }
+    if (room <= 0) {
+        return 0;
+    }
+    return room < wish ? (int32_t) room : wish;
+}
+
+static void feed_starved(smq_worker *worker)
+{
+    struct strand_queue starved = TAILQ_HEAD_INITIALIZER(starved);
+    struct strand *strand;
+
+    if (worker_room(worker, 1) == 0) {
+        return;
+    }
+    /* those that find no room again come back into the worker's list, behind the others */
+    TAILQ_CONCAT(&starved, &worker->starved, link);
+    while (worker_room(worker, 1) > 0 && (strand = TAILQ_FIRST(&starved)) != NULL) {
+        TAILQ_REMOVE(&starved, strand, link);
+        strand->starved = false;
+        strand_pump(strand);
+    }
+    TAILQ_CONCAT(&starved, &worker->starved, link);
+    TAILQ_CONCAT(&worker->starved, &starved, link);
+}
+
+static void feed_takeovers(smq_worker *worker)
+{
+    struct strand *strand;
+
+    while (worker->takeovers < WORKER_TAKEOVERS_MAX &&
+           (strand = TAILQ_FIRST(&worker->waiting)) != NULL) {
+        TAILQ_REMOVE(&worker->waiting, strand, link);
+        strand->waits = false;
+        strand_takeover(strand);
+    }
+}
+
+void worker_feed(smq_worker *worker)
+{
+    if (worker->state == WORKER_RUNNING && worker->max_messages > 0 &&
+        worker->answered_count >= worker->max_messages) {
+        begin_stopping(worker);
+        return;
+    }
+    feed_starved(worker);
+    feed_takeovers(worker);
+}
+
+/* --- answers --- */
+
+static void take_answer(smq_delivery *delivery, struct strand_batch *touched)
+{
+    struct strand *strand;
+
+    if (!delivery->in_hand) {
+        return; /* its strand has dropped it */
+    }
+    strand = (struct strand *) ((char *) delivery->lane - offsetof(struct strand, lane));
+    hand_answered(strand, delivery);
+    if (!strand->touched) {
+        strand->touched = true;
+        STAILQ_INSERT_TAIL(touched, strand, touched_link);
+    }
+}
+
+static void look_at(struct strand *strand)
+{
+    if (strand->state == STRAND_IDLE) {
+        strand_check(strand);
+    } else {
+        strand_pump(strand);
+    }
+}
+
+static void look_at_leaving(smq_worker *worker)
+{
+    struct strand *strand, *next;
+
+    for (strand = LIST_FIRST(&worker->leaving); strand != NULL; strand = next) {
+        next = LIST_NEXT(strand, leaving_link);
+        look_at(strand);
+    }
+    run_queue_watch(worker->queue, !LIST_EMPTY(&worker->leaving));
+}
+
+void worker_on_answered(struct loop_task *task)
+{
+    smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, answered));
+    struct strand_batch touched = STAILQ_HEAD_INITIALIZER(touched);
+    struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
+    smq_delivery *delivery;
+    struct strand *strand;
+
+    run_queue_take_answers(worker->queue, &answers);
+    while ((delivery = STAILQ_FIRST(&answers)) != NULL) {
+        STAILQ_REMOVE_HEAD(&answers, link);
+        take_answer(delivery, &touched);
+        delivery_unref(delivery); /* its answerer's */
+    }
+    while ((strand = STAILQ_FIRST(&touched)) != NULL) {
+        STAILQ_REMOVE_HEAD(&touched, touched_link);
+        strand->touched = false;
+        look_at(strand);
+    }
+    look_at_leaving(worker);
+    worker_feed(worker);
+}
+
+/* --- the definition --- */
+
+static void on_definition(const struct topic *topic, smq_status status, const char *text,
+                          void *user)
+{
+    smq_worker *worker = user;
+    int64_t now = clock_now_ms();
+
+    worker->refreshing = false;
+    worker->reads--;
+    if (worker->state != WORKER_RUNNING && worker->state != WORKER_STOPPING) {
+        check_disposed(worker);
+        return;
+    }
+    if (status == SMQ_OK && strcmp(topic->nonce, worker->topic.nonce) == 0) {
+        worker->missing_at = 0;
+        worker->topic = *topic;
+        start_renewal(worker);
+    } else if (status == SMQ_OK) {
+        worker_fail(worker, SMQ_NO_TOPIC, "the topic was deleted and created anew");
+    } else if (status == SMQ_NO_TOPIC && worker->missing_at == 0) {
+        worker->missing_at = now; /* a deletion may be taken back: it was not empty */
+    } else if (status == SMQ_NO_TOPIC && now - worker->missing_at >= MISSING_MS) {
+        worker_fail(worker, SMQ_NO_TOPIC, text);
+    }
+}
+
+void worker_refresh(smq_worker *worker)
+{
+    char stamp[TOPIC_STAMP_MAX];
+
+    if (worker->refreshing) {
+        return;
+    }
+    worker->refreshing = true;
+    worker->reads++;
+    topic_stamp(stamp, &worker->topic);
+    definitions_get(worker->hub->definitions, worker->name, stamp, on_definition, worker);
+}
+
+/* --- the end --- */
+
+static void end(smq_worker *worker)
+{
+    smq_error result = worker->failure;
+    struct hub *hub = worker->hub;
+
+    worker->state = WORKER_ENDED;
+    uv_timer_stop(&worker->renewal);
+    uv_timer_stop(&worker->drain);
+    run_queue_close(worker->queue);
+    worker->joined = false;
+    fleet_remove(hub->fleet, worker);
+    worker->registered = false;
+    if (result.status == SMQ_OK && worker->abandoned) {
+        status_set(&result, SMQ_TIMED_OUT,
+                   "handlers or answers of topic %s did not end within drain_timeout_ms; what they "
+                   "hold is delivered again",
+                   worker->name);
+    }
+    pthread_mutex_lock(&worker->end.lock);
+    worker->end.ended = true;
+    worker->end.result = result;
+    pthread_cond_broadcast(&worker->end.changed);
+    pthread_mutex_unlock(&worker->end.lock);
+}
+
+void worker_check_end(smq_worker *worker)
+{
+    if (worker->state == WORKER_STOPPING && worker->strand_count == 0 && !worker->joined) {
+        end(worker);
+    }
+    check_disposed(worker);
+}
+
+static void each_strand(smq_worker *worker, void (*act)(struct strand *strand))
+{
+    for (int32_t i = 0; worker->strand_count > 0 && i < worker->topic.slots; i++) {
+        if (worker->strands[i] != NULL) {
+            act(worker->strands[i]);
+        }
+    }
+}
+
+static void on_drained(uv_timer_t *timer)
+{
+    smq_worker *worker = timer->data;
+
+    each_strand(worker, strand_abandon);
+    each_strand(worker, strand_forsake);
+    if (worker->state != WORKER_STOPPING) {
+        return;
+    }
+    worker->abandoned = worker->abandoned || worker->strand_count > 0;
+    end(worker);
+}
+
+static void begin_stopping(smq_worker *worker)
+{
+    if (worker->state == WORKER_NEW) {
+        end(worker);
+        return;
+    }
+    if (worker->state != WORKER_RUNNING) {
+        return;
+    }
+    worker->state = WORKER_STOPPING;
+    uv_timer_start(&worker->drain, on_drained, (uint64_t) worker->drain_timeout_ms, 0);
+    if (worker->joined) {
+        fleet_leave(worker->hub->fleet, worker);
+    }
+    each_strand(worker, strand_stop);
+    worker_check_end(worker);
+}
+
+static void drop_failed(struct strand *strand)
+{
+    strand_drop(strand, SMQ_FENCED, "the worker cannot go on");
+}
+
+void worker_fail(smq_worker *worker, smq_status status, const char *text)
+{
+    smq_event event = {.status = status, .topic = worker->name, .slot = -1};
+
+    if (worker->state == WORKER_ENDED || worker->failure.status != SMQ_OK) {
+        return;
+    }
+    status_set(&worker->failure, status, "topic %s cannot be consumed any more: %s", worker->name,
+               text);
+    events_emit(worker->hub->events, SMQ_EVENT_STOPPED, &event, "%s", worker->failure.text);
+    if (status == SMQ_NO_TOPIC) {
+        definitions_forget(worker->hub->definitions, worker->name);
+    }
+    each_strand(worker, drop_failed);
+    begin_stopping(worker);
+    worker_check_end(worker);
+}
+
+void worker_left(smq_worker *worker)
+{
+    worker->joined = false;
+    each_strand(worker, strand_forsake);
+    worker_check_end(worker);
+}
+
+void worker_on_dispose(struct loop_task *task)
+{
+    smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, dispose));
+    struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
+    smq_delivery *delivery;
+
+    assert(worker->state == WORKER_ENDED);
+    run_queue_take_answers(worker->queue, &answers);
+    while ((delivery = STAILQ_FIRST(&answers)) != NULL) {
+        STAILQ_REMOVE_HEAD(&answers, link);
+        delivery_unref(delivery);
+    }
+    each_strand(worker, strand_check);
+    uv_close((uv_handle_t *) &worker->stop_signal, on_closed);
+    uv_close((uv_handle_t *) &worker->renewal, on_closed);
+    uv_close((uv_handle_t *) &worker->drain, on_closed);
+    worker->disposing = true;
+}
