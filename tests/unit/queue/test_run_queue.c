@@ -1,0 +1,414 @@
+/* test_run_queue.c - lanes of deliveries, handler threads, and answers on their way back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/loop.h"
+#include "base/thread.h"
+#include "queue/run_queue.h"
+
+enum { LOG_MAX = 64, THREADS_MAX = 4 };
+
+/* What the handlers did; a handler waits at its gate. */
+struct stage {
+    struct run_queue *queue;
+    struct loop *loop;
+    struct loop_task task;
+    pthread_t threads[THREADS_MAX];
+    int thread_count;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    char log[LOG_MAX];         /* the first byte of each body whose handler began */
+    int begun, returned, open; /* `open` handlers may return */
+    int posted;
+    smq_verdict verdict;
+    smq_delivery *last;
+};
+
+static void on_task(struct loop_task *task)
+{
+    struct stage *stage = (struct stage *) ((char *) task - offsetof(struct stage, task));
+
+    pthread_mutex_lock(&stage->lock);
+    stage->posted++;
+    pthread_cond_broadcast(&stage->changed);
+    pthread_mutex_unlock(&stage->lock);
+}
+
+static smq_verdict handle(smq_delivery *delivery, void *user)
+{
+    struct stage *stage = user;
+    smq_verdict verdict;
+
+    pthread_mutex_lock(&stage->lock);
+    stage->last = delivery;
+    stage->log[stage->begun++] = *(const char *) delivery->info.body;
+    pthread_cond_broadcast(&stage->changed);
+    while (stage->open == 0) {
+        pthread_cond_wait(&stage->changed, &stage->lock);
+    }
+    stage->open--;
+    stage->returned++;
+    verdict = stage->verdict;
+    pthread_cond_broadcast(&stage->changed);
+    pthread_mutex_unlock(&stage->lock);
+    return verdict;
+}
+
+static void *work(void *arg)
+{
+    run_queue_work(arg);
+    return NULL;
+}
+
+static void stage_init(struct stage *stage, int threads, int32_t turn)
+{
+    struct run_queue_options options = {
+        .topic = "t", .handler = handle, .user = stage, .turn = turn, .task = &stage->task};
+
+    *stage = (struct stage){.thread_count = threads, .task.run = on_task};
+    pthread_mutex_init(&stage->lock, NULL);
+    pthread_cond_init(&stage->changed, NULL);
+    assert_int_equal(loop_new(&stage->loop, "smq:io", NULL), SMQ_OK);
+    options.io = stage->loop;
+    stage->queue = run_queue_new(&options);
+    for (int i = 0; i < threads; i++) {
+        assert_int_equal(thread_start(&stage->threads[i], "smq:work", work, stage->queue, NULL),
+                         SMQ_OK);
+    }
+}
+
+static void stage_open(struct stage *stage, int count)
+{
+    pthread_mutex_lock(&stage->lock);
+    stage->open += count;
+    pthread_cond_broadcast(&stage->changed);
+    pthread_mutex_unlock(&stage->lock);
+}
+
+static void stage_fini(struct stage *stage)
+{
+    struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
+    smq_delivery *delivery;
+
+    stage_open(stage, LOG_MAX);
+    run_queue_end(stage->queue);
+    for (int i = 0; i < stage->thread_count; i++) {
+        pthread_join(stage->threads[i], NULL);
+    }
+    run_queue_close(stage->queue);
+    run_queue_take_answers(stage->queue, &answers);
+    while ((delivery = STAILQ_FIRST(&answers)) != NULL) {
+        STAILQ_REMOVE_HEAD(&answers, link);
+        delivery_unref(delivery); /* its answerer's */
+        delivery_unref(delivery); /* the strand's */
+    }
+    loop_free(stage->loop);
+    run_queue_unref(stage->queue);
+    pthread_mutex_destroy(&stage->lock);
+    pthread_cond_destroy(&stage->changed);
+}
+
+static void stage_says(struct stage *stage, smq_verdict verdict)
+{
+    pthread_mutex_lock(&stage->lock);
+    stage->verdict = verdict;
+    pthread_mutex_unlock(&stage->lock);
+}
+
+/* Wait until a count of the stage is reached. */
+static void stage_await(struct stage *stage, const int *count, int least)
+{
+    pthread_mutex_lock(&stage->lock);
+    while (*count < least) {
+        pthread_cond_wait(&stage->changed, &stage->lock);
+    }
+    pthread_mutex_unlock(&stage->lock);
+}
+
+static smq_delivery *add(struct stage *stage, struct run_lane *lane, const char *body)
+{
+    struct topic topic = {.name = "t", .type = SMQ_FIXED_TIME, .max_retries = 16};
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    char entry[64];
+    smq_delivery *delivery;
+
+    snprintf(entry, sizeof(entry), "20c17:%s", body);
+    delivery = delivery_new(stage->queue, lane, &topic, 3, "", entry, strlen(entry),
+                            (struct attempts){.retries = 2});
+    assert_non_null(delivery);
+    STAILQ_INSERT_TAIL(&list, delivery, link);
+    run_queue_add(stage->queue, lane, &list);
+    return delivery;
+}
+
+static void lane_runs_one_after_another_in_order(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 4, 100);
+    add(&stage, &lane, "a");
+    add(&stage, &lane, "b");
+    add(&stage, &lane, "c");
+    for (int i = 1; i <= 3; i++) {
+        stage_await(&stage, &stage.begun, i);
+        assert_int_equal(stage.begun, i); /* nobody else begins while the gate is shut */
+        stage_open(&stage, 1);
+        stage_await(&stage, &stage.returned, i);
+    }
+    stage_fini(&stage);
+    assert_string_equal(stage.log, "abc");
+}
+
+static void lanes_run_beside_each_other(void **state)
+{
+    struct run_lane lanes[2];
+    struct stage stage;
+
+    (void) state;
+    run_lane_init(&lanes[0]);
+    run_lane_init(&lanes[1]);
+    stage_init(&stage, 2, 100);
+    add(&stage, &lanes[0], "a");
+    add(&stage, &lanes[1], "b");
+    stage_await(&stage, &stage.begun, 2); /* both inside, none has returned */
+    assert_int_equal(stage.returned, 0);
+    stage_open(&stage, 2);
+    stage_await(&stage, &stage.returned, 2);
+    stage_fini(&stage);
+}
+
+static void lane_gives_way_after_its_turn(void **state)
+{
+    struct run_lane lanes[2];
+    struct stage stage;
+
+    (void) state;
+    run_lane_init(&lanes[0]);
+    run_lane_init(&lanes[1]);
+    stage_init(&stage, 1, 2);
+    add(&stage, &lanes[0], "a");
+    add(&stage, &lanes[0], "b");
+    add(&stage, &lanes[0], "c");
+    stage_await(&stage, &stage.begun, 1);
+    add(&stage, &lanes[1], "x");
+    stage_open(&stage, 4);
+    stage_await(&stage, &stage.returned, 4);
+    stage_fini(&stage);
+    assert_string_equal(stage.log, "abxc");
+}
+
+static void later_holds_the_lane_until_the_answer(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *first;
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 1, 100);
+    run_queue_watch(stage.queue, true);
+    stage_says(&stage, SMQ_LATER);
+    first = add(&stage, &lane, "a");
+    add(&stage, &lane, "b");
+    stage_await(&stage, &stage.begun, 1);
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.posted, 1);
+    assert_true(run_queue_is_waiting(stage.queue, &lane));
+    assert_false(run_queue_is_quiet(stage.queue, &lane));
+    assert_int_equal(stage.begun, 1);
+    stage_says(&stage, SMQ_DONE);
+    assert_int_equal(delivery_answer(first, STORE_DONE, 0, NULL, NULL), SMQ_OK);
+    stage_await(&stage, &stage.begun, 2);
+    assert_false(run_queue_is_waiting(stage.queue, &lane));
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.returned, 2);
+    stage_fini(&stage);
+}
+
+static void call_inside_the_handler_wins_over_its_verdict(void **state)
+{
+    struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *delivery;
+    smq_error err = {.text = ""};
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 1, 100);
+    stage_says(&stage, SMQ_DONE);
+    delivery = add(&stage, &lane, "a");
+    stage_await(&stage, &stage.begun, 1);
+    assert_int_equal(delivery_answer(delivery, STORE_REJECT, 0, "why", NULL), SMQ_OK);
+    assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, &err), SMQ_INVALID);
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.returned, 1);
+    run_queue_end(stage.queue);
+    pthread_join(stage.threads[0], NULL);
+    stage.thread_count = 0;
+    run_queue_take_answers(stage.queue, &answers);
+    assert_ptr_equal(STAILQ_FIRST(&answers), delivery);
+    assert_null(STAILQ_NEXT(delivery, link));
+    assert_int_equal(delivery->answer.op, STORE_REJECT);
+    assert_string_equal(delivery->answer.reason, "why");
+    delivery_unref(delivery);
+    delivery_unref(delivery);
+    stage_fini(&stage);
+}
+
+static void verdicts_answer_as_they_say(void **state)
+{
+    static const struct {
+        smq_verdict verdict;
+        enum store_answer_op op;
+        int64_t delay_ms;
+    } rows[] = {
+        {SMQ_DONE, STORE_DONE, 0},
+        {SMQ_RETRY, STORE_RETRY, SMQ_BACKOFF},
+        {SMQ_REJECT, STORE_REJECT, 0},
+        {SMQ_RELEASE, STORE_RELEASE, 0},
+        {(smq_verdict) 77, STORE_RETRY, SMQ_BACKOFF},
+        {(smq_verdict) -1, STORE_RETRY, SMQ_BACKOFF},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+        struct run_lane lane;
+        struct stage stage;
+        smq_delivery *delivery;
+
+        run_lane_init(&lane);
+        stage_init(&stage, 0, 100);
+        delivery = add(&stage, &lane, "a");
+        run_queue_recall(stage.queue, &lane, &list);
+        assert_ptr_equal(STAILQ_FIRST(&list), delivery);
+        delivery_answer_verdict(delivery, rows[i].verdict);
+        assert_int_equal(delivery->answer.op, rows[i].op);
+        assert_int_equal(delivery->answer.delay_ms, rows[i].delay_ms);
+        stage_fini(&stage);
+    }
+}
+
+static void recall_takes_what_no_handler_has_begun(void **state)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *second, *third;
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 1, 100);
+    add(&stage, &lane, "a");
+    second = add(&stage, &lane, "b");
+    third = add(&stage, &lane, "c");
+    stage_await(&stage, &stage.begun, 1);
+    run_queue_recall(stage.queue, &lane, &list);
+    assert_ptr_equal(STAILQ_FIRST(&list), second);
+    assert_ptr_equal(STAILQ_NEXT(second, link), third);
+    assert_null(STAILQ_NEXT(third, link));
+    delivery_unref(second);
+    delivery_unref(second);
+    delivery_unref(third);
+    delivery_unref(third);
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.returned, 1);
+    stage_fini(&stage);
+    assert_string_equal(stage.log, "a");
+}
+
+static void forgotten_later_lets_the_lane_go_on(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *first;
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 1, 100);
+    run_queue_watch(stage.queue, true);
+    stage_says(&stage, SMQ_LATER);
+    first = add(&stage, &lane, "a");
+    add(&stage, &lane, "b");
+    stage_await(&stage, &stage.begun, 1);
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.posted, 1);
+    stage_says(&stage, SMQ_DONE);
+    delivery_tell(first, SMQ_LEASE_LOST);
+    assert_false(run_queue_forget(stage.queue, first));
+    stage_await(&stage, &stage.begun, 2);
+    assert_int_equal(delivery_answer(first, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
+    delivery_unref(first); /* the strand's */
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.returned, 2);
+    stage_fini(&stage);
+}
+
+static void delivery_outlives_the_queue_of_its_worker(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *delivery;
+    smq_error err = {.text = ""};
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 1, 100);
+    stage_says(&stage, SMQ_LATER);
+    delivery = add(&stage, &lane, "a");
+    stage_await(&stage, &stage.begun, 1);
+    stage_open(&stage, 1);
+    stage_fini(&stage);
+    (void) run_queue_forget(delivery->queue, delivery);
+    delivery_unref(delivery); /* the strand's */
+    assert_string_equal(delivery->info.topic, "t");
+    assert_int_equal(delivery->info.attempt, 3);
+    assert_int_equal(delivery->info.retries_left, 14);
+    assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, &err), SMQ_CLOSED);
+}
+
+static void ids_are_escaped_and_cut(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *delivery;
+    char id[DELIVERY_ID_MAX];
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 0, 100);
+    delivery = add(&stage, &lane, "a\x01\\b");
+    delivery_id(id, delivery);
+    assert_string_equal(id, "a\\x01\\x5cb");
+    delivery_answer_verdict(delivery, SMQ_DONE);
+    stage_fini(&stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lane_runs_one_after_another_in_order),
+        cmocka_unit_test(lanes_run_beside_each_other),
+        cmocka_unit_test(lane_gives_way_after_its_turn),
+        cmocka_unit_test(later_holds_the_lane_until_the_answer),
+        cmocka_unit_test(call_inside_the_handler_wins_over_its_verdict),
+        cmocka_unit_test(verdicts_answer_as_they_say),
+        cmocka_unit_test(recall_takes_what_no_handler_has_begun),
+        cmocka_unit_test(forgotten_later_lets_the_lane_go_on),
+        cmocka_unit_test(delivery_outlives_the_queue_of_its_worker),
+        cmocka_unit_test(ids_are_escaped_and_cut),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
