@@ -1,0 +1,169 @@
+/* test_sandbox.c - slotmq-sandbox: up, env, down, and what comes in between. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/port.h"
+#include "support/run.h"
+#include "support/wait.h"
+
+enum { TIMEOUT_MS = 120000 };
+
+static const char *program; /* the path of slotmq-sandbox */
+
+struct sandbox {
+    char folder[64];
+};
+
+static void sandbox_run(struct run *run, const struct sandbox *sandbox, const char *verb,
+                        const char *option, const char *value)
+{
+    const char *const argv[] = {program, verb, sandbox->folder, option, value, NULL};
+
+    assert_true(run_command(run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+}
+
+static int sandbox_do(const struct sandbox *sandbox, const char *verb, const char *option,
+                      const char *value)
+{
+    struct run run;
+
+    sandbox_run(&run, sandbox, verb, option, value);
+    int exit_code = run.exit_code;
+    run_fini(&run);
+    return exit_code;
+}
+
+/* The port of the first Redis node; `lines` becomes all that env prints. */
+static int first_port(const struct sandbox *sandbox, char *lines, size_t size)
+{
+    struct run run;
+
+    sandbox_run(&run, sandbox, "env", NULL, NULL);
+    assert_int_equal(run.exit_code, 0);
+    snprintf(lines, size, "%s", run.out);
+    run_fini(&run);
+    int port = 0;
+    assert_int_equal(sscanf(lines, "export SLOTMQ_REDIS=127.0.0.1:%d,", &port), 1);
+    return port;
+}
+
+static bool is_silent(void *arg)
+{
+    const int *port = arg;
+
+    return !port_answers(*port);
+}
+
+static void test_up_env_down(void **state)
+{
+    const struct sandbox *sandbox = *state;
+    struct stat status;
+    char lines[1024];
+    char again[1024];
+
+    assert_int_equal(sandbox_do(sandbox, "env", NULL, NULL), 1);
+    assert_int_equal(sandbox_do(sandbox, "up", "--masters", "3"), 0);
+    int port = first_port(sandbox, lines, sizeof(lines));
+    assert_true(port_answers(port));
+    assert_non_null(strstr(lines, "\nexport SLOTMQ_ZOOKEEPER=127.0.0.1:"));
+
+    assert_int_equal(sandbox_do(sandbox, "up", NULL, NULL), 0); /* the same is up already */
+    first_port(sandbox, again, sizeof(again));
+    assert_string_equal(lines, again);
+    assert_int_equal(sandbox_do(sandbox, "up", "--replicas", "1"), 1); /* another one is up */
+
+    assert_int_equal(sandbox_do(sandbox, "down", NULL, NULL), 0);
+    assert_true(wait_until(is_silent, &port, TIMEOUT_MS));
+    assert_int_equal(stat(sandbox->folder, &status), -1);
+    assert_int_equal(sandbox_do(sandbox, "down", NULL, NULL), 0); /* nothing is up: no error */
+}
+
+/* One of its processes, as the file FOLDER/sandbox says. */
+static pid_t any_pid(const struct sandbox *sandbox)
+{
+    char path[sizeof(sandbox->folder) + 16];
+    char line[4096];
+    int pid = 0;
+    unsigned long long start = 0;
+
+    snprintf(path, sizeof(path), "%s/sandbox", sandbox->folder);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    for (int i = 0; i < 4; i++) { /* options, Redis, ZooKeeper, the first process */
+        assert_non_null(fgets(line, sizeof(line), file));
+    }
+    fclose(file);
+    assert_int_equal(sscanf(line, "%d %llu", &pid, &start), 2);
+    return pid;
+}
+
+static void test_half_dead_is_started_anew(void **state)
+{
+    const struct sandbox *sandbox = *state;
+    char lines[1024];
+
+    assert_int_equal(sandbox_do(sandbox, "up", "--no-zookeeper", NULL), 0);
+    int port = first_port(sandbox, lines, sizeof(lines));
+    assert_non_null(strstr(lines, "\nunset SLOTMQ_ZOOKEEPER\n"));
+    assert_int_equal(kill(any_pid(sandbox), SIGKILL), 0);
+    assert_true(wait_until(is_silent, &port, TIMEOUT_MS));
+
+    assert_int_equal(sandbox_do(sandbox, "env", NULL, NULL), 1);
+    assert_int_equal(sandbox_do(sandbox, "up", "--no-zookeeper", NULL), 0);
+    port = first_port(sandbox, lines, sizeof(lines));
+    assert_true(port_answers(port));
+    assert_int_equal(sandbox_do(sandbox, "down", NULL, NULL), 0);
+}
+
+static void test_usage(void **state)
+{
+    const struct sandbox *sandbox = *state;
+
+    assert_int_equal(sandbox_do(sandbox, "sideways", NULL, NULL), 64);
+    assert_int_equal(sandbox_do(sandbox, "up", "--masters", "0"), 64);
+    assert_int_equal(sandbox_do(sandbox, "up", "--masters", "many"), 64);
+    assert_int_equal(sandbox_do(sandbox, "up", "--colour", NULL), 64);
+}
+
+static int sandbox_setup(void **state)
+{
+    static struct sandbox sandbox;
+
+    snprintf(sandbox.folder, sizeof(sandbox.folder), "/tmp/slotmq-sandbox-test-%d", (int) getpid());
+    *state = &sandbox;
+    return 0;
+}
+
+/* Also after a failure in the middle. */
+static int sandbox_teardown(void **state)
+{
+    return sandbox_do(*state, "down", NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_up_env_down, sandbox_setup, sandbox_teardown),
+        cmocka_unit_test_setup_teardown(test_half_dead_is_started_anew, sandbox_setup,
+                                        sandbox_teardown),
+        cmocka_unit_test_setup_teardown(test_usage, sandbox_setup, sandbox_teardown),
+    };
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: test_sandbox SLOTMQ_SANDBOX\n");
+        return 64;
+    }
+    program = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
