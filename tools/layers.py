@@ -21,7 +21,6 @@ DOWN = {
 FOREIGN = {
     "hiredis": ["libsrc/redis"],
     "zookeeper": ["coord"],
-    "uv.h": ["libsrc/base", "libsrc/redis"],
     "jansson.h": ["cli"],
     "libsmartcols": ["cli"],
 }

@@ -239,8 +239,9 @@ static void show_hash(struct fixture *fixture, struct buf *out, enum fixture_key
     redisReply *reply = redisCommand(fixture->redis, "HGETALL %s", fixture_keys[key]);
 
     assert_non_null(reply);
-    /* Pairs of pointers: each field takes its value along. */
-    qsort(reply->element, reply->elements / 2, 2 * sizeof(reply->element[0]), compare_fields);
+    if (reply->elements > 0) { /* pairs of pointers: each field takes its value along */
+        qsort(reply->element, reply->elements / 2, 2 * sizeof(reply->element[0]), compare_fields);
+    }
     for (size_t i = 0; i < reply->elements; i += 2) {
         const char *name = reply->element[i]->str;
 
