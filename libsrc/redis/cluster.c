@@ -1,0 +1,774 @@
+/* cluster.c - requests, lanes and nodes: who waits for what, and where it goes.
+ *
+ * A lane is the queue of one hash slot.  At most one request of a lane is on the wire, so its order
+ * survives every redirect and repeat; requests of different lanes share the pipeline of their node.
+ *
+ * Thread: smq:io. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "redis/internal.h"
+
+enum {
+    PAUSE_TICK_MS = 5,
+    PAUSE_MIN_MS = 10,
+    PAUSE_MAX_MS = 500,
+    RETRY_MIN_MS = 20,
+    RETRY_MAX_MS = 1000,
+    REDIRECTS_MAX = 5 /* in a row, then a pause */
+};
+
+/* Where a lane is.  It has requests, else it would not be. */
+enum lane_place { LANE_FRESH, LANE_STALLED, LANE_UNROUTED, LANE_PAUSED, LANE_WIRED };
+
+/* Invariant: `link` is in the list that `place` names; WIRED is in none, and `wired` is not NULL.
+ */
+struct lane {
+    int64_t number; /* hash slot; above: one command without a key */
+    struct redis *redis;
+    enum lane_place place;
+    struct lane_list *list;
+    TAILQ_ENTRY(lane) link;
+    TAILQ_HEAD(, request) waiting;
+    struct request *wired;
+    int64_t until_ms; /* PAUSED */
+    UT_hash_handle hh;
+};
+
+/* The private side of a command.  Invariant: `command` is NULL when its end was told while
+ * exchanges were still on the wire; the request goes with the last of them. */
+struct request {
+    struct redis_command *command;
+    struct redis *redis;
+    struct lane *lane;
+    struct node *node; /* it was written to */
+    char *bytes;
+    size_t len;
+    int64_t deadline_ms, timeout_ms, wired_ms;
+    bool asking;
+    struct server_address ask;
+    unsigned redirects, pauses;
+    int on_wire; /* exchanges that will still call back */
+    struct exchange run, load, announce;
+    TAILQ_ENTRY(request) link;  /* in lane->waiting */
+    TAILQ_ENTRY(request) timer; /* in the wheel */
+    struct request_list *wheel;
+};
+
+/* --- lanes ----------------------------------------------------------------------------------- */
+
+static void lane_go(struct lane *lane, enum lane_place place, struct lane_list *list)
+{
+    if (lane->list != NULL) {
+        TAILQ_REMOVE(lane->list, lane, link);
+    }
+    lane->place = place;
+    lane->list = list;
+    if (list != NULL) {
+        TAILQ_INSERT_TAIL(list, lane, link);
+    }
+}
+
+static void pump(uv_idle_t *idle);
+static void pause_tick(uv_timer_t *timer);
+
+static void lane_freshen(struct lane *lane)
+{
+    lane_go(lane, LANE_FRESH, &lane->redis->fresh);
+    uv_idle_start(&lane->redis->pump, pump);
+}
+
+static void start_pause_timer(struct redis *redis)
+{
+    if (!redis->closing && !uv_is_active((uv_handle_t *) &redis->pause_timer)) {
+        uv_timer_start(&redis->pause_timer, pause_tick, PAUSE_TICK_MS, PAUSE_TICK_MS);
+    }
+}
+
+/* Exponential with full jitter. */
+static int64_t pause_ms(uint64_t failures, int64_t min, int64_t max)
+{
+    int64_t most = failures > 16 ? max : min << failures;
+
+    most = most > max ? max : most;
+    return min / 2 + (int64_t) (random_u64() % (uint64_t) most);
+}
+
+static void lane_pause(struct lane *lane, struct request *request)
+{
+    lane->until_ms = clock_now_ms() + pause_ms(request->pauses, PAUSE_MIN_MS, PAUSE_MAX_MS);
+    request->pauses++;
+    lane_go(lane, LANE_PAUSED, &lane->redis->paused);
+    start_pause_timer(lane->redis);
+}
+
+static struct lane *lane_get(struct redis *redis, int32_t hash_slot)
+{
+    struct lane *lane = NULL;
+    int64_t number = hash_slot >= 0 ? hash_slot : SLOTMAP_SLOTS + (int64_t) redis->next_any++;
+
+    HASH_FIND(hh, redis->lanes, &number, sizeof(number), lane);
+    if (lane == NULL) {
+        lane = memory_new(sizeof(*lane));
+        lane->number = number;
+        lane->redis = redis;
+        TAILQ_INIT(&lane->waiting);
+        HASH_ADD(hh, redis->lanes, number, sizeof(lane->number), lane);
+        lane_freshen(lane);
+    }
+    return lane;
+}
+
+/* What was on the wire has come home, or was given up: go on, or go. */
+static void lane_next(struct lane *lane)
+{
+    if (lane->wired != NULL) {
+        return;
+    }
+    if (!TAILQ_EMPTY(&lane->waiting)) {
+        if (lane->place == LANE_WIRED) {
+            lane_freshen(lane);
+        }
+        return;
+    }
+    lane_go(lane, LANE_FRESH, NULL);
+    HASH_DEL(lane->redis->lanes, lane);
+    free(lane);
+}
+
+/* --- deadlines ------------------------------------------------------------------------------- */
+
+static void deadline_tick(uv_timer_t *timer);
+
+static void wheel_add(struct redis *redis, struct request *request)
+{
+    request->wheel = &redis->wheel[(request->deadline_ms / WHEEL_TICK_MS) % WHEEL_SLOTS];
+    TAILQ_INSERT_TAIL(request->wheel, request, timer);
+    if (redis->requests++ == 0 && !redis->closing) {
+        redis->wheel_ms = clock_now_ms();
+        uv_timer_start(&redis->deadline_timer, deadline_tick, WHEEL_TICK_MS, WHEEL_TICK_MS);
+    }
+}
+
+static void wheel_remove(struct redis *redis, struct request *request)
+{
+    TAILQ_REMOVE(request->wheel, request, timer);
+    if (--redis->requests == 0 && !redis->closing) {
+        uv_timer_stop(&redis->deadline_timer);
+    }
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+static void request_release(struct request *request)
+{
+    if (request->command == NULL && request->on_wire == 0) {
+        free(request->bytes);
+        free(request);
+    }
+}
+
+/* Tell the end.  The request must not be used after it. */
+static void finish(struct request *request, enum redis_outcome outcome, smq_status status,
+                   const redisReply *reply, const char *text)
+{
+    struct redis_command *command = request->command;
+    struct lane *lane = request->lane;
+    struct redis_result result = {
+        .outcome = outcome, .status = status, .reply = reply, .text = text};
+
+    wheel_remove(request->redis, request);
+    if (lane->wired == request) {
+        lane->wired = NULL;
+    } else {
+        TAILQ_REMOVE(&lane->waiting, request, link);
+    }
+    lane_next(lane);
+    request->command = NULL;
+    request_release(request);
+    command->state = NULL;
+    command->done(&result, command->user);
+}
+
+/* Back to the head of its lane: it was not executed. */
+static void requeue(struct request *request)
+{
+    request->lane->wired = NULL;
+    TAILQ_INSERT_HEAD(&request->lane->waiting, request, link);
+}
+
+static void redirect(struct request *request, const struct step *step)
+{
+    struct redis *redis = request->redis;
+    struct server_address to = step->to;
+
+    if (to.host[0] == '\0') {
+        memcpy(to.host, request->node->address.host, sizeof(to.host));
+    }
+    if (step->kind == STEP_ASK) {
+        request->asking = true;
+        request->ask = to;
+    } else if (request->lane->number < SLOTMAP_SLOTS) {
+        slotmap_set(&redis->map, (int32_t) request->lane->number, &to);
+    }
+    if (++request->redirects % REDIRECTS_MAX == 0) {
+        lane_pause(request->lane, request);
+    } else {
+        lane_freshen(request->lane);
+    }
+}
+
+static void repeat(struct request *request, const struct step *step)
+{
+    requeue(request);
+    request->asking = false;
+    if (step->kind == STEP_MOVED || step->kind == STEP_ASK) {
+        redirect(request, step);
+    } else if (step->kind == STEP_LOAD && request->redirects++ % REDIRECTS_MAX == 0) {
+        lane_freshen(request->lane);
+    } else {
+        lane_pause(request->lane, request);
+    }
+    if (step->refresh) {
+        topology_refresh(request->redis);
+    }
+}
+
+static void take_step(struct request *request, const redisReply *reply)
+{
+    struct step step = redirect_next(reply);
+    struct node *node = request->node;
+    char text[600];
+
+    switch (step.kind) {
+    case STEP_DONE:
+        finish(request, REDIS_DONE, SMQ_OK, reply, "");
+        return;
+    case STEP_LOAD:
+        if (request->command->script == NULL) {
+            break;
+        }
+        if (node->connection != NULL) {
+            connection_forget(node->connection, request->command->script);
+        }
+        repeat(request, &step);
+        return;
+    case STEP_MOVED:
+    case STEP_ASK:
+    case STEP_WAIT:
+        repeat(request, &step);
+        return;
+    case STEP_REFUSED:
+    case STEP_PARTLY:
+        break;
+    }
+    (void) snprintf(text, sizeof(text), "%.260s: %.300s", node->name, reply->str);
+    finish(request, step.kind == STEP_PARTLY ? REDIS_PARTLY : REDIS_NOT_DONE,
+           step.status != SMQ_OK ? step.status : SMQ_INTERNAL, NULL, text);
+}
+
+static void on_reply(struct exchange *exchange, const redisReply *reply, bool written)
+{
+    struct request *request =
+        (struct request *) ((char *) exchange - offsetof(struct request, run));
+
+    request->on_wire--;
+    if (request->command == NULL) {
+        request_release(request);
+    } else if (reply != NULL) {
+        take_step(request, reply);
+    } else if (written) {
+        char text[400];
+        (void) snprintf(text, sizeof(text), "%.260s: the connection ended before the reply came",
+                        request->node->name);
+        finish(request, REDIS_UNKNOWN, SMQ_UNKNOWN, NULL, text);
+    } else {
+        requeue(request);
+        lane_freshen(request->lane);
+    }
+}
+
+/* The replies of SCRIPT LOAD and ASKING: what they change shows in the reply of the command itself.
+ */
+static void on_load_reply(struct exchange *exchange, const redisReply *reply, bool written)
+{
+    struct request *request =
+        (struct request *) ((char *) exchange - offsetof(struct request, load));
+
+    (void) reply;
+    (void) written;
+    request->on_wire--;
+    request_release(request);
+}
+
+static void on_announce_reply(struct exchange *exchange, const redisReply *reply, bool written)
+{
+    struct request *request =
+        (struct request *) ((char *) exchange - offsetof(struct request, announce));
+
+    (void) reply;
+    (void) written;
+    request->on_wire--;
+    request_release(request);
+}
+
+static void send_extra(struct request *request, struct exchange *exchange, int argc,
+                       const char **argv, const size_t *lens)
+{
+    char *bytes = NULL;
+    long long len = redisFormatCommandArgv(&bytes, argc, argv, lens);
+
+    exchange->max_elements = 1;
+    request->on_wire++;
+    connection_send(request->node->connection, bytes, (size_t) len, exchange);
+    redisFreeCommand(bytes);
+}
+
+/* Put it on the wire, behind the script's text and ASKING where they are needed. */
+static void wire(struct request *request, struct node *node)
+{
+    const struct script *script = request->command->script;
+    struct lane *lane = request->lane;
+
+    TAILQ_REMOVE(&lane->waiting, request, link);
+    lane->wired = request;
+    lane_go(lane, LANE_WIRED, NULL);
+    request->node = node;
+    request->wired_ms = clock_now_ms();
+    if (script != NULL && !connection_knows(node->connection, script)) {
+        const char *argv[] = {"SCRIPT", "LOAD", script->text};
+        const size_t lens[] = {6, 4, script->text_len};
+        send_extra(request, &request->load, 3, argv, lens);
+        connection_learn(node->connection, script);
+    }
+    if (request->asking) {
+        const char *argv[] = {"ASKING"};
+        const size_t lens[] = {6};
+        send_extra(request, &request->announce, 1, argv, lens);
+    }
+    request->run.max_elements = request->command->max_elements;
+    request->on_wire++;
+    connection_send(node->connection, request->bytes, request->len, &request->run);
+}
+
+/* --- sending --------------------------------------------------------------------------------- */
+
+static void format_request(struct request *request)
+{
+    const struct redis_command *command = request->command;
+    const struct redis_args *args = &command->args;
+    size_t extra = command->script != NULL ? 3 : 0, count = args->count + extra;
+    const char **argv = memory_grow(NULL, count + 1, sizeof(*argv));
+    size_t *lens = memory_grow(NULL, count + 1, sizeof(*lens));
+    char keys[12];
+
+    if (extra > 0) {
+        (void) snprintf(keys, sizeof(keys), "%d", command->script->keys);
+        argv[0] = "EVALSHA";
+        argv[1] = command->script->sha1;
+        argv[2] = keys;
+        lens[0] = 7;
+        lens[1] = strlen(command->script->sha1);
+        lens[2] = strlen(keys);
+    }
+    for (size_t i = 0; i < args->count; i++) {
+        size_t from = i == 0 ? 0 : args->offsets[i - 1];
+        argv[extra + i] = args->bytes.data + from;
+        lens[extra + i] = args->offsets[i] - from;
+    }
+    long long len = redisFormatCommandArgv(&request->bytes, (int) count, argv, lens);
+    if (len < 0) {
+        abort(); /* out of memory, as in base/memory.h */
+    }
+    request->len = (size_t) len;
+    free(argv);
+    free(lens);
+}
+
+void redis_send(struct redis *redis, struct redis_command *command)
+{
+    struct request *request = memory_new(sizeof(*request));
+
+    assert(command->state == NULL && command->args.count > 0);
+    command->state = (struct redis_command_state *) request;
+    request->command = command;
+    request->redis = redis;
+    request->run.done = on_reply;
+    request->load.done = on_load_reply;
+    request->announce.done = on_announce_reply;
+    request->timeout_ms = command->timeout_ms > 0 ? command->timeout_ms : redis->request_timeout_ms;
+    request->deadline_ms = clock_now_ms() + request->timeout_ms;
+    format_request(request);
+    request->lane = lane_get(redis, command->hash_slot);
+    TAILQ_INSERT_TAIL(&request->lane->waiting, request, link);
+    wheel_add(redis, request);
+}
+
+/* The node for a lane's first request; NULL: not known. */
+static struct node *route(struct redis *redis, const struct lane *lane,
+                          const struct request *request)
+{
+    const struct server_address *address = NULL;
+
+    if (request->asking) {
+        address = &request->ask;
+    } else if (lane->number < SLOTMAP_SLOTS) {
+        address = slotmap_owner(&redis->map, (int32_t) lane->number);
+    } else {
+        address = slotmap_owner(&redis->map, (int32_t) (random_u64() % SLOTMAP_SLOTS));
+    }
+    return address == NULL ? NULL : redis_node(redis, address);
+}
+
+static void pump_lane(struct lane *lane)
+{
+    struct redis *redis = lane->redis;
+    struct request *request = TAILQ_FIRST(&lane->waiting);
+
+    if (redis->closing) {
+        finish(request, REDIS_NOT_DONE, SMQ_CLOSED, NULL, "the client is closing");
+        return;
+    }
+    struct node *node = route(redis, lane, request);
+    if (node == NULL) {
+        lane_go(lane, LANE_UNROUTED, &redis->unrouted);
+        topology_refresh(redis);
+    } else if (node->state == NODE_UP) {
+        wire(request, node);
+    } else if (node->state == NODE_BAD || (request->command->once && node->failures > 0)) {
+        finish(request, REDIS_NOT_DONE, node->status, NULL, node->why);
+    } else {
+        lane_go(lane, LANE_STALLED, &node->stalled);
+        redis_node_connect(node);
+    }
+}
+
+static void close_handles(struct redis *redis);
+
+/* Send what may go, in the turn after it came. */
+static void pump(uv_idle_t *idle)
+{
+    struct redis *redis = idle->data;
+    struct lane_list fresh = TAILQ_HEAD_INITIALIZER(fresh);
+    struct lane *lane;
+
+    TAILQ_CONCAT(&fresh, &redis->fresh, link);
+    TAILQ_FOREACH(lane, &fresh, link)
+    {
+        lane->list = &fresh;
+    }
+    while ((lane = TAILQ_FIRST(&fresh)) != NULL) {
+        pump_lane(lane);
+    }
+    if (TAILQ_EMPTY(&redis->fresh)) {
+        uv_idle_stop(idle);
+        if (redis->closing && redis->requests == 0) {
+            close_handles(redis);
+        }
+    }
+}
+
+static void freshen_all(struct lane_list *list)
+{
+    struct lane *lane;
+
+    while ((lane = TAILQ_FIRST(list)) != NULL) {
+        lane_freshen(lane);
+    }
+}
+
+void redis_routes_changed(struct redis *redis)
+{
+    freshen_all(&redis->unrouted);
+    for (struct node *node = redis->nodes; node != NULL; node = node->hh.next) {
+        freshen_all(&node->stalled);
+    }
+    pubsub_routes_changed(redis);
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+static void expire(struct request *request)
+{
+    struct redis *redis = request->redis;
+    struct node *node = request->node;
+    char text[700];
+
+    if (request->lane->wired != request) {
+        const struct node *to = route(redis, request->lane, request);
+        (void) snprintf(text, sizeof(text), "no server answered within %lld ms%s%.500s",
+                        (long long) request->timeout_ms,
+                        to != NULL && to->why[0] != '\0' ? ": " : "", to != NULL ? to->why : "");
+        topology_refresh(redis);
+        finish(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, NULL, text);
+        return;
+    }
+    (void) snprintf(text, sizeof(text), "%.260s: no reply within %lld ms", node->name,
+                    (long long) request->timeout_ms);
+    bool hung =
+        node->connection != NULL && connection_heard_ms(node->connection) <= request->wired_ms;
+    topology_refresh(redis);
+    finish(request, REDIS_UNKNOWN, SMQ_UNKNOWN, NULL, text);
+    if (hung && node->state == NODE_UP) {
+        redis_node_down(node, SMQ_UNAVAILABLE, "it does not answer");
+    }
+}
+
+/* Move those whose time is over to a list of their own: their callbacks may end others. */
+static void collect_over(struct request_list *over, struct request_list *from, int64_t now)
+{
+    struct request *request, *next;
+
+    for (request = TAILQ_FIRST(from); request != NULL; request = next) {
+        next = TAILQ_NEXT(request, timer);
+        if (request->deadline_ms <= now) {
+            TAILQ_REMOVE(from, request, timer);
+            TAILQ_INSERT_TAIL(over, request, timer);
+            request->wheel = over;
+        }
+    }
+}
+
+static void deadline_tick(uv_timer_t *timer)
+{
+    struct redis *redis = timer->data;
+    struct request_list over = TAILQ_HEAD_INITIALIZER(over);
+    int64_t now = clock_now_ms();
+    int64_t ticks = (now - redis->wheel_ms) / WHEEL_TICK_MS;
+
+    for (int64_t i = 0; i <= ticks && i < WHEEL_SLOTS; i++) {
+        collect_over(&over, &redis->wheel[(redis->wheel_ms / WHEEL_TICK_MS + i) % WHEEL_SLOTS],
+                     now);
+    }
+    redis->wheel_ms += ticks * WHEEL_TICK_MS;
+    while (!TAILQ_EMPTY(&over)) {
+        expire(TAILQ_FIRST(&over));
+    }
+}
+
+static void pause_tick(uv_timer_t *timer)
+{
+    struct redis *redis = timer->data;
+    int64_t now = clock_now_ms();
+    struct lane *lane, *next;
+    bool busy = false;
+
+    for (lane = TAILQ_FIRST(&redis->paused); lane != NULL; lane = next) {
+        next = TAILQ_NEXT(lane, link);
+        if (lane->until_ms <= now) {
+            lane_freshen(lane);
+        }
+    }
+    for (struct node *node = redis->nodes; node != NULL; node = node->hh.next) {
+        if (node->state == NODE_DOWN && node->wanted) {
+            redis_node_connect(node);
+            busy = busy || node->state == NODE_DOWN;
+        }
+    }
+    if (!busy && TAILQ_EMPTY(&redis->paused)) {
+        uv_timer_stop(timer);
+    }
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+struct node *redis_node(struct redis *redis, const struct server_address *address)
+{
+    char name[SERVER_TEXT_MAX];
+    struct node *node;
+
+    server_address_format(name, address);
+    HASH_FIND_STR(redis->nodes, name, node);
+    if (node == NULL) {
+        node = memory_new(sizeof(*node));
+        node->redis = redis;
+        node->address = *address;
+        memcpy(node->name, name, sizeof(name));
+        TAILQ_INIT(&node->stalled);
+        HASH_ADD_STR(redis->nodes, name, node);
+    }
+    return node;
+}
+
+static void on_node_ready(struct connection *connection, void *user)
+{
+    struct node *node = user;
+
+    (void) connection;
+    node->state = NODE_UP;
+    node->wanted = false;
+    node->failures = 0;
+    node->why[0] = '\0';
+    events_emit(node->redis->events, SMQ_EVENT_CONNECTED, NULL, "connected to Redis at %s",
+                node->name);
+    freshen_all(&node->stalled);
+    topology_node_up(node);
+}
+
+/* The connection is gone, or not to be used any more. */
+static void node_lost(struct node *node, smq_status status, const char *text)
+{
+    struct redis *redis = node->redis;
+    bool was_up = node->state == NODE_UP;
+
+    node->connection = NULL;
+    node->status = status;
+    (void) snprintf(node->why, sizeof(node->why), "%s", text);
+    node->state = status == SMQ_UNAVAILABLE ? NODE_DOWN : NODE_BAD;
+    node->retry_ms = clock_now_ms() + pause_ms(node->failures, RETRY_MIN_MS, RETRY_MAX_MS);
+    node->failures++;
+    if (was_up || node->failures == 1) {
+        events_emit(redis->events, SMQ_EVENT_DISCONNECTED,
+                    &(smq_event){.status = status, .slot = -1}, "%s", text);
+    }
+    if (node->state == NODE_BAD) {
+        freshen_all(&node->stalled);
+    } else if (!TAILQ_EMPTY(&node->stalled)) {
+        node->wanted = true;
+        start_pause_timer(redis);
+    }
+    topology_node_down(node);
+    topology_refresh(redis);
+}
+
+static void on_node_ended(struct connection *connection, smq_status status, const char *text,
+                          void *user)
+{
+    (void) connection;
+    node_lost(user, status, text);
+}
+
+void redis_node_down(struct node *node, smq_status status, const char *why)
+{
+    struct connection *connection = node->connection;
+    char text[400];
+
+    (void) snprintf(text, sizeof(text), "%.260s: %.100s", node->name, why);
+    node_lost(node, status, text);
+    connection_close(connection);
+}
+
+void redis_node_connect(struct node *node)
+{
+    struct redis *redis = node->redis;
+
+    if (node->state != NODE_DOWN || redis->closing) {
+        return;
+    }
+    node->wanted = true;
+    if (node->retry_ms > clock_now_ms()) {
+        start_pause_timer(redis);
+        return;
+    }
+    struct connection_options options = {.address = node->address,
+                                         .user = redis->seeds.user,
+                                         .password = redis->seeds.password,
+                                         .connect_timeout_ms = redis->connect_timeout_ms,
+                                         .check = true,
+                                         .events = redis->events,
+                                         .ready = on_node_ready,
+                                         .ended = on_node_ended,
+                                         .user_data = node};
+    node->state = NODE_CONNECTING;
+    node->connection = connection_new(redis->loop, &options);
+}
+
+/* --- the client ------------------------------------------------------------------------------ */
+
+void redis_adopt(struct redis *redis, uv_handle_t *handle)
+{
+    handle->data = redis;
+    redis->open_handles++;
+}
+
+struct redis *redis_new(struct loop *loop, const struct redis_options *options,
+                        struct events *events, redis_ready_fn *ready, void *user)
+{
+    struct redis *redis = memory_new(sizeof(*redis));
+    smq_error err;
+
+    if (server_list_parse(&redis->seeds, options->servers, &err) != SMQ_OK) {
+        assert(!"redis_check_servers() comes first");
+    }
+    redis->loop = loop;
+    redis->events = events;
+    redis->connect_timeout_ms = options->connect_timeout_ms;
+    redis->request_timeout_ms = options->request_timeout_ms;
+    TAILQ_INIT(&redis->fresh);
+    TAILQ_INIT(&redis->unrouted);
+    TAILQ_INIT(&redis->paused);
+    for (int i = 0; i < WHEEL_SLOTS; i++) {
+        TAILQ_INIT(&redis->wheel[i]);
+    }
+    uv_idle_init(loop_uv(loop), &redis->pump);
+    uv_timer_init(loop_uv(loop), &redis->pause_timer);
+    uv_timer_init(loop_uv(loop), &redis->deadline_timer);
+    redis_adopt(redis, (uv_handle_t *) &redis->pump);
+    redis_adopt(redis, (uv_handle_t *) &redis->pause_timer);
+    redis_adopt(redis, (uv_handle_t *) &redis->deadline_timer);
+    pubsub_start(redis);
+    topology_start(redis, ready, user);
+    return redis;
+}
+
+static void redis_free(struct redis *redis)
+{
+    struct node *node, *next;
+    void (*closed)(void *user) = redis->closed;
+    void *user = redis->closed_user;
+
+    HASH_ITER(hh, redis->nodes, node, next)
+    {
+        HASH_DEL(redis->nodes, node);
+        free(node);
+    }
+    slotmap_fini(&redis->map);
+    server_list_fini(&redis->seeds);
+    free(redis);
+    if (closed != NULL) {
+        closed(user);
+    }
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    struct redis *redis = handle->data;
+
+    if (--redis->open_handles == 0) {
+        redis_free(redis);
+    }
+}
+
+static void close_handles(struct redis *redis)
+{
+    uv_close((uv_handle_t *) &redis->pump, on_handle_closed);
+    uv_close((uv_handle_t *) &redis->pause_timer, on_handle_closed);
+    uv_close((uv_handle_t *) &redis->deadline_timer, on_handle_closed);
+    uv_close((uv_handle_t *) &redis->topology.timer, on_handle_closed);
+    uv_close((uv_handle_t *) &redis->pubsub.timer, on_handle_closed);
+}
+
+void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
+{
+    redis->closing = true;
+    redis->closed = closed;
+    redis->closed_user = user;
+    uv_timer_stop(&redis->pause_timer);
+    uv_timer_stop(&redis->deadline_timer);
+    topology_stop(redis);
+    pubsub_stop(redis);
+    redis_routes_changed(redis);
+    freshen_all(&redis->paused);
+    for (struct node *node = redis->nodes; node != NULL; node = node->hh.next) {
+        struct connection *connection = node->connection;
+        node->connection = NULL;
+        node->state = NODE_DOWN;
+        connection_close(connection);
+    }
+    uv_idle_start(&redis->pump, pump);
+}

@@ -1,0 +1,68 @@
+/* connection.h - one pipelined connection to one server: connect, authenticate, check, write, read.
+ *
+ * Thread: smq:io. */
+#ifndef REDIS_CONNECTION_H
+#define REDIS_CONNECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <hiredis/hiredis.h>
+
+#include "base/event.h"
+#include "base/loop.h"
+#include "redis/servers.h"
+
+struct connection;
+
+/* One request on its way: called back exactly once, in the order of sending. */
+struct exchange {
+    /* `reply` NULL: the connection ended before; `written`: perhaps the server got it.  The reply
+     * dies on return. */
+    void (*done)(struct exchange *exchange, const redisReply *reply, bool written);
+    size_t max_elements; /* of arrays in the reply */
+    uint64_t number;     /* private, as is the link */
+    TAILQ_ENTRY(exchange) link;
+};
+
+struct connection_options {
+    struct server_address address;
+    const char *user, *password; /* "" for none; must outlive the connection */
+    int64_t connect_timeout_ms;
+    bool check; /* refuse old and evicting servers */
+    struct events *events;
+    /* Connected, authenticated and checked: send. */
+    void (*ready)(struct connection *connection, void *user);
+    /* It ended, for another reason than connection_close(); all exchanges have been called back.
+     * The connection is gone when this returns. */
+    void (*ended)(struct connection *connection, smq_status status, const char *text, void *user);
+    /* A reply that no exchange waits for (pub/sub).  NULL: such replies end the connection. */
+    void (*pushed)(struct connection *connection, const redisReply *reply, void *user);
+    void *user_data;
+};
+
+/* Begin to connect.  Never calls back before it returns. */
+struct connection *connection_new(struct loop *loop, const struct connection_options *options);
+
+/* Queue bytes; they are written at the end of this turn of the loop.  Only after `ready`. */
+void connection_send(struct connection *connection, const char *bytes, size_t len,
+                     struct exchange *exchange);
+
+/* Queue bytes whose replies come to `pushed`. */
+void connection_push(struct connection *connection, const char *bytes, size_t len);
+
+/* When did the last byte come (clock_now_ms())? */
+int64_t connection_heard_ms(const struct connection *connection);
+
+/* Has this script been loaded over this connection?  Scripts are told apart by address. */
+bool connection_knows(const struct connection *connection, const void *script);
+void connection_learn(struct connection *connection, const void *script);
+void connection_forget(struct connection *connection, const void *script);
+
+/* End it: exchanges are called back (reply NULL), `ended` is not.  The memory goes when the sockets
+ * have closed. NULL: nothing. */
+void connection_close(struct connection *connection);
+
+#endif

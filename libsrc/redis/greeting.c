@@ -1,0 +1,78 @@
+/* greeting.c - may this server be used?
+ *
+ * Pure. */
+#include "redis/greeting.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The value of "name:value\r\n" in the text of INFO; "" when it is not there. */
+static void field(char *out, size_t size, const char *info, const char *name)
+{
+    char mark[64];
+
+    (void) snprintf(mark, sizeof(mark), "\n%s:", name);
+    const char *at = strstr(info, mark);
+    out[0] = '\0';
+    if (at != NULL) {
+        at += strlen(mark);
+        (void) snprintf(out, size, "%.*s", (int) strcspn(at, "\r\n"), at);
+    }
+}
+
+static int older(const char *version, long major, long minor)
+{
+    char *end = NULL;
+    long have_major = strtol(version, &end, 10);
+    long have_minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+
+    return have_major < major || (have_major == major && have_minor < minor);
+}
+
+smq_status greeting_check_auth(char *why, size_t size, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ERROR) {
+        return SMQ_OK;
+    }
+    (void) snprintf(why, size, "%s (check user and password)", reply->str);
+    return SMQ_DENIED;
+}
+
+smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
+{
+    char redis[32], valkey[32], memory[32], policy[64];
+
+    why[0] = '\0';
+    if (reply->type == REDIS_REPLY_ERROR) {
+        bool denied = strncmp(reply->str, "NOAUTH", 6) == 0;
+        (void) snprintf(why, size, "%s%s", reply->str,
+                        denied ? " (name a user and a password)" : "");
+        if (strncmp(reply->str, "NOPERM", 6) == 0) {
+            return SMQ_OK;
+        }
+        return denied ? SMQ_DENIED : SMQ_UNAVAILABLE;
+    }
+    if (reply->type != REDIS_REPLY_STRING) {
+        (void) snprintf(why, size, "it does not answer INFO as Redis does");
+        return SMQ_BAD_SERVER;
+    }
+    field(redis, sizeof(redis), reply->str, "redis_version");
+    field(valkey, sizeof(valkey), reply->str, "valkey_version");
+    field(memory, sizeof(memory), reply->str, "maxmemory");
+    field(policy, sizeof(policy), reply->str, "maxmemory_policy");
+    if (valkey[0] != '\0' ? older(valkey, 7, 2) : older(redis, 7, 0)) {
+        (void) snprintf(why, size, "version %s is too old: Redis 7.0 or Valkey 7.2 is needed",
+                        valkey[0] != '\0' ? valkey : redis);
+        return SMQ_BAD_SERVER;
+    }
+    if (strtoull(memory, NULL, 10) > 0 && strcmp(policy, "noeviction") != 0) {
+        (void) snprintf(why, size,
+                        "it evicts keys (maxmemory-policy %s) and would lose messages: set "
+                        "maxmemory-policy noeviction",
+                        policy);
+        return SMQ_BAD_SERVER;
+    }
+    return SMQ_OK;
+}

@@ -1,0 +1,121 @@
+/* internal.h - what the files of the Redis client share.
+ *
+ *   cluster.c   requests, lanes, nodes: who waits for what, and where it goes
+ *   topology.c  learning the slot map
+ *   pubsub.c    subscriptions
+ *
+ * Thread: smq:io. */
+#ifndef REDIS_INTERNAL_H
+#define REDIS_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <uthash.h>
+#include <uv.h>
+
+#include "redis/connection.h"
+#include "redis/redirect.h"
+#include "redis/redis.h"
+#include "redis/slotmap.h"
+
+struct request;
+struct lane;
+struct pubsub_link;
+struct pubsub_channel;
+
+TAILQ_HEAD(lane_list, lane);
+
+/* One server.  Lives until the client is closed: addresses are few, and come back.
+ *
+ * Invariants: `connection` is NULL exactly when DOWN or BAD.  `stalled` is empty when UP. */
+struct node {
+    struct redis *redis;
+    struct server_address address;
+    char name[SERVER_TEXT_MAX];
+    enum node_state { NODE_DOWN, NODE_CONNECTING, NODE_UP, NODE_BAD } state;
+    struct connection *connection;
+    struct lane_list stalled; /* wait for it to come up */
+    bool wanted;              /* was asked for: reconnect, as long as somebody waits */
+    uint64_t failures;        /* since it was up */
+    int64_t retry_ms;         /* DOWN: not before */
+    smq_status status;        /* why it is DOWN or BAD */
+    char why[512];
+    UT_hash_handle hh;
+};
+
+enum { WHEEL_SLOTS = 256, WHEEL_TICK_MS = 16 };
+
+struct redis {
+    struct loop *loop;
+    struct events *events;
+    struct server_list seeds;
+    int64_t connect_timeout_ms, request_timeout_ms;
+    bool closing;
+    int open_handles;
+    void (*closed)(void *user);
+    void *closed_user;
+
+    struct node *nodes; /* by name */
+    struct slotmap map;
+    struct lane *lanes;        /* by hash slot; exist while they have requests */
+    struct lane_list fresh;    /* may go: looked at in the next turn of the loop */
+    struct lane_list unrouted; /* wait for a slot map */
+    struct lane_list paused;   /* wait for their moment */
+    uint64_t next_any;         /* lanes of commands without a key get numbers of their own */
+    uv_idle_t pump;            /* runs while there are fresh lanes */
+    uv_timer_t pause_timer;    /* ticks while lanes are paused or nodes are to be tried again */
+    uv_timer_t deadline_timer; /* ticks while there are requests */
+    TAILQ_HEAD(request_list, request) wheel[WHEEL_SLOTS];
+    int64_t wheel_ms; /* the tick that was looked at last */
+    size_t requests;
+
+    struct topology {
+        redis_ready_fn *ready; /* NULL once called */
+        void *ready_user;
+        bool known;  /* a map was learned */
+        bool wanted; /* it should be learned (again) */
+        bool asking;
+        int64_t asked_ms; /* when, last */
+        size_t next_seed;
+        size_t seeds_failed;
+        struct exchange exchange;
+        struct node *asked;
+        uv_timer_t timer;
+    } topology;
+
+    struct pubsub {
+        struct pubsub_link *links;       /* by node name */
+        struct pubsub_channel *channels; /* by channel */
+        uv_timer_t timer;                /* pings, and what is to be tried again */
+    } pubsub;
+};
+
+/* --- cluster.c --- */
+
+struct node *redis_node(struct redis *redis, const struct server_address *address);
+void redis_node_connect(struct node *node);
+/* Give its connection up. */
+void redis_node_down(struct node *node, smq_status status, const char *why);
+/* The slot map has changed: send what waits for it. */
+void redis_routes_changed(struct redis *redis);
+void redis_adopt(struct redis *redis, uv_handle_t *handle);
+
+/* --- topology.c --- */
+
+void topology_start(struct redis *redis, redis_ready_fn *ready, void *user);
+void topology_stop(struct redis *redis);
+/* The map may be out of date: learn it again, soon. */
+void topology_refresh(struct redis *redis);
+void topology_node_up(struct node *node);
+void topology_node_down(struct node *node);
+
+/* --- pubsub.c --- */
+
+void pubsub_start(struct redis *redis);
+void pubsub_stop(struct redis *redis);
+/* The slot map has changed: move subscriptions that are on the wrong node. */
+void pubsub_routes_changed(struct redis *redis);
+
+#endif

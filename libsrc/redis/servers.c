@@ -1,0 +1,174 @@
+/* servers.c - addresses of servers.
+ *
+ * Pure. */
+#include "redis/servers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "redis/redis.h"
+
+static const char scheme[] = "redis://";
+
+static int parse_port(const char *text, size_t len)
+{
+    int port = 0;
+
+    if (len == 0 || len > 5) {
+        return 0;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9') {
+            return 0;
+        }
+        port = port * 10 + (text[i] - '0');
+    }
+    return port <= 65535 ? port : 0;
+}
+
+static bool host_is_good(const char *host, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char) host[i];
+        if (c <= ' ' || c >= 127 || strchr("/@,[]{}\"'", c) != NULL) {
+            return false;
+        }
+    }
+    return len < SERVER_HOST_MAX;
+}
+
+bool server_address_parse(struct server_address *out, const char *text, size_t len, bool empty_host)
+{
+    const char *colon = len > 0 ? memrchr(text, ':', len) : NULL;
+
+    if (colon == NULL) {
+        return false;
+    }
+    size_t host_len = (size_t) (colon - text);
+    int port = parse_port(colon + 1, len - host_len - 1);
+    if (host_len >= 2 && text[0] == '[' && text[host_len - 1] == ']') {
+        text++;
+        host_len -= 2;
+    }
+    if (port == 0 || (host_len == 0 && !empty_host) || !host_is_good(text, host_len)) {
+        return false;
+    }
+    memcpy(out->host, text, host_len);
+    out->host[host_len] = '\0';
+    out->port = port;
+    return true;
+}
+
+void server_address_format(char out[SERVER_TEXT_MAX], const struct server_address *address)
+{
+    bool ipv6 = strchr(address->host, ':') != NULL;
+
+    (void) snprintf(out, SERVER_TEXT_MAX, ipv6 ? "[%s]:%d" : "%s:%d", address->host, address->port);
+}
+
+static int hex_digit(char c)
+{
+    const char *digits = "0123456789abcdef";
+    const char *at = c == '\0' ? NULL : strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
+
+    return at == NULL ? -1 : (int) (at - digits);
+}
+
+/* Percent-decode text[0..len) into `out`. */
+static bool decode_secret(char out[SERVER_SECRET_MAX], const char *text, size_t len)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        if (c == '%') {
+            int high = i + 2 < len ? hex_digit(text[i + 1]) : -1;
+            int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+            if (low < 0 || high * 16 + low == 0) {
+                return false;
+            }
+            c = (char) (high * 16 + low);
+            i += 2;
+        }
+        if (used + 1 >= SERVER_SECRET_MAX) {
+            return false;
+        }
+        out[used++] = c;
+    }
+    out[used] = '\0';
+    return true;
+}
+
+/* "user:password" or ":password" before the '@'. */
+static bool parse_credentials(struct server_list *out, const char *text, size_t len)
+{
+    const char *colon = memchr(text, ':', len);
+
+    if (colon == NULL) {
+        return false;
+    }
+    size_t user_len = (size_t) (colon - text);
+    return decode_secret(out->user, text, user_len) &&
+           decode_secret(out->password, colon + 1, len - user_len - 1) && out->password[0] != '\0';
+}
+
+smq_status server_list_parse(struct server_list *out, const char *text, smq_error *err)
+{
+    struct server_list list = {0};
+    smq_status status = SMQ_OK;
+
+    if (text == NULL || text[0] == '\0') {
+        return status_set(err, SMQ_INVALID, "no Redis servers are named: give \"host:port,...\"");
+    }
+    if (strncmp(text, scheme, sizeof(scheme) - 1) == 0) {
+        text += sizeof(scheme) - 1;
+        const char *at = strrchr(text, '@');
+        if (at != NULL) {
+            if (!parse_credentials(&list, text, (size_t) (at - text))) {
+                return status_set(err, SMQ_INVALID,
+                                  "the Redis credentials cannot be read: write "
+                                  "redis://user:password@host:port, with %%XX for other bytes");
+            }
+            text = at + 1;
+        }
+    }
+    while (status == SMQ_OK) {
+        size_t len = strcspn(text, ",");
+        list.addresses = memory_grow(list.addresses, list.count + 1, sizeof(*list.addresses));
+        if (!server_address_parse(&list.addresses[list.count], text, len, false)) {
+            status = status_set(err, SMQ_INVALID, "\"%.*s\" is no Redis server: write host:port",
+                                memchr(text, '@', len) == NULL ? (int) len : 0, text);
+        }
+        list.count++;
+        if (text[len] == '\0') {
+            break;
+        }
+        text += len + 1;
+    }
+    if (status != SMQ_OK) {
+        server_list_fini(&list);
+        return status;
+    }
+    *out = list;
+    return SMQ_OK;
+}
+
+void server_list_fini(struct server_list *list)
+{
+    free(list->addresses);
+    memset(list, 0, sizeof(*list));
+}
+
+smq_status redis_check_servers(const char *servers, smq_error *err)
+{
+    struct server_list list;
+    smq_status status = server_list_parse(&list, servers, err);
+
+    if (status == SMQ_OK) {
+        server_list_fini(&list);
+    }
+    return status;
+}

@@ -1,0 +1,39 @@
+/* servers.h - addresses of servers, as users write them and as servers tell them.
+ *
+ * Pure. */
+#ifndef REDIS_SERVERS_H
+#define REDIS_SERVERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <slotmq/core.h>
+
+enum { SERVER_HOST_MAX = 256, SERVER_TEXT_MAX = SERVER_HOST_MAX + 8, SERVER_SECRET_MAX = 512 };
+
+/* `host` stands without brackets. */
+struct server_address {
+    char host[SERVER_HOST_MAX];
+    int port; /* 1 .. 65535 */
+};
+
+/* "host:port,host:port" or "redis://user:password@host:port,...", split. */
+struct server_list {
+    struct server_address *addresses;
+    size_t count;
+    char user[SERVER_SECRET_MAX], password[SERVER_SECRET_MAX]; /* "" for none; percent-decoded */
+};
+
+/* Fails: INVALID; the text never shows user or password. */
+smq_status server_list_parse(struct server_list *out, const char *text, smq_error *err);
+void server_list_fini(struct server_list *list);
+
+/* "host:port", split at the last colon; brackets around an IPv6 address are taken off.  An empty
+ * host is good only if `empty_host`. */
+bool server_address_parse(struct server_address *out, const char *text, size_t len,
+                          bool empty_host);
+
+/* "host:port", with brackets around an IPv6 address. */
+void server_address_format(char out[SERVER_TEXT_MAX], const struct server_address *address);
+
+#endif

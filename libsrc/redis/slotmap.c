@@ -1,0 +1,122 @@
+/* slotmap.c - which master serves which hash slot.
+ *
+ * Pure. */
+#include "redis/slotmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void slotmap_fini(struct slotmap *map)
+{
+    free(map->nodes);
+    memset(map, 0, sizeof(*map));
+}
+
+/* The index of `server` in the map, added if it is new; SLOTMAP_NODES_MAX: no room. */
+static size_t node_index(struct slotmap *map, const struct server_address *server)
+{
+    size_t i = 0;
+
+    while (i < map->count &&
+           (map->nodes[i].port != server->port || strcmp(map->nodes[i].host, server->host) != 0)) {
+        i++;
+    }
+    if (i == map->count && i < SLOTMAP_NODES_MAX) {
+        map->nodes = memory_grow(map->nodes, map->count + 1, sizeof(*map->nodes));
+        map->nodes[map->count++] = *server;
+    }
+    return i;
+}
+
+/* A node is { host, port, id, ... }.  A nil or empty host is that of the server asked; "?" is
+ * nobody. */
+static bool parse_node(struct server_address *out, const redisReply *node, const char *origin)
+{
+    if (node->type != REDIS_REPLY_ARRAY || node->elements < 2) {
+        return false;
+    }
+    const redisReply *host = node->element[0], *port = node->element[1];
+    const char *name = host->type == REDIS_REPLY_STRING && host->len > 0 ? host->str : origin;
+    if ((host->type != REDIS_REPLY_STRING && host->type != REDIS_REPLY_NIL) ||
+        strcmp(name, "?") == 0 || strlen(name) >= SERVER_HOST_MAX ||
+        port->type != REDIS_REPLY_INTEGER || port->integer < 1 || port->integer > 65535) {
+        return false;
+    }
+    strcpy(out->host, name); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy): checked above */
+    out->port = (int) port->integer;
+    return true;
+}
+
+/* A range is { first, last, master, replica... }. */
+static bool parse_range(struct slotmap *map, const redisReply *range, const char *origin)
+{
+    struct server_address server;
+
+    if (range->type != REDIS_REPLY_ARRAY || range->elements < 3 ||
+        range->element[0]->type != REDIS_REPLY_INTEGER ||
+        range->element[1]->type != REDIS_REPLY_INTEGER) {
+        return false;
+    }
+    long long first = range->element[0]->integer, last = range->element[1]->integer;
+    if (first < 0 || last < first || last >= SLOTMAP_SLOTS ||
+        !parse_node(&server, range->element[2], origin)) {
+        return false;
+    }
+    size_t index = node_index(map, &server);
+    if (index == SLOTMAP_NODES_MAX) {
+        return false;
+    }
+    for (long long i = first; i <= last; i++) {
+        map->owner[i] = (uint16_t) (index + 1);
+    }
+    return true;
+}
+
+bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *origin)
+{
+    struct slotmap map = {0};
+    bool good = reply->type == REDIS_REPLY_ARRAY;
+
+    for (size_t i = 0; good && i < reply->elements; i++) {
+        good = parse_range(&map, reply->element[i], origin);
+    }
+    for (size_t i = 0; good && i < SLOTMAP_SLOTS; i++) {
+        good = map.owner[i] != 0;
+    }
+    if (!good) {
+        slotmap_fini(&map);
+        return false;
+    }
+    slotmap_fini(out);
+    *out = map;
+    return true;
+}
+
+void slotmap_single(struct slotmap *out, const struct server_address *server)
+{
+    struct server_address copy = *server;
+
+    slotmap_fini(out);
+    (void) node_index(out, &copy);
+    for (size_t i = 0; i < SLOTMAP_SLOTS; i++) {
+        out->owner[i] = 1;
+    }
+}
+
+const struct server_address *slotmap_owner(const struct slotmap *map, int32_t hash_slot)
+{
+    uint16_t owner = map->owner[hash_slot];
+
+    return owner == 0 ? NULL : &map->nodes[owner - 1];
+}
+
+void slotmap_set(struct slotmap *map, int32_t hash_slot, const struct server_address *server)
+{
+    size_t index = node_index(map, server);
+
+    if (index < SLOTMAP_NODES_MAX) {
+        map->owner[hash_slot] = (uint16_t) (index + 1);
+    }
+}

@@ -1,0 +1,40 @@
+/* slotmap.h - which master serves which hash slot, as CLUSTER SLOTS tells.
+ *
+ * Pure. */
+#ifndef REDIS_SLOTMAP_H
+#define REDIS_SLOTMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hiredis/hiredis.h>
+
+#include "redis/servers.h"
+
+enum { SLOTMAP_SLOTS = 16384, SLOTMAP_NODES_MAX = 1000 };
+
+/* Invariant: owner[i] is 0 (nobody known), or 1 + an index into `nodes`.  Zero is an empty map. */
+struct slotmap {
+    struct server_address *nodes;
+    size_t count;
+    uint16_t owner[SLOTMAP_SLOTS];
+};
+
+void slotmap_fini(struct slotmap *map);
+
+/* Read a reply of CLUSTER SLOTS that came from the server `origin`, whose host stands in for those
+ * that the reply leaves open.  false: not such a reply, or hash slots are missing; `out` is
+ * untouched. */
+bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *origin);
+
+/* One server serves everything. */
+void slotmap_single(struct slotmap *out, const struct server_address *server);
+
+/* NULL: nobody is known. */
+const struct server_address *slotmap_owner(const struct slotmap *map, int32_t hash_slot);
+
+/* A server said so in a redirect. */
+void slotmap_set(struct slotmap *map, int32_t hash_slot, const struct server_address *server);
+
+#endif

@@ -1,0 +1,221 @@
+/* topology.c - learning which node serves what: at the start, and when there is reason to think
+ * that it changed.
+ *
+ * One question at a time, at most one a second; seeds are kept for ever.
+ *
+ * Thread: smq:io. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "redis/internal.h"
+#include "redis/reply.h"
+
+enum { REFRESH_MS = 1000, SEED_MS = 50, REPLY_ELEMENTS_MAX = SLOTMAP_SLOTS + 1 };
+
+static void try_now(struct redis *redis);
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct redis *redis = timer->data;
+
+    if (redis->topology.asking) {
+        redis_node_down(redis->topology.asked, SMQ_UNAVAILABLE, "it does not answer");
+    }
+    try_now(redis);
+}
+
+static void set_timer(struct redis *redis, int64_t ms)
+{
+    uv_timer_start(&redis->topology.timer, on_timer, (uint64_t) (ms > 0 ? ms : 0), 0);
+}
+
+/* --- telling that the client is ready -------------------------------------------------------- */
+
+static void tell_ready(struct redis *redis, smq_status status, const char *text)
+{
+    redis_ready_fn *ready = redis->topology.ready;
+
+    redis->topology.ready = NULL;
+    if (ready != NULL) {
+        ready(status, text, redis->topology.ready_user);
+    }
+}
+
+/* Ready is: a map, and every master was reached once, or was not to be reached. */
+static void check_ready(struct redis *redis)
+{
+    struct slotmap *map = &redis->map;
+
+    if (redis->topology.ready == NULL || !redis->topology.known) {
+        return;
+    }
+    for (size_t i = 0; i < map->count; i++) {
+        const struct node *node = redis_node(redis, &map->nodes[i]);
+        if (node->state == NODE_BAD) {
+            tell_ready(redis, node->status, node->why);
+            return;
+        }
+        if (node->state != NODE_UP && node->failures == 0) {
+            return;
+        }
+    }
+    tell_ready(redis, SMQ_OK, "");
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+static bool is_single_server(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR &&
+           strstr(reply->str, "cluster support disabled") != NULL;
+}
+
+static void learned(struct redis *redis)
+{
+    redis->topology.known = true;
+    redis->topology.wanted = false;
+    for (size_t i = 0; i < redis->map.count && redis->topology.ready != NULL; i++) {
+        redis_node_connect(redis_node(redis, &redis->map.nodes[i]));
+    }
+    redis_routes_changed(redis);
+    check_ready(redis);
+}
+
+static void on_reply(struct exchange *exchange, const redisReply *reply, bool written)
+{
+    struct redis *redis =
+        (struct redis *) ((char *) exchange - offsetof(struct redis, topology.exchange));
+    struct node *node = redis->topology.asked;
+
+    (void) written;
+    redis->topology.asking = false;
+    if (redis->closing) {
+        return;
+    }
+    uv_timer_stop(&redis->topology.timer);
+    if (reply != NULL && is_single_server(reply)) {
+        slotmap_single(&redis->map, &node->address);
+        learned(redis);
+    } else if (reply != NULL && slotmap_parse(&redis->map, reply, node->address.host)) {
+        learned(redis);
+    } else {
+        set_timer(redis, REFRESH_MS); /* no reply, or a cluster that is not whole */
+    }
+}
+
+/* One that is up, beginning anywhere. */
+static struct node *choose(struct redis *redis)
+{
+    size_t skip = (size_t) (random_u64() % (HASH_COUNT(redis->nodes) + 1));
+    struct node *found = NULL;
+
+    for (struct node *node = redis->nodes; node != NULL; node = node->hh.next) {
+        if (node->state == NODE_UP && (found == NULL || skip > 0)) {
+            found = node;
+        }
+        skip -= skip > 0 ? 1 : 0;
+    }
+    return found;
+}
+
+static void ask(struct redis *redis, struct node *node)
+{
+    static const char question[] = "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n";
+    struct topology *topology = &redis->topology;
+
+    topology->asking = true;
+    topology->asked = node;
+    topology->asked_ms = clock_now_ms();
+    topology->exchange.done = on_reply;
+    topology->exchange.max_elements = REPLY_ELEMENTS_MAX;
+    set_timer(redis, redis->request_timeout_ms);
+    connection_send(node->connection, question, sizeof(question) - 1, &topology->exchange);
+}
+
+static void try_now(struct redis *redis)
+{
+    struct topology *topology = &redis->topology;
+
+    if (redis->closing || topology->asking || !topology->wanted) {
+        return;
+    }
+    struct node *node = choose(redis);
+    if (node == NULL) {
+        size_t seed = topology->next_seed++ % redis->seeds.count;
+        redis_node_connect(redis_node(redis, &redis->seeds.addresses[seed]));
+        set_timer(redis, SEED_MS);
+        return;
+    }
+    int64_t wait = topology->asked_ms == 0 ? 0 : topology->asked_ms + REFRESH_MS - clock_now_ms();
+    if (wait > 0) {
+        set_timer(redis, wait);
+    } else {
+        ask(redis, node);
+    }
+}
+
+void topology_refresh(struct redis *redis)
+{
+    if (!redis->topology.wanted && !redis->closing) {
+        redis->topology.wanted = true;
+        if (!redis->topology.asking) {
+            set_timer(redis, 0);
+        }
+    }
+}
+
+/* --- nodes come and go ----------------------------------------------------------------------- */
+
+void topology_node_up(struct node *node)
+{
+    try_now(node->redis);
+    check_ready(node->redis);
+}
+
+static bool is_seed(const struct redis *redis, const struct node *node)
+{
+    for (size_t i = 0; i < redis->seeds.count; i++) {
+        const struct server_address *seed = &redis->seeds.addresses[i];
+        if (seed->port == node->address.port && strcmp(seed->host, node->address.host) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void topology_node_down(struct node *node)
+{
+    struct redis *redis = node->redis;
+    struct topology *topology = &redis->topology;
+
+    if (topology->ready == NULL) {
+        return;
+    }
+    if (topology->known) {
+        check_ready(redis);
+        return;
+    }
+    if (node->state == NODE_BAD) {
+        tell_ready(redis, node->status, node->why);
+    } else if (is_seed(redis, node) && node->failures == 1 &&
+               ++topology->seeds_failed >= redis->seeds.count) {
+        tell_ready(redis, SMQ_UNAVAILABLE, node->why);
+    }
+}
+
+void topology_start(struct redis *redis, redis_ready_fn *ready, void *user)
+{
+    redis->topology.ready = ready;
+    redis->topology.ready_user = user;
+    redis->topology.wanted = true;
+    uv_timer_init(loop_uv(redis->loop), &redis->topology.timer);
+    redis_adopt(redis, (uv_handle_t *) &redis->topology.timer);
+    set_timer(redis, 0);
+}
+
+void topology_stop(struct redis *redis)
+{
+    uv_timer_stop(&redis->topology.timer);
+}
