@@ -1,0 +1,330 @@
+/* test_cluster.c - commands to a real cluster while it changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <hiredis/hiredis.h>
+
+#include "client.h"
+#include "model/slot.h"
+#include "support/servers.h"
+#include "support/wait.h"
+
+enum { TIMEOUT_MS = 3000, KEYS = 300, PENDING = 2000 };
+
+/* Appends its argument to the list, and answers the new length. */
+static const char append_text[] = "#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])";
+static const struct script append = {.name = "append",
+                                     .text = append_text,
+                                     .text_len = sizeof(append_text) - 1,
+                                     .sha1 = "5f96da63890be6ccc9b5f28c1d9dda13008c8b55",
+                                     .keys = 1};
+
+static struct servers *servers;
+
+static redisContext *dial(const struct server *server)
+{
+    redisContext *context = redisConnect("127.0.0.1", server_port(server));
+
+    assert_non_null(context);
+    assert_int_equal(context->err, 0);
+    return context;
+}
+
+static void tell(const struct server *server, const char *format, ...)
+{
+    redisContext *context = dial(server);
+    va_list args;
+
+    va_start(args, format);
+    redisReply *reply = redisvCommand(context, format, args);
+    va_end(args);
+    assert_non_null(reply);
+    if (reply->type == REDIS_REPLY_ERROR) {
+        fail_msg("%s: %s", format, reply->str);
+    }
+    freeReplyObject(reply);
+    redisFree(context);
+}
+
+static void node_id(char out[64], const struct server *server)
+{
+    redisContext *context = dial(server);
+    redisReply *reply = redisCommand(context, "CLUSTER MYID");
+
+    (void) snprintf(out, 64, "%s", reply->str);
+    freeReplyObject(reply);
+    redisFree(context);
+}
+
+static void test_scripts_run_on_every_node(void **state)
+{
+    struct client client;
+
+    (void) state;
+    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    assert_int_equal(client.ready, SMQ_OK);
+    for (int i = 0; i < KEYS; i++) {
+        char key[32];
+        (void) snprintf(key, sizeof(key), "every-%d", i);
+        struct outcome outcome = client_eval(&client, &append, key, "x", 0);
+        assert_int_equal(outcome.outcome, REDIS_DONE);
+        assert_string_equal(outcome.text, "1");
+    }
+    client_stop(&client);
+}
+
+static void test_flushed_scripts_are_loaded_again(void **state)
+{
+    struct client client;
+
+    (void) state;
+    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    assert_string_equal(client_eval(&client, &append, "flush", "x", 0).text, "1");
+    for (size_t i = 0; i < servers_count(servers); i++) {
+        tell(servers_node(servers, i), "SCRIPT FLUSH");
+    }
+    assert_string_equal(client_eval(&client, &append, "flush", "x", 0).text, "2");
+    client_stop(&client);
+}
+
+static void test_errors_of_scripts_are_partly(void **state)
+{
+    static const char text[] = "#!lua\nredis.call('SET', KEYS[1], 'x') return redis.call('LPUSH', "
+                               "KEYS[1], ARGV[1])";
+    static const struct script broken = {.name = "broken",
+                                         .text = text,
+                                         .text_len = sizeof(text) - 1,
+                                         .sha1 = "0000000000000000000000000000000000000000",
+                                         .keys = 1};
+    struct script script = broken;
+    struct client client;
+    char sha1[41] = "";
+
+    (void) state;
+    redisContext *context = dial(servers_node(servers, 0));
+    redisReply *reply = redisCommand(context, "SCRIPT LOAD %b", text, sizeof(text) - 1);
+    (void) snprintf(sha1, sizeof(sha1), "%s", reply->str);
+    freeReplyObject(reply);
+    redisFree(context);
+    script.sha1 = sha1;
+    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    struct outcome outcome = client_eval(&client, &script, "partly", "x", 0);
+    assert_int_equal(outcome.outcome, REDIS_PARTLY);
+    assert_non_null(strstr(outcome.text, "WRONGTYPE"));
+    client_stop(&client);
+}
+
+static bool all_ended(void *arg)
+{
+    return atomic_load((atomic_int *) arg) == PENDING;
+}
+
+/* Move the hash slot of `key` by hand, key by key, as redis-cli does it. */
+static void move_slot(const char *key, struct server *from, struct server *to)
+{
+    char from_id[64], to_id[64];
+    int slot = slot_hash(key, strlen(key));
+
+    node_id(from_id, from);
+    node_id(to_id, to);
+    tell(to, "CLUSTER SETSLOT %d IMPORTING %s", slot, from_id);
+    tell(from, "CLUSTER SETSLOT %d MIGRATING %s", slot, to_id);
+    tell(from, "MIGRATE 127.0.0.1 %d %s 0 3000", server_port(to), key);
+    for (size_t i = 0; i < servers_count(servers); i++) {
+        tell(servers_node(servers, i), "CLUSTER SETSLOT %d NODE %s", slot, to_id);
+    }
+}
+
+static void test_order_survives_a_move(void **state)
+{
+    struct client client;
+    struct pending *pending = calloc(PENDING, sizeof(*pending));
+    atomic_int ended = 0;
+    struct server *from = servers_node_of(servers, "moving");
+    struct server *to = servers_node(servers, from == servers_node(servers, 0) ? 1 : 0);
+
+    (void) state;
+    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    for (int i = 0; i < PENDING; i++) {
+        char text[16];
+        (void) snprintf(text, sizeof(text), "%d", i);
+        pending[i].ended = &ended;
+        client_post_eval(&client, &pending[i], &append, "moving", text, 20000);
+        if (i == PENDING / 4) {
+            move_slot("moving", from, to);
+        } else if (i == PENDING / 2) {
+            move_slot("moving", to, from);
+        }
+    }
+    assert_true(wait_until(all_ended, &ended, 30000));
+    redisContext *context = dial(from);
+    redisReply *reply = redisCommand(context, "LRANGE moving 0 -1");
+    assert_int_equal(reply->elements, PENDING);
+    for (int i = 0; i < PENDING; i++) {
+        assert_int_equal(pending[i].outcome.outcome, REDIS_DONE);
+        assert_int_equal(atoi(reply->element[i]->str), i);
+    }
+    freeReplyObject(reply);
+    redisFree(context);
+    client_stop(&client);
+    free(pending);
+}
+
+static void test_a_paused_node_is_unknown_then_serves_again(void **state)
+{
+    struct client client;
+    struct server *node = servers_node_of(servers, "paused");
+
+    (void) state;
+    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    assert_string_equal(client_eval(&client, &append, "paused", "x", 0).text, "1");
+    server_pause(node);
+    struct outcome outcome = client_eval(&client, &append, "paused", "x", 300);
+    assert_int_equal(outcome.outcome, REDIS_UNKNOWN);
+    assert_int_equal(outcome.status, SMQ_UNKNOWN);
+    server_resume(node);
+    outcome = client_eval(&client, &append, "paused", "x", 10000);
+    assert_int_equal(outcome.outcome, REDIS_DONE);
+    client_stop(&client);
+    assert_true(servers_wait(servers, 20000));
+}
+
+static void test_a_killed_node_is_waited_for(void **state)
+{
+    struct client client;
+    struct server *node = servers_node_of(servers, "killed");
+    struct pending pending = {0};
+    atomic_int ended = PENDING - 1;
+
+    (void) state;
+    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    assert_string_equal(client_eval(&client, &append, "killed", "x", 0).text, "1");
+    server_kill(node);
+    struct outcome outcome = client_eval(&client, &append, "killed", "x", 300);
+    assert_int_not_equal(outcome.outcome, REDIS_DONE);
+    pending.ended = &ended;
+    client_post_eval(&client, &pending, &append, "killed", "x", 30000);
+    assert_true(server_restart(node));
+    assert_true(wait_until(all_ended, &ended, 30000));
+    assert_int_equal(pending.outcome.outcome, REDIS_DONE);
+    client_stop(&client);
+    assert_true(servers_wait(servers, 20000));
+}
+
+static void test_no_server_is_said_at_once(void **state)
+{
+    struct client client;
+
+    (void) state;
+    client_start(&client, "127.0.0.1:1", TIMEOUT_MS);
+    assert_int_equal(client.ready, SMQ_UNAVAILABLE);
+    assert_non_null(strstr(client.ready_text, "127.0.0.1:1"));
+    client_stop(&client);
+}
+
+static void test_stopping_ends_what_waits(void **state)
+{
+    struct client client;
+    struct pending *pending = calloc(PENDING, sizeof(*pending));
+    atomic_int ended = 0;
+
+    (void) state;
+    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    for (int i = 0; i < PENDING; i++) {
+        pending[i].ended = &ended;
+        client_post_eval(&client, &pending[i], &append, "stopping", "x", 0);
+    }
+    client_stop(&client);
+    assert_int_equal(atomic_load(&ended), PENDING);
+    free(pending);
+}
+
+static void test_evicting_and_single_servers(void **state)
+{
+    const char *const evicting[] = {"maxmemory 100mb", "maxmemory-policy allkeys-lru", NULL};
+    struct servers_options options = {.redis = REDIS_SINGLE, .redis_config = evicting};
+    struct servers *bad = servers_start(&options);
+    struct client client;
+
+    (void) state;
+    client_start(&client, servers_redis(bad), TIMEOUT_MS);
+    assert_int_equal(client.ready, SMQ_BAD_SERVER);
+    assert_non_null(strstr(client.ready_text, "maxmemory-policy noeviction"));
+    client_stop(&client);
+    servers_free(bad);
+
+    options.redis_config = NULL;
+    struct servers *single = servers_start(&options);
+    client_start(&client, servers_redis(single), TIMEOUT_MS);
+    assert_int_equal(client.ready, SMQ_OK);
+    assert_string_equal(client_eval(&client, &append, "a", "x", 0).text, "1");
+    assert_string_equal(client_eval(&client, &append, "b", "x", 0).text, "1");
+    client_stop(&client);
+    servers_free(single);
+}
+
+static void test_passwords(void **state)
+{
+    const char *const secret[] = {"requirepass se:cret", NULL};
+    struct servers_options options = {.redis = REDIS_SINGLE, .redis_config = secret};
+    struct servers *single = servers_start(&options);
+    char uri[128];
+    struct client client;
+
+    (void) state;
+    if (single == NULL) {
+        fail_msg("no server with a password");
+    }
+    client_start(&client, servers_redis(single), TIMEOUT_MS);
+    assert_int_equal(client.ready, SMQ_DENIED);
+    client_stop(&client);
+    (void) snprintf(uri, sizeof(uri), "redis://:wrong@%s", servers_redis(single));
+    client_start(&client, uri, TIMEOUT_MS);
+    assert_int_equal(client.ready, SMQ_DENIED);
+    assert_null(strstr(client.ready_text, "wrong@"));
+    client_stop(&client);
+    (void) snprintf(uri, sizeof(uri), "redis://default:se%%3Acret@%s", servers_redis(single));
+    client_start(&client, uri, TIMEOUT_MS);
+    assert_int_equal(client.ready, SMQ_OK);
+    client_stop(&client);
+    servers_free(single);
+}
+
+static int start(void **state)
+{
+    struct servers_options options = {.redis = REDIS_CLUSTER, .masters = 3};
+
+    (void) state;
+    servers = servers_start(&options);
+    return servers == NULL ? -1 : 0;
+}
+
+static int stop(void **state)
+{
+    (void) state;
+    servers_free(servers);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scripts_run_on_every_node),
+        cmocka_unit_test(test_flushed_scripts_are_loaded_again),
+        cmocka_unit_test(test_errors_of_scripts_are_partly),
+        cmocka_unit_test(test_order_survives_a_move),
+        cmocka_unit_test(test_a_paused_node_is_unknown_then_serves_again),
+        cmocka_unit_test(test_a_killed_node_is_waited_for),
+        cmocka_unit_test(test_no_server_is_said_at_once),
+        cmocka_unit_test(test_stopping_ends_what_waits),
+        cmocka_unit_test(test_evicting_and_single_servers),
+        cmocka_unit_test(test_passwords),
+    };
+
+    return cmocka_run_group_tests_name("redis cluster", tests, start, stop);
+}
