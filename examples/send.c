@@ -1,13 +1,12 @@
-/* send.c - one blocking send, then many asynchronous ones.
+/* send.c - creates a topic if need be; one blocking send, then many asynchronous ones.
  *
- * usage: send REDIS
- *   slotmq -r REDIS topic create orders --type fixed_time */
+ * usage: send REDIS */
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include <slotmq/slotmq.h>
 
-enum { MESSAGES = 100000, CUSTOMERS = 1000 };
+enum { MESSAGES = 10000, CUSTOMERS = 1000 };
 
 static atomic_ulong failed;
 
@@ -18,6 +17,15 @@ static void sent(const smq_receipt *receipt, void *user)
     if (receipt->status != SMQ_OK) {
         atomic_fetch_add(&failed, 1);
     }
+}
+
+static smq_status create_topic(smq_client *client, smq_error *err)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+
+    topic.name = "orders";
+    topic.type = SMQ_FIXED_TIME;
+    return smq_topic_create(client, &topic, err); /* fine if it is there already */
 }
 
 static smq_status send_one(smq_producer *producer, smq_error *err)
@@ -69,7 +77,7 @@ int main(int argc, char **argv)
 
     options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
     sending.full_timeout_ms = 10000; /* wait when we are faster than Redis */
-    if (smq_client_new(&client, &options, &err) != SMQ_OK ||
+    if (smq_client_new(&client, &options, &err) != SMQ_OK || create_topic(client, &err) != SMQ_OK ||
         smq_producer_new(&producer, client, &sending, &err) != SMQ_OK ||
         send_one(producer, &err) != SMQ_OK || send_many(producer, &err) != SMQ_OK) {
         fprintf(stderr, "send: %s%s\n", err.text,
