@@ -18,12 +18,22 @@
 
 /* What is known of a member while one topic is dealt with. */
 struct assign_candidate {
-    size_t member; /* from 0 */
-    int32_t weight;
-    bool retains;   /* holds more than the floor */
-    int64_t load;   /* its quotas in all other topics, and the floor in this */
+    size_t member;  /* from 0 */
+    int64_t load;   /* what the order is by */
+    int32_t weight; /* above 0 */
     uint32_t hash;  /* of topic and id */
     const char *id; /* equal hashes are told apart by it */
+};
+
+/* All topics at once. */
+struct assign_work {
+    struct assign_topic *topics;
+    size_t topic_count;
+    const char *const *ids;
+    size_t count;                 /* of members */
+    int32_t **held;               /* per topic and member: slots granted, not being revoked */
+    int64_t *loads;               /* per member: its quotas over all topics */
+    struct assign_candidate *row; /* room for all members */
 };
 
 static uint32_t assign_hash(const char *topic, const char *id)
@@ -41,17 +51,14 @@ static int assign_compare_hash(const struct assign_candidate *a, const struct as
     return strcmp(a->id, b->id);
 }
 
-/* Whose extra comes first? */
-static int assign_compare(const void *left, const void *right)
+/* Who has least for its weight comes first. */
+static int assign_compare_load(const void *left, const void *right)
 {
     const struct assign_candidate *a = left;
     const struct assign_candidate *b = right;
     int64_t a_load = a->load * b->weight;
     int64_t b_load = b->load * a->weight;
 
-    if (a->retains != b->retains) {
-        return a->retains ? -1 : 1;
-    }
     if (a_load != b_load) {
         return a_load < b_load ? -1 : 1;
     }
@@ -68,7 +75,16 @@ static int64_t assign_weight(const struct assign_topic *topic, size_t count)
     return sum;
 }
 
-/* held[i]: the slots granted to member i, without those being revoked. */
+/* The floor of a member's share, and whether there is a rest for which it may have one more. */
+static int32_t assign_floor(const struct assign_topic *topic, int64_t sum, size_t member,
+                            bool *rest)
+{
+    int64_t share = (int64_t) topic->slot_count * topic->weights[member];
+
+    *rest = sum > 0 && share % sum != 0;
+    return sum > 0 ? (int32_t) (share / sum) : 0;
+}
+
 static void assign_count(const struct assign_topic *topic, int32_t *held, size_t count)
 {
     memset(held, 0, count * sizeof(*held));
@@ -81,34 +97,65 @@ static void assign_count(const struct assign_topic *topic, int32_t *held, size_t
     }
 }
 
-/* First quotas of one topic; adds them to `loads`. */
-static void assign_quotas(struct assign_topic *topic, const char *const *ids, size_t count,
-                          const int32_t *held, int64_t *loads, struct assign_candidate *candidates)
+/* The members that may have an extra slot of topic t and have none, in `row`, the one to get it
+ * first in front.  `retaining`: only those that hold more than the floor. */
+static size_t assign_candidates(const struct assign_work *work, size_t t, bool retaining)
 {
-    int64_t sum = assign_weight(topic, count);
-    int64_t extras = sum > 0 ? topic->slot_count : 0;
+    const struct assign_topic *topic = &work->topics[t];
+    int64_t sum = assign_weight(topic, work->count);
     size_t found = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        int64_t share = sum > 0 ? (int64_t) topic->slot_count * topic->weights[i] : 0;
+    for (size_t i = 0; i < work->count; i++) {
+        bool rest = false;
+        int32_t floor = assign_floor(topic, sum, i, &rest);
 
-        topic->quotas[i] = sum > 0 ? (int32_t) (share / sum) : 0;
-        extras -= topic->quotas[i];
-        loads[i] += topic->quotas[i];
-        if (sum > 0 && share % sum != 0) {
-            candidates[found++] =
+        if (rest && topic->quotas[i] == floor && (!retaining || work->held[t][i] > floor)) {
+            work->row[found++] =
                 (struct assign_candidate){.member = i,
+                                          .load = work->loads[i],
                                           .weight = topic->weights[i],
-                                          .retains = held[i] > topic->quotas[i],
-                                          .load = loads[i],
-                                          .hash = assign_hash(topic->name, ids[i]),
-                                          .id = ids[i]};
+                                          .hash = assign_hash(topic->name, work->ids[i]),
+                                          .id = work->ids[i]};
         }
     }
-    qsort(candidates, found, sizeof(*candidates), assign_compare);
-    for (size_t i = 0; i < (size_t) extras && i < found; i++) {
-        topic->quotas[candidates[i].member]++;
-        loads[candidates[i].member]++;
+    qsort(work->row, found, sizeof(*work->row), assign_compare_load);
+    return found;
+}
+
+/* How many slots of a topic stand in no quota. */
+static int64_t assign_missing(const struct assign_work *work, size_t t)
+{
+    int64_t missing = work->topics[t].slot_count;
+
+    if (assign_weight(&work->topics[t], work->count) == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < work->count; i++) {
+        missing -= work->topics[t].quotas[i];
+    }
+    return missing;
+}
+
+static void assign_extras(struct assign_work *work, size_t t, bool retaining)
+{
+    int64_t missing = assign_missing(work, t);
+    size_t found = assign_candidates(work, t, retaining);
+
+    for (size_t i = 0; i < found && (int64_t) i < missing; i++) {
+        work->topics[t].quotas[work->row[i].member]++;
+        work->loads[work->row[i].member]++;
+    }
+}
+
+static void assign_floors(struct assign_work *work, size_t t)
+{
+    int64_t sum = assign_weight(&work->topics[t], work->count);
+
+    for (size_t i = 0; i < work->count; i++) {
+        bool rest = false;
+
+        work->topics[t].quotas[i] = assign_floor(&work->topics[t], sum, i, &rest);
+        work->loads[i] += work->topics[t].quotas[i];
     }
 }
 
@@ -120,43 +167,75 @@ static bool assign_improves(const struct assign_topic *topic, const int64_t *loa
 }
 
 /* Is member i more loaded than member j? */
-static bool assign_heavier(const struct assign_topic *topic, const int64_t *loads,
-                           const char *const *ids, size_t i, size_t j)
+static bool assign_heavier(const struct assign_work *work, size_t t, size_t i, size_t j)
 {
-    int64_t left = loads[i] * topic->weights[j];
-    int64_t right = loads[j] * topic->weights[i];
+    int64_t left = work->loads[i] * work->topics[t].weights[j];
+    int64_t right = work->loads[j] * work->topics[t].weights[i];
 
-    return left != right ? left > right : strcmp(ids[i], ids[j]) > 0;
+    return left != right ? left > right : strcmp(work->ids[i], work->ids[j]) > 0;
 }
 
-/* Move one extra of this topic from who has most to who has least; false: it would not help. */
-static bool assign_even(struct assign_topic *topic, const char *const *ids, size_t count,
-                        int64_t *loads)
+/* Move one extra of topic t from who has most to who has least; false: it would not help.  `free`:
+ * only an extra that its member does not hold yet, so that no slot moves. */
+static bool assign_even(struct assign_work *work, size_t t, bool free)
 {
-    int64_t sum = assign_weight(topic, count);
-    size_t from = count;
-    size_t to = count;
+    struct assign_topic *topic = &work->topics[t];
+    int64_t sum = assign_weight(topic, work->count);
+    size_t from = work->count;
+    size_t to = work->count;
 
-    for (size_t i = 0; i < count; i++) {
-        int64_t share = (int64_t) topic->slot_count * topic->weights[i];
+    for (size_t i = 0; i < work->count; i++) {
+        bool rest = false;
+        int32_t floor = assign_floor(topic, sum, i, &rest);
 
-        if (topic->weights[i] == 0 || share % sum == 0) {
+        if (!rest) {
             continue;
         }
-        if (topic->quotas[i] > share / sum) {
-            from = from == count || assign_heavier(topic, loads, ids, i, from) ? i : from;
-        } else {
-            to = to == count || assign_heavier(topic, loads, ids, to, i) ? i : to;
+        if (topic->quotas[i] == floor) {
+            to = to == work->count || assign_heavier(work, t, to, i) ? i : to;
+        } else if (!free || work->held[t][i] <= floor) {
+            from = from == work->count || assign_heavier(work, t, i, from) ? i : from;
         }
     }
-    if (from == count || to == count || !assign_improves(topic, loads, from, to)) {
+    if (from == work->count || to == work->count ||
+        !assign_improves(topic, work->loads, from, to)) {
         return false;
     }
     topic->quotas[from]--;
     topic->quotas[to]++;
-    loads[from]--;
-    loads[to]++;
+    work->loads[from]--;
+    work->loads[to]++;
     return true;
+}
+
+static void assign_even_all(struct assign_work *work, bool free)
+{
+    bool moved = true;
+
+    while (moved) {
+        moved = false;
+        for (size_t t = 0; t < work->topic_count; t++) {
+            moved = assign_even(work, t, free) || moved;
+        }
+    }
+}
+
+/* The loads are known in full before an extra is given to who does not hold it, and such extras are
+ * made even first: so the quotas stay the same while slots are on their way. */
+static void assign_quotas(struct assign_work *work)
+{
+    for (size_t t = 0; t < work->topic_count; t++) {
+        assign_count(&work->topics[t], work->held[t], work->count);
+        assign_floors(work, t);
+    }
+    for (size_t t = 0; t < work->topic_count; t++) {
+        assign_extras(work, t, true);
+    }
+    for (size_t t = 0; t < work->topic_count; t++) {
+        assign_extras(work, t, false);
+    }
+    assign_even_all(work, true);
+    assign_even_all(work, false);
 }
 
 /* Revoke from who has more than its quota; the slots with the highest numbers go. */
@@ -199,49 +278,47 @@ static int assign_compare_turn(const void *left, const void *right)
     const struct assign_candidate *a = left;
     const struct assign_candidate *b = right;
 
-    /* load: what is still missing; the emptiest first */
+    /* load is what is missing: the emptiest first */
     if (a->load != b->load) {
         return a->load > b->load ? -1 : 1;
     }
     return assign_compare_hash(a, b);
 }
 
-static void assign_apply(struct assign_topic *topic, const char *const *ids, size_t count,
-                         int32_t *held, struct assign_candidate *turns)
+static void assign_apply(struct assign_work *work, size_t t)
 {
-    assign_count(topic, held, count);
-    assign_revoke(topic, held);
-    for (size_t i = 0; i < count; i++) {
-        turns[i] = (struct assign_candidate){.member = i,
-                                             .load = topic->quotas[i] - held[i],
-                                             .hash = assign_hash(topic->name, ids[i]),
-                                             .id = ids[i]};
+    struct assign_topic *topic = &work->topics[t];
+
+    assign_revoke(topic, work->held[t]);
+    for (size_t i = 0; i < work->count; i++) {
+        work->row[i] = (struct assign_candidate){.member = i,
+                                                 .load = topic->quotas[i] - work->held[t][i],
+                                                 .hash = assign_hash(topic->name, work->ids[i]),
+                                                 .id = work->ids[i]};
     }
-    qsort(turns, count, sizeof(*turns), assign_compare_turn);
-    assign_fill(topic, held, turns, count);
+    qsort(work->row, work->count, sizeof(*work->row), assign_compare_turn);
+    assign_fill(topic, work->held[t], work->row, work->count);
 }
 
 void assign(struct assign_topic *topics, size_t topic_count, const char *const *ids, size_t count)
 {
-    int64_t *loads = memory_new((count + 1) * sizeof(*loads));
-    int32_t *held = memory_new((count + 1) * sizeof(*held));
-    struct assign_candidate *candidates = memory_new((count + 1) * sizeof(*candidates));
-    bool moved = true;
+    struct assign_work work = {.topics = topics,
+                               .topic_count = topic_count,
+                               .ids = ids,
+                               .count = count,
+                               .held = memory_new((topic_count + 1) * sizeof(*work.held)),
+                               .loads = memory_new((count + 1) * sizeof(*work.loads)),
+                               .row = memory_new((count + 1) * sizeof(*work.row))};
 
-    for (size_t i = 0; i < topic_count; i++) {
-        assign_count(&topics[i], held, count);
-        assign_quotas(&topics[i], ids, count, held, loads, candidates);
+    for (size_t t = 0; t < topic_count; t++) {
+        work.held[t] = memory_new((count + 1) * sizeof(**work.held));
     }
-    while (moved) {
-        moved = false;
-        for (size_t i = 0; i < topic_count; i++) {
-            moved = assign_even(&topics[i], ids, count, loads) || moved;
-        }
+    assign_quotas(&work);
+    for (size_t t = 0; t < topic_count; t++) {
+        assign_apply(&work, t);
+        free(work.held[t]);
     }
-    for (size_t i = 0; i < topic_count; i++) {
-        assign_apply(&topics[i], ids, count, held, candidates);
-    }
-    free(loads);
-    free(held);
-    free(candidates);
+    free(work.held);
+    free(work.loads);
+    free(work.row);
 }

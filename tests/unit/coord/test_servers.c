@@ -1,0 +1,101 @@
+/* test_servers.c - "host:port,.../root" is taken or refused with a line that names the fault. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "coord/coord.h"
+
+static void good_servers_give_their_root(void **state)
+{
+    static const struct {
+        const char *servers;
+        const char *root;
+    } cases[] = {
+        {"localhost:2181", "/slotmq"},
+        {"localhost:2181/", "/slotmq"},
+        {"10.0.0.1:2181,10.0.0.2:2181,zk-3.example:65535", "/slotmq"},
+        {"localhost:1/a", "/a"},
+        {"localhost:2181/team/orders.v2", "/team/orders.v2"},
+        {"localhost:2181/zookeeper-of-ours", "/zookeeper-of-ours"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char root[256];
+        smq_error err = {0};
+
+        assert_int_equal(coord_check_servers(root, sizeof(root), cases[i].servers, &err), SMQ_OK);
+        assert_string_equal(root, cases[i].root);
+    }
+}
+
+static void bad_servers_are_named(void **state)
+{
+    static const struct {
+        const char *servers;
+        const char *named;
+    } cases[] = {
+        {NULL, "HOST:PORT"},
+        {"", "HOST:PORT"},
+        {"localhost", "\"localhost\""},
+        {"localhost:", "\"localhost:\""},
+        {":2181", "\":2181\""},
+        {"localhost:0", "\"localhost:0\""},
+        {"localhost:65536", "\"localhost:65536\""},
+        {"localhost:99999999999999999999", "HOST:PORT"},
+        {"localhost:21a1", "\"localhost:21a1\""},
+        {"a:1,", "\"\""},
+        {"a:1,,b:2", "\"\""},
+        {",a:1", "\"\""},
+        {"a:1, b:2", "\" b:2\""},
+        {"a:1,b/root", "\"b\""},
+        {"/root", "\"\""},
+        {"a:1//", "//"},
+        {"a:1/x/", "/x/"},
+        {"a:1/x//y", "/x//y"},
+        {"a:1/./x", "/./x"},
+        {"a:1/x/..", "/x/.."},
+        {"a:1/x y", "/x y"},
+        {"a:1/x\ty", "root"},
+        {"a:1/zookeeper", "/zookeeper"},
+        {"a:1/zookeeper/quota", "/zookeeper/quota"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char root[256] = "untouched";
+        smq_error err = {0};
+
+        assert_int_equal(coord_check_servers(root, sizeof(root), cases[i].servers, &err),
+                         SMQ_INVALID);
+        assert_int_equal(err.status, SMQ_INVALID);
+        assert_non_null(strstr(err.text, cases[i].named));
+        assert_string_equal(root, "untouched");
+    }
+}
+
+static void a_root_that_does_not_fit_is_refused(void **state)
+{
+    char root[4];
+    smq_error err = {0};
+
+    (void) state;
+    assert_int_equal(coord_check_servers(root, sizeof(root), "a:1/ab", &err), SMQ_OK);
+    assert_string_equal(root, "/ab");
+    assert_int_equal(coord_check_servers(root, sizeof(root), "a:1/abc", &err), SMQ_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_servers_give_their_root),
+        cmocka_unit_test(bad_servers_are_named),
+        cmocka_unit_test(a_root_that_does_not_fit_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("servers", tests, NULL, NULL);
+}
