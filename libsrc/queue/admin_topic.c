@@ -314,7 +314,7 @@ smq_status admin_topic_create(struct hub *hub, const smq_topic_options *options,
     if (status != SMQ_OK) {
         return status;
     }
-    random_hex(asked.nonce, TOPIC_NONCE_LEN);
+    random_hex(asked.nonce, sizeof(asked.nonce));
     work.topic = asked;
     status = run_one(&work, create_send, create_done, err);
     if (status == SMQ_OK) {

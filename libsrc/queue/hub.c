@@ -74,7 +74,7 @@ static void name_default(char *out, size_t size)
     char host[65] = "", random[9];
 
     (void) gethostname(host, sizeof(host) - 1);
-    random_hex(random, sizeof(random) - 1);
+    random_hex(random, sizeof(random));
     snprintf(out, size, "%s-%ld-%s", host[0] != '\0' ? host : "host", (long) getpid(), random);
     if (!name_is_valid(out, size)) {
         snprintf(out, size, "host-%ld-%s", (long) getpid(), random);
