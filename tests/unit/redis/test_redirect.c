@@ -1,0 +1,98 @@
+/* test_redirect.c - every error that a server can give, and what follows from it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "redis/redirect.h"
+
+struct step_case {
+    const char *error;
+    enum step_kind kind;
+    smq_status status;
+    bool refresh;
+    const char *host;
+    int port;
+};
+
+static const struct step_case cases[] = {
+    {"MOVED 3999 127.0.0.1:6381", STEP_MOVED, SMQ_OK, true, "127.0.0.1", 6381},
+    {"MOVED 0 ::1:6381", STEP_MOVED, SMQ_OK, true, "::1", 6381},
+    {"MOVED 16383 :6381", STEP_MOVED, SMQ_OK, true, "", 6381},
+    {"MOVED 16384 127.0.0.1:6381", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"MOVED 3999 127.0.0.1:0", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"MOVED 3999 127.0.0.1:99999", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"MOVED 3999", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"MOVED x 127.0.0.1:1", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"MOVED", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"ASK 3999 node-1.example:6381", STEP_ASK, SMQ_OK, false, "node-1.example", 6381},
+    {"TRYAGAIN Multiple keys request during rehashing of slot", STEP_WAIT, SMQ_OK, false, NULL, 0},
+    {"CLUSTERDOWN The cluster is down", STEP_WAIT, SMQ_OK, true, NULL, 0},
+    {"LOADING Redis is loading the dataset in memory", STEP_WAIT, SMQ_OK, false, NULL, 0},
+    {"MASTERDOWN Link with MASTER is down", STEP_WAIT, SMQ_OK, true, NULL, 0},
+    {"READONLY You can't write against a read only replica.", STEP_WAIT, SMQ_OK, true, NULL, 0},
+    {"BUSY Redis is busy running a script.", STEP_WAIT, SMQ_OK, false, NULL, 0},
+    {"NOREPLICAS Not enough good replicas to write.", STEP_WAIT, SMQ_OK, false, NULL, 0},
+    {"ERR max number of clients reached", STEP_WAIT, SMQ_OK, false, NULL, 0},
+    {"NOSCRIPT No matching script. Please use EVAL.", STEP_LOAD, SMQ_OK, false, NULL, 0},
+    {"OOM command not allowed when used memory > 'maxmemory'.", STEP_REFUSED, SMQ_FULL, false, NULL,
+     0},
+    {"OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'",
+     STEP_REFUSED, SMQ_FULL, false, NULL, 0},
+    {"MISCONF Errors writing to the AOF file", STEP_REFUSED, SMQ_UNAVAILABLE, false, NULL, 0},
+    {"NOAUTH Authentication required.", STEP_REFUSED, SMQ_DENIED, false, NULL, 0},
+    {"WRONGPASS invalid username-password pair", STEP_REFUSED, SMQ_DENIED, false, NULL, 0},
+    {"NOPERM this user has no permissions", STEP_REFUSED, SMQ_DENIED, false, NULL, 0},
+    {"BUSYGROUP not ours", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"ERR unknown command", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"ERR Script attempted to access a non local key in a cluster node script: "
+     "5f96da63890be6ccc9b5f28c1d9dda13008c8b55, on @user_script:2.",
+     STEP_PARTLY, SMQ_INTERNAL, false, NULL, 0},
+    {"OOM command not allowed when used memory > 'maxmemory'. script: 5f96, on @user_script:1.",
+     STEP_PARTLY, SMQ_INTERNAL, false, NULL, 0},
+};
+
+static void test_errors(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct step_case *it = &cases[i];
+        char text[256];
+        redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = strlen(it->error)};
+        memcpy(text, it->error, strlen(it->error) + 1);
+        struct step step = redirect_next(&reply);
+        print_message("%s\n", it->error);
+        assert_int_equal(step.kind, it->kind);
+        assert_int_equal(step.status, it->status);
+        assert_int_equal(step.refresh, it->refresh);
+        if (it->host != NULL) {
+            assert_string_equal(step.to.host, it->host);
+            assert_int_equal(step.to.port, it->port);
+        }
+    }
+}
+
+static void test_everything_else_is_done(void **state)
+{
+    static const int types[] = {REDIS_REPLY_STRING, REDIS_REPLY_ARRAY, REDIS_REPLY_INTEGER,
+                                REDIS_REPLY_NIL, REDIS_REPLY_STATUS};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        redisReply reply = {.type = types[i]};
+        assert_int_equal(redirect_next(&reply).kind, STEP_DONE);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_everything_else_is_done),
+    };
+
+    return cmocka_run_group_tests_name("redirect", tests, NULL, NULL);
+}

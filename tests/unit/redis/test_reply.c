@@ -1,0 +1,51 @@
+/* test_reply.c - replies that a hostile server might send. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "resp.h"
+
+static void test_good_replies(void **state)
+{
+    const char text[] = "*3\r\n$2\r\nOK\r\n:7\r\n*1\r\n$-1\r\n";
+    redisReply *reply = resp(text, sizeof(text) - 1, 3);
+
+    (void) state;
+    assert_non_null(reply);
+    assert_int_equal(reply->elements, 3);
+    assert_true(reply_is(reply->element[0], "OK"));
+    assert_false(reply_is(reply->element[0], "O"));
+    assert_false(reply_is(reply->element[1], "7"));
+    assert_int_equal(reply->element[1]->integer, 7);
+    assert_int_equal(reply->element[2]->element[0]->type, REDIS_REPLY_NIL);
+    freeReplyObject(reply);
+}
+
+static void test_bad_replies(void **state)
+{
+    static const char *const texts[] = {
+        "*100000000\r\n",                             /* a header, nothing behind it */
+        "*4\r\n:1\r\n:2\r\n:3\r\n:4\r\n",             /* more than asked for */
+        "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n", /* deep */
+        "*1\r\n*2147483647\r\n",                      /* inside */
+        "?what\r\n",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_null(resp(texts[i], strlen(texts[i]), 3));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_replies),
+        cmocka_unit_test(test_bad_replies),
+    };
+
+    return cmocka_run_group_tests_name("reply", tests, NULL, NULL);
+}

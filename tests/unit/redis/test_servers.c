@@ -1,0 +1,93 @@
+/* test_servers.c - addresses of servers, good and bad. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "redis/servers.h"
+
+struct list_case {
+    const char *text;
+    size_t count; /* 0: refused */
+    const char *first, *user, *password;
+};
+
+static const struct list_case cases[] = {
+    {"127.0.0.1:6379", 1, "127.0.0.1:6379", "", ""},
+    {"a:1,b:2,c:65535", 3, "a:1", "", ""},
+    {"[::1]:7000,b:2", 2, "[::1]:7000", "", ""},
+    {"redis://a:1,b:2", 2, "a:1", "", ""},
+    {"redis://me:secret@a:1,b:2", 2, "a:1", "me", "secret"},
+    {"redis://:secret@a:1", 1, "a:1", "", "secret"},
+    {"redis://me:s%40c%3Ar%2f@a:1", 1, "a:1", "me", "s@c:r/"},
+    {"redis://me:a@b@c:1", 1, "c:1", "me", "a@b"},
+    {"redis://me:s%4@a:1", 0, NULL, NULL, NULL},
+    {"redis://me:s%zz@a:1", 0, NULL, NULL, NULL},
+    {"redis://me:s%00@a:1", 0, NULL, NULL, NULL},
+    {"redis://me@a:1", 0, NULL, NULL, NULL},
+    {"redis://me:@a:1", 0, NULL, NULL, NULL},
+    {"rediss://a:1", 0, NULL, NULL, NULL},
+    {"", 0, NULL, NULL, NULL},
+    {"a", 0, NULL, NULL, NULL},
+    {"a:", 0, NULL, NULL, NULL},
+    {":1", 0, NULL, NULL, NULL},
+    {"a:0", 0, NULL, NULL, NULL},
+    {"a:65536", 0, NULL, NULL, NULL},
+    {"a:1x", 0, NULL, NULL, NULL},
+    {"a:1,", 0, NULL, NULL, NULL},
+    {",a:1", 0, NULL, NULL, NULL},
+    {"a:1 b:2", 0, NULL, NULL, NULL},
+    {"a b:2", 0, NULL, NULL, NULL},
+};
+
+static void test_lists(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct list_case *it = &cases[i];
+        struct server_list list = {0};
+        char text[SERVER_TEXT_MAX];
+        smq_error err = {.status = SMQ_OK};
+        print_message("%s\n", it->text);
+        smq_status status = server_list_parse(&list, it->text, &err);
+        if (it->count == 0) {
+            assert_int_equal(status, SMQ_INVALID);
+            assert_int_equal(err.status, SMQ_INVALID);
+            assert_null(list.addresses);
+            continue;
+        }
+        assert_int_equal(status, SMQ_OK);
+        assert_int_equal(list.count, it->count);
+        server_address_format(text, &list.addresses[0]);
+        assert_string_equal(text, it->first);
+        assert_string_equal(list.user, it->user);
+        assert_string_equal(list.password, it->password);
+        server_list_fini(&list);
+    }
+}
+
+static void test_a_password_is_never_shown(void **state)
+{
+    static const char *const texts[] = {"redis://me:hunter2@a", "redis://me:hunter2%z@a:1",
+                                        "me:hunter2@a:1", "redis://hunter2@a:1"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct server_list list;
+        smq_error err;
+        assert_int_equal(server_list_parse(&list, texts[i], &err), SMQ_INVALID);
+        assert_null(strstr(err.text, "hunter2"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_a_password_is_never_shown),
+    };
+
+    return cmocka_run_group_tests_name("servers", tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* test_slotmap.c - what CLUSTER SLOTS may answer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "redis/slotmap.h"
+#include "resp.h"
+
+#define NODE(host, port)         "*3\r\n" host "\r\n:" port "\r\n$2\r\nid\r\n"
+#define RANGE(first, last, node) "*3\r\n:" first "\r\n:" last "\r\n" node
+
+struct map_case {
+    const char *name, *text;
+    const char *first, *last; /* hosts of the owners of hash slots 0 and 16383; NULL: refused */
+};
+
+static const struct map_case cases[] = {
+    {"one master", "*1\r\n" RANGE("0", "16383", NODE("$1\r\na", "1")), "a", "a"},
+    {"two masters",
+     "*2\r\n" RANGE("0", "5000", NODE("$1\r\na", "1")) RANGE("5001", "16383", NODE("$1\r\nb", "2")),
+     "a", "b"},
+    {"no host: the one asked", "*1\r\n" RANGE("0", "16383", NODE("$-1", "1")), "origin", "origin"},
+    {"empty host: the one asked", "*1\r\n" RANGE("0", "16383", NODE("$0\r\n", "1")), "origin",
+     "origin"},
+    {"unknown host", "*1\r\n" RANGE("0", "16383", NODE("$1\r\n?", "1")), NULL, NULL},
+    {"empty", "*0\r\n", NULL, NULL},
+    {"a hole",
+     "*2\r\n" RANGE("0", "5000", NODE("$1\r\na", "1")) RANGE("5002", "16383", NODE("$1\r\nb", "2")),
+     NULL, NULL},
+    {"beyond the last", "*1\r\n" RANGE("0", "16384", NODE("$1\r\na", "1")), NULL, NULL},
+    {"negative", "*1\r\n" RANGE("-1", "16383", NODE("$1\r\na", "1")), NULL, NULL},
+    {"backwards", "*1\r\n" RANGE("16383", "0", NODE("$1\r\na", "1")), NULL, NULL},
+    {"port 0", "*1\r\n" RANGE("0", "16383", NODE("$1\r\na", "0")), NULL, NULL},
+    {"no list", ":1\r\n", NULL, NULL},
+    {"no ranges", "*1\r\n:1\r\n", NULL, NULL},
+    {"no node", "*1\r\n*2\r\n:0\r\n:16383\r\n", NULL, NULL},
+    {"a node that is none", "*1\r\n*3\r\n:0\r\n:16383\r\n:1\r\n", NULL, NULL},
+};
+
+static void test_replies(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct map_case *it = &cases[i];
+        struct slotmap map = {0};
+        redisReply *reply = resp(it->text, strlen(it->text), 16385);
+        print_message("%s\n", it->name);
+        assert_non_null(reply);
+        assert_int_equal(slotmap_parse(&map, reply, "origin"), it->first != NULL);
+        if (it->first != NULL) {
+            assert_string_equal(slotmap_owner(&map, 0)->host, it->first);
+            assert_string_equal(slotmap_owner(&map, 16383)->host, it->last);
+        } else {
+            assert_null(slotmap_owner(&map, 0));
+        }
+        freeReplyObject(reply);
+        slotmap_fini(&map);
+    }
+}
+
+static void test_a_bad_map_never_replaces_a_good_one(void **state)
+{
+    const struct server_address server = {.host = "good", .port = 1};
+    struct slotmap map = {0};
+    redisReply *reply = resp("*0\r\n", 4, 16385);
+
+    (void) state;
+    slotmap_single(&map, &server);
+    assert_false(slotmap_parse(&map, reply, "origin"));
+    assert_string_equal(slotmap_owner(&map, 77)->host, "good");
+    freeReplyObject(reply);
+    slotmap_fini(&map);
+}
+
+static void test_a_redirect_changes_one_hash_slot(void **state)
+{
+    const struct server_address one = {.host = "one", .port = 1}, two = {.host = "two", .port = 2};
+    struct slotmap map = {0};
+
+    (void) state;
+    slotmap_single(&map, &one);
+    slotmap_set(&map, 5, &two);
+    assert_string_equal(slotmap_owner(&map, 4)->host, "one");
+    assert_string_equal(slotmap_owner(&map, 5)->host, "two");
+    slotmap_set(&map, 5, &one);
+    assert_string_equal(slotmap_owner(&map, 5)->host, "one");
+    assert_int_equal(map.count, 2);
+    slotmap_fini(&map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_replies),
+        cmocka_unit_test(test_a_bad_map_never_replaces_a_good_one),
+        cmocka_unit_test(test_a_redirect_changes_one_hash_slot),
+    };
+
+    return cmocka_run_group_tests_name("slotmap", tests, NULL, NULL);
+}
