@@ -164,10 +164,21 @@ static void outbox_rest(struct outbox *outbox)
     wake_at(outbox->topic->all, outbox->resume_ms < deadline_ms ? outbox->resume_ms : deadline_ms);
 }
 
+/* Nobody is left for whom it failed: the next send is not made to wait.  While the topic is blocked
+ * those are only elsewhere. */
+static void outbox_forgive(struct outbox *outbox)
+{
+    if (!outbox->topic->blocked) {
+        outbox->failures = 0;
+        outbox->resume_ms = 0;
+    }
+}
+
 void outbox_settle(struct outbox *outbox)
 {
     if (STAILQ_EMPTY(&outbox->queue)) {
         outbox_set_state(outbox, OUTBOX_EMPTY);
+        outbox_forgive(outbox);
     } else if (outbox->resume_ms > clock_now_ms()) {
         outbox_rest(outbox);
     } else {

@@ -1,0 +1,334 @@
+/* fake_redis.c - stands in for libsrc/redis.
+ *
+ * Thread: any; commands are answered on smq:io. */
+#include "fake_redis.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* A command that was sent. */
+struct redis_command_state {
+    STAILQ_ENTRY(redis_command_state) link;
+    struct redis_command *command;
+};
+STAILQ_HEAD(fake_list, redis_command_state);
+
+struct redis {
+    struct loop *loop;
+    struct loop_task work, ready;
+    redis_ready_fn *ready_fn;
+    void *ready_user;
+    void (*closed)(void *user);
+    void *closed_user;
+    struct fake_list sent, held; /* smq:io */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    fake_server_fn *server;
+    void *user;
+    smq_status connects;
+    size_t held;
+    int clients;
+    struct redis *redis;
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- for the test --- */
+
+void fake_serve(fake_server_fn *server, void *user)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.server = server;
+    fake.user = user;
+    pthread_mutex_unlock(&fake.lock);
+}
+
+void fake_connects(smq_status status)
+{
+    fake.connects = status;
+}
+
+int fake_clients(void)
+{
+    int clients;
+
+    pthread_mutex_lock(&fake.lock);
+    clients = fake.clients;
+    pthread_mutex_unlock(&fake.lock);
+    return clients;
+}
+
+size_t fake_held(void)
+{
+    size_t held;
+
+    pthread_mutex_lock(&fake.lock);
+    held = fake.held;
+    pthread_mutex_unlock(&fake.lock);
+    return held;
+}
+
+void fake_resume(void)
+{
+    pthread_mutex_lock(&fake.lock);
+    if (fake.redis != NULL) {
+        loop_post(fake.redis->loop, &fake.redis->work);
+    }
+    pthread_mutex_unlock(&fake.lock);
+}
+
+const char *fake_arg(const struct redis_command *command, size_t index, size_t *len)
+{
+    size_t begin = index == 0 ? 0 : command->args.offsets[index - 1];
+
+    *len = command->args.offsets[index] - begin;
+    return command->args.bytes.data + begin;
+}
+
+bool fake_arg_is(const struct redis_command *command, size_t index, const char *text)
+{
+    size_t len;
+    const char *data = fake_arg(command, index, &len);
+
+    return strlen(text) == len && memcmp(data, text, len) == 0;
+}
+
+static redisReply *reply_new(int type)
+{
+    redisReply *reply = memory_new(sizeof(*reply));
+
+    reply->type = type;
+    return reply;
+}
+
+redisReply *fake_string(const char *data, size_t len)
+{
+    redisReply *reply = reply_new(REDIS_REPLY_STRING);
+
+    reply->str = memory_copy(data, len);
+    reply->len = len;
+    return reply;
+}
+
+redisReply *fake_text(const char *text)
+{
+    return fake_string(text, strlen(text));
+}
+
+redisReply *fake_integer(int64_t value)
+{
+    redisReply *reply = reply_new(REDIS_REPLY_INTEGER);
+
+    reply->integer = value;
+    return reply;
+}
+
+redisReply *fake_array(size_t count)
+{
+    redisReply *reply = reply_new(REDIS_REPLY_ARRAY);
+
+    reply->elements = count;
+    reply->element = memory_new((count + 1) * sizeof(*reply->element));
+    return reply;
+}
+
+void fake_put(redisReply *array, size_t index, redisReply *element)
+{
+    array->element[index] = element;
+}
+
+/* --- commands --- */
+
+void redis_command_init(struct redis_command *command, const struct script *script,
+                        int32_t hash_slot, redis_done_fn *done, void *user)
+{
+    *command = (struct redis_command){
+        .script = script, .hash_slot = hash_slot, .done = done, .user = user};
+}
+
+void redis_command_fini(struct redis_command *command)
+{
+    buf_fini(&command->args.bytes);
+    free(command->args.offsets);
+}
+
+void redis_command_clear(struct redis_command *command)
+{
+    buf_clear(&command->args.bytes);
+    command->args.count = 0;
+}
+
+void redis_arg(struct redis_command *command, const void *data, size_t len)
+{
+    struct redis_args *args = &command->args;
+
+    if (args->count == args->size) {
+        args->size = args->size != 0 ? 2 * args->size : 16;
+        args->offsets = memory_grow(args->offsets, args->size, sizeof(*args->offsets));
+    }
+    buf_add(&args->bytes, data, len);
+    args->offsets[args->count++] = args->bytes.len;
+}
+
+void redis_arg_string(struct redis_command *command, const char *string)
+{
+    redis_arg(command, string, strlen(string));
+}
+
+void redis_arg_int(struct redis_command *command, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%lld", (long long) value);
+    redis_arg_string(command, text);
+}
+
+/* --- the client --- */
+
+static void command_end(struct redis_command_state *state, const struct fake_answer *answer)
+{
+    struct redis_command *command = state->command;
+    struct redis_result result = {.outcome = answer->outcome,
+                                  .status = answer->status,
+                                  .reply = answer->reply,
+                                  .text = answer->outcome == REDIS_DONE ? "" : "the fake said so"};
+
+    free(state);
+    command->state = NULL;
+    command->done(&result, command->user);
+    if (answer->reply != NULL) {
+        freeReplyObject(answer->reply);
+    }
+}
+
+static void hold(struct redis *redis, struct redis_command_state *state)
+{
+    STAILQ_INSERT_TAIL(&redis->held, state, link);
+    pthread_mutex_lock(&fake.lock);
+    fake.held++;
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static void take_all(struct redis *redis, struct fake_list *out)
+{
+    STAILQ_CONCAT(out, &redis->held);
+    STAILQ_CONCAT(out, &redis->sent);
+    pthread_mutex_lock(&fake.lock);
+    fake.held = 0;
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static void on_work(struct loop_task *task)
+{
+    struct redis *redis = (struct redis *) ((char *) task - offsetof(struct redis, work));
+    struct fake_list list = STAILQ_HEAD_INITIALIZER(list);
+    struct redis_command_state *state;
+
+    if (redis->closed != NULL) {
+        pthread_mutex_lock(&fake.lock);
+        fake.clients--;
+        pthread_mutex_unlock(&fake.lock);
+        redis->closed(redis->closed_user);
+        free(redis);
+        return;
+    }
+    take_all(redis, &list);
+    while ((state = STAILQ_FIRST(&list)) != NULL) {
+        struct fake_answer answer = {.outcome = REDIS_DONE, .status = SMQ_OK};
+        fake_server_fn *server;
+        void *user;
+
+        STAILQ_REMOVE_HEAD(&list, link);
+        pthread_mutex_lock(&fake.lock);
+        server = fake.server;
+        user = fake.user;
+        pthread_mutex_unlock(&fake.lock);
+        if (server(state->command, &answer, user)) {
+            command_end(state, &answer);
+        } else {
+            hold(redis, state);
+        }
+    }
+}
+
+static void on_ready(struct loop_task *task)
+{
+    struct redis *redis = (struct redis *) ((char *) task - offsetof(struct redis, ready));
+
+    redis->ready_fn(fake.connects, "the fake said so", redis->ready_user);
+}
+
+smq_status redis_check_servers(const char *servers, smq_error *err)
+{
+    (void) servers;
+    (void) err;
+    return SMQ_OK;
+}
+
+struct redis *redis_new(struct loop *loop, const struct redis_options *options,
+                        struct events *events, redis_ready_fn *ready, void *user)
+{
+    struct redis *redis = memory_new(sizeof(*redis));
+
+    (void) options;
+    (void) events;
+    redis->loop = loop;
+    redis->work.run = on_work;
+    redis->ready.run = on_ready;
+    redis->ready_fn = ready;
+    redis->ready_user = user;
+    STAILQ_INIT(&redis->sent);
+    STAILQ_INIT(&redis->held);
+    if (fake.connects != SMQ_TIMED_OUT) {
+        loop_post(loop, &redis->ready);
+    }
+    pthread_mutex_lock(&fake.lock);
+    fake.redis = redis;
+    fake.clients++;
+    fake.held = 0;
+    pthread_mutex_unlock(&fake.lock);
+    return redis;
+}
+
+void redis_send(struct redis *redis, struct redis_command *command)
+{
+    struct redis_command_state *state = memory_new(sizeof(*state));
+
+    state->command = command;
+    command->state = state;
+    STAILQ_INSERT_TAIL(&redis->sent, state, link);
+    loop_post(redis->loop, &redis->work);
+}
+
+void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
+{
+    struct fake_list list = STAILQ_HEAD_INITIALIZER(list);
+    struct redis_command_state *state;
+
+    pthread_mutex_lock(&fake.lock);
+    fake.redis = NULL;
+    pthread_mutex_unlock(&fake.lock);
+    take_all(redis, &list);
+    while ((state = STAILQ_FIRST(&list)) != NULL) {
+        STAILQ_REMOVE_HEAD(&list, link);
+        command_end(state, &(struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN});
+    }
+    redis->closed = closed;
+    redis->closed_user = user;
+    loop_post(redis->loop, &redis->work);
+}
+
+void redis_subscribe(struct redis *redis, struct redis_subscription *subscription)
+{
+    (void) redis;
+    (void) subscription;
+}
+
+void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription)
+{
+    (void) redis;
+    (void) subscription;
+}
