@@ -25,10 +25,6 @@ enum {
     TIMEOUT_MAX_MS = 600000
 };
 
-/* A library without workers has no fleet. */
-struct fleet *fleet_new(struct hub *hub) __attribute__((weak));
-void fleet_free(struct fleet *fleet) __attribute__((weak));
-
 /* The first connection, as smq:io makes it and the maker of the hub waits for it. */
 struct hub_opening {
     struct loop_task task;
@@ -318,7 +314,7 @@ smq_status hub_new(struct hub **out, const smq_client_options *options, smq_erro
         return status;
     }
     waiter_fini(&opening.waiter);
-    hub->fleet = fleet_new != NULL ? fleet_new(hub) : NULL;
+    hub->fleet = fleet_new(hub);
     *out = hub;
     return SMQ_OK;
 }
