@@ -16,7 +16,7 @@ FOREIGN = re.compile(r"^(__odr_asan|__asan|__ubsan|__sanitizer|__start_|__stop_|
 def declared(folder):
     names = set()
     for header in sorted(pathlib.Path(folder).glob("*.h")):
-        text = re.sub(r"/\*.*?\*/|^\s*#.*$", "", header.read_text(), flags=re.DOTALL | re.MULTILINE)
+        text = re.sub(r"/\*.*?\*/|^\s*#[^\n]*", "", header.read_text(), flags=re.DOTALL | re.MULTILINE)
         names.update(DECLARED.findall(text))
     return names
 

@@ -60,7 +60,7 @@ class Layers(Folder):
 
 class Symbols(Folder):
     def verdict(self, source):
-        self.write("include/a.h", "SMQ_API int smq_one(void);\n/* SMQ_API int smq_not(void); */\n")
+        self.write("include/a.h", "#define SMQ_API\nSMQ_API int smq_one(void);\n/* SMQ_API int smq_not(void); */\n")
         self.write("a.c", source)
         shared, archive = self.root / "a.so", self.root / "a.a"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", shared, self.root / "a.c"], check=True)
