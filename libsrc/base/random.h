@@ -9,7 +9,7 @@
 
 uint64_t random_u64(void);
 
-/* Fill out[0..size) with lower-case hex digits and a NUL. */
+/* Fill out[0..size) with size - 1 lower-case hex digits and a NUL. */
 void random_hex(char *out, size_t size);
 
 #endif
