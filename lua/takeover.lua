@@ -45,7 +45,7 @@ if ARGV[4] ~= 'fast' or tonumber(claims) > tonumber(base) then
     return { 'OK', tonumber(base), 0, 0 }
 end
 
-local found, more = first(prepare, 0, before_score(REST), limit, 1048576)
+local found = first(prepare, 0, before_score(REST), limit, 1048576)
 for i = 1, #found, 2 do
     local before, _, _, member = decode(found[i])
     local _, attempts = split(found[i + 1])
@@ -53,4 +53,5 @@ for i = 1, #found, 2 do
     lose(member, before, attempts)
 end
 count_save()
-return { 'OK', tonumber(base), #found / 2, more and 1 or 0 }
+local left = redis.call('ZCOUNT', prepare, 0, before_score(REST))
+return { 'OK', tonumber(base), #found / 2, left > 0 and 1 or 0 }

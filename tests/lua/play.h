@@ -30,8 +30,8 @@ void play(struct fixture *fixture, const struct play_line *lines, size_t count);
 
 #define PLAY(state, ...)                                                                           \
     do {                                                                                           \
-        static const struct play_line lines[] = {__VA_ARGS__};                                     \
-        play(*(state), lines, sizeof(lines) / sizeof(lines[0]));                                   \
+        static const struct play_line play_lines[] = {__VA_ARGS__};                                \
+        play(*(state), play_lines, sizeof(play_lines) / sizeof(play_lines[0]));                    \
     } while (0)
 
 #endif

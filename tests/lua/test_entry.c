@@ -1,0 +1,226 @@
+/* test_entry.c - lua/lib/entry.lua on the vectors that the C code is tested on too. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+enum { LINE_MAX_BYTES = 4096, FIELDS_MAX = 6 };
+
+/* One line of entries.txt, split. */
+struct vector {
+    char line[LINE_MAX_BYTES];
+    char *fields[FIELDS_MAX]; /* [0] is the word */
+    int count;
+};
+
+typedef void vector_fn(struct fixture *fixture, const struct vector *vector);
+
+static void vector_split(struct vector *vector)
+{
+    char *save = NULL;
+
+    vector->line[strcspn(vector->line, "\n")] = '\0';
+    vector->count = 0;
+    for (char *field = strtok_r(vector->line, " ", &save); field != NULL;
+         field = strtok_r(NULL, " ", &save)) {
+        assert_true(vector->count < FIELDS_MAX);
+        vector->fields[vector->count++] = field;
+    }
+}
+
+static void each_vector(struct fixture *fixture, const char *word, int fields, vector_fn *check)
+{
+    FILE *file = fopen(VECTORS "/entries.txt", "r");
+    struct vector vector;
+    int seen = 0;
+
+    assert_non_null(file);
+    while (fgets(vector.line, sizeof(vector.line), file) != NULL) {
+        if (vector.line[0] == '#') {
+            continue;
+        }
+        vector_split(&vector);
+        if (vector.count > 0 && strcmp(vector.fields[0], word) == 0) {
+            assert_int_equal(vector.count, fields + 1);
+            check(fixture, &vector);
+            seen++;
+        }
+    }
+    fclose(file);
+    assert_true(seen > 0);
+}
+
+/* The library file with one expression behind it, over ARGV; the answer is a string. */
+static redisReply *evaluate(struct fixture *fixture, const char *expression, const char *first,
+                            size_t first_len, const char *second)
+{
+    static char text[8192];
+    FILE *file = fopen(LIBRARY "/entry.lua", "r");
+    redisReply *reply;
+    size_t len;
+
+    assert_non_null(file);
+    len = fread(text, 1, sizeof(text) - 512, file);
+    fclose(file);
+    snprintf(text + len, sizeof(text) - len, "\nreturn %s\n", expression);
+    reply = redisCommand(fixture->redis, "EVAL %s 0 %b %s", text, first, first_len, second);
+    assert_non_null(reply);
+    if (reply->type != REDIS_REPLY_STRING) {
+        fail_msg("%s of %s: %s", expression, first, reply->str);
+    }
+    return reply;
+}
+
+static void evaluates_to(struct fixture *fixture, const char *expression, const char *first,
+                         const char *second, const char *expected)
+{
+    redisReply *reply = evaluate(fixture, expression, first, strlen(first), second);
+
+    if (strcmp(reply->str, expected) != 0) {
+        fail_msg("%s of %s, %s: %s, not %s", expression, first, second, reply->str, expected);
+    }
+    freeReplyObject(reply);
+}
+
+static void reads_as(struct fixture *fixture, const char *score, const char *integer,
+                     const char *attempts)
+{
+    char expected[64];
+
+    snprintf(expected, sizeof(expected), "%s %s", integer, attempts);
+    evaluates_to(fixture, "string.format('%d %d', split(ARGV[1]))", score, "", expected);
+}
+
+static void attempts_of(char out[8], const struct vector *vector, int at)
+{
+    long retries = strtol(vector->fields[at], NULL, 10);
+    long suspect = strtol(vector->fields[at + 1], NULL, 10);
+
+    snprintf(out, 8, "%ld", retries * 2 + suspect);
+}
+
+static void check_score(struct fixture *fixture, const struct vector *vector)
+{
+    char attempts[8];
+    redisReply *reply;
+
+    attempts_of(attempts, vector, 2);
+    reply = evaluate(fixture, "join(tonumber(ARGV[1]), tonumber(ARGV[2]))", vector->fields[1],
+                     strlen(vector->fields[1]), attempts);
+    assert_true(strtod(reply->str, NULL) == strtod(vector->fields[4], NULL));
+    freeReplyObject(reply);
+    reads_as(fixture, vector->fields[4], vector->fields[1], attempts);
+    reads_as(fixture, vector->fields[5], vector->fields[1], attempts);
+}
+
+static void check_read(struct fixture *fixture, const struct vector *vector)
+{
+    char attempts[8];
+
+    attempts_of(attempts, vector, 3);
+    reads_as(fixture, vector->fields[1], vector->fields[2], attempts);
+}
+
+static void check_rest(struct fixture *fixture, const struct vector *vector)
+{
+    evaluates_to(fixture, "string.format('%.0f', REST + ARGV[1])", vector->fields[1], "",
+                 vector->fields[2]);
+}
+
+/* Before-image, letter, claim number and the member's bytes again as hex. */
+static void check_entry(struct fixture *fixture, const struct vector *vector)
+{
+    const char *hex = vector->fields[5];
+    bool dead = vector->fields[2][0] == 'd';
+    char expected[LINE_MAX_BYTES];
+    struct buf entry = {0};
+    redisReply *reply;
+
+    for (; hex[0] != '\0'; hex += 2) {
+        char pair[3] = {hex[0], hex[1], '\0'};
+        char byte = (char) strtol(pair, NULL, 16);
+
+        buf_add(&entry, &byte, 1);
+    }
+    snprintf(expected, sizeof(expected), "%s %s %s %s", vector->fields[1], vector->fields[2],
+             dead ? "" : vector->fields[3], vector->fields[4]);
+    reply = evaluate(fixture,
+                     "(function(before, letter, claim, member) return before .. ' ' .. letter .. "
+                     "' ' .. claim .. ' ' .. string.gsub(member, '.', function(c) "
+                     "return string.format('%02x', string.byte(c)) end) end)(decode(ARGV[1]))",
+                     entry.data, entry.len, "");
+    assert_string_equal(reply->str, expected);
+    freeReplyObject(reply);
+    buf_fini(&entry);
+}
+
+/* Through the send script, which alone knows places. */
+static void check_ties(struct fixture *fixture, const struct vector *vector)
+{
+    char line[128];
+    struct play_line lines[] = {{"open p", "OK"},
+                                {"redis ZADD prepare{x} 5 5c1:z", "1"}, /* not empty */
+                                {line, NULL},
+                                {line, NULL},
+                                {line, NULL}};
+
+    play(fixture, lines, 2);
+    snprintf(line, sizeof(line), "redis HSET slot{x} seq %s", vector->fields[2]);
+    play(fixture, lines + 2, 1);
+    snprintf(line, sizeof(line), "send a %s", vector->fields[1]);
+    play(fixture, lines + 3, 1);
+    snprintf(line, sizeof(line), "redis ZSCORE x a");
+    lines[4].expected = vector->fields[3];
+    play(fixture, lines + 4, 1);
+}
+
+static void test_scores(void **state)
+{
+    each_vector(*state, "score", 5, check_score);
+    each_vector(*state, "read", 4, check_read);
+}
+
+static void test_entries(void **state)
+{
+    each_vector(*state, "entry", 5, check_entry);
+}
+
+static void test_rests(void **state)
+{
+    each_vector(*state, "rest", 2, check_rest);
+}
+
+static void test_ties(void **state)
+{
+    each_vector(*state, "ties", 3, check_ties);
+}
+
+static void test_what_is_no_entry(void **state)
+{
+    static const char *const texts[] = {"",     "a:b",   "20:b",    "20x1:b", "c1:b",
+                                        "20c1", "20c1b", "20 c1:b", "20c-1:b"};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        evaluates_to(*state, "decode(ARGV[1]) or 'nil'", texts[i], "", "nil");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_rests),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_what_is_no_entry),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
