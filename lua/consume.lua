@@ -222,7 +222,7 @@ local function claim()
         moved[i], moved[i + 1] = score, entry
         deliver(entry, attempts)
         taken = taken + 1
-        lease = lease or lease_end
+        lease = math.min(lease or lease_end, lease_end)
         suspect_in_hand = suspect
         if suspect then
             break

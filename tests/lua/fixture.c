@@ -70,7 +70,10 @@ int fixture_setup(void **state)
     }
     fixture->redis = connect_to(fixture);
     for (size_t i = 0; i < SCRIPTS_COUNT; i++) {
-        fixture_load(fixture, scripts_all[i]->text, scripts_all[i]->text_len);
+        char sha1[SHA1_SIZE];
+
+        fixture_load(fixture, scripts_all[i]->text, sha1);
+        assert_string_equal(sha1, scripts_all[i]->sha1);
     }
     *state = fixture;
     return 0;
@@ -96,14 +99,16 @@ redisReply *fixture_reply(struct fixture *fixture)
     return reply;
 }
 
-void fixture_load(struct fixture *fixture, const char *text, size_t len)
+void fixture_load(struct fixture *fixture, const char *text, char sha1[SHA1_SIZE])
 {
-    redisReply *reply = redisCommand(fixture->redis, "SCRIPT LOAD %b", text, len);
+    redisReply *reply = redisCommand(fixture->redis, "SCRIPT LOAD %s", text);
 
     assert_non_null(reply);
     if (reply->type == REDIS_REPLY_ERROR) {
         fail_msg("%s", reply->str);
     }
+    assert_int_equal(reply->len, SHA1_SIZE - 1);
+    memcpy(sha1, reply->str, SHA1_SIZE);
     freeReplyObject(reply);
 }
 

@@ -15,7 +15,7 @@
 #include "base/script.h"
 #include "support/servers.h"
 
-enum { FIXTURE_ARGS_MAX = 2600 };
+enum { FIXTURE_ARGS_MAX = 600 };
 
 /* The keys of slot "x" in the order of every contract, then the topic's own. */
 enum fixture_key { KEY_STORE, KEY_PREPARE, KEY_DEAD, KEY_WHY, KEY_SLOT, KEY_TOPIC, KEYS_COUNT };
@@ -42,8 +42,10 @@ void args_clear(struct args *args);
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
-/* Load a script; a test may have changed its text. */
-void fixture_load(struct fixture *fixture, const char *text, size_t len);
+enum { SHA1_SIZE = 41 };
+
+/* Load a script; a test may have changed its text.  `sha1` gets its name for EVALSHA. */
+void fixture_load(struct fixture *fixture, const char *text, char sha1[SHA1_SIZE]);
 
 /* Run a script on its keys; the caller frees the reply.  Errors are replies. */
 redisReply *fixture_call(struct fixture *fixture, const struct script *script,

@@ -1,0 +1,20 @@
+/* duel.h - drives the scripts and the model with the same random calls, and compares.
+ *
+ * Senders, owners and sharers behave as the library does; their replies get lost, their calls come
+ * late or twice, processes die and others take over while the dead ones go on calling.  Each reply
+ * and the whole slot must be as the model says, and over all calls some laws must hold: nothing is
+ * lost, nothing is delivered again while it is in hand, and in the end everything is handled.
+ *
+ * Thread: main. */
+#ifndef TESTS_LUA_DUEL_H
+#define TESTS_LUA_DUEL_H
+
+#include "fixture.h"
+#include "model.h"
+
+/* Run about `calls` calls from `seed`.  `scripts[i]` is the SHA1 to run for scripts_all[i].  false:
+ * the scripts and the model differ, or a law is broken; `report` says how and after which calls. */
+bool duel(struct fixture *fixture, const char *const scripts[], uint64_t seed, uint64_t calls,
+          struct buf *report);
+
+#endif

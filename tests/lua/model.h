@@ -1,0 +1,131 @@
+/* model.h - what a slot must do, said a second time: plain structs and loops, no Redis, no Lua. The
+ * randomized test holds the scripts against it.
+ *
+ * A model answers a call with the text that reply_format() makes of the script's reply, and shows
+ * its whole state as text.
+ *
+ * Thread: main. */
+#ifndef TESTS_LUA_MODEL_H
+#define TESTS_LUA_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum {
+    MODEL_MEMBERS = 12, /* the messages that there are */
+    MODEL_MAX = 512,    /* of one state at a time */
+    CALL_ITEMS_MAX = 64
+};
+extern const char *const model_members[MODEL_MEMBERS];
+
+/* The counters of a slot, in the order in which inspect answers them. */
+enum model_counter {
+    MODEL_SENT,
+    MODEL_MERGED,
+    MODEL_DONE,
+    MODEL_RETRIED,
+    MODEL_REJECTED,
+    MODEL_EXPIRED,
+    MODEL_RELEASED,
+    MODEL_LEASE_LOST,
+    MODEL_COUNTERS
+};
+extern const char *const model_counters[MODEL_COUNTERS];
+
+struct model_attempts {
+    int retries;
+    bool suspect;
+};
+
+/* In every state: a message that waits has `at` = time, or its place; claimed: end of the lease;
+ * resting: end of the rest; dead: time of death. */
+struct model_message {
+    int member;
+    int64_t at;
+    struct model_attempts attempts;
+    int64_t before; /* not waiting: its `at` when it was claimed */
+    uint64_t claim; /* claimed, resting */
+    bool resting;
+    const char *reason; /* dead */
+    uint64_t claimed_step;
+};
+
+struct model_list {
+    struct model_message item[MODEL_MAX];
+    size_t count;
+};
+
+/* Every slot is opened as definition 1. */
+struct model {
+    char kind;
+    bool shared;
+    int64_t now;
+    uint64_t token; /* 0: nobody yet */
+    uint64_t owner; /* its name is that of its token; 0: none */
+    uint64_t base, claims, seq;
+    int64_t parked; /* -1: nobody sleeps */
+    bool heard;     /* somebody listens for wake-ups */
+    int wakes;      /* that were heard */
+    uint64_t counters[MODEL_COUNTERS];
+    struct model_list waiting, prepare, dead;
+
+    /* Not of the slot: for the laws that hold over all calls. */
+    uint64_t step;
+    uint64_t handled_step[MODEL_MEMBERS]; /* the latest claim that was answered for good */
+    int64_t joined; /* of the merges, those of two messages that the slot held both */
+    int64_t buried;
+    int64_t requeued;
+};
+
+enum call_kind {
+    CALL_SEND,
+    CALL_CONSUME,
+    CALL_RENEW,
+    CALL_TAKEOVER,
+    CALL_VACATE,
+    CALL_INSPECT,
+    CALL_REQUEUE
+};
+
+struct call_answer {
+    char op; /* d done, t retry, x reject, b release */
+    char entry[64];
+    int64_t delay;
+};
+
+/* One call of a script with all its arguments. */
+struct call {
+    enum call_kind kind;
+    int definition; /* 1 is the right one */
+    uint64_t token; /* 0: the word for shared */
+    int32_t n, limit, max_retries;
+    int64_t lease;
+    uint64_t last;
+    bool strict;
+    size_t count;
+    struct call_answer answers[CALL_ITEMS_MAX]; /* done first; entries of renew */
+    struct {
+        int member;
+        bool relative;
+        int64_t when;
+    } sends[CALL_ITEMS_MAX];
+};
+
+void model_init(struct model *model, char kind, bool shared, bool heard);
+
+/* Do the call; `reply` gets the answer. */
+void model_call(struct model *model, struct buf *reply, const struct call *call);
+
+/* All of the state, in sorted lines. */
+void model_show(struct buf *out, const struct model *model);
+
+/* "20c17:order-7" of a claimed or resting message. */
+void model_entry(char out[64], const struct model_message *message);
+
+/* NULL, or the law that the state breaks. */
+const char *model_broken_law(const struct model *model);
+
+#endif
