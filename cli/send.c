@@ -17,6 +17,9 @@
 #define ROOM_TIMEOUT_MS 30000
 /* Times in a topic lie within this. */
 #define TIME_MAX (INT64_C(1) << 43)
+/* Priorities, too; how far depends on what decides among equal ones. */
+#define PRIORITY_MAX_ARRIVAL INT64_C(8191)
+#define PRIORITY_MAX_BYTES   (INT64_C(1) << 40)
 
 struct send_options {
     const char *key;
@@ -82,6 +85,19 @@ struct sender {
 
 /* === The message ======================================================== */
 
+static enum exit_code check_priority(int64_t priority, const char *name, smq_ties ties)
+{
+    const int64_t max = ties == SMQ_TIES_BYTES ? PRIORITY_MAX_BYTES : PRIORITY_MAX_ARRIVAL;
+
+    if (priority < -max || priority > max) {
+        return say_error(EXIT_USAGE,
+                         "--priority %" PRId64 " is out of range; topic %s takes -%" PRId64
+                         " to %" PRId64,
+                         priority, name, max, max);
+    }
+    return EXIT_DONE;
+}
+
 /* An option that the topic's type does not have is refused, whatever its value. */
 static enum exit_code check_options(const struct send_options *flags, const char *name,
                                     const struct topic_facts *topic)
@@ -100,7 +116,7 @@ static enum exit_code check_options(const struct send_options *flags, const char
     if (topic->type == SMQ_RANGE_MERGE && !flags->delay.given && topic->delay_ms <= 0) {
         return say_error(EXIT_USAGE, "topic %s has no delay of its own: give --delay", name);
     }
-    return EXIT_DONE;
+    return check_priority(flags->priority.value, name, topic->ties);
 }
 
 static smq_message make_message(const struct send_options *flags, const char *body, size_t size)
@@ -168,25 +184,57 @@ static void landed(const smq_receipt *receipt, void *user)
 
 /* === Sending ============================================================ */
 
-static void send_one(struct sender *sender, uint64_t line, const char *body, size_t size)
+/* The message of a body, checked as far as the library does not; false: refused. */
+static bool prepare(smq_message *out, struct sender *sender, uint64_t line, const char *body,
+                    size_t size)
 {
-    smq_message message = make_message(sender->flags, body, size);
-    smq_error err;
+    const struct flag_value *number = &sender->flags->key_field;
 
+    *out = make_message(sender->flags, body, size);
     if (size == 0) {
         tally_failed(&sender->tally, line, EXIT_DATA,
                      "an empty body cannot be sent; give at least one byte");
+        return false;
+    }
+    if (number->given) {
+        const struct field key = field_of(body, size, (size_t) number->value);
+        out->key = key.start;
+        out->key_len = key.size;
+    }
+    if (number->given && out->key_len == 0) {
+        tally_failed(&sender->tally, line, EXIT_DATA,
+                     "there is no such field to be the key; see --key-field");
+        return false;
+    }
+    return true;
+}
+
+/* The body of the command line; waits for its receipt. */
+static void send_body(struct sender *sender, const char *body)
+{
+    smq_receipt receipt = {.status = SMQ_OK};
+    smq_message message;
+    smq_error err;
+
+    if (!prepare(&message, sender, 0, body, strlen(body))) {
         return;
     }
-    if (sender->flags->key_field.given) {
-        const struct field key = field_of(body, size, (size_t) sender->flags->key_field.value);
-        if (key.size == 0) {
-            tally_failed(&sender->tally, line, EXIT_DATA,
-                         "there is no such field to be the key; see --key-field");
-            return;
-        }
-        message.key = key.start;
-        message.key_len = key.size;
+    if (smq_send(&receipt, sender->producer, sender->topic, &message, &err) != SMQ_OK) {
+        tally_failed(&sender->tally, 0, exit_code_of(err.status), err.text);
+        return;
+    }
+    sender->tally.sent = receipt.merged ? 0 : 1;
+    sender->tally.merged = receipt.merged ? 1 : 0;
+}
+
+/* Does not wait for the receipt. */
+static void send_line(struct sender *sender, uint64_t line, const char *body, size_t size)
+{
+    smq_message message;
+    smq_error err;
+
+    if (!prepare(&message, sender, line, body, size)) {
+        return;
     }
     struct flight *flight = say_alloc(1, sizeof(*flight));
     *flight = (struct flight){.tally = &sender->tally, .line = line};
@@ -216,7 +264,7 @@ static void send_lines(struct sender *sender)
         if (line[size - 1] == '\n') {
             size--;
         }
-        send_one(sender, ++number, line, size);
+        send_line(sender, ++number, line, size);
     }
     free(line);
     if (ferror(stdin)) {
@@ -265,7 +313,7 @@ static enum exit_code send_all(struct sender *sender, smq_client *client)
         return say_failure(&err);
     }
     if (body) {
-        send_one(sender, 0, body, strlen(body));
+        send_body(sender, body);
     } else {
         send_lines(sender);
     }

@@ -7,6 +7,7 @@
 /* The parts of a definition that decide which flags make sense. */
 struct topic_facts {
     smq_topic_type type;
+    smq_ties ties;
     int64_t delay_ms;
 };
 

@@ -37,23 +37,13 @@ static void test_lines_come_in_the_order_of_delivery(void **state)
     assert_int_equal(command_stat("order", "done"), 5);
 }
 
-static void test_times_decide_the_order(void **state)
-{
-    (void) state;
-    create("times", "fixed_time", "1");
-    command_done("late\n", ARGS("send", "times", "--at", "3000"));
-    command_done("early\n", ARGS("send", "times", "--at", "1000"));
-    command_done("middle\n", ARGS("send", "times", "--at", "2000"));
-    assert_consumed(ARGS("consume", "times", "--count", "3"), ARGS("early", "middle", "late"));
-}
-
 static void test_an_object_has_exactly_the_members_of_the_contract(void **state)
 {
     (void) state;
     create("shape", "fixed_time", "2");
     command_done("b\xc3\xb6"
                  "dy\n",
-                 ARGS("send", "shape", "--at", "1700000000123", "--key", "k"));
+                 ARGS("send", "shape", "--key", "k"));
     json_t *message = command_json(NULL, ARGS("consume", "shape", "--count", "1", "--json"));
     json_object_del(message, "key"); /* there when it is known */
     assert_members(message, ARGS("topic", "slot", "token", "attempt", "due_at_ms", "body"));
@@ -61,7 +51,7 @@ static void test_an_object_has_exactly_the_members_of_the_contract(void **state)
     assert_string_equal(json_text(message, "body"), "b\xc3\xb6"
                                                     "dy");
     assert_int_equal(json_number(message, "attempt"), 1);
-    assert_int_equal(json_number(message, "due_at_ms"), 1700000000123);
+    assert_true(json_number(message, "due_at_ms") > 1700000000000);
     assert_int_equal(strlen(json_text(message, "token")), 24);
     assert_in_range(json_number(message, "slot"), 0, 1);
     json_decref(message);
@@ -340,7 +330,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_come_in_the_order_of_delivery),
-        cmocka_unit_test(test_times_decide_the_order),
         cmocka_unit_test(test_an_object_has_exactly_the_members_of_the_contract),
         cmocka_unit_test(test_exit_when_empty_waits_for_what_is_due_later),
         cmocka_unit_test(test_count_never_claims_more),
