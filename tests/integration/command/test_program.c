@@ -151,20 +151,24 @@ static void test_a_program_can_succeed_later(void **state)
     assert_int_equal(command_stat("third", "dead"), 0);
 }
 
-static void test_a_program_gets_three_files_and_no_blocked_signal(void **state)
+static void test_a_program_gets_three_files(void **state)
 {
     (void) state;
-    create("clean");
-    command_done("x\n", ARGS("send", "clean"));
-    const char *script = "echo /proc/$$/fd/*; "
-                         "grep -E 'SigBlk|SigIgn' /proc/$$/status | grep -vc 0000000000000000";
-    char *out =
-        command_out(NULL, ARGS("consume", "clean", "--count", "1", "--", "sh", "-c", script));
-    const char *end = strchr(out, '\n');
-    assert_non_null(end);
-    assert_null(strstr(out, "/fd/3"));
-    assert_string_equal(end, "\n0\n");
+    create("files");
+    command_done("x\n", ARGS("send", "files"));
+    char *out = command_out(
+        NULL, ARGS("consume", "files", "--count", "1", "--", "sh", "-c", "ls /proc/$$/fd"));
+    assert_string_equal(out, "0\n1\n2\n");
     free(out);
+}
+
+/* Signals that the command ignores or blocks end a program as ever. */
+static void test_a_program_gets_the_default_signals(void **state)
+{
+    (void) state;
+    assert_dies("pipe", "kill -PIPE $$; exit 65", "", "signal 13");
+    assert_dies("term", "kill -TERM $$; exit 65", "", "signal 15");
+    assert_dies("interrupt-1", "kill -INT $$; exit 65", "", "signal 2");
 }
 
 /* === Signals ============================================================ */
@@ -287,7 +291,8 @@ int main(void)
         cmocka_unit_test(test_any_other_exit_retries_with_its_reason),
         cmocka_unit_test(test_a_signal_retries_with_its_reason),
         cmocka_unit_test(test_a_program_can_succeed_later),
-        cmocka_unit_test(test_a_program_gets_three_files_and_no_blocked_signal),
+        cmocka_unit_test(test_a_program_gets_three_files),
+        cmocka_unit_test(test_a_program_gets_the_default_signals),
         cmocka_unit_test(test_a_signal_lets_the_program_end),
         cmocka_unit_test(test_a_program_that_does_not_end_in_time_is_killed),
         cmocka_unit_test(test_a_second_interrupt_ends_the_command),
