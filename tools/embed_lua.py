@@ -126,7 +126,8 @@ def check_keys(path, keys, lines):
                 raise Refused(f"{where}: write redis.call('COMMAND', key, ...) on one line")
             command, key = match.groups()
             if command not in WITHOUT_KEY and key not in (*keys, "key", "KEYS[#KEYS]"):
-                raise Refused(f"{where}: {command} on {key}, which is not a declared key")
+                what = key or "an expression"
+                raise Refused(f"{where}: {command} on {what}, which is not a declared key")
 
 
 def strip(lines):
