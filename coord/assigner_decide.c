@@ -1,0 +1,262 @@
+/* assigner_decide.c - from what was read of members and topics to the next assignments.
+ *
+ * Thread: smq:coord; no calls are made here. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "coord/assign.h"
+#include "coord/assigner.h"
+
+/* A topic while it is decided.  Numbers of members are 1 + the index in assigner->members. */
+struct decision {
+    struct assigner_topic *topic;
+    int32_t *weights;
+    int32_t *quotas;
+    uint16_t *slots;
+};
+
+static const struct member_topic *decide_line(const struct assigner *assigner, size_t member,
+                                              const struct assigner_topic *topic)
+{
+    return member_info_topic(&assigner->members[member].info, topic->name, topic->nonce);
+}
+
+static void decide_wake(struct assigner *assigner, int64_t at_ms)
+{
+    if (assigner->wake_at == 0 || at_ms < assigner->wake_at) {
+        assigner->wake_at = at_ms;
+    }
+}
+
+static uint16_t decide_number(const struct assigner *assigner, int64_t incarnation)
+{
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        if (assigner->members[i].incarnation == incarnation) {
+            return (uint16_t) (i + 1);
+        }
+    }
+    return 0;
+}
+
+/* May a slot that is being revoked go on?  Acknowledged, or out of time. */
+static bool decide_revoked(struct assigner *assigner, struct assigner_topic *topic, int32_t slot,
+                           const struct member_topic *line, const char *id, int64_t now_ms)
+{
+    struct assigner_revocation *revocation = &topic->revocations[slot];
+    int64_t until = 0;
+
+    if (revocation->mzxid == 0) {
+        *revocation = (struct assigner_revocation){.mzxid = topic->mzxid, .at_ms = now_ms};
+    }
+    if (line->applied >= revocation->mzxid && (line->held == NULL || !line->held[slot])) {
+        return true;
+    }
+    until = revocation->at_ms + line->drain_timeout_ms + assigner->zookeeper->timings.revoke_extra;
+    if (now_ms < until) {
+        decide_wake(assigner, until);
+        return false;
+    }
+    events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+               "topic %s, slot %" PRId32 ": %s did not give it up within its drain_timeout; it "
+               "moves without (its late calls are fenced)",
+               topic->name, slot, id);
+    return true;
+}
+
+/* The old entries, by the numbers of this round, without what is free now. */
+static void decide_carry(struct assigner *assigner, struct decision *decision, int64_t now_ms)
+{
+    struct assigner_topic *topic = decision->topic;
+    size_t count = topic->old.member_count;
+    uint16_t *numbers = memory_new((count + 1) * sizeof(*numbers));
+    const struct member_topic **lines = memory_new((count + 1) * sizeof(*lines));
+
+    for (size_t i = 0; i < count; i++) {
+        numbers[i + 1] = decide_number(assigner, topic->old.members[i].incarnation);
+        if (numbers[i + 1] != 0) {
+            lines[i] = decide_line(assigner, numbers[i + 1] - 1u, topic);
+        }
+    }
+    for (int32_t i = 0; i < topic->slots && topic->old.slots != NULL; i++) {
+        uint16_t entry = topic->old.slots[i];
+        size_t member = entry & ASSIGNMENT_MEMBER;
+        bool revoking = (entry & ASSIGNMENT_REVOKING) != 0;
+
+        if (member == 0 || lines[member - 1] == NULL ||
+            (revoking && decide_revoked(assigner, topic, i, lines[member - 1],
+                                        topic->old.members[member - 1].id, now_ms))) {
+            revoking = false;
+        } else {
+            decision->slots[i] = numbers[member] | (revoking ? ASSIGNMENT_REVOKING : 0);
+        }
+        if (!revoking) {
+            topic->revocations[i] = (struct assigner_revocation){0};
+        }
+    }
+    free(numbers);
+    free(lines);
+}
+
+/* Who may own slots: newcomers only after they waited for others. */
+static void decide_weights(struct assigner *assigner, struct decision *decision, int64_t now_ms)
+{
+    const struct zookeeper_timings *timings = &assigner->zookeeper->timings;
+    struct assigner_topic *topic = decision->topic;
+    size_t pending = 0;
+    bool cold = true;
+    int64_t ready = 0;
+
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        const struct member_topic *line = decide_line(assigner, i, topic);
+        bool known = assignment_find(&topic->old, assigner->members[i].incarnation) != 0;
+
+        if (line == NULL || line->leaving) {
+            continue;
+        }
+        decision->weights[i] = known ? line->weight : -line->weight;
+        cold = cold && !known;
+        pending += known ? 0 : 1;
+    }
+    if (topic->pending_count == 0 && pending > 0) {
+        topic->pending_first = now_ms;
+    }
+    if (pending > topic->pending_count) {
+        topic->pending_last = now_ms;
+    }
+    topic->pending_count = pending;
+    ready = topic->pending_last + timings->join;
+    if (ready > topic->pending_first + 4 * timings->join) {
+        ready = topic->pending_first + 4 * timings->join;
+    }
+    ready = cold ? topic->pending_first + timings->cold : ready;
+    if (pending > 0 && now_ms < ready) {
+        decide_wake(assigner, ready);
+    }
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        if (decision->weights[i] < 0) {
+            decision->weights[i] = now_ms < ready ? 0 : -decision->weights[i];
+        }
+    }
+}
+
+/* Put `next` together from the entries decided; members without a share are left out. */
+static void decide_next(struct assigner *assigner, const struct decision *decision)
+{
+    struct assigner_topic *topic = decision->topic;
+    struct assignment *next = &topic->next;
+    uint16_t *numbers = memory_new((assigner->member_count + 1) * sizeof(*numbers));
+
+    for (int32_t i = 0; i < topic->slots; i++) {
+        numbers[decision->slots[i] & ASSIGNMENT_MEMBER] = 1;
+    }
+    next->members = memory_new((assigner->member_count + 1) * sizeof(*next->members));
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        const struct member_topic *line = decide_line(assigner, i, topic);
+
+        if (line == NULL || (decision->weights[i] == 0 && numbers[i + 1] == 0)) {
+            continue;
+        }
+        next->members[next->member_count++] =
+            (struct assignment_member){.incarnation = assigner->members[i].incarnation,
+                                       .weight = line->weight,
+                                       .id = memory_string(assigner->members[i].id)};
+        numbers[i + 1] = (uint16_t) next->member_count;
+        topic->write =
+            topic->write || assignment_find(&topic->old, assigner->members[i].incarnation) == 0;
+    }
+    numbers[0] = 0;
+    next->slots = memory_new((size_t) topic->slots * sizeof(*next->slots));
+    next->slot_count = topic->slots;
+    for (int32_t i = 0; i < topic->slots; i++) {
+        uint16_t entry = decision->slots[i];
+
+        next->slots[i] =
+            numbers[entry & ASSIGNMENT_MEMBER] | (uint16_t) (entry & ASSIGNMENT_REVOKING);
+    }
+    free(numbers);
+}
+
+/* Do the entries say something else than the old ones? */
+static bool decide_differs(const struct assignment *old, const struct assignment *next)
+{
+    for (int32_t i = 0; i < next->slot_count; i++) {
+        uint16_t left = old->slots != NULL ? old->slots[i] : 0;
+        uint16_t right = next->slots[i];
+        uint16_t a = left & ASSIGNMENT_MEMBER;
+        uint16_t b = right & ASSIGNMENT_MEMBER;
+
+        if ((left & ASSIGNMENT_REVOKING) != (right & ASSIGNMENT_REVOKING) || (a == 0) != (b == 0) ||
+            (a != 0 && old->members[a - 1].incarnation != next->members[b - 1].incarnation)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t decide_topics(const struct assigner *assigner)
+{
+    const struct assigner_topic *topic = NULL;
+    size_t count = 0;
+
+    LIST_FOREACH(topic, &assigner->topics, link)
+    {
+        count += topic->read && topic->slots > 0 ? 1 : 0;
+    }
+    return count;
+}
+
+static void decide_assign(struct assigner *assigner, struct decision *decisions, size_t count)
+{
+    struct assign_topic *topics = memory_new((count + 1) * sizeof(*topics));
+    const char **ids = memory_new((assigner->member_count + 1) * sizeof(*ids));
+
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        ids[i] = assigner->members[i].id;
+    }
+    for (size_t i = 0; i < count; i++) {
+        topics[i] = (struct assign_topic){.name = decisions[i].topic->name,
+                                          .weights = decisions[i].weights,
+                                          .slots = decisions[i].slots,
+                                          .slot_count = decisions[i].topic->slots,
+                                          .quotas = decisions[i].quotas};
+    }
+    assign(topics, count, ids, assigner->member_count);
+    free(topics);
+    free(ids);
+}
+
+void assigner_decide(struct assigner *assigner, int64_t now_ms)
+{
+    size_t count = decide_topics(assigner);
+    size_t members = assigner->member_count + 1;
+    struct decision *decisions = memory_new((count + 1) * sizeof(*decisions));
+    struct assigner_topic *topic = NULL;
+    size_t at = 0;
+
+    LIST_FOREACH(topic, &assigner->topics, link)
+    {
+        if (!topic->read || topic->slots <= 0) {
+            continue;
+        }
+        decisions[at] =
+            (struct decision){.topic = topic,
+                              .weights = memory_new(members * sizeof(int32_t)),
+                              .quotas = memory_new(members * sizeof(int32_t)),
+                              .slots = memory_new((size_t) topic->slots * sizeof(uint16_t))};
+        decide_carry(assigner, &decisions[at], now_ms);
+        decide_weights(assigner, &decisions[at], now_ms);
+        at++;
+    }
+    decide_assign(assigner, decisions, count);
+    for (size_t i = 0; i < count; i++) {
+        topic = decisions[i].topic;
+        decide_next(assigner, &decisions[i]);
+        topic->write = topic->write || decide_differs(&topic->old, &topic->next);
+        free(decisions[i].weights);
+        free(decisions[i].quotas);
+        free(decisions[i].slots);
+    }
+    free(decisions);
+}

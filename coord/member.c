@@ -1,0 +1,507 @@
+/* member.c - our node in ZooKeeper: entering with it, keeping it up to date, and the heartbeat that
+ * renews the lease of this member.
+ *
+ * To enter: make the root and its folders, read the generation, create members/NAME, look at what
+ * was created.  Any call of this chain that fails ends it; it begins anew after a while or with the
+ * next connection.  Every step may be repeated.
+ *
+ * Thread: smq:coord. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "coord/zookeeper.h"
+
+static const char member_root_format[] = "slotmq 1\nfence_generation %" PRIu32 "\n";
+static const char *const member_folders[] = {"leader_epoch", "members", "topics"};
+
+enum { MEMBER_FOLDERS = sizeof(member_folders) / sizeof(member_folders[0]) };
+
+static void member_enter(struct zookeeper *zookeeper);
+static void member_look(struct zookeeper *zookeeper);
+static void member_create(struct zookeeper *zookeeper);
+
+static void member_on_beat(uv_timer_t *timer);
+static void member_on_batch(uv_timer_t *timer);
+
+static void member_on_retry(uv_timer_t *timer)
+{
+    struct zookeeper *zookeeper = timer->data;
+
+    if (zookeeper->session.connected) {
+        member_enter(zookeeper);
+    }
+}
+
+static void member_read_boot(char out[MEMBER_WORD_MAX + 1])
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (file == NULL || fscanf(file, "%255s", out) != 1) {
+        memcpy(out, "-", 2);
+    }
+    if (file != NULL) {
+        (void) fclose(file);
+    }
+}
+
+static void member_timer_init(struct zookeeper *zookeeper, uv_timer_t *timer)
+{
+    uv_timer_init(loop_uv(zookeeper->coord->loop), timer);
+    timer->data = zookeeper;
+}
+
+void member_init(struct zookeeper *zookeeper)
+{
+    struct member *member = &zookeeper->member;
+    size_t size = strlen(zookeeper->coord->options.name) + sizeof("members/");
+
+    random_hex(member->info.uuid, 33);
+    if (gethostname(member->info.host, sizeof(member->info.host) - 1) != 0 ||
+        *member->info.host == '\0') {
+        memcpy(member->info.host, "-", 2);
+    }
+    member_read_boot(member->info.boot);
+    member->info.pid = getpid();
+    member->path = memory_new(size);
+    (void) snprintf(member->path, size, "members/%s", zookeeper->coord->options.name);
+    member_timer_init(zookeeper, &member->beat);
+    member_timer_init(zookeeper, &member->batch);
+    member_timer_init(zookeeper, &member->retry);
+}
+
+void member_stop(struct zookeeper *zookeeper)
+{
+    if (zookeeper->member.path != NULL) {
+        uv_close((uv_handle_t *) &zookeeper->member.beat, NULL);
+        uv_close((uv_handle_t *) &zookeeper->member.batch, NULL);
+        uv_close((uv_handle_t *) &zookeeper->member.retry, NULL);
+    }
+}
+
+void member_fini(struct zookeeper *zookeeper)
+{
+    free(zookeeper->member.path);
+}
+
+bool member_lease_valid(const struct zookeeper *zookeeper)
+{
+    return clock_now_ms() < atomic_load(&zookeeper->lease_until);
+}
+
+static void member_renew_lease(struct zookeeper *zookeeper, int64_t issued_ms)
+{
+    int64_t until = issued_ms + zk_session_timeout(&zookeeper->session) * 2 / 3;
+
+    if (until > atomic_load(&zookeeper->lease_until)) {
+        atomic_store(&zookeeper->lease_until, until);
+    }
+}
+
+/* --- entering --- */
+
+/* A step failed, or must wait: begin anew in a while. */
+static void member_later(struct zookeeper *zookeeper, enum member_state state, int64_t delay_ms)
+{
+    zookeeper->member.state = state;
+    uv_timer_start(&zookeeper->member.retry, member_on_retry, (uint64_t) delay_ms, 0);
+}
+
+static void member_refuse(struct zookeeper *zookeeper, smq_status status, const char *text)
+{
+    zookeeper->member.state = MEMBER_REFUSED;
+    uv_timer_stop(&zookeeper->member.retry);
+    ownership_fail_all(zookeeper, status, text);
+}
+
+static void member_on_root(void *user, const struct zk_reply *reply)
+{
+    struct zookeeper *zookeeper = user;
+    uint32_t generation = 0;
+    int version = 0;
+    char *text = NULL;
+    int found = 0;
+
+    if (reply->rc != ZOK) {
+        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+        return;
+    }
+    text = memory_copy(reply->data, reply->len);
+    found = sscanf(text, "slotmq %d fence_generation %" SCNu32, &version, &generation);
+    free(text);
+    if (found != 2 || version != 1 || generation < 1) {
+        member_refuse(zookeeper, SMQ_OTHER_FLEET,
+                      "the root node in ZooKeeper is not of a fleet of this version; choose "
+                      "another root");
+        return;
+    }
+    zookeeper->fence_generation = generation;
+    member_create(zookeeper);
+}
+
+/* The path of the parent number `step` of the root, or NULL when step is the root itself. */
+static char *member_parent(const struct zookeeper *zookeeper, int step)
+{
+    const char *at = zookeeper->root + 1;
+
+    for (int i = 0; at != NULL; i++) {
+        at = strchr(at, '/');
+        if (at == NULL) {
+            return NULL;
+        }
+        if (i == step) {
+            return memory_copy(zookeeper->root, (size_t) (at - zookeeper->root));
+        }
+        at++;
+    }
+    return NULL;
+}
+
+static int member_parents(const struct zookeeper *zookeeper)
+{
+    int count = 0;
+
+    for (const char *at = zookeeper->root + 1; *at != '\0'; at++) {
+        count += *at == '/' ? 1 : 0;
+    }
+    return count;
+}
+
+static void member_make_folder(struct zookeeper *zookeeper);
+
+static void member_on_folder(void *user, const struct zk_reply *reply)
+{
+    struct zookeeper *zookeeper = user;
+
+    if (reply->rc == ZNOAUTH) {
+        member_refuse(zookeeper, SMQ_DENIED,
+                      "ZooKeeper refused to create the nodes of the fleet: check zk_auth");
+        return;
+    }
+    if (reply->rc != ZOK && reply->rc != ZNODEEXISTS) {
+        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+        return;
+    }
+    zookeeper->member.step++;
+    member_make_folder(zookeeper);
+}
+
+/* Make what number `step` is: the parents of the root, the root, its folders. */
+static void member_make_folder(struct zookeeper *zookeeper)
+{
+    int step = zookeeper->member.step;
+    int parents = member_parents(zookeeper);
+    char *parent = member_parent(zookeeper, step);
+    char text[64];
+    struct zk_op op = {.kind = ZK_CREATE, .path = parent, .data = ""};
+
+    if (step == parents + 1 + MEMBER_FOLDERS) {
+        zk_get(&zookeeper->session, "", false, member_on_root, zookeeper);
+        return;
+    }
+    if (step == parents) {
+        op.path = "";
+        op.data = text;
+        op.len = (size_t) snprintf(text, sizeof(text), member_root_format, UINT32_C(1));
+    } else if (step > parents) {
+        op.path = member_folders[step - parents - 1];
+    }
+    zk_write(&zookeeper->session, &op, 1, member_on_folder, zookeeper);
+    free(parent);
+}
+
+static void member_on_folders_seen(void *user, const struct zk_reply *reply)
+{
+    struct zookeeper *zookeeper = user;
+
+    zookeeper->member.step = 0;
+    if (reply->rc == ZOK) { /* topics is made last */
+        zk_get(&zookeeper->session, "", false, member_on_root, zookeeper);
+    } else if (reply->rc == ZNONODE) {
+        member_make_folder(zookeeper);
+    } else {
+        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+    }
+}
+
+static void member_enter(struct zookeeper *zookeeper)
+{
+    struct member *member = &zookeeper->member;
+
+    if (member->state != MEMBER_OUT && member->state != MEMBER_WAITING) {
+        return;
+    }
+    uv_timer_stop(&member->retry);
+    member->state = MEMBER_ENTERING;
+    zk_exists(&zookeeper->session, "topics", false, member_on_folders_seen, zookeeper);
+}
+
+static void member_encode(struct zookeeper *zookeeper, struct buf *out)
+{
+    struct ownership *topic = NULL;
+
+    member_text_head(out, &zookeeper->member.info);
+    LIST_FOREACH(topic, &zookeeper->topics, link)
+    {
+        ownership_encode(topic, out);
+    }
+}
+
+static void member_entered(struct zookeeper *zookeeper, const struct Stat *stat)
+{
+    struct member *member = &zookeeper->member;
+    struct ownership *topic = NULL;
+
+    member->state = MEMBER_IN;
+    member->incarnation = stat->czxid;
+    member->version = stat->version;
+    member->name_until = 0;
+    member_renew_lease(zookeeper, member->beat_at);
+    uv_timer_start(&member->beat, member_on_beat, 1,
+                   (uint64_t) zk_session_timeout(&zookeeper->session) / 6);
+    member_write_soon(zookeeper);
+    LIST_FOREACH(topic, &zookeeper->topics, link)
+    {
+        ownership_read(topic);
+    }
+    election_begin(zookeeper);
+}
+
+/* Is the process that wrote `info` certainly dead, or an earlier session of ourselves? */
+static bool member_is_dead(const struct member *member, const struct member_info *info)
+{
+    if (strcmp(info->uuid, member->info.uuid) == 0) {
+        return true;
+    }
+    return strcmp(info->boot, "-") != 0 && strcmp(info->boot, member->info.boot) == 0 &&
+           strcmp(info->host, member->info.host) == 0 && info->pid > 1 &&
+           info->pid == (pid_t) info->pid && kill((pid_t) info->pid, 0) != 0 && errno == ESRCH;
+}
+
+static void member_on_created(void *user, const struct zk_reply *reply)
+{
+    struct zookeeper *zookeeper = user;
+
+    if (reply->rc == ZNOAUTH) {
+        member_refuse(zookeeper, SMQ_DENIED,
+                      "ZooKeeper refused to create the node of this member: check zk_auth");
+        return;
+    }
+    member_look(zookeeper);
+}
+
+static void member_replace(struct zookeeper *zookeeper, int32_t version)
+{
+    struct buf text = {0};
+    struct zk_op ops[2] = {{.kind = ZK_DELETE, .path = zookeeper->member.path, .version = version},
+                           {.kind = ZK_CREATE_EPHEMERAL, .path = zookeeper->member.path}};
+
+    member_encode(zookeeper, &text);
+    ops[1].data = text.data;
+    ops[1].len = text.len;
+    zk_write(&zookeeper->session, ops, 2, member_on_created, zookeeper);
+    buf_fini(&text);
+}
+
+/* Another session's node has our name: replace it if its process is dead, else wait for its end. */
+static void member_meet_other(struct zookeeper *zookeeper, const struct zk_reply *reply)
+{
+    struct member *member = &zookeeper->member;
+    struct member_info info;
+    bool dead = false;
+
+    if (member_text_parse(&info, reply->data, reply->len)) {
+        dead = member_is_dead(member, &info);
+        member_info_fini(&info);
+    }
+    if (dead) {
+        member_replace(zookeeper, reply->stat.version);
+        return;
+    }
+    if (member->name_until == 0) { /* a tick is half a session at most */
+        member->name_until = clock_now_ms() + 2 * zk_session_timeout(&zookeeper->session);
+    }
+    if (clock_now_ms() >= member->name_until) {
+        member_refuse(zookeeper, SMQ_NAME_TAKEN,
+                      "another live process of the fleet has the name of this member; give each "
+                      "its own");
+        return;
+    }
+    member_later(zookeeper, MEMBER_WAITING, zookeeper->timings.retry);
+}
+
+static void member_on_look(void *user, const struct zk_reply *reply)
+{
+    struct zookeeper *zookeeper = user;
+
+    if (reply->rc != ZOK) {
+        member_later(zookeeper, MEMBER_OUT, reply->rc == ZNONODE ? 1 : zookeeper->timings.retry);
+    } else if (reply->stat.ephemeralOwner == zk_session_id(&zookeeper->session)) {
+        member_entered(zookeeper, &reply->stat);
+    } else {
+        member_meet_other(zookeeper, reply);
+    }
+}
+
+static void member_look(struct zookeeper *zookeeper)
+{
+    zookeeper->member.beat_at = clock_now_ms();
+    zk_get(&zookeeper->session, zookeeper->member.path, true, member_on_look, zookeeper);
+}
+
+static void member_create(struct zookeeper *zookeeper)
+{
+    struct buf text = {0};
+    struct zk_op op = {.kind = ZK_CREATE_EPHEMERAL, .path = zookeeper->member.path};
+
+    member_encode(zookeeper, &text);
+    op.data = text.data;
+    op.len = text.len;
+    zk_write(&zookeeper->session, &op, 1, member_on_created, zookeeper);
+    buf_fini(&text);
+}
+
+/* --- heartbeat --- */
+
+static void member_on_beat_reply(void *user, const struct zk_reply *reply)
+{
+    struct zookeeper *zookeeper = user;
+    struct member *member = &zookeeper->member;
+    bool lapsed = !member_lease_valid(zookeeper);
+    struct ownership *topic = NULL;
+
+    member->beating = false;
+    if (member->state != MEMBER_IN || (reply->rc != ZOK && reply->rc != ZNONODE)) {
+        return;
+    }
+    if (reply->rc == ZNONODE || reply->stat.ephemeralOwner != zk_session_id(&zookeeper->session)) {
+        zk_session_renew(&zookeeper->session);
+        return;
+    }
+    if (!member->writing) {
+        member->version = reply->stat.version;
+    }
+    member_renew_lease(zookeeper, member->beat_at);
+    if (lapsed) { /* grants that came meanwhile were put off */
+        LIST_FOREACH(topic, &zookeeper->topics, link)
+        {
+            ownership_read(topic);
+        }
+    }
+}
+
+static void member_on_beat(uv_timer_t *timer)
+{
+    struct zookeeper *zookeeper = timer->data;
+    struct member *member = &zookeeper->member;
+
+    if (member->state != MEMBER_IN || member->beating || !zookeeper->session.connected) {
+        return;
+    }
+    member->beating = true;
+    member->beat_at = clock_now_ms();
+    zk_exists(&zookeeper->session, member->path, true, member_on_beat_reply, zookeeper);
+}
+
+void member_node_changed(struct zookeeper *zookeeper)
+{
+    if (zookeeper->member.state == MEMBER_WAITING) {
+        member_enter(zookeeper);
+    } else {
+        member_on_beat(&zookeeper->member.beat);
+    }
+}
+
+/* --- keeping the node up to date --- */
+
+static void member_on_written(void *user, const struct zk_reply *reply)
+{
+    struct zookeeper *zookeeper = user;
+    struct member *member = &zookeeper->member;
+
+    member->writing = false;
+    if (reply->rc == ZOK) {
+        member->version = reply->stats[0].version;
+        ownership_written(zookeeper);
+    } else { /* perhaps done: the version is read by a heartbeat, then it is written again */
+        member->dirty = true;
+        member_on_beat(&member->beat);
+    }
+    if (member->dirty) {
+        member_write_soon(zookeeper);
+    }
+}
+
+static void member_on_batch(uv_timer_t *timer)
+{
+    struct zookeeper *zookeeper = timer->data;
+    struct member *member = &zookeeper->member;
+    struct buf text = {0};
+    struct zk_op op = {.kind = ZK_SET, .path = member->path, .version = member->version};
+
+    if (member->state != MEMBER_IN || member->writing || !zookeeper->session.connected) {
+        return;
+    }
+    member->dirty = false;
+    member->writing = true;
+    member_encode(zookeeper, &text);
+    op.data = text.data;
+    op.len = text.len;
+    zk_write(&zookeeper->session, &op, 1, member_on_written, zookeeper);
+    buf_fini(&text);
+}
+
+void member_write_soon(struct zookeeper *zookeeper)
+{
+    struct member *member = &zookeeper->member;
+
+    member->dirty = true;
+    if (member->state == MEMBER_IN && !member->writing &&
+        !uv_is_active((uv_handle_t *) &member->batch)) {
+        uv_timer_start(&member->batch, member_on_batch, (uint64_t) zookeeper->timings.ack, 0);
+    }
+}
+
+/* --- the session --- */
+
+void member_connected(struct zookeeper *zookeeper)
+{
+    struct ownership *topic = NULL;
+
+    if (zookeeper->member.state != MEMBER_IN) {
+        member_enter(zookeeper);
+        return;
+    }
+    member_on_beat(&zookeeper->member.beat);
+    if (zookeeper->member.dirty) {
+        member_write_soon(zookeeper);
+    }
+    LIST_FOREACH(topic, &zookeeper->topics, link)
+    {
+        ownership_read(topic);
+    }
+    election_again(zookeeper);
+    assigner_wake(zookeeper);
+}
+
+void member_expired(struct zookeeper *zookeeper)
+{
+    struct member *member = &zookeeper->member;
+
+    uv_timer_stop(&member->beat);
+    uv_timer_stop(&member->batch);
+    uv_timer_stop(&member->retry);
+    if (member->state != MEMBER_REFUSED) {
+        member->state = MEMBER_OUT;
+    }
+    member->incarnation = 0;
+    member->beating = member->writing = member->dirty = false;
+    member->name_until = 0;
+}

@@ -1,0 +1,164 @@
+/* member_text.c - writing and reading what stands in the node of a member.
+ *
+ * Pure. */
+#include "coord/member_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const char member_first_line[] = "slotmq-member 1\n";
+
+void member_info_fini(struct member_info *info)
+{
+    for (size_t i = 0; i < info->topic_count; i++) {
+        free(info->topics[i].held);
+    }
+    free(info->topics);
+    *info = (struct member_info){0};
+}
+
+void member_text_head(struct buf *out, const struct member_info *info)
+{
+    buf_printf(out, "%suuid %s\nhost %s\nboot %s\npid %" PRId64 "\nstate ACTIVE\n",
+               member_first_line, info->uuid, info->host, info->boot, info->pid);
+}
+
+static void member_text_held(struct buf *out, const bool *held)
+{
+    const char *comma = "";
+
+    for (int32_t i = 0; held != NULL && i < MEMBER_SLOTS_MAX; i++) {
+        int32_t first = i;
+
+        if (!held[i]) {
+            continue;
+        }
+        while (i + 1 < MEMBER_SLOTS_MAX && held[i + 1]) {
+            i++;
+        }
+        buf_printf(out, "%s%" PRId32 "-%" PRId32, comma, first, i);
+        comma = ",";
+    }
+    if (*comma == '\0') {
+        buf_add(out, "-", 1);
+    }
+}
+
+void member_text_topic(struct buf *out, const struct member_topic *topic)
+{
+    buf_printf(out, "topic %s %s %" PRId32 " %" PRId64 " %d %" PRId64 " ", topic->name,
+               topic->nonce, topic->weight, topic->drain_timeout_ms, topic->leaving ? 1 : 0,
+               topic->applied);
+    member_text_held(out, topic->held);
+    buf_add(out, "\n", 1);
+}
+
+/* "0-5,9-9" or "-". */
+static bool member_parse_held(struct member_topic *topic, const char *text)
+{
+    if (strcmp(text, "-") == 0) {
+        return true;
+    }
+    topic->held = memory_new(sizeof(bool) * MEMBER_SLOTS_MAX);
+    for (;;) {
+        char *end = NULL;
+        long first = strtol(text, &end, 10);
+        long last = 0;
+
+        if (end == text || *end != '-') {
+            return false;
+        }
+        text = end + 1;
+        last = strtol(text, &end, 10);
+        if (end == text || first < 0 || last < first || last >= MEMBER_SLOTS_MAX) {
+            return false;
+        }
+        for (long i = first; i <= last; i++) {
+            topic->held[i] = true;
+        }
+        if (*end == '\0') {
+            return true;
+        }
+        if (*end != ',') {
+            return false;
+        }
+        text = end + 1;
+    }
+}
+
+static bool member_parse_topic(struct member_topic *topic, const char *line)
+{
+    int leaving = 0;
+    int at = 0;
+
+    if (sscanf(line, "topic %255s %255s %" SCNd32 " %" SCNd64 " %d %" SCNd64 " %n", topic->name,
+               topic->nonce, &topic->weight, &topic->drain_timeout_ms, &leaving, &topic->applied,
+               &at) != 6 ||
+        at == 0 || topic->weight < 1 || topic->weight > INT16_MAX || topic->drain_timeout_ms < 0) {
+        return false;
+    }
+    topic->leaving = leaving != 0;
+    return member_parse_held(topic, line + at);
+}
+
+/* Lines that are not known are those of a later version. */
+static bool member_parse_line(struct member_info *out, const char *line)
+{
+    if (strncmp(line, "uuid ", 5) == 0) {
+        return sscanf(line, "uuid %255s", out->uuid) == 1;
+    }
+    if (strncmp(line, "host ", 5) == 0) {
+        return sscanf(line, "host %255s", out->host) == 1;
+    }
+    if (strncmp(line, "boot ", 5) == 0) {
+        return sscanf(line, "boot %255s", out->boot) == 1;
+    }
+    if (strncmp(line, "pid ", 4) == 0) {
+        return sscanf(line, "pid %" SCNd64, &out->pid) == 1;
+    }
+    if (strncmp(line, "topic ", 6) == 0) {
+        out->topics = memory_grow(out->topics, out->topic_count + 1, sizeof(*out->topics));
+        out->topics[out->topic_count] = (struct member_topic){0};
+        return member_parse_topic(&out->topics[out->topic_count++], line);
+    }
+    return true;
+}
+
+bool member_text_parse(struct member_info *out, const char *data, size_t len)
+{
+    char *text = NULL;
+    char *rest = NULL;
+    bool good = true;
+
+    *out = (struct member_info){0};
+    if (len > MEMBER_TEXT_MAX || len < strlen(member_first_line) ||
+        memcmp(data, member_first_line, strlen(member_first_line)) != 0) {
+        return false;
+    }
+    text = memory_copy(data, len);
+    for (char *line = strtok_r(text, "\n", &rest); good && line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        good = member_parse_line(out, line);
+    }
+    free(text);
+    if (!good || *out->uuid == '\0') {
+        member_info_fini(out);
+        return false;
+    }
+    return true;
+}
+
+const struct member_topic *member_info_topic(const struct member_info *info, const char *name,
+                                             const char *nonce)
+{
+    for (size_t i = 0; i < info->topic_count; i++) {
+        if (strcmp(info->topics[i].name, name) == 0 && strcmp(info->topics[i].nonce, nonce) == 0) {
+            return &info->topics[i];
+        }
+    }
+    return NULL;
+}

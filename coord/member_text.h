@@ -1,0 +1,50 @@
+/* member_text.h - what stands in the node of a member.
+ *
+ * Lines: "slotmq-member 1", "uuid U", "host H", "boot B", "pid P", "state ACTIVE", and per topic
+ * "topic NAME NONCE WEIGHT DRAIN_MS LEAVING APPLIED HELD" with HELD "-" or "0-5,9".
+ *
+ * Pure. */
+#ifndef COORD_MEMBER_TEXT_H
+#define COORD_MEMBER_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum { MEMBER_TEXT_MAX = 512 * 1024, MEMBER_WORD_MAX = 255, MEMBER_SLOTS_MAX = 65536 };
+
+struct member_topic {
+    char name[MEMBER_WORD_MAX + 1];
+    char nonce[MEMBER_WORD_MAX + 1];
+    int32_t weight;
+    int64_t drain_timeout_ms;
+    bool leaving;
+    int64_t applied; /* mzxid of the last assignment processed; 0: none */
+    bool *held;      /* MEMBER_SLOTS_MAX flags, or NULL: none held */
+};
+
+struct member_info {
+    char uuid[MEMBER_WORD_MAX + 1]; /* of this start of the process */
+    char host[MEMBER_WORD_MAX + 1];
+    char boot[MEMBER_WORD_MAX + 1];
+    int64_t pid;
+    struct member_topic *topics;
+    size_t topic_count;
+};
+
+void member_info_fini(struct member_info *info);
+
+/* The first lines; then one member_text_topic() each. */
+void member_text_head(struct buf *out, const struct member_info *info);
+void member_text_topic(struct buf *out, const struct member_topic *topic);
+
+/* Read untrusted text; false, and *out is empty, when it is no member. */
+bool member_text_parse(struct member_info *out, const char *data, size_t len);
+
+/* The topic of this name and nonce, or NULL. */
+const struct member_topic *member_info_topic(const struct member_info *info, const char *name,
+                                             const char *nonce);
+
+#endif

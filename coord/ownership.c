@@ -1,0 +1,489 @@
+/* ownership.c - the slots of one topic at this member: its nodes, reading its assignment, leaving.
+ *
+ * At most one chain of calls is out for a topic: sync, look at the topic's node when it is not yet
+ * known (and make it, or replace that of an earlier creation), read the assignment.  What happens
+ * meanwhile makes it begin anew.
+ *
+ * Thread: smq:coord. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "coord/slot_state.h"
+#include "coord/zookeeper.h"
+
+enum { OWNERSHIP_BACKOFF_MAX_MS = 5000 };
+
+static void ownership_on_retry(uv_timer_t *timer);
+
+static struct zk_session *ownership_session(struct ownership *topic)
+{
+    return &topic->zookeeper->session;
+}
+
+struct ownership *ownership_find(struct zookeeper *zookeeper, const char *name)
+{
+    struct ownership *topic = NULL;
+
+    LIST_FOREACH(topic, &zookeeper->topics, link)
+    {
+        if (name != NULL && strcmp(topic->name, name) == 0) {
+            return topic;
+        }
+    }
+    return NULL;
+}
+
+static void ownership_free_if_done(struct ownership *topic)
+{
+    if (!topic->gone || topic->reading || topic->open_timers > 0) {
+        return;
+    }
+    LIST_REMOVE(topic, link);
+    free(topic->name);
+    free(topic->nonce);
+    free(topic->path);
+    free(topic->assignment_path);
+    free(topic->states);
+    free(topic->tokens);
+    free(topic->granted);
+    free(topic->refused);
+    free(topic);
+}
+
+static void ownership_on_close(uv_handle_t *handle)
+{
+    struct ownership *topic = handle->data;
+
+    topic->open_timers--;
+    ownership_free_if_done(topic);
+}
+
+/* Out of the list; the memory goes when no call and no timer refers to it. */
+static void ownership_remove(struct ownership *topic)
+{
+    topic->gone = true;
+    LIST_REMOVE(topic, link);
+    LIST_INSERT_HEAD(&topic->zookeeper->departed, topic, link);
+    uv_close((uv_handle_t *) &topic->retry, ownership_on_close);
+    uv_close((uv_handle_t *) &topic->leave, ownership_on_close);
+}
+
+static void ownership_fail(struct ownership *topic, smq_status status, const char *text)
+{
+    struct coord *coord = topic->zookeeper->coord;
+
+    ownership_lose(topic);
+    ownership_remove(topic);
+    member_write_soon(topic->zookeeper);
+    coord_call_failed(coord, topic->name, status, text);
+}
+
+/* Nothing is held any more and, if there is a session, the others know. */
+static void ownership_left(struct ownership *topic)
+{
+    ownership_remove(topic);
+    member_write_soon(topic->zookeeper);
+    coord_call_left(topic->zookeeper->coord, topic->name);
+}
+
+/* --- reading --- */
+
+static void ownership_retry_later(struct ownership *topic, int64_t delay_ms)
+{
+    if (!topic->gone && !uv_is_active((uv_handle_t *) &topic->retry)) {
+        uv_timer_start(&topic->retry, ownership_on_retry, (uint64_t) delay_ms, 0);
+    }
+}
+
+/* The chain of calls has ended.  true: the topic may be used. */
+static bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply)
+{
+    topic->reading = false;
+    if (topic->gone) {
+        ownership_free_if_done(topic);
+        return false;
+    }
+    if (reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNODEEXISTS) {
+        ownership_retry_later(topic, topic->zookeeper->timings.retry);
+    }
+    return true;
+}
+
+static void ownership_check_leave(struct ownership *topic)
+{
+    if (topic->leaving && topic->granted_slots == 0 && topic->busy_slots == 0) {
+        member_write_soon(topic->zookeeper); /* without this topic */
+    }
+}
+
+/* An assignment in which we are not: perhaps the topic was created anew. */
+static void ownership_not_listed(struct ownership *topic, int64_t mzxid)
+{
+    if (topic->looked_at != mzxid) {
+        topic->looked_at = mzxid;
+        topic->known = false;
+        topic->again = true;
+    }
+}
+
+static void ownership_act(struct ownership *topic, const struct zk_reply *reply)
+{
+    struct assignment assignment;
+    bool listed = false;
+
+    if (reply->rc != ZOK || reply->len == 0) {
+        ownership_lose(topic);
+        if (reply->rc == ZNONODE) {
+            topic->known = false;
+            ownership_retry_later(topic, topic->zookeeper->timings.retry);
+        }
+        return;
+    }
+    if (!assignment_decode(&assignment, reply->data, reply->len)) {
+        if (!topic->corrupt) {
+            events_log(topic->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+                       "topic %s: its assignment in ZooKeeper cannot be read; the last good one "
+                       "stays",
+                       topic->name);
+        }
+        topic->corrupt = true;
+        return;
+    }
+    topic->corrupt = false;
+    listed = assignment.slot_count == topic->slots &&
+             assignment_find(&assignment, topic->zookeeper->member.incarnation) != 0;
+    if (assignment.slot_count == topic->slots) {
+        ownership_apply(topic, &assignment, reply->stat.mzxid);
+    } else { /* of another creation */
+        ownership_lose(topic);
+    }
+    assignment_fini(&assignment);
+    if (!listed) {
+        ownership_not_listed(topic, reply->stat.mzxid);
+    }
+    ownership_check_leave(topic);
+}
+
+static void ownership_on_assignment(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+
+    if (!ownership_chain_over(topic, reply)) {
+        return;
+    }
+    if (reply->rc == ZOK || reply->rc == ZNONODE) {
+        ownership_act(topic, reply);
+    }
+    if (topic->again) {
+        ownership_read(topic);
+    }
+}
+
+static void ownership_read_assignment(struct ownership *topic)
+{
+    topic->again = false;
+    zk_get(ownership_session(topic), topic->assignment_path, true, ownership_on_assignment, topic);
+}
+
+/* The nodes were made, by us or by another, or not: look again. */
+static void ownership_on_made(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+
+    if (ownership_chain_over(topic, reply)) {
+        ownership_read(topic);
+    }
+}
+
+static int ownership_definition(const struct ownership *topic, char *out, size_t size)
+{
+    return snprintf(out, size, "nonce %s slots %d\n", topic->nonce, (int) topic->slots);
+}
+
+static void ownership_make(struct ownership *topic)
+{
+    char text[512];
+    int len = ownership_definition(topic, text, sizeof(text));
+    struct zk_op ops[2] = {
+        {.kind = ZK_CREATE, .path = topic->path, .data = text, .len = (size_t) len},
+        {.kind = ZK_CREATE, .path = topic->assignment_path, .data = ""}};
+
+    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+}
+
+/* The assignment of an earlier creation was looked at: replace both nodes at once.  The assignment
+ * is emptied, not deleted: its next version grants nothing of the old one. */
+static void ownership_on_old(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+    char text[512];
+    int len = ownership_definition(topic, text, sizeof(text));
+    struct zk_op ops[2] = {
+        {.kind = ZK_SET, .path = topic->assignment_path, .data = ""},
+        {.kind = ZK_SET, .path = topic->path, .data = text, .len = (size_t) len}};
+
+    if (topic->gone || reply->rc != ZOK) {
+        (void) ownership_chain_over(topic, reply);
+        return;
+    }
+    ops[0].version = reply->stat.version;
+    ops[1].version = topic->old_version;
+    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+}
+
+static void ownership_on_topic(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+    char text[512];
+    size_t len = (size_t) ownership_definition(topic, text, sizeof(text));
+
+    if (!topic->gone && reply->rc == ZNONODE) {
+        ownership_make(topic);
+        return;
+    }
+    if (topic->gone || reply->rc != ZOK) {
+        (void) ownership_chain_over(topic, reply);
+        return;
+    }
+    if (reply->len == len && memcmp(reply->data, text, len) == 0) {
+        topic->known = topic->seen = true;
+        ownership_read_assignment(topic);
+        return;
+    }
+    if (topic->seen) {
+        topic->reading = false;
+        ownership_fail(topic, SMQ_NO_TOPIC, "the topic was deleted and created anew");
+        return;
+    }
+    topic->old_version = reply->stat.version;
+    zk_exists(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
+}
+
+static void ownership_on_sync(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+
+    if (topic->gone || reply->rc != ZOK) {
+        (void) ownership_chain_over(topic, reply);
+    } else if (topic->known) {
+        ownership_read_assignment(topic);
+    } else {
+        zk_get(ownership_session(topic), topic->path, false, ownership_on_topic, topic);
+    }
+}
+
+void ownership_read(struct ownership *topic)
+{
+    if (topic->gone || topic->zookeeper->member.state != MEMBER_IN) {
+        return;
+    }
+    if (topic->reading) {
+        topic->again = true;
+        return;
+    }
+    topic->reading = true;
+    topic->again = false;
+    zk_sync(ownership_session(topic), "topics", ownership_on_sync, topic);
+}
+
+static void ownership_on_retry(uv_timer_t *timer)
+{
+    struct ownership *topic = timer->data;
+
+    memset(topic->refused, 0, sizeof(bool) * (size_t) topic->slots);
+    ownership_read(topic);
+}
+
+void ownership_answer(struct ownership *topic, const struct coord_command *command)
+{
+    ownership_slot_answer(topic, command);
+    if (command->kind == COORD_ACQUIRED) {
+        topic->backoff_ms = topic->zookeeper->timings.retry;
+        return;
+    }
+    if (command->slot >= 0 && command->slot < topic->slots && topic->refused[command->slot] &&
+        !uv_is_active((uv_handle_t *) &topic->retry)) {
+        ownership_retry_later(topic, topic->backoff_ms);
+        topic->backoff_ms = topic->backoff_ms * 2 < OWNERSHIP_BACKOFF_MAX_MS
+                                ? topic->backoff_ms * 2
+                                : OWNERSHIP_BACKOFF_MAX_MS;
+    }
+    if (topic->leaving && topic->busy_slots == 0 && topic->zookeeper->member.state != MEMBER_IN) {
+        ownership_left(topic);
+        return;
+    }
+    ownership_check_leave(topic);
+}
+
+/* --- joining and leaving --- */
+
+static char *ownership_path(const char *name, const char *rest)
+{
+    size_t size = sizeof("topics/") + strlen(name) + strlen(rest);
+    char *path = memory_new(size);
+
+    (void) snprintf(path, size, "topics/%s%s", name, rest);
+    return path;
+}
+
+void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *from)
+{
+    struct ownership *topic = memory_new(sizeof(*topic));
+    size_t slots = (size_t) from->slots;
+
+    topic->zookeeper = zookeeper;
+    topic->name = memory_string(from->name);
+    topic->nonce = memory_string(from->nonce);
+    topic->path = ownership_path(from->name, "");
+    topic->assignment_path = ownership_path(from->name, "/assignment");
+    topic->generation = from->generation;
+    topic->slots = from->slots;
+    topic->weight = from->weight < 1 ? 1 : from->weight > INT16_MAX ? INT16_MAX : from->weight;
+    topic->drain_timeout_ms = from->drain_timeout_ms;
+    topic->states = memory_new(slots * sizeof(*topic->states));
+    topic->tokens = memory_new(slots * sizeof(*topic->tokens));
+    topic->granted = memory_new(slots * sizeof(*topic->granted));
+    topic->refused = memory_new(slots * sizeof(*topic->refused));
+    topic->backoff_ms = zookeeper->timings.retry;
+    topic->open_timers = 2;
+    uv_timer_init(loop_uv(zookeeper->coord->loop), &topic->retry);
+    uv_timer_init(loop_uv(zookeeper->coord->loop), &topic->leave);
+    topic->retry.data = topic->leave.data = topic;
+    LIST_INSERT_HEAD(&zookeeper->topics, topic, link);
+    if (zookeeper->member.state == MEMBER_REFUSED) {
+        ownership_fail(topic, zookeeper->denied ? SMQ_DENIED : SMQ_NAME_TAKEN,
+                       "this process could not become a member of the fleet");
+        return;
+    }
+    member_write_soon(zookeeper);
+    ownership_read(topic);
+}
+
+/* The time to leave has ended: first the assigner's, then the owner's. */
+static void ownership_on_leave_late(uv_timer_t *timer)
+{
+    struct ownership *topic = timer->data;
+
+    if (topic->late) {
+        ownership_lose(topic);
+        ownership_left(topic);
+        return;
+    }
+    topic->late = true;
+    uv_timer_start(&topic->leave, ownership_on_leave_late,
+                   (uint64_t) (topic->drain_timeout_ms + topic->zookeeper->timings.leave), 0);
+    ownership_revoke_all(topic);
+    topic->granted_slots = 0;
+    ownership_check_leave(topic);
+}
+
+void ownership_leave(struct ownership *topic)
+{
+    bool away = topic->zookeeper->member.state != MEMBER_IN || !topic->zookeeper->session.connected;
+
+    if (topic->leaving) {
+        return;
+    }
+    topic->leaving = true;
+    if (away && topic->busy_slots == 0) {
+        ownership_left(topic);
+        return;
+    }
+    uv_timer_start(&topic->leave, ownership_on_leave_late,
+                   away ? 0 : (uint64_t) topic->zookeeper->timings.leave, 0);
+    member_write_soon(topic->zookeeper);
+    ownership_read(topic);
+}
+
+/* The session is closed: no call of a topic that is gone comes back. */
+static void ownership_free_departed(struct zookeeper *zookeeper)
+{
+    struct ownership *topic = LIST_FIRST(&zookeeper->departed);
+
+    while (topic != NULL) {
+        struct ownership *next = LIST_NEXT(topic, link);
+
+        topic->reading = false;
+        ownership_free_if_done(topic);
+        topic = next;
+    }
+}
+
+void ownership_expired(struct zookeeper *zookeeper)
+{
+    struct ownership *topic = LIST_FIRST(&zookeeper->topics);
+
+    ownership_free_departed(zookeeper);
+    while (topic != NULL) {
+        struct ownership *next = LIST_NEXT(topic, link);
+
+        topic->reading = topic->again = topic->known = false;
+        topic->applied = 0;
+        uv_timer_stop(&topic->retry);
+        ownership_lose(topic);
+        if (topic->leaving) {
+            ownership_left(topic);
+        }
+        topic = next;
+    }
+}
+
+void ownership_fail_all(struct zookeeper *zookeeper, smq_status status, const char *text)
+{
+    struct ownership *topic = NULL;
+
+    while ((topic = LIST_FIRST(&zookeeper->topics)) != NULL) {
+        ownership_fail(topic, status, text);
+    }
+}
+
+void ownership_stop(struct zookeeper *zookeeper)
+{
+    struct ownership *topic = NULL;
+
+    while ((topic = LIST_FIRST(&zookeeper->topics)) != NULL) {
+        ownership_remove(topic);
+    }
+    ownership_free_departed(zookeeper);
+}
+
+/* --- what our node says of the topic --- */
+
+void ownership_encode(struct ownership *topic, struct buf *out)
+{
+    struct member_topic line = {.weight = topic->weight,
+                                .drain_timeout_ms = topic->drain_timeout_ms,
+                                .leaving = topic->leaving,
+                                .applied = topic->applied};
+
+    topic->omitted = topic->leaving && topic->granted_slots == 0 && topic->busy_slots == 0;
+    if (topic->omitted) {
+        return;
+    }
+    (void) snprintf(line.name, sizeof(line.name), "%s", topic->name);
+    (void) snprintf(line.nonce, sizeof(line.nonce), "%s", topic->nonce);
+    if (topic->busy_slots > 0) {
+        line.held = memory_new(sizeof(bool) * MEMBER_SLOTS_MAX);
+        for (int32_t i = 0; i < topic->slots; i++) {
+            line.held[i] = topic->states[i] == SLOT_STOPPING;
+        }
+    }
+    member_text_topic(out, &line);
+    free(line.held);
+}
+
+void ownership_written(struct zookeeper *zookeeper)
+{
+    struct ownership *topic = LIST_FIRST(&zookeeper->topics);
+
+    while (topic != NULL) {
+        struct ownership *next = LIST_NEXT(topic, link);
+
+        if (topic->omitted && topic->leaving) {
+            ownership_left(topic);
+        }
+        topic = next;
+    }
+}

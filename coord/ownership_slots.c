@@ -1,0 +1,164 @@
+/* ownership_slots.c - the slots of one topic at this member: what an assignment and the answers of
+ * the owner change.
+ *
+ * Thread: smq:coord. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "coord/slot_state.h"
+#include "coord/zookeeper.h"
+
+/* Slots to tell the listener of. */
+struct ownership_list {
+    int32_t *slots;
+    size_t count;
+};
+
+static enum slot_state ownership_state(const struct ownership *topic, int32_t slot)
+{
+    return (enum slot_state) topic->states[slot];
+}
+
+/* The only place where a state changes; true when it did. */
+static bool ownership_step(struct ownership *topic, int32_t slot, enum slot_input input)
+{
+    enum slot_state from = ownership_state(topic, slot);
+    enum slot_state to = slot_state_next(from, input);
+
+    topic->states[slot] = (uint8_t) to;
+    topic->busy_slots += (to != SLOT_IDLE ? 1 : 0) - (from != SLOT_IDLE ? 1 : 0);
+    return from != to;
+}
+
+static struct ownership_list ownership_list_new(const struct ownership *topic)
+{
+    return (struct ownership_list){.slots = memory_new(sizeof(int32_t) * (size_t) topic->slots)};
+}
+
+static void ownership_list_add(struct ownership_list *list, int32_t slot)
+{
+    list->slots[list->count++] = slot;
+}
+
+/* Put `input` to every slot; those it changed are in the list. */
+static struct ownership_list ownership_step_all(struct ownership *topic, enum slot_input input)
+{
+    struct ownership_list list = ownership_list_new(topic);
+
+    for (int32_t i = 0; i < topic->slots; i++) {
+        if (ownership_step(topic, i, input)) {
+            ownership_list_add(&list, i);
+        }
+    }
+    return list;
+}
+
+void ownership_lose(struct ownership *topic)
+{
+    struct ownership_list lost = ownership_step_all(topic, SLOT_LOSE);
+
+    memset(topic->granted, 0, sizeof(bool) * (size_t) topic->slots);
+    memset(topic->refused, 0, sizeof(bool) * (size_t) topic->slots);
+    topic->granted_slots = 0;
+    coord_call_lost(topic->zookeeper->coord, topic->name, lost.slots, lost.count);
+    free(lost.slots);
+}
+
+void ownership_revoke_all(struct ownership *topic)
+{
+    struct ownership_list revoked = ownership_step_all(topic, SLOT_REVOKE);
+
+    coord_call_revoked(topic->zookeeper->coord, topic->name, revoked.slots, revoked.count);
+    free(revoked.slots);
+}
+
+/* Slots that went to another without our acknowledgement are lost, the others revoked. */
+static void ownership_apply_losses(struct ownership *topic, const struct assignment *assignment,
+                                   uint16_t me)
+{
+    struct ownership_list revoked = ownership_list_new(topic);
+    struct ownership_list lost = ownership_list_new(topic);
+
+    for (int32_t i = 0; i < topic->slots; i++) {
+        uint16_t entry = assignment->slots[i];
+        bool elsewhere = (entry & ASSIGNMENT_MEMBER) != me && entry != 0;
+
+        if (topic->granted[i]) {
+            continue;
+        }
+        topic->refused[i] = false;
+        if (elsewhere && ownership_step(topic, i, SLOT_LOSE)) {
+            ownership_list_add(&lost, i);
+        } else if (ownership_step(topic, i, SLOT_REVOKE)) {
+            ownership_list_add(&revoked, i);
+        }
+    }
+    coord_call_lost(topic->zookeeper->coord, topic->name, lost.slots, lost.count);
+    coord_call_revoked(topic->zookeeper->coord, topic->name, revoked.slots, revoked.count);
+    free(revoked.slots);
+    free(lost.slots);
+}
+
+static void ownership_apply_grants(struct ownership *topic, int64_t mzxid)
+{
+    struct coord_grant *grants = memory_new(sizeof(*grants) * (size_t) topic->slots);
+    uint32_t fence = topic->zookeeper->fence_generation;
+    struct token token = {.generation = fence > topic->generation ? fence : topic->generation,
+                          .epoch = (uint64_t) mzxid};
+    size_t count = 0;
+
+    for (int32_t i = 0; i < topic->slots; i++) {
+        if (topic->granted[i] && !topic->refused[i] && ownership_state(topic, i) == SLOT_IDLE) {
+            (void) ownership_step(topic, i, SLOT_GRANT);
+            topic->tokens[i] = token;
+            grants[count++] = (struct coord_grant){.slot = i, .token = token};
+        }
+    }
+    coord_call_granted(topic->zookeeper->coord, topic->name, grants, count);
+    free(grants);
+}
+
+void ownership_apply(struct ownership *topic, const struct assignment *assignment, int64_t mzxid)
+{
+    uint16_t me = assignment_find(assignment, topic->zookeeper->member.incarnation);
+    bool acknowledge = false;
+
+    topic->granted_slots = 0;
+    for (int32_t i = 0; i < topic->slots; i++) {
+        topic->granted[i] = me != 0 && assignment->slots[i] == me;
+        topic->granted_slots += topic->granted[i] ? 1 : 0;
+        acknowledge |= me != 0 && assignment->slots[i] == (me | ASSIGNMENT_REVOKING);
+    }
+    ownership_apply_losses(topic, assignment, me);
+    if (!topic->leaving && member_lease_valid(topic->zookeeper)) {
+        ownership_apply_grants(topic, mzxid);
+    }
+    acknowledge = acknowledge && topic->applied != mzxid;
+    topic->applied = mzxid;
+    if (acknowledge) {
+        member_write_soon(topic->zookeeper);
+    }
+}
+
+void ownership_slot_answer(struct ownership *topic, const struct coord_command *command)
+{
+    int32_t slot = command->slot;
+    bool stopping = false;
+
+    if (slot < 0 || slot >= topic->slots || ownership_state(topic, slot) == SLOT_IDLE ||
+        token_compare(command->token, topic->tokens[slot]) != 0) {
+        return;
+    }
+    if (command->kind == COORD_ACQUIRED) {
+        (void) ownership_step(topic, slot, SLOT_ACQUIRED);
+        return;
+    }
+    stopping = ownership_state(topic, slot) == SLOT_STOPPING;
+    (void) ownership_step(topic, slot,
+                          command->kind == COORD_REFUSED ? SLOT_REFUSED : SLOT_RELEASED);
+    if (stopping) {
+        member_write_soon(topic->zookeeper);
+    }
+    topic->refused[slot] = topic->granted[slot];
+}

@@ -1,0 +1,178 @@
+/* zk_session.c - the handle of the ZooKeeper client library, its events and its replacement.
+ *
+ * Thread: smq:coord; the watcher and the log function run on threads of the library. */
+#include "coord/zk_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "coord/zk_internal.h"
+
+enum { ZK_RETRY_MS = 1000, ZK_RESOLVE_MS = 60000 };
+
+/* An event on its way to smq:coord. */
+struct zk_event {
+    struct loop_task task;
+    struct zk_session *session;
+    uint64_t number; /* of the handle */
+    int type, state;
+    char path[];
+};
+
+/* What a handle's watcher is given.  It never changes while the handle lives. */
+struct zk_context {
+    struct zk_session *session;
+    uint64_t number;
+};
+
+static void zk_session_open(struct zk_session *session);
+
+/* What the library logs (a line per failed attempt to connect, up to ten a second) is told by our
+ * own events once per change. */
+static void zk_session_log(const char *message)
+{
+    (void) message;
+}
+
+static void zk_session_close(struct zk_session *session)
+{
+    struct zk_context *context = NULL;
+
+    session->connected = false;
+    session->number++;
+    if (session->handle != NULL) {
+        context = (struct zk_context *) zoo_get_context(session->handle);
+        (void) zookeeper_close(session->handle);
+        session->handle = NULL;
+    }
+    zk_calls_drop(session);
+    free(context);
+}
+
+void zk_session_renew(struct zk_session *session)
+{
+    zk_session_close(session);
+    session->options.expired(session->options.user);
+    zk_session_open(session);
+}
+
+static void zk_session_changed(struct zk_session *session, const char *path)
+{
+    size_t len = strlen(session->options.root);
+
+    if (strncmp(path, session->options.root, len) != 0) {
+        return;
+    }
+    path += len;
+    session->options.changed(session->options.user, *path == '/' ? path + 1 : path);
+}
+
+static void zk_session_on_state(struct zk_session *session, int state)
+{
+    if (state == ZOO_CONNECTED_STATE) {
+        session->connected = true;
+        session->options.connected(session->options.user);
+    } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+        zk_session_renew(session);
+    } else if (state == ZOO_AUTH_FAILED_STATE) {
+        zk_session_close(session);
+        session->options.denied(session->options.user);
+    } else if (session->connected) {
+        session->connected = false;
+        session->options.disconnected(session->options.user);
+    }
+}
+
+static void zk_event_run(struct loop_task *task)
+{
+    struct zk_event *event = (struct zk_event *) ((char *) task - offsetof(struct zk_event, task));
+    struct zk_session *session = event->session;
+
+    if (event->number == session->number && !session->closed) {
+        if (event->type == ZOO_SESSION_EVENT) {
+            zk_session_on_state(session, event->state);
+        } else {
+            zk_session_changed(session, event->path);
+        }
+    }
+    free(event);
+}
+
+void zk_session_watcher(zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+    const struct zk_context *from = context;
+    size_t len = path != NULL ? strlen(path) : 0;
+    struct zk_event *event = memory_new(sizeof(*event) + len + 1);
+
+    (void) handle;
+    event->task.run = zk_event_run;
+    event->session = from->session;
+    event->number = from->number;
+    event->type = type;
+    event->state = state;
+    if (len > 0) {
+        memcpy(event->path, path, len);
+    }
+    loop_post(from->session->options.loop, &event->task);
+}
+
+static void zk_session_on_retry(uv_timer_t *timer)
+{
+    zk_session_open(timer->data);
+}
+
+/* The threads of the library inherit that smq:coord has every signal blocked. */
+static void zk_session_open(struct zk_session *session)
+{
+    const struct zk_session_options *options = &session->options;
+    struct zk_context *context = memory_new(sizeof(*context));
+
+    context->session = session;
+    context->number = session->number;
+    session->handle =
+        zookeeper_init2(options->servers, zk_session_watcher, (int) options->timeout_ms, NULL,
+                        context, ZOO_NO_LOG_CLIENTENV, zk_session_log);
+    if (session->handle == NULL) {
+        free(context);
+        uv_timer_start(&session->retry, zk_session_on_retry, ZK_RETRY_MS, 0);
+        return;
+    }
+    (void) zoo_set_servers_resolution_delay(session->handle, ZK_RESOLVE_MS);
+    if (options->auth != NULL) {
+        (void) zoo_add_auth(session->handle, "digest", options->auth, (int) strlen(options->auth),
+                            NULL, NULL);
+    }
+}
+
+void zk_session_start(struct zk_session *session, const struct zk_session_options *options)
+{
+    session->options = *options;
+    LIST_INIT(&session->calls);
+    uv_timer_init(loop_uv(options->loop), &session->retry);
+    session->retry.data = session;
+    session->timer_open = true;
+    zk_session_open(session);
+}
+
+void zk_session_stop(struct zk_session *session)
+{
+    if (!session->timer_open) {
+        return;
+    }
+    session->closed = true;
+    session->timer_open = false;
+    uv_close((uv_handle_t *) &session->retry, NULL);
+    zk_session_close(session);
+}
+
+int64_t zk_session_id(const struct zk_session *session)
+{
+    return session->handle == NULL ? 0 : zoo_client_id(session->handle)->client_id;
+}
+
+int64_t zk_session_timeout(const struct zk_session *session)
+{
+    return session->handle == NULL ? session->options.timeout_ms
+                                   : zoo_recv_timeout(session->handle);
+}

@@ -1,0 +1,107 @@
+/* zk_session.h - one session with ZooKeeper, and the calls made in it.
+ *
+ * Only asynchronous functions of the client library are used.  Its threads do nothing but post to
+ * smq:coord.  A call made without a connection is not passed on (the library would keep it and
+ * execute it later) but answered with ZCONNECTIONLOSS.  When the session ends, calls that are out
+ * are dropped: `expired` says so, their functions are not called.
+ *
+ * Paths are relative to the root: "members/a"; "" is the root itself.  With a leading '/' they are
+ * absolute.
+ *
+ * Thread: smq:coord. */
+#ifndef COORD_ZK_SESSION_H
+#define COORD_ZK_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sys/queue.h>
+#include <zookeeper/zookeeper.h>
+
+#include "base/loop.h"
+
+enum { ZK_OPS_MAX = 3, ZK_ROOT_MAX = 256 };
+
+struct zk_session;
+
+/* The answer to a call, valid during the call back. */
+struct zk_reply {
+    int rc;           /* ZOK, or the code of the library */
+    struct Stat stat; /* exists, get, set */
+    const char *data; /* get */
+    size_t len;
+    char **names; /* children */
+    size_t count;
+    int errors[ZK_OPS_MAX]; /* multi: per operation, valid only when the server answered */
+    struct Stat stats[ZK_OPS_MAX];
+};
+
+typedef void zk_reply_fn(void *user, const struct zk_reply *reply);
+
+enum zk_op_kind { ZK_CHECK, ZK_CREATE, ZK_CREATE_EPHEMERAL, ZK_SET, ZK_DELETE };
+
+struct zk_op {
+    enum zk_op_kind kind;
+    const char *path;
+    const char *data;
+    size_t len;
+    int32_t version;
+};
+
+struct zk_session_options {
+    struct loop *loop;
+    const char *servers; /* "host:port,..." without a root; kept by the caller */
+    const char *root;
+    const char *auth; /* "user:password" or NULL */
+    int64_t timeout_ms;
+    void (*connected)(void *user); /* also after a reconnect within the session */
+    void (*disconnected)(void *user);
+    void (*expired)(void *user); /* everything of the old session is gone; a new one begins */
+    void (*denied)(void *user);  /* the credentials were refused; nothing more comes */
+    void (*changed)(void *user, const char *path); /* a watch fired; read again */
+    void *user;
+};
+
+struct zk_call;
+LIST_HEAD(zk_calls, zk_call);
+
+/* Invariant: `calls` are those whose function was not called yet. */
+struct zk_session {
+    struct zk_session_options options;
+    zhandle_t *handle; /* NULL: none could be made, or closed */
+    uint64_t number;   /* of the handle; what earlier ones say is dropped */
+    bool connected;
+    bool closed;
+    bool timer_open;
+    uv_timer_t retry; /* of making a handle */
+    struct zk_calls calls;
+};
+
+/* Begin; the callbacks follow.  The session must stay where it is. */
+void zk_session_start(struct zk_session *session, const struct zk_session_options *options);
+
+/* Close the session and forget all calls.  Blocks: 4.5 s at most. */
+void zk_session_stop(struct zk_session *session);
+
+/* End the session as if it had expired, and begin another. */
+void zk_session_renew(struct zk_session *session);
+
+/* Its number at the servers; the owner of its ephemeral nodes. */
+int64_t zk_session_id(const struct zk_session *session);
+
+/* The agreed timeout in milliseconds. */
+int64_t zk_session_timeout(const struct zk_session *session);
+
+void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn, void *user);
+void zk_exists(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
+               void *user);
+void zk_children(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
+                 void *user);
+void zk_sync(struct zk_session *session, const char *path, zk_reply_fn *fn, void *user);
+
+/* Write: one operation or several that happen together or not at all. */
+void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count, zk_reply_fn *fn,
+              void *user);
+
+#endif

@@ -1,0 +1,248 @@
+/* zookeeper.c - the kind zookeeper: one member of a fleet, put together from its parts.
+ *
+ * Thread: smq:coord, except coord_zookeeper_new(). */
+#include "coord/zookeeper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+struct zookeeper_timings zookeeper_timings = {
+    .join = 500, .cold = 3000, .ack = 30, .leave = 5000, .revoke_extra = 10000, .retry = 200};
+
+/* The first answer of any kind ends coord_zookeeper_new(). */
+static void zookeeper_answered(struct zookeeper *zookeeper)
+{
+    if (zookeeper->waiter != NULL) {
+        waiter_done(zookeeper->waiter);
+        zookeeper->waiter = NULL;
+    }
+}
+
+static void zookeeper_on_connected(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    events_emit(zookeeper->coord->options.events, SMQ_EVENT_CONNECTED, NULL,
+                "connected to ZooKeeper at %s", zookeeper->hosts);
+    zookeeper_answered(zookeeper);
+    member_connected(zookeeper);
+}
+
+static void zookeeper_on_disconnected(void *user)
+{
+    struct zookeeper *zookeeper = user;
+    bool stop = zookeeper->coord->options.on_zk_loss == SMQ_ZK_LOSS_STOP;
+
+    events_emit(zookeeper->coord->options.events, SMQ_EVENT_DISCONNECTED, NULL,
+                "no connection to ZooKeeper at %s: %s", zookeeper->hosts,
+                stop ? "claiming ends with the lease of this member"
+                     : "going on with the slots owned");
+}
+
+static void zookeeper_on_expired(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    atomic_store(&zookeeper->lease_until, 0);
+    events_emit(zookeeper->coord->options.events, SMQ_EVENT_SESSION_LOST, NULL,
+                "the session with ZooKeeper has ended: all slots are lost, joining again");
+    assigner_end(zookeeper);
+    election_expired(zookeeper);
+    member_expired(zookeeper);
+    ownership_expired(zookeeper);
+}
+
+static void zookeeper_on_denied(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    zookeeper->denied = true;
+    zookeeper->member.state = MEMBER_REFUSED;
+    ownership_fail_all(zookeeper, SMQ_DENIED, "ZooKeeper refused the credentials");
+    zookeeper_answered(zookeeper);
+}
+
+static void zookeeper_on_changed(void *user, const char *path)
+{
+    struct zookeeper *zookeeper = user;
+    struct ownership *topic = NULL;
+
+    if (strcmp(path, "leader") == 0) {
+        election_again(zookeeper);
+        return;
+    }
+    if (strcmp(path, zookeeper->member.path) == 0) {
+        member_node_changed(zookeeper);
+    }
+    LIST_FOREACH(topic, &zookeeper->topics, link)
+    {
+        if (strcmp(path, topic->assignment_path) == 0) {
+            ownership_read(topic);
+            return;
+        }
+    }
+    assigner_wake(zookeeper);
+}
+
+static void zookeeper_start(struct loop_task *task)
+{
+    struct zookeeper *zookeeper =
+        (struct zookeeper *) ((char *) task - offsetof(struct zookeeper, start));
+    const struct coord_options *options = &zookeeper->coord->options;
+    struct zk_session_options session = {.loop = zookeeper->coord->loop,
+                                         .servers = zookeeper->hosts,
+                                         .root = zookeeper->root,
+                                         .auth = options->auth,
+                                         .timeout_ms = options->session_timeout_ms,
+                                         .connected = zookeeper_on_connected,
+                                         .disconnected = zookeeper_on_disconnected,
+                                         .expired = zookeeper_on_expired,
+                                         .denied = zookeeper_on_denied,
+                                         .changed = zookeeper_on_changed,
+                                         .user = zookeeper};
+
+    member_init(zookeeper);
+    election_init(zookeeper);
+    assigner_init(zookeeper);
+    zk_session_start(&zookeeper->session, &session);
+}
+
+static void zookeeper_run(struct coord *coord, const struct coord_command *command)
+{
+    struct zookeeper *zookeeper = coord->self;
+    struct ownership *topic = ownership_find(zookeeper, command->topic.name);
+
+    if (command->kind == COORD_JOIN && topic == NULL) {
+        ownership_join(zookeeper, &command->topic);
+        return;
+    }
+    if (topic == NULL) {
+        return;
+    }
+    switch (command->kind) {
+    case COORD_LEAVE:
+        ownership_leave(topic);
+        break;
+    case COORD_ACQUIRED:
+    case COORD_REFUSED:
+    case COORD_RELEASED:
+        ownership_answer(topic, command);
+        break;
+    case COORD_JOIN:
+    case COORD_REPLIED:
+        break;
+    }
+}
+
+static bool zookeeper_may_claim(const struct coord *coord)
+{
+    return coord->options.on_zk_loss == SMQ_ZK_LOSS_CONTINUE || member_lease_valid(coord->self);
+}
+
+static void zookeeper_stop(struct coord *coord)
+{
+    struct zookeeper *zookeeper = coord->self;
+
+    zk_session_stop(&zookeeper->session);
+    assigner_stop(zookeeper);
+    election_stop(zookeeper);
+    member_stop(zookeeper);
+    ownership_stop(zookeeper);
+}
+
+static void zookeeper_free(struct coord *coord)
+{
+    struct zookeeper *zookeeper = coord->self;
+
+    assigner_fini(zookeeper);
+    member_fini(zookeeper);
+    free(zookeeper->hosts);
+    free(zookeeper);
+}
+
+static const struct coord_kind zookeeper_kind = {.run = zookeeper_run,
+                                                 .may_claim = zookeeper_may_claim,
+                                                 .stop = zookeeper_stop,
+                                                 .free = zookeeper_free};
+
+/* A name becomes a node of ZooKeeper and a word of a line. */
+static smq_status zookeeper_check_name(const char *name, smq_error *err)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < len; i++) {
+        if (name[i] <= ' ' || name[i] > '~' || name[i] == '/') {
+            return status_set(err, SMQ_INVALID,
+                              "the name of the member must be printable ASCII without ' ' and '/'");
+        }
+    }
+    if (len == 0 || len > ASSIGNMENT_ID_MAX || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+        return status_set(err, SMQ_INVALID, "the name of the member must have 1 .. %d bytes",
+                          ASSIGNMENT_ID_MAX);
+    }
+    return SMQ_OK;
+}
+
+static smq_status zookeeper_await(struct coord *coord, smq_error *err)
+{
+    struct zookeeper *zookeeper = coord->self;
+    int64_t timeout_ms = coord->options.session_timeout_ms;
+    struct waiter waiter;
+    smq_status status = SMQ_OK;
+
+    waiter_init(&waiter, 1);
+    zookeeper->waiter = &waiter;
+    loop_post(coord->loop, &zookeeper->start);
+    if (!waiter_wait(&waiter, timeout_ms)) {
+        status = status_set(err, SMQ_UNAVAILABLE,
+                            "no ZooKeeper at %s answered within %.1f s: is it running, and can it "
+                            "be reached from here?",
+                            zookeeper->hosts, (double) timeout_ms / 1000);
+    } else if (zookeeper->denied) {
+        status = status_set(err, SMQ_DENIED, "ZooKeeper at %s refused the credentials",
+                            zookeeper->hosts);
+    }
+    if (status != SMQ_OK) {
+        coord_free(coord);
+    }
+    waiter_fini(&waiter);
+    return status;
+}
+
+smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *options,
+                               smq_error *err)
+{
+    struct zookeeper *zookeeper = NULL;
+    struct coord *coord = NULL;
+    char root[ZK_ROOT_MAX];
+    smq_status status = coord_check_servers(root, sizeof(root), options->servers, err);
+
+    if (status == SMQ_OK) {
+        status = zookeeper_check_name(options->name, err);
+    }
+    if (status == SMQ_OK) {
+        status = coord_new(&coord, &zookeeper_kind, options, err);
+    }
+    if (status != SMQ_OK) {
+        return status;
+    }
+    zookeeper = memory_new(sizeof(*zookeeper));
+    zookeeper->coord = coord;
+    zookeeper->timings = zookeeper_timings;
+    memcpy(zookeeper->root, root, sizeof(root));
+    zookeeper->hosts = memory_copy(options->servers, strcspn(options->servers, "/"));
+    zookeeper->fence_generation = 1;
+    zookeeper->start.run = zookeeper_start;
+    LIST_INIT(&zookeeper->topics);
+    LIST_INIT(&zookeeper->departed);
+    coord->self = zookeeper;
+    status = zookeeper_await(coord, err);
+    if (status == SMQ_OK) {
+        *out = coord;
+    }
+    return status;
+}

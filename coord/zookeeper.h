@@ -1,0 +1,161 @@
+/* zookeeper.h - the parts of one member of a fleet, and how they call each other.
+ *
+ * member: the session's node, its heartbeat and lease.  ownership: the slots of one topic here.
+ * election: who is the assigner.  assigner: who owns which slot; runs in one member.
+ *
+ * Thread: smq:coord. */
+#ifndef COORD_ZOOKEEPER_H
+#define COORD_ZOOKEEPER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sys/queue.h>
+
+#include "base/buf.h"
+#include "base/waiter.h"
+#include "coord/assignment.h"
+#include "coord/coord_internal.h"
+#include "coord/member_text.h"
+#include "coord/zk_session.h"
+
+/* Milliseconds; tests make them shorter. */
+struct zookeeper_timings {
+    int64_t join;         /* joins wait so long for more of them */
+    int64_t cold;         /* the same when nobody owns anything yet */
+    int64_t ack;          /* changes of the own node are gathered */
+    int64_t leave;        /* a leave waits so long for the assigner */
+    int64_t revoke_extra; /* on top of a member's drain_timeout: then its slots move on */
+    int64_t retry;        /* after a failed call; also the first back-off of refused slots */
+};
+
+/* For the handles made after it is changed. */
+extern struct zookeeper_timings zookeeper_timings;
+
+enum member_state {
+    MEMBER_OUT,      /* no session, or not yet looked at */
+    MEMBER_ENTERING, /* a call of the entry is out */
+    MEMBER_WAITING,  /* another process has, or had, our name */
+    MEMBER_IN,
+    MEMBER_REFUSED /* it will never enter: every topic has failed */
+};
+
+/* Our node.  Invariant: incarnation != 0 exactly in MEMBER_IN. */
+struct member {
+    enum member_state state;
+    struct member_info info; /* without topics */
+    char *path;
+    int64_t incarnation;
+    int32_t version;
+    int step;
+    int64_t name_until; /* WAITING: then the name is taken */
+    bool beating;       /* a heartbeat is out */
+    int64_t beat_at;
+    bool dirty, writing;
+    uv_timer_t beat, batch, retry;
+};
+
+/* The slots of one topic at this member. */
+struct ownership {
+    LIST_ENTRY(ownership) link;
+    struct zookeeper *zookeeper;
+    char *name, *nonce, *path, *assignment_path;
+    uint32_t generation;
+    int32_t slots, weight;
+    int64_t drain_timeout_ms;
+    uint8_t *states;      /* enum slot_state */
+    struct token *tokens; /* of the slots that are not IDLE */
+    bool *granted;        /* by the assignment read last */
+    bool *refused;        /* IDLE until the back-off ends */
+    int32_t busy_slots;   /* not IDLE */
+    int32_t granted_slots;
+    int64_t applied;
+    int64_t backoff_ms;
+    bool reading, again; /* a chain of calls is out; begin anew when it ends */
+    bool known;          /* the nodes of the topic were seen or made in this session */
+    bool seen;           /* ... in any session */
+    bool corrupt;        /* said already */
+    bool leaving, gone;
+    bool late;           /* leaving: the assigner's time is over */
+    bool omitted;        /* not in what our node was last told to say */
+    int32_t old_version; /* of the node of an earlier creation */
+    int64_t looked_at;   /* mzxid of the assignment without us after which we looked again */
+    int open_timers;
+    uv_timer_t retry, leave;
+};
+
+enum election_state { ELECTION_OUT, ELECTION_TRYING, ELECTION_WATCHING, ELECTION_WON };
+
+struct election {
+    enum election_state state;
+    bool busy;
+    int32_t epoch;
+    uv_timer_t delay;
+};
+
+struct assigner;
+
+struct zookeeper {
+    struct coord *coord;
+    char root[ZK_ROOT_MAX];
+    char *hosts;
+    struct zookeeper_timings timings;
+    struct zk_session session;
+    struct member member;
+    LIST_HEAD(, ownership) topics;
+    LIST_HEAD(, ownership) departed; /* gone, with a call or timer still out */
+    struct election election;
+    struct assigner *assigner;
+    uint32_t fence_generation;
+    _Atomic int64_t lease_until;
+    struct loop_task start;
+    struct waiter *waiter; /* of coord_zookeeper_new(), until the first answer */
+    bool denied;
+};
+
+/* member.c */
+void member_init(struct zookeeper *zookeeper);
+void member_stop(struct zookeeper *zookeeper);
+void member_fini(struct zookeeper *zookeeper);
+void member_connected(struct zookeeper *zookeeper);
+void member_expired(struct zookeeper *zookeeper);
+void member_node_changed(struct zookeeper *zookeeper); /* the watch on our node fired */
+void member_write_soon(struct zookeeper *zookeeper);   /* what the node says is out of date */
+bool member_lease_valid(const struct zookeeper *zookeeper);
+
+/* ownership.c */
+struct ownership *ownership_find(struct zookeeper *zookeeper, const char *name);
+void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *topic);
+void ownership_leave(struct ownership *topic);
+void ownership_answer(struct ownership *topic, const struct coord_command *command);
+void ownership_read(struct ownership *topic); /* sync, read, act */
+void ownership_expired(struct zookeeper *zookeeper);
+void ownership_fail_all(struct zookeeper *zookeeper, smq_status status, const char *text);
+void ownership_stop(struct zookeeper *zookeeper);
+void ownership_encode(struct ownership *topic, struct buf *out);
+void ownership_written(struct zookeeper *zookeeper); /* what was encoded last now stands there */
+
+/* ownership_slots.c: the slots of a topic, without ZooKeeper */
+void ownership_apply(struct ownership *topic, const struct assignment *assignment, int64_t mzxid);
+void ownership_lose(struct ownership *topic);
+void ownership_revoke_all(struct ownership *topic);
+void ownership_slot_answer(struct ownership *topic, const struct coord_command *command);
+
+/* election.c */
+void election_init(struct zookeeper *zookeeper);
+void election_stop(struct zookeeper *zookeeper);
+void election_begin(struct zookeeper *zookeeper);  /* we are a member */
+void election_again(struct zookeeper *zookeeper);  /* reconnected, or the leader's node changed */
+void election_resign(struct zookeeper *zookeeper); /* the epoch is another's */
+void election_expired(struct zookeeper *zookeeper);
+
+/* assigner.c */
+void assigner_init(struct zookeeper *zookeeper);
+void assigner_begin(struct zookeeper *zookeeper); /* elected */
+void assigner_end(struct zookeeper *zookeeper);
+void assigner_wake(struct zookeeper *zookeeper); /* something may have changed */
+void assigner_stop(struct zookeeper *zookeeper);
+void assigner_fini(struct zookeeper *zookeeper);
+
+#endif

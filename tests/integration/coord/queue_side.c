@@ -1,0 +1,248 @@
+/* queue_side.c - a member for tests: one coord and a queue side that answers at once, or not.
+ *
+ * Thread: any. */
+#include "queue_side.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "support/wait.h"
+
+static void queue_side_on_granted(void *user, const char *topic, const struct coord_grant *grants,
+                                  size_t count)
+{
+    struct queue_side *side = user;
+
+    for (size_t i = 0; i < count; i++) {
+        int32_t slot = grants[i].slot;
+        bool refuse = false;
+
+        pthread_mutex_lock(&side->lock);
+        side->granted++;
+        refuse = side->refuse > 0;
+        if (refuse) {
+            side->refuse--;
+        } else {
+            int order = token_compare(grants[i].token, side->tokens[slot]);
+
+            side->token_errors += side->owned[slot] || order < 0 ? 1 : 0;
+            side->owned[slot] = true;
+            side->tokens[slot] = grants[i].token;
+            side->count++;
+        }
+        pthread_mutex_unlock(&side->lock);
+        if (refuse) {
+            coord_refused(side->coord, topic, slot, grants[i].token);
+        } else {
+            coord_acquired(side->coord, topic, slot, grants[i].token);
+        }
+    }
+}
+
+static void queue_side_drop(struct queue_side *side, int32_t slot)
+{
+    if (side->owned[slot]) {
+        side->owned[slot] = false;
+        side->count--;
+    }
+}
+
+static void queue_side_on_revoked(void *user, const char *topic, const int32_t *slots, size_t count)
+{
+    struct queue_side *side = user;
+
+    for (size_t i = 0; i < count; i++) {
+        bool hung = false;
+        struct token token;
+
+        pthread_mutex_lock(&side->lock);
+        side->revoked++;
+        hung = side->hung;
+        token = side->tokens[slots[i]];
+        if (!hung) {
+            queue_side_drop(side, slots[i]);
+        }
+        pthread_mutex_unlock(&side->lock);
+        if (!hung) {
+            coord_released(side->coord, topic, slots[i], token);
+        }
+    }
+}
+
+static void queue_side_on_lost(void *user, const char *topic, const int32_t *slots, size_t count)
+{
+    struct queue_side *side = user;
+
+    (void) topic;
+    pthread_mutex_lock(&side->lock);
+    for (size_t i = 0; i < count; i++) {
+        side->lost++;
+        queue_side_drop(side, slots[i]);
+    }
+    pthread_mutex_unlock(&side->lock);
+}
+
+static void queue_side_on_failed(void *user, const char *topic, smq_status status, const char *text)
+{
+    struct queue_side *side = user;
+
+    (void) topic;
+    (void) text;
+    pthread_mutex_lock(&side->lock);
+    side->failed = status;
+    pthread_mutex_unlock(&side->lock);
+}
+
+static void queue_side_on_left(void *user, const char *topic)
+{
+    struct queue_side *side = user;
+
+    (void) topic;
+    pthread_mutex_lock(&side->lock);
+    side->left = true;
+    pthread_mutex_unlock(&side->lock);
+}
+
+struct queue_side *queue_side_new(const char *name, const char *servers, int64_t session_ms,
+                                  smq_zk_loss on_zk_loss)
+{
+    struct queue_side *side = memory_new(sizeof(*side));
+    struct coord_options options = {.name = name,
+                                    .servers = servers,
+                                    .session_timeout_ms = session_ms,
+                                    .on_zk_loss = on_zk_loss,
+                                    .listener = {.granted = queue_side_on_granted,
+                                                 .revoked = queue_side_on_revoked,
+                                                 .lost = queue_side_on_lost,
+                                                 .failed = queue_side_on_failed,
+                                                 .left = queue_side_on_left,
+                                                 .user = side}};
+    smq_error err;
+
+    pthread_mutex_init(&side->lock, NULL);
+    if (coord_zookeeper_new(&side->coord, &options, &err) != SMQ_OK) {
+        fail_msg("%s", err.text);
+    }
+    return side;
+}
+
+void queue_side_free(struct queue_side *side)
+{
+    if (side != NULL) {
+        coord_free(side->coord);
+        pthread_mutex_destroy(&side->lock);
+        free(side);
+    }
+}
+
+void queue_side_join(struct queue_side *side, const char *topic, const char *nonce, int32_t slots,
+                     int64_t drain_timeout_ms)
+{
+    struct coord_topic join = {.name = topic,
+                               .nonce = nonce,
+                               .generation = 1,
+                               .slots = slots,
+                               .weight = 1,
+                               .drain_timeout_ms = drain_timeout_ms};
+
+    side->topic = topic;
+    coord_join(side->coord, &join);
+}
+
+void queue_side_leave(struct queue_side *side)
+{
+    coord_leave(side->coord, side->topic);
+}
+
+int32_t queue_side_get(struct queue_side *side, const int32_t *number)
+{
+    int32_t value = 0;
+
+    pthread_mutex_lock(&side->lock);
+    value = *number;
+    pthread_mutex_unlock(&side->lock);
+    return value;
+}
+
+int32_t queue_side_count(struct queue_side *side)
+{
+    return queue_side_get(side, &side->count);
+}
+
+bool queue_side_left(struct queue_side *side)
+{
+    bool left = false;
+
+    pthread_mutex_lock(&side->lock);
+    left = side->left;
+    pthread_mutex_unlock(&side->lock);
+    return left;
+}
+
+smq_status queue_side_failed(struct queue_side *side)
+{
+    smq_status failed = SMQ_OK;
+
+    pthread_mutex_lock(&side->lock);
+    failed = side->failed;
+    pthread_mutex_unlock(&side->lock);
+    return failed;
+}
+
+void queue_side_let_go(struct queue_side *side)
+{
+    pthread_mutex_lock(&side->lock);
+    side->hung = false;
+    for (int32_t i = 0; i < QUEUE_SIDE_SLOTS_MAX; i++) {
+        if (side->owned[i]) {
+            coord_released(side->coord, side->topic, i, side->tokens[i]);
+            queue_side_drop(side, i);
+        }
+    }
+    pthread_mutex_unlock(&side->lock);
+}
+
+struct queue_side_want {
+    struct queue_side *side;
+    int32_t count;
+};
+
+static bool queue_side_owns_now(void *arg)
+{
+    const struct queue_side_want *want = arg;
+
+    return queue_side_count(want->side) == want->count;
+}
+
+bool queue_side_owns(struct queue_side *side, int32_t count)
+{
+    struct queue_side_want want = {.side = side, .count = count};
+
+    return wait_until(queue_side_owns_now, &want, WAIT_MS);
+}
+
+static bool queue_side_left_now(void *arg)
+{
+    return queue_side_left(arg);
+}
+
+bool queue_side_has_left(struct queue_side *side)
+{
+    return wait_until(queue_side_left_now, side, WAIT_MS);
+}
+
+static bool queue_side_failed_now(void *arg)
+{
+    return queue_side_failed(arg) != SMQ_OK;
+}
+
+bool queue_side_has_failed(struct queue_side *side)
+{
+    return wait_until(queue_side_failed_now, side, WAIT_MS);
+}

@@ -1,0 +1,460 @@
+/* test_zookeeper.c - members of a fleet with a real ZooKeeper. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "coord/zookeeper.h"
+#include "queue_side.h"
+#include "support/process.h"
+#include "support/servers.h"
+#include "support/wait.h"
+
+enum { SESSION_MS = 2000, SLOTS = 64, DRAIN_MS = 30000 };
+
+static struct servers *servers;
+static const char *program;
+static char fleet[128]; /* "host:port/root": another root for each test */
+
+static struct queue_side *member(const char *name)
+{
+    return queue_side_new(name, fleet, SESSION_MS, SMQ_ZK_LOSS_CONTINUE);
+}
+
+static struct queue_side *consumer(const char *name)
+{
+    struct queue_side *side = member(name);
+
+    queue_side_join(side, "t", "n1", SLOTS, DRAIN_MS);
+    return side;
+}
+
+static int setup(void **state)
+{
+    static int number;
+
+    (void) state;
+    (void) snprintf(fleet, sizeof(fleet), "%s/a/fleet%d", servers_zookeeper(servers), ++number);
+    zookeeper_timings.join = 50;
+    zookeeper_timings.cold = 50;
+    zookeeper_timings.revoke_extra = 10000;
+    return 0;
+}
+
+static void assert_no_errors(struct queue_side *side)
+{
+    assert_int_equal(queue_side_get(side, &side->token_errors), 0);
+}
+
+static void first_member_gets_all(void **state)
+{
+    struct queue_side *a = consumer("a");
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_no_errors(a);
+    queue_side_free(a);
+}
+
+static void join_moves_the_floor(void **state)
+{
+    struct queue_side *sides[5];
+
+    (void) state;
+    for (int n = 0; n < 5; n++) {
+        int32_t revoked = 0;
+        char name[8];
+
+        (void) snprintf(name, sizeof(name), "m%d", n);
+        sides[n] = consumer(name);
+        assert_true(queue_side_owns(sides[n], n == 0 ? SLOTS : SLOTS / (n + 1)));
+        for (int i = 0; i < n; i++) {
+            revoked += queue_side_get(sides[i], &sides[i]->revoked);
+        }
+        assert_int_equal(revoked, (n >= 1 ? 32 : 0) + (n >= 2 ? 21 : 0) + (n >= 3 ? 16 : 0) +
+                                      (n >= 4 ? 12 : 0));
+    }
+    for (int n = 0; n < 5; n++) {
+        assert_int_equal(queue_side_get(sides[n], &sides[n]->lost), 0);
+        assert_no_errors(sides[n]);
+        queue_side_free(sides[n]);
+    }
+}
+
+static void leave_moves_only_the_leavers(void **state)
+{
+    struct queue_side *a = consumer("a");
+    struct queue_side *b = NULL;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    b = consumer("b");
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    queue_side_leave(b);
+    assert_true(queue_side_has_left(b));
+    assert_int_equal(queue_side_count(b), 0);
+    assert_int_equal(queue_side_get(b, &b->lost), 0);
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_int_equal(queue_side_get(a, &a->revoked), SLOTS / 2);
+    queue_side_leave(a);
+    assert_true(queue_side_has_left(a));
+    queue_side_free(b);
+    queue_side_free(a);
+}
+
+static void refused_slots_are_granted_again(void **state)
+{
+    struct queue_side *a = member("a");
+
+    (void) state;
+    a->refuse = 3;
+    queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_int_equal(queue_side_get(a, &a->granted), SLOTS + 3);
+    queue_side_free(a);
+}
+
+static void largest_topic(void **state)
+{
+    struct queue_side *a = member("a");
+    struct queue_side *b = NULL;
+
+    (void) state;
+    queue_side_join(a, "t", "n1", 65536, DRAIN_MS);
+    assert_true(queue_side_owns(a, 65536));
+    b = member("b");
+    queue_side_join(b, "t", "n1", 65536, DRAIN_MS);
+    assert_true(queue_side_owns(b, 32768));
+    assert_int_equal(queue_side_count(a), 32768);
+    queue_side_free(a);
+    queue_side_free(b);
+}
+
+static void hung_drain_ends_in_an_unclean_grant(void **state)
+{
+    struct queue_side *a = NULL;
+    struct queue_side *b = NULL;
+
+    (void) state;
+    zookeeper_timings.revoke_extra = 100;
+    a = member("a");
+    a->hung = true;
+    queue_side_join(a, "t", "n1", SLOTS, 100);
+    assert_true(queue_side_owns(a, SLOTS));
+    b = member("b");
+    queue_side_join(b, "t", "n1", SLOTS, 100);
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2)); /* told that the others are lost */
+    assert_int_equal(queue_side_get(a, &a->lost), SLOTS / 2);
+    queue_side_free(a);
+    queue_side_free(b);
+}
+
+static void created_anew_belongs_to_the_new(void **state)
+{
+    struct queue_side *old = consumer("old");
+    struct queue_side *new = NULL;
+
+    (void) state;
+    assert_true(queue_side_owns(old, SLOTS));
+    new = member("new");
+    queue_side_join(new, "t", "n2", SLOTS / 2, DRAIN_MS);
+    assert_true(queue_side_owns(new, SLOTS / 2));
+    assert_true(queue_side_has_failed(old));
+    assert_int_equal(queue_side_failed(old), SMQ_NO_TOPIC);
+    assert_int_equal(queue_side_count(old), 0);
+    assert_true(token_compare(new->tokens[0], old->tokens[0]) > 0);
+    queue_side_free(old);
+    queue_side_free(new);
+}
+
+static void restart_of_zookeeper_moves_nothing(void **state)
+{
+    struct queue_side *a = consumer("a");
+    struct queue_side *b = NULL;
+    struct queue_side *c = NULL;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    b = consumer("b");
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    server_kill(servers_zookeeper_server(servers));
+    assert_true(coord_may_claim(a->coord));
+    assert_true(server_restart(servers_zookeeper_server(servers)));
+    c = consumer("c");
+    assert_true(queue_side_owns(c, SLOTS / 3));
+    assert_int_equal(queue_side_get(a, &a->lost), 0);
+    assert_int_equal(queue_side_get(b, &b->lost), 0);
+    queue_side_free(a);
+    queue_side_free(b);
+    queue_side_free(c);
+}
+
+static bool may_not_claim(void *arg)
+{
+    return !coord_may_claim(arg);
+}
+
+static bool may_claim(void *arg)
+{
+    return coord_may_claim(arg);
+}
+
+static void stop_at_the_end_of_the_lease(void **state)
+{
+    struct queue_side *a = queue_side_new("a", fleet, SESSION_MS, SMQ_ZK_LOSS_STOP);
+
+    (void) state;
+    queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_true(coord_may_claim(a->coord));
+    server_pause(servers_zookeeper_server(servers));
+    assert_true(wait_until(may_not_claim, a->coord, WAIT_MS));
+    server_resume(servers_zookeeper_server(servers));
+    assert_true(wait_until(may_claim, a->coord, WAIT_MS));
+    assert_true(queue_side_owns(a, SLOTS));
+    queue_side_free(a);
+}
+
+static void leave_without_zookeeper(void **state)
+{
+    struct queue_side *a = NULL;
+
+    (void) state;
+    zookeeper_timings.leave = 100;
+    a = consumer("a");
+    zookeeper_timings.leave = 5000;
+    assert_true(queue_side_owns(a, SLOTS));
+    server_kill(servers_zookeeper_server(servers));
+    queue_side_leave(a);
+    assert_true(queue_side_has_left(a));
+    assert_int_equal(queue_side_count(a), 0);
+    queue_side_free(a);
+    assert_true(server_restart(servers_zookeeper_server(servers)));
+}
+
+/* --- members in processes of their own --- */
+
+struct child {
+    pid_t pid;
+    FILE *out;
+};
+
+static struct child child_start(const char *name)
+{
+    const char *argv[] = {program, "member", name, fleet, NULL};
+    int ends[2];
+    struct process_options options = {.argv = argv, .err = 2};
+    struct child child = {0};
+
+    assert_int_equal(pipe(ends), 0);
+    options.out = ends[1];
+    child.pid = process_start(&options);
+    assert_true(child.pid > 0);
+    (void) close(ends[1]);
+    child.out = fdopen(ends[0], "r");
+    return child;
+}
+
+/* Wait until it says that it owns `count` slots; the sum of lost ones so far. */
+static int child_await(struct child *child, int count)
+{
+    char line[64];
+    int owned = -1;
+    int lost = 0;
+
+    while (owned != count) {
+        assert_non_null(fgets(line, sizeof(line), child->out));
+        assert_int_equal(sscanf(line, "%d %d", &owned, &lost), 2);
+    }
+    return lost;
+}
+
+static void child_end(struct child *child)
+{
+    process_kill(child->pid);
+    (void) fclose(child->out);
+}
+
+static bool child_changed(void *arg)
+{
+    static int32_t last = -1;
+    struct queue_side *side = arg;
+    int32_t now = queue_side_count(side);
+
+    if (now == last) {
+        return false;
+    }
+    last = now;
+    return true;
+}
+
+static _Noreturn void child_main(const char *name, const char *where)
+{
+    struct queue_side *side = queue_side_new(name, where, SESSION_MS, SMQ_ZK_LOSS_CONTINUE);
+
+    zookeeper_timings.join = zookeeper_timings.cold = 50;
+    queue_side_join(side, "t", "n1", SLOTS, DRAIN_MS);
+    for (;;) {
+        if (wait_until(child_changed, side, WAIT_MS)) {
+            (void) printf("%d %d\n", (int) queue_side_count(side),
+                          (int) queue_side_get(side, &side->lost));
+            (void) fflush(stdout);
+        }
+    }
+}
+
+static void killed_members_slots_move(void **state)
+{
+    struct child child = child_start("killed");
+    struct queue_side *a = NULL;
+
+    (void) state;
+    (void) child_await(&child, SLOTS); /* it is the assigner, too */
+    a = consumer("a");
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    process_kill(child.pid);
+    (void) fclose(child.out);
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_int_equal(queue_side_get(a, &a->revoked), 0);
+    queue_side_free(a);
+}
+
+static bool asked_to_release(void *arg)
+{
+    struct queue_side *side = arg;
+
+    return queue_side_get(side, &side->revoked) > 0;
+}
+
+static void assigner_dies_within_a_revocation(void **state)
+{
+    struct child child = child_start("assigner");
+    struct queue_side *a = NULL;
+    struct queue_side *b = NULL;
+
+    (void) state;
+    (void) child_await(&child, SLOTS);
+    a = member("a");
+    a->hung = true;
+    queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    b = consumer("b");
+    assert_true(wait_until(asked_to_release, a, WAIT_MS));
+    assert_true(queue_side_count(b) < SLOTS / 3); /* those of the child at most; a's wait */
+    process_kill(child.pid);
+    (void) fclose(child.out);
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    queue_side_let_go(a);
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    queue_side_free(a);
+    queue_side_free(b);
+}
+
+static void paused_member_loses_and_rejoins(void **state)
+{
+    struct queue_side *a = consumer("a");
+    struct child child;
+    struct token before;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    child = child_start("paused");
+    (void) child_await(&child, SLOTS / 2);
+    before = a->tokens[0];
+    assert_int_equal(kill(child.pid, SIGSTOP), 0);
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_int_equal(kill(child.pid, SIGCONT), 0);
+    assert_true(child_await(&child, 0) >= SLOTS / 2);
+    assert_true(child_await(&child, SLOTS / 2) >= SLOTS / 2);
+    assert_true(token_compare(a->tokens[0], before) >= 0);
+    assert_no_errors(a);
+    child_end(&child);
+    queue_side_free(a);
+}
+
+static void fast_restart_replaces_its_dead_node(void **state)
+{
+    struct child child = child_start("same");
+    struct queue_side *a = NULL;
+
+    (void) state;
+    (void) child_await(&child, SLOTS);
+    process_kill(child.pid);
+    (void) fclose(child.out);
+    a = consumer("same");
+    assert_true(queue_side_owns(a, SLOTS));
+    queue_side_free(a);
+}
+
+static void name_of_a_live_process_is_taken(void **state)
+{
+    struct queue_side *a = consumer("same");
+    struct queue_side *b = NULL;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    b = consumer("same");
+    assert_true(queue_side_has_failed(b));
+    assert_int_equal(queue_side_failed(b), SMQ_NAME_TAKEN);
+    assert_int_equal(queue_side_count(a), SLOTS);
+    queue_side_free(a);
+    queue_side_free(b);
+}
+
+static void nobody_answers(void **state)
+{
+    struct coord_options options = {
+        .name = "a", .servers = "127.0.0.1:1/x", .session_timeout_ms = 500};
+    struct coord *coord = NULL;
+    smq_error err;
+
+    (void) state;
+    assert_int_equal(coord_zookeeper_new(&coord, &options, &err), SMQ_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "no ZooKeeper at 127.0.0.1:1 answered within 0.5 s"));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(first_member_gets_all, setup),
+        cmocka_unit_test_setup(join_moves_the_floor, setup),
+        cmocka_unit_test_setup(leave_moves_only_the_leavers, setup),
+        cmocka_unit_test_setup(refused_slots_are_granted_again, setup),
+        cmocka_unit_test_setup(largest_topic, setup),
+        cmocka_unit_test_setup(hung_drain_ends_in_an_unclean_grant, setup),
+        cmocka_unit_test_setup(created_anew_belongs_to_the_new, setup),
+        cmocka_unit_test_setup(restart_of_zookeeper_moves_nothing, setup),
+        cmocka_unit_test_setup(stop_at_the_end_of_the_lease, setup),
+        cmocka_unit_test_setup(leave_without_zookeeper, setup),
+        cmocka_unit_test_setup(killed_members_slots_move, setup),
+        cmocka_unit_test_setup(assigner_dies_within_a_revocation, setup),
+        cmocka_unit_test_setup(paused_member_loses_and_rejoins, setup),
+        cmocka_unit_test_setup(fast_restart_replaces_its_dead_node, setup),
+        cmocka_unit_test_setup(name_of_a_live_process_is_taken, setup),
+        cmocka_unit_test_setup(nobody_answers, setup),
+    };
+    struct servers_options options = {.zookeeper = true};
+    int failed = 0;
+
+    program = argv[0];
+    if (argc == 4 && strcmp(argv[1], "member") == 0) {
+        child_main(argv[2], argv[3]);
+    }
+    servers = servers_start(&options);
+    if (servers == NULL) {
+        return 1;
+    }
+    if (argc == 2) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    servers_free(servers);
+    return failed;
+}
