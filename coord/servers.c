@@ -97,17 +97,3 @@ smq_status coord_check_servers(char *root, size_t size, const char *servers, smq
     memcpy(root, path, strlen(path) + 1);
     return SMQ_OK;
 }
-
-/* Removed by the commit that brings the kind zookeeper: until then a fleet is refused in words, and
- * the library links. */
-smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *options,
-                               smq_error *err)
-{
-    char root[256];
-
-    (void) out;
-    if (coord_check_servers(root, sizeof(root), options->servers, err) != SMQ_OK) {
-        return SMQ_INVALID;
-    }
-    return status_set(err, SMQ_UNAVAILABLE, "this build has no ZooKeeper: leave the option out");
-}
