@@ -296,6 +296,46 @@ static void ownership_on_retry(uv_timer_t *timer)
     ownership_read(topic);
 }
 
+/* Can nobody be told anything now? */
+static bool ownership_away(const struct ownership *topic)
+{
+    return topic->zookeeper->member.state != MEMBER_IN || !topic->zookeeper->session.connected;
+}
+
+static void ownership_on_leave_late(uv_timer_t *timer);
+
+/* All is drained without the assigner: tell the others if they can be told, for a while. */
+static void ownership_drained_late(struct ownership *topic)
+{
+    if (ownership_away(topic)) {
+        ownership_left(topic);
+        return;
+    }
+    uv_timer_start(&topic->leave, ownership_on_leave_late,
+                   (uint64_t) topic->zookeeper->timings.leave, 0);
+    ownership_check_leave(topic);
+}
+
+/* The time to leave has ended: first the assigner's, then the owner's. */
+static void ownership_on_leave_late(uv_timer_t *timer)
+{
+    struct ownership *topic = timer->data;
+
+    if (topic->late) {
+        ownership_lose(topic);
+        ownership_left(topic);
+        return;
+    }
+    topic->late = true;
+    uv_timer_start(&topic->leave, ownership_on_leave_late,
+                   (uint64_t) (topic->drain_timeout_ms + topic->zookeeper->timings.leave), 0);
+    ownership_revoke_all(topic);
+    topic->granted_slots = 0;
+    if (topic->busy_slots == 0) {
+        ownership_drained_late(topic);
+    }
+}
+
 void ownership_answer(struct ownership *topic, const struct coord_command *command)
 {
     ownership_slot_answer(topic, command);
@@ -310,8 +350,8 @@ void ownership_answer(struct ownership *topic, const struct coord_command *comma
                                 ? topic->backoff_ms * 2
                                 : OWNERSHIP_BACKOFF_MAX_MS;
     }
-    if (topic->leaving && topic->busy_slots == 0 && topic->zookeeper->member.state != MEMBER_IN) {
-        ownership_left(topic);
+    if (topic->late && topic->busy_slots == 0) {
+        ownership_drained_late(topic);
         return;
     }
     ownership_check_leave(topic);
@@ -359,24 +399,6 @@ void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *from)
     }
     member_write_soon(zookeeper);
     ownership_read(topic);
-}
-
-/* The time to leave has ended: first the assigner's, then the owner's. */
-static void ownership_on_leave_late(uv_timer_t *timer)
-{
-    struct ownership *topic = timer->data;
-
-    if (topic->late) {
-        ownership_lose(topic);
-        ownership_left(topic);
-        return;
-    }
-    topic->late = true;
-    uv_timer_start(&topic->leave, ownership_on_leave_late,
-                   (uint64_t) (topic->drain_timeout_ms + topic->zookeeper->timings.leave), 0);
-    ownership_revoke_all(topic);
-    topic->granted_slots = 0;
-    ownership_check_leave(topic);
 }
 
 void ownership_leave(struct ownership *topic)
