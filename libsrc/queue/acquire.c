@@ -97,7 +97,9 @@ static void on_vacated(struct store_call *call, const struct store_result *resul
     struct acquire_call *acquire = call->user;
     struct strand *strand = acquire->strand;
 
-    (void) result;
+    if (result->outcome == STORE_FENCED) {
+        strand_tell_fenced(strand);
+    }
     if (call_counts(acquire, STRAND_VACATING)) {
         strand_end(strand, STRAND_VACATED, SMQ_OK, "given up");
     }

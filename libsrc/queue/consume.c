@@ -359,6 +359,9 @@ static void on_consumed(struct store_call *call, const struct store_result *resu
 
     consume->sent = false;
     if (consume->era != strand->era) {
+        if (result->outcome == STORE_FENCED) {
+            strand_tell_fenced(strand);
+        }
         consume_free(consume);
     } else if (result->outcome == STORE_FENCED) {
         strand_fenced(strand, result);

@@ -66,6 +66,8 @@ static void on_renewed(struct store_call *call, const struct store_result *resul
 
     if (renewal->era == strand->era) {
         take(renewal, result);
+    } else if (result->outcome == STORE_FENCED) {
+        strand_tell_fenced(strand);
     }
     renewal_free(renewal);
     worker_feed(worker);

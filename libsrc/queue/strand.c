@@ -321,8 +321,13 @@ void strand_drop(struct strand *strand, smq_status standing, const char *why)
     strand_end(strand, STRAND_DROPPED, standing, why);
 }
 
+/* Nothing is committed any more.  Only the owner's name is taken back, for people: if the slot has
+ * a newer owner that call is refused, and said. */
 void strand_lost(struct strand *strand, const char *why)
 {
+    if (strand->state == STRAND_ACTIVE || strand->state == STRAND_STOPPING) {
+        strand_vacate(strand);
+    }
     strand->granted = strand->revoked = false;
     strand_drop(strand, SMQ_FENCED, why);
 }
@@ -450,6 +455,13 @@ static void rewind_token(struct strand *strand)
     strand_takeover(strand);
 }
 
+void strand_tell_fenced(const struct strand *strand)
+{
+    strand_event(strand, SMQ_EVENT_FENCED, SMQ_FENCED,
+                 "slot %" PRId32 " of topic %s has a newer owner", strand->slot,
+                 strand->worker->name);
+}
+
 void strand_fenced(struct strand *strand, const struct store_result *result)
 {
     smq_worker *worker = strand->worker;
@@ -460,8 +472,7 @@ void strand_fenced(struct strand *strand, const struct store_result *result)
         rewind_token(strand);
         return;
     }
-    strand_event(strand, SMQ_EVENT_FENCED, SMQ_FENCED,
-                 "slot %" PRId32 " of topic %s has a newer owner", strand->slot, worker->name);
+    strand_tell_fenced(strand);
     if (strand->granted && !strand->revoked) {
         strand->granted = false;
         fleet_refused(worker->hub->fleet, worker->name, strand->slot, strand->token);

@@ -120,6 +120,9 @@ void strand_call_failed(struct strand *strand, const struct store_result *result
 /* A script refused the strand's token. */
 void strand_fenced(struct strand *strand, const struct store_result *result);
 
+/* Say that a call was refused, also one of a strand that has ended since. */
+void strand_tell_fenced(const struct strand *strand);
+
 /* --- hand.c: what the strand has in hand --- */
 
 void hand_add(struct strand *strand, smq_delivery *delivery);
