@@ -359,8 +359,10 @@ static void judge_messages(struct reader *reader)
     }
 }
 
-/* Did this slot change hands because of the change, and when was it handled again? */
-static int64_t slot_moved(const struct slot *slot, const struct verdict_change *change)
+/* Did this slot change hands because of the change, before the next one, and when was it handled
+ * again? */
+static int64_t slot_moved(const struct slot *slot, const struct verdict_change *change,
+                          int64_t next_ns)
 {
     const struct run *before = NULL, *after = NULL;
     bool join = strcmp(change->kind, "join") == 0;
@@ -369,6 +371,8 @@ static int64_t slot_moved(const struct slot *slot, const struct verdict_change *
         const struct run *run = slot->runs[i];
         if (run->start_ns < change->at_ns) {
             before = run;
+        } else if (run->start_ns >= next_ns) {
+            break;
         } else if ((run->pid == change->pid) == join) {
             after = run;
         }
@@ -381,10 +385,13 @@ static int64_t slot_moved(const struct slot *slot, const struct verdict_change *
 
 static void judge_changes(struct reader *reader)
 {
-    for (int i = 0; i < reader->verdict->change_count; i++) {
+    int count = reader->verdict->change_count;
+
+    for (int i = 0; i < count; i++) {
         struct verdict_change *change = &reader->verdict->changes[i];
+        int64_t next_ns = i + 1 < count ? change[1].at_ns : INT64_MAX;
         for (struct slot *slot = reader->slots; slot != NULL; slot = slot->hh.next) {
-            int64_t ns = slot_moved(slot, change);
+            int64_t ns = slot_moved(slot, change, next_ns);
             change->slots += ns > 0 ? 1 : 0;
             change->takeover_ns = ns > change->takeover_ns ? ns : change->takeover_ns;
         }

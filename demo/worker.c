@@ -1,0 +1,126 @@
+/* worker.c - one worker process of the demo: three workers, one client, one history.
+ *
+ * Thread: main, and the library's own for handlers and events. */
+#include "worker.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <slotmq/slotmq.h>
+
+#include "rules.h"
+#include "support/history.h"
+
+enum { SESSION_MS = 4000, THREADS = 2, HANDLER_US = 200 };
+
+static struct history *history;
+static smq_worker *workers[RULES_TOPICS];
+
+static void on_signal(int number)
+{
+    (void) number;
+    for (int i = 0; i < RULES_TOPICS; i++) {
+        smq_worker_stop(workers[i]);
+    }
+}
+
+/* Thread: smq:call. */
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    if (event->kind == SMQ_EVENT_FENCED) {
+        history_fenced(history);
+    }
+}
+
+/* What a real handler would do takes time; so does this one. */
+static void work(void)
+{
+    struct timespec pause = {.tv_nsec = HANDLER_US * 1000L};
+
+    nanosleep(&pause, NULL);
+}
+
+/* Thread: smq:work-N. */
+static smq_verdict handle(smq_delivery *delivery, void *user)
+{
+    const smq_message_info *message = smq_delivery_info(delivery);
+    uint64_t run = history_start(history, message);
+    smq_error err;
+
+    (void) user;
+    work();
+    if (rules_always_fails(message->body, message->body_len)) {
+        history_end(history, run, "retry");
+        (void) smq_retry(delivery, SMQ_BACKOFF, "can never be handled", &err);
+        return SMQ_LATER;
+    }
+    if (message->attempt == 1 && rules_fails_first(message->body, message->body_len)) {
+        history_end(history, run, "retry");
+        return SMQ_RETRY;
+    }
+    history_end(history, run, "done");
+    return SMQ_DONE;
+}
+
+static smq_status start(smq_worker **out, smq_client *client, const char *topic, smq_error *err)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+
+    options.topic = topic;
+    options.handler = handle;
+    options.threads = THREADS;
+    options.drain_timeout_ms = 5000;
+    smq_status status = smq_worker_new(out, client, &options, err);
+    return status == SMQ_OK ? smq_worker_start(*out, err) : status;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = on_signal;
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int worker_main(const char *redis, const char *zookeeper, const char *name, const char *path)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_client *client = NULL;
+    smq_error err = {.status = SMQ_OK};
+    smq_status status;
+
+    history = history_open(path);
+    if (history == NULL) {
+        perror(path);
+        return 1;
+    }
+    options.redis = redis;
+    options.zookeeper = zookeeper;
+    options.name = name;
+    options.session_timeout_ms = SESSION_MS;
+    options.event = on_event;
+    status = smq_client_new(&client, &options, &err);
+    for (int i = 0; i < RULES_TOPICS && status == SMQ_OK; i++) {
+        status = start(&workers[i], client, rules_topics[i], &err);
+    }
+    if (status == SMQ_OK) {
+        catch_signals();
+    }
+    for (int i = 0; i < RULES_TOPICS && status == SMQ_OK; i++) {
+        status = smq_worker_wait(workers[i], SMQ_FOREVER, &err);
+    }
+    if (status != SMQ_OK) {
+        fprintf(stderr, "%s: %s\n", name, err.text);
+    }
+    signal(SIGTERM, SIG_IGN);
+    for (int i = 0; i < RULES_TOPICS; i++) {
+        smq_worker_free(workers[i]);
+    }
+    smq_client_free(client);
+    history_close(history);
+    return status == SMQ_OK ? 0 : 1;
+}

@@ -1,0 +1,9 @@
+/* worker.h - one worker process of the demo. */
+#ifndef DEMO_WORKER_H
+#define DEMO_WORKER_H
+
+/* Handle the three topics until SIGTERM; every handler writes its start and end into `history`.
+ * Returns the exit status of the process. */
+int worker_main(const char *redis, const char *zookeeper, const char *name, const char *history);
+
+#endif
