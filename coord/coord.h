@@ -77,7 +77,7 @@ enum coord_lease_op { COORD_LEASE_ACQUIRE, COORD_LEASE_RENEW, COORD_LEASE_RELEAS
 typedef void coord_lease_fn(void *user, enum coord_lease_op op, const char *topic,
                             const char *owner, uint64_t cookie);
 
-/* Blocks: up to session_timeout_ms for the first connection of zookeeper.
+/* Blocks: up to session_timeout_ms, but no more than 8 s, for the first connection of zookeeper.
  * Fails: UNAVAILABLE, DENIED, INVALID (servers). */
 smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *options,
                                smq_error *err);

@@ -10,6 +10,9 @@
 #include "base/memory.h"
 #include "base/status.h"
 
+/* Whoever mistyped an address hears of it within 10 s, whatever the session time-out. */
+enum { FIRST_ANSWER_MAX_MS = 8000 };
+
 struct zookeeper_timings zookeeper_timings = {
     .join = 500, .cold = 3000, .ack = 30, .leave = 5000, .revoke_extra = 10000, .retry = 200};
 
@@ -190,7 +193,8 @@ static smq_status zookeeper_check_name(const char *name, smq_error *err)
 static smq_status zookeeper_await(struct coord *coord, smq_error *err)
 {
     struct zookeeper *zookeeper = coord->self;
-    int64_t timeout_ms = coord->options.session_timeout_ms;
+    int64_t session_ms = coord->options.session_timeout_ms;
+    int64_t timeout_ms = session_ms < FIRST_ANSWER_MAX_MS ? session_ms : FIRST_ANSWER_MAX_MS;
     struct waiter waiter;
     smq_status status = SMQ_OK;
 

@@ -36,7 +36,8 @@ typedef struct smq_worker_options {
 
 /* Check topic and options, and make a worker that does nothing yet.  Several
  * workers of a client, one a topic, share its connections.
- * Blocks: request_timeout_ms.  Fails: NO_TOPIC, OTHER_FLEET (the topic is
+ * Blocks: request_timeout_ms; the first one of an exclusive topic also up to
+ * 8 s for ZooKeeper.  Fails: NO_TOPIC, UNAVAILABLE, OTHER_FLEET (the topic is
  * owned by a fleet with another, or without, ZooKeeper). */
 SMQ_API smq_status smq_worker_new(smq_worker **out, smq_client *client,
                                   const smq_worker_options *options, smq_error *err);

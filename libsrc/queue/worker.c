@@ -93,6 +93,7 @@ static smq_status take_options(smq_worker *worker, const smq_worker_options *opt
 
 /* --- the topic, as smq:io reads and binds it while the maker of the worker waits --- */
 
+/* One step on smq:io: `task` begins it, `waiter` is told its end. */
 struct worker_opening {
     struct loop_task task;
     struct waiter waiter;
@@ -102,25 +103,29 @@ struct worker_opening {
     smq_error err;
 };
 
-static void opened(struct worker_opening *opening, smq_status status)
+static void stepped(struct worker_opening *opening, smq_status status)
+{
+    opening->status = status;
+    waiter_done(&opening->waiter);
+}
+
+static void opened(struct worker_opening *opening)
 {
     smq_worker *worker = opening->worker;
 
-    if (status == SMQ_OK && !fleet_add(worker->hub->fleet, worker)) {
-        status = status_set(&opening->err, SMQ_INVALID,
-                            "this client has a worker of topic %s already; free that one first, or "
-                            "give it more threads",
-                            worker->name);
+    if (!fleet_add(worker->hub->fleet, worker)) {
+        stepped(opening,
+                status_set(&opening->err, SMQ_INVALID,
+                           "this client has a worker of topic %s already; free that one first, or "
+                           "give it more threads",
+                           worker->name));
+        return;
     }
-    if (status == SMQ_OK) {
-        worker->registered = true;
-        worker->shared = worker->topic.shared;
-        worker->strands = memory_grow(NULL, (size_t) worker->topic.slots, sizeof(struct strand *));
-        memset(worker->strands, 0, (size_t) worker->topic.slots * sizeof(struct strand *));
-        worker_open(worker);
-    }
-    opening->status = status;
-    waiter_done(&opening->waiter);
+    worker->registered = true;
+    worker->strands = memory_grow(NULL, (size_t) worker->topic.slots, sizeof(struct strand *));
+    memset(worker->strands, 0, (size_t) worker->topic.slots * sizeof(struct strand *));
+    worker_open(worker);
+    stepped(opening, SMQ_OK);
 }
 
 static void on_bound(struct store_call *call, const struct store_result *result)
@@ -131,45 +136,38 @@ static void on_bound(struct store_call *call, const struct store_result *result)
     char kind[FLEET_KIND_MAX];
 
     if (result->outcome == STORE_OK && store_bind_read(&worker->generation, result)) {
-        opened(opening, SMQ_OK);
+        opened(opening);
         return;
     }
     if (result->status == SMQ_OTHER_FLEET && reply->elements > 1 &&
         reply->element[1]->type == REDIS_REPLY_STRING) {
         fleet_kind(kind, worker->hub->fleet);
-        opened(opening, status_set(&opening->err, SMQ_OTHER_FLEET,
-                                   "topic %s is consumed by the fleet \"%s\", and this process is "
-                                   "of \"%s\"",
-                                   worker->name, reply->element[1]->str, kind));
+        stepped(opening, status_set(&opening->err, SMQ_OTHER_FLEET,
+                                    "topic %s is consumed by the fleet \"%s\", and this process is "
+                                    "of \"%s\"",
+                                    worker->name, reply->element[1]->str, kind));
         return;
     }
-    opened(opening,
-           status_set(&opening->err, result->outcome == STORE_OK ? SMQ_INTERNAL : result->status,
-                      "cannot consume topic %s: %s", worker->name, result->text));
+    stepped(opening,
+            status_set(&opening->err, result->outcome == STORE_OK ? SMQ_INTERNAL : result->status,
+                       "cannot consume topic %s: %s", worker->name, result->text));
 }
 
 static void on_definition(const struct topic *topic, smq_status status, const char *text,
                           void *user)
 {
     struct worker_opening *opening = user;
-    struct hub *hub = opening->worker->hub;
-    char kind[FLEET_KIND_MAX];
 
     if (status != SMQ_OK) {
-        opened(opening, status_set(&opening->err, status, "%s", text));
+        stepped(opening, status_set(&opening->err, status, "%s", text));
         return;
     }
     opening->worker->topic = *topic;
-    if (topic->shared) {
-        opened(opening, SMQ_OK);
-        return;
-    }
-    fleet_kind(kind, hub->fleet);
-    store_bind(&opening->bind, hub->redis, topic->name, topic->nonce, kind,
-               hub->request_timeout_ms);
+    opening->worker->shared = topic->shared;
+    stepped(opening, SMQ_OK);
 }
 
-static void on_open(struct loop_task *task)
+static void read_on_io(struct loop_task *task)
 {
     struct worker_opening *opening =
         (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
@@ -178,18 +176,52 @@ static void on_open(struct loop_task *task)
                      opening);
 }
 
-/* Blocks: request_timeout_ms a round trip. */
+static void bind_on_io(struct loop_task *task)
+{
+    struct worker_opening *opening =
+        (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
+    const struct topic *topic = &opening->worker->topic;
+    struct hub *hub = opening->worker->hub;
+    char kind[FLEET_KIND_MAX];
+
+    if (topic->shared) {
+        opened(opening);
+        return;
+    }
+    fleet_kind(kind, hub->fleet);
+    store_bind(&opening->bind, hub->redis, topic->name, topic->nonce, kind,
+               hub->request_timeout_ms);
+}
+
+static smq_status open_step(struct worker_opening *opening, void (*run)(struct loop_task *),
+                            smq_error *err)
+{
+    opening->task.run = run;
+    waiter_init(&opening->waiter, 1);
+    loop_post(opening->worker->hub->io, &opening->task);
+    (void) waiter_wait(&opening->waiter, SMQ_FOREVER);
+    waiter_fini(&opening->waiter);
+    return opening->status == SMQ_OK ? SMQ_OK : status_copy(err, &opening->err);
+}
+
+/* A topic is bound to its fleet only when that fleet was reached: a mistyped address must not
+ * shut others out.
+ * Blocks: request_timeout_ms a round trip, and the first connection to ZooKeeper. */
 static smq_status open_topic(smq_worker *worker, smq_error *err)
 {
-    struct worker_opening opening = {.task.run = on_open, .worker = worker};
+    struct worker_opening opening = {.worker = worker};
+    smq_status status;
 
-    waiter_init(&opening.waiter, 1);
     store_call_init(&opening.bind, on_bound, &opening);
-    loop_post(worker->hub->io, &opening.task);
-    (void) waiter_wait(&opening.waiter, SMQ_FOREVER);
-    waiter_fini(&opening.waiter);
+    status = open_step(&opening, read_on_io, err);
+    if (status == SMQ_OK && !worker->shared) {
+        status = fleet_open(worker->hub->fleet, err);
+    }
+    if (status == SMQ_OK) {
+        status = open_step(&opening, bind_on_io, err);
+    }
     store_call_fini(&opening.bind);
-    return opening.status == SMQ_OK ? SMQ_OK : status_copy(err, &opening.err);
+    return status;
 }
 
 /* --- life --- */
@@ -295,12 +327,7 @@ smq_status worker_start(smq_worker *worker, smq_error *err)
     if (atomic_load(&worker->stop_asked)) {
         return status_set(err, SMQ_CLOSED, "the worker of topic %s was stopped", worker->name);
     }
-    if (!worker->shared) {
-        status = fleet_open(worker->hub->fleet, err);
-    }
-    if (status == SMQ_OK) {
-        status = start_threads(worker, err);
-    }
+    status = start_threads(worker, err);
     if (status != SMQ_OK) {
         atomic_store(&worker->started, false);
         return status;

@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/port.h"
@@ -53,6 +54,10 @@ static void test_no_zookeeper(void **state)
     command_done(NULL, ARGS("-r", redis, "-z", address, "send", "t", "x")); /* needs none */
     command_refused(69, "ZooKeeper", NULL, ARGS("-r", redis, "-z", address, "consume", "t"));
     command_refused(64, "", NULL, ARGS("-r", redis, "-z", "nonsense", "consume", "t"));
+    /* The topic was not given to a fleet that could not be reached. */
+    char *out = command_out(NULL, ARGS("-r", redis, "consume", "t", "--count", "1"));
+    assert_string_equal(out, "x\n");
+    free(out);
     port_release(&port);
     servers_free(servers);
 }
