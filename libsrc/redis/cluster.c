@@ -1,4 +1,4 @@
-/* cluster.c - requests, lanes and nodes: who waits for what, and where it goes.
+/* cluster.c - requests and lanes: who waits for what, and where it goes.
  *
  * A lane is the queue of one hash slot.  At most one request of a lane is on the wire, so its order
  * survives every redirect and repeat; requests of different lanes share the pipeline of their node.
@@ -18,8 +18,6 @@ enum {
     PAUSE_TICK_MS = 5,
     PAUSE_MIN_MS = 10,
     PAUSE_MAX_MS = 500,
-    RETRY_MIN_MS = 20,
-    RETRY_MAX_MS = 1000,
     REDIRECTS_MAX = 5 /* in a row, then a pause */
 };
 
@@ -49,11 +47,13 @@ struct request {
     struct node *node; /* it was written to */
     char *bytes;
     size_t len;
-    int64_t deadline_ms, timeout_ms, wired_ms;
+    int64_t deadline_ms, timeout_ms;
     bool asking;
     struct server_address ask;
     unsigned redirects, pauses;
-    int on_wire; /* exchanges that will still call back */
+    char *why;              /* the error for which it waits; NULL: none */
+    smq_status load_status; /* why its script could not be loaded (in `why`); SMQ_OK: it could */
+    int on_wire;            /* exchanges that will still call back */
     struct exchange run, load, announce;
     TAILQ_ENTRY(request) link;  /* in lane->waiting */
     TAILQ_ENTRY(request) timer; /* in the wheel */
@@ -83,15 +83,14 @@ static void lane_freshen(struct lane *lane)
     uv_idle_start(&lane->redis->pump, pump);
 }
 
-static void start_pause_timer(struct redis *redis)
+void redis_retry_soon(struct redis *redis)
 {
     if (!redis->closing && !uv_is_active((uv_handle_t *) &redis->pause_timer)) {
         uv_timer_start(&redis->pause_timer, pause_tick, PAUSE_TICK_MS, PAUSE_TICK_MS);
     }
 }
 
-/* Exponential with full jitter. */
-static int64_t pause_ms(uint64_t failures, int64_t min, int64_t max)
+int64_t redis_pause_ms(uint64_t failures, int64_t min, int64_t max)
 {
     int64_t most = failures > 16 ? max : min << failures;
 
@@ -101,10 +100,10 @@ static int64_t pause_ms(uint64_t failures, int64_t min, int64_t max)
 
 static void lane_pause(struct lane *lane, struct request *request)
 {
-    lane->until_ms = clock_now_ms() + pause_ms(request->pauses, PAUSE_MIN_MS, PAUSE_MAX_MS);
+    lane->until_ms = clock_now_ms() + redis_pause_ms(request->pauses, PAUSE_MIN_MS, PAUSE_MAX_MS);
     request->pauses++;
     lane_go(lane, LANE_PAUSED, &lane->redis->paused);
-    start_pause_timer(lane->redis);
+    redis_retry_soon(lane->redis);
 }
 
 static struct lane *lane_get(struct redis *redis, int32_t hash_slot)
@@ -169,6 +168,7 @@ static void request_release(struct request *request)
 {
     if (request->command == NULL && request->on_wire == 0) {
         free(request->bytes);
+        free(request->why);
         free(request);
     }
 }
@@ -195,6 +195,21 @@ static void finish(struct request *request, enum redis_outcome outcome, smq_stat
     command->done(&result, command->user);
 }
 
+static void give_up(struct request *request, enum redis_outcome outcome, smq_status status,
+                    const char *what)
+{
+    char text[SERVER_TEXT_MAX + 304];
+
+    (void) snprintf(text, sizeof(text), "%s: %.300s", request->node->name, what);
+    finish(request, outcome, status, NULL, text);
+}
+
+static void keep_why(struct request *request, const char *why)
+{
+    free(request->why);
+    request->why = memory_string(why);
+}
+
 /* Back to the head of its lane: it was not executed. */
 static void requeue(struct request *request)
 {
@@ -213,8 +228,8 @@ static void redirect(struct request *request, const struct step *step)
     if (step->kind == STEP_ASK) {
         request->asking = true;
         request->ask = to;
-    } else if (request->lane->number < SLOTMAP_SLOTS) {
-        slotmap_set(&redis->map, (int32_t) request->lane->number, &to);
+    } else {
+        slotmap_set(&redis->map, step->hash_slot, &to);
     }
     if (++request->redirects % REDIRECTS_MAX == 0) {
         lane_pause(request->lane, request);
@@ -223,53 +238,87 @@ static void redirect(struct request *request, const struct step *step)
     }
 }
 
-static void repeat(struct request *request, const struct step *step)
+/* Is it about the hash slot for which we asked?  Commands without a key have none. */
+static bool is_redirect(const struct request *request, const struct step *step)
 {
+    return (step->kind == STEP_MOVED || step->kind == STEP_ASK) &&
+           request->lane->number == step->hash_slot;
+}
+
+/* It was not executed: again, there or elsewhere. */
+static void repeat(struct request *request, const struct step *step, const char *why)
+{
+    if (step->refresh) {
+        topology_refresh(request->redis);
+    }
+    keep_why(request, why);
     requeue(request);
     request->asking = false;
-    if (step->kind == STEP_MOVED || step->kind == STEP_ASK) {
+    if (is_redirect(request, step)) {
         redirect(request, step);
     } else if (step->kind == STEP_LOAD && request->redirects++ % REDIRECTS_MAX == 0) {
         lane_freshen(request->lane);
     } else {
         lane_pause(request->lane, request);
     }
-    if (step->refresh) {
-        topology_refresh(request->redis);
+}
+
+/* The node does not know the script: load it, unless that was just refused. */
+static void load_again(struct request *request, const struct step *step, const redisReply *reply)
+{
+    struct node *node = request->node;
+
+    if (node->connection != NULL) {
+        connection_forget(node->connection, request->command->script);
+    }
+    if (request->load_status != SMQ_OK) {
+        char why[300];
+        (void) snprintf(why, sizeof(why), "the script %s cannot be loaded: %.200s",
+                        request->command->script->name, request->why);
+        give_up(request, REDIS_NOT_DONE, request->load_status, why);
+    } else {
+        repeat(request, step, reply->str);
     }
 }
 
 static void take_step(struct request *request, const redisReply *reply)
 {
-    struct step step = redirect_next(reply);
-    struct node *node = request->node;
-    char text[600];
+    bool script = request->command->script != NULL;
+    struct step step = redirect_next(reply, script);
 
     switch (step.kind) {
     case STEP_DONE:
         finish(request, REDIS_DONE, SMQ_OK, reply, "");
-        return;
+        break;
     case STEP_LOAD:
-        if (request->command->script == NULL) {
-            break;
+        if (script) {
+            load_again(request, &step, reply);
+        } else {
+            give_up(request, REDIS_NOT_DONE, SMQ_INTERNAL, reply->str);
         }
-        if (node->connection != NULL) {
-            connection_forget(node->connection, request->command->script);
-        }
-        repeat(request, &step);
-        return;
+        break;
     case STEP_MOVED:
     case STEP_ASK:
+        repeat(request, &step, reply->str);
+        break;
     case STEP_WAIT:
-        repeat(request, &step);
-        return;
+        if (request->command->once) {
+            give_up(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, reply->str);
+        } else {
+            repeat(request, &step, reply->str);
+        }
+        break;
     case STEP_REFUSED:
+        give_up(request, REDIS_NOT_DONE, step.status, reply->str);
+        break;
     case STEP_PARTLY:
+        give_up(request, REDIS_PARTLY, step.status, reply->str);
+        break;
+    case STEP_UNKNOWN:
+        topology_refresh(request->redis);
+        give_up(request, REDIS_UNKNOWN, step.status, reply->str);
         break;
     }
-    (void) snprintf(text, sizeof(text), "%.260s: %.300s", node->name, reply->str);
-    finish(request, step.kind == STEP_PARTLY ? REDIS_PARTLY : REDIS_NOT_DONE,
-           step.status != SMQ_OK ? step.status : SMQ_INTERNAL, NULL, text);
 }
 
 static void on_reply(struct exchange *exchange, const redisReply *reply, bool written)
@@ -283,29 +332,33 @@ static void on_reply(struct exchange *exchange, const redisReply *reply, bool wr
     } else if (reply != NULL) {
         take_step(request, reply);
     } else if (written) {
-        char text[400];
-        (void) snprintf(text, sizeof(text), "%.260s: the connection ended before the reply came",
-                        request->node->name);
-        finish(request, REDIS_UNKNOWN, SMQ_UNKNOWN, NULL, text);
+        give_up(request, REDIS_UNKNOWN, SMQ_UNKNOWN, "the connection ended before the reply came");
     } else {
         requeue(request);
         lane_freshen(request->lane);
     }
 }
 
-/* The replies of SCRIPT LOAD and ASKING: what they change shows in the reply of the command itself.
- */
+/* Whether the script is there shows in the reply of the command itself; here stands why not. */
 static void on_load_reply(struct exchange *exchange, const redisReply *reply, bool written)
 {
     struct request *request =
         (struct request *) ((char *) exchange - offsetof(struct request, load));
 
-    (void) reply;
     (void) written;
     request->on_wire--;
-    request_release(request);
+    if (request->command == NULL) {
+        request_release(request);
+    } else if (reply != NULL) {
+        struct step step = redirect_next(reply, false);
+        request->load_status = step.kind == STEP_REFUSED ? step.status : SMQ_OK;
+        if (step.kind == STEP_REFUSED) {
+            keep_why(request, reply->str);
+        }
+    }
 }
 
+/* What ASKING changes shows in the reply of the command itself. */
 static void on_announce_reply(struct exchange *exchange, const redisReply *reply, bool written)
 {
     struct request *request =
@@ -339,7 +392,7 @@ static void wire(struct request *request, struct node *node)
     lane->wired = request;
     lane_go(lane, LANE_WIRED, NULL);
     request->node = node;
-    request->wired_ms = clock_now_ms();
+    request->load_status = SMQ_OK;
     if (script != NULL && !connection_knows(node->connection, script)) {
         const char *argv[] = {"SCRIPT", "LOAD", script->text};
         const size_t lens[] = {6, 4, script->text_len};
@@ -419,10 +472,21 @@ static struct node *route(struct redis *redis, const struct lane *lane,
         address = &request->ask;
     } else if (lane->number < SLOTMAP_SLOTS) {
         address = slotmap_owner(&redis->map, (int32_t) lane->number);
-    } else {
-        address = slotmap_owner(&redis->map, (int32_t) (random_u64() % SLOTMAP_SLOTS));
+    } else if (redis->map.count > 0) {
+        struct node *node = redis_node_up(redis);
+        if (node != NULL) {
+            return node;
+        }
+        address = &redis->map.nodes[random_u64() % redis->map.count];
     }
     return address == NULL ? NULL : redis_node(redis, address);
+}
+
+/* Must this request not wait for this node? */
+static bool is_hopeless(const struct request *request, const struct node *node)
+{
+    return node->state != NODE_CONNECTING && node->retry_ms > clock_now_ms() &&
+           (node->state == NODE_BAD || request->command->once);
 }
 
 static void pump_lane(struct lane *lane)
@@ -435,12 +499,14 @@ static void pump_lane(struct lane *lane)
         return;
     }
     struct node *node = route(redis, lane, request);
-    if (node == NULL) {
+    if (node == NULL && request->command->once && redis->map.count > 0) {
+        finish(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, NULL, "nobody serves this hash slot");
+    } else if (node == NULL) {
         lane_go(lane, LANE_UNROUTED, &redis->unrouted);
         topology_refresh(redis);
     } else if (node->state == NODE_UP) {
         wire(request, node);
-    } else if (node->state == NODE_BAD || (request->command->once && node->failures > 0)) {
+    } else if (is_hopeless(request, node)) {
         finish(request, REDIS_NOT_DONE, node->status, NULL, node->why);
     } else {
         lane_go(lane, LANE_STALLED, &node->stalled);
@@ -473,7 +539,7 @@ static void pump(uv_idle_t *idle)
     }
 }
 
-static void freshen_all(struct lane_list *list)
+void redis_lanes_freshen(struct lane_list *list)
 {
     struct lane *lane;
 
@@ -484,37 +550,46 @@ static void freshen_all(struct lane_list *list)
 
 void redis_routes_changed(struct redis *redis)
 {
-    freshen_all(&redis->unrouted);
+    redis_lanes_freshen(&redis->unrouted);
     for (struct node *node = redis->nodes; node != NULL; node = node->hh.next) {
-        freshen_all(&node->stalled);
+        redis_lanes_freshen(&node->stalled);
     }
     pubsub_routes_changed(redis);
 }
 
 /* --- time ------------------------------------------------------------------------------------ */
 
+/* Why a request has waited until now. */
+static const char *why_waiting(const struct request *request)
+{
+    const struct node *to = route(request->redis, request->lane, request);
+
+    if (request->why != NULL) {
+        return request->why;
+    }
+    if (to == NULL) {
+        return "nobody is known to serve this hash slot";
+    }
+    return to->why[0] != '\0' ? to->why : "others were before it";
+}
+
 static void expire(struct request *request)
 {
-    struct redis *redis = request->redis;
     struct node *node = request->node;
     char text[700];
 
+    topology_refresh(request->redis);
     if (request->lane->wired != request) {
-        const struct node *to = route(redis, request->lane, request);
-        (void) snprintf(text, sizeof(text), "no server answered within %lld ms%s%.500s",
-                        (long long) request->timeout_ms,
-                        to != NULL && to->why[0] != '\0' ? ": " : "", to != NULL ? to->why : "");
-        topology_refresh(redis);
+        (void) snprintf(text, sizeof(text), "not done within %lld ms: %.500s",
+                        (long long) request->timeout_ms, why_waiting(request));
         finish(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, NULL, text);
         return;
     }
-    (void) snprintf(text, sizeof(text), "%.260s: no reply within %lld ms", node->name,
-                    (long long) request->timeout_ms);
-    bool hung =
-        node->connection != NULL && connection_heard_ms(node->connection) <= request->wired_ms;
-    topology_refresh(redis);
-    finish(request, REDIS_UNKNOWN, SMQ_UNKNOWN, NULL, text);
-    if (hung && node->state == NODE_UP) {
+    int64_t patience_ms = request->redis->request_timeout_ms;
+    (void) snprintf(text, sizeof(text), "no reply within %lld ms", (long long) request->timeout_ms);
+    give_up(request, REDIS_UNKNOWN, SMQ_UNKNOWN, text);
+    /* a hung server and a cut wire look alike; a time-out shorter than usual proves neither */
+    if (node->state == NODE_UP && connection_silent_ms(node->connection) >= patience_ms) {
         redis_node_down(node, SMQ_UNAVAILABLE, "it does not answer");
     }
 }
@@ -565,117 +640,14 @@ static void pause_tick(uv_timer_t *timer)
         }
     }
     for (struct node *node = redis->nodes; node != NULL; node = node->hh.next) {
-        if (node->state == NODE_DOWN && node->wanted) {
+        if (node->wanted) {
             redis_node_connect(node);
-            busy = busy || node->state == NODE_DOWN;
+            busy = busy || node->wanted;
         }
     }
     if (!busy && TAILQ_EMPTY(&redis->paused)) {
         uv_timer_stop(timer);
     }
-}
-
-/* --- nodes ----------------------------------------------------------------------------------- */
-
-struct node *redis_node(struct redis *redis, const struct server_address *address)
-{
-    char name[SERVER_TEXT_MAX];
-    struct node *node;
-
-    server_address_format(name, address);
-    HASH_FIND_STR(redis->nodes, name, node);
-    if (node == NULL) {
-        node = memory_new(sizeof(*node));
-        node->redis = redis;
-        node->address = *address;
-        memcpy(node->name, name, sizeof(name));
-        TAILQ_INIT(&node->stalled);
-        HASH_ADD_STR(redis->nodes, name, node);
-    }
-    return node;
-}
-
-static void on_node_ready(struct connection *connection, void *user)
-{
-    struct node *node = user;
-
-    (void) connection;
-    node->state = NODE_UP;
-    node->wanted = false;
-    node->failures = 0;
-    node->why[0] = '\0';
-    events_emit(node->redis->events, SMQ_EVENT_CONNECTED, NULL, "connected to Redis at %s",
-                node->name);
-    freshen_all(&node->stalled);
-    topology_node_up(node);
-}
-
-/* The connection is gone, or not to be used any more. */
-static void node_lost(struct node *node, smq_status status, const char *text)
-{
-    struct redis *redis = node->redis;
-    bool was_up = node->state == NODE_UP;
-
-    node->connection = NULL;
-    node->status = status;
-    (void) snprintf(node->why, sizeof(node->why), "%s", text);
-    node->state = status == SMQ_UNAVAILABLE ? NODE_DOWN : NODE_BAD;
-    node->retry_ms = clock_now_ms() + pause_ms(node->failures, RETRY_MIN_MS, RETRY_MAX_MS);
-    node->failures++;
-    if (was_up || node->failures == 1) {
-        events_emit(redis->events, SMQ_EVENT_DISCONNECTED,
-                    &(smq_event){.status = status, .slot = -1}, "%s", text);
-    }
-    if (node->state == NODE_BAD) {
-        freshen_all(&node->stalled);
-    } else if (!TAILQ_EMPTY(&node->stalled)) {
-        node->wanted = true;
-        start_pause_timer(redis);
-    }
-    topology_node_down(node);
-    topology_refresh(redis);
-}
-
-static void on_node_ended(struct connection *connection, smq_status status, const char *text,
-                          void *user)
-{
-    (void) connection;
-    node_lost(user, status, text);
-}
-
-void redis_node_down(struct node *node, smq_status status, const char *why)
-{
-    struct connection *connection = node->connection;
-    char text[400];
-
-    (void) snprintf(text, sizeof(text), "%.260s: %.100s", node->name, why);
-    node_lost(node, status, text);
-    connection_close(connection);
-}
-
-void redis_node_connect(struct node *node)
-{
-    struct redis *redis = node->redis;
-
-    if (node->state != NODE_DOWN || redis->closing) {
-        return;
-    }
-    node->wanted = true;
-    if (node->retry_ms > clock_now_ms()) {
-        start_pause_timer(redis);
-        return;
-    }
-    struct connection_options options = {.address = node->address,
-                                         .user = redis->seeds.user,
-                                         .password = redis->seeds.password,
-                                         .connect_timeout_ms = redis->connect_timeout_ms,
-                                         .check = true,
-                                         .events = redis->events,
-                                         .ready = on_node_ready,
-                                         .ended = on_node_ended,
-                                         .user_data = node};
-    node->state = NODE_CONNECTING;
-    node->connection = connection_new(redis->loop, &options);
 }
 
 /* --- the client ------------------------------------------------------------------------------ */
@@ -750,6 +722,7 @@ static void close_handles(struct redis *redis)
     uv_close((uv_handle_t *) &redis->pause_timer, on_handle_closed);
     uv_close((uv_handle_t *) &redis->deadline_timer, on_handle_closed);
     uv_close((uv_handle_t *) &redis->topology.timer, on_handle_closed);
+    uv_close((uv_handle_t *) &redis->topology.start_timer, on_handle_closed);
     uv_close((uv_handle_t *) &redis->pubsub.timer, on_handle_closed);
 }
 
@@ -763,7 +736,7 @@ void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
     topology_stop(redis);
     pubsub_stop(redis);
     redis_routes_changed(redis);
-    freshen_all(&redis->paused);
+    redis_lanes_freshen(&redis->paused);
     for (struct node *node = redis->nodes; node != NULL; node = node->hh.next) {
         struct connection *connection = node->connection;
         node->connection = NULL;

@@ -14,11 +14,13 @@
 #include "redis/greeting.h"
 #include "redis/reply.h"
 
-enum { READ_SIZE = 64 * 1024, SCRIPTS_MAX = 64 };
+enum { READ_SIZE = 64 * 1024, SCRIPTS_MAX = 64, KEEPALIVE_S = 15 };
 
-enum connection_state { RESOLVING, CONNECTING, GREETING, READY, CLOSING };
+/* SWITCHING: the socket of an address that failed closes, then the next one is tried. */
+enum connection_state { RESOLVING, CONNECTING, SWITCHING, GREETING, READY, CLOSING };
 
-/* Invariant: exchanges numbered up to `flushed` may have reached the server. */
+/* Invariants: exchanges numbered up to `flushed` may have reached the server.  `found` is not NULL
+ * while CONNECTING or SWITCHING, and `address` is then the one of its list that is tried. */
 struct connection {
     struct connection_options options;
     enum connection_state state;
@@ -29,6 +31,8 @@ struct connection {
     uv_timer_t timer;     /* of connecting and greeting */
     uv_prepare_t prepare; /* runs while `out` has something to write */
     bool resolving;
+    struct addrinfo *found, *address;
+    int64_t connect_until_ms;
     int open_handles;
     struct buf out;
     TAILQ_HEAD(, exchange) exchanges;
@@ -57,6 +61,7 @@ struct writing {
 static void connection_destroy(struct connection *connection)
 {
     redisReaderFree(connection->reader);
+    uv_freeaddrinfo(connection->found);
     buf_fini(&connection->out);
     free(connection);
 }
@@ -90,7 +95,9 @@ void connection_close(struct connection *connection)
     if (connection->resolving) {
         (void) uv_cancel((uv_req_t *) &connection->resolve);
     }
-    uv_close((uv_handle_t *) &connection->tcp, on_handle_closed);
+    if (!uv_is_closing((uv_handle_t *) &connection->tcp)) {
+        uv_close((uv_handle_t *) &connection->tcp, on_handle_closed);
+    }
     uv_close((uv_handle_t *) &connection->timer, on_handle_closed);
     uv_close((uv_handle_t *) &connection->prepare, on_handle_closed);
     drop_exchanges(connection);
@@ -174,6 +181,7 @@ void connection_send(struct connection *connection, const char *bytes, size_t le
 {
     assert(connection->state != CLOSING);
     exchange->number = ++connection->sent;
+    exchange->sent_ms = clock_now_ms();
     TAILQ_INSERT_TAIL(&connection->exchanges, exchange, link);
     connection_push(connection, bytes, len);
 }
@@ -208,6 +216,8 @@ static void parse(struct connection *connection)
         if (reply == NULL) {
             return;
         }
+        connection->limits.elements = 0;
+        connection->limits.bytes = 0;
         take_reply(connection, reply);
     }
 }
@@ -239,11 +249,6 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 }
 
 /* --- connecting ------------------------------------------------------------------------------ */
-
-static void on_timeout(uv_timer_t *timer)
-{
-    fail(timer->data, SMQ_UNAVAILABLE, "no answer in time");
-}
 
 static void become_ready(struct connection *connection)
 {
@@ -292,19 +297,76 @@ static void greet(struct connection *connection, bool info, const char **argv, i
     redisFreeCommand(bytes);
 }
 
+static void connect_to_address(struct connection *connection);
+
+static void adopt(struct connection *connection, uv_handle_t *handle)
+{
+    handle->data = connection;
+    connection->open_handles++;
+}
+
+/* The socket of a failed address has closed; perhaps the connection was given up meanwhile. */
+static void on_switched(uv_handle_t *handle)
+{
+    struct connection *connection = handle->data;
+
+    if (connection->state == CLOSING) {
+        on_handle_closed(handle);
+        return;
+    }
+    connection->open_handles--;
+    (void) uv_tcp_init(connection->loop, &connection->tcp);
+    adopt(connection, (uv_handle_t *) &connection->tcp);
+    connect_to_address(connection);
+}
+
+/* On to the next address of the name, if there is one. */
+static void address_failed(struct connection *connection, const char *why)
+{
+    if (connection->address->ai_next == NULL) {
+        fail(connection, SMQ_UNAVAILABLE, why);
+        return;
+    }
+    connection->address = connection->address->ai_next;
+    connection->state = SWITCHING;
+    uv_timer_stop(&connection->timer);
+    uv_close((uv_handle_t *) &connection->tcp, on_switched);
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+    struct connection *connection = timer->data;
+
+    if (connection->state == CONNECTING) {
+        address_failed(connection, "no answer in time");
+    } else {
+        fail(connection, SMQ_UNAVAILABLE, "no answer in time");
+    }
+}
+
+static void start_timer(struct connection *connection, int64_t share)
+{
+    int64_t left = connection->connect_until_ms - clock_now_ms();
+
+    uv_timer_start(&connection->timer, on_timeout, (uint64_t) (left > 0 ? left / share : 0), 0);
+}
+
 static void on_connected(uv_connect_t *connect, int status)
 {
     struct connection *connection = connect->data;
     const struct connection_options *options = &connection->options;
 
+    if (status == UV_ECANCELED) {
+        return; /* the socket was closed by us */
+    }
     if (status < 0) {
-        if (status != UV_ECANCELED) {
-            fail(connection, SMQ_UNAVAILABLE, uv_strerror(status));
-        }
+        address_failed(connection, uv_strerror(status));
         return;
     }
+    start_timer(connection, 1);
     connection->state = GREETING;
     (void) uv_tcp_nodelay(&connection->tcp, 1);
+    (void) uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
     (void) uv_read_start((uv_stream_t *) &connection->tcp, on_alloc, on_read);
     if (options->password[0] != '\0' && options->user[0] != '\0') {
         greet(connection, false, (const char *[]){"AUTH", options->user, options->password}, 3);
@@ -319,12 +381,21 @@ static void on_connected(uv_connect_t *connect, int status)
     }
 }
 
-static void connect_to(struct connection *connection, const struct sockaddr *address)
+/* An address gets its share of the time that is left, so that one behind which nobody answers does
+ * not use up that of the others. */
+static void connect_to_address(struct connection *connection)
 {
+    int64_t share = 0;
+
+    for (const struct addrinfo *at = connection->address; at != NULL; at = at->ai_next) {
+        share++;
+    }
     connection->state = CONNECTING;
-    int failed = uv_tcp_connect(&connection->connect, &connection->tcp, address, on_connected);
+    start_timer(connection, share);
+    int failed = uv_tcp_connect(&connection->connect, &connection->tcp,
+                                connection->address->ai_addr, on_connected);
     if (failed != 0) {
-        fail(connection, SMQ_UNAVAILABLE, uv_strerror(failed));
+        address_failed(connection, uv_strerror(failed));
     }
 }
 
@@ -333,19 +404,15 @@ static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *
     struct connection *connection = resolve->data;
 
     connection->resolving = false;
-    if (connection->state == CLOSING) {
-        uv_freeaddrinfo(found);
-        if (connection->open_handles == 0) {
-            connection_destroy(connection);
-        }
-        return;
-    }
-    if (status != 0) {
+    connection->found = found;
+    connection->address = found;
+    if (connection->state != CLOSING && status != 0) {
         fail(connection, SMQ_UNAVAILABLE, uv_strerror(status));
-    } else {
-        connect_to(connection, found->ai_addr);
+    } else if (connection->state != CLOSING) {
+        connect_to_address(connection);
+    } else if (connection->open_handles == 0) {
+        connection_destroy(connection);
     }
-    uv_freeaddrinfo(found);
 }
 
 /* Runs in the first turn, so that connection_new() itself never calls back. */
@@ -356,7 +423,8 @@ static void on_start(uv_timer_t *timer)
     char port[8];
 
     (void) snprintf(port, sizeof(port), "%d", connection->options.address.port);
-    uv_timer_start(timer, on_timeout, (uint64_t) connection->options.connect_timeout_ms, 0);
+    connection->connect_until_ms = clock_now_ms() + connection->options.connect_timeout_ms;
+    start_timer(connection, 1);
     int failed = uv_getaddrinfo(connection->loop, &connection->resolve, on_resolved,
                                 connection->options.address.host, port, &hints);
     if (failed != 0) {
@@ -364,12 +432,6 @@ static void on_start(uv_timer_t *timer)
         return;
     }
     connection->resolving = true;
-}
-
-static void adopt(struct connection *connection, uv_handle_t *handle)
-{
-    handle->data = connection;
-    connection->open_handles++;
 }
 
 struct connection *connection_new(struct loop *loop, const struct connection_options *options)
@@ -401,6 +463,22 @@ struct connection *connection_new(struct loop *loop, const struct connection_opt
 int64_t connection_heard_ms(const struct connection *connection)
 {
     return connection->heard_ms;
+}
+
+int64_t connection_silent_ms(const struct connection *connection)
+{
+    const struct exchange *oldest = TAILQ_FIRST(&connection->exchanges);
+
+    if (oldest == NULL) {
+        return 0;
+    }
+    return clock_now_ms() -
+           (oldest->sent_ms > connection->heard_ms ? oldest->sent_ms : connection->heard_ms);
+}
+
+bool connection_is_idle(const struct connection *connection)
+{
+    return TAILQ_EMPTY(&connection->exchanges);
 }
 
 /* --- scripts --------------------------------------------------------------------------------- */

@@ -23,7 +23,8 @@ struct exchange {
      * dies on return. */
     void (*done)(struct exchange *exchange, const redisReply *reply, bool written);
     size_t max_elements; /* of arrays in the reply */
-    uint64_t number;     /* private, as is the link */
+    uint64_t number;     /* private, as the rest */
+    int64_t sent_ms;
     TAILQ_ENTRY(exchange) link;
 };
 
@@ -55,6 +56,11 @@ void connection_push(struct connection *connection, const char *bytes, size_t le
 
 /* When did the last byte come (clock_now_ms())? */
 int64_t connection_heard_ms(const struct connection *connection);
+
+/* For how long has nothing come, although a reply is due?  0: none is. */
+int64_t connection_silent_ms(const struct connection *connection);
+
+bool connection_is_idle(const struct connection *connection); /* no reply is due */
 
 /* Has this script been loaded over this connection?  Scripts are told apart by address. */
 bool connection_knows(const struct connection *connection, const void *script);

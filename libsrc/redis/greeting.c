@@ -31,10 +31,26 @@ static int older(const char *version, long major, long minor)
     return have_major < major || (have_major == major && have_minor < minor);
 }
 
+static bool begins(const redisReply *reply, const char *words)
+{
+    return strncmp(reply->str, words, strlen(words)) == 0;
+}
+
+/* It is too busy to take us, which passes. */
+static bool is_busy(const redisReply *reply)
+{
+    return begins(reply, "ERR max number of clients") || begins(reply, "LOADING") ||
+           begins(reply, "BUSY");
+}
+
 smq_status greeting_check_auth(char *why, size_t size, const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_ERROR) {
         return SMQ_OK;
+    }
+    if (is_busy(reply)) {
+        (void) snprintf(why, size, "%s", reply->str);
+        return SMQ_UNAVAILABLE;
     }
     (void) snprintf(why, size, "%s (check user and password)", reply->str);
     return SMQ_DENIED;
@@ -46,13 +62,13 @@ smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
 
     why[0] = '\0';
     if (reply->type == REDIS_REPLY_ERROR) {
-        bool denied = strncmp(reply->str, "NOAUTH", 6) == 0;
+        bool nameless = begins(reply, "NOAUTH");
         (void) snprintf(why, size, "%s%s", reply->str,
-                        denied ? " (name a user and a password)" : "");
-        if (strncmp(reply->str, "NOPERM", 6) == 0) {
+                        nameless ? " (name a user and a password)" : "");
+        if (begins(reply, "NOPERM")) {
             return SMQ_OK;
         }
-        return denied ? SMQ_DENIED : SMQ_UNAVAILABLE;
+        return nameless || begins(reply, "DENIED") ? SMQ_DENIED : SMQ_UNAVAILABLE;
     }
     if (reply->type != REDIS_REPLY_STRING) {
         (void) snprintf(why, size, "it does not answer INFO as Redis does");

@@ -1,6 +1,7 @@
 /* internal.h - what the files of the Redis client share.
  *
- *   cluster.c   requests, lanes, nodes: who waits for what, and where it goes
+ *   cluster.c   requests and lanes: who waits for what, and where it goes
+ *   node.c      servers: connecting to them, losing them, letting them go
  *   topology.c  learning the slot map
  *   pubsub.c    subscriptions
  *
@@ -27,9 +28,10 @@ struct pubsub_channel;
 
 TAILQ_HEAD(lane_list, lane);
 
-/* One server.  Lives until the client is closed: addresses are few, and come back.
+/* One server: a seed, or one that was named by the cluster.
  *
- * Invariants: `connection` is NULL exactly when DOWN or BAD.  `stalled` is empty when UP. */
+ * Invariants: `connection` is NULL exactly when DOWN or BAD.  `stalled` is empty when UP.  It stays
+ * while it is a seed, in the slot map, or has commands. */
 struct node {
     struct redis *redis;
     struct server_address address;
@@ -37,9 +39,9 @@ struct node {
     enum node_state { NODE_DOWN, NODE_CONNECTING, NODE_UP, NODE_BAD } state;
     struct connection *connection;
     struct lane_list stalled; /* wait for it to come up */
-    bool wanted;              /* was asked for: reconnect, as long as somebody waits */
+    bool wanted;              /* to be connected to as soon as `retry_ms` has come */
     uint64_t failures;        /* since it was up */
-    int64_t retry_ms;         /* DOWN: not before */
+    int64_t retry_ms;         /* DOWN, BAD: not before */
     smq_status status;        /* why it is DOWN or BAD */
     char why[512];
     UT_hash_handle hh;
@@ -77,30 +79,46 @@ struct redis {
         bool known;  /* a map was learned */
         bool wanted; /* it should be learned (again) */
         bool asking;
+        bool single;      /* not a cluster */
         int64_t asked_ms; /* when, last */
         size_t next_seed;
-        size_t seeds_failed;
+        char why[512]; /* the last answer was no map, for this reason */
         struct exchange exchange;
         struct node *asked;
         uv_timer_t timer;
+        uv_timer_t start_timer; /* until `ready` must be called */
     } topology;
 
     struct pubsub {
         struct pubsub_link *links;       /* by node name */
         struct pubsub_channel *channels; /* by channel */
-        uv_timer_t timer;                /* pings, and what is to be tried again */
+        TAILQ_HEAD(, pubsub_channel) idle;
+        uv_timer_t timer; /* pings, and what is to be tried again */
     } pubsub;
 };
 
 /* --- cluster.c --- */
 
+/* The slot map has changed: send what waits for it. */
+void redis_routes_changed(struct redis *redis);
+/* Look again at lanes that wait in `list`, which is empty then. */
+void redis_lanes_freshen(struct lane_list *list);
+/* Look again, soon and until it is done, at what waits for its moment: lanes, nodes. */
+void redis_retry_soon(struct redis *redis);
+/* How long to wait after so many failures: exponential, with full jitter. */
+int64_t redis_pause_ms(uint64_t failures, int64_t min, int64_t max);
+void redis_adopt(struct redis *redis, uv_handle_t *handle);
+
+/* --- node.c --- */
+
 struct node *redis_node(struct redis *redis, const struct server_address *address);
+/* Any that is up; NULL: none is. */
+struct node *redis_node_up(struct redis *redis);
 void redis_node_connect(struct node *node);
 /* Give its connection up. */
 void redis_node_down(struct node *node, smq_status status, const char *why);
-/* The slot map has changed: send what waits for it. */
-void redis_routes_changed(struct redis *redis);
-void redis_adopt(struct redis *redis, uv_handle_t *handle);
+/* Let go of servers that the cluster does not name any more. */
+void redis_sweep_nodes(struct redis *redis);
 
 /* --- topology.c --- */
 

@@ -8,23 +8,33 @@
 
 #include <string.h>
 
-/* Errors that begin with these words were raised before anything was executed. */
+/* Errors that begin with these words come before anything is executed, UNBLOCKED excepted. */
 static const struct {
-    const char *word;
+    const char *words;
     enum step_kind kind;
     smq_status status;
     bool refresh;
 } errors[] = {
-    {"NOSCRIPT", STEP_LOAD, SMQ_OK, false},      {"TRYAGAIN", STEP_WAIT, SMQ_OK, false},
-    {"CLUSTERDOWN", STEP_WAIT, SMQ_OK, true},    {"LOADING", STEP_WAIT, SMQ_OK, false},
-    {"MASTERDOWN", STEP_WAIT, SMQ_OK, true},     {"READONLY", STEP_WAIT, SMQ_OK, true},
-    {"BUSY", STEP_WAIT, SMQ_OK, false},          {"NOREPLICAS", STEP_WAIT, SMQ_OK, false},
-    {"OOM", STEP_REFUSED, SMQ_FULL, false},      {"MISCONF", STEP_REFUSED, SMQ_UNAVAILABLE, false},
-    {"NOAUTH", STEP_REFUSED, SMQ_DENIED, false}, {"WRONGPASS", STEP_REFUSED, SMQ_DENIED, false},
+    {"NOSCRIPT", STEP_LOAD, SMQ_OK, false},
+    {"TRYAGAIN", STEP_WAIT, SMQ_OK, false},
+    {"CLUSTERDOWN", STEP_WAIT, SMQ_OK, true},
+    {"LOADING", STEP_WAIT, SMQ_OK, false},
+    {"MASTERDOWN", STEP_WAIT, SMQ_OK, true},
+    {"READONLY", STEP_WAIT, SMQ_OK, true},
+    {"BUSY", STEP_WAIT, SMQ_OK, false},
+    {"NOREPLICAS", STEP_WAIT, SMQ_OK, false},
+    {"ERR max number of clients", STEP_WAIT, SMQ_OK, false},
+    {"OOM", STEP_REFUSED, SMQ_FULL, false},
+    {"MISCONF", STEP_REFUSED, SMQ_UNAVAILABLE, false},
+    {"NOAUTH", STEP_REFUSED, SMQ_DENIED, false},
+    {"WRONGPASS", STEP_REFUSED, SMQ_DENIED, false},
     {"NOPERM", STEP_REFUSED, SMQ_DENIED, false},
+    {"DENIED", STEP_REFUSED, SMQ_DENIED, false}, /* protected mode */
+    {"CROSSSLOT", STEP_REFUSED, SMQ_INTERNAL, false},
+    {"ERR unknown command", STEP_REFUSED, SMQ_INTERNAL, false},
+    {"ERR wrong number of arguments", STEP_REFUSED, SMQ_INTERNAL, false},
+    {"UNBLOCKED", STEP_UNKNOWN, SMQ_UNKNOWN, true},
 };
-
-static const char max_clients[] = "ERR max number of clients reached";
 
 static bool begins(const redisReply *reply, const char *word)
 {
@@ -34,16 +44,21 @@ static bool begins(const redisReply *reply, const char *word)
            ((size_t) reply->len == len || reply->str[len] == ' ');
 }
 
-/* Did a script raise it, after it had begun?  Redis ends such a text with where in the script. */
+static bool contains(const redisReply *reply, const char *text)
+{
+    return memmem(reply->str, (size_t) reply->len, text, strlen(text)) != NULL;
+}
+
+/* An error that a script raised after it had begun: Redis ends such a text with where in the
+ * script. OOM and the like come from inside only before the first write, but so deep in the text
+ * that nothing is won by telling them apart. */
 static bool from_script(const redisReply *reply)
 {
-    static const char mark[] = "script: ";
-
-    return memmem(reply->str, (size_t) reply->len, mark, sizeof(mark) - 1) != NULL;
+    return contains(reply, "script: ");
 }
 
 /* "MOVED 3999 127.0.0.1:6381", "ASK 3999 :6381". */
-static bool parse_target(struct server_address *to, const redisReply *reply)
+static bool parse_target(struct step *step, const redisReply *reply)
 {
     const char *end = reply->str + reply->len;
     const char *slot = memchr(reply->str, ' ', (size_t) reply->len);
@@ -59,49 +74,49 @@ static bool parse_target(struct server_address *to, const redisReply *reply)
         }
         number = number * 10 + (*at - '0');
     }
+    step->hash_slot = number;
     return number < 16384 &&
-           server_address_parse(to, address + 1, (size_t) (end - address - 1), true);
+           server_address_parse(&step->to, address + 1, (size_t) (end - address - 1), true) &&
+           strcmp(step->to.host, "?") != 0;
 }
 
-static struct step next_of_error(const redisReply *reply)
+/* One that cannot be followed is no redirect, but it still says that nothing was executed. */
+static struct step next_of_redirect(const redisReply *reply, enum step_kind kind)
 {
-    struct step step = {.kind = STEP_REFUSED, .status = SMQ_INTERNAL};
+    struct step step = {.kind = kind, .refresh = kind == STEP_MOVED};
 
-    if (from_script(reply)) {
-        /* OOM and the like from inside a script come only before its first write, but so deep in
-         * the text that nothing is won by telling them apart. */
-        step.kind = STEP_PARTLY;
-        return step;
-    }
-    if (begins(reply, "MOVED") || begins(reply, "ASK")) {
-        bool moved = reply->str[0] == 'M';
-        if (parse_target(&step.to, reply)) {
-            step.kind = moved ? STEP_MOVED : STEP_ASK;
-            step.status = SMQ_OK;
-            step.refresh = moved;
-        }
-        return step;
-    }
-    if (begins(reply, max_clients)) {
-        step.kind = STEP_WAIT;
-        step.status = SMQ_OK;
-        return step;
-    }
-    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-        if (begins(reply, errors[i].word)) {
-            step.kind = errors[i].kind;
-            step.status = errors[i].status;
-            step.refresh = errors[i].refresh;
-            return step;
-        }
+    if (!parse_target(&step, reply)) {
+        step = (struct step){.kind = STEP_WAIT, .refresh = true};
     }
     return step;
 }
 
-struct step redirect_next(const redisReply *reply)
+static struct step next_of_error(const redisReply *reply, bool script)
+{
+    if (from_script(reply)) {
+        bool denied = contains(reply, "The user executing the script can't");
+        return (struct step){.kind = STEP_PARTLY, .status = denied ? SMQ_DENIED : SMQ_INTERNAL};
+    }
+    if (begins(reply, "MOVED")) {
+        return next_of_redirect(reply, STEP_MOVED);
+    }
+    if (begins(reply, "ASK")) {
+        return next_of_redirect(reply, STEP_ASK);
+    }
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        if (begins(reply, errors[i].words)) {
+            return (struct step){
+                .kind = errors[i].kind, .status = errors[i].status, .refresh = errors[i].refresh};
+        }
+    }
+    /* one that nobody knows: a script may have returned it after its writes */
+    return (struct step){.kind = script ? STEP_PARTLY : STEP_REFUSED, .status = SMQ_INTERNAL};
+}
+
+struct step redirect_next(const redisReply *reply, bool script)
 {
     if (reply->type == REDIS_REPLY_ERROR) {
-        return next_of_error(reply);
+        return next_of_error(reply, script);
     }
     return (struct step){.kind = STEP_DONE};
 }

@@ -18,16 +18,20 @@ enum step_kind {
     STEP_LOAD,    /* not executed: the node does not know the script */
     STEP_WAIT,    /* not executed: repeat after a pause */
     STEP_REFUSED, /* not executed: the caller decides */
-    STEP_PARTLY   /* a script raised an error: perhaps partly executed */
+    STEP_PARTLY,  /* a script raised an error: perhaps partly executed */
+    STEP_UNKNOWN  /* executed or not: the server itself does not say */
 };
 
 struct step {
     enum step_kind kind;
-    smq_status status;        /* REFUSED: FULL, DENIED, UNAVAILABLE, INTERNAL; PARTLY: INTERNAL */
+    smq_status status;        /* REFUSED: FULL, DENIED, UNAVAILABLE, INTERNAL; PARTLY: INTERNAL,
+                                 DENIED; UNKNOWN: UNKNOWN */
     bool refresh;             /* the slot map is out of date */
+    int32_t hash_slot;        /* MOVED, ASK */
     struct server_address to; /* MOVED, ASK; an empty host means that of the node that answered */
 };
 
-struct step redirect_next(const redisReply *reply);
+/* `script`: it answers a call of a script, whose errors can come after its first write. */
+struct step redirect_next(const redisReply *reply, bool script);
 
 #endif

@@ -38,8 +38,13 @@ static redisReply *reply_new(int type)
 
 static void *create_string(const redisReadTask *task, char *text, size_t len)
 {
-    redisReply *reply = reply_new(task->type);
+    struct reply_limits *limits = task->privdata;
+    redisReply *reply = NULL;
 
+    limits->bytes += len;
+    if (limits->bytes <= REPLY_UNREAD_MAX) {
+        reply = reply_new(task->type);
+    }
     if (reply == NULL) {
         return NULL;
     }
@@ -56,9 +61,13 @@ static void *create_string(const redisReadTask *task, char *text, size_t len)
 
 static void *create_some_array(const redisReadTask *task, size_t count)
 {
-    const struct reply_limits *limits = task->privdata;
+    struct reply_limits *limits = task->privdata;
 
     if (count > limits->max_elements || nesting(task) >= REPLY_NESTING_MAX) {
+        return NULL;
+    }
+    limits->elements += count;
+    if (limits->elements > REPLY_ARRAYS_MAX * limits->max_elements) {
         return NULL;
     }
     redisReply *reply = reply_new(REDIS_REPLY_ARRAY);

@@ -115,6 +115,18 @@ static bool parse_credentials(struct server_list *out, const char *text, size_t 
            decode_secret(out->password, colon + 1, len - user_len - 1) && out->password[0] != '\0';
 }
 
+/* text[0..len) is no address.  Where credentials may be near, nothing is shown. */
+static smq_status bad_server(const char *text, size_t len, smq_error *err)
+{
+    if (strchr(text, '@') != NULL) {
+        return status_set(err, SMQ_INVALID,
+                          "the Redis servers cannot be read: with a user and a password write "
+                          "redis://user:password@host:port,host:port");
+    }
+    return status_set(err, SMQ_INVALID, "\"%.*s\" is no Redis server: write host:port", (int) len,
+                      text);
+}
+
 smq_status server_list_parse(struct server_list *out, const char *text, smq_error *err)
 {
     struct server_list list = {0};
@@ -139,8 +151,7 @@ smq_status server_list_parse(struct server_list *out, const char *text, smq_erro
         size_t len = strcspn(text, ",");
         list.addresses = memory_grow(list.addresses, list.count + 1, sizeof(*list.addresses));
         if (!server_address_parse(&list.addresses[list.count], text, len, false)) {
-            status = status_set(err, SMQ_INVALID, "\"%.*s\" is no Redis server: write host:port",
-                                memchr(text, '@', len) == NULL ? (int) len : 0, text);
+            status = bad_server(text, len, err);
         }
         list.count++;
         if (text[len] == '\0') {
@@ -154,6 +165,21 @@ smq_status server_list_parse(struct server_list *out, const char *text, smq_erro
     }
     *out = list;
     return SMQ_OK;
+}
+
+bool server_address_equal(const struct server_address *a, const struct server_address *b)
+{
+    return a->port == b->port && strcmp(a->host, b->host) == 0;
+}
+
+bool server_list_contains(const struct server_list *list, const struct server_address *address)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (server_address_equal(&list->addresses[i], address)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void server_list_fini(struct server_list *list)

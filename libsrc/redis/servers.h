@@ -27,6 +27,9 @@ struct server_list {
 /* Fails: INVALID; the text never shows user or password. */
 smq_status server_list_parse(struct server_list *out, const char *text, smq_error *err);
 void server_list_fini(struct server_list *list);
+bool server_list_contains(const struct server_list *list, const struct server_address *address);
+
+bool server_address_equal(const struct server_address *a, const struct server_address *b);
 
 /* "host:port", split at the last colon; brackets around an IPv6 address are taken off.  An empty
  * host is good only if `empty_host`. */

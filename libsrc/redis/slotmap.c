@@ -19,8 +19,7 @@ static size_t node_index(struct slotmap *map, const struct server_address *serve
 {
     size_t i = 0;
 
-    while (i < map->count &&
-           (map->nodes[i].port != server->port || strcmp(map->nodes[i].host, server->host) != 0)) {
+    while (i < map->count && !server_address_equal(&map->nodes[i], server)) {
         i++;
     }
     if (i == map->count && i < SLOTMAP_NODES_MAX) {
@@ -30,8 +29,8 @@ static size_t node_index(struct slotmap *map, const struct server_address *serve
     return i;
 }
 
-/* A node is { host, port, id, ... }.  A nil or empty host is that of the server asked; "?" is
- * nobody. */
+/* A node is { host, port, id, ... }.  A nil or empty host is that of the server asked.  Host "?"
+ * and port 0 (TLS only) are nobody whom we can reach: then `out` gets port 0.  false: no node. */
 static bool parse_node(struct server_address *out, const redisReply *node, const char *origin)
 {
     if (node->type != REDIS_REPLY_ARRAY || node->elements < 2) {
@@ -40,12 +39,30 @@ static bool parse_node(struct server_address *out, const redisReply *node, const
     const redisReply *host = node->element[0], *port = node->element[1];
     const char *name = host->type == REDIS_REPLY_STRING && host->len > 0 ? host->str : origin;
     if ((host->type != REDIS_REPLY_STRING && host->type != REDIS_REPLY_NIL) ||
-        strcmp(name, "?") == 0 || strlen(name) >= SERVER_HOST_MAX ||
-        port->type != REDIS_REPLY_INTEGER || port->integer < 1 || port->integer > 65535) {
+        strlen(name) >= SERVER_HOST_MAX || port->type != REDIS_REPLY_INTEGER || port->integer < 0 ||
+        port->integer > 65535) {
         return false;
     }
     strcpy(out->host, name); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy): checked above */
-    out->port = (int) port->integer;
+    out->port = strcmp(name, "?") == 0 ? 0 : (int) port->integer;
+    return true;
+}
+
+static bool take_range(struct slotmap *map, long long first, long long last,
+                       const struct server_address *server)
+{
+    size_t index = server->port == 0 ? SLOTMAP_NODES_MAX : node_index(map, server);
+
+    if (server->port == 0) {
+        return true; /* a hole */
+    }
+    for (long long i = first; i <= last; i++) {
+        if (index == SLOTMAP_NODES_MAX || map->owner[i] != 0) {
+            return false;
+        }
+        map->owner[i] = (uint16_t) (index + 1);
+        map->served++;
+    }
     return true;
 }
 
@@ -64,17 +81,11 @@ static bool parse_range(struct slotmap *map, const redisReply *range, const char
         !parse_node(&server, range->element[2], origin)) {
         return false;
     }
-    size_t index = node_index(map, &server);
-    if (index == SLOTMAP_NODES_MAX) {
-        return false;
-    }
-    for (long long i = first; i <= last; i++) {
-        map->owner[i] = (uint16_t) (index + 1);
-    }
-    return true;
+    return take_range(map, first, last, &server);
 }
 
-bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *origin)
+bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *origin,
+                   const char **why)
 {
     struct slotmap map = {0};
     bool good = reply->type == REDIS_REPLY_ARRAY;
@@ -82,8 +93,14 @@ bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *ori
     for (size_t i = 0; good && i < reply->elements; i++) {
         good = parse_range(&map, reply->element[i], origin);
     }
-    for (size_t i = 0; good && i < SLOTMAP_SLOTS; i++) {
-        good = map.owner[i] != 0;
+    if (!good) {
+        *why = "its answer to CLUSTER SLOTS is no map of a cluster";
+    } else if (map.served == 0) {
+        *why = "it knows of no master that serves a hash slot: create the cluster first";
+        good = false;
+    } else if (map.served < SLOTMAP_SLOTS && out->served == SLOTMAP_SLOTS) {
+        *why = "it does not know who serves all hash slots";
+        good = false;
     }
     if (!good) {
         slotmap_fini(&map);
@@ -103,6 +120,7 @@ void slotmap_single(struct slotmap *out, const struct server_address *server)
     for (size_t i = 0; i < SLOTMAP_SLOTS; i++) {
         out->owner[i] = 1;
     }
+    out->served = SLOTMAP_SLOTS;
 }
 
 const struct server_address *slotmap_owner(const struct slotmap *map, int32_t hash_slot)
@@ -117,6 +135,7 @@ void slotmap_set(struct slotmap *map, int32_t hash_slot, const struct server_add
     size_t index = node_index(map, server);
 
     if (index < SLOTMAP_NODES_MAX) {
+        map->served += map->owner[hash_slot] == 0 ? 1 : 0;
         map->owner[hash_slot] = (uint16_t) (index + 1);
     }
 }

@@ -14,19 +14,21 @@
 
 enum { SLOTMAP_SLOTS = 16384, SLOTMAP_NODES_MAX = 1000 };
 
-/* Invariant: owner[i] is 0 (nobody known), or 1 + an index into `nodes`.  Zero is an empty map. */
+/* Invariants: owner[i] is 0 (nobody known), or 1 + an index into `nodes`; `served` counts those
+ * that are not 0.  Zero is an empty map. */
 struct slotmap {
     struct server_address *nodes;
-    size_t count;
+    size_t count, served;
     uint16_t owner[SLOTMAP_SLOTS];
 };
 
 void slotmap_fini(struct slotmap *map);
 
 /* Read a reply of CLUSTER SLOTS that came from the server `origin`, whose host stands in for those
- * that the reply leaves open.  false: not such a reply, or hash slots are missing; `out` is
- * untouched. */
-bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *origin);
+ * that the reply leaves open.  A map with holes is taken only while `out` has some, too.  false:
+ * not taken, for the reason in `why`; `out` is untouched. */
+bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *origin,
+                   const char **why);
 
 /* One server serves everything. */
 void slotmap_single(struct slotmap *out, const struct server_address *server);

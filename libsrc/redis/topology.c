@@ -72,6 +72,44 @@ static bool is_single_server(const redisReply *reply)
            strstr(reply->str, "cluster support disabled") != NULL;
 }
 
+/* A server without cluster mode serves everything, if it is the only one that was named. */
+static smq_status take_single(struct redis *redis, const struct node *node, const char **why)
+{
+    struct topology *topology = &redis->topology;
+
+    if (redis->seeds.count > 1) {
+        *why = "it is no node of a cluster, but several servers were named: name the nodes of one "
+               "cluster, or one server";
+        return SMQ_BAD_SERVER;
+    }
+    if (topology->known && !topology->single) {
+        *why = "it is no node of a cluster any more";
+        return SMQ_UNAVAILABLE;
+    }
+    topology->single = true;
+    slotmap_single(&redis->map, &node->address);
+    return SMQ_OK;
+}
+
+/* Learn from an answer to CLUSTER SLOTS. */
+static smq_status take_map(struct redis *redis, const struct node *node, const redisReply *reply,
+                           const char **why)
+{
+    if (is_single_server(reply)) {
+        return take_single(redis, node, why);
+    }
+    if (reply->type == REDIS_REPLY_ERROR) {
+        struct step step = redirect_next(reply, false);
+        *why = reply->str;
+        return step.kind == STEP_REFUSED ? step.status : SMQ_UNAVAILABLE;
+    }
+    if (!slotmap_parse(&redis->map, reply, node->address.host, why)) {
+        return SMQ_UNAVAILABLE;
+    }
+    redis->topology.single = false;
+    return SMQ_OK;
+}
+
 static void learned(struct redis *redis)
 {
     redis->topology.known = true;
@@ -80,14 +118,33 @@ static void learned(struct redis *redis)
         redis_node_connect(redis_node(redis, &redis->map.nodes[i]));
     }
     redis_routes_changed(redis);
+    redis_sweep_nodes(redis);
     check_ready(redis);
+}
+
+/* Ask again, and have others to ask. */
+static void not_learned(struct redis *redis, smq_status status, const struct node *node,
+                        const char *why)
+{
+    struct topology *topology = &redis->topology;
+
+    (void) snprintf(topology->why, sizeof(topology->why), "%s: %.200s", node->name, why);
+    if (!topology->known && (status == SMQ_DENIED || status == SMQ_BAD_SERVER)) {
+        tell_ready(redis, status, topology->why);
+    }
+    for (size_t i = 0; i < redis->seeds.count; i++) {
+        redis_node_connect(redis_node(redis, &redis->seeds.addresses[i]));
+    }
+    set_timer(redis, REFRESH_MS);
 }
 
 static void on_reply(struct exchange *exchange, const redisReply *reply, bool written)
 {
     struct redis *redis =
         (struct redis *) ((char *) exchange - offsetof(struct redis, topology.exchange));
-    struct node *node = redis->topology.asked;
+    const struct node *node = redis->topology.asked;
+    const char *why = "it closed the connection";
+    smq_status status = SMQ_UNAVAILABLE;
 
     (void) written;
     redis->topology.asking = false;
@@ -95,29 +152,14 @@ static void on_reply(struct exchange *exchange, const redisReply *reply, bool wr
         return;
     }
     uv_timer_stop(&redis->topology.timer);
-    if (reply != NULL && is_single_server(reply)) {
-        slotmap_single(&redis->map, &node->address);
-        learned(redis);
-    } else if (reply != NULL && slotmap_parse(&redis->map, reply, node->address.host)) {
+    if (reply != NULL) {
+        status = take_map(redis, node, reply, &why);
+    }
+    if (status == SMQ_OK) {
         learned(redis);
     } else {
-        set_timer(redis, REFRESH_MS); /* no reply, or a cluster that is not whole */
+        not_learned(redis, status, node, why);
     }
-}
-
-/* One that is up, beginning anywhere. */
-static struct node *choose(struct redis *redis)
-{
-    size_t skip = (size_t) (random_u64() % (HASH_COUNT(redis->nodes) + 1));
-    struct node *found = NULL;
-
-    for (struct node *node = redis->nodes; node != NULL; node = node->hh.next) {
-        if (node->state == NODE_UP && (found == NULL || skip > 0)) {
-            found = node;
-        }
-        skip -= skip > 0 ? 1 : 0;
-    }
-    return found;
 }
 
 static void ask(struct redis *redis, struct node *node)
@@ -141,7 +183,7 @@ static void try_now(struct redis *redis)
     if (redis->closing || topology->asking || !topology->wanted) {
         return;
     }
-    struct node *node = choose(redis);
+    struct node *node = redis_node_up(redis);
     if (node == NULL) {
         size_t seed = topology->next_seed++ % redis->seeds.count;
         redis_node_connect(redis_node(redis, &redis->seeds.addresses[seed]));
@@ -174,15 +216,14 @@ void topology_node_up(struct node *node)
     check_ready(node->redis);
 }
 
-static bool is_seed(const struct redis *redis, const struct node *node)
+static bool all_seeds_failed(struct redis *redis)
 {
     for (size_t i = 0; i < redis->seeds.count; i++) {
-        const struct server_address *seed = &redis->seeds.addresses[i];
-        if (seed->port == node->address.port && strcmp(seed->host, node->address.host) == 0) {
-            return true;
+        if (redis_node(redis, &redis->seeds.addresses[i])->failures == 0) {
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
 void topology_node_down(struct node *node)
@@ -195,14 +236,25 @@ void topology_node_down(struct node *node)
     }
     if (topology->known) {
         check_ready(redis);
+    } else if (node->state == NODE_BAD || all_seeds_failed(redis)) {
+        tell_ready(redis, node->status, node->why);
+    }
+}
+
+/* --- start and end --------------------------------------------------------------------------- */
+
+/* The time to connect is over.  A master that is away does not keep us from working with others. */
+static void on_start_timeout(uv_timer_t *timer)
+{
+    struct redis *redis = timer->data;
+    const struct topology *topology = &redis->topology;
+
+    if (topology->known) {
+        tell_ready(redis, SMQ_OK, "");
         return;
     }
-    if (node->state == NODE_BAD) {
-        tell_ready(redis, node->status, node->why);
-    } else if (is_seed(redis, node) && node->failures == 1 &&
-               ++topology->seeds_failed >= redis->seeds.count) {
-        tell_ready(redis, SMQ_UNAVAILABLE, node->why);
-    }
+    tell_ready(redis, SMQ_UNAVAILABLE,
+               topology->why[0] != '\0' ? topology->why : "no Redis server answers");
 }
 
 void topology_start(struct redis *redis, redis_ready_fn *ready, void *user)
@@ -211,11 +263,18 @@ void topology_start(struct redis *redis, redis_ready_fn *ready, void *user)
     redis->topology.ready_user = user;
     redis->topology.wanted = true;
     uv_timer_init(loop_uv(redis->loop), &redis->topology.timer);
+    uv_timer_init(loop_uv(redis->loop), &redis->topology.start_timer);
     redis_adopt(redis, (uv_handle_t *) &redis->topology.timer);
+    redis_adopt(redis, (uv_handle_t *) &redis->topology.start_timer);
+    /* a little earlier than whoever waits for `ready` with the same time-out */
+    uv_timer_start(&redis->topology.start_timer, on_start_timeout,
+                   (uint64_t) (redis->connect_timeout_ms - redis->connect_timeout_ms / 8), 0);
     set_timer(redis, 0);
 }
 
 void topology_stop(struct redis *redis)
 {
     uv_timer_stop(&redis->topology.timer);
+    uv_timer_stop(&redis->topology.start_timer);
+    tell_ready(redis, SMQ_CLOSED, "the client was closed");
 }

@@ -34,6 +34,8 @@ static const struct info_case cases[] = {
      "#\r\nredis_version:7.0.15\r\nmaxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n", SMQ_OK, ""},
     {REDIS_REPLY_ERROR, "NOPERM this user has no permissions", SMQ_OK, "NOPERM"},
     {REDIS_REPLY_ERROR, "NOAUTH Authentication required.", SMQ_DENIED, "name a user"},
+    {REDIS_REPLY_ERROR, "DENIED Redis is running in protected mode", SMQ_DENIED, "protected mode"},
+    {REDIS_REPLY_ERROR, "ERR max number of clients reached", SMQ_UNAVAILABLE, "max number"},
     {REDIS_REPLY_ERROR, "ERR something", SMQ_UNAVAILABLE, "ERR something"},
     {REDIS_REPLY_INTEGER, "", SMQ_BAD_SERVER, "does not answer INFO"},
 };
@@ -63,6 +65,10 @@ static void test_auth(void **state)
     assert_int_equal(greeting_check_auth(why, sizeof(why), &good), SMQ_OK);
     assert_int_equal(greeting_check_auth(why, sizeof(why), &bad), SMQ_DENIED);
     assert_non_null(strstr(why, "WRONGPASS"));
+
+    char full[] = "ERR max number of clients reached";
+    redisReply busy = {.type = REDIS_REPLY_ERROR, .str = full, .len = sizeof(full) - 1};
+    assert_int_equal(greeting_check_auth(why, sizeof(why), &busy), SMQ_UNAVAILABLE);
 }
 
 int main(void)

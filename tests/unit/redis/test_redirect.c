@@ -21,12 +21,13 @@ static const struct step_case cases[] = {
     {"MOVED 3999 127.0.0.1:6381", STEP_MOVED, SMQ_OK, true, "127.0.0.1", 6381},
     {"MOVED 0 ::1:6381", STEP_MOVED, SMQ_OK, true, "::1", 6381},
     {"MOVED 16383 :6381", STEP_MOVED, SMQ_OK, true, "", 6381},
-    {"MOVED 16384 127.0.0.1:6381", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
-    {"MOVED 3999 127.0.0.1:0", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
-    {"MOVED 3999 127.0.0.1:99999", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
-    {"MOVED 3999", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
-    {"MOVED x 127.0.0.1:1", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
-    {"MOVED", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"MOVED 16384 127.0.0.1:6381", STEP_WAIT, SMQ_OK, true, NULL, 0},
+    {"MOVED 3999 127.0.0.1:0", STEP_WAIT, SMQ_OK, true, NULL, 0},
+    {"MOVED 3999 127.0.0.1:99999", STEP_WAIT, SMQ_OK, true, NULL, 0},
+    {"MOVED 3999", STEP_WAIT, SMQ_OK, true, NULL, 0},
+    {"MOVED x 127.0.0.1:1", STEP_WAIT, SMQ_OK, true, NULL, 0},
+    {"MOVED", STEP_WAIT, SMQ_OK, true, NULL, 0},
+    {"MOVED 3999 ?:6381", STEP_WAIT, SMQ_OK, true, NULL, 0},
     {"ASK 3999 node-1.example:6381", STEP_ASK, SMQ_OK, false, "node-1.example", 6381},
     {"TRYAGAIN Multiple keys request during rehashing of slot", STEP_WAIT, SMQ_OK, false, NULL, 0},
     {"CLUSTERDOWN The cluster is down", STEP_WAIT, SMQ_OK, true, NULL, 0},
@@ -36,6 +37,7 @@ static const struct step_case cases[] = {
     {"BUSY Redis is busy running a script.", STEP_WAIT, SMQ_OK, false, NULL, 0},
     {"NOREPLICAS Not enough good replicas to write.", STEP_WAIT, SMQ_OK, false, NULL, 0},
     {"ERR max number of clients reached", STEP_WAIT, SMQ_OK, false, NULL, 0},
+    {"ERR max number of clients + cluster connections reached", STEP_WAIT, SMQ_OK, false, NULL, 0},
     {"NOSCRIPT No matching script. Please use EVAL.", STEP_LOAD, SMQ_OK, false, NULL, 0},
     {"OOM command not allowed when used memory > 'maxmemory'.", STEP_REFUSED, SMQ_FULL, false, NULL,
      0},
@@ -48,6 +50,14 @@ static const struct step_case cases[] = {
     {"BUSYGROUP not ours", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
     {"ERR unknown command", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
     {"", STEP_REFUSED, SMQ_INTERNAL, false, NULL, 0},
+    {"DENIED Redis is running in protected mode", STEP_REFUSED, SMQ_DENIED, false, NULL, 0},
+    {"CROSSSLOT Keys in request don't hash to the same slot", STEP_REFUSED, SMQ_INTERNAL, false,
+     NULL, 0},
+    {"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
+     STEP_UNKNOWN, SMQ_UNKNOWN, true, NULL, 0},
+    {"ERR The user executing the script can't publish to the channel mentioned in the command "
+     "script: 5f96, on @user_script:9.",
+     STEP_PARTLY, SMQ_DENIED, false, NULL, 0},
     {"ERR Script attempted to access a non local key in a cluster node script: "
      "5f96da63890be6ccc9b5f28c1d9dda13008c8b55, on @user_script:2.",
      STEP_PARTLY, SMQ_INTERNAL, false, NULL, 0},
@@ -63,7 +73,7 @@ static void test_errors(void **state)
         char text[256];
         redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = strlen(it->error)};
         memcpy(text, it->error, strlen(it->error) + 1);
-        struct step step = redirect_next(&reply);
+        struct step step = redirect_next(&reply, false);
         print_message("%s\n", it->error);
         assert_int_equal(step.kind, it->kind);
         assert_int_equal(step.status, it->status);
@@ -83,8 +93,19 @@ static void test_everything_else_is_done(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         redisReply reply = {.type = types[i]};
-        assert_int_equal(redirect_next(&reply).kind, STEP_DONE);
+        assert_int_equal(redirect_next(&reply, false).kind, STEP_DONE);
     }
+}
+
+/* A script can return an error of its own making, after it has written. */
+static void test_an_unknown_error_of_a_script_is_partly(void **state)
+{
+    char text[] = "MYERROR of my own";
+    redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = sizeof(text) - 1};
+
+    (void) state;
+    assert_int_equal(redirect_next(&reply, true).kind, STEP_PARTLY);
+    assert_int_equal(redirect_next(&reply, false).kind, STEP_REFUSED);
 }
 
 int main(void)
@@ -92,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_everything_else_is_done),
+        cmocka_unit_test(test_an_unknown_error_of_a_script_is_partly),
     };
 
     return cmocka_run_group_tests_name("redirect", tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "resp.h"
 
 static void test_good_replies(void **state)
@@ -40,11 +41,39 @@ static void test_bad_replies(void **state)
     }
 }
 
+/* An array of `count` arrays of 60 numbers, filled up to 60 with numbers. */
+static redisReply *arrays_of_arrays(size_t count)
+{
+    struct buf text = {0};
+
+    buf_printf(&text, "*60\r\n");
+    for (size_t i = 0; i < 60; i++) {
+        buf_printf(&text, i < count ? "*60\r\n" : ":1\r\n");
+        for (size_t j = 0; j < 60 && i < count; j++) {
+            buf_printf(&text, ":1\r\n");
+        }
+    }
+    redisReply *reply = resp(text.data, text.len, 60);
+    buf_fini(&text);
+    return reply;
+}
+
+static void test_arrays_do_not_multiply(void **state)
+{
+    redisReply *reply = arrays_of_arrays(REPLY_ARRAYS_MAX - 1);
+
+    (void) state;
+    assert_non_null(reply);
+    freeReplyObject(reply);
+    assert_null(arrays_of_arrays(REPLY_ARRAYS_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_replies),
         cmocka_unit_test(test_bad_replies),
+        cmocka_unit_test(test_arrays_do_not_multiply),
     };
 
     return cmocka_run_group_tests_name("reply", tests, NULL, NULL);

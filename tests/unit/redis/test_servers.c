@@ -71,7 +71,8 @@ static void test_lists(void **state)
 static void test_a_password_is_never_shown(void **state)
 {
     static const char *const texts[] = {"redis://me:hunter2@a", "redis://me:hunter2%z@a:1",
-                                        "me:hunter2@a:1", "redis://hunter2@a:1"};
+                                        "me:hunter2@a:1",       "redis://hunter2@a:1",
+                                        "me:hunter2,3@a:1",     "rediss://me:hunter2,3@a:1"};
 
     (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

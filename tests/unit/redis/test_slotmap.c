@@ -14,7 +14,8 @@
 
 struct map_case {
     const char *name, *text;
-    const char *first, *last; /* hosts of the owners of hash slots 0 and 16383; NULL: refused */
+    const char *first, *last; /* hosts of the owners of hash slots 0 and 16383; "": nobody;
+                                 NULL: refused */
 };
 
 static const struct map_case cases[] = {
@@ -29,6 +30,15 @@ static const struct map_case cases[] = {
     {"empty", "*0\r\n", NULL, NULL},
     {"a hole",
      "*2\r\n" RANGE("0", "5000", NODE("$1\r\na", "1")) RANGE("5002", "16383", NODE("$1\r\nb", "2")),
+     "a", "b"},
+    {"a host that nobody knows",
+     "*2\r\n" RANGE("0", "5000", NODE("$1\r\na", "1")) RANGE("5001", "16383", NODE("$1\r\n?", "2")),
+     "a", ""},
+    {"port 0 in part",
+     "*2\r\n" RANGE("0", "5000", NODE("$1\r\na", "0")) RANGE("5001", "16383", NODE("$1\r\nb", "2")),
+     "", "b"},
+    {"two masters for one hash slot",
+     "*2\r\n" RANGE("0", "5000", NODE("$1\r\na", "1")) RANGE("5000", "16383", NODE("$1\r\nb", "2")),
      NULL, NULL},
     {"beyond the last", "*1\r\n" RANGE("0", "16384", NODE("$1\r\na", "1")), NULL, NULL},
     {"negative", "*1\r\n" RANGE("-1", "16383", NODE("$1\r\na", "1")), NULL, NULL},
@@ -40,19 +50,28 @@ static const struct map_case cases[] = {
     {"a node that is none", "*1\r\n*3\r\n:0\r\n:16383\r\n:1\r\n", NULL, NULL},
 };
 
+static const char *owner_of(const struct slotmap *map, int32_t hash_slot)
+{
+    const struct server_address *owner = slotmap_owner(map, hash_slot);
+
+    return owner == NULL ? "" : owner->host;
+}
+
 static void test_replies(void **state)
 {
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct map_case *it = &cases[i];
         struct slotmap map = {0};
+        const char *why = NULL;
         redisReply *reply = resp(it->text, strlen(it->text), 16385);
         print_message("%s\n", it->name);
         assert_non_null(reply);
-        assert_int_equal(slotmap_parse(&map, reply, "origin"), it->first != NULL);
+        assert_int_equal(slotmap_parse(&map, reply, "origin", &why), it->first != NULL);
+        assert_int_equal(why != NULL, it->first == NULL);
         if (it->first != NULL) {
-            assert_string_equal(slotmap_owner(&map, 0)->host, it->first);
-            assert_string_equal(slotmap_owner(&map, 16383)->host, it->last);
+            assert_string_equal(owner_of(&map, 0), it->first);
+            assert_string_equal(owner_of(&map, 16383), it->last);
         } else {
             assert_null(slotmap_owner(&map, 0));
         }
@@ -63,15 +82,21 @@ static void test_replies(void **state)
 
 static void test_a_bad_map_never_replaces_a_good_one(void **state)
 {
+    static const char *const texts[] = {"*0\r\n",
+                                        "*1\r\n" RANGE("0", "16382", NODE("$1\r\na", "1"))};
     const struct server_address server = {.host = "good", .port = 1};
     struct slotmap map = {0};
-    redisReply *reply = resp("*0\r\n", 4, 16385);
 
     (void) state;
     slotmap_single(&map, &server);
-    assert_false(slotmap_parse(&map, reply, "origin"));
-    assert_string_equal(slotmap_owner(&map, 77)->host, "good");
-    freeReplyObject(reply);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const char *why = NULL;
+        redisReply *reply = resp(texts[i], strlen(texts[i]), 16385);
+        assert_false(slotmap_parse(&map, reply, "origin", &why));
+        assert_non_null(why);
+        assert_string_equal(slotmap_owner(&map, 77)->host, "good");
+        freeReplyObject(reply);
+    }
     slotmap_fini(&map);
 }
 
