@@ -321,7 +321,8 @@ static void report_call(struct duel *duel, const struct args *args, const char *
 {
     buf_printf(duel->report, "%" PRIu64 " at %" PRId64 ":", duel->model->step, duel->model->now);
     for (size_t i = 0; i < args->count; i++) {
-        buf_printf(duel->report, " %s", args->data[i]);
+        buf_add(duel->report, " ", 1);
+        buf_add(duel->report, args->data[i], args->lens[i]);
     }
     buf_printf(duel->report, "\n    %s\n", reply);
 }

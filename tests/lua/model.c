@@ -95,9 +95,12 @@ static int compare_prepare(const void *left, const void *right)
     int order = (int) a->resting - (int) b->resting;
 
     order = order != 0 ? order : compare_scores(a, b);
+    if (order != 0) {
+        return order;
+    }
     model_entry(a_entry, a);
     model_entry(b_entry, b);
-    return order != 0 ? order : strcmp(a_entry, b_entry);
+    return strcmp(a_entry, b_entry);
 }
 
 static int compare_dead(const void *left, const void *right)
@@ -106,18 +109,17 @@ static int compare_dead(const void *left, const void *right)
     char a_entry[64], b_entry[64];
     int order = compare_scores(a, b);
 
+    if (order != 0) {
+        return order;
+    }
     dead_entry(a_entry, a);
     dead_entry(b_entry, b);
-    return order != 0 ? order : strcmp(a_entry, b_entry);
+    return strcmp(a_entry, b_entry);
 }
 
-static void sort_all(struct model *model)
+static void list_sort(struct model_list *list, int (*order)(const void *, const void *))
 {
-    qsort(model->waiting.item, model->waiting.count, sizeof(model->waiting.item[0]),
-          compare_waiting);
-    qsort(model->prepare.item, model->prepare.count, sizeof(model->prepare.item[0]),
-          compare_prepare);
-    qsort(model->dead.item, model->dead.count, sizeof(model->dead.item[0]), compare_dead);
+    qsort(list->item, list->count, sizeof(list->item[0]), order);
 }
 
 /* --- the life of a message --- */
@@ -359,7 +361,7 @@ static void bring_back(struct model *model, const struct call *call)
 {
     static struct model_list old;
 
-    sort_all(model);
+    list_sort(&model->prepare, compare_prepare);
     old = model->prepare;
     model->prepare.count = 0;
     for (size_t i = 0; i < old.count; i++) {
@@ -415,7 +417,7 @@ static int next_waiting(struct model *model)
     int index = by_priority(model) ? (int) model->waiting.count - 1 : 0;
     struct hand hand = look(model);
 
-    sort_all(model);
+    list_sort(&model->waiting, compare_waiting);
     if (model->waiting.count == 0 || hand.suspect) {
         return -1;
     }
@@ -451,7 +453,7 @@ static int claim(struct model *model, struct buf *delivered, const struct call *
 
 static void claim_again(struct model *model, struct buf *delivered, const struct call *call)
 {
-    sort_all(model);
+    list_sort(&model->prepare, compare_prepare);
     for (size_t i = 0; i < model->prepare.count; i++) {
         struct model_message *message = &model->prepare.item[i];
 
@@ -468,7 +470,7 @@ static int64_t next_claim(struct model *model, const struct hand *hand)
     int64_t next = hand->first_end < hand->first_rest ? hand->first_end : hand->first_rest;
     int index = by_priority(model) ? (int) model->waiting.count - 1 : 0;
 
-    sort_all(model);
+    list_sort(&model->waiting, compare_waiting);
     if (model->waiting.count > 0 && !hand->suspect &&
         !(model->waiting.item[index].attempts.suspect && hand->count > 0)) {
         int64_t due = by_priority(model) ? model->now : model->waiting.item[index].at;
@@ -565,7 +567,7 @@ static void model_takeover(struct model *model, struct buf *reply, const struct 
         model->owner = call->token;
         model->base = model->claims;
     }
-    sort_all(model);
+    list_sort(&model->prepare, compare_prepare);
     /* Once the owner has claimed, it has taken over completely. */
     while (!call->strict && model->claims == model->base && model->prepare.count > 0 &&
            !model->prepare.item[0].resting) {
@@ -599,7 +601,7 @@ static void model_requeue(struct model *model, struct buf *reply, const struct c
     if (refused(model, reply, call, false)) {
         return;
     }
-    sort_all(model);
+    list_sort(&model->dead, compare_dead);
     while (moved < call->limit && model->dead.count > 0) {
         struct model_message message = list_take(&model->dead, 0);
         int64_t at = give_back(model, &message, none);
