@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "call.h"
 #include "clocked.h"
 
 enum { HAND_MAX = 256, LATE_MAX = 8, SHARERS = 3, LINES_MAX = 4096, ROUND_CALLS = 160 };
@@ -92,109 +93,6 @@ static void fail_duel(struct duel *duel, const char *what)
 {
     buf_printf(duel->report, "step %" PRIu64 ": %s\n", duel->model->step, what);
     duel->failed = true;
-}
-
-static void add_token(struct args *args, const struct duel *duel, uint64_t token)
-{
-    char text[32];
-
-    snprintf(text, sizeof(text), "%08x%016" PRIx64, token == 0 ? 0U : 1U, token);
-    args_add(args, duel->model->shared ? "shared" : text);
-}
-
-static void add_sends(struct args *args, const struct call *call)
-{
-    for (size_t i = 0; i < call->count; i++) {
-        char when[24];
-
-        snprintf(when, sizeof(when), "%s%" PRId64, call->sends[i].relative ? "+" : "",
-                 call->sends[i].when);
-        args_add(args, model_members[call->sends[i].member]);
-        args_add(args, when);
-    }
-}
-
-static void add_answers(struct args *args, const struct call *call)
-{
-    size_t done = 0;
-
-    while (done < call->count && call->answers[done].op == 'd') {
-        done++;
-    }
-    args_add_int(args, (int64_t) done);
-    for (size_t i = 0; i < done; i++) {
-        args_add(args, call->answers[i].entry);
-    }
-    for (size_t i = done; i < call->count; i++) {
-        char op[2] = {call->answers[i].op, '\0'};
-
-        args_add(args, op);
-        args_add(args, call->answers[i].entry);
-        args_add_int(args, call->answers[i].delay);
-        args_add(args, "why");
-    }
-}
-
-static void add_consume(struct args *args, const struct duel *duel, const struct call *call)
-{
-    args_add(args, "wake{x}");
-    args_add_int(args, call->n);
-    args_add(args, "1048576");
-    args_add_int(args, call->lease);
-    args_add_int(args, call->max_retries);
-    if (duel->model->shared) {
-        args_add(args, "-");
-    } else {
-        args_add_int(args, (int64_t) call->last);
-    }
-    add_answers(args, call);
-}
-
-static void add_takeover(struct args *args, const struct call *call)
-{
-    char owner[32];
-
-    snprintf(owner, sizeof(owner), "owner-%" PRIu64, call->token);
-    args_add(args, call->strict ? "strict" : "fast");
-    args_add_int(args, call->max_retries);
-    args_add_int(args, call->limit);
-    args_add(args, owner);
-}
-
-static const char *const script_names[] = {
-    [CALL_SEND] = "send",           [CALL_CONSUME] = "consume", [CALL_RENEW] = "renew",
-    [CALL_TAKEOVER] = "takeover",   [CALL_VACATE] = "vacate",   [CALL_INSPECT] = "inspect",
-    [CALL_REQUEUE] = "dead_requeue"};
-
-static void add_call(struct args *args, const struct duel *duel, const struct call *call)
-{
-    const char kind[2] = {duel->model->kind, '\0'};
-    bool has_token = call->kind == CALL_CONSUME || call->kind == CALL_RENEW ||
-                     call->kind == CALL_TAKEOVER || call->kind == CALL_VACATE;
-
-    args_add(args, call->definition == 1 ? "n.1" : "n.2");
-    if (has_token) {
-        add_token(args, duel, call->token);
-    }
-    if (call->kind != CALL_RENEW && call->kind != CALL_VACATE) {
-        args_add(args, kind);
-    }
-    if (call->kind == CALL_SEND) {
-        args_add(args, "wake{x}");
-        add_sends(args, call);
-    } else if (call->kind == CALL_CONSUME) {
-        add_consume(args, duel, call);
-    } else if (call->kind == CALL_RENEW) {
-        args_add_int(args, call->lease);
-        for (size_t i = 0; i < call->count; i++) {
-            args_add(args, call->answers[i].entry);
-        }
-    } else if (call->kind == CALL_TAKEOVER) {
-        add_takeover(args, call);
-    } else if (call->kind == CALL_REQUEUE) {
-        args_add(args, "wake{x}");
-        args_add_int(args, call->limit);
-    }
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -330,13 +228,13 @@ static void report_call(struct duel *duel, const struct args *args, const char *
 /* Do the call on both sides and compare; `seen` gets the reply. */
 static void execute(struct duel *duel, const struct call *call, struct buf *seen)
 {
-    size_t index = script_index(script_names[call->kind]);
+    size_t index = script_index(call_script(call));
     bool look = ++duel->model->step % LOOK_EVERY == 0;
     struct args *args = memory_new(sizeof(*args));
     struct buf expected = {0};
     redisReply *reply;
 
-    add_call(args, duel, call);
+    call_args(args, duel->model, call);
     append(duel, "HSET slot{x} test.now %lld", (long long) duel->model->now);
     fixture_append(duel->fixture, scripts_all[index], duel->scripts[index], args);
     if (look) {
@@ -436,7 +334,7 @@ static void decide(struct duel *duel, struct held *held)
 {
     uint64_t x = chance(duel, 100);
 
-    held->op = x < 60 ? 'd' : x < 80 ? 't' : x < 85 ? 'x' : 'b';
+    held->op = "dtxb"[x < 60 ? 0 : x < 80 ? 1 : x < 85 ? 2 : 3];
     held->delay = chance(duel, 2) == 0 ? 0 : (int64_t) chance(duel, 20);
 }
 
@@ -737,7 +635,9 @@ static void drain(struct duel *duel)
     }
     for (int i = 0; i < 400 && !duel->failed && !is_empty(duel); i++) {
         for (size_t j = 0; j < consumer->count; j++) {
-            consumer->hand[j].op = consumer->hand[j].op == 0 ? 'd' : consumer->hand[j].op;
+            if (consumer->hand[j].op == 0) {
+                consumer->hand[j].op = 'd';
+            }
         }
         consume(duel, consumer);
         duel->model->now += duel->lease / 4;

@@ -45,7 +45,7 @@ static void words_split(struct words *words, const char *command)
 
     memset(words, 0, sizeof(*words));
     assert_true(strlen(command) < LINE_SIZE);
-    strcpy(words->line, command);
+    memcpy(words->line, command, strlen(command) + 1);
     for (char *word = strtok_r(words->line, " ", &save); word != NULL;
          word = strtok_r(NULL, " ", &save)) {
         assert_true(words->count < WORDS_MAX);

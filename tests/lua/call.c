@@ -1,0 +1,113 @@
+/* call.c - see call.h. */
+#include "call.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *call_script(const struct call *call)
+{
+    static const char *const names[] = {
+        [CALL_SEND] = "send",           [CALL_CONSUME] = "consume", [CALL_RENEW] = "renew",
+        [CALL_TAKEOVER] = "takeover",   [CALL_VACATE] = "vacate",   [CALL_INSPECT] = "inspect",
+        [CALL_REQUEUE] = "dead_requeue"};
+
+    return names[call->kind];
+}
+
+static void add_token(struct args *args, const struct model *model, uint64_t token)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%08x%016" PRIx64, token == 0 ? 0U : 1U, token);
+    args_add(args, model->shared ? "shared" : text);
+}
+
+static void add_sends(struct args *args, const struct call *call)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        char when[24];
+
+        snprintf(when, sizeof(when), "%s%" PRId64, call->sends[i].relative ? "+" : "",
+                 call->sends[i].when);
+        args_add(args, model_members[call->sends[i].member]);
+        args_add(args, when);
+    }
+}
+
+static void add_answers(struct args *args, const struct call *call)
+{
+    size_t done = 0;
+
+    while (done < call->count && call->answers[done].op == 'd') {
+        done++;
+    }
+    args_add_int(args, (int64_t) done);
+    for (size_t i = 0; i < done; i++) {
+        args_add(args, call->answers[i].entry);
+    }
+    for (size_t i = done; i < call->count; i++) {
+        char op[2] = {call->answers[i].op, '\0'};
+
+        args_add(args, op);
+        args_add(args, call->answers[i].entry);
+        args_add_int(args, call->answers[i].delay);
+        args_add(args, "why");
+    }
+}
+
+static void add_consume(struct args *args, const struct model *model, const struct call *call)
+{
+    args_add(args, "wake{x}");
+    args_add_int(args, call->n);
+    args_add(args, "1048576");
+    args_add_int(args, call->lease);
+    args_add_int(args, call->max_retries);
+    if (model->shared) {
+        args_add(args, "-");
+    } else {
+        args_add_int(args, (int64_t) call->last);
+    }
+    add_answers(args, call);
+}
+
+static void add_takeover(struct args *args, const struct call *call)
+{
+    char owner[32];
+
+    snprintf(owner, sizeof(owner), "owner-%" PRIu64, call->token);
+    args_add(args, call->strict ? "strict" : "fast");
+    args_add_int(args, call->max_retries);
+    args_add_int(args, call->limit);
+    args_add(args, owner);
+}
+
+void call_args(struct args *args, const struct model *model, const struct call *call)
+{
+    const char kind[2] = {model->kind, '\0'};
+    bool has_token = call->kind == CALL_CONSUME || call->kind == CALL_RENEW ||
+                     call->kind == CALL_TAKEOVER || call->kind == CALL_VACATE;
+
+    args_add(args, call->definition == 1 ? "n.1" : "n.2");
+    if (has_token) {
+        add_token(args, model, call->token);
+    }
+    if (call->kind != CALL_RENEW && call->kind != CALL_VACATE) {
+        args_add(args, kind);
+    }
+    if (call->kind == CALL_SEND) {
+        args_add(args, "wake{x}");
+        add_sends(args, call);
+    } else if (call->kind == CALL_CONSUME) {
+        add_consume(args, model, call);
+    } else if (call->kind == CALL_RENEW) {
+        args_add_int(args, call->lease);
+        for (size_t i = 0; i < call->count; i++) {
+            args_add(args, call->answers[i].entry);
+        }
+    } else if (call->kind == CALL_TAKEOVER) {
+        add_takeover(args, call);
+    } else if (call->kind == CALL_REQUEUE) {
+        args_add(args, "wake{x}");
+        args_add_int(args, call->limit);
+    }
+}
