@@ -57,9 +57,9 @@ struct outboxes *outboxes_new(struct hub *hub, bool no_repeat, outboxes_ended_fn
                               void *user);
 
 /* Take all sends of `list` and put them on the wire, as far as their outboxes are free. */
-void outboxes_add(struct outboxes *outboxes, struct send_list *list);
+void outboxes_add(struct outboxes *all, struct send_list *list);
 
 /* End every send, as CLOSED or UNKNOWN; then `closed` is called, and the outboxes are gone. */
-void outboxes_close(struct outboxes *outboxes, void (*closed)(void *user), void *user);
+void outboxes_close(struct outboxes *all, void (*closed)(void *user), void *user);
 
 #endif

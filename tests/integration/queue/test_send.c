@@ -193,7 +193,7 @@ static void bodies_are_any_bytes(void **state)
     smq_message message = SMQ_MESSAGE_INIT;
     smq_receipt receipt;
     smq_error err;
-    char *large = malloc(64 * 1024 + 1);
+    char *large = malloc((size_t) 64 * 1024 + 1);
     char key[16];
 
     (void) state;
@@ -205,7 +205,7 @@ static void bodies_are_any_bytes(void **state)
     snprintf(key, sizeof(key), "t_%d", (int) receipt.slot);
     assert_true(look_number(key, "ZRANK %s %b", key, message.body, message.body_len) >= 0);
     message.body = large;
-    message.body_len = 64 * 1024;
+    message.body_len = (size_t) 64 * 1024;
     must(smq_send(&receipt, producer, "t", &message, &err), &err);
     message.body_len++;
     assert_int_equal(smq_send(&receipt, producer, "t", &message, &err), SMQ_TOO_BIG);
