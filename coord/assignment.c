@@ -167,8 +167,9 @@ bool assignment_decode(struct assignment *out, const char *data, size_t len)
     }
     reader.left -= ASSIGNMENT_CRC_SIZE;
     (void) assignment_get(&reader, sizeof(assignment_magic));
-    if (assignment_get(&reader, 2) != ASSIGNMENT_VERSION || assignment_get(&reader, 2) != 0 ||
-        !assignment_read(out, &reader)) {
+    uint64_t version = assignment_get(&reader, 2);
+    uint64_t reserved = assignment_get(&reader, 2);
+    if (version != ASSIGNMENT_VERSION || reserved != 0 || !assignment_read(out, &reader)) {
         assignment_fini(out);
         return false;
     }

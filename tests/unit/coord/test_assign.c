@@ -347,18 +347,17 @@ static void the_order_of_members_is_of_no_account(void **state)
         struct fleet *fleet = fleet_draw(2 + draw(10), 1 + (int32_t) draw(100));
         struct fleet *turned = fleet_make(fleet->count, 1, fleet->topics[0].slot_count);
         size_t shift = 1 + draw(fleet->count - 1);
+        uint16_t entries[16] = {0}; /* of the members, where they stand now */
 
         for (size_t member = 0; member < fleet->count; member++) {
             size_t to = (member + shift) % fleet->count;
 
+            entries[member + 1] = (uint16_t) (to + 1);
             turned->ids[to] = fleet->ids[member];
             turned->weights[to] = fleet->weights[member];
         }
         for (int32_t slot = 0; slot < fleet->topics[0].slot_count; slot++) {
-            uint16_t entry = fleet->topics[0].slots[slot];
-
-            turned->topics[0].slots[slot] =
-                entry == 0 ? 0 : (uint16_t) ((entry - 1u + shift) % fleet->count + 1);
+            turned->topics[0].slots[slot] = entries[fleet->topics[0].slots[slot]];
         }
         assert_int_equal(fleet_settle(fleet), fleet_settle(turned));
         for (int32_t slot = 0; slot < fleet->topics[0].slot_count; slot++) {
