@@ -3,8 +3,8 @@
  * Thread: smq:io. */
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 
+#include "base/line.h"
 #include "queue/strand.h"
 #include "queue/worker.h"
 
@@ -24,7 +24,7 @@ void strand_event(const struct strand *strand, smq_event_kind kind, smq_status s
     }
     token_format(token, strand->token);
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    line_format(text, sizeof(text), format, args);
     va_end(args);
     events_emit(worker->hub->events, kind, &event, "%s", text);
 }

@@ -57,6 +57,14 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     return SMQ_DONE;
 }
 
+static void catch (void (*handler)(int number))
+{
+    struct sigaction action = {.sa_handler = handler};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+}
+
 static int run(smq_client *client, const char *topic, int threads)
 {
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
@@ -68,13 +76,13 @@ static int run(smq_client *client, const char *topic, int threads)
     options.threads = threads;
     status = smq_worker_new(&worker, client, &options, &err);
     if (status == SMQ_OK) {
-        signal(SIGTERM, on_signal);
+        catch (on_signal);
         status = smq_worker_start(worker, &err);
     }
     if (status == SMQ_OK) {
         status = smq_worker_wait(worker, SMQ_FOREVER, &err);
     }
-    signal(SIGTERM, SIG_IGN);
+    catch (SIG_IGN);
     smq_worker_free(worker);
     if (status != SMQ_OK) {
         fprintf(stderr, "member: %s\n", err.text);

@@ -14,7 +14,7 @@
 
 #include "support/servers.h"
 
-enum { SCENE_SEEN_MAX = 4096, SCENE_TIMEOUT_MS = 60000 };
+enum { SCENE_SEEN_MAX = 4096, SCENE_TIMEOUT_MS = 120000 };
 
 /* --- servers and clients --- */
 

@@ -213,7 +213,7 @@ static void nothing_is_lost_when_one_member_after_another_is_killed(void **state
     members_send(&members, client, "k", KEYS, 0, TOTAL);
     for (int i = 1; i <= KILLS; i++) {
         progress.done = (uint64_t) TOTAL * (uint64_t) i / (KILLS + 1);
-        assert_true(wait_until(is_so_far, &progress, 2 * SCENE_TIMEOUT_MS));
+        assert_true(wait_until(is_so_far, &progress, SCENE_TIMEOUT_MS));
         member_kill(&members.member[i - 1]);
         members_start(&members);
     }

@@ -135,7 +135,7 @@ static void message_that_kills_its_process_is_dead_after_18_deliveries(void **st
     members_send(&supervised.members, client, "poison", 1, 0, 1);
     members_send(&supervised.members, client, "after", 5, 0, 10);
     supervised.running = members_start(&supervised.members);
-    if (!wait_until(all_are_done_or_dead, &supervised, 3 * SCENE_TIMEOUT_MS)) {
+    if (!wait_until(all_are_done_or_dead, &supervised, SCENE_TIMEOUT_MS)) {
         fail_msg("it still lives after %d deliveries",
                  members_runs(&supervised.members, "poison0"));
     }
