@@ -47,7 +47,8 @@ static struct model {
     bool exists, hold, hold_reads;
     struct topic topic;
     enum fault fault;
-    int faulty; /* so many sends more; -1: all */
+    int faulty;     /* so many sends more; -1: all */
+    int32_t broken; /* a slot without a definition; -1: none */
     int sends, reads;
     size_t count, largest;
     struct stored *stored;
@@ -178,7 +179,7 @@ static redisReply *model_send(const struct redis_command *command)
     redisReply *reply;
 
     topic_stamp(stamp, &model.topic);
-    if (!model.exists || slot >= model.topic.slots) {
+    if (!model.exists || slot >= model.topic.slots || slot == model.broken) {
         free(results);
         return model_word("NO_TOPIC");
     }
@@ -264,6 +265,7 @@ static int set_up(void **state)
     (void) state;
     model.exists = model.hold = model.hold_reads = false;
     model.faulty = model.sends = model.reads = 0;
+    model.broken = -1;
     model.count = model.largest = 0;
     model.stored = memory_new(STORED_MAX * sizeof(*model.stored));
     fake_serve(model_serve, NULL);
@@ -570,6 +572,50 @@ static void a_deleted_topic_is_told(void **state)
     smq_producer_free(producer);
 }
 
+static void model_break(int32_t slot)
+{
+    pthread_mutex_lock(&model.lock);
+    model.broken = slot;
+    pthread_mutex_unlock(&model.lock);
+}
+
+static bool is_read_again(void *reads)
+{
+    bool again;
+
+    pthread_mutex_lock(&model.lock);
+    again = model.reads >= *(int *) reads;
+    pthread_mutex_unlock(&model.lock);
+    return again;
+}
+
+static void a_slot_without_a_definition_stops_only_itself(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *patient = producer_made(NULL), *impatient;
+    struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_message broken = message_of("hello", NULL), fine = message_of("world", NULL);
+    int reads = 4;
+    smq_receipt receipt;
+    smq_error err;
+
+    (void) state;
+    options.send_timeout_ms = 50;
+    impatient = producer_made(&options);
+    assert_int_not_equal(slot_of_key("hello", 5, 4), slot_of_key("world", 5, 4));
+    model_break(slot_of_key("hello", 5, 4));
+    assert_int_equal(smq_send(&receipt, impatient, "orders", &broken, &err), SMQ_NO_TOPIC);
+    assert_non_null(strstr(err.text, "the slot has no definition"));
+    assert_int_equal(smq_send_async(patient, "orders", &broken, on_sent, &receipts, &err), SMQ_OK);
+    assert_true(wait_until(is_read_again, &reads, WAIT_MS));
+    assert_int_equal(smq_send(NULL, patient, "orders", &fine, &err), SMQ_OK);
+    model_break(-1);
+    flush(patient);
+    assert_int_equal(receipts.ok, 1);
+    smq_producer_free(impatient);
+    smq_producer_free(patient);
+}
+
 static void a_batch_has_a_receipt_for_each(void **state)
 {
     smq_producer *producer = producer_made(NULL);
@@ -850,6 +896,7 @@ int main(void)
         PRODUCER_TEST(a_definition_that_never_comes_ends_in_time),
         PRODUCER_TEST(a_new_definition_is_used_and_order_is_kept),
         PRODUCER_TEST(a_deleted_topic_is_told),
+        PRODUCER_TEST(a_slot_without_a_definition_stops_only_itself),
         PRODUCER_TEST(a_batch_has_a_receipt_for_each),
         PRODUCER_TEST(too_many_pending_are_full),
         PRODUCER_TEST(waiting_for_room_ends_when_there_is_some),
