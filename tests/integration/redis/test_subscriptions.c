@@ -10,70 +10,14 @@
 #include <hiredis/hiredis.h>
 
 #include "client.h"
+#include "listener.h"
 #include "model/slot.h"
 #include "support/servers.h"
 #include "support/wait.h"
 
-enum { TIMEOUT_MS = 3000, CHANNELS = 100, DEADLINE_MS = 30000 };
+enum { TIMEOUT_MS = 3000, CHANNELS = 100, MANY = 65536, DEADLINE_MS = 30000 };
 
 static struct servers *servers;
-
-/* A subscription, and how often it was told what. */
-struct listener {
-    struct redis_subscription subscription;
-    struct client *client;
-    char channel[64];
-    atomic_int subscribed, messages;
-};
-
-static void on_notice(enum redis_notice notice, void *user)
-{
-    struct listener *listener = user;
-
-    atomic_fetch_add(
-        notice == REDIS_NOTICE_SUBSCRIBED ? &listener->subscribed : &listener->messages, 1);
-}
-
-static void subscribe(void *arg)
-{
-    struct listener *listener = arg;
-
-    redis_subscribe(listener->client->redis, &listener->subscription);
-}
-
-static void unsubscribe(void *arg)
-{
-    struct listener *listener = arg;
-
-    redis_unsubscribe(listener->client->redis, &listener->subscription);
-}
-
-static void listen_to(struct listener *listener, struct client *client, const char *channel)
-{
-    memset(listener, 0, sizeof(*listener));
-    listener->client = client;
-    (void) snprintf(listener->channel, sizeof(listener->channel), "%s", channel);
-    listener->subscription.channel = listener->channel;
-    listener->subscription.hash_slot = slot_hash(channel, strlen(channel));
-    listener->subscription.notice = on_notice;
-    listener->subscription.user = listener;
-    client_call(client, subscribe, listener);
-}
-
-static bool is_subscribed(void *arg)
-{
-    return atomic_load(&((struct listener *) arg)->subscribed) > 0;
-}
-
-static bool is_subscribed_again(void *arg)
-{
-    return atomic_load(&((struct listener *) arg)->subscribed) > 1;
-}
-
-static bool has_message(void *arg)
-{
-    return atomic_load(&((struct listener *) arg)->messages) > 0;
-}
 
 /* Publish until somebody hears it. */
 struct publishing {
@@ -94,7 +38,7 @@ static void assert_hears(struct listener *listener)
     struct publishing publishing = {.client = listener->client, .channel = listener->channel};
 
     assert_true(wait_until(was_heard, &publishing, DEADLINE_MS));
-    assert_true(wait_until(has_message, listener, DEADLINE_MS));
+    assert_true(listener_wait_messages(listener, 1));
 }
 
 static void test_messages_arrive_from_every_node(void **state)
@@ -107,16 +51,16 @@ static void test_messages_arrive_from_every_node(void **state)
     for (int i = 0; i < CHANNELS; i++) {
         char channel[64];
         (void) snprintf(channel, sizeof(channel), "wake{c_%d}", i);
-        listen_to(&listeners[i], &client, channel);
+        listener_new(&listeners[i], &client, channel);
     }
     for (int i = 0; i < CHANNELS; i++) {
-        assert_true(wait_until(is_subscribed, &listeners[i], DEADLINE_MS));
+        assert_true(listener_wait_subscribed(&listeners[i], 1));
         assert_hears(&listeners[i]);
         assert_int_equal(atomic_load(&listeners[i].subscribed), 1);
     }
     for (int i = 0; i < CHANNELS; i++) {
         const char *words[] = {"SPUBLISH", listeners[i].channel, "x", NULL};
-        client_call(&client, unsubscribe, &listeners[i]);
+        listener_stop(&listeners[i]);
         (void) client_run(&client, listeners[i].channel, words);
     }
     client_stop(&client);
@@ -153,12 +97,12 @@ static void test_a_cut_connection_is_subscribed_again(void **state)
 
     (void) state;
     client_start(&client, servers_redis(servers), TIMEOUT_MS);
-    listen_to(&listener, &client, "wake{cut}");
-    assert_true(wait_until(is_subscribed, &listener, DEADLINE_MS));
+    listener_new(&listener, &client, "wake{cut}");
+    assert_true(listener_wait_subscribed(&listener, 1));
     for (size_t i = 0; i < servers_count(servers); i++) {
         tell(servers_node(servers, i), "CLIENT KILL TYPE pubsub");
     }
-    assert_true(wait_until(is_subscribed_again, &listener, DEADLINE_MS));
+    assert_true(listener_wait_subscribed(&listener, 2));
     assert_hears(&listener);
     client_stop(&client);
 }
@@ -174,8 +118,8 @@ static void test_a_moved_hash_slot_is_followed(void **state)
 
     (void) state;
     client_start(&client, servers_redis(servers), TIMEOUT_MS);
-    listen_to(&listener, &client, channel);
-    assert_true(wait_until(is_subscribed, &listener, DEADLINE_MS));
+    listener_new(&listener, &client, channel);
+    assert_true(listener_wait_subscribed(&listener, 1));
     redisContext *context = dial(to);
     redisReply *reply = redisCommand(context, "CLUSTER MYID");
     (void) snprintf(id, sizeof(id), "%s", reply->str);
@@ -185,7 +129,7 @@ static void test_a_moved_hash_slot_is_followed(void **state)
         tell(servers_node(servers, i), "CLUSTER SETSLOT %d NODE %s",
              slot_hash(channel, strlen(channel)), id);
     }
-    assert_true(wait_until(is_subscribed_again, &listener, DEADLINE_MS));
+    assert_true(listener_wait_subscribed(&listener, 2));
     assert_hears(&listener);
     client_stop(&client);
 }
@@ -198,14 +142,64 @@ static void test_a_restarted_node_is_subscribed_again(void **state)
 
     (void) state;
     client_start(&client, servers_redis(servers), TIMEOUT_MS);
-    listen_to(&listener, &client, "wake{restarted}");
-    assert_true(wait_until(is_subscribed, &listener, DEADLINE_MS));
+    listener_new(&listener, &client, "wake{restarted}");
+    assert_true(listener_wait_subscribed(&listener, 1));
     server_kill(node);
     assert_true(server_restart(node));
-    assert_true(wait_until(is_subscribed_again, &listener, DEADLINE_MS));
+    assert_true(listener_wait_subscribed(&listener, 2));
     assert_hears(&listener);
     client_stop(&client);
     assert_true(servers_wait(servers, DEADLINE_MS));
+}
+
+static void subscribe_all(void *arg)
+{
+    struct listener *listeners = arg;
+
+    for (int i = 0; i < MANY; i++) {
+        redis_subscribe(listeners[i].client->redis, &listeners[i].subscription);
+    }
+}
+
+static void unsubscribe_all(void *arg)
+{
+    struct listener *listeners = arg;
+
+    for (int i = 0; i < MANY; i++) {
+        redis_unsubscribe(listeners[i].client->redis, &listeners[i].subscription);
+    }
+}
+
+/* As many slots as a topic can have, on a server without cluster mode. */
+static void test_a_single_server_takes_many(void **state)
+{
+    struct servers_options options = {.redis = REDIS_SINGLE};
+    struct servers *single = servers_start(&options);
+    struct listener *listeners = calloc(MANY, sizeof(*listeners));
+    struct client client;
+
+    (void) state;
+    client_start(&client, servers_redis(single), TIMEOUT_MS);
+    assert_int_equal(client.ready, SMQ_OK);
+    for (int i = 0; i < MANY; i++) {
+        char channel[64];
+        (void) snprintf(channel, sizeof(channel), "wake{many_%d}", i);
+        listener_init(&listeners[i], &client, channel);
+    }
+    client_call(&client, subscribe_all, listeners);
+    for (int i = 0; i < MANY; i++) {
+        assert_true(listener_wait_subscribed(&listeners[i], 1));
+    }
+    assert_hears(&listeners[0]);
+    assert_hears(&listeners[MANY - 1]);
+    tell(servers_node(single, 0), "CLIENT KILL TYPE pubsub");
+    for (int i = 0; i < MANY; i++) {
+        assert_true(listener_wait_subscribed(&listeners[i], 2));
+    }
+    client_call(&client, unsubscribe_all, listeners);
+    client_stop(&client);
+    free(listeners);
+    servers_free(single);
 }
 
 static int start(void **state)
@@ -231,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_a_cut_connection_is_subscribed_again),
         cmocka_unit_test(test_a_moved_hash_slot_is_followed),
         cmocka_unit_test(test_a_restarted_node_is_subscribed_again),
+        cmocka_unit_test(test_a_single_server_takes_many),
     };
 
     return cmocka_run_group_tests_name("redis subscriptions", tests, start, stop);

@@ -32,8 +32,8 @@ struct fake_node {
     char address[32];
     int port;
     pthread_mutex_t lock;
-    bool ending;
-    int listener; /* -1 while stopped */
+    bool ending, stopping;
+    int listener; /* -1 while stopped; closed by the thread, whose poll() holds it open */
     struct peer peers[PEERS_MAX];
     size_t peer_count, accepted;
     struct fake_step steps[ANSWERS_MAX], rules[ANSWERS_MAX];
@@ -223,6 +223,11 @@ static void *run(void *arg)
         size_t count = node->peer_count;
         char drain[64];
 
+        if (node->stopping) {
+            close(node->listener);
+            node->listener = -1;
+            node->stopping = false;
+        }
         fds[0] = (struct pollfd){.fd = node->wake[0], .events = POLLIN};
         fds[1] = (struct pollfd){.fd = node->listener, .events = POLLIN};
         for (size_t i = 0; i < count; i++) {
@@ -404,12 +409,25 @@ void fake_node_hang_up(struct fake_node *node)
     poke(node);
 }
 
+static bool has_stopped(void *arg)
+{
+    struct fake_node *node = arg;
+
+    pthread_mutex_lock(&node->lock);
+    bool stopped = node->listener < 0;
+    pthread_mutex_unlock(&node->lock);
+    return stopped;
+}
+
 void fake_node_stop(struct fake_node *node)
 {
     pthread_mutex_lock(&node->lock);
-    close(node->listener);
-    node->listener = -1;
+    node->stopping = true;
     pthread_mutex_unlock(&node->lock);
+    poke(node);
+    if (!wait_until(has_stopped, node, WAIT_MS)) {
+        abort();
+    }
     fake_node_hang_up(node);
 }
 

@@ -1,0 +1,264 @@
+/* test_listeners.c - subscriptions against scripted nodes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../integration/redis/listener.h"
+#include "base/memory.h"
+#include "fake_node.h"
+#include "model/slot.h"
+
+enum { TIMEOUT_MS = 20000, SHORT_MS = 500 };
+
+#define CHANNEL "wake{t}"
+#define MESSAGE "*3\r\n$8\r\nsmessage\r\n$7\r\n" CHANNEL "\r\n$1\r\n1\r\n"
+#define LEAVE   "*3\r\n$12\r\nsunsubscribe\r\n$7\r\n" CHANNEL "\r\n:0\r\n"
+
+/* Two nodes of a cluster, of which A serves everything. */
+struct fixture {
+    struct fake_node *a, *b;
+    struct client client;
+    struct listener listener;
+    char map_a[128], map_b[128], moved_b[64];
+};
+
+static void map_text(char *out, size_t size, const struct fake_node *node)
+{
+    (void) snprintf(out, size, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:%d\r\n",
+                    fake_node_port(node));
+}
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = memory_new(sizeof(*fixture));
+
+    fixture->a = fake_node_new();
+    fixture->b = fake_node_new();
+    map_text(fixture->map_a, sizeof(fixture->map_a), fixture->a);
+    map_text(fixture->map_b, sizeof(fixture->map_b), fixture->b);
+    (void) snprintf(fixture->moved_b, sizeof(fixture->moved_b), "-MOVED %d %s\r\n",
+                    slot_hash(CHANNEL, strlen(CHANNEL)), fake_node_address(fixture->b));
+    fake_node_rule(fixture->a, "CLUSTER SLOTS", fixture->map_a);
+    fake_node_rule(fixture->b, "CLUSTER SLOTS", fixture->map_a);
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fake_node_free(fixture->a);
+    fake_node_free(fixture->b);
+    free(fixture);
+    return 0;
+}
+
+static void start_with(struct fixture *fixture, int64_t timeout_ms)
+{
+    client_start(&fixture->client, fake_node_address(fixture->a), timeout_ms);
+    assert_int_equal(fixture->client.ready, SMQ_OK);
+    listener_new(&fixture->listener, &fixture->client, CHANNEL);
+}
+
+static void start(struct fixture *fixture)
+{
+    start_with(fixture, TIMEOUT_MS);
+    assert_true(listener_wait_subscribed(&fixture->listener, 1));
+}
+
+static void step(struct fake_node *node, const char *command, const char *reply)
+{
+    fake_node_step(node, &(struct fake_step){.command = command, .reply = reply});
+}
+
+/* The data connection takes no message: it is cut, as only the other one was meant. */
+static void send_message(struct fixture *fixture)
+{
+    fake_node_send(fixture->a, MESSAGE);
+}
+
+static void test_messages_come_until_it_is_given_up(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture);
+    send_message(fixture);
+    send_message(fixture);
+    assert_true(listener_wait_messages(&fixture->listener, 2));
+    listener_stop(&fixture->listener);
+    assert_true(fake_node_wait(fixture->a, "SUNSUBSCRIBE " CHANNEL, 1));
+    send_message(fixture);
+    client_stop(&fixture->client);
+    assert_int_equal(atomic_load(&fixture->listener.messages), 2);
+    assert_int_equal(atomic_load(&fixture->listener.subscribed), 1);
+}
+
+static void test_two_may_listen_to_one_channel(void **state)
+{
+    struct fixture *fixture = *state;
+    struct listener other;
+
+    start(fixture);
+    listener_new(&other, &fixture->client, CHANNEL);
+    assert_true(listener_wait_subscribed(&other, 1));
+    send_message(fixture);
+    assert_true(listener_wait_messages(&fixture->listener, 1));
+    assert_true(listener_wait_messages(&other, 1));
+    listener_stop(&fixture->listener);
+    assert_int_equal(fake_node_count(fixture->a, "SUNSUBSCRIBE"), 0);
+    send_message(fixture);
+    assert_true(listener_wait_messages(&other, 2));
+    assert_int_equal(atomic_load(&fixture->listener.messages), 1);
+    listener_stop(&other);
+    assert_true(fake_node_wait(fixture->a, "SUNSUBSCRIBE", 1));
+    client_stop(&fixture->client);
+}
+
+static void test_moved_is_followed(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fake_node_rule(fixture->a, "SSUBSCRIBE", fixture->moved_b);
+    start(fixture);
+    assert_int_equal(fake_node_count(fixture->b, "SSUBSCRIBE"), 1);
+    client_stop(&fixture->client);
+}
+
+/* The hash slot leaves the node: it says so, and where to when it is asked. */
+static void test_a_server_that_unsubscribes_us_is_asked_again(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture);
+    fake_node_rule(fixture->a, "SSUBSCRIBE", fixture->moved_b);
+    fake_node_rule(fixture->a, "CLUSTER SLOTS", fixture->map_b);
+    fake_node_rule(fixture->b, "CLUSTER SLOTS", fixture->map_b);
+    fake_node_send(fixture->a, LEAVE);
+    assert_true(listener_wait_subscribed(&fixture->listener, 2));
+    assert_int_equal(fake_node_count(fixture->b, "SSUBSCRIBE " CHANNEL), 1);
+    client_stop(&fixture->client);
+}
+
+static void test_a_refused_subscription_is_tried_again(void **state)
+{
+    static const char *const texts[] = {"-NOPERM no permissions to access one of the channels\r\n",
+                                        "-CLUSTERDOWN The cluster is down\r\n",
+                                        "-TRYAGAIN later\r\n", "-MOVED 1 ?:1\r\n"};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        step(fixture->a, "SSUBSCRIBE", texts[i]);
+    }
+    start(fixture);
+    assert_int_equal(fake_node_count(fixture->a, "SSUBSCRIBE"), 5);
+    client_stop(&fixture->client);
+}
+
+static void test_a_lost_connection_is_made_again(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture);
+    fake_node_hang_up(fixture->a);
+    assert_true(listener_wait_subscribed(&fixture->listener, 2));
+    fake_node_stop(fixture->a);
+    fake_node_start(fixture->a);
+    assert_true(listener_wait_subscribed(&fixture->listener, 3));
+    fake_node_send(fixture->a, "*100000000\r\n");
+    assert_true(listener_wait_subscribed(&fixture->listener, 4));
+    client_stop(&fixture->client);
+}
+
+/* Neither closed nor answering: only a time-out tells. */
+static void test_a_silent_node_is_given_up(void **state)
+{
+    struct fixture *fixture = *state;
+
+    step(fixture->a, "SSUBSCRIBE", NULL);
+    start_with(fixture, SHORT_MS);
+    assert_true(listener_wait_subscribed(&fixture->listener, 1));
+    assert_int_equal(fake_node_count(fixture->a, "SSUBSCRIBE"), 2);
+    client_stop(&fixture->client);
+}
+
+static void test_nonsense_is_ignored(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture);
+    fake_node_send(fixture->a, "*0\r\n:1\r\n*2\r\n:1\r\n:2\r\n*2\r\n$8\r\nsmessage\r\n$1\r\n?\r\n"
+                               "-ERR nobody asked\r\n*3\r\n$10\r\nssubscribe\r\n$1\r\n?\r\n:1\r\n");
+    send_message(fixture);
+    assert_true(listener_wait_messages(&fixture->listener, 1));
+    client_stop(&fixture->client);
+}
+
+/* From within a notice: give up this one and the other, and listen again. */
+static void give_up_both(struct listener *listener, enum redis_notice notice)
+{
+    struct listener *other = listener->user;
+
+    if (notice == REDIS_NOTICE_MESSAGE) {
+        redis_unsubscribe(other->client->redis, &other->subscription);
+        redis_unsubscribe(listener->client->redis, &listener->subscription);
+        redis_subscribe(listener->client->redis, &listener->subscription);
+    }
+}
+
+static void test_a_notice_may_change_everything(void **state)
+{
+    struct fixture *fixture = *state;
+    struct listener others[2];
+
+    start(fixture);
+    for (int i = 0; i < 2; i++) {
+        listener_init(&others[i], &fixture->client, CHANNEL);
+        others[i].told = give_up_both;
+        others[i].user = &others[1 - i];
+        listener_start(&others[i]);
+        assert_true(listener_wait_subscribed(&others[i], 1));
+    }
+    send_message(fixture);
+    assert_true(listener_wait_messages(&others[0], 1));
+    assert_true(listener_wait_messages(&fixture->listener, 1));
+    send_message(fixture);
+    assert_true(listener_wait_messages(&others[0], 2));
+    assert_int_equal(atomic_load(&others[1].messages), 0);
+    client_stop(&fixture->client);
+}
+
+static void test_closing_with_subscriptions(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start_with(fixture, TIMEOUT_MS); /* perhaps not yet confirmed */
+    client_stop(&fixture->client);
+    assert_null(fixture->listener.subscription.state);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_messages_come_until_it_is_given_up),
+        TEST(test_two_may_listen_to_one_channel),
+        TEST(test_moved_is_followed),
+        TEST(test_a_server_that_unsubscribes_us_is_asked_again),
+        TEST(test_a_refused_subscription_is_tried_again),
+        TEST(test_a_lost_connection_is_made_again),
+        TEST(test_a_silent_node_is_given_up),
+        TEST(test_nonsense_is_ignored),
+        TEST(test_a_notice_may_change_everything),
+        TEST(test_closing_with_subscriptions),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests_name("listeners", tests, NULL, NULL);
+}
