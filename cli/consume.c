@@ -137,14 +137,25 @@ static int64_t pause_ms(const struct command *command, const struct look *look)
     return command->tail ? LEASES_MS : SMQ_FOREVER;
 }
 
+/* Is the worker told to stop, or does it stop by itself?  Then only its end is waited for. */
+static bool is_ending(struct consume *consume)
+{
+    const struct consume_options *flags = consume->command->options;
+    const unsigned long long handled = atomic_load(&consume->handled);
+
+    return signals_came() || consume_has_failed(consume) ||
+           (flags->count.given && handled >= (unsigned long long) flags->count.value);
+}
+
 /* Waits until the worker ends by itself, by a signal, by a failure or because nothing is left.
- * Gives what smq_worker_wait() says at the end; TIMED_OUT: handlers still run. */
+ * Gives what smq_worker_wait() says at the end; TIMED_OUT: handlers still run, or their answers
+ * could not be stored. */
 static smq_status wait_for_end(struct consume *consume, smq_error *err)
 {
     const struct consume_options *flags = consume->command->options;
     struct look look = {.interval_ms = LOOK_FIRST_MS};
 
-    while (!signals_came() && !consume_has_failed(consume)) {
+    while (!is_ending(consume)) {
         const smq_status status =
             smq_worker_wait(consume->worker, pause_ms(consume->command, &look), err);
         if (status != SMQ_TIMED_OUT) {
@@ -178,7 +189,7 @@ static enum exit_code await_worker(struct consume *consume)
         say_error(consume->failure.code, "%s", consume->failure.text);
     } else if (status == SMQ_TIMED_OUT) {
         say_error(EXIT_TEMPORARY,
-                  "the time to drain is over; what was in work will be delivered again");
+                  "the time to drain is over; what was not done by then is delivered again");
     } else if (status != SMQ_OK) {
         say_failure(&err);
     }

@@ -2,11 +2,13 @@
  */
 #include "command.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/port.h"
+#include "support/wait.h"
 
 /* "127.0.0.1:PORT" on which nobody listens while `port` is reserved. */
 static void nowhere(char *address, size_t size, struct port *port)
@@ -95,6 +97,36 @@ static void test_a_server_that_evicts_keys_is_refused(void **state)
     servers_free(servers);
 }
 
+static bool is_gone(void *arg)
+{
+    return !port_answers(server_port(arg));
+}
+
+/* The program takes the server down: whether its answer was stored is not known. */
+static void test_an_answer_that_cannot_be_stored_is_told(void **state)
+{
+    struct servers *servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
+    char pid[16];
+    struct run run;
+
+    (void) state;
+    assert_non_null(servers);
+    const char *redis = servers_redis(servers);
+    struct server *server = servers_node(servers, 0);
+    snprintf(pid, sizeof(pid), "%d", (int) server_pid(server));
+    command_done(NULL, ARGS("-r", redis, "topic", "create", "t", "--type", "priority"));
+    command_done(NULL, ARGS("-r", redis, "send", "t", "x"));
+    command_start(&run, NULL,
+                  ARGS("-r", redis, "consume", "t", "--count", "1", "--drain-timeout", "200ms",
+                       "--", "kill", "-9", pid));
+    assert_true(wait_until(is_gone, server, TIMEOUT_MS));
+    run_signal(&run, SIGTERM);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_refused(&run, 75, "the time to drain is over");
+    run_fini(&run);
+    servers_free(servers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +135,7 @@ int main(void)
         cmocka_unit_test(test_no_zookeeper),
         cmocka_unit_test(test_a_wrong_password_is_denied),
         cmocka_unit_test(test_a_server_that_evicts_keys_is_refused),
+        cmocka_unit_test(test_an_answer_that_cannot_be_stored_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
