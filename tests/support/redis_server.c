@@ -5,12 +5,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/time.h>
 
 #include <hiredis/hiredis.h>
 
-enum { HASH_SLOTS = 16384, DEFAULT_MASTERS = 3, DEFAULT_NODE_TIMEOUT_MS = 2000, ID_LEN = 40 };
+enum { HASH_SLOTS = 16384, DEFAULT_NODE_TIMEOUT_MS = 2000, ID_LEN = 40 };
 
 static bool write_configuration(const struct server *server, const struct servers_options *options)
 {
@@ -123,11 +122,6 @@ bool redis_server_prepare(struct server *server, const struct servers_options *o
 
 /* === Forming a cluster ================================================== */
 
-static int master_count(const struct servers_options *options)
-{
-    return options->masters > 0 ? options->masters : DEFAULT_MASTERS;
-}
-
 static bool give_slots(const struct server *server, int number, int masters)
 {
     char command[96];
@@ -201,7 +195,7 @@ static bool attach(const struct server *replica, const struct server *master)
 
 struct cluster {
     struct server *const *nodes;
-    size_t count, masters;
+    size_t count;
 };
 
 static bool node_whole(const struct server *node, const char *known)
@@ -277,8 +271,8 @@ static bool takes_write(const struct server *master)
 bool redis_cluster_form(struct server *const *nodes, size_t count,
                         const struct servers_options *options)
 {
-    size_t masters = (size_t) master_count(options);
-    struct cluster cluster = {.nodes = nodes, .count = count, .masters = masters};
+    size_t masters = (size_t) options->masters;
+    struct cluster cluster = {.nodes = nodes, .count = count};
 
     if (!introduce(nodes, count)) {
         return false;
