@@ -97,6 +97,41 @@ static void test_a_server_that_evicts_keys_is_refused(void **state)
     servers_free(servers);
 }
 
+static void test_a_full_redis_is_told_with_what_was_sent(void **state)
+{
+    enum { LINES = 200, WIDTH = 50000 };
+    static const char *const config[] = {"maxmemory 6mb", NULL};
+    struct servers *servers =
+        servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config});
+    char *text = malloc((size_t) LINES * WIDTH + 1);
+    struct run run;
+
+    (void) state;
+    assert_non_null(servers);
+    assert_non_null(text);
+    memset(text, 'x', (size_t) LINES * WIDTH);
+    for (int i = 0; i < LINES; i++) {
+        char *line = text + (ptrdiff_t) i * WIDTH;
+        line[snprintf(line, 16, "%d", i)] = ' ';
+        line[WIDTH - 1] = '\n';
+    }
+    text[(size_t) LINES * WIDTH] = '\0';
+    const char *redis = servers_redis(servers);
+    command_done(NULL, ARGS("-r", redis, "topic", "create", "t", "--type", "priority"));
+    command_run(&run, text, ARGS("-r", redis, "send", "t", "--key-field", "1"));
+    assert_refused(&run, 75, "line ");
+    assert_non_null(strstr(run.err, "full"));
+    const char *sent = strstr(run.err, "; sent ");
+    assert_non_null(sent);
+    json_t *document = command_json(NULL, ARGS("-r", redis, "stat", "t", "--json"));
+    const json_t *topic = json_array_get(json_object_get(document, "topics"), 0);
+    assert_int_equal(strtol(sent + strlen("; sent "), NULL, 10), json_number(topic, "waiting"));
+    json_decref(document);
+    run_fini(&run);
+    free(text);
+    servers_free(servers);
+}
+
 static bool is_gone(void *arg)
 {
     return !port_answers(server_port(arg));
@@ -135,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_no_zookeeper),
         cmocka_unit_test(test_a_wrong_password_is_denied),
         cmocka_unit_test(test_a_server_that_evicts_keys_is_refused),
+        cmocka_unit_test(test_a_full_redis_is_told_with_what_was_sent),
         cmocka_unit_test(test_an_answer_that_cannot_be_stored_is_told),
     };
 
