@@ -182,6 +182,7 @@ static void finish(struct request *request, enum redis_outcome outcome, smq_stat
     struct redis_result result = {
         .outcome = outcome, .status = status, .reply = reply, .text = text};
 
+    assert(command != NULL); /* only those that are over have none, and they are in no lane */
     wheel_remove(request->redis, request);
     if (lane->wired == request) {
         lane->wired = NULL;
@@ -494,6 +495,7 @@ static void pump_lane(struct lane *lane)
     struct redis *redis = lane->redis;
     struct request *request = TAILQ_FIRST(&lane->waiting);
 
+    assert(request != NULL && request->command != NULL);
     if (redis->closing) {
         finish(request, REDIS_NOT_DONE, SMQ_CLOSED, NULL, "the client is closing");
         return;

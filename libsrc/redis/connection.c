@@ -385,9 +385,9 @@ static void on_connected(uv_connect_t *connect, int status)
  * not use up that of the others. */
 static void connect_to_address(struct connection *connection)
 {
-    int64_t share = 0;
+    int64_t share = 1;
 
-    for (const struct addrinfo *at = connection->address; at != NULL; at = at->ai_next) {
+    for (const struct addrinfo *at = connection->address; at->ai_next != NULL; at = at->ai_next) {
         share++;
     }
     connection->state = CONNECTING;

@@ -190,7 +190,7 @@ void server_list_fini(struct server_list *list)
 
 smq_status redis_check_servers(const char *servers, smq_error *err)
 {
-    struct server_list list;
+    struct server_list list = {0};
     smq_status status = server_list_parse(&list, servers, err);
 
     if (status == SMQ_OK) {

@@ -272,7 +272,7 @@ static int listen_on(int port)
 struct fake_node *fake_node_new(void)
 {
     struct fake_node *node = memory_new(sizeof(*node));
-    struct sockaddr_in address;
+    struct sockaddr_in address = {0};
     socklen_t len = sizeof(address);
 
     pthread_mutex_init(&node->lock, NULL);

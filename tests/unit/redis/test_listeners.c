@@ -11,41 +11,24 @@
 
 #include "../../integration/redis/listener.h"
 #include "base/memory.h"
-#include "fake_node.h"
-#include "model/slot.h"
+#include "nodes.h"
 
-enum { TIMEOUT_MS = 20000, SHORT_MS = 500 };
+enum { TIMEOUT_MS = 20000, SHORT_MS = 2000 };
 
 #define CHANNEL "wake{t}"
 #define MESSAGE "*3\r\n$8\r\nsmessage\r\n$7\r\n" CHANNEL "\r\n$1\r\n1\r\n"
 #define LEAVE   "*3\r\n$12\r\nsunsubscribe\r\n$7\r\n" CHANNEL "\r\n:0\r\n"
 
-/* Two nodes of a cluster, of which A serves everything. */
 struct fixture {
-    struct fake_node *a, *b;
-    struct client client;
+    struct nodes nodes;
     struct listener listener;
-    char map_a[128], map_b[128], moved_b[64];
 };
-
-static void map_text(char *out, size_t size, const struct fake_node *node)
-{
-    (void) snprintf(out, size, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:%d\r\n",
-                    fake_node_port(node));
-}
 
 static int set_up(void **state)
 {
     struct fixture *fixture = memory_new(sizeof(*fixture));
 
-    fixture->a = fake_node_new();
-    fixture->b = fake_node_new();
-    map_text(fixture->map_a, sizeof(fixture->map_a), fixture->a);
-    map_text(fixture->map_b, sizeof(fixture->map_b), fixture->b);
-    (void) snprintf(fixture->moved_b, sizeof(fixture->moved_b), "-MOVED %d %s\r\n",
-                    slot_hash(CHANNEL, strlen(CHANNEL)), fake_node_address(fixture->b));
-    fake_node_rule(fixture->a, "CLUSTER SLOTS", fixture->map_a);
-    fake_node_rule(fixture->b, "CLUSTER SLOTS", fixture->map_a);
+    nodes_init(&fixture->nodes, CHANNEL);
     *state = fixture;
     return 0;
 }
@@ -54,17 +37,15 @@ static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
 
-    fake_node_free(fixture->a);
-    fake_node_free(fixture->b);
+    nodes_fini(&fixture->nodes);
     free(fixture);
     return 0;
 }
 
 static void start_with(struct fixture *fixture, int64_t timeout_ms)
 {
-    client_start(&fixture->client, fake_node_address(fixture->a), timeout_ms);
-    assert_int_equal(fixture->client.ready, SMQ_OK);
-    listener_new(&fixture->listener, &fixture->client, CHANNEL);
+    nodes_start(&fixture->nodes, timeout_ms);
+    listener_new(&fixture->listener, &fixture->nodes.client, CHANNEL);
 }
 
 static void start(struct fixture *fixture)
@@ -73,15 +54,10 @@ static void start(struct fixture *fixture)
     assert_true(listener_wait_subscribed(&fixture->listener, 1));
 }
 
-static void step(struct fake_node *node, const char *command, const char *reply)
-{
-    fake_node_step(node, &(struct fake_step){.command = command, .reply = reply});
-}
-
 /* The data connection takes no message: it is cut, as only the other one was meant. */
 static void send_message(struct fixture *fixture)
 {
-    fake_node_send(fixture->a, MESSAGE);
+    fake_node_send(fixture->nodes.a, MESSAGE);
 }
 
 static void test_messages_come_until_it_is_given_up(void **state)
@@ -93,9 +69,9 @@ static void test_messages_come_until_it_is_given_up(void **state)
     send_message(fixture);
     assert_true(listener_wait_messages(&fixture->listener, 2));
     listener_stop(&fixture->listener);
-    assert_true(fake_node_wait(fixture->a, "SUNSUBSCRIBE " CHANNEL, 1));
+    assert_true(fake_node_wait(fixture->nodes.a, "SUNSUBSCRIBE " CHANNEL, 1));
     send_message(fixture);
-    client_stop(&fixture->client);
+    client_stop(&fixture->nodes.client);
     assert_int_equal(atomic_load(&fixture->listener.messages), 2);
     assert_int_equal(atomic_load(&fixture->listener.subscribed), 1);
 }
@@ -106,29 +82,29 @@ static void test_two_may_listen_to_one_channel(void **state)
     struct listener other;
 
     start(fixture);
-    listener_new(&other, &fixture->client, CHANNEL);
+    listener_new(&other, &fixture->nodes.client, CHANNEL);
     assert_true(listener_wait_subscribed(&other, 1));
     send_message(fixture);
     assert_true(listener_wait_messages(&fixture->listener, 1));
     assert_true(listener_wait_messages(&other, 1));
     listener_stop(&fixture->listener);
-    assert_int_equal(fake_node_count(fixture->a, "SUNSUBSCRIBE"), 0);
+    assert_int_equal(fake_node_count(fixture->nodes.a, "SUNSUBSCRIBE"), 0);
     send_message(fixture);
     assert_true(listener_wait_messages(&other, 2));
     assert_int_equal(atomic_load(&fixture->listener.messages), 1);
     listener_stop(&other);
-    assert_true(fake_node_wait(fixture->a, "SUNSUBSCRIBE", 1));
-    client_stop(&fixture->client);
+    assert_true(fake_node_wait(fixture->nodes.a, "SUNSUBSCRIBE", 1));
+    client_stop(&fixture->nodes.client);
 }
 
 static void test_moved_is_followed(void **state)
 {
     struct fixture *fixture = *state;
 
-    fake_node_rule(fixture->a, "SSUBSCRIBE", fixture->moved_b);
+    fake_node_rule(fixture->nodes.a, "SSUBSCRIBE", fixture->nodes.moved_b);
     start(fixture);
-    assert_int_equal(fake_node_count(fixture->b, "SSUBSCRIBE"), 1);
-    client_stop(&fixture->client);
+    assert_int_equal(fake_node_count(fixture->nodes.b, "SSUBSCRIBE"), 1);
+    client_stop(&fixture->nodes.client);
 }
 
 /* The hash slot leaves the node: it says so, and where to when it is asked. */
@@ -137,13 +113,13 @@ static void test_a_server_that_unsubscribes_us_is_asked_again(void **state)
     struct fixture *fixture = *state;
 
     start(fixture);
-    fake_node_rule(fixture->a, "SSUBSCRIBE", fixture->moved_b);
-    fake_node_rule(fixture->a, "CLUSTER SLOTS", fixture->map_b);
-    fake_node_rule(fixture->b, "CLUSTER SLOTS", fixture->map_b);
-    fake_node_send(fixture->a, LEAVE);
+    fake_node_rule(fixture->nodes.a, "SSUBSCRIBE", fixture->nodes.moved_b);
+    fake_node_rule(fixture->nodes.a, "CLUSTER SLOTS", fixture->nodes.map_b);
+    fake_node_rule(fixture->nodes.b, "CLUSTER SLOTS", fixture->nodes.map_b);
+    fake_node_send(fixture->nodes.a, LEAVE);
     assert_true(listener_wait_subscribed(&fixture->listener, 2));
-    assert_int_equal(fake_node_count(fixture->b, "SSUBSCRIBE " CHANNEL), 1);
-    client_stop(&fixture->client);
+    assert_int_equal(fake_node_count(fixture->nodes.b, "SSUBSCRIBE " CHANNEL), 1);
+    client_stop(&fixture->nodes.client);
 }
 
 static void test_a_refused_subscription_is_tried_again(void **state)
@@ -154,11 +130,11 @@ static void test_a_refused_subscription_is_tried_again(void **state)
     struct fixture *fixture = *state;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        step(fixture->a, "SSUBSCRIBE", texts[i]);
+        nodes_step(fixture->nodes.a, "SSUBSCRIBE", texts[i]);
     }
     start(fixture);
-    assert_int_equal(fake_node_count(fixture->a, "SSUBSCRIBE"), 5);
-    client_stop(&fixture->client);
+    assert_int_equal(fake_node_count(fixture->nodes.a, "SSUBSCRIBE"), 5);
+    client_stop(&fixture->nodes.client);
 }
 
 static void test_a_lost_connection_is_made_again(void **state)
@@ -166,14 +142,14 @@ static void test_a_lost_connection_is_made_again(void **state)
     struct fixture *fixture = *state;
 
     start(fixture);
-    fake_node_hang_up(fixture->a);
+    fake_node_hang_up(fixture->nodes.a);
     assert_true(listener_wait_subscribed(&fixture->listener, 2));
-    fake_node_stop(fixture->a);
-    fake_node_start(fixture->a);
+    fake_node_stop(fixture->nodes.a);
+    fake_node_start(fixture->nodes.a);
     assert_true(listener_wait_subscribed(&fixture->listener, 3));
-    fake_node_send(fixture->a, "*100000000\r\n");
+    fake_node_send(fixture->nodes.a, "*100000000\r\n");
     assert_true(listener_wait_subscribed(&fixture->listener, 4));
-    client_stop(&fixture->client);
+    client_stop(&fixture->nodes.client);
 }
 
 /* Neither closed nor answering: only a time-out tells. */
@@ -181,11 +157,11 @@ static void test_a_silent_node_is_given_up(void **state)
 {
     struct fixture *fixture = *state;
 
-    step(fixture->a, "SSUBSCRIBE", NULL);
+    nodes_step(fixture->nodes.a, "SSUBSCRIBE", NULL);
     start_with(fixture, SHORT_MS);
     assert_true(listener_wait_subscribed(&fixture->listener, 1));
-    assert_int_equal(fake_node_count(fixture->a, "SSUBSCRIBE"), 2);
-    client_stop(&fixture->client);
+    assert_int_equal(fake_node_count(fixture->nodes.a, "SSUBSCRIBE"), 2);
+    client_stop(&fixture->nodes.client);
 }
 
 static void test_nonsense_is_ignored(void **state)
@@ -193,11 +169,12 @@ static void test_nonsense_is_ignored(void **state)
     struct fixture *fixture = *state;
 
     start(fixture);
-    fake_node_send(fixture->a, "*0\r\n:1\r\n*2\r\n:1\r\n:2\r\n*2\r\n$8\r\nsmessage\r\n$1\r\n?\r\n"
-                               "-ERR nobody asked\r\n*3\r\n$10\r\nssubscribe\r\n$1\r\n?\r\n:1\r\n");
+    fake_node_send(fixture->nodes.a,
+                   "*0\r\n:1\r\n*2\r\n:1\r\n:2\r\n*2\r\n$8\r\nsmessage\r\n$1\r\n?\r\n"
+                   "-ERR nobody asked\r\n*3\r\n$10\r\nssubscribe\r\n$1\r\n?\r\n:1\r\n");
     send_message(fixture);
     assert_true(listener_wait_messages(&fixture->listener, 1));
-    client_stop(&fixture->client);
+    client_stop(&fixture->nodes.client);
 }
 
 /* From within a notice: give up this one and the other, and listen again. */
@@ -219,7 +196,7 @@ static void test_a_notice_may_change_everything(void **state)
 
     start(fixture);
     for (int i = 0; i < 2; i++) {
-        listener_init(&others[i], &fixture->client, CHANNEL);
+        listener_init(&others[i], &fixture->nodes.client, CHANNEL);
         others[i].told = give_up_both;
         others[i].user = &others[1 - i];
         listener_start(&others[i]);
@@ -231,7 +208,7 @@ static void test_a_notice_may_change_everything(void **state)
     send_message(fixture);
     assert_true(listener_wait_messages(&others[0], 2));
     assert_int_equal(atomic_load(&others[1].messages), 0);
-    client_stop(&fixture->client);
+    client_stop(&fixture->nodes.client);
 }
 
 static void test_closing_with_subscriptions(void **state)
@@ -239,7 +216,7 @@ static void test_closing_with_subscriptions(void **state)
     struct fixture *fixture = *state;
 
     start_with(fixture, TIMEOUT_MS); /* perhaps not yet confirmed */
-    client_stop(&fixture->client);
+    client_stop(&fixture->nodes.client);
     assert_null(fixture->listener.subscription.state);
 }
 
