@@ -23,7 +23,8 @@ enum {
     BATCH_DEFAULT = 100,
     BATCH_MAX = 1000,
     IN_FLIGHT_BATCHES = 10,
-    DRAIN_DEFAULT_MS = 30000
+    DRAIN_DEFAULT_MS = 30000,
+    DRAIN_MAX_MS = 86400000
 };
 
 /* --- options --- */
@@ -77,11 +78,10 @@ static smq_status take_options(smq_worker *worker, const smq_worker_options *opt
                           "no limit",
                           options->max_messages);
     }
-    if (drain_ms < 0 && drain_ms != SMQ_NONE) {
+    if ((drain_ms < 0 && drain_ms != SMQ_NONE) || drain_ms > DRAIN_MAX_MS) {
         return status_set(err, SMQ_INVALID,
-                          "drain_timeout_ms is %" PRId64 "; give 1 or more, 0 "
-                          "for %d, or SMQ_NONE",
-                          drain_ms, DRAIN_DEFAULT_MS);
+                          "drain_timeout_ms is %" PRId64 "; give 1 .. %d, 0 for %d, or SMQ_NONE",
+                          drain_ms, DRAIN_MAX_MS, DRAIN_DEFAULT_MS);
     }
     snprintf(worker->name, sizeof(worker->name), "%s", options->topic);
     worker->max_messages = options->max_messages;
