@@ -212,11 +212,11 @@ static void test_an_unknown_topic_is_not_found(void **state)
     command_refused(1, "nowhere", "x\n", ARGS("send", "nowhere"));
 }
 
+/* A reply that comes too late makes the library send again, which merges: only the sum is sure. */
 static void test_many_lines_are_sent_at_once(void **state)
 {
     char *text = NULL;
     size_t size = 0;
-    char wanted[64];
     FILE *lines = open_memstream(&text, &size);
 
     (void) state;
@@ -226,9 +226,11 @@ static void test_many_lines_are_sent_at_once(void **state)
     }
     assert_int_equal(fclose(lines), 0);
     command_done(NULL, ARGS("topic", "create", "many", "--type", "range_merge"));
-    snprintf(wanted, sizeof(wanted), "sent %d merged 0\n", MANY);
-    assert_counts(text, ARGS("send", "many", "--delay", "0", "--key-field", "1"), wanted);
+    json_t *counts =
+        command_json(text, ARGS("send", "many", "--delay", "0", "--key-field", "1", "--json"));
+    assert_int_equal(json_number(counts, "sent") + json_number(counts, "merged"), MANY);
     assert_int_equal(command_stat("many", "waiting"), MANY);
+    json_decref(counts);
     free(text);
 }
 
