@@ -35,8 +35,8 @@ enum redis_outcome {
 /* Valid during the callback. */
 struct redis_result {
     enum redis_outcome outcome;
-    smq_status status; /* OK, UNAVAILABLE, FULL (OOM), DENIED, BAD_SERVER, INTERNAL (partly, or
-                          a reply of another shape), UNKNOWN, CLOSED */
+    smq_status status; /* OK, UNAVAILABLE, FULL (OOM), DENIED, BAD_SERVER, INTERNAL (an error that
+                          should not be), UNKNOWN, CLOSED; PARTLY: INTERNAL or DENIED */
     const redisReply *reply; /* DONE only */
     const char *text;        /* one line: what failed, with the server's name; "" when done */
 };
@@ -48,14 +48,15 @@ enum { REDIS_ANY_NODE = -1 };
 
 /* One command.  Owned by the client from redis_send() until just before `done` is called, exactly
  * once; then by its maker again, who may send it again or free it.  Commands of one hash slot are
- * executed in the order in which they were sent, also across redirects and repeats. */
+ * executed in the order in which they were sent, also across redirects and repeats: one of them is
+ * on its way at a time, while those of different hash slots share the pipeline of their node. */
 struct redis_command {
     const struct script *script; /* NULL: args name the command */
     int32_t hash_slot;           /* 0 .. 16383, or REDIS_ANY_NODE */
     size_t
         max_elements; /* arrays of the reply may have so many elements, at any level; default 64 */
     int64_t timeout_ms; /* from redis_send() to the end, repeats included; 0: request_timeout_ms */
-    bool once;          /* do not wait for a server: fail at once when there is none */
+    bool once;          /* do not wait for a server that is away or not ready: fail at once */
     redis_done_fn *done;
     void *user;
     struct redis_args { /* keys, then arguments */
@@ -84,8 +85,9 @@ struct redis_options {
 smq_status redis_check_servers(const char *servers, smq_error *err);
 
 /* Connect to the servers, check them (version, eviction), learn the topology; `ready` is called
- * once, with SMQ_OK or why the first attempt failed (UNAVAILABLE, DENIED, BAD_SERVER).  `options`
- * is copied. */
+ * once, within connect_timeout_ms: with SMQ_OK, or why the first attempt failed (UNAVAILABLE,
+ * DENIED, BAD_SERVER; CLOSED: redis_close() came first).  A master that is away is no failure.
+ * `options` is copied. */
 typedef void redis_ready_fn(smq_status status, const char *text, void *user);
 struct redis *redis_new(struct loop *loop, const struct redis_options *options,
                         struct events *events, redis_ready_fn *ready, void *user);
@@ -105,8 +107,8 @@ enum redis_notice {
 };
 
 /* One SSUBSCRIBE that is kept through reconnects, failovers and moves of hash slots until it is
- * given up. Owned by the client between redis_subscribe() and redis_unsubscribe(), which both
- * return at once; no notice comes after the latter. */
+ * given up; several may share a channel.  Owned by the client between redis_subscribe() and
+ * redis_unsubscribe(), which both return at once; no notice comes after the latter. */
 struct redis_subscription {
     const char *channel; /* must outlive the subscription */
     uint16_t hash_slot;

@@ -24,6 +24,15 @@ static const struct script append = {.name = "append",
                                      .sha1 = "5f96da63890be6ccc9b5f28c1d9dda13008c8b55",
                                      .keys = 1};
 
+/* The same on two lists. */
+static const char append_both_text[] = "#!lua\nredis.call('RPUSH', KEYS[1], ARGV[1]) return "
+                                       "redis.call('RPUSH', KEYS[2], ARGV[1])";
+static const struct script append_both = {.name = "append_both",
+                                          .text = append_both_text,
+                                          .text_len = sizeof(append_both_text) - 1,
+                                          .sha1 = "fa253f992ad98459d5219d6c57f04b861ec7c03c",
+                                          .keys = 2};
+
 static struct servers *servers;
 
 static redisContext *dial(const struct server *server)
@@ -175,6 +184,93 @@ static void test_order_survives_a_move(void **state)
     free(pending);
 }
 
+static void send_both(struct loop_task *task)
+{
+    struct pending *pending = (struct pending *) ((char *) task - offsetof(struct pending, task));
+
+    redis_send(pending->client->redis, &pending->command);
+}
+
+static void on_both_done(const struct redis_result *result, void *user)
+{
+    struct pending *pending = user;
+
+    pending->outcome.outcome = result->outcome;
+    redis_command_fini(&pending->command);
+    atomic_fetch_add(pending->ended, 1);
+}
+
+static void post_both(struct client *client, struct pending *pending, int number)
+{
+    redis_command_init(&pending->command, &append_both, slot_hash("{two}1", 6), on_both_done,
+                       pending);
+    pending->command.timeout_ms = 30000;
+    redis_arg_string(&pending->command, "{two}1");
+    redis_arg_string(&pending->command, "{two}2");
+    redis_arg_int(&pending->command, number);
+    pending->client = client;
+    pending->task.run = send_both;
+    loop_post(client->loop, &pending->task);
+}
+
+static void assert_counts_up(const struct server *server, const char *key)
+{
+    redisContext *context = dial(server);
+    redisReply *reply = redisCommand(context, "LRANGE %s 1 -1", key);
+
+    assert_int_equal(reply->elements, PENDING);
+    for (int i = 0; i < PENDING; i++) {
+        assert_int_equal(atoi(reply->element[i]->str), i);
+    }
+    freeReplyObject(reply);
+    redisFree(context);
+}
+
+static bool is_on_its_way(void *arg)
+{
+    return atomic_load((atomic_int *) arg) > PENDING / 4;
+}
+
+/* While the keys of a script are split over two nodes it waits; nothing is lost or done twice. Both
+ * lists begin with a sentinel, as no list of ours may be missing. */
+static void test_scripts_of_two_keys_survive_a_move(void **state)
+{
+    struct client client;
+    struct pending *pending = calloc(PENDING, sizeof(*pending));
+    atomic_int ended = 0;
+    char from_id[64], to_id[64];
+    struct server *from = servers_node_of(servers, "{two}1");
+    struct server *to = servers_node(servers, from == servers_node(servers, 0) ? 1 : 0);
+    int slot = slot_hash("{two}1", 6);
+
+    (void) state;
+    node_id(from_id, from);
+    node_id(to_id, to);
+    tell(from, "RPUSH {two}1 sentinel");
+    tell(from, "RPUSH {two}2 sentinel");
+    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    for (int i = 0; i < PENDING; i++) {
+        pending[i].ended = &ended;
+        post_both(&client, &pending[i], i);
+    }
+    assert_true(wait_until(is_on_its_way, &ended, 30000));
+    tell(to, "CLUSTER SETSLOT %d IMPORTING %s", slot, from_id);
+    tell(from, "CLUSTER SETSLOT %d MIGRATING %s", slot, to_id);
+    tell(from, "MIGRATE 127.0.0.1 %d {two}1 0 3000", server_port(to));
+    tell(from, "MIGRATE 127.0.0.1 %d {two}2 0 3000", server_port(to));
+    for (size_t i = 0; i < servers_count(servers); i++) {
+        tell(servers_node(servers, i), "CLUSTER SETSLOT %d NODE %s", slot, to_id);
+    }
+    assert_true(wait_until(all_ended, &ended, 30000));
+    for (int i = 0; i < PENDING; i++) {
+        assert_int_equal(pending[i].outcome.outcome, REDIS_DONE);
+    }
+    assert_counts_up(to, "{two}1");
+    assert_counts_up(to, "{two}2");
+    client_stop(&client);
+    free(pending);
+}
+
 static void test_a_paused_node_is_unknown_then_serves_again(void **state)
 {
     struct client client;
@@ -318,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_flushed_scripts_are_loaded_again),
         cmocka_unit_test(test_errors_of_scripts_are_partly),
         cmocka_unit_test(test_order_survives_a_move),
+        cmocka_unit_test(test_scripts_of_two_keys_survive_a_move),
         cmocka_unit_test(test_a_paused_node_is_unknown_then_serves_again),
         cmocka_unit_test(test_a_killed_node_is_waited_for),
         cmocka_unit_test(test_no_server_is_said_at_once),
