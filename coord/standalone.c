@@ -16,7 +16,12 @@
 #include "base/random.h"
 #include "coord/coord_internal.h"
 
-enum { STANDALONE_RETRY_MS = 1000, STANDALONE_RETRY_MIN_MS = 50, STANDALONE_LEAVE_MS = 3000 };
+enum {
+    STANDALONE_RETRY_MS = 1000,
+    STANDALONE_JITTER_MS = 500, /* on top, so that those who stand by do not ask together */
+    STANDALONE_RETRY_MIN_MS = 50,
+    STANDALONE_LEAVE_MS = 3000
+};
 
 enum standalone_state {
     STANDALONE_WAITING, /* for the lease: it is another's, or not known */
@@ -37,9 +42,9 @@ struct standalone_topic {
     struct token token;
     bool *held;
     int32_t held_count;
-    uint64_t cookie;  /* of the call that is out; 0: none */
-    int64_t asked_at; /* when it went out */
-    int64_t lease_until;
+    uint64_t cookie;     /* of the call that is out; 0: none */
+    int64_t asked_at;    /* when it went out */
+    int64_t lease_until; /* by our clock; then what is held is lost */
     int64_t drain_until; /* DRAINING: then what is still held is abandoned */
     uv_timer_t timer;
 };
@@ -78,6 +83,23 @@ static void standalone_drop(struct standalone_topic *topic)
 static void standalone_arm(struct standalone_topic *topic, int64_t delay_ms)
 {
     uv_timer_start(&topic->timer, standalone_on_timer, delay_ms < 1 ? 1 : (uint64_t) delay_ms, 0);
+}
+
+/* The time until the lease ends, 0 when it has. */
+static int64_t standalone_lease_left(const struct standalone_topic *topic)
+{
+    int64_t left = topic->lease_until - clock_now_ms();
+
+    return left < 0 ? 0 : left;
+}
+
+/* Ask again later, or when the lease ends if that is before and something hangs on it. */
+static void standalone_arm_retry(struct standalone_topic *topic)
+{
+    int64_t delay = STANDALONE_RETRY_MS + (int64_t) (random_u64() % STANDALONE_JITTER_MS);
+    int64_t left = standalone_lease_left(topic);
+
+    standalone_arm(topic, topic->held_count > 0 && left < delay ? left : delay);
 }
 
 static void standalone_ask(struct standalone_topic *topic, enum coord_lease_op op)
@@ -145,10 +167,22 @@ static void standalone_finish(struct standalone_topic *topic)
     free(name);
 }
 
-/* All is drained: give the lease back, or simply end when it is not ours. */
+/* The topic cannot be consumed any more. */
+static void standalone_fail(struct standalone_topic *topic, smq_status status)
+{
+    char *name = memory_string(topic->name);
+    struct coord *coord = topic->coord;
+
+    standalone_lose(topic);
+    standalone_drop(topic);
+    coord_call_failed(coord, name, status, smq_status_text(status));
+    free(name);
+}
+
+/* All is drained: give the lease back, or simply end when it cannot be ours. */
 static void standalone_release(struct standalone_topic *topic)
 {
-    if (topic->token.epoch == 0) {
+    if (topic->token.epoch == 0 && topic->cookie == 0) {
         standalone_finish(topic);
         return;
     }
@@ -171,7 +205,7 @@ static void standalone_lease_is_mine(struct standalone_topic *topic,
         topic->state = STANDALONE_HELD;
         standalone_grant(topic);
     }
-    standalone_arm(topic, reply->remaining_ms / 3);
+    standalone_arm(topic, standalone_lease_left(topic) / 3);
 }
 
 static void standalone_lease_is_lost(struct standalone_topic *topic)
@@ -181,49 +215,61 @@ static void standalone_lease_is_lost(struct standalone_topic *topic)
     standalone_lose(topic);
 }
 
-/* `delay_ms`, or less when the time to drain ends before. */
-static int64_t standalone_until(const struct standalone_topic *topic, int64_t delay_ms)
+/* When to look again while draining: at a third of the lease, but not past the time to drain. */
+static void standalone_arm_drain(struct standalone_topic *topic, int64_t delay_ms)
 {
     int64_t left = topic->drain_until - clock_now_ms();
 
-    left = left < 0 ? 0 : left;
-    return delay_ms < left ? delay_ms : left;
+    standalone_arm(topic, delay_ms < left ? delay_ms : left);
+}
+
+/* What was not drained in time is given up: the next owner takes it back. */
+static void standalone_give_up(struct standalone_topic *topic)
+{
+    standalone_lose(topic);
+    standalone_release(topic);
+}
+
+/* An answer while the slots are drained. */
+static void standalone_drain_replied(struct standalone_topic *topic,
+                                     const struct coord_lease_reply *reply)
+{
+    if (reply->status == SMQ_OK) {
+        topic->lease_until = topic->asked_at + reply->remaining_ms;
+        standalone_arm_drain(topic, standalone_lease_left(topic) / 3);
+    } else if (reply->status == SMQ_IN_WORK || reply->status == SMQ_NO_TOPIC) {
+        topic->token = (struct token){0};
+        standalone_give_up(topic);
+    }
 }
 
 static void standalone_replied(struct standalone_topic *topic,
                                const struct coord_lease_reply *reply)
 {
+    smq_class class = smq_status_class(reply->status);
+
     topic->cookie = 0;
-    switch (topic->state) {
-    case STANDALONE_RELEASING:
+    if (topic->state == STANDALONE_RELEASING) {
         standalone_finish(topic);
         return;
-    case STANDALONE_DRAINING:
-        if (reply->status == SMQ_IN_WORK) {
-            standalone_lose(topic);
-            topic->token = (struct token){0};
-            standalone_release(topic);
-        } else if (reply->status == SMQ_OK) {
-            topic->lease_until = topic->asked_at + reply->remaining_ms;
-            standalone_arm(topic, standalone_until(topic, reply->remaining_ms / 3));
-        }
-        return;
-    case STANDALONE_WAITING:
-    case STANDALONE_HELD:
-        break;
-    case STANDALONE_GONE:
+    }
+    if (topic->state == STANDALONE_DRAINING) {
+        standalone_drain_replied(topic, reply);
         return;
     }
     if (reply->status == SMQ_OK) {
         standalone_lease_is_mine(topic, reply);
     } else if (reply->status == SMQ_IN_WORK) {
-        int64_t delay =
-            reply->remaining_ms < STANDALONE_RETRY_MS ? reply->remaining_ms : STANDALONE_RETRY_MS;
-
         standalone_lease_is_lost(topic);
-        standalone_arm(topic, delay < STANDALONE_RETRY_MIN_MS ? STANDALONE_RETRY_MIN_MS : delay);
+        if (reply->remaining_ms < STANDALONE_RETRY_MS) {
+            standalone_arm(topic, reply->remaining_ms + STANDALONE_RETRY_MIN_MS);
+        } else {
+            standalone_arm_retry(topic);
+        }
+    } else if (class == SMQ_CLASS_USAGE) {
+        standalone_fail(topic, reply->status);
     } else {
-        standalone_arm(topic, STANDALONE_RETRY_MS);
+        standalone_arm_retry(topic);
     }
 }
 
@@ -231,30 +277,30 @@ static void standalone_replied(struct standalone_topic *topic,
 static void standalone_on_timer(uv_timer_t *timer)
 {
     struct standalone_topic *topic = timer->data;
-    bool over = clock_now_ms() >= topic->lease_until;
+    bool over = topic->held_count > 0 && standalone_lease_left(topic) == 0;
 
     switch (topic->state) {
     case STANDALONE_RELEASING:
         standalone_finish(topic);
         return;
     case STANDALONE_DRAINING:
-        if (standalone_until(topic, INT64_MAX) == 0) {
-            standalone_lose(topic);
-            standalone_release(topic);
+        if (over || clock_now_ms() >= topic->drain_until) {
+            standalone_give_up(topic);
             return;
         }
-        break;
+        standalone_arm_drain(topic, STANDALONE_RETRY_MS);
+        standalone_ask(topic, COORD_LEASE_RENEW);
+        return;
     case STANDALONE_HELD:
+    case STANDALONE_WAITING:
         if (over) {
             standalone_lease_is_lost(topic);
         }
         break;
-    case STANDALONE_WAITING:
-        break;
     case STANDALONE_GONE:
         return;
     }
-    standalone_arm(topic, STANDALONE_RETRY_MS);
+    standalone_arm_retry(topic);
     standalone_ask(topic,
                    topic->state == STANDALONE_HELD ? COORD_LEASE_RENEW : COORD_LEASE_ACQUIRE);
 }
@@ -272,7 +318,7 @@ static void standalone_join(struct coord *coord, const struct coord_topic *from)
     uv_timer_init(loop_uv(coord->loop), &topic->timer);
     topic->timer.data = topic;
     LIST_INSERT_HEAD(&self->topics, topic, link);
-    standalone_arm(topic, STANDALONE_RETRY_MS);
+    standalone_arm_retry(topic);
     standalone_ask(topic, COORD_LEASE_ACQUIRE);
 }
 
@@ -290,7 +336,7 @@ static void standalone_leave(struct standalone_topic *topic)
     }
     topic->state = STANDALONE_DRAINING;
     topic->drain_until = clock_now_ms() + topic->drain_timeout_ms + STANDALONE_LEAVE_MS;
-    standalone_arm(topic, standalone_until(topic, STANDALONE_RETRY_MS));
+    standalone_arm_drain(topic, standalone_lease_left(topic) / 3);
     slots = standalone_slots_new(topic);
     count = standalone_held(topic, slots);
     coord_call_revoked(topic->coord, topic->name, slots, count);
@@ -311,9 +357,9 @@ static void standalone_slot_answer(struct standalone_topic *topic,
     if (topic->state == STANDALONE_DRAINING && topic->held_count == 0) {
         standalone_release(topic);
     } else if (topic->state == STANDALONE_HELD) {
-        /* The next answer to a renewal grants it again. */
+        /* Redis knows a larger token: acquire anew, which raises the epoch. */
         topic->state = STANDALONE_WAITING;
-        standalone_arm(topic, STANDALONE_RETRY_MS);
+        standalone_arm_retry(topic);
     }
 }
 
