@@ -224,7 +224,7 @@ static void assigner_on_topics(void *user, const struct zk_reply *reply)
     assigner_keep_names(assigner, reply);
     LIST_FOREACH(topic, &assigner->topics, link)
     {
-        topic->read = topic->write = false;
+        topic->read = topic->write = topic->remove = false;
     }
     assigner_read_topic(assigner);
 }
@@ -294,37 +294,46 @@ static void assigner_define(struct assigner_topic *topic, const struct zk_reply 
         memcpy(topic->nonce, nonce, sizeof(nonce));
         free(topic->revocations);
         topic->revocations = memory_new(((size_t) slots + 1) * sizeof(*topic->revocations));
+        assignment_fini(&topic->old);
         topic->slots = slots;
         topic->pending_count = 0;
     }
 }
 
+/* The node is damaged.  The last good assignment, if this assigner has seen it, is written again;
+ * without it nothing is known of the owners, and nothing moves. */
+static void assigner_take_damaged(struct assigner *assigner, struct assigner_topic *topic)
+{
+    bool mend = topic->old.slots != NULL;
+
+    if (!topic->corrupt) {
+        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+                   "topic %s: its assignment in ZooKeeper cannot be read; %s", topic->name,
+                   mend ? "the last good one is written again"
+                        : "nothing moves until it is deleted together with its topic's node");
+    }
+    topic->corrupt = true;
+    topic->read = topic->write = mend;
+}
+
 static void assigner_take_old(struct assigner *assigner, struct assigner_topic *topic,
                               const struct zk_reply *reply)
 {
-    assignment_fini(&topic->old);
+    struct assignment read = {0};
+
     assignment_fini(&topic->next);
     topic->version = reply->stat.version;
     topic->mzxid = reply->stat.mzxid;
-    topic->read = true;
-    if (reply->len == 0) {
-        topic->corrupt = false;
-        return;
-    }
-    if (assignment_decode(&topic->old, reply->data, reply->len) &&
-        topic->old.slot_count == topic->slots) {
-        topic->corrupt = false;
+    if (reply->len > 0 &&
+        (!assignment_decode(&read, reply->data, reply->len) || read.slot_count != topic->slots)) {
+        assignment_fini(&read);
+        assigner_take_damaged(assigner, topic);
         return;
     }
     assignment_fini(&topic->old);
-    topic->read = false;
-    if (!topic->corrupt) {
-        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
-                   "topic %s: its assignment in ZooKeeper cannot be read; nothing moves until it "
-                   "is deleted together with its topic's node",
-                   topic->name);
-    }
-    topic->corrupt = true;
+    topic->old = read;
+    topic->read = true;
+    topic->corrupt = false;
 }
 
 static void assigner_on_assignment(void *user, const struct zk_reply *reply)
@@ -355,6 +364,7 @@ static void assigner_on_topic(void *user, const struct zk_reply *reply)
         return;
     }
     assigner->current = assigner_topic_of(assigner, assigner->names[assigner->name_at]);
+    assigner->current->node_version = reply->stat.version;
     assigner_define(assigner->current, reply);
     (void) snprintf(path, sizeof(path), "topics/%s/assignment", assigner->current->name);
     zk_get(&assigner->zookeeper->session, path, false, assigner_on_assignment, assigner);
@@ -403,7 +413,45 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
         return;
     }
     assigner->again = true; /* to see the revocations that were written */
+    assignment_fini(&assigner->current->old);
+    assigner->current->old = assigner->current->next;
+    assigner->current->next = (struct assignment){0};
     assigner_write(assigner);
+}
+
+/* Nobody has asked for this topic for long: its nodes are what a deletion left behind.  Who asks
+ * for it meanwhile makes them anew. */
+static void assigner_remove(struct assigner *assigner, struct assigner_topic *topic)
+{
+    char path[MEMBER_WORD_MAX + 16];
+    char assignment[MEMBER_WORD_MAX + 32];
+    struct zk_op ops[3] = {
+        {.kind = ZK_CHECK, .path = "leader_epoch", .version = assigner->zookeeper->election.epoch},
+        {.kind = ZK_DELETE, .path = assignment, .version = topic->version},
+        {.kind = ZK_DELETE, .path = path, .version = topic->node_version}};
+
+    (void) snprintf(path, sizeof(path), "topics/%s", topic->name);
+    (void) snprintf(assignment, sizeof(assignment), "topics/%s/assignment", topic->name);
+    topic->remove = topic->write = false;
+    zk_write(&assigner->zookeeper->session, ops, 3, assigner_on_written, assigner);
+}
+
+/* Encode what is to be written.  false: it is too large for a node, and stays as it is. */
+static bool assigner_encode(struct assigner *assigner, struct assigner_topic *topic)
+{
+    topic->write = false;
+    topic->next.epoch = assigner->zookeeper->election.epoch;
+    topic->next.sequence = topic->old.sequence + 1;
+    buf_clear(&assigner->text);
+    assignment_encode(&assigner->text, &topic->next);
+    if (assigner->text.len <= ASSIGNMENT_SIZE_MAX) {
+        return true;
+    }
+    events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+               "topic %s: %zu members with their names do not fit in its assignment; nothing "
+               "moves until there are fewer, or shorter names",
+               topic->name, topic->next.member_count);
+    return false;
 }
 
 /* Write the next topic that differs, until there is none. */
@@ -417,21 +465,21 @@ static void assigner_write(struct assigner *assigner)
 
     LIST_FOREACH(topic, &assigner->topics, link)
     {
-        if (topic->read && topic->write) {
+        if (topic->remove || (topic->read && topic->write && assigner_encode(assigner, topic))) {
             break;
         }
     }
+    assigner->current = topic;
     if (topic == NULL) {
         int64_t delay = assigner->wake_at - clock_now_ms();
 
         assigner_over(assigner, assigner->wake_at == 0 ? -1 : delay < 1 ? 1 : delay);
         return;
     }
-    topic->write = false;
-    topic->next.epoch = assigner->zookeeper->election.epoch;
-    topic->next.sequence = topic->old.sequence + 1;
-    buf_clear(&assigner->text);
-    assignment_encode(&assigner->text, &topic->next);
+    if (topic->remove) {
+        assigner_remove(assigner, topic);
+        return;
+    }
     (void) snprintf(path, sizeof(path), "topics/%s/assignment", topic->name);
     ops[1].data = assigner->text.data;
     ops[1].len = assigner->text.len;

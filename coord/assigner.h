@@ -26,11 +26,13 @@ struct assigner_topic {
     char nonce[MEMBER_WORD_MAX + 1];
     int32_t slots; /* 0: its node cannot be read; it is left alone */
     struct assignment old, next;
-    int32_t version;
+    int32_t version, node_version; /* of the assignment and of the topic's node */
     int64_t mzxid;
-    bool read;    /* in this round */
-    bool write;   /* next differs from old */
-    bool corrupt; /* said already */
+    bool read;          /* in this round; or damaged, then `old` is the last good one */
+    bool write;         /* next differs from old */
+    bool remove;        /* nobody asks for it any more */
+    bool corrupt;       /* said already */
+    int64_t idle_since; /* 0: somebody asks for it */
     struct assigner_revocation *revocations;
     int64_t pending_first, pending_last; /* when members that wait came */
     size_t pending_count;
@@ -53,7 +55,7 @@ struct assigner {
     uv_timer_t timer;
 };
 
-/* Make `next` and `write` of every topic that was read, and `wake_at`. */
+/* Make `next`, `write` and `remove` of every topic that was read, and `wake_at`. */
 void assigner_decide(struct assigner *assigner, int64_t now_ms);
 
 #endif

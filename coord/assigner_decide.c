@@ -227,6 +227,40 @@ static void decide_assign(struct assigner *assigner, struct decision *decisions,
     free(ids);
 }
 
+/* Does a member ask for a topic of this name, of whatever creation? */
+static bool decide_asked(const struct assigner *assigner, const struct assigner_topic *topic)
+{
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        const struct member_info *info = &assigner->members[i].info;
+
+        for (size_t line = 0; line < info->topic_count; line++) {
+            if (strcmp(info->topics[line].name, topic->name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void decide_remove(struct assigner *assigner, struct assigner_topic *topic, int64_t now_ms)
+{
+    int64_t until = 0;
+
+    if (decide_asked(assigner, topic)) {
+        topic->idle_since = 0;
+        return;
+    }
+    if (topic->idle_since == 0) {
+        topic->idle_since = now_ms;
+    }
+    until = topic->idle_since + assigner->zookeeper->timings.idle;
+    if (now_ms < until) {
+        decide_wake(assigner, until);
+        return;
+    }
+    topic->remove = true;
+}
+
 void assigner_decide(struct assigner *assigner, int64_t now_ms)
 {
     size_t count = decide_topics(assigner);
@@ -245,6 +279,7 @@ void assigner_decide(struct assigner *assigner, int64_t now_ms)
                               .weights = memory_new(members * sizeof(int32_t)),
                               .quotas = memory_new(members * sizeof(int32_t)),
                               .slots = memory_new((size_t) topic->slots * sizeof(uint16_t))};
+        decide_remove(assigner, topic, now_ms);
         decide_carry(assigner, &decisions[at], now_ms);
         decide_weights(assigner, &decisions[at], now_ms);
         at++;

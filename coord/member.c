@@ -114,9 +114,11 @@ static void member_later(struct zookeeper *zookeeper, enum member_state state, i
     uv_timer_start(&zookeeper->member.retry, member_on_retry, (uint64_t) delay_ms, 0);
 }
 
-static void member_refuse(struct zookeeper *zookeeper, smq_status status, const char *text)
+void member_refuse(struct zookeeper *zookeeper, smq_status status, const char *text)
 {
     zookeeper->member.state = MEMBER_REFUSED;
+    zookeeper->member.refusal = status;
+    zookeeper->member.refusal_text = text;
     uv_timer_stop(&zookeeper->member.retry);
     ownership_fail_all(zookeeper, status, text);
 }
@@ -129,6 +131,11 @@ static void member_on_root(void *user, const struct zk_reply *reply)
     char *text = NULL;
     int found = 0;
 
+    if (reply->rc == ZNOAUTH) {
+        member_refuse(zookeeper, SMQ_DENIED,
+                      "ZooKeeper refused to show the nodes of the fleet: check zookeeper_auth");
+        return;
+    }
     if (reply->rc != ZOK) {
         member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
         return;
@@ -182,7 +189,7 @@ static void member_on_folder(void *user, const struct zk_reply *reply)
 
     if (reply->rc == ZNOAUTH) {
         member_refuse(zookeeper, SMQ_DENIED,
-                      "ZooKeeper refused to create the nodes of the fleet: check zk_auth");
+                      "ZooKeeper refused to create the nodes of the fleet: check zookeeper_auth");
         return;
     }
     if (reply->rc != ZOK && reply->rc != ZNODEEXISTS) {
@@ -291,7 +298,7 @@ static void member_on_created(void *user, const struct zk_reply *reply)
 
     if (reply->rc == ZNOAUTH) {
         member_refuse(zookeeper, SMQ_DENIED,
-                      "ZooKeeper refused to create the node of this member: check zk_auth");
+                      "ZooKeeper refused to create the node of this member: check zookeeper_auth");
         return;
     }
     member_look(zookeeper);

@@ -98,7 +98,8 @@ static bool member_parse_topic(struct member_topic *topic, const char *line)
     if (sscanf(line, "topic %255s %255s %" SCNd32 " %" SCNd64 " %d %" SCNd64 " %n", topic->name,
                topic->nonce, &topic->weight, &topic->drain_timeout_ms, &leaving, &topic->applied,
                &at) != 6 ||
-        at == 0 || topic->weight < 1 || topic->weight > INT16_MAX || topic->drain_timeout_ms < 0) {
+        at == 0 || topic->weight < 1 || topic->weight > INT16_MAX || topic->drain_timeout_ms < 0 ||
+        topic->drain_timeout_ms > MEMBER_DRAIN_MAX_MS) {
         return false;
     }
     topic->leaving = leaving != 0;

@@ -13,7 +13,12 @@
 
 #include "base/buf.h"
 
-enum { MEMBER_TEXT_MAX = 512 * 1024, MEMBER_WORD_MAX = 255, MEMBER_SLOTS_MAX = 65536 };
+enum {
+    MEMBER_TEXT_MAX = 512 * 1024,
+    MEMBER_WORD_MAX = 255,
+    MEMBER_SLOTS_MAX = 65536,
+    MEMBER_DRAIN_MAX_MS = 1000000000 /* about 11 days */
+};
 
 struct member_topic {
     char name[MEMBER_WORD_MAX + 1];

@@ -105,6 +105,11 @@ static bool ownership_chain_over(struct ownership *topic, const struct zk_reply 
         ownership_free_if_done(topic);
         return false;
     }
+    if (reply->rc == ZNOAUTH) {
+        ownership_fail(topic, SMQ_DENIED,
+                       "ZooKeeper refused the nodes of the topic: check zookeeper_auth");
+        return false;
+    }
     if (reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNODEEXISTS) {
         ownership_retry_later(topic, topic->zookeeper->timings.retry);
     }
@@ -382,6 +387,9 @@ void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *from)
     topic->slots = from->slots;
     topic->weight = from->weight < 1 ? 1 : from->weight > INT16_MAX ? INT16_MAX : from->weight;
     topic->drain_timeout_ms = from->drain_timeout_ms;
+    if (topic->drain_timeout_ms < 0 || topic->drain_timeout_ms > MEMBER_DRAIN_MAX_MS) {
+        topic->drain_timeout_ms = MEMBER_DRAIN_MAX_MS;
+    }
     topic->states = memory_new(slots * sizeof(*topic->states));
     topic->tokens = memory_new(slots * sizeof(*topic->tokens));
     topic->granted = memory_new(slots * sizeof(*topic->granted));
@@ -393,8 +401,7 @@ void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *from)
     topic->retry.data = topic->leave.data = topic;
     LIST_INSERT_HEAD(&zookeeper->topics, topic, link);
     if (zookeeper->member.state == MEMBER_REFUSED) {
-        ownership_fail(topic, zookeeper->denied ? SMQ_DENIED : SMQ_NAME_TAKEN,
-                       "this process could not become a member of the fleet");
+        ownership_fail(topic, zookeeper->member.refusal, zookeeper->member.refusal_text);
         return;
     }
     member_write_soon(zookeeper);

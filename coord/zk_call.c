@@ -78,12 +78,26 @@ void zk_calls_drop(struct zk_session *session)
 {
     struct zk_call *call = NULL;
 
-    while ((call = LIST_FIRST(&session->calls)) != NULL) {
-        LIST_REMOVE(call, link);
+    LIST_FOREACH(call, &session->calls, link)
+    {
         call->dropped = true;
-        if (!atomic_load(&call->completed)) {
-            zk_call_free(call);
+    }
+}
+
+void zk_calls_free(struct zk_session *session)
+{
+    struct zk_call *call = LIST_FIRST(&session->calls);
+
+    while (call != NULL) {
+        struct zk_call *next = LIST_NEXT(call, link);
+
+        if (call->dropped) {
+            LIST_REMOVE(call, link);
+            if (!atomic_load(&call->completed)) {
+                zk_call_free(call);
+            }
         }
+        call = next;
     }
 }
 

@@ -9,7 +9,10 @@
 /* The one watcher of a handle.  Thread: the library's. */
 void zk_session_watcher(zhandle_t *handle, int type, int state, const char *path, void *context);
 
-/* Forget every call; the handle is closed.  Thread: smq:coord. */
+/* No function of a call made before is called any more.  Thread: smq:coord. */
 void zk_calls_drop(struct zk_session *session);
+
+/* Free the calls that were dropped; their handle is closed.  Thread: smq:coord. */
+void zk_calls_free(struct zk_session *session);
 
 #endif

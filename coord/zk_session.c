@@ -35,25 +35,43 @@ static void zk_session_log(const char *message)
     (void) message;
 }
 
-static void zk_session_close(struct zk_session *session)
+/* From now on nothing that the handle says counts.  Returns it, to be closed. */
+static zhandle_t *zk_session_detach(struct zk_session *session)
 {
-    struct zk_context *context = NULL;
+    zhandle_t *handle = session->handle;
 
     session->connected = false;
     session->number++;
-    if (session->handle != NULL) {
-        context = (struct zk_context *) zoo_get_context(session->handle);
-        (void) zookeeper_close(session->handle);
-        session->handle = NULL;
-    }
+    session->handle = NULL;
     zk_calls_drop(session);
+    return handle;
+}
+
+/* Close a detached handle.  Blocks: 4.5 s at most, when its session still lives. */
+static void zk_session_release(struct zk_session *session, zhandle_t *handle)
+{
+    struct zk_context *context = NULL;
+
+    if (handle != NULL) {
+        context = (struct zk_context *) zoo_get_context(handle);
+        (void) zookeeper_close(handle);
+    }
+    zk_calls_free(session);
     free(context);
 }
 
+static void zk_session_close(struct zk_session *session)
+{
+    zk_session_release(session, zk_session_detach(session));
+}
+
+/* What is lost is said first: closing may take its time. */
 void zk_session_renew(struct zk_session *session)
 {
-    zk_session_close(session);
+    zhandle_t *handle = zk_session_detach(session);
+
     session->options.expired(session->options.user);
+    zk_session_release(session, handle);
     zk_session_open(session);
 }
 

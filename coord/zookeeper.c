@@ -13,8 +13,13 @@
 /* Whoever mistyped an address hears of it within 10 s, whatever the session time-out. */
 enum { FIRST_ANSWER_MAX_MS = 8000 };
 
-struct zookeeper_timings zookeeper_timings = {
-    .join = 500, .cold = 3000, .ack = 30, .leave = 5000, .revoke_extra = 10000, .retry = 200};
+struct zookeeper_timings zookeeper_timings = {.join = 500,
+                                              .cold = 3000,
+                                              .ack = 30,
+                                              .leave = 5000,
+                                              .revoke_extra = 10000,
+                                              .retry = 200,
+                                              .idle = 60000};
 
 /* The first answer of any kind ends coord_zookeeper_new(). */
 static void zookeeper_answered(struct zookeeper *zookeeper)
@@ -64,8 +69,7 @@ static void zookeeper_on_denied(void *user)
     struct zookeeper *zookeeper = user;
 
     zookeeper->denied = true;
-    zookeeper->member.state = MEMBER_REFUSED;
-    ownership_fail_all(zookeeper, SMQ_DENIED, "ZooKeeper refused the credentials");
+    member_refuse(zookeeper, SMQ_DENIED, "ZooKeeper refused the credentials");
     zookeeper_answered(zookeeper);
 }
 

@@ -28,6 +28,7 @@ struct zookeeper_timings {
     int64_t leave;        /* a leave waits so long for the assigner */
     int64_t revoke_extra; /* on top of a member's drain_timeout: then its slots move on */
     int64_t retry;        /* after a failed call; also the first back-off of refused slots */
+    int64_t idle;         /* the nodes of a topic nobody asks for stay so long */
 };
 
 /* For the handles made after it is changed. */
@@ -38,7 +39,7 @@ enum member_state {
     MEMBER_ENTERING, /* a call of the entry is out */
     MEMBER_WAITING,  /* another process has, or had, our name */
     MEMBER_IN,
-    MEMBER_REFUSED /* it will never enter: every topic has failed */
+    MEMBER_REFUSED /* it will never enter: every topic fails */
 };
 
 /* Our node.  Invariant: incarnation != 0 exactly in MEMBER_IN. */
@@ -50,7 +51,9 @@ struct member {
     int32_t version;
     int step;
     int64_t name_until; /* WAITING: then the name is taken */
-    bool beating;       /* a heartbeat is out */
+    smq_status refusal; /* REFUSED: why */
+    const char *refusal_text;
+    bool beating; /* a heartbeat is out */
     int64_t beat_at;
     bool dirty, writing;
     uv_timer_t beat, batch, retry;
@@ -121,7 +124,8 @@ void member_fini(struct zookeeper *zookeeper);
 void member_connected(struct zookeeper *zookeeper);
 void member_expired(struct zookeeper *zookeeper);
 void member_node_changed(struct zookeeper *zookeeper); /* the watch on our node fired */
-void member_write_soon(struct zookeeper *zookeeper);   /* what the node says is out of date */
+void member_refuse(struct zookeeper *zookeeper, smq_status status, const char *text);
+void member_write_soon(struct zookeeper *zookeeper); /* what the node says is out of date */
 bool member_lease_valid(const struct zookeeper *zookeeper);
 
 /* ownership.c */

@@ -1,0 +1,501 @@
+/* fleet.c - member processes, their lines in one order, and the board. */
+#include "fleet.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "support/process.h"
+
+enum { FLEET_POLL_MS = 50, FLEET_READ_SIZE = 65536, FLEET_END_MS = 30000 };
+
+/* A line of a member, not yet counted. */
+struct line {
+    int64_t at; /* ns */
+    int seat;
+    char *text; /* behind the time */
+};
+
+void fleet_init(struct fleet *fleet, const char *program, const char *servers, int64_t session_ms)
+{
+    *fleet = (struct fleet){.program = program, .servers = servers, .session_ms = session_ms};
+}
+
+static void board_print(const struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->board_count; i++) {
+        const struct board *board = &fleet->boards[i];
+        int held[FLEET_SEATS + 1] = {0};
+
+        for (int32_t slot = 0; slot < board->slots; slot++) {
+            held[board->holder[slot] == FLEET_NOBODY ? FLEET_SEATS : board->holder[slot]]++;
+        }
+        (void) fprintf(stderr,
+                       "topic %s: %d granted, %d revoked, %d lost, %d overlaps; held:", board->name,
+                       board->granted, board->revoked, board->lost, board->overlaps);
+        for (size_t seat = 0; seat < fleet->seat_count; seat++) {
+            (void) fprintf(stderr, " %s %d", fleet->seats[seat].name, held[seat]);
+        }
+        (void) fprintf(stderr, ", nobody %d\n", held[FLEET_SEATS]);
+    }
+}
+
+struct board *fleet_board(struct fleet *fleet, const char *topic)
+{
+    for (size_t i = 0; i < fleet->board_count; i++) {
+        if (strcmp(fleet->boards[i].name, topic) == 0) {
+            return &fleet->boards[i];
+        }
+    }
+    fail_msg("no topic %s on the board", topic);
+    return NULL;
+}
+
+int32_t fleet_held(struct fleet *fleet, int seat, const char *topic)
+{
+    const struct board *board = fleet_board(fleet, topic);
+    int32_t held = 0;
+
+    for (int32_t slot = 0; slot < board->slots; slot++) {
+        held += board->holder[slot] == seat;
+    }
+    return held;
+}
+
+/* --- lines --- */
+
+static void count_granted(struct fleet *fleet, int seat, const char *text)
+{
+    char topic[128];
+    int slot = 0;
+    unsigned generation = 0;
+    unsigned long long epoch = 0;
+    struct board *board = NULL;
+    int holder = FLEET_NOBODY;
+
+    if (sscanf(text, "granted %127s %d %u %llu", topic, &slot, &generation, &epoch) != 4) {
+        fail_msg("%s: %s", fleet->seats[seat].name, text);
+    }
+    board = fleet_board(fleet, topic);
+    holder = board->holder[slot];
+    if (holder != FLEET_NOBODY && !fleet->seats[holder].unclean) {
+        (void) fprintf(stderr, "overlap: %s holds slot %d, and %s is granted it\n",
+                       fleet->seats[holder].name, slot, fleet->seats[seat].name);
+        board->overlaps++;
+    }
+    if (generation < board->generation ||
+        (generation == board->generation && epoch <= board->epochs[slot])) {
+        (void) fprintf(stderr, "slot %d: token %u %llu after %u %llu\n", slot, generation, epoch,
+                       board->generation, (unsigned long long) board->epochs[slot]);
+        board->backwards++;
+    }
+    board->generation = generation;
+    board->epochs[slot] = epoch;
+    board->holder[slot] = (int16_t) seat;
+    board->granted++;
+}
+
+static void count_gone(struct fleet *fleet, int seat, const char *text, bool lost)
+{
+    char topic[128];
+    int slot = 0;
+    struct board *board = NULL;
+
+    if (sscanf(text, "%*s %127s %d", topic, &slot) != 2) {
+        fail_msg("%s: %s", fleet->seats[seat].name, text);
+    }
+    board = fleet_board(fleet, topic);
+    if (board->holder[slot] == seat) {
+        board->holder[slot] = FLEET_NOBODY;
+    }
+    board->lost += lost;
+}
+
+static void count_revoked(struct fleet *fleet, const char *text)
+{
+    char topic[128];
+
+    (void) sscanf(text, "revoked %127s", topic);
+    fleet_board(fleet, topic)->revoked++;
+}
+
+static void count_event(struct seat *seat, const char *text)
+{
+    seat->connected += strncmp(text, "event connected ", 16) == 0;
+    seat->disconnected += strncmp(text, "event disconnected ", 19) == 0;
+    seat->sessions_lost += strncmp(text, "event session_lost ", 19) == 0;
+    seat->errors_logged += strstr(text, "cannot be read") != NULL;
+}
+
+static void count_line(struct fleet *fleet, int number, const char *text)
+{
+    struct seat *seat = &fleet->seats[number];
+
+    if (strncmp(text, "granted ", 8) == 0) {
+        count_granted(fleet, number, text);
+    } else if (strncmp(text, "released ", 9) == 0) {
+        count_gone(fleet, number, text, false);
+    } else if (strncmp(text, "lost ", 5) == 0) {
+        count_gone(fleet, number, text, true);
+    } else if (strncmp(text, "revoked ", 8) == 0) {
+        count_revoked(fleet, text);
+    } else if (strncmp(text, "event ", 6) == 0) {
+        count_event(seat, text);
+    } else if (strncmp(text, "left ", 5) == 0) {
+        seat->left++;
+    } else if (strncmp(text, "failed ", 7) == 0) {
+        seat->failures++;
+        (void) sscanf(text, "failed %*s %31s", seat->failed);
+    } else if (strncmp(text, "claim ", 6) == 0) {
+        seat->claims++;
+        seat->may_claim = text[6] == '1';
+    } else if (strncmp(text, "refused ", 8) == 0) {
+        (void) sscanf(text, "refused %31s", seat->refused);
+    } else if (strcmp(text, "ready") == 0) {
+        seat->ready = true;
+    } else if (strcmp(text, "bye") == 0) {
+        seat->bye = true;
+    } else {
+        fail_msg("%s: %s", seat->name, text);
+    }
+}
+
+static void take_line(struct fleet *fleet, int seat, const char *text)
+{
+    char *rest = NULL;
+    int64_t at = strtoll(text, &rest, 10);
+
+    if (fleet->waiting_count == fleet->waiting_size) {
+        fleet->waiting_size = fleet->waiting_size * 2 + 64;
+        fleet->waiting = memory_grow(fleet->waiting, fleet->waiting_size, sizeof(*fleet->waiting));
+    }
+    fleet->waiting[fleet->waiting_count++] =
+        (struct line){.at = at, .seat = seat, .text = memory_string(rest + 1)};
+}
+
+static void take_lines(struct fleet *fleet, int number)
+{
+    struct seat *seat = &fleet->seats[number];
+    size_t start = 0;
+
+    for (;;) {
+        char *end = memchr(seat->lines + start, '\n', seat->lines_len - start);
+
+        if (end == NULL) {
+            break;
+        }
+        *end = '\0';
+        take_line(fleet, number, seat->lines + start);
+        start = (size_t) (end - seat->lines) + 1;
+    }
+    seat->lines_len -= start;
+    memmove(seat->lines, seat->lines + start, seat->lines_len);
+}
+
+/* Read what a member has written by now. */
+static void read_seat(struct fleet *fleet, int number)
+{
+    struct seat *seat = &fleet->seats[number];
+
+    while (seat->out >= 0) {
+        ssize_t size = 0;
+
+        seat->lines = memory_grow(seat->lines, seat->lines_len + FLEET_READ_SIZE, 1);
+        size = read(seat->out, seat->lines + seat->lines_len, FLEET_READ_SIZE);
+        if (size > 0) {
+            seat->lines_len += (size_t) size;
+            take_lines(fleet, number);
+            continue;
+        }
+        if (size == 0) {
+            close(seat->out);
+            seat->out = -1;
+        } else if (errno != EAGAIN && errno != EINTR) {
+            fail_msg("read: %s", strerror(errno));
+        }
+        return;
+    }
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+    const struct line *a = left;
+    const struct line *b = right;
+
+    if (a->at != b->at) {
+        return a->at < b->at ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Read all members twice.  What the first reading found has no cause that the second has not
+ * found, so lines up to the latest of the first can be counted in the order of their times. */
+static void pump(struct fleet *fleet, int timeout_ms)
+{
+    struct pollfd polled[FLEET_SEATS];
+    int64_t latest = 0;
+    size_t counted = 0;
+
+    for (size_t i = 0; i < fleet->seat_count; i++) {
+        polled[i] = (struct pollfd){.fd = fleet->seats[i].out, .events = POLLIN};
+    }
+    (void) poll(polled, fleet->seat_count, timeout_ms);
+    for (int i = 0; i < (int) fleet->seat_count; i++) {
+        read_seat(fleet, i);
+    }
+    for (size_t i = 0; i < fleet->waiting_count; i++) {
+        latest = fleet->waiting[i].at > latest ? fleet->waiting[i].at : latest;
+    }
+    for (int i = 0; i < (int) fleet->seat_count; i++) {
+        read_seat(fleet, i);
+    }
+    if (fleet->waiting_count == 0) {
+        return;
+    }
+    qsort(fleet->waiting, fleet->waiting_count, sizeof(*fleet->waiting), compare_lines);
+    for (; counted < fleet->waiting_count && fleet->waiting[counted].at <= latest; counted++) {
+        count_line(fleet, fleet->waiting[counted].seat, fleet->waiting[counted].text);
+        free(fleet->waiting[counted].text);
+    }
+    fleet->waiting_count -= counted;
+    memmove(fleet->waiting, fleet->waiting + counted,
+            fleet->waiting_count * sizeof(*fleet->waiting));
+}
+
+/* --- waiting --- */
+
+bool fleet_wait(struct fleet *fleet, fleet_condition *condition, void *arg)
+{
+    int64_t until = clock_now_ms() + FLEET_TIMEOUT_MS;
+
+    pump(fleet, 0);
+    while (!condition(fleet, arg)) {
+        if (clock_now_ms() >= until) {
+            board_print(fleet);
+            return false;
+        }
+        pump(fleet, FLEET_POLL_MS);
+    }
+    return true;
+}
+
+struct evenness {
+    const char *topic;
+    const int *seats;
+};
+
+static bool is_even(struct fleet *fleet, void *arg)
+{
+    const struct evenness *wanted = arg;
+    int32_t least = INT32_MAX;
+    int32_t most = 0;
+    int32_t sum = 0;
+
+    for (const int *seat = wanted->seats; *seat >= 0; seat++) {
+        int32_t held = fleet_held(fleet, *seat, wanted->topic);
+
+        least = held < least ? held : least;
+        most = held > most ? held : most;
+        sum += held;
+    }
+    return sum == fleet_board(fleet, wanted->topic)->slots && most - least <= 1;
+}
+
+bool fleet_wait_even(struct fleet *fleet, const char *topic, const int *seats)
+{
+    struct evenness wanted = {.topic = topic, .seats = seats};
+
+    return fleet_wait(fleet, is_even, &wanted);
+}
+
+struct counting {
+    const int *number;
+    int least;
+};
+
+static bool is_counted(struct fleet *fleet, void *arg)
+{
+    const struct counting *wanted = arg;
+
+    (void) fleet;
+    return *wanted->number >= wanted->least;
+}
+
+bool fleet_wait_count(struct fleet *fleet, const int *number, int least)
+{
+    struct counting wanted = {.number = number, .least = least};
+
+    return fleet_wait(fleet, is_counted, &wanted);
+}
+
+static bool is_set(struct fleet *fleet, void *arg)
+{
+    (void) fleet;
+    return *(const bool *) arg;
+}
+
+bool fleet_wait_flag(struct fleet *fleet, const bool *flag)
+{
+    return fleet_wait(fleet, is_set, (void *) flag);
+}
+
+/* --- members --- */
+
+static bool has_started(struct fleet *fleet, void *arg)
+{
+    const struct seat *seat = arg;
+
+    (void) fleet;
+    return seat->ready || seat->refused[0] != '\0' || seat->out < 0;
+}
+
+int fleet_start_with(struct fleet *fleet, const char *name, const char *loss, const char *auth)
+{
+    int number = (int) fleet->seat_count;
+    struct seat *seat = &fleet->seats[fleet->seat_count++];
+    char session[32];
+    const char *argv[] = {fleet->program, fleet->servers, name, session, loss, auth, NULL};
+    int in[2];
+    int out[2];
+
+    assert_true(fleet->seat_count <= FLEET_SEATS);
+    (void) snprintf(session, sizeof(session), "%lld", (long long) fleet->session_ms);
+    (void) snprintf(seat->name, sizeof(seat->name), "%s", name);
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    seat->pid = process_start(
+        &(struct process_options){.argv = argv, .in = in[0], .out = out[1], .err = STDERR_FILENO});
+    assert_true(seat->pid > 0);
+    close(in[0]);
+    close(out[1]);
+    seat->in = in[1];
+    seat->out = out[0];
+    assert_int_equal(fcntl(seat->out, F_SETFL, O_NONBLOCK), 0);
+    assert_true(fleet_wait(fleet, has_started, seat));
+    return number;
+}
+
+int fleet_start(struct fleet *fleet, const char *name)
+{
+    int seat = fleet_start_with(fleet, name, "continue", NULL);
+
+    assert_true(fleet->seats[seat].ready);
+    return seat;
+}
+
+void fleet_tell(struct fleet *fleet, int seat, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    int len = 0;
+
+    va_start(args, format);
+    len = vsnprintf(line, sizeof(line) - 1, format, args);
+    va_end(args);
+    line[len++] = '\n';
+    assert_int_equal(write(fleet->seats[seat].in, line, (size_t) len), len);
+}
+
+static void board_add(struct fleet *fleet, const char *topic, int32_t slots)
+{
+    struct board *board = NULL;
+
+    for (size_t i = 0; i < fleet->board_count; i++) {
+        if (strcmp(fleet->boards[i].name, topic) == 0) {
+            return;
+        }
+    }
+    board = &fleet->boards[fleet->board_count++];
+    assert_true(fleet->board_count <= FLEET_TOPICS);
+    (void) snprintf(board->name, sizeof(board->name), "%s", topic);
+    board->slots = slots;
+    board->holder = memory_new(sizeof(*board->holder) * (size_t) slots);
+    board->epochs = memory_new(sizeof(*board->epochs) * (size_t) slots);
+    memset(board->holder, 0xff, sizeof(*board->holder) * (size_t) slots);
+}
+
+void fleet_join(struct fleet *fleet, int seat, const char *topic, const char *nonce, int32_t slots)
+{
+    board_add(fleet, topic, slots);
+    fleet_tell(fleet, seat, "join %s %s 1 %d 1 10000", topic, nonce, (int) slots);
+}
+
+void fleet_kill(struct fleet *fleet, int seat)
+{
+    fleet->seats[seat].unclean = true;
+    process_kill(fleet->seats[seat].pid);
+    fleet->seats[seat].ended = true;
+}
+
+void fleet_pause(struct fleet *fleet, int seat)
+{
+    int status = 0;
+
+    fleet->seats[seat].unclean = true;
+    assert_int_equal(kill(fleet->seats[seat].pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(fleet->seats[seat].pid, &status, WUNTRACED), fleet->seats[seat].pid);
+    assert_true(WIFSTOPPED(status));
+}
+
+void fleet_resume(struct fleet *fleet, int seat)
+{
+    assert_int_equal(kill(fleet->seats[seat].pid, SIGCONT), 0);
+}
+
+int fleet_quit(struct fleet *fleet, int number)
+{
+    struct seat *seat = &fleet->seats[number];
+
+    seat->unclean = true; /* what it holds goes with its session */
+    fleet_tell(fleet, number, "quit");
+    assert_true(fleet_wait_flag(fleet, &seat->bye));
+    assert_true(process_wait(seat->pid, &seat->status, FLEET_END_MS));
+    seat->ended = true;
+    for (size_t i = 0; i < fleet->board_count; i++) {
+        for (int32_t slot = 0; slot < fleet->boards[i].slots; slot++) {
+            if (fleet->boards[i].holder[slot] == number) {
+                fleet->boards[i].holder[slot] = FLEET_NOBODY;
+            }
+        }
+    }
+    return seat->status;
+}
+
+void fleet_fini(struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->seat_count; i++) {
+        struct seat *seat = &fleet->seats[i];
+
+        if (!seat->ended) {
+            process_kill(seat->pid);
+        }
+        close(seat->in);
+        if (seat->out >= 0) {
+            close(seat->out);
+        }
+        free(seat->lines);
+    }
+    for (size_t i = 0; i < fleet->board_count; i++) {
+        free(fleet->boards[i].holder);
+        free(fleet->boards[i].epochs);
+    }
+    for (size_t i = 0; i < fleet->waiting_count; i++) {
+        free(fleet->waiting[i].text);
+    }
+    free(fleet->waiting);
+}

@@ -1,0 +1,24 @@
+/* raw.h - a bare connection to ZooKeeper, to look at nodes and to damage them.
+ *
+ * Thread: one. */
+#ifndef TESTS_COORD_RAW_H
+#define TESTS_COORD_RAW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <zookeeper/zookeeper.h>
+
+/* Connected, with "user:password" or NULL; the test fails when it cannot be.  Close with
+ * zookeeper_close(). */
+zhandle_t *raw_connect(const char *servers, const char *auth);
+
+/* The data of a node as a string in `out`; false when there is no such node. */
+bool raw_get(zhandle_t *handle, const char *path, char *out, size_t size, struct Stat *stat);
+
+/* Overwrite a node. */
+void raw_set(zhandle_t *handle, const char *path, const char *data, int len);
+
+/* How many nodes stand under `path`, itself included. */
+int raw_count(zhandle_t *handle, const char *path);
+
+#endif
