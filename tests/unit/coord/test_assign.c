@@ -52,7 +52,7 @@ struct fleet {
 
 static const char *fleet_id(size_t number)
 {
-    static char ids[1024][16];
+    static char ids[1024][32];
 
     (void) snprintf(ids[number], sizeof(ids[number]), "host-%zu", number);
     return ids[number];
