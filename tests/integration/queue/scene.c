@@ -289,6 +289,25 @@ void scene_stop(smq_worker *worker)
     smq_worker_free(worker);
 }
 
+struct await_standing {
+    const smq_delivery *delivery;
+    smq_status status;
+};
+
+static bool stands_so(void *arg)
+{
+    const struct await_standing *await = arg;
+
+    return smq_delivery_check(await->delivery) == await->status;
+}
+
+void scene_await_standing(const smq_delivery *delivery, smq_status status)
+{
+    struct await_standing await = {.delivery = delivery, .status = status};
+
+    assert_true(wait_until(stands_so, &await, SCENE_TIMEOUT_MS));
+}
+
 /* --- looking --- */
 
 smq_stats scene_stats(smq_client *client, const char *topic)

@@ -80,6 +80,9 @@ void recorder_await(struct recorder *recorder, int count); /* fails the test aft
 struct seen recorder_seen(struct recorder *recorder, int index);
 int recorder_count(struct recorder *recorder);
 
+/* Wait until smq_delivery_check() says so. */
+void scene_await_standing(const smq_delivery *delivery, smq_status status);
+
 /* A started worker of one thread with the recorder as its handler. */
 smq_worker *scene_worker(smq_client *client, const char *topic, struct recorder *recorder);
 smq_worker *scene_worker_with(smq_client *client, smq_worker_options *options, const char *topic,

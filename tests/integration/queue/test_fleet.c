@@ -144,6 +144,7 @@ static void join_and_leave_move_only_what_they_must(void **state)
     (void) state;
     members_init(&members, topic_of(client));
     members.zookeeper = true;
+    members.session_ms = 20000; /* nobody dies here, not even of slowness */
     members.work_us = 200;
     for (int i = 0; i < 4; i++) {
         members_start(&members);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "scene.h"
+#include "support/wait.h"
 
 static int start(void **state)
 {
@@ -270,6 +271,20 @@ static smq_verdict later_first(smq_delivery *delivery, const struct seen *seen, 
     return index == 0 ? SMQ_LATER : SMQ_DONE;
 }
 
+struct renewed {
+    redisContext *redis;
+    const char *prepare, *entry;
+    int64_t at;
+};
+
+static bool is_renewed(void *arg)
+{
+    struct renewed *wanted = arg;
+
+    return scene_redis_number(wanted->redis, "ZSCORE %s %s", wanted->prepare, wanted->entry) >
+           wanted->at;
+}
+
 /* The slot waits for the late answer, whose lease is renewed meanwhile. */
 static void later_is_answered_from_another_thread(void **state)
 {
@@ -280,6 +295,7 @@ static void later_is_answered_from_another_thread(void **state)
     smq_worker *worker;
     const char *topic;
     char prepare[64], entry[64];
+    struct renewed wanted;
     struct seen first;
     int64_t lease;
 
@@ -296,9 +312,10 @@ static void later_is_answered_from_another_thread(void **state)
     snprintf(entry, sizeof(entry), "%" PRId64 "c1:a", first.due_at_ms);
     lease = scene_redis_number(redis, "ZSCORE %s %s", prepare, entry);
     assert_true(lease > 0);
-    while (scene_redis_number(redis, "ZSCORE %s %s", prepare, entry) <= lease + 600) {
-        assert_int_equal(smq_delivery_check(first.delivery), SMQ_OK);
-    }
+    wanted =
+        (struct renewed){.redis = redis, .prepare = prepare, .entry = entry, .at = lease + 600};
+    assert_true(wait_until(is_renewed, &wanted, SCENE_TIMEOUT_MS));
+    assert_int_equal(smq_delivery_check(first.delivery), SMQ_OK);
     assert_int_equal(recorder_count(recorder), 1);
     assert_int_equal(smq_done(first.delivery, NULL), SMQ_OK);
     recorder_await(recorder, 2);

@@ -13,6 +13,8 @@
 #include "scene.h"
 #include "support/wait.h"
 
+enum { LEASE_MS = 2000 };
+
 static int start(void **state)
 {
     struct servers_options options = {.redis = REDIS_SINGLE};
@@ -62,19 +64,19 @@ static void two_members_work_on_one_slot_at_once(void **state)
     smq_client_free(client);
 }
 
-static bool lease_is_renewed(void *arg)
+static bool two_leases_have_passed(void *arg)
 {
     struct recorder *recorder = arg;
     struct seen seen = recorder_seen(recorder, 0);
 
-    return scene_now_ms() > seen.at_ms + 1500;
+    return scene_now_ms() > seen.at_ms + 2 * LEASE_MS;
 }
 
 /* In a shared topic a lease that is not renewed gives the message to others. */
 static void lease_of_a_long_handler_is_renewed(void **state)
 {
     smq_client *client = scene_client(), *other = scene_client();
-    const char *topic = topic_of(client, 500);
+    const char *topic = topic_of(client, LEASE_MS);
     struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
     smq_worker *one, *two;
 
@@ -84,7 +86,7 @@ static void lease_of_a_long_handler_is_renewed(void **state)
     scene_send(client, topic, (struct scene_message){.body = "a"});
     recorder_await(first, 1);
     two = scene_worker(other, topic, second);
-    assert_true(wait_until(lease_is_renewed, first, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(two_leases_have_passed, first, SCENE_TIMEOUT_MS));
     assert_int_equal(recorder_count(second), 0);
     assert_int_equal(smq_delivery_check(recorder_seen(first, 0).delivery), SMQ_OK);
     recorder_open(first, 1);
@@ -106,7 +108,7 @@ static bool somebody_runs(void *arg)
 static void claims_of_a_killed_process_lapse(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, 500);
+    const char *topic = topic_of(client, LEASE_MS);
     struct recorder *recorder = recorder_new(NULL);
     struct members members;
     struct member *member;
@@ -150,9 +152,7 @@ static void late_answer_changes_nothing(void **state)
     snprintf(prepare, sizeof(prepare), "prepare{%s_0}", topic);
     snprintf(entry, sizeof(entry), "%lldc1:a", (long long) seen.due_at_ms);
     assert_int_equal(scene_redis_number(redis, "ZREM %s %s", prepare, entry), 1);
-    while (smq_delivery_check(seen.delivery) != SMQ_LEASE_LOST) {
-        assert_true(scene_now_ms() < seen.at_ms + SCENE_TIMEOUT_MS);
-    }
+    scene_await_standing(seen.delivery, SMQ_LEASE_LOST);
     recorder_open(recorder, 1);
     scene_stop(worker);
     assert_int_equal(scene_stats(client, topic).done, 0);

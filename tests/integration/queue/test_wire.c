@@ -243,6 +243,13 @@ static void answers_of_a_lost_reply_are_settled_once(void **state)
     wire_fini(&wire);
 }
 
+static bool has_come(void *arg)
+{
+    const int64_t *at_ms = arg;
+
+    return scene_now_ms() >= *at_ms;
+}
+
 /* The owner is cut off longer than its leases last: what it has in hand stays in its hand. */
 static void lapsed_leases_stay_with_their_owner(void **state)
 {
@@ -263,12 +270,11 @@ static void lapsed_leases_stay_with_their_owner(void **state)
     scene_send(client, name, message("a"));
     worker = scene_worker(client, name, recorder);
     recorder_await(recorder, 1);
-    until = scene_now_ms() + 1000;
     server_pause(server);
-    while (scene_now_ms() < until) {
-        assert_int_equal(smq_delivery_check(recorder_seen(recorder, 0).delivery), SMQ_OK);
-    }
+    until = scene_now_ms() + 1000;
+    assert_true(wait_until(has_come, &until, SCENE_TIMEOUT_MS));
     server_resume(server);
+    assert_int_equal(smq_delivery_check(recorder_seen(recorder, 0).delivery), SMQ_OK);
     recorder_open(recorder, 1);
     scene_await_counts(client, name, (struct scene_counts){.done = 1});
     assert_int_equal(recorder_count(recorder), 1);
@@ -304,9 +310,7 @@ static void late_answer_of_a_former_owner_is_fenced(void **state)
     first = recorder_seen(recorder, 0);
     delivery = first.delivery;
     freeReplyObject(redisCommand(redis, "HSET %s token 0000000200000000000000ff", key));
-    while (smq_delivery_check(delivery) != SMQ_FENCED) {
-        assert_int_equal(recorder_count(recorder), 1);
-    }
+    scene_await_standing(delivery, SMQ_FENCED);
     recorder_open(recorder, 1);
     /* the worker's own takeovers are refused: nothing of the slot changes */
     assert_int_equal(scene_stats(client, name).claimed, 1);
