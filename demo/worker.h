@@ -2,8 +2,9 @@
 #ifndef DEMO_WORKER_H
 #define DEMO_WORKER_H
 
-/* Handle the three topics until SIGTERM; every handler writes its start and end into `history`.
+/* Handle the three topics until SIGTERM; every handler writes its start and end into the file
+ * `path`.
  * Returns the exit status of the process. */
-int worker_main(const char *redis, const char *zookeeper, const char *name, const char *history);
+int worker_main(const char *redis, const char *zookeeper, const char *name, const char *path);
 
 #endif

@@ -264,7 +264,7 @@ static void test_a_cluster_that_does_not_exist_yet(void **state)
     struct client client;
 
     fake_node_rule(nodes->a, "CLUSTER SLOTS", "*0\r\n");
-    client_start(&client, fake_node_address(nodes->a), 3 * SHORT_MS);
+    client_start(&client, fake_node_address(nodes->a), (int64_t) 3 * SHORT_MS);
     assert_int_equal(client.ready, SMQ_UNAVAILABLE);
     assert_non_null(strstr(client.ready_text, "create the cluster first"));
     client_stop(&client);
