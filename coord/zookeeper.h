@@ -130,7 +130,7 @@ bool member_lease_valid(const struct zookeeper *zookeeper);
 
 /* ownership.c */
 struct ownership *ownership_find(struct zookeeper *zookeeper, const char *name);
-void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *topic);
+void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *from);
 void ownership_leave(struct ownership *topic);
 void ownership_answer(struct ownership *topic, const struct coord_command *command);
 void ownership_read(struct ownership *topic); /* sync, read, act */

@@ -3,8 +3,7 @@
 #define DEMO_WORKER_H
 
 /* Handle the three topics until SIGTERM; every handler writes its start and end into the file
- * `path`.
- * Returns the exit status of the process. */
+ * `path`.  Returns the exit status of the process. */
 int worker_main(const char *redis, const char *zookeeper, const char *name, const char *path);
 
 #endif

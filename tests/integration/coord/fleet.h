@@ -78,7 +78,7 @@ void fleet_pause(struct fleet *fleet, int seat);  /* SIGSTOP */
 void fleet_resume(struct fleet *fleet, int seat); /* SIGCONT; clean again once it holds nothing */
 
 /* "quit"; waits for the end.  Its exit status. */
-int fleet_quit(struct fleet *fleet, int seat);
+int fleet_quit(struct fleet *fleet, int number);
 
 struct board *fleet_board(struct fleet *fleet, const char *topic);
 

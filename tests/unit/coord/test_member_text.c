@@ -48,6 +48,7 @@ static void bad_members_are_refused(void **state)
         "slotmq-member 1\nuuid u\ntopic t n\n",
         "slotmq-member 1\nuuid u\ntopic t n 0 1 0 0 -\n",
         "slotmq-member 1\nuuid u\ntopic t n 1 -1 0 0 -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 9223372036854775807 0 0 -\n",
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 5\n",
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 5-4\n",
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 0-65536\n",
