@@ -168,6 +168,7 @@ static void test_a_full_server_is_tried_again(void **state)
                                                  .reply = "-ERR max number of clients reached\r\n",
                                                  .close = true});
     fake_node_hang_up(nodes->a);
+    assert_true(fake_node_wait(nodes->a, "AUTH", 2)); /* it has seen that */
     assert_done(eval(nodes), "1");
     client_stop(&nodes->client);
 }
