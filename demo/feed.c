@@ -23,6 +23,7 @@ struct feed {
     int per_second;
     atomic_bool stop;
     atomic_uint_least64_t sent, failing, failed;
+    bool running; /* the thread is to be joined */
     pthread_t thread;
 };
 
@@ -166,7 +167,8 @@ struct feed *feed_start(smq_client *client, const char *path, int per_second)
         fprintf(stderr, "demo: %s\n", err.text);
         goto fail;
     }
-    if (pthread_create(&feed->thread, NULL, feed_run, feed) == 0) {
+    feed->running = pthread_create(&feed->thread, NULL, feed_run, feed) == 0;
+    if (feed->running) {
         return feed;
     }
 fail:
@@ -184,12 +186,21 @@ uint64_t feed_failing(const struct feed *feed)
     return atomic_load(&feed->failing);
 }
 
+/* No further send is begun. */
+static void end_thread(struct feed *feed)
+{
+    if (feed->running) {
+        atomic_store(&feed->stop, true);
+        pthread_join(feed->thread, NULL);
+        feed->running = false;
+    }
+}
+
 bool feed_stop(struct feed *feed)
 {
     smq_error err;
 
-    atomic_store(&feed->stop, true);
-    pthread_join(feed->thread, NULL);
+    end_thread(feed);
     if (smq_producer_flush(feed->producer, 30000, &err) != SMQ_OK) {
         fprintf(stderr, "demo: %s\n", err.text);
         return false;
@@ -202,6 +213,7 @@ void feed_free(struct feed *feed)
     if (feed == NULL) {
         return;
     }
+    end_thread(feed);
     smq_producer_free(feed->producer);
     history_close(feed->history);
     for (size_t i = 0; i < feed->package_count; i++) {

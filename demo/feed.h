@@ -23,6 +23,8 @@ uint64_t feed_failing(const struct feed *feed);
 /* End after the round in work, wait for every acknowledgement.  false: a send failed (its reason
  * went to stderr). */
 bool feed_stop(struct feed *feed);
+
+/* Also of a feed that still sends: what it has sent may then stay without an acknowledgement. */
 void feed_free(struct feed *feed);
 
 #endif
