@@ -4,7 +4,7 @@
 Every script begins with
 
     #!lua [flags=...]
-    -- KEYS name, name
+    -- KEYS name, name, [name]      the last may be left out
     -- ARGV ...
     -- RETURN ...
 
@@ -104,10 +104,11 @@ def parse_contract(path, lines):
         fields[word] = line[len(word) :].strip()
     if len(fields) != 3:
         raise Refused(f"{path}: the header has KEYS, ARGV and RETURN")
-    keys = fields["KEYS"].split(", ")
+    names, _, last = fields["KEYS"].partition(", [")
+    keys = names.split(", ") + ([last[:-1]] if last.endswith("]") else [])
     if not all(re.fullmatch(r"[a-z]+", key) for key in keys):
-        raise Refused(f"{path}: KEYS is a list of names: a, b")
-    return keys, block
+        raise Refused(f"{path}: KEYS is a list of names: a, b, [only of some topics]")
+    return keys, bool(last), block
 
 
 def check_keys(path, keys, lines):
@@ -139,7 +140,7 @@ class Script:
     def __init__(self, path, options):
         self.name = os.path.splitext(os.path.basename(path))[0]
         source = read_lines(path)
-        keys, self.contract = parse_contract(path, source)
+        keys, self.optional, self.contract = parse_contract(path, source)
         folder = os.path.dirname(path)
         lines = list(drop_fences(splice(source, folder, options.replaced), options.broken))
         check_keys(path, keys, lines)
@@ -160,7 +161,7 @@ class Script:
             f"static const char text_{self.name}[] =\n{quoted};\n\n"
             f"const struct script script_{self.name} = {{\n"
             f'    "{self.name}", text_{self.name}, sizeof(text_{self.name}) - 1,\n'
-            f'    "{sha1}", {self.keys}}};\n'
+            f'    "{sha1}", {self.keys}, {"true" if self.optional else "false"}}};\n'
         )
 
 

@@ -19,6 +19,7 @@ void slot_keys_fill(struct slot_keys *out, const char *topic, int32_t slot)
     snprintf(out->dead, SLOT_KEY_MAX, "dead{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
     snprintf(out->why, SLOT_KEY_MAX, "why{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
     snprintf(out->slot, SLOT_KEY_MAX, "slot{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
+    snprintf(out->body, SLOT_KEY_MAX, "body{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
     snprintf(out->wake, SLOT_KEY_MAX, "wake{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
     out->hash_slot = slot_hash(out->store, strlen(out->store));
 }

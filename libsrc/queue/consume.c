@@ -26,6 +26,7 @@ enum {
 struct consume_call {
     struct store_call call;
     struct strand *strand;
+    struct store_slot slot;
     uint32_t era;
     int32_t n;
     bool sent;     /* on its way */
@@ -149,7 +150,6 @@ static void consume_send(struct consume_call *consume)
 {
     struct strand *strand = consume->strand;
     smq_worker *worker = strand->worker;
-    struct store_slot slot;
     struct store_consume args = {.token = strand->token,
                                  .n = consume->n,
                                  .max_bytes = CLAIM_BYTES_MAX,
@@ -159,11 +159,11 @@ static void consume_send(struct consume_call *consume)
                                  .answers = consume->answers,
                                  .answer_count = consume->count};
 
-    store_slot_fill(&slot, &worker->topic, strand->slot);
+    store_slot_fill(&consume->slot, &worker->topic, strand->slot);
     consume->sent = true;
     consume->sent_ms = clock_now_ms();
     strand_call_begin(strand);
-    store_consume(&consume->call, worker->hub->redis, &slot, &args,
+    store_consume(&consume->call, worker->hub->redis, &consume->slot, &args,
                   worker->hub->request_timeout_ms);
 }
 
@@ -224,6 +224,9 @@ static void tell_settled(struct strand *strand, const smq_delivery *delivery)
     case STORE_REJECT:
         hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, "rejected");
         return;
+    case STORE_HUNG:
+        hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "its handler hung");
+        return;
     case STORE_RETRY:
         break;
     }
@@ -257,14 +260,12 @@ static smq_delivery *claimed(struct consume_call *consume, const struct store_re
 {
     struct strand *strand = consume->strand;
     smq_worker *worker = strand->worker;
-    struct attempts attempts;
+    struct store_claimed message;
     smq_delivery *delivery = NULL;
-    const char *entry;
-    size_t len;
 
-    if (store_consume_message(&entry, &len, &attempts, result, index)) {
+    if (store_consume_message(&message, result, &consume->slot, index)) {
         delivery = delivery_new(worker->queue, &strand->lane, &worker->topic, strand->slot, token,
-                                entry, len, attempts);
+                                message.entry, message.entry_len, message.attempts);
     }
     if (delivery == NULL) {
         events_log(worker->hub->events, SMQ_LEVEL_ERROR,
@@ -366,7 +367,7 @@ static void on_consumed(struct store_call *call, const struct store_result *resu
     } else if (result->outcome == STORE_FENCED) {
         strand_fenced(strand, result);
     } else if (result->outcome == STORE_OK &&
-               store_consume_read(&consumed, result, consume->count)) {
+               store_consume_read(&consumed, result, &consume->slot, consume->count)) {
         finish(consume, result, &consumed);
     } else {
         fail(consume, result);

@@ -422,7 +422,7 @@ static void format_request(struct request *request)
     char keys[12];
 
     if (extra > 0) {
-        (void) snprintf(keys, sizeof(keys), "%d", command->script->keys);
+        (void) snprintf(keys, sizeof(keys), "%d", command->keys);
         argv[0] = "EVALSHA";
         argv[1] = command->script->sha1;
         argv[2] = keys;

@@ -16,6 +16,7 @@ void redis_command_init(struct redis_command *command, const struct script *scri
 {
     memset(command, 0, sizeof(*command));
     command->script = script;
+    command->keys = script != NULL ? script->keys : 0;
     command->hash_slot = hash_slot;
     command->max_elements = MAX_ELEMENTS_DEFAULT;
     command->done = done;

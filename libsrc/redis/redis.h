@@ -52,6 +52,7 @@ enum { REDIS_ANY_NODE = -1 };
  * on its way at a time, while those of different hash slots share the pipeline of their node. */
 struct redis_command {
     const struct script *script; /* NULL: args name the command */
+    int keys;                    /* of a script: how many of args are keys */
     int32_t hash_slot;           /* 0 .. 16383, or REDIS_ANY_NODE */
     size_t
         max_elements; /* arrays of the reply may have so many elements, at any level; default 64 */

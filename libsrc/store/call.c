@@ -125,7 +125,20 @@ void call_begin(struct store_call *call, const struct script *script, int32_t ha
 {
     redis_command_clear(&call->command);
     call->command.script = script;
+    call->command.keys = script != NULL ? script->keys : 0;
     call->command.hash_slot = hash_slot;
+}
+
+void call_body(struct store_call *call, const struct store_slot *slot)
+{
+    if (!call->command.script->optional) {
+        return;
+    }
+    if (slot->keyed) {
+        redis_arg_string(&call->command, slot->keys.body);
+    } else {
+        call->command.keys--;
+    }
 }
 
 void call_begin_slot(struct store_call *call, const struct script *script,
@@ -139,6 +152,7 @@ void call_begin_slot(struct store_call *call, const struct script *script,
     redis_arg_string(&call->command, keys->dead);
     redis_arg_string(&call->command, keys->why);
     redis_arg_string(&call->command, keys->slot);
+    call_body(call, slot);
     redis_arg_string(&call->command, slot->stamp);
 }
 

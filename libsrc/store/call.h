@@ -9,7 +9,10 @@
 /* Begin a call of `script`, or of a plain command when it is NULL, on one hash slot. */
 void call_begin(struct store_call *call, const struct script *script, int32_t hash_slot);
 
-/* Begin a call of `script` on a slot: with all its five keys, then the definition stamp. */
+/* The last key of a script that takes bodies: given for keyed topics, left out for others. */
+void call_body(struct store_call *call, const struct store_slot *slot);
+
+/* Begin a call of `script` on a slot: with all its keys, then the definition stamp. */
 void call_begin_slot(struct store_call *call, const struct script *script,
                      const struct store_slot *slot);
 

@@ -7,7 +7,13 @@
 
 /* Of a reply: what stands before the claimed messages, and how many of those a lost reply can have
  * left behind. */
-enum { CONSUME_HEAD = 6, CONSUME_MAX = 1000 };
+enum { CONSUME_HEAD = 6, CONSUME_MAX = 1000, CONSUME_INLINE = 2, CONSUME_KEYED = 4 };
+
+/* The elements of one message. */
+static size_t consume_width(const struct store_slot *slot)
+{
+    return slot->keyed ? CONSUME_KEYED : CONSUME_INLINE;
+}
 
 static void arg_last(struct store_call *call, const struct store_slot *slot, uint64_t last)
 {
@@ -59,11 +65,11 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     redis_arg_int(&call->command, consume->max_retries);
     arg_last(call, slot, consume->last);
     arg_answers(call, consume->answers, consume->answer_count);
-    call_submit(call, redis, CONSUME_HEAD + 2 * CONSUME_MAX, timeout_ms);
+    call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX, timeout_ms);
 }
 
 bool store_consume_read(struct store_consumed *out, const struct store_result *result,
-                        size_t answer_count)
+                        const struct store_slot *slot, size_t answer_count)
 {
     const redisReply *reply = result->reply;
     int64_t again;
@@ -71,25 +77,37 @@ bool store_consume_read(struct store_consumed *out, const struct store_result *r
     if (!reply_number(&out->now_ms, reply, 1) || !reply_time(&out->next_ms, reply, 2) ||
         !reply_count(&out->claims, reply, 3) ||
         !reply_results(&out->results, reply, 4, answer_count, "01") ||
-        !reply_number(&again, reply, 5) || (reply->elements - CONSUME_HEAD) % 2 != 0) {
+        !reply_number(&again, reply, 5) ||
+        (reply->elements - CONSUME_HEAD) % consume_width(slot) != 0) {
         return false;
     }
-    out->again = again != 0;
-    out->count = (reply->elements - CONSUME_HEAD) / 2;
+    out->again = again == 1;
+    out->paused = again == 2;
+    out->count = (reply->elements - CONSUME_HEAD) / consume_width(slot);
     return true;
 }
 
-bool store_consume_message(const char **entry, size_t *len, struct attempts *attempts,
-                           const struct store_result *result, size_t index)
+static bool read_body(struct store_claimed *out, const redisReply *reply, size_t at)
 {
+    const char *header;
+    size_t len;
+
+    return reply_string(&header, &len, reply, at) && header_parse(&out->header, header, len) &&
+           reply_string(&out->body, &out->body_len, reply, at + 1);
+}
+
+bool store_consume_message(struct store_claimed *out, const struct store_result *result,
+                           const struct store_slot *slot, size_t index)
+{
+    size_t at = CONSUME_HEAD + consume_width(slot) * index;
     int64_t number;
 
-    if (!reply_string(entry, len, result->reply, CONSUME_HEAD + 2 * index) ||
-        !reply_number(&number, result->reply, CONSUME_HEAD + 2 * index + 1) || number < 0 ||
-        number > 2 * TOPIC_RETRIES_MAX + 1) {
+    if (!reply_string(&out->entry, &out->entry_len, result->reply, at) ||
+        !reply_number(&number, result->reply, at + 1) || number < 0 ||
+        number > 2 * TOPIC_RETRIES_MAX + 1 ||
+        (slot->keyed && !read_body(out, result->reply, at + 2))) {
         return false;
     }
-    attempts->retries = (int) (number / 2);
-    attempts->suspect = number % 2 != 0;
+    out->attempts = (struct attempts){.retries = (int) (number / 2), .suspect = number % 2 != 0};
     return true;
 }

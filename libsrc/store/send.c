@@ -17,7 +17,7 @@ void store_send_begin(struct store_call *call, const struct store_slot *slot)
 
 void store_send_add(struct store_call *call, const struct store_message *message)
 {
-    redis_arg(&call->command, message->body, message->body_len);
+    redis_arg(&call->command, message->member, message->member_len);
     redis_arg_string(&call->command, message->when);
 }
 
@@ -28,5 +28,5 @@ void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms
 
 bool store_send_read(const char **results, const struct store_result *result, size_t count)
 {
-    return reply_results(results, result->reply, 1, count, "am");
+    return reply_results(results, result->reply, 1, count, "amf");
 }

@@ -9,6 +9,7 @@
 #define STORE_STORE_H
 
 #include "model/entry.h"
+#include "model/header.h"
 #include "model/slot.h"
 #include "model/token.h"
 #include "model/topic.h"
@@ -49,11 +50,17 @@ struct store_call {
 void store_call_init(struct store_call *call, store_done_fn *done, void *user);
 void store_call_fini(struct store_call *call);
 
-/* One slot of one topic, as all calls need it.  Immutable; `def` is the stamp. */
+/* One slot of one topic, as all calls need it.  Immutable. */
 struct store_slot {
     int32_t number;
     char kind;
     bool shared;
+    bool keyed;           /* bodies are stored beside the members */
+    bool skip_failed;     /* fifo: others pass a message that rests */
+    bool expired_to_dead; /* else what has expired is dropped */
+    int64_t
+        debounce_ms; /* how long after the first send a re-send may move the time; 0: it stays */
+    int64_t max_waiting; /* of this slot; 0: no bound */
     char stamp[TOPIC_STAMP_MAX];
     struct slot_keys keys;
 };
@@ -61,15 +68,21 @@ void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t 
 
 /* --- send --- */
 struct store_message {
+    const void *member; /* inline: the body; keyed: model/member.h */
+    size_t member_len;
+    const char *when; /* model/send.h */
+    /* keyed */
     const void *body;
     size_t body_len;
-    const char *when; /* model/send.h */
+    int32_t max_retries; /* -1: the topic's */
+    int64_t ttl_ms;      /* -1: for ever */
 };
 /* Begin, add up to 1,000 messages, send. */
 void store_send_begin(struct store_call *call, const struct store_slot *slot);
 void store_send_add(struct store_call *call, const struct store_message *message);
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms);
-/* `*results` gets one character a message, 'a' added or 'm' merged; valid during `done`. */
+/* `*results` gets one character a message: 'a' added, 'm' merged, 'f' refused because the slot is
+ * full; valid during `done`. */
 bool store_send_read(const char **results, const struct store_result *result, size_t count);
 
 /* --- consume --- */
@@ -77,7 +90,8 @@ enum store_answer_op {
     STORE_DONE = 'd',
     STORE_RETRY = 't',
     STORE_REJECT = 'x',
-    STORE_RELEASE = 'b'
+    STORE_RELEASE = 'b',
+    STORE_HUNG = 'h' /* its handler took too long: lost, as if its process had died */
 };
 struct store_answer {
     enum store_answer_op op;
@@ -102,15 +116,25 @@ struct store_consumed {
     uint64_t claims;
     const char *results; /* a character an answer: '1' done, '0' gone */
     bool again;          /* more can be had at once */
+    bool paused;         /* the topic is paused: nothing was claimed */
     size_t count;        /* claimed messages */
 };
 void store_consume(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    const struct store_consume *consume, int64_t timeout_ms);
 bool store_consume_read(struct store_consumed *out, const struct store_result *result,
-                        size_t answer_count);
-/* The claimed message number `index`; `entry` points into the reply. */
-bool store_consume_message(const char **entry, size_t *len, struct attempts *attempts,
-                           const struct store_result *result, size_t index);
+                        const struct store_slot *slot, size_t answer_count);
+/* A claimed message; points into the reply. */
+struct store_claimed {
+    const char *entry;
+    size_t entry_len;
+    struct attempts attempts;
+    /* keyed */
+    const char *body;
+    size_t body_len;
+    struct header header;
+};
+bool store_consume_message(struct store_claimed *out, const struct store_result *result,
+                           const struct store_slot *slot, size_t index);
 
 /* --- renew --- */
 void store_renew_begin(struct store_call *call, const struct store_slot *slot, struct token token,

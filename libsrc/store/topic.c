@@ -255,6 +255,7 @@ void store_slot_clear(struct store_call *call, struct redis *redis, const struct
     redis_arg_string(&call->command, keys->dead);
     redis_arg_string(&call->command, keys->why);
     redis_arg_string(&call->command, keys->slot);
+    call_body(call, slot);
     redis_arg_int(&call->command, CLEAR_LIMIT);
     call_submit(call, redis, 8, timeout_ms);
 }

@@ -1,0 +1,69 @@
+/* header.c - what layout keyed stores of a message beside its body.
+ *
+ * Pure. */
+#include "model/header.h"
+
+#include <string.h>
+
+#include "model/number.h"
+#include "model/topic.h"
+
+/* Numbers that Lua holds exactly. */
+#define HEADER_NUMBER_MAX (INT64_C(1) << 53)
+
+enum { HEADER_FIELDS = 4 };
+
+/* Nothing stands for -1. */
+static bool header_parse_optional(int64_t *out, const char *text, size_t len, int64_t max)
+{
+    *out = -1;
+    return len == 0 || number_parse(out, text, len, max);
+}
+
+/* Cut at the commas; the number of fields, or 0: too many. */
+static size_t header_split(const char *field[HEADER_FIELDS], size_t lens[HEADER_FIELDS],
+                           const char *text, size_t len)
+{
+    const char *end = text + len;
+    size_t count = 0;
+
+    for (;;) {
+        const char *comma = memchr(text, ',', (size_t) (end - text));
+
+        if (count == HEADER_FIELDS) {
+            return 0;
+        }
+        field[count] = text;
+        lens[count++] = (size_t) ((comma != NULL ? comma : end) - text);
+        if (comma == NULL) {
+            return count;
+        }
+        text = comma + 1;
+    }
+}
+
+bool header_parse(struct header *out, const char *text, size_t len)
+{
+    const char *field[HEADER_FIELDS];
+    size_t lens[HEADER_FIELDS], count;
+    struct header header = {.max_retries = -1, .expires_ms = -1};
+    int64_t limit = -1, refs = 0;
+
+    if (len == 0) {
+        return false;
+    }
+    count = header_split(field, lens, text, len);
+    if ((count != 1 && count != HEADER_FIELDS) ||
+        !number_parse(&header.first_ms, field[0], lens[0], HEADER_NUMBER_MAX)) {
+        return false;
+    }
+    if (count == HEADER_FIELDS &&
+        (!header_parse_optional(&limit, field[1], lens[1], TOPIC_RETRIES_MAX) ||
+         !header_parse_optional(&header.expires_ms, field[2], lens[2], HEADER_NUMBER_MAX) ||
+         !number_parse(&refs, field[3], lens[3], HEADER_NUMBER_MAX))) {
+        return false;
+    }
+    header.max_retries = (int32_t) limit;
+    *out = header;
+    return true;
+}

@@ -1,0 +1,119 @@
+/* test_member.c - members and headers of layout keyed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/header.h"
+#include "model/member.h"
+
+struct bytes {
+    const char *data;
+    size_t len;
+};
+#define BYTES(text)                                                                                \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+
+static void a_member_holds_key_and_id(void **state)
+{
+    static const struct {
+        struct bytes key, id, member;
+    } rows[] = {
+        {BYTES(""), BYTES("order-7"), BYTES("order-7")},
+        {BYTES("order-7"), BYTES("order-7"), BYTES("order-7")},
+        {BYTES("ann"), BYTES("daily"), BYTES("\0003:anndaily")},
+        {BYTES("annd"), BYTES("aily"), BYTES("\0004:anndaily")},
+        {BYTES("1:"), BYTES(":2"), BYTES("\0002:1::2")},
+        {BYTES(""), BYTES("\0id"), BYTES("\0003:\0id\0id")},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct buf out = {0};
+        struct member member;
+        bool own = rows[i].key.len > 0;
+
+        member_encode(&out, rows[i].key.data, rows[i].key.len, rows[i].id.data, rows[i].id.len);
+        assert_int_equal(out.len, rows[i].member.len);
+        assert_memory_equal(out.data, rows[i].member.data, out.len);
+        assert_true(member_decode(&member, out.data, out.len));
+        assert_int_equal(member.id_len, rows[i].id.len);
+        assert_memory_equal(member.id, rows[i].id.data, member.id_len);
+        assert_int_equal(member.key_len, own ? rows[i].key.len : rows[i].id.len);
+        assert_memory_equal(member.key, own ? rows[i].key.data : rows[i].id.data, member.key_len);
+        buf_fini(&out);
+    }
+}
+
+static void what_is_no_member_is_refused(void **state)
+{
+    static const struct bytes rows[] = {BYTES(""),         BYTES("\000"),      BYTES("\0003"),
+                                        BYTES("\000:ab"),  BYTES("\0000:ab"),  BYTES("\0002:ab"),
+                                        BYTES("\0009:ab"), BYTES("\00001:ab"), BYTES("\000-1:ab")};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct member member;
+
+        assert_false(member_decode(&member, rows[i].data, rows[i].len));
+    }
+}
+
+static void a_header_is_read(void **state)
+{
+    static const struct {
+        const char *text;
+        struct header header;
+    } rows[] = {
+        {"1700000000000", {1700000000000, -1, -1}},
+        {"5,,,2",
+         {
+             5,
+             -1,
+             -1,
+         }},
+        {"5,0,,1", {5, 0, -1}},
+        {"5,63,77,1", {5, 63, 77}},
+        {"5,,77,3", {5, -1, 77}},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct header header;
+
+        assert_true(header_parse(&header, rows[i].text, strlen(rows[i].text)));
+        assert_int_equal(header.first_ms, rows[i].header.first_ms);
+        assert_int_equal(header.max_retries, rows[i].header.max_retries);
+        assert_int_equal(header.expires_ms, rows[i].header.expires_ms);
+    }
+}
+
+static void what_is_no_header_is_refused(void **state)
+{
+    static const char *const rows[] = {"",        "x",         "1,2", "1,2,3", "1,2,3,", "1,64,3,1",
+                                       "1,2,x,1", "1,2,3,4,5", "-1",  "01",    ",1,2,3", "1.5"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct header header;
+
+        assert_false(header_parse(&header, rows[i], strlen(rows[i])));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_member_holds_key_and_id),
+        cmocka_unit_test(what_is_no_member_is_refused),
+        cmocka_unit_test(a_header_is_read),
+        cmocka_unit_test(what_is_no_header_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
