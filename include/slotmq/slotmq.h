@@ -53,4 +53,6 @@
 
 #include <slotmq/admin.h>
 
+#include <slotmq/options.h>
+
 #endif /* SLOTMQ_SLOTMQ_H */

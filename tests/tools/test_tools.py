@@ -130,5 +130,31 @@ class Headers(Folder):
         self.assertEqual(run("headers.py", self.root).returncode, 0)
 
 
+class Configuration(Folder):
+    PAGE = "## Topic: `smq_topic_options`\n\n| `slots` | integer |\n"
+
+    def verdict(self, page, fields):
+        self.write("include/slotmq/topic.h", "typedef struct smq_topic_options {\n    size_t struct_size;\n"
+                   f"    smq_event_fn *event;\n    int32_t slots; /* a; b */\n{fields}}} smq_topic_options;\n")
+        self.write("docs/CONFIGURATION.md", page)
+        self.write("build/tools/configuration", f"#!/bin/sh\ncat <<'END'\n{self.PAGE}END\n")
+        (self.root / "build/tools/configuration").chmod(0o755)
+        return run("configuration.py", self.root / "build", self.root)
+
+    def test_exact(self):
+        result = self.verdict(self.PAGE, "")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_page_is_old(self):
+        result = self.verdict("## Topic\n", "")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("out of date", result.stderr)
+
+    def test_field_without_a_row(self):
+        result = self.verdict(self.PAGE, "    bool shared;\n")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("smq_topic_options.shared has no row", result.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

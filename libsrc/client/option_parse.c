@@ -1,0 +1,235 @@
+/* option_parse.c - public entry points: options by name.
+ *
+ * Pure. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/status.h"
+#include "client/option_table.h"
+
+static const char *const set_names[] = {
+    [SMQ_OPTIONS_CLIENT] = "client",
+    [SMQ_OPTIONS_TOPIC] = "topic",
+    [SMQ_OPTIONS_PRODUCER] = "producer",
+    [SMQ_OPTIONS_WORKER] = "worker",
+};
+
+/* === Finding ============================================================ */
+
+static smq_status say_unknown(smq_option_set set, const char *name, smq_error *err)
+{
+    struct nearest nearest = nearest_to(name);
+
+    for (size_t i = 0; i < option_count; i++) {
+        if (option_table[i].info.set == set) {
+            nearest_offer(&nearest, option_table[i].info.name);
+        }
+    }
+    if (nearest.best != NULL) {
+        return status_set(err, SMQ_INVALID, "there is no %s option \"%.60s\"; did you mean \"%s\"?",
+                          set_names[set], name, nearest.best);
+    }
+    return status_set(err, SMQ_INVALID, "there is no %s option \"%.60s\"", set_names[set], name);
+}
+
+static smq_status option_find(const struct option **out, smq_option_set set, const char *name,
+                              smq_error *err)
+{
+    if ((int) set < SMQ_OPTIONS_CLIENT || set > SMQ_OPTIONS_WORKER) {
+        return status_set(err, SMQ_INVALID, "the set of options is not one of SMQ_OPTIONS_...");
+    }
+    if (name == NULL) {
+        return status_set(err, SMQ_INVALID, "the name of the option is NULL");
+    }
+    for (size_t i = 0; i < option_count; i++) {
+        if (option_table[i].info.set == set && strcmp(option_table[i].info.name, name) == 0) {
+            *out = &option_table[i];
+            return SMQ_OK;
+        }
+    }
+    return say_unknown(set, name, err);
+}
+
+/* === Values ============================================================= */
+
+/* `what` may be: "give WHAT, A to B". */
+static smq_status say_range(const struct option *option, const char *value, const char *what,
+                            smq_error *err)
+{
+    static const char dots[] = " .. ";
+    const char *range = option->info.range;
+    const char *to = strstr(range, dots);
+    const int low = to != NULL ? (int) (to - range) : 0;
+
+    return status_set(err, SMQ_INVALID, "%s \"%.60s\" cannot be used; give %s, %.*s%s%s",
+                      option->info.name, value, what, low, range, to != NULL ? " to " : "",
+                      to != NULL ? to + strlen(dots) : range);
+}
+
+static smq_status say_choices(const struct option *option, const char *value, smq_error *err)
+{
+    char words[128] = "";
+    size_t used = 0;
+
+    for (const char *next = option->info.type; *next != '\0' && used < sizeof(words) - 3; next++) {
+        words[used++] = *next == '|' ? ',' : *next;
+        if (*next == '|') {
+            words[used++] = ' ';
+        }
+    }
+    words[used] = '\0';
+    return status_set(err, SMQ_INVALID, "%s \"%.60s\" cannot be used; give one of %s",
+                      option->info.name, value, words);
+}
+
+/* The decimal number at the beginning of `text`; *unit is what follows it. */
+static bool read_number(int64_t *out, const char *text, const char **unit)
+{
+    const char *digits = text[0] == '-' ? text + 1 : text;
+    char *end;
+
+    if (*digits < '0' || *digits > '9') {
+        return false;
+    }
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    *unit = end;
+    return errno == 0;
+}
+
+static bool read_integer(int64_t *out, const char *text)
+{
+    const char *unit;
+
+    return read_number(out, text, &unit) && *unit == '\0';
+}
+
+static bool read_duration(int64_t *out, const char *text)
+{
+    static const struct {
+        const char *name;
+        int64_t ms;
+    } units[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+    const char *unit;
+    int64_t count;
+
+    if (!read_number(&count, text, &unit)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(unit, units[i].name) == 0) {
+            return !__builtin_mul_overflow(count, units[i].ms, out);
+        }
+    }
+    return false;
+}
+
+static smq_status read_amount(int64_t *out, const struct option *option, const char *value,
+                              smq_error *err)
+{
+    const bool duration = option->kind == OPTION_DURATION;
+
+    if (option->word != NULL && strcmp(option->word, value) == 0) {
+        *out = option->word_value;
+        return SMQ_OK;
+    }
+    if (!(duration ? read_duration(out, value) : read_integer(out, value)) || *out < option->min ||
+        *out > option->max) {
+        return say_range(option, value,
+                         duration ? "a duration such as 500ms, 30s or 5m" : "a whole number", err);
+    }
+    if (*out == 0) {
+        *out = option->zero;
+    }
+    return SMQ_OK;
+}
+
+static smq_status read_choice(int64_t *out, const struct option *option, const char *value,
+                              smq_error *err)
+{
+    const size_t length = strlen(value);
+    const char *word = option->info.type;
+
+    *out = option->first;
+    while (strcspn(word, "|") != length || strncmp(word, value, length) != 0) {
+        word += strcspn(word, "|");
+        if (*word == '\0') {
+            return say_choices(option, value, err);
+        }
+        word++;
+        ++*out;
+    }
+    return SMQ_OK;
+}
+
+/* === Fields ============================================================= */
+
+/* A program with an older header has a shorter struct, which may end before the field. */
+static smq_status check_field(const struct option *option, const void *options, smq_error *err)
+{
+    size_t size;
+
+    if (options == NULL) {
+        return status_set(err, SMQ_INVALID, "the options are NULL");
+    }
+    memcpy(&size, options, sizeof(size));
+    if (size < option->offset + option->size) {
+        return status_set(err, SMQ_INVALID,
+                          "struct_size is %zu, too small for %s: begin the struct with its "
+                          "SMQ_..._INIT and compile with the header of this library",
+                          size, option->info.name);
+    }
+    return SMQ_OK;
+}
+
+static void store(void *field, size_t size, int64_t value)
+{
+    if (size == sizeof(bool)) {
+        const bool narrow = value != 0;
+        memcpy(field, &narrow, size);
+    } else if (size == sizeof(int32_t)) {
+        const int32_t narrow = (int32_t) value;
+        memcpy(field, &narrow, size);
+    } else {
+        memcpy(field, &value, size);
+    }
+}
+
+SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const char *name,
+                                    const char *value, smq_error *err)
+{
+    const struct option *option = NULL;
+    int64_t number = 0;
+    smq_status status = option_find(&option, set, name, err);
+
+    if (status == SMQ_OK) {
+        status = check_field(option, options, err);
+    }
+    if (status == SMQ_OK && value == NULL) {
+        status = status_set(err, SMQ_INVALID, "the value of %s is NULL", name);
+    }
+    if (status != SMQ_OK) {
+        return status;
+    }
+    char *field = (char *) options + option->offset;
+    if (option->kind == OPTION_STRING) {
+        memcpy(field, &value, sizeof(const char *));
+        return SMQ_OK;
+    }
+    status = option->kind == OPTION_CHOICE ? read_choice(&number, option, value, err)
+                                           : read_amount(&number, option, value, err);
+    if (status == SMQ_OK) {
+        store(field, option->size, number);
+    }
+    return status;
+}
+
+SMQ_API void smq_option_each(smq_option_fn *visit, void *user)
+{
+    for (size_t i = 0; visit != NULL && i < option_count && visit(&option_table[i].info, user);
+         i++) {
+    }
+}

@@ -1,0 +1,48 @@
+/* test_nearest.c - a near miss finds its name, anything else finds none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/nearest.h"
+
+static const char *nearest_of(const char *typed)
+{
+    static const char *const names[] = {"max_retries", "max_waiting", "lease_ms", "delay_ms"};
+    struct nearest nearest = nearest_to(typed);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        nearest_offer(&nearest, names[i]);
+    }
+    return nearest.best;
+}
+
+static void a_near_miss_finds_its_name(void **state)
+{
+    (void) state;
+    assert_string_equal(nearest_of("max_retrys"), "max_retries");
+    assert_string_equal(nearest_of("max-waiting"), "max_waiting");
+    assert_string_equal(nearest_of("lease"), "lease_ms");
+    assert_string_equal(nearest_of("ralease_ms"), "lease_ms");
+    assert_string_equal(nearest_of("delayms"), "delay_ms");
+}
+
+static void what_is_like_none_finds_none(void **state)
+{
+    (void) state;
+    assert_null(nearest_of(""));
+    assert_null(nearest_of("slots"));
+    assert_null(nearest_of("a name longer than any of ours could be, if it were one at all"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_near_miss_finds_its_name),
+        cmocka_unit_test(what_is_like_none_finds_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* test_options.c - options by name: every field can be set, and every mistake is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <slotmq/slotmq.h>
+
+/* All sets, each begun as its header says. */
+struct all {
+    smq_client_options client;
+    smq_topic_options topic;
+    smq_producer_options producer;
+    smq_worker_options worker;
+};
+
+static struct all all_begun(void)
+{
+    return (struct all){
+        .client = SMQ_CLIENT_OPTIONS_INIT,
+        .topic = SMQ_TOPIC_OPTIONS_INIT,
+        .producer = SMQ_PRODUCER_OPTIONS_INIT,
+        .worker = SMQ_WORKER_OPTIONS_INIT,
+    };
+}
+
+static void *set_of(struct all *all, smq_option_set set)
+{
+    void *const sets[] = {
+        [SMQ_OPTIONS_CLIENT] = &all->client,
+        [SMQ_OPTIONS_TOPIC] = &all->topic,
+        [SMQ_OPTIONS_PRODUCER] = &all->producer,
+        [SMQ_OPTIONS_WORKER] = &all->worker,
+    };
+
+    return sets[set];
+}
+
+static void texts_become_fields(void **state)
+{
+    struct all all = all_begun();
+    static const struct {
+        smq_option_set set;
+        const char *name, *value;
+    } rows[] = {
+        {SMQ_OPTIONS_CLIENT, "redis", "h:1"},
+        {SMQ_OPTIONS_CLIENT, "request_timeout_ms", "2s"},
+        {SMQ_OPTIONS_CLIENT, "on_zk_loss", "stop"},
+        {SMQ_OPTIONS_CLIENT, "event_level", "debug"},
+        {SMQ_OPTIONS_TOPIC, "type", "fixed_time"},
+        {SMQ_OPTIONS_TOPIC, "slots", "8"},
+        {SMQ_OPTIONS_TOPIC, "shared", "true"},
+        {SMQ_OPTIONS_TOPIC, "lease_ms", "1d"},
+        {SMQ_OPTIONS_TOPIC, "delay_ms", "250"},
+        {SMQ_OPTIONS_PRODUCER, "max_pending_bytes", "1099511627776"},
+        {SMQ_OPTIONS_PRODUCER, "full_timeout_ms", "forever"},
+        {SMQ_OPTIONS_WORKER, "batch_size", "1000"},
+        {SMQ_OPTIONS_WORKER, "drain_timeout_ms", "5m"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_error err;
+        if (smq_option_parse(set_of(&all, rows[i].set), rows[i].set, rows[i].name, rows[i].value,
+                             &err) != SMQ_OK) {
+            fail_msg("%s", err.text);
+        }
+    }
+    assert_string_equal(all.client.redis, "h:1");
+    assert_int_equal(all.client.request_timeout_ms, 2000);
+    assert_int_equal(all.client.on_zk_loss, SMQ_ZK_LOSS_STOP);
+    assert_int_equal(all.client.event_level, SMQ_LEVEL_DEBUG);
+    assert_int_equal(all.topic.type, SMQ_FIXED_TIME);
+    assert_int_equal(all.topic.slots, 8);
+    assert_true(all.topic.shared);
+    assert_int_equal(all.topic.lease_ms, 86400000);
+    assert_int_equal(all.topic.delay_ms, 250);
+    assert_int_equal(all.producer.max_pending_bytes, INT64_C(1) << 40);
+    assert_int_equal(all.producer.full_timeout_ms, SMQ_FOREVER);
+    assert_int_equal(all.worker.batch_size, 1000);
+    assert_int_equal(all.worker.drain_timeout_ms, 300000);
+}
+
+static void none_is_not_the_default(void **state)
+{
+    struct all all = all_begun();
+
+    (void) state;
+    assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTIONS_TOPIC, "max_retries", "0", NULL),
+                     SMQ_OK);
+    assert_int_equal(all.topic.max_retries, SMQ_NONE);
+    assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTIONS_TOPIC, "delay_ms", "none", NULL),
+                     SMQ_OK);
+    assert_int_equal(all.topic.delay_ms, 0);
+}
+
+static void mistakes_say_what_to_do_and_change_nothing(void **state)
+{
+    static const struct {
+        smq_option_set set;
+        const char *name, *value;
+        const char *said; /* a part of it */
+    } rows[] = {
+        {SMQ_OPTIONS_TOPIC, "max_retrys", "5",
+         "no topic option \"max_retrys\"; did you mean \"max_retries\"?"},
+        {SMQ_OPTIONS_TOPIC, "batch_size", "5", "no topic option \"batch_size\""},
+        {SMQ_OPTIONS_CLIENT, "request_timeout", "5", "did you mean \"request_timeout_ms\"?"},
+        {SMQ_OPTIONS_CLIENT, "", "5", "no client option \"\""},
+        {SMQ_OPTIONS_TOPIC, "max_retries", "64",
+         "max_retries \"64\" cannot be used; give a whole number, 0 to 63"},
+        {SMQ_OPTIONS_TOPIC, "max_retries", "-1", "0 to 63"},
+        {SMQ_OPTIONS_TOPIC, "max_retries", "", "0 to 63"},
+        {SMQ_OPTIONS_TOPIC, "max_retries", "5x", "0 to 63"},
+        {SMQ_OPTIONS_TOPIC, "max_retries", " 5", "0 to 63"},
+        {SMQ_OPTIONS_TOPIC, "max_retries", "99999999999999999999", "0 to 63"},
+        {SMQ_OPTIONS_TOPIC, "lease_ms", "99ms", "500ms, 30s or 5m, 100ms to 1d"},
+        {SMQ_OPTIONS_TOPIC, "lease_ms", "9223372036854775807d", "100ms to 1d"},
+        {SMQ_OPTIONS_TOPIC, "lease_ms", "5 s", "100ms to 1d"},
+        {SMQ_OPTIONS_TOPIC, "type", "fif", "give one of range_merge, priority"},
+        {SMQ_OPTIONS_TOPIC, "type", "range_merge|priority", "give one of"},
+        {SMQ_OPTIONS_TOPIC, "type", "", "give one of"},
+        {SMQ_OPTIONS_TOPIC, "shared", "yes", "give one of false, true"},
+        {SMQ_OPTIONS_WORKER, "max_messages", "0", "give a whole number, at least 1, or none"},
+        {SMQ_OPTIONS_PRODUCER, "full_timeout_ms", "2d", "0 to 1d, or forever"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct all before = all_begun();
+        struct all all = before;
+        smq_error err;
+        assert_int_equal(smq_option_parse(set_of(&all, rows[i].set), rows[i].set, rows[i].name,
+                                          rows[i].value, &err),
+                         SMQ_INVALID);
+        if (!strstr(err.text, rows[i].said)) {
+            fail_msg("\"%s\" is not in: %s", rows[i].said, err.text);
+        }
+        assert_memory_equal(&all.topic, &before.topic, sizeof(all.topic));
+    }
+}
+
+static void misuse_is_refused(void **state)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    smq_error err;
+
+    (void) state;
+    assert_int_equal(smq_option_parse(NULL, SMQ_OPTIONS_TOPIC, "slots", "8", NULL), SMQ_INVALID);
+    assert_int_equal(smq_option_parse(&topic, SMQ_OPTIONS_TOPIC, NULL, "8", NULL), SMQ_INVALID);
+    assert_int_equal(smq_option_parse(&topic, SMQ_OPTIONS_TOPIC, "slots", NULL, NULL), SMQ_INVALID);
+    assert_int_equal(smq_option_parse(&topic, (smq_option_set) 0, "slots", "8", NULL), SMQ_INVALID);
+    assert_int_equal(smq_option_parse(&topic, (smq_option_set) 99, "slots", "8", NULL),
+                     SMQ_INVALID);
+    topic.struct_size = offsetof(smq_topic_options, takeover);
+    assert_int_equal(smq_option_parse(&topic, SMQ_OPTIONS_TOPIC, "takeover", "strict", &err),
+                     SMQ_INVALID);
+    assert_non_null(strstr(err.text, "struct_size"));
+    assert_int_equal(topic.takeover, SMQ_TAKEOVER_FAST);
+    smq_option_each(NULL, NULL);
+}
+
+/* A default that is a value of its option can be given. */
+static bool take_default(const smq_option_info *option, void *user)
+{
+    struct all all = all_begun();
+    int *seen = user;
+
+    ++*seen;
+    assert_int_equal(option->struct_size, sizeof(*option));
+    assert_true(option->text[0] >= 'A' && option->text[0] <= 'Z');
+    assert_int_equal(option->text[strlen(option->text) - 1], '.');
+    if (strspn(option->default_value, "0123456789") > 0 && !strchr(option->default_value, '*')) {
+        assert_int_equal(smq_option_parse(set_of(&all, option->set), option->set, option->name,
+                                          option->default_value, NULL),
+                         SMQ_OK);
+    }
+    return true;
+}
+
+static bool stop_at_once(const smq_option_info *option, void *user)
+{
+    (void) option;
+    ++*(int *) user;
+    return false;
+}
+
+static void every_option_is_described(void **state)
+{
+    int seen = 0;
+    int once = 0;
+
+    (void) state;
+    smq_option_each(take_default, &seen);
+    assert_true(seen > 20);
+    smq_option_each(stop_at_once, &once);
+    assert_int_equal(once, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_become_fields),
+        cmocka_unit_test(none_is_not_the_default),
+        cmocka_unit_test(mistakes_say_what_to_do_and_change_nothing),
+        cmocka_unit_test(misuse_is_refused),
+        cmocka_unit_test(every_option_is_described),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+/* configuration.c - prints docs/CONFIGURATION.md from the options that the library knows. */
+#include <stdio.h>
+
+#include <slotmq/options.h>
+
+static const char intro[] =
+    "# Options\n"
+    "\n"
+    "<!-- Made from libsrc/client/option_table.c: tools/configuration.py --write build -->\n"
+    "\n"
+    "Each option is a field of a struct in C, and has the same name wherever text is given:\n"
+    "`smq_option_parse()`, `slotmq -X KEY=VALUE` for the client's, `slotmq topic alter NAME "
+    "KEY=VALUE` for the\n"
+    "topic's. As a flag of the command it is its name with `-` for `_`, without `_ms` and "
+    "`_per_s`: `--max-retries`,\n"
+    "`--lease`.\n"
+    "\n"
+    "Integers are decimal. A duration is `500ms`, `30s`, `5m`, `2h`, `1d` or a bare number of "
+    "milliseconds.\n";
+
+static const struct {
+    smq_option_set set;
+    const char *title, *type;
+} sets[] = {
+    {SMQ_OPTIONS_CLIENT, "Client", "smq_client_options"},
+    {SMQ_OPTIONS_TOPIC, "Topic", "smq_topic_options"},
+    {SMQ_OPTIONS_PRODUCER, "Producer", "smq_producer_options"},
+    {SMQ_OPTIONS_WORKER, "Worker", "smq_worker_options"},
+};
+
+/* A cell of a table: a bar would end it. */
+static void print_cell(const char *text)
+{
+    printf("| ");
+    for (; *text != '\0'; text++) {
+        printf(*text == '|' ? "\\%c" : "%c", *text);
+    }
+    printf(" ");
+}
+
+static bool print_option(const smq_option_info *option, void *user)
+{
+    const smq_option_set *set = user;
+
+    if (option->set == *set) {
+        printf("| `%s` ", option->name);
+        print_cell(option->type);
+        print_cell(option->default_value);
+        print_cell(option->range);
+        print_cell(option->text);
+        printf("|\n");
+    }
+    return true;
+}
+
+int main(void)
+{
+    fputs(intro, stdout);
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        smq_option_set set = sets[i].set;
+        printf("\n## %s: `%s`\n\n", sets[i].title, sets[i].type);
+        printf("| option | type | default | range | what it does |\n|---|---|---|---|---|\n");
+        smq_option_each(print_option, &set);
+    }
+    return fflush(stdout) == 0 ? 0 : 1;
+}
