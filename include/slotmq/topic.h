@@ -13,14 +13,22 @@ extern "C" {
 /* === Topics ============================================================= */
 
 /* A topic is named with letters, digits, dot, underscore, hyphen; at most 120
- * bytes.  What identifies a message in it, and so what a re-send merges with,
- * is its key and its body. */
+ * bytes. */
 
 typedef enum smq_topic_type {
     SMQ_RANGE_MERGE = 1, /* due after a delay; re-send: first time stays     */
     SMQ_PRIORITY,        /* largest first; re-send: the last priority wins   */
-    SMQ_FIXED_TIME       /* due at a time; re-send: the last time wins       */
+    SMQ_FIXED_TIME,      /* due at a time; re-send: the last time wins       */
+    SMQ_FIFO             /* in the order of sends per key; layout keyed, not
+                            shared; re-send: the place stays                 */
 } smq_topic_type;
+
+/* What identifies a message, and so what a re-send merges with. */
+typedef enum smq_layout {
+    SMQ_INLINE, /* key and body: the body itself is stored in the sorted set */
+    SMQ_KEYED   /* key and id: the body is stored beside it, that of the last
+                   send wins                                                 */
+} smq_layout;
 
 typedef enum smq_ties { SMQ_TIES_ARRIVAL, SMQ_TIES_BYTES } smq_ties;
 
@@ -29,20 +37,38 @@ typedef enum smq_takeover {
     SMQ_TAKEOVER_STRICT /* ... when its lease has ended                      */
 } smq_takeover;
 
+/* Durations reach to 2^43 ms. */
 typedef struct smq_topic_options {
     size_t struct_size;
-    const char *name;      /* required                                      */
-    smq_topic_type type;   /* required                                      */
-    int32_t slots;         /* power of two, 1 .. 65536; default 64          */
-    bool shared;           /* no owners: faster to join, keys not serial    */
-    smq_ties ties;         /* priority: equal ones by arrival (range +-8191)
-                              or by bytes (range +-2^40)                    */
-    int32_t max_retries;   /* 1 .. 63; default 16; SMQ_NONE: one delivery   */
+    const char *name; /* required                                            */
+    /* fixed for life */
+    smq_topic_type type; /* required                                         */
+    smq_layout layout;   /* default SMQ_INLINE; fifo: always SMQ_KEYED       */
+    int32_t slots;       /* power of two, 1 .. 65536; default 64             */
+    bool shared;         /* no owners: faster to join, keys not serial       */
+    smq_ties ties;       /* priority: equal ones by arrival (range +-8191)
+                            or by bytes (range +-2^40)                       */
+    /* may be altered */
+    int32_t max_retries;   /* 1 .. 63; default 16; SMQ_NONE: one delivery    */
     const char *backoff;   /* "none", "fixed:MS", "exp:MS:MAX" (full jitter),
-                              "ladder:MS,MS,..."; default "exp:1000:600000" */
-    int64_t lease_ms;      /* renewed at a third; default 30000             */
-    int64_t delay_ms;      /* range_merge: delay of sends that give none    */
-    smq_takeover takeover; /* default SMQ_TAKEOVER_FAST                     */
+                              "ladder:MS,MS,..."; default "exp:1000:600000"  */
+    int64_t lease_ms;      /* renewed at a third; default 30000              */
+    int64_t delay_ms;      /* range_merge: delay of sends that give none     */
+    int64_t debounce_ms;   /* range_merge, keyed: each re-send moves the time
+                              back, at most to first send + this; default
+                              none                                           */
+    int64_t ttl_ms;        /* keyed: of messages without their own; default
+                              none                                           */
+    bool expired_to_dead;  /* keyed: messages past their time to live become
+                              dead letters; default: they are dropped        */
+    bool skip_failed;      /* fifo: let others pass; default: they wait      */
+    smq_takeover takeover; /* default SMQ_TAKEOVER_FAST                      */
+    int64_t max_body;      /* bytes; keyed: 1 .. 64 MiB, default 1 MiB;
+                              inline: 1 .. 64 KiB, default 64 KiB            */
+    int64_t max_waiting;   /* sends beyond it are FULL.  Each slot has its
+                              share, rounded up; default none                */
+    int64_t rate_per_s;    /* claims of the whole fleet; not for shared
+                              topics; default none                           */
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 

@@ -3,6 +3,8 @@
  * Pure. */
 #include "model/number.h"
 
+#include <string.h>
+
 bool number_parse(int64_t *out, const char *text, size_t len, int64_t max)
 {
     int64_t value = 0;
@@ -24,4 +26,30 @@ bool number_parse(int64_t *out, const char *text, size_t len, int64_t max)
     }
     *out = value;
     return true;
+}
+
+bool number_parse_duration(int64_t *out_ms, const char *text, size_t len, int64_t max)
+{
+    static const struct {
+        const char *name;
+        int64_t ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}, {"", 1}};
+    size_t digits = 0;
+    int64_t number = 0;
+
+    while (digits < len && text[digits] >= '0' && text[digits] <= '9') {
+        digits++;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strlen(units[i].name) != len - digits ||
+            memcmp(text + digits, units[i].name, len - digits) != 0) {
+            continue;
+        }
+        if (!number_parse(&number, text, digits, max / units[i].ms)) {
+            return false;
+        }
+        *out_ms = number * units[i].ms;
+        return true;
+    }
+    return false;
 }

@@ -12,4 +12,8 @@
  * only, no leading zero.  false: it is something else; `*out` is untouched. */
 bool number_parse(int64_t *out, const char *text, size_t len, int64_t max);
 
+/* The same for a duration: a number followed by ms, s, m, h or d; without a unit milliseconds.  The
+ * result in milliseconds is at most `max`. */
+bool number_parse_duration(int64_t *out_ms, const char *text, size_t len, int64_t max);
+
 #endif

@@ -73,7 +73,7 @@ smq_status send_check(smq_message *out, const smq_message *message, smq_error *e
     if (checked.body == NULL && checked.body_len == 0) {
         return status_set(err, SMQ_INVALID, "the message has no body: at least 1 byte is needed");
     }
-    status = send_check_bytes(&checked.body_len, checked.body, "body", TOPIC_BODY_MAX, err);
+    status = send_check_bytes(&checked.body_len, checked.body, "body", TOPIC_BODY_INLINE_MAX, err);
     if (status == SMQ_OK && (checked.key != NULL || checked.key_len != 0)) {
         status = send_check_bytes(&checked.key_len, checked.key, "key", TOPIC_KEY_MAX, err);
     }

@@ -22,8 +22,10 @@ enum {
     TOPIC_LEASE_DEFAULT_MS = 30000,
     TOPIC_NONCE_LEN = 16,
     TOPIC_STAMP_MAX = TOPIC_NONCE_LEN + 12,
-    TOPIC_BODY_MAX = 64 * 1024,
-    TOPIC_KEY_MAX = 1024
+    TOPIC_BODY_INLINE_MAX = 64 * 1024, /* also the default */
+    TOPIC_BODY_KEYED_DEFAULT = 1024 * 1024,
+    TOPIC_BODY_KEYED_MAX = 64 * 1024 * 1024,
+    TOPIC_KEY_MAX = 1024 /* of keys and ids */
 };
 
 /* A checked definition, every default filled in.  `nonce` ("" until stored) names one creation of
@@ -32,6 +34,7 @@ enum {
 struct topic {
     char name[TOPIC_NAME_MAX + 1];
     smq_topic_type type;
+    smq_layout layout;
     int32_t slots;
     bool shared;
     smq_ties ties;
@@ -40,6 +43,13 @@ struct topic {
     int64_t lease_ms;
     int64_t delay_ms; /* SMQ_NONE: sends must bring their own */
     smq_takeover takeover;
+    int64_t debounce_ms; /* 0: none */
+    int64_t ttl_ms;      /* 0: none */
+    bool expired_to_dead;
+    bool skip_failed;
+    int64_t max_body;    /* bytes */
+    int64_t max_waiting; /* 0: none */
+    int64_t rate_per_s;  /* 0: none */
     char nonce[TOPIC_NONCE_LEN + 1];
     uint32_t version;
     uint32_t generation;
@@ -55,7 +65,11 @@ smq_status topic_from_options(struct topic *out, const smq_topic_options *option
 void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],
                       const struct topic *topic);
 
-/* The stored text: fixed order, every field, without name, nonce, version and generation:
+/* What bodies may have at most when the options do not say: inline 64 KiB, keyed 1 MiB. */
+int64_t topic_default_body(smq_layout layout);
+
+/* The stored text: fixed order, without name, nonce, version and generation, and without the
+ * options from layout to rate_per_s that have their default:
  * "type=range_merge slots=64 shared=no ties=arrival max_retries=16 backoff=exp:1000:600000
  * lease_ms=30000 delay_ms=none takeover=fast".  topic_parse() is for untrusted text: unknown,
  * missing or doubled fields fail as INTERNAL ("the stored definition ... cannot be read"). */
@@ -68,11 +82,16 @@ smq_status topic_parse(struct topic *out, const char *name, const char *text, si
 bool topic_difference(char *out, size_t size, const struct topic *stored,
                       const struct topic *asked);
 
+/* Change one option from text, in the form of the options' names: ("max_retries", "5"),
+ * ("ttl_ms", "1h"), ("delay_ms", "none").  Neither version nor nonce change.  Fails: INVALID
+ * (unknown, fixed for life, out of range, or not with the other options). */
+smq_status topic_alter(struct topic *topic, const char *option, const char *value, smq_error *err);
+
 /* The stamp that each script checks: "<nonce>.<version>". */
 void topic_stamp(char out[TOPIC_STAMP_MAX], const struct topic *topic);
 
 /* The letter by which scripts know the order of a topic: 'm' range_merge, 't' fixed_time,
- * 'p' priority with ties by arrival, 'b' priority with ties by bytes. */
+ * 'p' priority with ties by arrival, 'b' priority with ties by bytes, 'f' fifo. */
 char topic_kind(const struct topic *topic);
 
 #endif

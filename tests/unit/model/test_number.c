@@ -72,11 +72,62 @@ static void number_refuses_everything_else(void **state)
     }
 }
 
+static void duration_takes_units(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+        int64_t max, value;
+    } good[] = {
+        {TEXT("0"), 9, 0},
+        {TEXT("250"), 250, 250},
+        {TEXT("500ms"), 500, 500},
+        {TEXT("30s"), 30000, 30000},
+        {TEXT("5m"), 300000, 300000},
+        {TEXT("1h"), 3600000, 3600000},
+        {TEXT("1d"), INT64_MAX, 86400000},
+        {"7days", 2, INT64_MAX, 604800000},
+    };
+    static const struct {
+        const char *text;
+        size_t len;
+        int64_t max;
+    } bad[] = {
+        {TEXT(""), 9},
+        {TEXT("s"), 9},
+        {TEXT("1 s"), INT64_MAX},
+        {TEXT("1S"), INT64_MAX},
+        {TEXT("-1s"), 9},
+        {TEXT("01s"), INT64_MAX},
+        {TEXT("1.5s"), 9999},
+        {TEXT("31s"), 30000},
+        {TEXT("1w"), INT64_MAX},
+        {TEXT("1sm"), INT64_MAX},
+        {TEXT("106751991168d"), INT64_MAX},
+        {TEXT("1s\0"), INT64_MAX},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        int64_t value = -1;
+
+        assert_true(number_parse_duration(&value, good[i].text, good[i].len, good[i].max));
+        assert_int_equal(value, good[i].value);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        int64_t value = -1;
+
+        assert_false(number_parse_duration(&value, bad[i].text, bad[i].len, bad[i].max));
+        assert_int_equal(value, -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(number_reads_what_is_printed),
         cmocka_unit_test(number_refuses_everything_else),
+        cmocka_unit_test(duration_takes_units),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 enum { TIME_MAX_BITS = 43 };
 static const int64_t time_max = INT64_C(1) << TIME_MAX_BITS;
 
-static char big[TOPIC_BODY_MAX + 2];
+static char big[TOPIC_BODY_INLINE_MAX + 2];
 
 static int fill_big(void **state)
 {
@@ -55,7 +55,7 @@ static void largest_message_is_taken(void **state)
 {
     smq_message message = {.struct_size = sizeof(message),
                            .body = big,
-                           .body_len = TOPIC_BODY_MAX,
+                           .body_len = TOPIC_BODY_INLINE_MAX,
                            .key = big,
                            .key_len = TOPIC_KEY_MAX,
                            .delay_ms = time_max};
@@ -87,7 +87,7 @@ static void bad_messages_are_refused(void **state)
         {{.struct_size = sizeof(smq_message), .body = "", .body_len = SMQ_STRING},
          SMQ_INVALID,
          "body is empty: at least 1 byte is needed"},
-        {{.struct_size = sizeof(smq_message), .body = big, .body_len = TOPIC_BODY_MAX + 1},
+        {{.struct_size = sizeof(smq_message), .body = big, .body_len = TOPIC_BODY_INLINE_MAX + 1},
          SMQ_TOO_BIG,
          "body of 65537 bytes: at most 65536"},
         {{.struct_size = sizeof(smq_message), .body = big, .body_len = SMQ_STRING},

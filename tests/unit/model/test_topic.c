@@ -9,8 +9,9 @@
 
 #include "model/topic.h"
 
-static const smq_topic_options plain = {
-    .struct_size = sizeof(plain), .name = "orders", .type = SMQ_RANGE_MERGE};
+#define PLAIN .struct_size = sizeof(smq_topic_options), .name = "orders", .type = SMQ_RANGE_MERGE
+
+static const smq_topic_options plain = {PLAIN};
 
 static struct topic made(const smq_topic_options *options)
 {
@@ -111,6 +112,61 @@ static void every_option_is_taken(void **state)
     topic = made(&options);
     text_is(&topic, "type=range_merge slots=1 shared=no ties=arrival max_retries=0 backoff=none "
                     "lease_ms=100 delay_ms=8796093022208 takeover=fast");
+    options = plain;
+    options.layout = SMQ_KEYED;
+    options.delay_ms = 1;
+    options.debounce_ms = 2;
+    options.ttl_ms = 3;
+    options.expired_to_dead = true;
+    options.max_body = 4;
+    options.max_waiting = 5;
+    options.rate_per_s = 6;
+    topic = made(&options);
+    text_is(&topic, "type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+                    "backoff=exp:1000:600000 lease_ms=30000 delay_ms=1 takeover=fast debounce_ms=2 "
+                    "ttl_ms=3 expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6");
+}
+
+static void fifo_is_keyed(void **state)
+{
+    smq_topic_options options = plain;
+    struct topic topic;
+
+    (void) state;
+    options.type = SMQ_FIFO;
+    options.skip_failed = true;
+    topic = made(&options);
+    text_is(&topic, "type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+                    "backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast "
+                    "skip_failed=yes");
+}
+
+static void largest_body_follows_the_layout(void **state)
+{
+    smq_topic_options options = plain;
+
+    (void) state;
+    assert_int_equal(made(&options).max_body, 64 * 1024);
+    options.layout = SMQ_KEYED;
+    assert_int_equal(made(&options).max_body, 1024 * 1024);
+    options.max_body = 64 * 1024 * 1024;
+    assert_int_equal(made(&options).max_body, 64 * 1024 * 1024);
+}
+
+static void none_is_the_default_of_limits(void **state)
+{
+    smq_topic_options options = plain;
+    struct topic stored = made(&plain);
+    struct topic asked;
+    char text[64];
+
+    (void) state;
+    options.debounce_ms = SMQ_NONE;
+    options.ttl_ms = SMQ_NONE;
+    options.max_waiting = SMQ_NONE;
+    options.rate_per_s = SMQ_NONE;
+    asked = made(&options);
+    assert_false(topic_difference(text, sizeof(text), &stored, &asked));
 }
 
 static void bad_options_are_named(void **state)
@@ -123,9 +179,9 @@ static void bad_options_are_named(void **state)
         {{.struct_size = sizeof(plain), .name = "a{b", .type = SMQ_PRIORITY},
          "a topic's name must be 1 to 120 letters, digits, '.', '_', '-', not \"a{b\""},
         {{.struct_size = sizeof(plain), .name = "t"},
-         "type must be range_merge, priority or fixed_time, not 0"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = 4},
-         "type must be range_merge, priority or fixed_time, not 4"},
+         "type must be range_merge, priority, fixed_time or fifo, not 0"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = 5},
+         "type must be range_merge, priority, fixed_time or fifo, not 5"},
         {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = 48},
          "slots must be a power of two from 1 to 65536, not 48"},
         {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = 131072},
@@ -162,6 +218,41 @@ static void bad_options_are_named(void **state)
          "delay_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
         {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .takeover = 2},
          "takeover must be fast or strict, not 2"},
+        {{PLAIN, .layout = 2}, "layout must be inline or keyed, not 2"},
+        {{PLAIN, .debounce_ms = 5}, "debounce_ms is for topics of layout keyed, not inline"},
+        {{PLAIN, .ttl_ms = 5}, "ttl_ms is for topics of layout keyed, not inline"},
+        {{PLAIN, .expired_to_dead = true},
+         "expired_to_dead is for topics of layout keyed, not inline"},
+        {{.struct_size = sizeof(plain),
+          .name = "t",
+          .type = SMQ_PRIORITY,
+          .layout = SMQ_KEYED,
+          .debounce_ms = 5},
+         "debounce_ms is for topics of type range_merge, not priority"},
+        {{PLAIN, .layout = SMQ_KEYED, .debounce_ms = -2},
+         "debounce_ms must be from 1 to 8796093022208, or SMQ_NONE, not -2"},
+        {{PLAIN, .layout = SMQ_KEYED, .delay_ms = 10, .debounce_ms = 9},
+         "debounce_ms, 9, is less than delay_ms, 10: no send could move the time back"},
+        {{PLAIN, .layout = SMQ_KEYED, .ttl_ms = INT64_C(8796093022209)},
+         "ttl_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
+        {{PLAIN, .layout = SMQ_KEYED, .skip_failed = true},
+         "skip_failed is for topics of type fifo, not range_merge"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .shared = true},
+         "a topic of type fifo cannot be shared: only an owner keeps the order"},
+        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .delay_ms = 5},
+         "delay_ms is for topics of type range_merge, not fifo"},
+        {{PLAIN, .max_body = 65537},
+         "max_body must be from 1 to 65536 in layout inline, not 65537; larger bodies need layout "
+         "keyed"},
+        {{PLAIN, .layout = SMQ_KEYED, .max_body = 67108865},
+         "max_body must be from 1 to 67108864, not 67108865"},
+        {{PLAIN, .max_body = SMQ_NONE}, "max_body must be from 1 to 67108864, not -1"},
+        {{PLAIN, .max_waiting = -2},
+         "max_waiting must be from 1 to 1099511627776, or SMQ_NONE, not -2"},
+        {{PLAIN, .rate_per_s = 1000000001},
+         "rate_per_s must be from 1 to 1000000000, or SMQ_NONE, not 1000000001"},
+        {{PLAIN, .shared = true, .rate_per_s = 5},
+         "rate_per_s is for topics whose slots have owners, not for shared ones"},
     };
 
     (void) state;
@@ -217,6 +308,13 @@ static void described_options_make_the_same_topic(void **state)
         "lease_ms=30000 delay_ms=none takeover=fast",
         "type=priority slots=65536 shared=no ties=bytes max_retries=63 backoff=ladder:1,2 "
         "lease_ms=86400000 delay_ms=none takeover=fast",
+        "type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+        "backoff=none lease_ms=30000 delay_ms=1 takeover=fast debounce_ms=2 ttl_ms=3 "
+        "expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6",
+        "type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none "
+        "lease_ms=30000 delay_ms=none takeover=fast skip_failed=yes",
+        "type=priority slots=64 shared=no ties=arrival max_retries=16 backoff=none lease_ms=30000 "
+        "delay_ms=none takeover=fast max_body=100",
     };
 
     (void) state;
@@ -279,6 +377,15 @@ static void stored_text_is_not_trusted(void **state)
              "lease_ms=30000 delay_ms=none takeover=fast"),
         TEXT("type=priority slots=64 shared=no ties=arrival max_retries=16 backoff=soon "
              "lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT("type=fifo slots=64 shared=no ties=arrival max_retries=16 backoff=none "
+             "lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=row"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=keyed layout=keyed"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast ttl_ms=5"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=keyed ttl_ms=-1"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=keyed ttl_ms=5s"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=keyed skip_failed=true"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast max_body=65537"),
 #undef TEXT
     };
 
@@ -351,6 +458,13 @@ static void difference_names_the_first_field(void **state)
     asked = made(&options);
     assert_true(topic_difference(text, 12, &stored, &asked));
     assert_string_equal(text, "type is ran"); /* cut to fit */
+    options = plain;
+    options.layout = SMQ_KEYED;
+    stored = made(&options);
+    options.ttl_ms = 5;
+    asked = made(&options);
+    assert_true(topic_difference(text, sizeof(text), &stored, &asked));
+    assert_string_equal(text, "ttl_ms is none, not 5");
 }
 
 static void nonce_and_version_are_no_difference(void **state)
@@ -388,6 +502,7 @@ static void kind_follows_type_and_ties(void **state)
     assert_int_equal(topic_kind(&(struct topic){.type = SMQ_PRIORITY}), 'p');
     assert_int_equal(topic_kind(&(struct topic){.type = SMQ_PRIORITY, .ties = SMQ_TIES_BYTES}),
                      'b');
+    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_FIFO}), 'f');
 }
 
 int main(void)
@@ -397,6 +512,9 @@ int main(void)
         cmocka_unit_test(names_have_1_to_120_bytes),
         cmocka_unit_test(zero_means_default),
         cmocka_unit_test(every_option_is_taken),
+        cmocka_unit_test(fifo_is_keyed),
+        cmocka_unit_test(largest_body_follows_the_layout),
+        cmocka_unit_test(none_is_the_default_of_limits),
         cmocka_unit_test(bad_options_are_named),
         cmocka_unit_test(size_of_the_options_is_checked),
         cmocka_unit_test(options_of_an_older_header_end_earlier),

@@ -1,0 +1,144 @@
+/* topic_text.c - the definition of a topic as text: stored, read back, compared.
+ *
+ * Pure. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "model/number.h"
+#include "model/topic_fields.h"
+
+/* A field that came later is left out while it has its default. */
+static bool topic_leaves_out(const struct topic_field *field, const struct topic *topic)
+{
+    int64_t value = topic_field_get(field, topic);
+
+    if (!field->later) {
+        return false;
+    }
+    return field->none == TOPIC_NEVER_NONE ? value == topic_default_body(topic->layout)
+                                           : value == 0;
+}
+
+void topic_format(struct buf *out, const struct topic *topic)
+{
+    char value[TOPIC_VALUE_MAX];
+
+    for (int i = 0; i < TOPIC_FIELDS; i++) {
+        if (!topic_leaves_out(&topic_fields[i], topic)) {
+            topic_field_format(value, &topic_fields[i], topic);
+            buf_printf(out, "%s%s=%s", i == 0 ? "" : " ", topic_fields[i].name, value);
+        }
+    }
+}
+
+/* Take what topic_field_format() writes, and nothing else. */
+static bool topic_read_value(struct topic *out, const struct topic_field *field, const char *text)
+{
+    int64_t max = field->kind == TOPIC_FIELD_COUNT ? INT32_MAX : INT64_MAX;
+    int64_t value = 0;
+
+    if (field->kind == TOPIC_FIELD_BACKOFF) {
+        return backoff_parse(&out->backoff, text, NULL) == SMQ_OK;
+    }
+    if (field->words != NULL) {
+        value = topic_field_word(field, text);
+        if (value < 0) {
+            return false;
+        }
+    } else if (field->kind != TOPIC_FIELD_COUNT && field->none != TOPIC_NEVER_NONE &&
+               strcmp(text, "none") == 0) {
+        value = field->none;
+    } else if (!number_parse(&value, text, strlen(text), max)) {
+        return false;
+    }
+    topic_field_set(field, out, value);
+    return true;
+}
+
+/* Read "name=value" of `len` bytes; the bit of the field, or 0. */
+static int topic_parse_field(struct topic *out, const char *text, size_t len)
+{
+    char value[TOPIC_VALUE_MAX];
+
+    for (int i = 0; i < TOPIC_FIELDS; i++) {
+        size_t name_len = strlen(topic_fields[i].name);
+        size_t value_len = len - name_len - 1;
+
+        if (len <= name_len || text[name_len] != '=' ||
+            memcmp(text, topic_fields[i].name, name_len) != 0) {
+            continue;
+        }
+        if (value_len >= sizeof(value) || memchr(text, '\0', len) != NULL) {
+            return 0;
+        }
+        memcpy(value, text + name_len + 1, value_len);
+        value[value_len] = '\0';
+        return topic_read_value(out, &topic_fields[i], value) ? 1 << i : 0;
+    }
+    return 0;
+}
+
+/* Are all fields there that must be, each once, one space apart? */
+static bool topic_parse_fields(struct topic *out, const char *text, size_t len)
+{
+    const char *end = text + len;
+    int seen = 0;
+
+    while (text < end) {
+        const char *space = memchr(text, ' ', (size_t) (end - text));
+        const char *stop = space == NULL ? end : space;
+        int bit = topic_parse_field(out, text, (size_t) (stop - text));
+
+        if (bit == 0 || (seen & bit) != 0) {
+            return false;
+        }
+        seen |= bit;
+        text = space == NULL ? end : space + 1;
+    }
+    for (int i = 0; i < TOPIC_FIELDS; i++) {
+        if ((seen & 1 << i) == 0 && !topic_fields[i].later) {
+            return false;
+        }
+    }
+    return end[-1] != ' ';
+}
+
+smq_status topic_parse(struct topic *out, const char *name, const char *text, size_t len,
+                       smq_error *err)
+{
+    struct topic topic = {.version = 1, .generation = 1};
+    smq_error why = {.text = "its fields are not those of this version of slotmq"};
+    bool good = false;
+
+    if (topic_check_name(name, err) != SMQ_OK) {
+        return SMQ_INVALID;
+    }
+    snprintf(topic.name, sizeof(topic.name), "%s", name);
+    good = len > 0 && topic_parse_fields(&topic, text, len);
+    if (topic.max_body == 0) {
+        topic.max_body = topic_default_body(topic.layout);
+    }
+    if (!good || topic_check(&topic, &why) != SMQ_OK) {
+        return status_set(err, SMQ_INTERNAL, "the stored definition of topic %s cannot be read: %s",
+                          name, why.text);
+    }
+    *out = topic;
+    return SMQ_OK;
+}
+
+bool topic_difference(char *out, size_t size, const struct topic *stored, const struct topic *asked)
+{
+    char is[TOPIC_VALUE_MAX];
+    char wanted[TOPIC_VALUE_MAX];
+
+    for (int i = 0; i < TOPIC_FIELDS; i++) {
+        topic_field_format(is, &topic_fields[i], stored);
+        topic_field_format(wanted, &topic_fields[i], asked);
+        if (strcmp(is, wanted) != 0) {
+            snprintf(out, size, "%s is %s, not %s", topic_fields[i].name, is, wanted);
+            return true;
+        }
+    }
+    return false;
+}

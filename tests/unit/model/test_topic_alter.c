@@ -1,0 +1,178 @@
+/* test_topic_alter.c - one option of a definition changed by its name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/topic.h"
+
+#define INLINE                                                                                     \
+    "type=range_merge slots=64 shared=no ties=arrival max_retries=16 backoff=none lease_ms=30000 " \
+    "delay_ms=none takeover=fast"
+#define KEYED                                                                                      \
+    "type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none "   \
+    "lease_ms=30000 delay_ms=none takeover=fast"
+#define DELAYED                                                                                    \
+    "type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none "   \
+    "lease_ms=30000 delay_ms=1000 takeover=fast"
+#define FIFO                                                                                       \
+    "type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none "          \
+    "lease_ms=30000 delay_ms=none takeover=fast"
+#define SHARED                                                                                     \
+    "type=priority slots=64 shared=yes ties=arrival max_retries=16 backoff=none lease_ms=30000 "   \
+    "delay_ms=none takeover=fast"
+
+static struct topic read_topic(const char *text)
+{
+    struct topic topic;
+    smq_error err = {.text = ""};
+
+    if (topic_parse(&topic, "orders", text, strlen(text), &err) != SMQ_OK) {
+        fail_msg("%s", err.text);
+    }
+    strcpy(topic.nonce, "0123456789abcdef");
+    topic.version = 3;
+    return topic;
+}
+
+static void altered_options_differ(void **state)
+{
+    static const struct {
+        const char *topic, *option, *value, *difference;
+    } cases[] = {
+        {INLINE, "max_retries", "5", "max_retries is 5, not 16"},
+        {INLINE, "max_retries", "0", "max_retries is 0, not 16"},
+        {INLINE, "max_retries", "none", "max_retries is 0, not 16"},
+        {INLINE, "backoff", "fixed:7", "backoff is fixed:7, not none"},
+        {INLINE, "lease_ms", "100", "lease_ms is 100, not 30000"},
+        {INLINE, "lease_ms", "1d", "lease_ms is 86400000, not 30000"},
+        {INLINE, "delay_ms", "5m", "delay_ms is 300000, not none"},
+        {DELAYED, "delay_ms", "none", "delay_ms is none, not 1000"},
+        {INLINE, "takeover", "strict", "takeover is strict, not fast"},
+        {INLINE, "max_body", "65535", "max_body is 65535, not 65536"},
+        {INLINE, "max_waiting", "1000", "max_waiting is 1000, not none"},
+        {INLINE, "rate_per_s", "200", "rate_per_s is 200, not none"},
+        {KEYED, "debounce_ms", "500ms", "debounce_ms is 500, not none"},
+        {KEYED " debounce_ms=5", "debounce_ms", "none", "debounce_ms is none, not 5"},
+        {KEYED, "ttl_ms", "1h", "ttl_ms is 3600000, not none"},
+        {KEYED " ttl_ms=5", "ttl_ms", "none", "ttl_ms is none, not 5"},
+        {KEYED, "expired_to_dead", "yes", "expired_to_dead is yes, not no"},
+        {KEYED, "max_body", "67108864", "max_body is 67108864, not 1048576"},
+        {FIFO, "skip_failed", "true", "skip_failed is yes, not no"},
+        {FIFO " skip_failed=yes", "skip_failed", "false", "skip_failed is no, not yes"},
+        {FIFO " skip_failed=yes", "skip_failed", "no", "skip_failed is no, not yes"},
+        {INLINE " max_waiting=5", "max_waiting", "none", "max_waiting is none, not 5"},
+        {INLINE " rate_per_s=5", "rate_per_s", "none", "rate_per_s is none, not 5"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct topic before = read_topic(cases[i].topic);
+        struct topic topic = before;
+        char difference[256] = "";
+        smq_error err = {.text = ""};
+
+        if (topic_alter(&topic, cases[i].option, cases[i].value, &err) != SMQ_OK) {
+            fail_msg("%s", err.text);
+        }
+        assert_true(topic_difference(difference, sizeof(difference), &topic, &before));
+        assert_string_equal(difference, cases[i].difference);
+        assert_string_equal(topic.nonce, before.nonce);
+        assert_int_equal(topic.version, before.version);
+    }
+}
+
+static void same_value_changes_nothing(void **state)
+{
+    struct topic before = read_topic(KEYED);
+    struct topic topic = before;
+    char difference[256] = "";
+
+    (void) state;
+    assert_int_equal(topic_alter(&topic, "max_retries", "16", NULL), SMQ_OK);
+    assert_int_equal(topic_alter(&topic, "ttl_ms", "none", NULL), SMQ_OK);
+    assert_false(topic_difference(difference, sizeof(difference), &topic, &before));
+}
+
+static void bad_alterations_are_named(void **state)
+{
+#define KNOWN                                                                                      \
+    " cannot be altered, only max_retries, backoff, lease_ms, delay_ms, takeover, debounce_ms, "   \
+    "ttl_ms, expired_to_dead, skip_failed, max_body, max_waiting, rate_per_s"
+#define FIXED " is fixed for the life of a topic: it cannot be altered"
+    static const struct {
+        const char *topic, *option, *value, *text;
+    } cases[] = {
+        {INLINE, "colour", "red", "\"colour\"" KNOWN},
+        {INLINE, "", "red", "\"\"" KNOWN},
+        {INLINE, "name", "new", "\"name\"" KNOWN},
+        {INLINE, "type", "fifo", "type" FIXED},
+        {INLINE, "layout", "keyed", "layout" FIXED},
+        {INLINE, "slots", "128", "slots" FIXED},
+        {INLINE, "shared", "yes", "shared" FIXED},
+        {INLINE, "ties", "bytes", "ties" FIXED},
+        {INLINE, "max_retries", "64", "max_retries must be from 1 to 63, or none, not 64"},
+        {INLINE, "max_retries", "-1", "max_retries must be a whole number, or none, not \"-1\""},
+        {INLINE, "max_retries", "4294967297",
+         "max_retries must be from 1 to 63, or none, not 4294967297"},
+        {INLINE, "max_retries", "", "max_retries must be a whole number, or none, not \"\""},
+        {INLINE, "backoff", "soon",
+         "backoff must be none, fixed:MS, exp:MS:MAX or ladder:MS,MS,... (at most 16 steps of at "
+         "most 1099511627776 ms), not \"soon\""},
+        {INLINE, "lease_ms", "99", "lease_ms must be from 100 to 86400000, not 99"},
+        {INLINE, "lease_ms", "none",
+         "lease_ms must be a duration such as 500ms, 30s, 5m, 1h or 1d, not \"none\""},
+        {INLINE, "delay_ms", "0", "delay_ms must be from 1 to 8796093022208, or none, not 0"},
+        {INLINE, "delay_ms", "soon",
+         "delay_ms must be a duration such as 500ms, 30s, 5m, 1h or 1d, or none, not \"soon\""},
+        {FIFO, "delay_ms", "5", "delay_ms is for topics of type range_merge, not fifo"},
+        {INLINE, "takeover", "slow", "takeover must be fast or strict, not \"slow\""},
+        {INLINE, "debounce_ms", "5", "debounce_ms is for topics of layout keyed, not inline"},
+        {FIFO, "debounce_ms", "5", "debounce_ms is for topics of type range_merge, not fifo"},
+        {KEYED, "debounce_ms", "0", "debounce_ms must be from 1 to 8796093022208, or none, not 0"},
+        {DELAYED, "debounce_ms", "999",
+         "debounce_ms, 999, is less than delay_ms, 1000: no send could move the time back"},
+        {INLINE, "ttl_ms", "5", "ttl_ms is for topics of layout keyed, not inline"},
+        {KEYED, "ttl_ms", "0", "ttl_ms must be from 1 to 8796093022208, or none, not 0"},
+        {KEYED, "ttl_ms", "0s", "ttl_ms must be from 1 to 8796093022208, or none, not 0"},
+        {KEYED, "expired_to_dead", "1", "expired_to_dead must be false or true, not \"1\""},
+        {KEYED, "skip_failed", "yes", "skip_failed is for topics of type fifo, not range_merge"},
+        {INLINE, "max_body", "65537",
+         "max_body must be from 1 to 65536 in layout inline, not 65537; larger bodies need layout "
+         "keyed"},
+        {KEYED, "max_body", "0", "max_body must be from 1 to 67108864, not 0"},
+        {KEYED, "max_body", "none", "max_body must be a whole number, not \"none\""},
+        {INLINE, "max_waiting", "0", "max_waiting must be from 1 to 1099511627776, or none, not 0"},
+        {INLINE, "rate_per_s", "0", "rate_per_s must be from 1 to 1000000000, or none, not 0"},
+        {SHARED, "rate_per_s", "5",
+         "rate_per_s is for topics whose slots have owners, not for shared ones"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct topic before = read_topic(cases[i].topic);
+        struct topic topic = before;
+        char difference[256] = "";
+        smq_error err = {.text = ""};
+
+        assert_int_equal(topic_alter(&topic, cases[i].option, cases[i].value, &err), SMQ_INVALID);
+        assert_string_equal(err.text, cases[i].text);
+        assert_false(topic_difference(difference, sizeof(difference), &topic, &before));
+    }
+    assert_int_equal(topic_alter(&(struct topic){.slots = 1}, NULL, "5", NULL), SMQ_INVALID);
+    assert_int_equal(topic_alter(&(struct topic){.slots = 1}, "lease_ms", NULL, NULL), SMQ_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(altered_options_differ),
+        cmocka_unit_test(same_value_changes_nothing),
+        cmocka_unit_test(bad_alterations_are_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
