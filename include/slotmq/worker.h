@@ -17,11 +17,17 @@ typedef struct smq_worker smq_worker;
  * The return value answers each delivery that no call has answered. */
 typedef smq_verdict smq_handler_fn(smq_delivery *delivery, void *user);
 
+/* The same for 1 .. batch_size deliveries of one slot, in their order; what it
+ * answers for all of them is stored at once.  The array dies on return;
+ * deliveries left SMQ_LATER do not. */
+typedef smq_verdict smq_batch_fn(smq_delivery *const *deliveries, size_t count, void *user);
+
 typedef struct smq_worker_options {
     size_t struct_size;
     const char *topic;        /* required                                  */
-    smq_handler_fn *handler;  /* required                                  */
-    void *user;               /* passed to the handler                     */
+    smq_handler_fn *handler;  /* this                                      */
+    smq_batch_fn *batch;      /* or this                                   */
+    void *user;               /* passed to both                            */
     int32_t threads;          /* also this member's weight; default: cores */
     int32_t batch_size;       /* claimed at once from a slot, 1 .. 1000;
                                  default 100                               */

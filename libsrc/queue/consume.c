@@ -128,20 +128,21 @@ static void take_answers(struct consume_call *consume)
 {
     struct strand *strand = consume->strand;
     struct delivery_list taken = STAILQ_HEAD_INITIALIZER(taken);
-    size_t count = strand->answer_count < ANSWERS_MAX ? strand->answer_count : ANSWERS_MAX;
+    size_t count = 0;
+    smq_delivery *delivery;
 
+    while ((delivery = STAILQ_FIRST(&strand->answers)) != NULL && count < ANSWERS_MAX &&
+           delivery->answer.group <= ANSWERS_MAX - count) {
+        STAILQ_REMOVE_HEAD(&strand->answers, link);
+        STAILQ_INSERT_TAIL(&taken, delivery, link);
+        count++;
+    }
     if (count == 0) {
         return;
     }
+    strand->answer_count -= count;
     consume->settling = memory_grow(NULL, count, sizeof(*consume->settling));
     consume->answers = memory_grow(NULL, count, sizeof(*consume->answers));
-    for (size_t i = 0; i < count; i++) {
-        smq_delivery *delivery = STAILQ_FIRST(&strand->answers);
-
-        STAILQ_REMOVE_HEAD(&strand->answers, link);
-        STAILQ_INSERT_TAIL(&taken, delivery, link);
-    }
-    strand->answer_count -= count;
     settle_some(consume, &taken, true);
     settle_some(consume, &taken, false);
 }

@@ -139,24 +139,36 @@ smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int6
     return SMQ_OK;
 }
 
-void delivery_answer_verdict(smq_delivery *delivery, smq_verdict verdict)
+static enum store_answer_op verdict_op(smq_verdict verdict)
 {
     switch (verdict) {
-    case SMQ_LATER:
-        return;
     case SMQ_DONE:
-        (void) delivery_answer(delivery, STORE_DONE, 0, NULL, NULL);
-        return;
+        return STORE_DONE;
     case SMQ_REJECT:
-        (void) delivery_answer(delivery, STORE_REJECT, 0, NULL, NULL);
-        return;
+        return STORE_REJECT;
     case SMQ_RELEASE:
-        (void) delivery_answer(delivery, STORE_RELEASE, 0, NULL, NULL);
-        return;
+        return STORE_RELEASE;
     case SMQ_RETRY:
+    case SMQ_LATER:
         break;
     }
-    (void) delivery_answer(delivery, STORE_RETRY, SMQ_BACKOFF, NULL, NULL);
+    return STORE_RETRY;
+}
+
+bool delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict)
+{
+    smq_status standing = delivery_standing(delivery);
+
+    if (verdict == SMQ_LATER || atomic_exchange(&delivery->answered, true)) {
+        return false;
+    }
+    if (standing == SMQ_LEASE_LOST || standing == SMQ_FENCED) {
+        delivery_unref(delivery);
+        return false;
+    }
+    delivery->answer.op = verdict_op(verdict);
+    delivery->answer.delay_ms = delivery->answer.op == STORE_RETRY ? SMQ_BACKOFF : 0;
+    return true;
 }
 
 void delivery_id(char out[DELIVERY_ID_MAX], const smq_delivery *delivery)

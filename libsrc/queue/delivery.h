@@ -21,11 +21,12 @@ struct run_queue;
  * and then gives the delivery to the queue.  `lane` is NULL as soon as the strand has dropped it.
  *
  * References: one of the strand while it has the delivery in hand, one of whoever must answer it
- * (un-begun: the lane; begun: the user; answered: the queue), one of the thread that runs it. */
+ * (un-begun: the lane; begun: the user; answered: the queue), one of the call that runs it. */
 struct smq_delivery {
     smq_message_info info; /* points into what follows, and into the queue's topic */
     struct run_queue *queue;
     struct run_lane *lane; /* guarded by the queue's lock */
+    bool begun;            /* the same: counted in the lane */
     atomic_int references;
     atomic_bool answered;
     atomic_int standing; /* what smq_delivery_check() says */
@@ -34,6 +35,7 @@ struct smq_delivery {
         enum store_answer_op op;
         int64_t delay_ms;
         char *reason; /* NULL: none */
+        size_t group; /* so many answers, itself the first, belong together; 0: it alone */
     } answer;
     int64_t leased_ms;               /* smq:io: when its lease was asked for last */
     bool in_hand, unanswered;        /* smq:io: how its strand counts it */
@@ -70,8 +72,10 @@ smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err);
 smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
                            const char *reason, smq_error *err);
 
-/* The same by what a handler returned; LATER: nothing happens.  Thread: smq:work-N. */
-void delivery_answer_verdict(smq_delivery *delivery, smq_verdict verdict);
+/* Answer it by what a handler returned, unless a call has, it is too late, or the handler said
+ * LATER.  true: the answer stands in it, for run_queue_answer(); else nothing is left to do.
+ * Thread: smq:work-N. */
+bool delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict);
 
 /* Its member for people: hex-escaped, cut at 64 bytes. */
 enum { DELIVERY_ID_MAX = 65 };

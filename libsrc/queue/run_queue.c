@@ -13,12 +13,20 @@
 
 TAILQ_HEAD(run_lanes, run_lane);
 
+/* What a thread has the handler do, one call after another. */
+struct run_call {
+    smq_delivery **deliveries; /* room for `most` */
+    size_t most, count;
+    struct delivery_list answers; /* by its verdict */
+};
+
 /* Only `state` changes after run_queue_new(). */
 struct run_queue {
     atomic_int references;
     pid_t pid;
     char *topic;
-    smq_handler_fn *handler;
+    smq_handler_fn *handler; /* or `batch` */
+    smq_batch_fn *batch;
     void *user;
     int32_t turn;
     struct loop *io;
@@ -44,6 +52,7 @@ struct run_queue *run_queue_new(const struct run_queue_options *options)
     queue->pid = getpid();
     queue->topic = memory_string(options->topic);
     queue->handler = options->handler;
+    queue->batch = options->batch;
     queue->user = options->user;
     queue->turn = options->turn;
     queue->io = options->io;
@@ -106,13 +115,24 @@ static void queue_post(struct run_queue *queue)
 /* The lock is held.  Queue the lane if something of it can be run. */
 static void lane_offer(struct run_queue *queue, struct run_lane *lane)
 {
-    if (lane->queued || lane->running != NULL || lane->later != NULL ||
-        STAILQ_EMPTY(&lane->ready)) {
+    if (lane->queued || lane->call != NULL || lane->begun > 0 || STAILQ_EMPTY(&lane->ready)) {
         return;
     }
     lane->queued = true;
     TAILQ_INSERT_TAIL(&queue->state.lanes, lane, link);
     pthread_cond_signal(&queue->state.ready);
+}
+
+/* The lock is held.  Nobody has to answer this delivery any more. */
+static void lane_settle(struct run_queue *queue, smq_delivery *delivery)
+{
+    struct run_lane *lane = delivery->lane;
+
+    if (delivery->begun) {
+        delivery->begun = false;
+        lane->begun--;
+        lane_offer(queue, lane);
+    }
 }
 
 /* The lock is held.  Take it out of the queue. */
@@ -124,35 +144,107 @@ static void lane_withdraw(struct run_queue *queue, struct run_lane *lane)
     }
 }
 
+/* --- answers --- */
+
+/* The lock is held.  Take answers, with the references of those who answer, out of the list; false:
+ * the queue is closed, and they stay. */
+static bool take_answers(struct run_queue *queue, struct delivery_list *answers)
+{
+    smq_delivery *delivery;
+
+    STAILQ_FOREACH(delivery, answers, link)
+    {
+        lane_settle(queue, delivery);
+    }
+    if (queue->state.closed) {
+        return false;
+    }
+    if (!STAILQ_EMPTY(answers)) {
+        STAILQ_CONCAT(&queue->state.answers, answers);
+        queue_post(queue);
+    }
+    return true;
+}
+
+bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery)
+{
+    struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
+    bool taken;
+
+    STAILQ_INSERT_TAIL(&answers, delivery, link);
+    queue_lock(queue);
+    taken = take_answers(queue, &answers);
+    queue_unlock(queue);
+    return taken;
+}
+
 /* --- handler threads --- */
 
-/* The lock is held, but not while the handler runs. */
-static void lane_run_one(struct run_queue *queue, struct run_lane *lane)
+/* The lock is held. */
+static void call_begin(struct run_call *call, struct run_lane *lane)
 {
-    smq_delivery *delivery = STAILQ_FIRST(&lane->ready);
+    smq_delivery *delivery;
 
-    STAILQ_REMOVE_HEAD(&lane->ready, link);
-    lane->running = delivery;
-    delivery_ref(delivery);
-    queue_unlock(queue);
-    delivery_answer_verdict(delivery, queue->handler(delivery, queue->user));
-    queue_lock(queue);
-    lane->running = NULL;
-    if (delivery->lane == lane && !atomic_load(&delivery->answered)) {
-        lane->later = delivery;
+    call->count = 0;
+    while (call->count < call->most && (delivery = STAILQ_FIRST(&lane->ready)) != NULL) {
+        STAILQ_REMOVE_HEAD(&lane->ready, link);
+        delivery->begun = true;
+        delivery_ref(delivery);
+        call->deliveries[call->count++] = delivery;
     }
+    lane->begun += call->count;
+    lane->call = call;
+}
+
+static void call_run(struct run_queue *queue, struct run_call *call)
+{
+    size_t group = 0;
+    smq_verdict verdict = queue->batch != NULL
+                              ? queue->batch(call->deliveries, call->count, queue->user)
+                              : queue->handler(call->deliveries[0], queue->user);
+
+    STAILQ_INIT(&call->answers);
+    for (size_t i = 0; i < call->count; i++) {
+        if (delivery_take_verdict(call->deliveries[i], verdict)) {
+            STAILQ_INSERT_TAIL(&call->answers, call->deliveries[i], link);
+            group++;
+        }
+    }
+    if (group > 0) {
+        STAILQ_FIRST(&call->answers)->answer.group = group;
+    }
+}
+
+/* The lock is held.  What nobody has answered is left for later. */
+static void call_end(struct run_queue *queue, struct run_call *call, struct run_lane *lane)
+{
+    smq_delivery *delivery;
+
+    if (!take_answers(queue, &call->answers)) {
+        while ((delivery = STAILQ_FIRST(&call->answers)) != NULL) {
+            STAILQ_REMOVE_HEAD(&call->answers, link);
+            delivery_unref(delivery); /* its answerer's */
+        }
+    }
+    lane->call = NULL;
     if (queue->state.watched) {
         queue_post(queue);
     }
-    delivery_unref(delivery);
+    for (size_t i = 0; i < call->count; i++) {
+        delivery_unref(call->deliveries[i]);
+    }
 }
 
-/* The lock is held. */
-static void lane_run(struct run_queue *queue, struct run_lane *lane)
+/* The lock is held, but not while the handler runs. */
+static void lane_run(struct run_queue *queue, struct run_lane *lane, struct run_call *call)
 {
-    for (int32_t i = 0; i < queue->turn && !queue->state.ended; i++) {
-        lane_run_one(queue, lane);
-        if (lane->later != NULL || STAILQ_EMPTY(&lane->ready)) {
+    for (size_t run = 0; run < (size_t) queue->turn && !queue->state.ended; run += call->count) {
+        call_begin(call, lane);
+        queue_unlock(queue);
+        call_run(queue, call);
+        queue_lock(queue);
+        call_end(queue, call, lane);
+        if (lane->begun > 0 || STAILQ_EMPTY(&lane->ready)) {
             return;
         }
     }
@@ -161,8 +253,10 @@ static void lane_run(struct run_queue *queue, struct run_lane *lane)
 
 void run_queue_work(struct run_queue *queue)
 {
+    struct run_call call = {.most = queue->batch != NULL ? (size_t) queue->turn : 1};
     struct run_lane *lane;
 
+    call.deliveries = memory_new(call.most * sizeof(*call.deliveries));
     inside = queue;
     queue_lock(queue);
     while (!queue->state.ended) {
@@ -172,37 +266,16 @@ void run_queue_work(struct run_queue *queue)
             continue;
         }
         lane_withdraw(queue, lane);
-        lane_run(queue, lane);
+        lane_run(queue, lane, &call);
     }
     queue_unlock(queue);
     inside = NULL;
+    free(call.deliveries);
 }
 
 bool run_queue_inside(const struct run_queue *queue)
 {
     return inside == queue;
-}
-
-/* --- answers --- */
-
-bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery)
-{
-    struct run_lane *lane;
-    bool taken;
-
-    queue_lock(queue);
-    taken = !queue->state.closed;
-    lane = delivery->lane;
-    if (lane != NULL && lane->later == delivery) {
-        lane->later = NULL;
-        lane_offer(queue, lane);
-    }
-    if (taken) {
-        STAILQ_INSERT_TAIL(&queue->state.answers, delivery, link);
-        queue_post(queue);
-    }
-    queue_unlock(queue);
-    return taken;
 }
 
 /* --- smq:io --- */
@@ -261,13 +334,12 @@ bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery)
 
     queue_lock(queue);
     lane = delivery->lane;
-    delivery->lane = NULL;
-    if (lane != NULL && lane->later == delivery) {
-        lane->later = NULL;
-        lane_offer(queue, lane);
-    } else if (lane != NULL && lane->running != delivery && !atomic_load(&delivery->answered)) {
+    if (delivery->begun) {
+        lane_settle(queue, delivery);
+    } else if (lane != NULL && !atomic_load(&delivery->answered)) {
         unbegun = lane_remove(queue, lane, delivery);
     }
+    delivery->lane = NULL;
     queue_unlock(queue);
     return unbegun;
 }
@@ -277,7 +349,7 @@ bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane)
     bool quiet;
 
     queue_lock(queue);
-    quiet = lane->running == NULL && lane->later == NULL;
+    quiet = lane->call == NULL && lane->begun == 0;
     queue_unlock(queue);
     return quiet;
 }
@@ -287,7 +359,7 @@ bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane)
     bool waiting;
 
     queue_lock(queue);
-    waiting = lane->later != NULL;
+    waiting = lane->call == NULL && lane->begun > 0;
     queue_unlock(queue);
     return waiting;
 }

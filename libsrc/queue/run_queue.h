@@ -1,8 +1,9 @@
 /* run_queue.h - between smq:io and the handler threads: strands with something to run, and answers
  * on their way back.
  *
- * A lane is what the threads see of a strand: its un-begun deliveries, run one after another, never
- * two at once.  A lane whose handler said "later" waits until that delivery is answered.
+ * A lane is what the threads see of a strand: its un-begun deliveries, handed to one call of the
+ * handler after another, never to two at once.  A lane whose handler said "later" waits until
+ * those deliveries are answered.
  *
  * Thread: any, but where a function says otherwise. */
 #ifndef QUEUE_RUN_QUEUE_H
@@ -17,22 +18,25 @@
 #include "queue/delivery.h"
 
 struct run_queue;
+struct run_call;
 
 /* Guarded by the queue's lock.  Invariant: in the queue's list (`queued`) only while it has
- * un-begun deliveries, none running, and `later` is NULL. */
+ * un-begun deliveries, no call, and nothing begun. */
 struct run_lane {
     struct delivery_list ready;
-    smq_delivery *running; /* its handler has not returned */
-    smq_delivery *later;   /* its handler has returned, its answer is to come */
+    struct run_call *call; /* a handler that has not returned; NULL: none */
+    size_t begun;          /* deliveries that a handler was given, and that nobody has answered */
     bool queued;
     TAILQ_ENTRY(run_lane) link;
 };
 
 struct run_queue_options {
     const char *topic;
-    smq_handler_fn *handler;
+    smq_handler_fn *handler; /* this */
+    smq_batch_fn *batch;     /* or this */
     void *user;
-    int32_t turn; /* deliveries of a lane that a thread runs before it looks for another */
+    int32_t turn; /* deliveries of a lane that a thread runs before it looks for another, and that
+                     one call of `batch` gets */
     struct loop *io;
     struct loop_task
         *task; /* posted to `io` when there are answers, or a watched handler is back */

@@ -68,9 +68,10 @@ static smq_status take_options(smq_worker *worker, const smq_worker_options *opt
     if (status != SMQ_OK) {
         return status;
     }
-    if (options->handler == NULL) {
-        return status_set(err, SMQ_INVALID, "the worker of topic %s has no handler",
-                          options->topic);
+    if ((options->handler == NULL) == (options->batch == NULL)) {
+        return status_set(
+            err, SMQ_INVALID, "the worker of topic %s has %s; give either handler or batch",
+            options->topic, options->handler == NULL ? "no handler" : "two kinds of handler");
     }
     if (options->max_messages < 0) {
         return status_set(err, SMQ_INVALID,
@@ -255,6 +256,7 @@ static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options
 {
     struct run_queue_options queue = {.topic = worker->name,
                                       .handler = options->handler,
+                                      .batch = options->batch,
                                       .user = options->user,
                                       .turn = worker->batch_size,
                                       .io = worker->hub->io,

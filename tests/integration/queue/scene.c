@@ -81,13 +81,28 @@ const char *scene_topic(smq_client *client, const smq_topic_options *options)
     return name;
 }
 
-redisContext *scene_redis(void)
+static redisContext *redis_at(struct server *server)
 {
-    redisContext *redis = redisConnect("127.0.0.1", server_port(servers_node(servers, 0)));
+    redisContext *redis;
 
+    assert_non_null(server);
+    redis = redisConnect("127.0.0.1", server_port(server));
     assert_non_null(redis);
     assert_int_equal(redis->err, 0);
     return redis;
+}
+
+redisContext *scene_redis(void)
+{
+    return redis_at(servers_node(servers, 0));
+}
+
+redisContext *scene_redis_of(const char *topic)
+{
+    char key[64];
+
+    snprintf(key, sizeof(key), "%s_0", topic);
+    return redis_at(servers_node_of(servers, key));
 }
 
 int64_t scene_redis_number(redisContext *redis, const char *format, ...)
@@ -240,21 +255,35 @@ static struct seen see(smq_delivery *delivery)
     return seen;
 }
 
-static smq_verdict record(smq_delivery *delivery, void *user)
+struct seen recorder_note(struct recorder *recorder, smq_delivery *delivery, int *index)
 {
-    struct recorder *recorder = user;
     struct seen seen = see(delivery);
-    int index;
 
     pthread_mutex_lock(&recorder->lock);
-    index = recorder->count++;
-    recorder->seen[index % SCENE_SEEN_MAX] = seen;
+    *index = recorder->count++;
+    recorder->seen[*index % SCENE_SEEN_MAX] = seen;
     pthread_cond_broadcast(&recorder->changed);
+    pthread_mutex_unlock(&recorder->lock);
+    return seen;
+}
+
+void recorder_pass(struct recorder *recorder)
+{
+    pthread_mutex_lock(&recorder->lock);
     while (recorder->gated && recorder->open == 0) {
         pthread_cond_wait(&recorder->changed, &recorder->lock);
     }
     recorder->open -= recorder->gated ? 1 : 0;
     pthread_mutex_unlock(&recorder->lock);
+}
+
+static smq_verdict record(smq_delivery *delivery, void *user)
+{
+    struct recorder *recorder = user;
+    int index;
+    struct seen seen = recorder_note(recorder, delivery, &index);
+
+    recorder_pass(recorder);
     return recorder->answer != NULL ? recorder->answer(delivery, &seen, index) : SMQ_DONE;
 }
 
@@ -265,7 +294,7 @@ smq_worker *scene_worker_with(smq_client *client, smq_worker_options *options, c
     smq_error err = {.text = ""};
 
     options->topic = topic;
-    options->handler = record;
+    options->handler = options->batch == NULL ? record : NULL;
     options->user = recorder;
     options->threads = options->threads != 0 ? options->threads : 1;
     scene_must(smq_worker_new(&worker, client, options, &err), &err, "smq_worker_new");

@@ -32,6 +32,7 @@ const char *scene_topic(smq_client *client, const smq_topic_options *options);
 
 /* A connection to the first Redis node, and one integer or string from it. */
 redisContext *scene_redis(void);
+redisContext *scene_redis_of(const char *topic); /* to the node that holds its slot 0 */
 int64_t scene_redis_number(redisContext *redis, const char *format, ...);
 bool scene_redis_exists(redisContext *redis, const char *key, const char *field);
 
@@ -80,10 +81,15 @@ void recorder_await(struct recorder *recorder, int count); /* fails the test aft
 struct seen recorder_seen(struct recorder *recorder, int index);
 int recorder_count(struct recorder *recorder);
 
+/* For handlers of one's own: write down a delivery; wait at the gate. */
+struct seen recorder_note(struct recorder *recorder, smq_delivery *delivery, int *index);
+void recorder_pass(struct recorder *recorder);
+
 /* Wait until smq_delivery_check() says so. */
 void scene_await_standing(const smq_delivery *delivery, smq_status status);
 
-/* A started worker of one thread with the recorder as its handler. */
+/* A started worker of one thread with the recorder as its handler, or as `user` of the batch
+ * handler that the options name. */
 smq_worker *scene_worker(smq_client *client, const char *topic, struct recorder *recorder);
 smq_worker *scene_worker_with(smq_client *client, smq_worker_options *options, const char *topic,
                               struct recorder *recorder);

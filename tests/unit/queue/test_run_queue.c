@@ -293,9 +293,11 @@ static void verdicts_answer_as_they_say(void **state)
         delivery = add(&stage, &lane, "a");
         run_queue_recall(stage.queue, &lane, &list);
         assert_ptr_equal(STAILQ_FIRST(&list), delivery);
-        delivery_answer_verdict(delivery, rows[i].verdict);
+        assert_true(delivery_take_verdict(delivery, rows[i].verdict));
         assert_int_equal(delivery->answer.op, rows[i].op);
         assert_int_equal(delivery->answer.delay_ms, rows[i].delay_ms);
+        assert_false(delivery_take_verdict(delivery, rows[i].verdict));
+        assert_true(run_queue_answer(stage.queue, delivery));
         stage_fini(&stage);
     }
 }
@@ -391,7 +393,8 @@ static void ids_are_escaped_and_cut(void **state)
     delivery = add(&stage, &lane, "a\x01\\b");
     delivery_id(id, delivery);
     assert_string_equal(id, "a\\x01\\x5cb");
-    delivery_answer_verdict(delivery, SMQ_DONE);
+    assert_true(delivery_take_verdict(delivery, SMQ_DONE));
+    assert_true(run_queue_answer(stage.queue, delivery));
     stage_fini(&stage);
 }
 
