@@ -53,8 +53,11 @@ static enum exit_code run_verb(const struct verb *verb, struct global_options *g
         {.flags = verb->flags, .count = verb->flag_count, .values = options},
         {.flags = global_flags, .count = global_flag_count, .values = global},
     };
-    enum exit_code code = flags_read(&words, sets, 2, false, argc, argv);
 
+    if (verb->init) {
+        verb->init(options);
+    }
+    enum exit_code code = flags_read(&words, sets, 2, false, argc, argv);
     if (code == EXIT_DONE && global->help) {
         help_on_verb(stdout, verb);
     } else if (code == EXIT_DONE && global->version) {
@@ -129,10 +132,10 @@ static enum exit_code run_group(struct words *words, struct global_options *glob
 
 static enum exit_code run(int argc, char **argv)
 {
-    struct global_options global = {
-        .redis = getenv("SLOTMQ_REDIS"),
-        .zookeeper = getenv("SLOTMQ_ZOOKEEPER"),
-    };
+    struct global_options global = {.client = SMQ_CLIENT_OPTIONS_INIT};
+
+    global.client.redis = getenv("SLOTMQ_REDIS");
+    global.client.zookeeper = getenv("SLOTMQ_ZOOKEEPER");
     struct words words;
     size_t used = 0;
     bool group = false;
@@ -180,21 +183,22 @@ static smq_level event_level(int64_t verbose)
 
 enum exit_code command_connect(smq_client **out, const struct command *command)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     const struct global_options *global = &command->global;
+    smq_client_options options = global->client;
     smq_error err;
 
-    if (!global->redis || global->redis[0] == '\0') {
+    if (!options.redis || options.redis[0] == '\0') {
         return say_error(EXIT_USAGE,
                          "no Redis given: use -r host:port,... or the variable SLOTMQ_REDIS");
     }
-    options.redis = global->redis;
-    if (global->zookeeper && global->zookeeper[0] != '\0') {
-        options.zookeeper = global->zookeeper;
+    if (options.zookeeper && options.zookeeper[0] == '\0') {
+        options.zookeeper = NULL;
     }
     if (global->verbose > 0) {
-        options.event = print_event;
         options.event_level = event_level(global->verbose);
+    }
+    if (options.event_level != SMQ_LEVEL_DEFAULT) {
+        options.event = print_event;
     }
     if (smq_client_new(out, &options, &err) != SMQ_OK) {
         return say_failure(&err);

@@ -19,20 +19,18 @@
 #define LEASES_MS 500
 
 struct consume_options {
-    struct flag_value threads, batch, max_in_flight, count, drain_timeout;
+    smq_worker_options worker;
+    struct flag_value count;
     bool exit_when_empty;
 };
 
 #define CONSUME(member) offsetof(struct consume_options, member)
+#define WORKER(flag, field, what)                                                                  \
+    .name = (flag), .type = FLAG_OPTION, .offset = CONSUME(worker), .set = SMQ_OPTIONS_WORKER,     \
+    .option = (field), .operand = (what)
 
 static const struct flag consume_flags[] = {
-    {.name = "threads",
-     .type = FLAG_NUMBER,
-     .offset = CONSUME(threads),
-     .operand = "N",
-     .min = 1,
-     .max = 1024,
-     .help = "handlers at once, and the weight of this member; default: one a core"},
+    {WORKER("threads", "threads", "N")},
     {.name = "count",
      .type = FLAG_NUMBER,
      .offset = CONSUME(count),
@@ -44,28 +42,18 @@ static const struct flag consume_flags[] = {
      .type = FLAG_SWITCH,
      .offset = CONSUME(exit_when_empty),
      .help = "end when nothing is waiting, claimed or resting"},
-    {.name = "batch",
-     .type = FLAG_NUMBER,
-     .offset = CONSUME(batch),
-     .operand = "N",
-     .min = 1,
-     .max = 1000,
-     .help = "claimed at once from a slot; default 100"},
-    {.name = "max-in-flight",
-     .type = FLAG_NUMBER,
-     .offset = CONSUME(max_in_flight),
-     .operand = "N",
-     .min = 1,
-     .max = INT32_MAX,
-     .help = "claimed and not yet answered; default 10 * threads * batch"},
-    {.name = "drain-timeout",
-     .type = FLAG_DURATION,
-     .offset = CONSUME(drain_timeout),
-     .operand = "TIME",
-     .min = 1,
-     .max = INT64_MAX,
+    {WORKER("batch", "batch_size", "N")},
+    {WORKER("max-in-flight", "max_in_flight", "N"),
+     .help = "messages claimed and not yet answered; default 10 * threads * batch"},
+    {WORKER("drain-timeout", "drain_timeout_ms", "TIME"),
      .help = "for handlers to end after a signal, or when a slot moves; default 30s"},
 };
+
+static void consume_init(void *options)
+{
+    *(struct consume_options *) options =
+        (struct consume_options){.worker = SMQ_WORKER_OPTIONS_INIT};
+}
 
 /* === Failures of handlers =============================================== */
 
@@ -206,16 +194,12 @@ static enum exit_code await_worker(struct consume *consume)
 static smq_worker_options worker_options(struct consume *consume)
 {
     const struct consume_options *flags = consume->command->options;
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker_options options = flags->worker;
 
     options.topic = consume->command->words[0];
     options.handler = consume->command->tail ? consume_run : consume_print;
     options.user = consume;
-    options.threads = (int32_t) flags->threads.value;
-    options.batch_size = (int32_t) flags->batch.value;
-    options.max_in_flight = (int32_t) flags->max_in_flight.value;
     options.max_messages = flags->count.value;
-    options.drain_timeout_ms = flags->drain_timeout.value;
     return options;
 }
 
@@ -281,6 +265,7 @@ const struct verb consume_verb = {
     .flags = consume_flags,
     .flag_count = sizeof(consume_flags) / sizeof(consume_flags[0]),
     .options_size = sizeof(struct consume_options),
+    .init = consume_init,
     .min_words = 1,
     .max_words = 1,
     .takes_program = true,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "option.h"
 #include "parse.h"
 #include "say.h"
 
@@ -25,7 +26,7 @@ struct reader {
 
 static bool takes_operand(const struct flag *flag)
 {
-    return flag->type != FLAG_SWITCH && flag->type != FLAG_COUNT;
+    return flag->operand != NULL;
 }
 
 static void reader_init(struct reader *reader, const struct flag_set *sets, size_t set_count,
@@ -175,6 +176,10 @@ static enum exit_code flag_apply(const struct flag *flag, void *values, const ch
         return read_amount(member, flag, text);
     case FLAG_CHOICE:
         return read_choice(member, flag, text);
+    case FLAG_OPTION:
+        return option_apply(member, flag, text);
+    case FLAG_PAIR:
+        return option_apply_pair(member, flag->set, text);
     }
     return EXIT_DEFECT;
 }

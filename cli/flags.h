@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <slotmq/options.h>
+
 #include "exit.h"
 
 enum flag_type {
@@ -14,7 +16,9 @@ enum flag_type {
     FLAG_TEXT,     /* const char *: NULL when not given */
     FLAG_NUMBER,   /* struct flag_value */
     FLAG_DURATION, /* struct flag_value, in milliseconds */
-    FLAG_CHOICE    /* struct flag_value, the index in `choices` */
+    FLAG_CHOICE,   /* struct flag_value, the index in `choices` */
+    FLAG_OPTION,   /* a struct of the library: one option of it, "true" when there is no operand */
+    FLAG_PAIR      /* a struct of the library: KEY=VALUE sets an option of it */
 };
 
 /* A value of which 0 and "not given" are not the same. */
@@ -28,10 +32,12 @@ struct flag {
     char letter;      /* of the short form, or 0 */
     enum flag_type type;
     size_t offset;              /* of the member in the struct of values */
-    const char *operand;        /* what follows it, for the help; NULL for switches and counts */
-    const char *help;           /* one line */
+    const char *operand;        /* what follows it, for the help; NULL: nothing does */
+    const char *help;           /* one line; NULL: that of the option */
     int64_t min, max;           /* numbers and durations */
     const char *const *choices; /* ends with NULL */
+    smq_option_set set;         /* options and pairs */
+    const char *option;         /* options: its name */
 };
 
 /* A table and the struct it fills. */

@@ -1,8 +1,10 @@
 /* help.c - help texts, made from the tables of verbs and flags. */
 #include "help.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "option.h"
 #include "say.h"
 
 /* Where the second column of verbs and flags begins. */
@@ -14,12 +16,16 @@ static void print_flags(FILE *out, const struct flag *flags, size_t count)
     for (size_t i = 0; i < count; i++) {
         char left[64];
         char letter[8] = "    ";
+        const smq_option_info *info =
+            flags[i].help ? NULL : option_info(flags[i].set, flags[i].option);
+        char *help = info ? option_help(info) : NULL;
         if (flags[i].letter != 0) {
             snprintf(letter, sizeof(letter), "-%c, ", flags[i].letter);
         }
         snprintf(left, sizeof(left), "%s--%s%s%s", letter, flags[i].name,
                  flags[i].operand ? " " : "", flags[i].operand ? flags[i].operand : "");
-        fprintf(out, "  %-*s  %s\n", FLAG_WIDTH, left, flags[i].help);
+        fprintf(out, "  %-*s  %s\n", FLAG_WIDTH, left, help ? help : flags[i].help);
+        free(help);
     }
 }
 
@@ -37,7 +43,7 @@ static void print_verbs(FILE *out, const char *group)
 
 void help_overview(FILE *out, const char *group)
 {
-    fprintf(out, "Usage: slotmq [-r REDIS] [-z ZOOKEEPER] [--json] %s%sVERB ...\n\n",
+    fprintf(out, "Usage: slotmq [-r REDIS] [-z ZOOKEEPER] [-X KEY=VALUE] [--json] %s%sVERB ...\n\n",
             group ? group : "", group ? " " : "");
     if (!group) {
         fputs("Message queues in Redis Cluster, one owner per slot.\n\n", out);

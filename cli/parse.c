@@ -49,7 +49,7 @@ bool parse_duration(int64_t *out, const char *text)
     static const struct {
         const char *name;
         int64_t ms;
-    } units[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+    } units[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
     const char *end = NULL;
     int64_t value = 0;
 

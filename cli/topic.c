@@ -108,90 +108,31 @@ void topic_names_fini(struct topic_names *names)
 /* === create ============================================================= */
 
 struct create_options {
-    struct flag_value type, slots, ties, max_retries, lease, delay, takeover;
-    const char *backoff;
-    bool shared;
+    smq_topic_options topic;
 };
 
-#define CREATE(member) offsetof(struct create_options, member)
-
-static const struct flag create_flags[] = {
-    {.name = "type",
-     .type = FLAG_CHOICE,
-     .offset = CREATE(type),
-     .operand = "TYPE",
-     .choices = type_names,
-     .help = "range_merge, priority or fixed_time; required"},
-    {.name = "slots",
-     .type = FLAG_NUMBER,
-     .offset = CREATE(slots),
-     .operand = "N",
-     .min = 1,
-     .max = 65536,
-     .help = "parts of the topic, a power of two; default 64"},
-    {.name = "shared",
-     .type = FLAG_SWITCH,
-     .offset = CREATE(shared),
-     .help = "no owners of slots; messages of one key are not handled serially"},
-    {.name = "ties",
-     .type = FLAG_CHOICE,
-     .offset = CREATE(ties),
-     .operand = "TIES",
-     .choices = ties_names,
-     .help = "among equal priorities: arrival (default) or bytes"},
-    {.name = "max-retries",
-     .type = FLAG_NUMBER,
-     .offset = CREATE(max_retries),
-     .operand = "N",
-     .min = 0,
-     .max = 63,
-     .help = "before a message is dead; default 16"},
-    {.name = "backoff",
-     .type = FLAG_TEXT,
-     .offset = CREATE(backoff),
-     .operand = "BACKOFF",
-     .help = "none, fixed:MS, exp:MS:MAX or ladder:MS,MS,...; default exp:1000:600000"},
-    {.name = "lease",
-     .type = FLAG_DURATION,
-     .offset = CREATE(lease),
-     .operand = "TIME",
-     .min = 1,
-     .max = INT64_MAX,
-     .help = "of a claim, renewed while it is worked on; default 30s"},
-    {.name = "delay",
-     .type = FLAG_DURATION,
-     .offset = CREATE(delay),
-     .operand = "TIME",
-     .min = 0,
-     .max = INT64_MAX,
-     .help = "range_merge: of sends that give none; 0, the default, is no such delay"},
-    {.name = "takeover",
-     .type = FLAG_CHOICE,
-     .offset = CREATE(takeover),
-     .operand = "MODE",
-     .choices = takeover_names,
-     .help =
-         "claims of a dead owner come back: fast (default), at once; strict, after their lease"},
-};
-
-static smq_topic_options create_definition(const char *name, const struct create_options *flags)
-{
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-
-    topic.name = name;
-    topic.type = (smq_topic_type) (SMQ_RANGE_MERGE + flags->type.value);
-    topic.slots = (int32_t) flags->slots.value;
-    topic.shared = flags->shared;
-    topic.ties = (smq_ties) flags->ties.value;
-    topic.max_retries = (int32_t) flags->max_retries.value;
-    if (flags->max_retries.given && flags->max_retries.value == 0) {
-        topic.max_retries = SMQ_NONE;
+#define CREATE(flag, field, what)                                                                  \
+    {                                                                                              \
+        .name = (flag), .type = FLAG_OPTION, .offset = offsetof(struct create_options, topic),     \
+        .set = SMQ_OPTIONS_TOPIC, .option = (field), .operand = (what)                             \
     }
-    topic.backoff = flags->backoff;
-    topic.lease_ms = flags->lease.value;
-    topic.delay_ms = flags->delay.value;
-    topic.takeover = (smq_takeover) flags->takeover.value;
-    return topic;
+
+/* One for each option of a topic. */
+static const struct flag create_flags[] = {
+    CREATE("type", "type", "TYPE"),
+    CREATE("slots", "slots", "N"),
+    CREATE("shared", "shared", NULL),
+    CREATE("ties", "ties", "TIES"),
+    CREATE("max-retries", "max_retries", "N"),
+    CREATE("backoff", "backoff", "BACKOFF"),
+    CREATE("lease", "lease_ms", "TIME"),
+    CREATE("delay", "delay_ms", "TIME"),
+    CREATE("takeover", "takeover", "MODE"),
+};
+
+static void create_init(void *options)
+{
+    *(struct create_options *) options = (struct create_options){.topic = SMQ_TOPIC_OPTIONS_INIT};
 }
 
 static bool print_topic_json(const smq_topic_options *topic, void *user)
@@ -215,11 +156,12 @@ static enum exit_code show_json(smq_client *client, const char *name)
 static enum exit_code create_run(const struct command *command)
 {
     const struct create_options *flags = command->options;
-    const smq_topic_options topic = create_definition(command->words[0], flags);
+    smq_topic_options topic = flags->topic;
     smq_client *client = NULL;
     smq_error err;
 
-    if (!flags->type.given) {
+    topic.name = command->words[0];
+    if (topic.type == 0) {
         return say_error(EXIT_USAGE,
                          "topic create needs --type range_merge, --type priority or --type "
                          "fixed_time");
@@ -252,6 +194,7 @@ const struct verb topic_create_verb = {
     .flags = create_flags,
     .flag_count = sizeof(create_flags) / sizeof(create_flags[0]),
     .options_size = sizeof(struct create_options),
+    .init = create_init,
     .min_words = 1,
     .max_words = 1,
     .run = create_run,

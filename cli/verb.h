@@ -8,8 +8,7 @@
 
 /* Flags that every verb takes, before or after its name. */
 struct global_options {
-    const char *redis;
-    const char *zookeeper;
+    smq_client_options client;
     bool json;
     bool quiet;
     int64_t verbose;
@@ -35,6 +34,7 @@ struct verb {
     const struct flag *flags;
     size_t flag_count;
     size_t options_size;
+    void (*init)(void *options); /* makes the defaults; NULL: all are 0 */
     size_t min_words, max_words;
     bool takes_program; /* "-- CMD ARG..." */
     enum exit_code (*run)(const struct command *command);

@@ -164,6 +164,20 @@ static void test_no_dead_letters_is_a_result(void **state)
     free(err);
 }
 
+static void test_options_of_the_client_can_be_given_by_name(void **state)
+{
+    char redis[600];
+
+    (void) state;
+    snprintf(redis, sizeof(redis), "redis=%s", servers_redis(command_servers()));
+    command_done(NULL, ARGS("topic", "create", "named", "--type", "priority"));
+    json_t *document = command_json(NULL, ARGS("-r", "127.0.0.1:1", "-X", redis, "stat", "named",
+                                               "-X", "request_timeout_ms=10s", "--json"));
+    assert_int_equal(json_array_size(json_object_get(document, "topics")), 1);
+    json_decref(document);
+    command_refused(64, "member name", NULL, ARGS("-X", "name=a b", "stat", "named"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_dead_letters_are_listed_and_sent_back),
         cmocka_unit_test(test_a_requeued_letter_keeps_its_time),
         cmocka_unit_test(test_no_dead_letters_is_a_result),
+        cmocka_unit_test(test_options_of_the_client_can_be_given_by_name),
     };
 
     return cmocka_run_group_tests(tests, command_setup, command_teardown);

@@ -45,6 +45,10 @@ static void test_wrong_command_lines_say_what_to_do(void **state)
         {{"topic", "list"}, "use -r host:port,... or the variable SLOTMQ_REDIS"},
         {{"topic", "--json", "list"}, "SLOTMQ_REDIS"},
         {{"-r", "", "stat"}, "SLOTMQ_REDIS"},
+        {{"-X", "request_timeout", "stat"}, "give KEY=VALUE"},
+        {{"-X", "request_timeout=5s", "stat"}, "did you mean \"request_timeout_ms\"?"},
+        {{"-X", "request_timeout_ms=soon", "stat"}, "a duration such as 500ms, 30s or 5m"},
+        {{"stat", "-X", "redis="}, "SLOTMQ_REDIS"},
     };
 
     (void) state;

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <slotmq/slotmq.h>
+
 #include "cli/flags.h"
 
 enum { WORDS_MAX = 12 };
@@ -18,6 +20,7 @@ struct values {
     int64_t loud;
     const char *name;
     struct flag_value count, wait, colour;
+    smq_topic_options topic;
 };
 
 static const char *const colours[] = {"red", "green", NULL};
@@ -44,6 +47,23 @@ static const struct flag flags[] = {
      .offset = VALUE(colour),
      .operand = "COLOUR",
      .choices = colours},
+    {.name = "lease",
+     .type = FLAG_OPTION,
+     .offset = VALUE(topic),
+     .operand = "TIME",
+     .set = SMQ_OPTIONS_TOPIC,
+     .option = "lease_ms"},
+    {.name = "shared",
+     .type = FLAG_OPTION,
+     .offset = VALUE(topic),
+     .set = SMQ_OPTIONS_TOPIC,
+     .option = "shared"},
+    {.name = "topic",
+     .letter = 'T',
+     .type = FLAG_PAIR,
+     .offset = VALUE(topic),
+     .operand = "KEY=VALUE",
+     .set = SMQ_OPTIONS_TOPIC},
 };
 
 /* A command line in one string, and what reading it gave. */
@@ -67,6 +87,7 @@ static void read_line(struct reading *reading, const char *line, bool until_word
     const int saved = dup(STDERR_FILENO);
 
     memset(reading, 0, sizeof(*reading));
+    reading->values.topic.struct_size = sizeof(reading->values.topic);
     snprintf(reading->text, sizeof(reading->text), "slotmq %s", line);
     while ((word = strsep(&rest, " ")) != NULL) {
         assert_true(reading->argc < WORDS_MAX);
@@ -100,6 +121,22 @@ static void test_every_type_is_read(void **state)
     assert_string_equal(reading.words.word[0], "one");
     assert_string_equal(reading.words.word[1], "two");
     assert_null(reading.words.tail);
+    words_fini(&reading.words);
+}
+
+static void test_options_of_the_library_are_read(void **state)
+{
+    struct reading reading;
+
+    (void) state;
+    read_line(&reading, "--lease 5s --shared -T slots=8 --topic=backoff=fixed:5 one", false);
+    assert_int_equal(reading.code, EXIT_DONE);
+    assert_string_equal(reading.said, "");
+    assert_int_equal(reading.values.topic.lease_ms, 5000);
+    assert_true(reading.values.topic.shared);
+    assert_int_equal(reading.values.topic.slots, 8);
+    assert_string_equal(reading.values.topic.backoff, "fixed:5");
+    assert_int_equal(reading.words.count, 1);
     words_fini(&reading.words);
 }
 
@@ -165,6 +202,12 @@ static void test_each_mistake_is_told_in_one_line(void **state)
         {"--wait 5weeks", "--wait \"5weeks\""},
         {"--colour blue", "give one of red, green"},
         {"--colour ", "give one of red, green"},
+        {"--lease 5", "--lease \"5\" cannot be used; give a duration"},
+        {"--shared=true", "--shared takes no value"},
+        {"-T slots", "give KEY=VALUE"},
+        {"-T slots=1000000", "1 to 65536"},
+        {"-T slot=8", "did you mean \"slots\"?"},
+        {"-T =8", "no topic option \"\""},
         {"--count 1\n2", "--count \"1?2\""},
     };
 
@@ -184,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_type_is_read),
+        cmocka_unit_test(test_options_of_the_library_are_read),
         cmocka_unit_test(test_not_given_is_not_zero),
         cmocka_unit_test(test_what_follows_two_hyphens_is_left_alone),
         cmocka_unit_test(test_reading_stops_at_the_first_word),

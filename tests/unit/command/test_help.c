@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "cli/help.h"
+#include "cli/option.h"
 
 static char *help_text(const struct verb *verb)
 {
@@ -38,8 +39,10 @@ static void assert_named(const char *text, const struct flag *flag)
     if (!strstr(text, wanted)) {
         fail_msg("the help does not name \"%s\":\n%s", wanted, text);
     }
-    assert_non_null(flag->help);
-    assert_true(strlen(flag->help) > 0);
+    if (!flag->help) {
+        assert_int_equal(flag->type, FLAG_OPTION);
+        assert_non_null(option_info(flag->set, flag->option));
+    }
 }
 
 static void test_each_flag_is_in_the_help_of_its_verb(void **state)
@@ -111,17 +114,66 @@ static void test_each_verb_is_in_the_overview(void **state)
     free(text);
 }
 
+static bool option_is_switch(const struct flag *flag)
+{
+    return strcmp(option_info(flag->set, flag->option)->type, "false|true") == 0;
+}
+
 static void test_values_that_need_an_operand_name_it(void **state)
 {
     (void) state;
     for (size_t i = 0; verbs[i]; i++) {
         for (size_t f = 0; f < verbs[i]->flag_count; f++) {
             const struct flag *flag = &verbs[i]->flags[f];
-            const bool bare = flag->type == FLAG_SWITCH || flag->type == FLAG_COUNT;
+            const bool bare = flag->type == FLAG_SWITCH || flag->type == FLAG_COUNT ||
+                              (flag->type == FLAG_OPTION && option_is_switch(flag));
             assert_int_equal(flag->operand == NULL, bare);
             assert_true(flag->offset < verbs[i]->options_size);
         }
     }
+}
+
+/* The flag of a field: hyphens for underscores, without the unit. */
+static void flag_name(char *out, size_t size, const char *field)
+{
+    static const char *const units[] = {"_ms", "_per_s"};
+    size_t length = strlen(field);
+
+    for (size_t i = 0; i < 2; i++) {
+        const size_t unit = strlen(units[i]);
+        if (length > unit && strcmp(field + length - unit, units[i]) == 0) {
+            length -= unit;
+        }
+    }
+    snprintf(out, size, "%.*s", (int) length, field);
+    for (char *next = out; *next != '\0'; next++) {
+        *next = *next == '_' ? '-' : *next;
+    }
+}
+
+static bool assert_topic_flag(const smq_option_info *info, void *user)
+{
+    char name[64];
+
+    (void) user;
+    if (info->set != SMQ_OPTIONS_TOPIC) {
+        return true;
+    }
+    flag_name(name, sizeof(name), info->name);
+    for (size_t f = 0; f < topic_create_verb.flag_count; f++) {
+        if (strcmp(topic_create_verb.flags[f].name, name) == 0) {
+            assert_string_equal(topic_create_verb.flags[f].option, info->name);
+            return true;
+        }
+    }
+    fail_msg("topic create has no --%s", name);
+    return false;
+}
+
+static void test_each_option_of_a_topic_has_its_flag(void **state)
+{
+    (void) state;
+    smq_option_each(assert_topic_flag, NULL);
 }
 
 static void test_verbs_are_found_by_their_words(void **state)
@@ -147,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_each_verb_and_flag_is_in_the_manual),
         cmocka_unit_test(test_each_verb_is_in_the_overview),
         cmocka_unit_test(test_values_that_need_an_operand_name_it),
+        cmocka_unit_test(test_each_option_of_a_topic_has_its_flag),
         cmocka_unit_test(test_verbs_are_found_by_their_words),
     };
 

@@ -54,6 +54,7 @@ static void test_durations_have_units(void **state)
         {"30s", true, 30000},
         {"5m", true, 300000},
         {"2h", true, 7200000},
+        {"1d", true, 86400000},
         {"9223372036854775807ms", true, INT64_MAX},
         {"9223372036854775807s", false, 0},
         {"-1", false, 0},
