@@ -10,6 +10,30 @@
 /* Where the second column of verbs and flags begins. */
 #define VERB_WIDTH 14
 #define FLAG_WIDTH 28
+/* Where lines end at the latest. */
+#define LINE_WIDTH 100
+
+/* The text from the column `left` on, and the next lines as well. */
+static void print_wrapped(FILE *out, const char *text, int left)
+{
+    int column = left;
+
+    while (*text != '\0') {
+        const int word = (int) strcspn(text, " ");
+        if (column > left && column + 1 + word > LINE_WIDTH) {
+            fprintf(out, "\n%*s", left, "");
+            column = left;
+        } else if (column > left) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", word, text);
+        column += word;
+        text += word;
+        text += *text == ' ' ? 1 : 0;
+    }
+    fputc('\n', out);
+}
 
 static void print_flags(FILE *out, const struct flag *flags, size_t count)
 {
@@ -24,7 +48,8 @@ static void print_flags(FILE *out, const struct flag *flags, size_t count)
         }
         snprintf(left, sizeof(left), "%s--%s%s%s", letter, flags[i].name,
                  flags[i].operand ? " " : "", flags[i].operand ? flags[i].operand : "");
-        fprintf(out, "  %-*s  %s\n", FLAG_WIDTH, left, help ? help : flags[i].help);
+        fprintf(out, "  %-*s  ", FLAG_WIDTH, left);
+        print_wrapped(out, help ? help : flags[i].help, FLAG_WIDTH + 4);
         free(help);
     }
 }

@@ -12,26 +12,21 @@
 #include "say.h"
 
 /* The order of these names is that of the enums in slotmq/topic.h. */
-static const char *const type_names[] = {"range_merge", "priority", "fixed_time", NULL};
-static const char *const ties_names[] = {"arrival", "bytes", NULL};
-static const char *const takeover_names[] = {"fast", "strict", NULL};
+static const char *const type_names[] = {"range_merge", "priority", "fixed_time", "fifo"};
+static const char *const layout_names[] = {"inline", "keyed"};
+static const char *const ties_names[] = {"arrival", "bytes"};
+static const char *const takeover_names[] = {"fast", "strict"};
 
-/* As a flag and in JSON, no retries is 0. */
-static int32_t retries_shown(const smq_topic_options *topic)
+/* None is shown as 0. */
+static int64_t amount_shown(int64_t amount)
 {
-    return topic->max_retries == SMQ_NONE ? 0 : topic->max_retries;
-}
-
-/* No delay of its own is 0, too. */
-static int64_t delay_shown(const smq_topic_options *topic)
-{
-    return topic->delay_ms == SMQ_NONE ? 0 : topic->delay_ms;
+    return amount == SMQ_NONE ? 0 : amount;
 }
 
 const char *topic_type_name(smq_topic_type type)
 {
-    return type >= SMQ_RANGE_MERGE && type <= SMQ_FIXED_TIME ? type_names[type - SMQ_RANGE_MERGE]
-                                                             : "unknown";
+    return type >= SMQ_RANGE_MERGE && type <= SMQ_FIFO ? type_names[type - SMQ_RANGE_MERGE]
+                                                       : "unknown";
 }
 
 static json_t *topic_json(const smq_topic_options *topic)
@@ -40,15 +35,23 @@ static json_t *topic_json(const smq_topic_options *topic)
 
     output_set(object, "name", json_string(topic->name));
     output_set(object, "type", json_string(topic_type_name(topic->type)));
+    output_set(object, "layout", json_string(layout_names[topic->layout == SMQ_KEYED]));
     output_set(object, "slots", json_integer(topic->slots));
     output_set(object, "shared", json_boolean(topic->shared));
     output_set(object, "ties", json_string(ties_names[topic->ties == SMQ_TIES_BYTES]));
-    output_set(object, "max_retries", json_integer(retries_shown(topic)));
+    output_set(object, "max_retries", json_integer(amount_shown(topic->max_retries)));
     output_set(object, "backoff", json_string(topic->backoff ? topic->backoff : ""));
     output_set(object, "lease_ms", json_integer(topic->lease_ms));
-    output_set(object, "delay_ms", json_integer(delay_shown(topic)));
+    output_set(object, "delay_ms", json_integer(amount_shown(topic->delay_ms)));
     output_set(object, "takeover",
                json_string(takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]));
+    output_set(object, "debounce_ms", json_integer(amount_shown(topic->debounce_ms)));
+    output_set(object, "ttl_ms", json_integer(amount_shown(topic->ttl_ms)));
+    output_set(object, "expired_to_dead", json_boolean(topic->expired_to_dead));
+    output_set(object, "skip_failed", json_boolean(topic->skip_failed));
+    output_set(object, "max_body", json_integer(topic->max_body));
+    output_set(object, "max_waiting", json_integer(amount_shown(topic->max_waiting)));
+    output_set(object, "rate_per_s", json_integer(amount_shown(topic->rate_per_s)));
     return object;
 }
 
@@ -58,7 +61,7 @@ static bool take_facts(const smq_topic_options *topic, void *user)
 {
     struct topic_facts *facts = user;
 
-    *facts = (struct topic_facts){.type = topic->type, .delay_ms = delay_shown(topic)};
+    *facts = (struct topic_facts){.type = topic->type, .delay_ms = amount_shown(topic->delay_ms)};
     return true;
 }
 
@@ -120,6 +123,7 @@ struct create_options {
 /* One for each option of a topic. */
 static const struct flag create_flags[] = {
     CREATE("type", "type", "TYPE"),
+    CREATE("layout", "layout", "LAYOUT"),
     CREATE("slots", "slots", "N"),
     CREATE("shared", "shared", NULL),
     CREATE("ties", "ties", "TIES"),
@@ -127,7 +131,14 @@ static const struct flag create_flags[] = {
     CREATE("backoff", "backoff", "BACKOFF"),
     CREATE("lease", "lease_ms", "TIME"),
     CREATE("delay", "delay_ms", "TIME"),
+    CREATE("debounce", "debounce_ms", "TIME"),
+    CREATE("ttl", "ttl_ms", "TIME"),
+    CREATE("expired-to-dead", "expired_to_dead", NULL),
+    CREATE("skip-failed", "skip_failed", NULL),
     CREATE("takeover", "takeover", "MODE"),
+    CREATE("max-body", "max_body", "BYTES"),
+    CREATE("max-waiting", "max_waiting", "N"),
+    CREATE("rate", "rate_per_s", "N"),
 };
 
 static void create_init(void *options)
@@ -163,8 +174,8 @@ static enum exit_code create_run(const struct command *command)
     topic.name = command->words[0];
     if (topic.type == 0) {
         return say_error(EXIT_USAGE,
-                         "topic create needs --type range_merge, --type priority or --type "
-                         "fixed_time");
+                         "topic create needs --type range_merge, --type priority, --type "
+                         "fixed_time or --type fifo");
     }
     enum exit_code code = command_connect(&client, command);
     if (code != EXIT_DONE) {
@@ -188,6 +199,7 @@ const struct verb topic_create_verb = {
     .text = "range_merge   due after a delay; sent again while it waits, the first time stays\n"
             "priority      the largest first; sent again, the last priority wins\n"
             "fixed_time    due at a time; sent again, the last time wins\n"
+            "fifo          in the order of sends per key; sent again, the place stays\n"
             "\n"
             "NAME is letters, digits, dot, underscore and hyphen, at most 120 bytes.  If the\n"
             "topic exists with another definition, the error names the difference (exit 73).",
@@ -210,7 +222,7 @@ static bool add_topic_json(const smq_topic_options *topic, void *user)
     return true;
 }
 
-static const char *const list_titles[] = {"NAME",     ">SLOTS",  "TYPE",      "OWNERS",
+static const char *const list_titles[] = {"NAME",     ">SLOTS",  "TYPE",      "LAYOUT",   "OWNERS",
                                           ">RETRIES", "BACKOFF", ">LEASE_MS", ">DELAY_MS"};
 #define LIST_COLUMNS (sizeof(list_titles) / sizeof(list_titles[0]))
 
@@ -222,12 +234,13 @@ static bool add_topic_row(const smq_topic_options *topic, void *user)
     char delay[24];
 
     snprintf(slots, sizeof(slots), "%" PRId32, topic->slots);
-    snprintf(retries, sizeof(retries), "%" PRId32, retries_shown(topic));
+    snprintf(retries, sizeof(retries), "%" PRId64, amount_shown(topic->max_retries));
     snprintf(lease, sizeof(lease), "%" PRId64, topic->lease_ms);
-    snprintf(delay, sizeof(delay), "%" PRId64, delay_shown(topic));
+    snprintf(delay, sizeof(delay), "%" PRId64, amount_shown(topic->delay_ms));
     const char *const cells[] = {topic->name,
                                  slots,
                                  topic_type_name(topic->type),
+                                 layout_names[topic->layout == SMQ_KEYED],
                                  topic->shared ? "shared" : "exclusive",
                                  retries,
                                  topic->backoff ? topic->backoff : "",
@@ -310,14 +323,22 @@ static bool show_topic(const smq_topic_options *topic, void *user)
     output_table_headless(table);
     add_line(table, "name", topic->name);
     add_line(table, "type", topic_type_name(topic->type));
+    add_line(table, "layout", layout_names[topic->layout == SMQ_KEYED]);
     add_number(table, "slots", topic->slots);
     add_line(table, "shared", topic->shared ? "true" : "false");
     add_line(table, "ties", ties_names[topic->ties == SMQ_TIES_BYTES]);
-    add_number(table, "max_retries", retries_shown(topic));
+    add_number(table, "max_retries", amount_shown(topic->max_retries));
     add_line(table, "backoff", topic->backoff ? topic->backoff : "");
     add_number(table, "lease_ms", topic->lease_ms);
-    add_number(table, "delay_ms", delay_shown(topic));
+    add_number(table, "delay_ms", amount_shown(topic->delay_ms));
     add_line(table, "takeover", takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]);
+    add_number(table, "debounce_ms", amount_shown(topic->debounce_ms));
+    add_number(table, "ttl_ms", amount_shown(topic->ttl_ms));
+    add_line(table, "expired_to_dead", topic->expired_to_dead ? "true" : "false");
+    add_line(table, "skip_failed", topic->skip_failed ? "true" : "false");
+    add_number(table, "max_body", topic->max_body);
+    add_number(table, "max_waiting", amount_shown(topic->max_waiting));
+    add_number(table, "rate_per_s", amount_shown(topic->rate_per_s));
     output_table_print(table);
     return true;
 }

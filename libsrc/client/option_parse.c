@@ -1,14 +1,12 @@
 /* option_parse.c - public entry points: options by name.
  *
  * Pure. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "base/status.h"
 #include "client/option_table.h"
+#include "model/number.h"
 
 static const char *const set_names[] = {
     [SMQ_OPTIONS_CLIENT] = "client",
@@ -85,48 +83,6 @@ static smq_status say_choices(const struct option *option, const char *value, sm
                       option->info.name, value, words);
 }
 
-/* The decimal number at the beginning of `text`; *unit is what follows it. */
-static bool read_number(int64_t *out, const char *text, const char **unit)
-{
-    const char *digits = text[0] == '-' ? text + 1 : text;
-    char *end;
-
-    if (*digits < '0' || *digits > '9') {
-        return false;
-    }
-    errno = 0;
-    *out = strtoll(text, &end, 10);
-    *unit = end;
-    return errno == 0;
-}
-
-static bool read_integer(int64_t *out, const char *text)
-{
-    const char *unit;
-
-    return read_number(out, text, &unit) && *unit == '\0';
-}
-
-static bool read_duration(int64_t *out, const char *text)
-{
-    static const struct {
-        const char *name;
-        int64_t ms;
-    } units[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-    const char *unit;
-    int64_t count;
-
-    if (!read_number(&count, text, &unit)) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(unit, units[i].name) == 0) {
-            return !__builtin_mul_overflow(count, units[i].ms, out);
-        }
-    }
-    return false;
-}
-
 static smq_status read_amount(int64_t *out, const struct option *option, const char *value,
                               smq_error *err)
 {
@@ -136,8 +92,9 @@ static smq_status read_amount(int64_t *out, const struct option *option, const c
         *out = option->word_value;
         return SMQ_OK;
     }
-    if (!(duration ? read_duration(out, value) : read_integer(out, value)) || *out < option->min ||
-        *out > option->max) {
+    if (!(duration ? number_parse_duration : number_parse)(out, value, strlen(value),
+                                                           option->max) ||
+        *out < option->min) {
         return say_range(option, value,
                          duration ? "a duration such as 500ms, 30s or 5m" : "a whole number", err);
     }

@@ -31,8 +31,10 @@
 #define DEFAULT(text)     .info.default_value = (text)
 #define TEXT(text_)       .info.text = (text_)
 
-#define SECOND INT64_C(1000)
-#define DAY    (86400 * SECOND)
+#define SECOND   INT64_C(1000)
+#define DAY      (86400 * SECOND)
+#define MEBIBYTE INT64_C(1048576)
+#define TIME_MAX (INT64_C(1) << 43)
 
 const struct option option_table[] = {
     {CLIENT(redis), STRING, DEFAULT(""),
@@ -54,8 +56,10 @@ const struct option option_table[] = {
     {CLIENT(event_level), CHOICE("error|warn|info|debug|trace", SMQ_LEVEL_ERROR), DEFAULT("info"),
      TEXT("Events below this level are not told.")},
 
-    {TOPIC(type), CHOICE("range_merge|priority|fixed_time", SMQ_RANGE_MERGE), DEFAULT(""),
+    {TOPIC(type), CHOICE("range_merge|priority|fixed_time|fifo", SMQ_RANGE_MERGE), DEFAULT(""),
      TEXT("What decides which message comes first; required.")},
+    {TOPIC(layout), CHOICE("inline|keyed", SMQ_INLINE), DEFAULT("inline"),
+     TEXT("What identifies a message: its key and body, or its key and id; fifo is always keyed.")},
     {TOPIC(slots), INTEGER(1, 65536, "1 .. 65536"), DEFAULT("64"),
      TEXT("Parts of the topic, a power of two.")},
     {TOPIC(shared), SWITCH, DEFAULT("false"),
@@ -68,10 +72,27 @@ const struct option option_table[] = {
      TEXT("Rest after a failure, as none, fixed:MS, exp:MS:MAX (full jitter) or ladder:MS,MS,MS.")},
     {TOPIC(lease_ms), DURATION(100, DAY, "100ms .. 1d"), DEFAULT("30s"),
      TEXT("How long a claim lives without being renewed.")},
-    {TOPIC(delay_ms), DURATION(0, INT64_C(1) << 43, "0 .. 101806d, or none"), WORD("none", 0),
+    {TOPIC(delay_ms), DURATION(0, TIME_MAX, "0 .. 101806d, or none"), WORD("none", 0),
      DEFAULT("none"), TEXT("Delay of the sends of a range_merge topic that give none.")},
+    {TOPIC(debounce_ms), DURATION(1, TIME_MAX, "1ms .. 101806d, or none"), WORD("none", 0),
+     DEFAULT("none"),
+     TEXT("Keyed range_merge: each re-send moves the time back, at most to first send + this.")},
+    {TOPIC(ttl_ms), DURATION(1, TIME_MAX, "1ms .. 101806d, or none"), WORD("none", 0),
+     DEFAULT("none"), TEXT("Keyed: time to live of messages without their own.")},
+    {TOPIC(expired_to_dead), SWITCH, DEFAULT("false"),
+     TEXT("Keyed: messages past their time to live become dead letters instead of being dropped.")},
+    {TOPIC(skip_failed), SWITCH, DEFAULT("false"),
+     TEXT("Fifo: let others pass a message that failed, instead of waiting for it.")},
     {TOPIC(takeover), CHOICE("fast|strict", SMQ_TAKEOVER_FAST), DEFAULT("fast"),
      TEXT("Claims of a dead owner come back at once, or when their lease has ended.")},
+    {TOPIC(max_body), INTEGER(1, 64 * MEBIBYTE, "1 .. 67108864 (inline 65536)"),
+     DEFAULT("1048576 (inline 65536)"), TEXT("Bytes that a body may have.")},
+    {TOPIC(max_waiting), INTEGER(1, INT64_C(1) << 40, "1 .. 1099511627776, or none"),
+     WORD("none", 0), DEFAULT("none"),
+     TEXT("Messages that may wait; sends beyond it are refused.")},
+    {TOPIC(rate_per_s), INTEGER(1, 1000000000, "1 .. 1000000000, or none"), WORD("none", 0),
+     DEFAULT("none"),
+     TEXT("Messages a second that the whole fleet claims; not for shared topics.")},
 
     {PRODUCER(send_timeout_ms), DURATION(1, DAY, "1ms .. 1d"), DEFAULT("10s"),
      TEXT("How long a send may take with all its repeats.")},

@@ -10,9 +10,34 @@
 
 #include "support/process.h"
 
-static const char *const topic_members[] = {"name",     "type",        "slots",   "shared",
-                                            "ties",     "max_retries", "backoff", "lease_ms",
-                                            "delay_ms", "takeover",    NULL};
+static const char *const topic_members[] = {"name",        "type",
+                                            "layout",      "slots",
+                                            "shared",      "ties",
+                                            "max_retries", "backoff",
+                                            "lease_ms",    "delay_ms",
+                                            "takeover",    "debounce_ms",
+                                            "ttl_ms",      "expired_to_dead",
+                                            "skip_failed", "max_body",
+                                            "max_waiting", "rate_per_s",
+                                            NULL};
+
+static bool has_topic(const char *name)
+{
+    json_t *document = command_json(NULL, ARGS("topic", "list", "--json"));
+    json_t *topics = json_object_get(document, "topics");
+    size_t index = 0;
+    json_t *topic = NULL;
+    bool found = false;
+
+    assert_true(json_is_array(topics));
+    json_array_foreach(topics, index, topic)
+    {
+        assert_members(topic, topic_members);
+        found = found || strcmp(json_text(topic, "name"), name) == 0;
+    }
+    json_decref(document);
+    return found;
+}
 
 static void test_defaults_are_filled_in(void **state)
 {
@@ -30,6 +55,14 @@ static void test_defaults_are_filled_in(void **state)
     assert_int_equal(json_number(topic, "lease_ms"), 30000);
     assert_int_equal(json_number(topic, "delay_ms"), 0);
     assert_string_equal(json_text(topic, "takeover"), "fast");
+    assert_string_equal(json_text(topic, "layout"), "inline");
+    assert_int_equal(json_number(topic, "debounce_ms"), 0);
+    assert_int_equal(json_number(topic, "ttl_ms"), 0);
+    assert_true(json_is_false(json_object_get(topic, "expired_to_dead")));
+    assert_true(json_is_false(json_object_get(topic, "skip_failed")));
+    assert_int_equal(json_number(topic, "max_body"), 65536);
+    assert_int_equal(json_number(topic, "max_waiting"), 0);
+    assert_int_equal(json_number(topic, "rate_per_s"), 0);
     json_decref(topic);
 }
 
@@ -56,6 +89,54 @@ static void test_every_flag_is_stored(void **state)
     json_decref(topic);
 }
 
+static void test_every_flag_of_layout_keyed_is_stored(void **state)
+{
+    (void) state;
+    json_t *topic = command_json(NULL, ARGS("topic", "create", "keyed", "--type", "range_merge",
+                                            "--layout", "keyed", "--debounce", "1m", "--ttl", "1d",
+                                            "--expired-to-dead", "--max-body", "5000",
+                                            "--max-waiting", "1000", "--rate", "200", "--json"));
+    assert_string_equal(json_text(topic, "layout"), "keyed");
+    assert_int_equal(json_number(topic, "debounce_ms"), 60000);
+    assert_int_equal(json_number(topic, "ttl_ms"), 86400000);
+    assert_true(json_is_true(json_object_get(topic, "expired_to_dead")));
+    assert_int_equal(json_number(topic, "max_body"), 5000);
+    assert_int_equal(json_number(topic, "max_waiting"), 1000);
+    assert_int_equal(json_number(topic, "rate_per_s"), 200);
+    json_decref(topic);
+    topic = command_json(
+        NULL, ARGS("topic", "create", "fifo", "--type", "fifo", "--skip-failed", "--json"));
+    assert_string_equal(json_text(topic, "type"), "fifo");
+    assert_string_equal(json_text(topic, "layout"), "keyed");
+    assert_true(json_is_true(json_object_get(topic, "skip_failed")));
+    json_decref(topic);
+}
+
+static void test_options_that_do_not_go_together_are_refused(void **state)
+{
+    static const struct {
+        const char *arguments[10];
+        const char *said;
+    } rows[] = {
+        {{"topic", "create", "no", "--type", "range_merge", "--debounce", "5s"}, "debounce"},
+        {{"topic", "create", "no", "--type", "priority", "--layout", "keyed", "--debounce", "5s"},
+         "debounce"},
+        {{"topic", "create", "no", "--type", "range_merge", "--ttl", "5s"}, "ttl"},
+        {{"topic", "create", "no", "--type", "priority", "--layout", "keyed", "--ttl", "0"},
+         "--ttl \"0\" cannot be used"},
+        {{"topic", "create", "no", "--type", "priority", "--skip-failed"}, "skip_failed"},
+        {{"topic", "create", "no", "--type", "fifo", "--shared"}, "shared"},
+        {{"topic", "create", "no", "--type", "priority", "--shared", "--rate", "5"}, "rate"},
+        {{"topic", "create", "no", "--type", "priority", "--max-body", "65537"}, "max_body"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_refused(64, rows[i].said, NULL, rows[i].arguments);
+    }
+    assert_false(has_topic("no"));
+}
+
 static void test_the_same_again_is_fine_another_names_the_difference(void **state)
 {
     static const struct {
@@ -80,24 +161,6 @@ static void test_the_same_again_is_fine_another_names_the_difference(void **stat
         command_refused(73, rows[i].said, NULL, rows[i].arguments);
     }
     command_done(NULL, same);
-}
-
-static bool has_topic(const char *name)
-{
-    json_t *document = command_json(NULL, ARGS("topic", "list", "--json"));
-    json_t *topics = json_object_get(document, "topics");
-    size_t index = 0;
-    json_t *topic = NULL;
-    bool found = false;
-
-    assert_true(json_is_array(topics));
-    json_array_foreach(topics, index, topic)
-    {
-        assert_members(topic, topic_members);
-        found = found || strcmp(json_text(topic, "name"), name) == 0;
-    }
-    json_decref(document);
-    return found;
 }
 
 static void test_list_holds_what_exists(void **state)
@@ -261,6 +324,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_are_filled_in),
         cmocka_unit_test(test_every_flag_is_stored),
+        cmocka_unit_test(test_every_flag_of_layout_keyed_is_stored),
+        cmocka_unit_test(test_options_that_do_not_go_together_are_refused),
         cmocka_unit_test(test_the_same_again_is_fine_another_names_the_difference),
         cmocka_unit_test(test_list_holds_what_exists),
         cmocka_unit_test(test_delete_keeps_messages_unless_forced),

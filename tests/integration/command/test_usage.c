@@ -29,7 +29,7 @@ static void test_wrong_command_lines_say_what_to_do(void **state)
         {{"send"}, "send needs NAME"},
         {{"send", "t", "one", "two"}, "does not take \"two\""},
         {{"topic", "create", "t"}, "needs --type"},
-        {{"topic", "create", "t", "--type", "fifo"}, "range_merge, priority, fixed_time"},
+        {{"topic", "create", "t", "--type", "lifo"}, "range_merge, priority, fixed_time, fifo"},
         {{"topic", "create", "t", "--type", "priority", "--slots", "0"}, "1 to 65536"},
         {{"topic", "create", "t", "--type", "priority", "--slots", "65537"}, "1 to 65536"},
         {{"topic", "create", "t", "--type", "priority", "--max-retries", "64"}, "0 to 63"},
