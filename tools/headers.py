@@ -19,7 +19,8 @@ int main(void)
     smq_worker_options worker = SMQ_WORKER_OPTIONS_INIT;
     smq_message message = SMQ_MESSAGE_INIT;
     smq_stats stats = SMQ_STATS_INIT;
-    (void) client, (void) topic, (void) producer, (void) worker, (void) message, (void) stats;
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    (void) client, (void) topic, (void) producer, (void) worker, (void) message, (void) stats, (void) metrics;
     return sizeof(smq_error) == 256 ? 0 : 1;
 }
 """,

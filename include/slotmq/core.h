@@ -42,6 +42,9 @@ extern "C" {
 /* "0.1.0": the library in use; SMQ_VERSION_... is the header compiled with. */
 SMQ_API const char *smq_version(void);
 
+/* Give back memory from a `char **out`. */
+SMQ_API void smq_free(void *memory);
+
 /* === Status ============================================================= */
 
 /* What to do about a status; the only thing most callers need to look at. */

@@ -52,6 +52,7 @@
 #include <slotmq/worker.h>
 
 #include <slotmq/admin.h>
+#include <slotmq/metrics.h>
 
 #include <slotmq/options.h>
 

@@ -6,19 +6,33 @@
 #include <stdlib.h>
 #include <time.h>
 
-static int64_t clock_read_ms(clockid_t clock)
+static struct timespec clock_read(clockid_t clock)
 {
     struct timespec now = {0};
 
     if (clock_gettime(clock, &now) != 0) {
         abort(); /* only a clock that does not exist */
     }
+    return now;
+}
+
+static int64_t clock_read_ms(clockid_t clock)
+{
+    struct timespec now = clock_read(clock);
+
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 int64_t clock_now_ms(void)
 {
     return clock_read_ms(CLOCK_BOOTTIME);
+}
+
+int64_t clock_now_us(void)
+{
+    struct timespec now = clock_read(CLOCK_BOOTTIME);
+
+    return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 int64_t clock_wall_ms(void)

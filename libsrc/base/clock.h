@@ -10,6 +10,9 @@
 /* Milliseconds of CLOCK_BOOTTIME: never jumps, and goes on while the machine sleeps. */
 int64_t clock_now_ms(void);
 
+/* The same clock in microseconds. */
+int64_t clock_now_us(void);
+
 /* Milliseconds since 1970; for log lines and ids only. */
 int64_t clock_wall_ms(void);
 

@@ -32,7 +32,8 @@ struct events {
         pthread_mutex_t lock;
         struct events_items items;
         size_t count;
-        uint64_t dropped;
+        uint64_t dropped; /* not told yet */
+        uint64_t dropped_total;
     } waiting;
 };
 
@@ -97,6 +98,7 @@ static void events_add(struct events *events, const smq_event *event)
         item = NULL;
     } else {
         events->waiting.dropped++;
+        events->waiting.dropped_total++;
     }
     pthread_mutex_unlock(&events->waiting.lock);
     free(item);
@@ -169,6 +171,16 @@ void events_free(struct events *events)
     }
     pthread_mutex_destroy(&events->waiting.lock);
     free(events);
+}
+
+uint64_t events_dropped(struct events *events)
+{
+    uint64_t dropped;
+
+    pthread_mutex_lock(&events->waiting.lock);
+    dropped = events->waiting.dropped_total;
+    pthread_mutex_unlock(&events->waiting.lock);
+    return dropped;
 }
 
 static bool events_passes(const struct events *events, smq_level level)

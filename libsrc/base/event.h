@@ -17,6 +17,9 @@ struct events *events_new(struct loop *call, smq_event_fn *fn, smq_level level, 
 /* Only after the loop has ended. */
 void events_free(struct events *events);
 
+/* How many were dropped so far. */
+uint64_t events_dropped(struct events *events);
+
 /* Would an event of this kind be passed on?  For callers whose text is costly. */
 bool events_wanted(const struct events *events, smq_event_kind kind);
 

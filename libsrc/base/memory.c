@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <slotmq/core.h>
+
 static void *memory_or_abort(void *memory)
 {
     if (memory == NULL) {
@@ -49,4 +51,10 @@ char *memory_copy(const void *data, size_t len)
     memcpy(copy, data, len);
     copy[len] = '\0';
     return copy;
+}
+
+/* Beside what is allocated here, as both must use the same allocator. */
+void smq_free(void *memory)
+{
+    free(memory);
 }

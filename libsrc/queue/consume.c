@@ -214,26 +214,34 @@ void consume_forget(struct strand *strand)
 static void tell_settled(struct strand *strand, const smq_delivery *delivery)
 {
     bool last = delivery->attempts.retries >= strand->worker->topic.max_retries;
+    struct metrics *metrics = &strand->worker->hub->metrics;
 
     switch (delivery->answer.op) {
     case STORE_DONE:
+        metric_add(&metrics->done, 1);
         hand_event(strand, SMQ_EVENT_DONE, SMQ_OK, delivery, "done");
         return;
     case STORE_RELEASE:
+        metric_add(&metrics->released, 1);
         hand_event(strand, SMQ_EVENT_RELEASED, SMQ_OK, delivery, "released");
         return;
     case STORE_REJECT:
+        metric_add(&metrics->rejected, 1);
+        metric_add(&metrics->dead, 1);
         hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, "rejected");
         return;
     case STORE_HUNG:
+        metric_add(&metrics->lease_lost, 1);
         hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "its handler hung");
         return;
     case STORE_RETRY:
         break;
     }
     if (last) {
+        metric_add(&metrics->dead, 1);
         hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, "dead after its last retry");
     } else {
+        metric_add(&metrics->retried, 1);
         hand_event(strand, SMQ_EVENT_RETRIED, SMQ_OK, delivery, "to be retried");
     }
 }
@@ -249,6 +257,7 @@ static void settle(struct consume_call *consume, const char *results)
             tell_settled(strand, delivery);
             strand->worker->answered_count++;
         } else {
+            metric_add(&strand->worker->hub->metrics.lease_lost, 1);
             hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery,
                        "the answer came too late");
         }
@@ -275,6 +284,7 @@ static smq_delivery *claimed(struct consume_call *consume, const struct store_re
         return NULL;
     }
     delivery->leased_ms = consume->sent_ms;
+    delivery->claimed_us = clock_now_us();
     hand_add(strand, delivery);
     hand_event(strand, SMQ_EVENT_CLAIMED, SMQ_OK, delivery, "claimed");
     return delivery;

@@ -38,6 +38,7 @@ struct smq_delivery {
         size_t group; /* so many answers, itself the first, belong together; 0: it alone */
     } answer;
     int64_t leased_ms;               /* smq:io: when its lease was asked for last */
+    int64_t claimed_us;              /* smq:io: when it came, by clock_now_us() */
     bool in_hand, unanswered;        /* smq:io: how its strand counts it */
     STAILQ_ENTRY(smq_delivery) link; /* of the lane, the queue's answers, the strand's answers */
     TAILQ_ENTRY(smq_delivery) in_hand_link; /* smq:io */

@@ -63,6 +63,8 @@ void hand_add(struct strand *strand, smq_delivery *delivery)
     strand->unanswered++;
     worker->in_hand++;
     worker->unanswered++;
+    metric_add(&worker->hub->metrics.claimed, 1);
+    metric_add(&worker->hub->metrics.in_flight, 1);
 }
 
 static void count_answered(struct strand *strand, smq_delivery *delivery)
@@ -71,6 +73,7 @@ static void count_answered(struct strand *strand, smq_delivery *delivery)
         delivery->unanswered = false;
         strand->unanswered--;
         strand->worker->unanswered--;
+        metric_subtract(&strand->worker->hub->metrics.in_flight, 1);
     }
 }
 
@@ -100,6 +103,7 @@ void hand_lose(struct strand *strand, smq_delivery *delivery)
     bool unbegun;
 
     delivery_tell(delivery, SMQ_LEASE_LOST);
+    metric_add(&strand->worker->hub->metrics.lease_lost, 1);
     hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "the lease is lost");
     unbegun = run_queue_forget(strand->worker->queue, delivery);
     delivery_ref(delivery);
@@ -125,6 +129,7 @@ void hand_drop(struct strand *strand, smq_status standing)
     strand->answer_count = 0;
     while ((delivery = TAILQ_FIRST(&strand->hand)) != NULL) {
         delivery_tell(delivery, standing);
+        metric_add(&strand->worker->hub->metrics.lease_lost, 1);
         hand_remove(strand, delivery);
     }
 }

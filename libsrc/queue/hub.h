@@ -16,11 +16,12 @@
 #include "base/loop.h"
 #include "coord/coord.h"
 #include "queue/definitions.h"
+#include "queue/metrics.h"
 #include "redis/redis.h"
 
 struct fleet; /* queue/fleet.h: the workers of this client and the slots they own */
 
-/* Immutable after hub_new(), but for `references` and what `fleet` guards itself. */
+/* Immutable after hub_new(), but for `references`, `metrics` and what `fleet` guards itself. */
 struct hub {
     atomic_int references;
     pid_t pid; /* of the process that made it: SMQ_FORKED elsewhere */
@@ -29,6 +30,7 @@ struct hub {
     struct events *events;
     struct definitions *definitions;
     struct fleet *fleet;
+    struct metrics metrics;
     char name[128];                             /* of this member */
     char *servers, *zookeeper, *zookeeper_auth; /* zookeeper NULL: standalone */
     int64_t request_timeout_ms, session_timeout_ms;

@@ -43,6 +43,9 @@ void send_end(struct outboxes *all, struct send *send, smq_status status, const 
         status = SMQ_UNKNOWN;
     }
     send->status = status;
+    if (status != SMQ_OK) {
+        metric_add(&all->hub->metrics.send_failures, 1);
+    }
     if (group != NULL && status != SMQ_OK && send->index < group->first_failed) {
         group->first_failed = send->index;
         (void) status_set(&group->err, status, "%s", text);

@@ -122,6 +122,7 @@ static void batch_stored(struct request *request, const char *results)
     STAILQ_FOREACH(send, &request->batch, link)
     {
         send->merged = *results++ == 'm';
+        metric_add(send->merged ? &hub->metrics.merged : &hub->metrics.sent, 1);
         if (told) {
             events_emit(
                 hub->events, SMQ_EVENT_SENT, &(smq_event){.topic = topic, .slot = send->slot},

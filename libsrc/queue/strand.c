@@ -160,6 +160,21 @@ void strand_call_end(struct strand *strand)
     strand_check(strand);
 }
 
+static bool is_owned(const struct strand *strand, enum strand_state state)
+{
+    return !strand->worker->shared && (state == STRAND_ACTIVE || state == STRAND_STOPPING);
+}
+
+static void count_step(const struct strand *strand, enum strand_state to)
+{
+    struct metrics *metrics = &strand->worker->hub->metrics;
+    bool owned = is_owned(strand, strand->state);
+
+    if (is_owned(strand, to) != owned) {
+        metric_add(owned ? &metrics->slots_lost : &metrics->slots_gained, 1);
+    }
+}
+
 void strand_enter(struct strand *strand, enum strand_event event)
 {
     enum strand_state state = strand->state;
@@ -167,6 +182,7 @@ void strand_enter(struct strand *strand, enum strand_event event)
 
     assert(possible);
     (void) possible;
+    count_step(strand, state);
     strand->state = state;
     if (state == STRAND_IDLE) {
         strand->era++;
@@ -457,6 +473,7 @@ static void rewind_token(struct strand *strand)
 
 void strand_tell_fenced(const struct strand *strand)
 {
+    metric_add(&strand->worker->hub->metrics.fenced, 1);
     strand_event(strand, SMQ_EVENT_FENCED, SMQ_FENCED,
                  "slot %" PRId32 " of topic %s has a newer owner", strand->slot,
                  strand->worker->name);

@@ -156,7 +156,7 @@ void worker_feed(smq_worker *worker)
 
 /* --- answers --- */
 
-static void take_answer(smq_delivery *delivery, struct strand_batch *touched)
+static void take_answer(smq_delivery *delivery, struct strand_batch *touched, int64_t now_us)
 {
     struct strand *strand;
 
@@ -165,6 +165,7 @@ static void take_answer(smq_delivery *delivery, struct strand_batch *touched)
     }
     strand = (struct strand *) ((char *) delivery->lane - offsetof(struct strand, lane));
     hand_answered(strand, delivery);
+    metrics_handled(&strand->worker->hub->metrics, now_us - delivery->claimed_us);
     if (!strand->touched) {
         strand->touched = true;
         STAILQ_INSERT_TAIL(touched, strand, touched_link);
@@ -198,11 +199,12 @@ void worker_on_answered(struct loop_task *task)
     struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
     smq_delivery *delivery;
     struct strand *strand;
+    int64_t now_us = clock_now_us();
 
     run_queue_take_answers(worker->queue, &answers);
     while ((delivery = STAILQ_FIRST(&answers)) != NULL) {
         STAILQ_REMOVE_HEAD(&answers, link);
-        take_answer(delivery, &touched);
+        take_answer(delivery, &touched, now_us);
         delivery_unref(delivery); /* its answerer's */
     }
     while ((strand = STAILQ_FIRST(&touched)) != NULL) {

@@ -223,6 +223,7 @@ static void redirect(struct request *request, const struct step *step)
     struct redis *redis = request->redis;
     struct server_address to = step->to;
 
+    redis_count_redirect(redis);
     if (to.host[0] == '\0') {
         memcpy(to.host, request->node->address.host, sizeof(to.host));
     }
@@ -650,6 +651,28 @@ static void pause_tick(uv_timer_t *timer)
     if (!busy && TAILQ_EMPTY(&redis->paused)) {
         uv_timer_stop(timer);
     }
+}
+
+/* --- counting -------------------------------------------------------------------------------- */
+
+void redis_count_redirect(struct redis *redis)
+{
+    atomic_fetch_add_explicit(&redis->counts.redirects, 1, memory_order_relaxed);
+}
+
+void redis_count_ready(struct redis *redis, bool *known)
+{
+    if (*known) {
+        atomic_fetch_add_explicit(&redis->counts.reconnects, 1, memory_order_relaxed);
+    }
+    *known = true;
+}
+
+struct redis_counts redis_counts(const struct redis *redis)
+{
+    return (struct redis_counts){
+        .redirects = atomic_load_explicit(&redis->counts.redirects, memory_order_relaxed),
+        .reconnects = atomic_load_explicit(&redis->counts.reconnects, memory_order_relaxed)};
 }
 
 /* --- the client ------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 #ifndef REDIS_INTERNAL_H
 #define REDIS_INTERNAL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -41,6 +42,7 @@ struct node {
     struct lane_list stalled; /* wait for it to come up */
     bool wanted;              /* to be connected to as soon as `retry_ms` has come */
     uint64_t failures;        /* since it was up */
+    bool known;               /* it was up before */
     int64_t retry_ms;         /* DOWN, BAD: not before */
     smq_status status;        /* why it is DOWN or BAD */
     char why[512];
@@ -54,6 +56,9 @@ struct redis {
     struct events *events;
     struct server_list seeds;
     int64_t connect_timeout_ms, request_timeout_ms;
+    struct {
+        _Atomic uint64_t redirects, reconnects;
+    } counts;
     bool closing;
     int open_handles;
     void (*closed)(void *user);
@@ -105,6 +110,10 @@ void redis_routes_changed(struct redis *redis);
 void redis_lanes_freshen(struct lane_list *list);
 /* Look again, soon and until it is done, at what waits for its moment: lanes, nodes. */
 void redis_retry_soon(struct redis *redis);
+/* A MOVED or ASK is followed. */
+void redis_count_redirect(struct redis *redis);
+/* A connection is ready; `known`, which is set: it was so before. */
+void redis_count_ready(struct redis *redis, bool *known);
 /* How long to wait after so many failures: exponential, with full jitter. */
 int64_t redis_pause_ms(uint64_t failures, int64_t min, int64_t max);
 void redis_adopt(struct redis *redis, uv_handle_t *handle);

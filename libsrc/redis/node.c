@@ -36,6 +36,7 @@ static void on_node_ready(struct connection *connection, void *user)
 
     (void) connection;
     node->state = NODE_UP;
+    redis_count_ready(node->redis, &node->known);
     node->failures = 0;
     node->why[0] = '\0';
     events_emit(node->redis->events, SMQ_EVENT_CONNECTED, NULL, "connected to Redis at %s",

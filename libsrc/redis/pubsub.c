@@ -60,8 +60,8 @@ struct pubsub_link {
     struct server_address address;
     char name[SERVER_TEXT_MAX];
     struct connection *connection; /* NULL while down */
-    bool ready;
-    bool refused; /* it said so; said once until it takes a subscription */
+    bool ready, known;             /* known: it was ready before */
+    bool refused;                  /* it said so; said once until it takes a subscription */
     uint64_t failures;
     int64_t retry_ms, pinged_ms;
     int64_t asked_ms; /* when the oldest of `asked` was asked */
@@ -291,6 +291,7 @@ static void on_refused(struct pubsub_channel *channel, const redisReply *reply)
             memcpy(step.to.host, link->address.host, sizeof(step.to.host));
         }
         if (!server_address_equal(&step.to, &link->address)) {
+            redis_count_redirect(redis);
             slotmap_set(&redis->map, channel->hash_slot, &step.to);
             route(channel);
         }
@@ -379,6 +380,7 @@ static void on_ready(struct connection *connection, void *user)
 
     (void) connection;
     link->ready = true;
+    redis_count_ready(link->redis, &link->known);
     link->pinged_ms = clock_now_ms();
     tick_soon(link->redis);
     for (channel = TAILQ_FIRST(&link->channels); channel != NULL; channel = next) {

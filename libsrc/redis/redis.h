@@ -3,7 +3,7 @@
  *
  * Knows nothing of queues.  hiredis is the codec, libuv the transport.
  *
- * Thread: the loop given to redis_new(), smq:io, for everything here. */
+ * Thread: the loop given to redis_new(), smq:io, unless a function says otherwise. */
 #ifndef REDIS_REDIS_H
 #define REDIS_REDIS_H
 
@@ -94,6 +94,13 @@ struct redis *redis_new(struct loop *loop, const struct redis_options *options,
                         struct events *events, redis_ready_fn *ready, void *user);
 
 void redis_send(struct redis *redis, struct redis_command *command);
+
+/* What happened so far.  Thread: any. */
+struct redis_counts {
+    uint64_t redirects;  /* MOVED and ASK that were followed */
+    uint64_t reconnects; /* connections that were ready once more, to the same node */
+};
+struct redis_counts redis_counts(const struct redis *redis);
 
 /* End everything: commands not yet written end NOT_DONE / CLOSED, others UNKNOWN; then sockets and
  * memory go. `closed` (may be NULL) is called last. */

@@ -1,0 +1,32 @@
+/* metrics.c - public entry points: metrics of this process.
+ *
+ * Thread: any. */
+#include <slotmq/metrics.h>
+
+#include "base/status.h"
+#include "client/client.h"
+#include "client/options.h"
+#include "queue/metrics_report.h"
+
+SMQ_API smq_status smq_client_metrics(smq_metrics *out, smq_client *client, smq_error *err)
+{
+    smq_metrics metrics;
+    smq_status status = client_check(client, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    metrics_report(&metrics, client->hub);
+    return options_give(out, &metrics, sizeof(metrics), "SMQ_METRICS_INIT", err);
+}
+
+SMQ_API smq_status smq_metrics_text(char **out, smq_client *client, const char *topics,
+                                    smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    if (status == SMQ_OK && out == NULL) {
+        return status_set(err, SMQ_INVALID, "no place for the text: out is NULL");
+    }
+    return status == SMQ_OK ? metrics_report_text(out, client->hub, topics, err) : status;
+}

@@ -1,0 +1,175 @@
+/* metrics_text.c - metrics as Prometheus text: names, types and help stand in tables, in the order
+ * of the text.
+ *
+ * Pure. */
+#include "model/metrics_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum metric_unit { UNIT_COUNT, UNIT_MS };
+
+/* One number of smq_metrics or smq_stats. */
+struct family {
+    const char *name, *type, *help;
+    size_t offset;
+    enum metric_unit unit; /* MS: written in seconds */
+};
+
+#define PROCESS(member) offsetof(smq_metrics, member), UNIT_COUNT
+#define TOPIC(member)   offsetof(smq_stats, member), UNIT_COUNT
+
+static const struct family process_families[] = {
+    {"slotmq_messages_sent_total", "counter", "Messages stored anew.", PROCESS(sent)},
+    {"slotmq_messages_merged_total", "counter", "Sends that were merged with a waiting message.",
+     PROCESS(merged)},
+    {"slotmq_send_failures_total", "counter",
+     "Sends that were accepted, but not stored for certain.", PROCESS(send_failures)},
+    {"slotmq_messages_claimed_total", "counter", "Messages claimed for handlers.",
+     PROCESS(claimed)},
+    {"slotmq_messages_done_total", "counter", "Claims answered with done.", PROCESS(done)},
+    {"slotmq_messages_retried_total", "counter", "Claims that failed, to be handled again.",
+     PROCESS(retried)},
+    {"slotmq_messages_rejected_total", "counter", "Claims answered with reject.",
+     PROCESS(rejected)},
+    {"slotmq_messages_released_total", "counter", "Claims given back without using a retry.",
+     PROCESS(released)},
+    {"slotmq_messages_dead_total", "counter",
+     "Claims that became dead letters: rejected, or failed without a retry left.", PROCESS(dead)},
+    {"slotmq_messages_expired_total", "counter", "Messages found with their time to live over.",
+     PROCESS(expired)},
+    {"slotmq_messages_lease_lost_total", "counter",
+     "Claims that ended without a stored answer; their messages are delivered again.",
+     PROCESS(lease_lost)},
+    {"slotmq_calls_fenced_total", "counter",
+     "Calls that were refused because a slot has a newer owner.", PROCESS(fenced)},
+    {"slotmq_redis_redirects_total", "counter", "MOVED and ASK that were followed.",
+     PROCESS(redirects)},
+    {"slotmq_redis_reconnects_total", "counter",
+     "Connections to Redis that were made once more after they were lost.", PROCESS(reconnects)},
+    {"slotmq_events_dropped_total", "counter",
+     "Events that were not told because too many waited for the callback.",
+     PROCESS(events_dropped)},
+    {"slotmq_slots_gained_total", "counter", "Slots of exclusive topics that this process took.",
+     PROCESS(slots_gained)},
+    {"slotmq_slots_lost_total", "counter",
+     "Slots of exclusive topics that this process gave up or lost.", PROCESS(slots_lost)},
+    {"slotmq_sends_pending", "gauge", "Sends whose receipt was not given yet.",
+     PROCESS(send_pending)},
+    {"slotmq_messages_in_flight", "gauge", "Messages claimed and not answered yet.",
+     PROCESS(in_flight)},
+    {"slotmq_slots_owned", "gauge", "Slots of exclusive topics that this process owns.",
+     PROCESS(slots_owned)},
+};
+
+static const struct family topic_families[] = {
+    {"slotmq_topic_messages_waiting", "gauge", "Messages waiting, due or not.", TOPIC(waiting)},
+    {"slotmq_topic_messages_due", "gauge", "Messages waiting and due.", TOPIC(due)},
+    {"slotmq_topic_messages_claimed", "gauge", "Messages claimed.", TOPIC(claimed)},
+    {"slotmq_topic_messages_resting", "gauge", "Messages resting after a failure.", TOPIC(resting)},
+    {"slotmq_topic_messages_dead", "gauge", "Dead letters.", TOPIC(dead)},
+    {"slotmq_topic_oldest_due_age_seconds", "gauge",
+     "Lag: for how long the oldest due message has been due.",
+     offsetof(smq_stats, oldest_due_age_ms), UNIT_MS},
+    {"slotmq_topic_messages_sent_total", "counter", "Messages stored anew.", TOPIC(sent)},
+    {"slotmq_topic_messages_merged_total", "counter",
+     "Messages that were merged with a waiting or dead one.", TOPIC(merged)},
+    {"slotmq_topic_messages_done_total", "counter", "Claims answered with done.", TOPIC(done)},
+    {"slotmq_topic_messages_retried_total", "counter", "Claims that failed, to be handled again.",
+     TOPIC(retried)},
+    {"slotmq_topic_messages_rejected_total", "counter",
+     "Claims that became dead letters by their answer.", TOPIC(rejected)},
+    {"slotmq_topic_messages_expired_total", "counter",
+     "Messages found with their time to live over.", TOPIC(expired)},
+    {"slotmq_topic_messages_released_total", "counter", "Claims given back without using a retry.",
+     TOPIC(released)},
+    {"slotmq_topic_messages_lease_lost_total", "counter", "Claims whose process died or hung.",
+     TOPIC(lease_lost)},
+};
+
+static void add_head(struct buf *out, const char *name, const char *type, const char *help)
+{
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* In seconds, and always with a point: the locale may have a comma. */
+static void add_ms(struct buf *out, uint64_t ms)
+{
+    buf_printf(out, "%" PRIu64 ".%03u", ms / 1000, (unsigned) (ms % 1000));
+}
+
+static void add_value(struct buf *out, const struct family *family, const void *numbers)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *) numbers + family->offset, sizeof(value));
+    if (family->unit == UNIT_MS) {
+        add_ms(out, value);
+    } else {
+        buf_printf(out, "%" PRIu64, value);
+    }
+    buf_add(out, "\n", 1);
+}
+
+static void add_label(struct buf *out, const char *name, const char *value)
+{
+    buf_printf(out, "{%s=\"", name);
+    for (; *value != '\0'; value++) {
+        if (*value == '\n') {
+            buf_add(out, "\\n", 2);
+            continue;
+        }
+        if (*value == '\\' || *value == '"') {
+            buf_add(out, "\\", 1);
+        }
+        buf_add(out, value, 1);
+    }
+    buf_add(out, "\"} ", 3);
+}
+
+static void add_histogram(struct buf *out, const smq_metrics *metrics)
+{
+    static const char name[] = "slotmq_handling_seconds";
+    uint64_t count = 0;
+
+    add_head(out, name, "histogram", "Time from the claim of a message to its answer.");
+    for (size_t i = 0; i < SMQ_HISTOGRAM_SIZE; i++) {
+        count += metrics->handling_ms[i];
+        buf_printf(out, "%s_bucket{le=\"", name);
+        if (i < SMQ_HISTOGRAM_SIZE - 1) {
+            add_ms(out, UINT64_C(1) << i);
+        } else {
+            buf_printf(out, "+Inf");
+        }
+        buf_printf(out, "\"} %" PRIu64 "\n", count);
+    }
+    buf_printf(out, "%s_sum ", name);
+    add_ms(out, metrics->handling_ms_sum);
+    buf_printf(out, "\n%s_count %" PRIu64 "\n", name, count);
+}
+
+void metrics_text_process(struct buf *out, const smq_metrics *metrics)
+{
+    for (size_t i = 0; i < sizeof(process_families) / sizeof(process_families[0]); i++) {
+        const struct family *family = &process_families[i];
+
+        add_head(out, family->name, family->type, family->help);
+        buf_printf(out, "%s ", family->name);
+        add_value(out, family, metrics);
+    }
+    add_histogram(out, metrics);
+}
+
+void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, size_t count)
+{
+    for (size_t i = 0; count > 0 && i < sizeof(topic_families) / sizeof(topic_families[0]); i++) {
+        const struct family *family = &topic_families[i];
+
+        add_head(out, family->name, family->type, family->help);
+        for (size_t j = 0; j < count; j++) {
+            buf_add(out, family->name, strlen(family->name));
+            add_label(out, "topic", topics[j].name);
+            add_value(out, family, &topics[j].stats);
+        }
+    }
+}

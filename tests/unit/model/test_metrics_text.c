@@ -1,0 +1,345 @@
+/* test_metrics_text.c - Prometheus text, read as strictly as its format says. */
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/metrics_text.h"
+
+enum { FAMILIES_MAX = 128 };
+
+struct sample {
+    char name[96], label[16], label_value[256], value[32];
+};
+
+struct family {
+    char name[96], type[16], help[256];
+    struct sample samples[32];
+    int count;
+};
+
+struct page {
+    struct family families[FAMILIES_MAX];
+    int count;
+};
+
+/* --- reading --- */
+
+static bool is_name(const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (name[i] != '_' && !islower((unsigned char) name[i]) &&
+            (i == 0 || !isdigit((unsigned char) name[i]))) {
+            return false;
+        }
+    }
+    return len > 0;
+}
+
+/* Copy up to one of `ends`, and move behind; the copy must fit. */
+static const char *take_until(char *out, size_t size, const char *from, const char *ends)
+{
+    size_t len = strcspn(from, ends);
+
+    assert_true(len < size && from[len] != '\0');
+    memcpy(out, from, len);
+    out[len] = '\0';
+    return from + len;
+}
+
+static const char *take_literal(const char *from, const char *literal)
+{
+    assert_int_equal(strncmp(from, literal, strlen(literal)), 0);
+    return from + strlen(literal);
+}
+
+static const char *take_label_value(char *out, size_t size, const char *from)
+{
+    size_t used = 0;
+
+    for (from = take_literal(from, "\""); *from != '"'; from++) {
+        assert_true(used + 1 < size && *from != '\0' && *from != '\n');
+        if (*from != '\\') {
+            out[used++] = *from;
+            continue;
+        }
+        from++;
+        assert_non_null(strchr("\\\"n", *from));
+        out[used++] = *from == 'n' ? '\n' : *from;
+    }
+    out[used] = '\0';
+    return from + 1;
+}
+
+/* NAME VALUE, or NAME{LABEL="VALUE"} VALUE */
+static const char *take_sample(struct sample *out, const char *from)
+{
+    char *end;
+
+    memset(out, 0, sizeof(*out));
+    from = take_until(out->name, sizeof(out->name), from, "{ \n");
+    assert_true(is_name(out->name, strlen(out->name)));
+    if (*from == '{') {
+        from = take_until(out->label, sizeof(out->label), from + 1, "=");
+        assert_true(is_name(out->label, strlen(out->label)));
+        from = take_label_value(out->label_value, sizeof(out->label_value), from + 1);
+        from = take_literal(from, "}");
+    }
+    from = take_literal(from, " ");
+    from = take_until(out->value, sizeof(out->value), from, " \n");
+    assert_true(strspn(out->value, "0123456789.") == strlen(out->value));
+    (void) strtod(out->value, &end);
+    assert_int_equal(*end, '\0');
+    return take_literal(from, "\n");
+}
+
+static bool belongs(const struct family *family, const char *name)
+{
+    size_t len = strlen(family->name);
+
+    if (strcmp(family->type, "histogram") != 0) {
+        return strcmp(family->name, name) == 0;
+    }
+    return strncmp(family->name, name, len) == 0 &&
+           (strcmp(name + len, "_bucket") == 0 || strcmp(name + len, "_sum") == 0 ||
+            strcmp(name + len, "_count") == 0);
+}
+
+static const char *take_family(struct family *out, const char *from)
+{
+    char name[96];
+
+    memset(out, 0, sizeof(*out));
+    from = take_literal(from, "# HELP ");
+    from = take_until(out->name, sizeof(out->name), from, " \n");
+    from = take_literal(from, " ");
+    from = take_until(out->help, sizeof(out->help), from, "\n");
+    from = take_literal(from, "\n# TYPE ");
+    from = take_until(name, sizeof(name), from, " \n");
+    assert_string_equal(name, out->name);
+    from = take_literal(from, " ");
+    from = take_until(out->type, sizeof(out->type), from, "\n");
+    from = take_literal(from, "\n");
+    while (*from != '\0' && *from != '#') {
+        assert_true(out->count < 32);
+        from = take_sample(&out->samples[out->count], from);
+        assert_true(belongs(out, out->samples[out->count].name));
+        out->count++;
+    }
+    assert_true(out->count > 0);
+    return from;
+}
+
+static struct page *page_read(const char *text)
+{
+    struct page *page = calloc(1, sizeof(*page));
+
+    assert_non_null(page);
+    while (*text != '\0') {
+        assert_true(page->count < FAMILIES_MAX);
+        text = take_family(&page->families[page->count++], text);
+    }
+    return page;
+}
+
+static const struct family *page_find(const struct page *page, const char *name)
+{
+    for (int i = 0; i < page->count; i++) {
+        if (strcmp(page->families[i].name, name) == 0) {
+            return &page->families[i];
+        }
+    }
+    fail_msg("no family %s", name);
+    return NULL;
+}
+
+static struct page *page_of(const smq_metrics *metrics, const struct metrics_topic *topics,
+                            size_t count)
+{
+    struct buf text = {.len = 0};
+    struct page *page;
+
+    metrics_text_process(&text, metrics);
+    metrics_text_topics(&text, topics, count);
+    page = page_read(text.data);
+    buf_fini(&text);
+    return page;
+}
+
+/* Every number is another one. */
+static void fill(void *numbers, size_t size, uint64_t first)
+{
+    for (size_t at = sizeof(size_t); at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+        uint64_t value = first++;
+
+        memcpy((char *) numbers + at, &value, sizeof(value));
+    }
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text);
+
+    return len >= strlen(end) && strcmp(text + len - strlen(end), end) == 0;
+}
+
+/* --- the tests --- */
+
+static void names_follow_the_conventions(void **state)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    struct metrics_topic topic = {.name = "orders", .stats = SMQ_STATS_INIT};
+    struct page *page = page_of(&metrics, &topic, 1);
+
+    (void) state;
+    for (int i = 0; i < page->count; i++) {
+        const struct family *family = &page->families[i];
+
+        assert_int_equal(strncmp(family->name, "slotmq_", 7), 0);
+        assert_true(strcmp(family->type, "gauge") == 0 || strcmp(family->type, "histogram") == 0 ||
+                    strcmp(family->type, "counter") == 0);
+        assert_int_equal(ends_with(family->name, "_total"), strcmp(family->type, "counter") == 0);
+        assert_null(strstr(family->name, "_ms"));
+        for (int j = 0; j < i; j++) {
+            assert_string_not_equal(family->name, page->families[j].name);
+        }
+    }
+    free(page);
+}
+
+static void each_number_of_a_process_stands_in_the_text(void **state)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    struct page *page;
+    int plain = 0;
+
+    (void) state;
+    fill(&metrics, sizeof(metrics), 1000);
+    page = page_of(&metrics, NULL, 0);
+    for (int i = 0; i < page->count; i++) {
+        const struct family *family = &page->families[i];
+
+        if (strcmp(family->type, "histogram") != 0) {
+            assert_int_equal(family->count, 1);
+            assert_string_equal(family->samples[0].label, "");
+            assert_int_equal(strtol(family->samples[0].value, NULL, 10), 1000 + plain);
+            plain++;
+        }
+    }
+    /* all that stands before the histogram, in the order of the struct */
+    assert_int_equal(plain, offsetof(smq_metrics, handling_ms_sum) / sizeof(uint64_t) - 1);
+    assert_string_equal(page_find(page, "slotmq_messages_sent_total")->samples[0].value, "1000");
+    free(page);
+}
+
+static void histogram_is_cumulative_and_ends_with_inf(void **state)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    struct page *page;
+    const struct family *family;
+    char bound[32];
+
+    (void) state;
+    metrics.handling_ms[0] = 3;
+    metrics.handling_ms[2] = 4;
+    metrics.handling_ms[SMQ_HISTOGRAM_SIZE - 1] = 5;
+    metrics.handling_count = 12;
+    metrics.handling_ms_sum = 1234567;
+    page = page_of(&metrics, NULL, 0);
+    family = page_find(page, "slotmq_handling_seconds");
+    assert_string_equal(family->type, "histogram");
+    assert_int_equal(family->count, SMQ_HISTOGRAM_SIZE + 2);
+    for (int i = 0; i < SMQ_HISTOGRAM_SIZE; i++) {
+        const struct sample *sample = &family->samples[i];
+        int expected = i < 2 ? 3 : i < SMQ_HISTOGRAM_SIZE - 1 ? 7 : 12;
+
+        snprintf(bound, sizeof(bound), "%d.%03d", (1 << i) / 1000, (1 << i) % 1000);
+        assert_string_equal(sample->name, "slotmq_handling_seconds_bucket");
+        assert_string_equal(sample->label, "le");
+        assert_string_equal(sample->label_value, i < SMQ_HISTOGRAM_SIZE - 1 ? bound : "+Inf");
+        assert_int_equal(strtol(sample->value, NULL, 10), expected);
+    }
+    assert_string_equal(family->samples[SMQ_HISTOGRAM_SIZE].name, "slotmq_handling_seconds_sum");
+    assert_string_equal(family->samples[SMQ_HISTOGRAM_SIZE].value, "1234.567");
+    assert_string_equal(family->samples[SMQ_HISTOGRAM_SIZE + 1].name,
+                        "slotmq_handling_seconds_count");
+    assert_string_equal(family->samples[SMQ_HISTOGRAM_SIZE + 1].value, "12");
+    free(page);
+}
+
+static void topics_stand_together_in_each_family(void **state)
+{
+    struct metrics_topic topics[2] = {{.name = "orders", .stats = SMQ_STATS_INIT},
+                                      {.name = "mail-2", .stats = SMQ_STATS_INIT}};
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    struct page *page;
+    int families = 0;
+
+    (void) state;
+    topics[0].stats.waiting = 7;
+    topics[0].stats.oldest_due_age_ms = 61005;
+    topics[1].stats.lease_lost = 9;
+    page = page_of(&metrics, topics, 2);
+    for (int i = 0; i < page->count; i++) {
+        const struct family *family = &page->families[i];
+
+        if (strncmp(family->name, "slotmq_topic_", 13) == 0) {
+            families++;
+            assert_int_equal(family->count, 2);
+            for (int j = 0; j < 2; j++) {
+                assert_string_equal(family->samples[j].label, "topic");
+                assert_string_equal(family->samples[j].label_value, topics[j].name);
+            }
+        }
+    }
+    /* all of smq_stats but its size and next_due_at_ms */
+    assert_int_equal(families, sizeof(smq_stats) / sizeof(uint64_t) - 2);
+    assert_string_equal(page_find(page, "slotmq_topic_messages_waiting")->samples[0].value, "7");
+    assert_string_equal(page_find(page, "slotmq_topic_oldest_due_age_seconds")->samples[0].value,
+                        "61.005");
+    assert_string_equal(page_find(page, "slotmq_topic_messages_lease_lost_total")->samples[1].value,
+                        "9");
+    free(page);
+}
+
+static void label_values_are_escaped(void **state)
+{
+    struct metrics_topic topic = {.name = "a\"b\\c\nd", .stats = SMQ_STATS_INIT};
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    struct page *page = page_of(&metrics, &topic, 1);
+
+    (void) state;
+    assert_string_equal(page_find(page, "slotmq_topic_messages_waiting")->samples[0].label_value,
+                        "a\"b\\c\nd");
+    free(page);
+}
+
+static void without_topics_there_is_no_family_of_topics(void **state)
+{
+    struct buf text = {.len = 0};
+
+    (void) state;
+    metrics_text_topics(&text, NULL, 0);
+    assert_int_equal(text.len, 0);
+    buf_fini(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_follow_the_conventions),
+        cmocka_unit_test(each_number_of_a_process_stands_in_the_text),
+        cmocka_unit_test(histogram_is_cumulative_and_ends_with_inf),
+        cmocka_unit_test(topics_stand_together_in_each_family),
+        cmocka_unit_test(label_values_are_escaped),
+        cmocka_unit_test(without_topics_there_is_no_family_of_topics),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
