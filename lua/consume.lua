@@ -1,28 +1,34 @@
 #!lua flags=allow-oom
--- KEYS store, prepare, dead, why, slot
--- ARGV def, token, kind, wake, n, max_bytes, lease_ms, max_retries, last (shared: -),
---      ndone, entry..., (op, entry, delay, reason)... with op t retry, x reject, b release
+-- KEYS store, prepare, dead, why, slot, [body]
+-- ARGV def, token, kind, wake, n, max_bytes, lease_ms, max_retries, last (shared: -), flags: s skip
+--      failed, x expired ones die; or -, ndone, entry...,
+--      (op, entry, delay, reason)... with op t retry, x reject, b release, h hung
 -- RETURN OK, now, next (ms, or empty: never by itself), claims, results: 1 done or 0 gone, a
---        character an answer, again: 1 more can be had at once, (entry, attempts)...
+--        character an answer, again: 1 more can be had at once, 2 paused,
+--        (entry, attempts [, header, body])...
 --        | FENCED, token | NO_TOPIC | STALE
 --
 -- In this order: settle answers, bring back rests that are over and claims that lapsed, claim up
 -- to n.  If claims were made that the caller does not know (above last: their reply was lost), it
 -- gets those again, whatever n is, and no others.  attempts: retries * 2 + suspect.
+--
+-- Kind f: what rests is not brought back but claimed where it is, the first sent first, alone, and
+-- nothing else before; with skip failed others pass it.
 
-local store, prepare, dead, why, slot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, channel = ARGV[3], ARGV[4]
 local n, max_bytes = math.min(tonumber(ARGV[5]), 1000), tonumber(ARGV[6])
 local lease_ms, max_retries = tonumber(ARGV[7]), tonumber(ARGV[8])
-local shared = ARGV[2] == 'shared'
+local shared, fifo = ARGV[2] == 'shared', kind == 'f'
+local skip_failed = string.find(ARGV[10], 's', 1, true)
+local expired_to_dead = string.find(ARGV[10], 'x', 1, true)
 
-local def, token, base, claims, parked =
-    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked'))
-if not def then
-    return { 'NO_TOPIC' }
-end
-if def ~= ARGV[1] then
-    return { 'STALE' }
+local def, token, base, claims, parked, paused =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused'))
+-- @include def
+local refused = def_refused(def, ARGV[1])
+if refused then
+    return refused
 end
 -- @include token
 -- fence: begin
@@ -30,12 +36,14 @@ if token ~= ARGV[2] or token == NOBODY then
     return { 'FENCED', token }
 end
 -- fence: end
+def_keep(def, ARGV[1])
 base, claims = tonumber(base), tonumber(claims)
 
 -- @include clock
 -- @include entry
 -- @include first
 -- @include count
+-- @include body
 -- @include give_back
 -- @include bury
 -- @include lose
@@ -46,12 +54,8 @@ base, claims = tonumber(base), tonumber(claims)
 local results = {}
 
 local function rest(member, before, claim, attempts, delay)
-    if tonumber(delay) > 0 then
-        redis.call('ZADD', prepare, join(REST + now + delay, attempts),
-            before .. 'r' .. claim .. ':' .. member)
-    else
-        give_back(member, before, attempts)
-    end
+    redis.call('ZADD', prepare, join(REST + now + delay, attempts),
+        before .. 'r' .. claim .. ':' .. member)
 end
 
 local settle = {}
@@ -59,12 +63,16 @@ local settle = {}
 -- The handler answered, so it is no suspect any more.
 function settle.t(member, before, claim, attempts, delay, reason)
     attempts = attempts - attempts % 2
-    if attempts < 2 * max_retries then
-        count('retried')
-        rest(member, before, claim, attempts + 2, delay)
-    else
+    if attempts >= 2 * limit_of(member) then
         count('rejected')
         bury(member, before, attempts, reason)
+        return
+    end
+    count('retried')
+    if fifo or tonumber(delay) > 0 then
+        rest(member, before, claim, attempts + 2, delay)
+    else
+        give_back(member, before, attempts + 2)
     end
 end
 
@@ -76,7 +84,15 @@ end
 -- As if it had never been claimed: a suspect remains one.
 function settle.b(member, before, claim, attempts, delay)
     count('released')
-    rest(member, before, claim, attempts, delay)
+    if tonumber(delay) > 0 then
+        rest(member, before, claim, attempts, delay)
+    else
+        give_back(member, before, attempts)
+    end
+end
+
+function settle.h(member, before, claim, attempts)
+    lose(member, before, attempts)
 end
 
 -- Looks first, then removes in one command: replicas and the log get one instead of hundreds.
@@ -92,11 +108,18 @@ local function settle_done(from, to)
     if #present > 0 then
         count('done', redis.call('ZREM', prepare, unpack(present)))
     end
+    if body and #present > 0 then
+        for i, entry in ipairs(present) do
+            local _, _, _, member = decode(entry)
+            present[i] = member
+        end
+        body_drop(present)
+    end
 end
 
-local answers = 11 + tonumber(ARGV[10])
-if answers > 11 then
-    settle_done(11, answers - 1)
+local answers = 12 + tonumber(ARGV[11])
+if answers > 12 then
+    settle_done(12, answers - 1)
 end
 for i = answers, #ARGV, 4 do
     local before, letter, claim, member = decode(ARGV[i + 1])
@@ -163,36 +186,117 @@ end
 
 local more = false
 local lease, suspect_in_hand, rest_end = look()
+local brings_back = rest_end and rest_end <= now and not fifo
 if lease and lease <= now then
     more = sweep(0, lapsed)
 end
-if rest_end and rest_end <= now then
+if brings_back then
     more = sweep(REST, rested) or more
 end
-if lease and lease <= now or rest_end and rest_end <= now then
+if lease and lease <= now or brings_back then
     lease, suspect_in_hand, rest_end = look()
 end
 
 -- 3. Claim.  A suspect is claimed alone, and nothing while one is in hand.
 
 local reply = { 'OK', now, '', claims, table.concat(results), 0 }
-local taken = 0
+local taken, moved = 0, {}
 
-local function deliver(entry, attempts)
+local function deliver(entry, attempts, header, bytes)
     local at = #reply
     reply[at + 1], reply[at + 2] = entry, attempts
+    if body then
+        reply[at + 3], reply[at + 4] = header, bytes
+    end
+end
+
+local function take(entry, score, attempts, header, bytes)
+    moved[2 * taken + 1], moved[2 * taken + 2] = score, entry
+    taken = taken + 1
+    deliver(entry, attempts, header, bytes)
+    lease = math.min(lease or lease_end, lease_end)
+    suspect_in_hand = attempts % 2 == 1
+end
+
+-- Keyed: what stands beside the member.
+local function beside(member)
+    return unpack(redis.call('HMGET', body, 'h' .. member, 'b' .. member))
+end
+
+-- What must not be handled: its time to live is over, or somebody removed its body.
+local function give_up(member, before, attempts, header)
+    if not header then
+        bury(member, before, attempts, 'its body is missing')
+        return
+    end
+    count('expired')
+    if expired_to_dead then
+        bury(member, before, attempts, 'expired')
+    else
+        body_refer(member, -1)
+    end
+end
+
+local function has_expired(header)
+    local _, _, expiry = header_split(header)
+    return expiry and expiry <= now
 end
 
 local function deliver_above(last)
     local all = redis.call('ZRANGE', prepare, 0, before_score(REST), 'BYSCORE', 'WITHSCORES')
     for i = 1, #all, 2 do
-        local _, _, claim = decode(all[i])
+        local _, _, claim, member = decode(all[i])
         if tonumber(claim) > last then
             local _, attempts = split(all[i + 1])
             renew(all[i], all[i + 1])
-            deliver(all[i], attempts)
+            if body then
+                local header, bytes = beside(member)
+                deliver(all[i], attempts, header or '0', bytes or '')
+            else
+                deliver(all[i], attempts)
+            end
         end
     end
+end
+
+-- Kind f: what rests, the first sent first.
+local function resting()
+    local all, found = redis.call('ZRANGE', prepare, REST, '(inf', 'BYSCORE', 'LIMIT', 0, 1000,
+        'WITHSCORES'), {}
+    for i = 1, #all, 2 do
+        local before, _, _, member = decode(all[i])
+        local over, attempts = split(all[i + 1])
+        found[#found + 1] = {
+            entry = all[i], before = before, member = member, over = over - REST,
+            attempts = attempts
+        }
+    end
+    table.sort(found, function(a, b) return tonumber(a.before) < tonumber(b.before) end)
+    return found
+end
+
+-- Claims what rests where it is.  May what waits be claimed as well?
+local function claim_rested(mark)
+    for _, it in ipairs(resting()) do
+        local alone = it.attempts % 2 == 1
+        if it.over <= now and taken < n and not suspect_in_hand and not (alone and lease) then
+            redis.call('ZREM', prepare, it.entry)
+            local header, bytes
+            if body then
+                header, bytes = beside(it.member)
+            end
+            if body and (not bytes or has_expired(header)) then
+                give_up(it.member, it.before, it.attempts, header)
+            else
+                take(it.before .. mark .. it.member, join(lease_end, it.attempts), it.attempts,
+                    header, bytes)
+            end
+        end
+        if not skip_failed and (it.over > now or taken > 0) then
+            return false
+        end
+    end
+    return not suspect_in_hand and taken < n
 end
 
 local priority = kind == 'p' or kind == 'b'
@@ -200,13 +304,14 @@ local priority = kind == 'p' or kind == 'b'
 local function waiting()
     if priority then
         return first(store, '+inf', '(-inf', n, max_bytes, true)
+    elseif fifo then
+        return first(store, '-inf', '(+inf', n - taken, max_bytes)
     end
     return first(store, '-inf', before_score(now + 1), n, max_bytes)
 end
 
-local function claim()
-    local found, moved, bytes = waiting(), {}, 0
-    local mark, fresh = string.format('c%.0f:', claims + 1), join(lease_end, 0)
+local function claim_waiting(mark)
+    local found, bytes, ranks, fresh = waiting(), 0, 0, join(lease_end, 0)
     for i = 1, #found, 2 do
         local member, before, attempts, score = found[i], found[i + 1], 0, fresh
         if string.find(before, '[.e]') then
@@ -214,30 +319,41 @@ local function claim()
             before, score = string.format('%.0f', before), join(lease_end, attempts)
         end
         local suspect = attempts % 2 == 1
-        bytes = bytes + #member
+        bytes = bytes + #member + (body and redis.call('HSTRLEN', body, 'b' .. member) or 0)
         if suspect and lease or taken > 0 and bytes > max_bytes then
             break
         end
-        local entry = before .. mark .. member
-        moved[i], moved[i + 1] = score, entry
-        deliver(entry, attempts)
-        taken = taken + 1
-        lease = math.min(lease or lease_end, lease_end)
-        suspect_in_hand = suspect
-        if suspect then
+        ranks = ranks + 1
+        if body then
+            local header, text = beside(member)
+            if not text or has_expired(header) then
+                give_up(member, before, attempts, header)
+            else
+                take(before .. mark .. member, score, attempts, header, text)
+            end
+        else
+            take(before .. mark .. member, score, attempts)
+        end
+        if suspect_in_hand then
             break
         end
     end
-    if taken == 0 then
-        return
+    if ranks > 0 and priority then
+        redis.call('ZREMRANGEBYRANK', store, -ranks, -1)
+    elseif ranks > 0 then
+        redis.call('ZREMRANGEBYRANK', store, 0, ranks - 1)
     end
-    claims = claims + 1
-    redis.call('HSET', slot, 'claims', claims)
-    redis.call('ZADD', prepare, unpack(moved))
-    if priority then
-        redis.call('ZREMRANGEBYRANK', store, -taken, -1)
-    else
-        redis.call('ZREMRANGEBYRANK', store, 0, taken - 1)
+end
+
+local function claim()
+    local mark = string.format('c%.0f:', claims + 1)
+    if not (fifo and rest_end) or claim_rested(mark) then
+        claim_waiting(mark)
+    end
+    if taken > 0 then
+        claims = claims + 1
+        redis.call('HSET', slot, 'claims', claims)
+        redis.call('ZADD', prepare, unpack(moved))
     end
 end
 
@@ -245,7 +361,7 @@ local last = tonumber(ARGV[9])
 local lost = not shared and last < claims
 if lost then
     deliver_above(math.max(last, base))
-elseif n > 0 and not suspect_in_hand then
+elseif n > 0 and not suspect_in_hand and not paused then
     -- After a failover that lost writes Redis may know less than the owner.
     claims = math.max(claims, last or 0)
     claim()
@@ -256,29 +372,47 @@ count_save()
 
 local NEVER = 9007199254740992
 
+-- Kind f: the end of a rest after which it could be claimed; does it block what waits?
+local function next_rested()
+    local found, soonest = resting(), NEVER
+    for i = 1, skip_failed and #found or math.min(#found, 1) do
+        if not (lease and found[i].attempts % 2 == 1) then
+            soonest = math.min(soonest, found[i].over)
+        end
+    end
+    return soonest, #found > 0 and not skip_failed
+end
+
 local function next_claim()
-    local earliest = math.min(lease or NEVER, rest_end or NEVER)
+    local earliest, blocked = math.min(lease or NEVER, rest_end or NEVER), suspect_in_hand
+    if fifo and rest_end then
+        local soonest, rests = next_rested()
+        earliest = math.min(lease or NEVER, suspect_in_hand and NEVER or soonest)
+        blocked = blocked or rests
+    end
     local rank = priority and -1 or 0
     local head = redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')
-    if not head[1] or head[1] == '' or suspect_in_hand then
+    if not head[1] or head[1] == '' or blocked then
         return earliest
     end
     local due, attempts = split(head[2])
     if lease and attempts % 2 == 1 then
         return earliest
     end
-    return math.min(earliest, priority and now or due)
+    return math.min(earliest, (priority or fifo) and now or due)
 end
 
 local due = next_claim()
-reply[3] = due < NEVER and due or ''
+reply[3] = due < NEVER and not paused and due or ''
 reply[4] = claims
-reply[6] = (more or lost or due <= now) and 1 or 0
+reply[6] = paused and 2 or (more or lost or due <= now) and 1 or 0
 
-if n > 0 and taken == 0 and reply[6] == 0 then
+if n > 0 and taken == 0 and paused then
+    redis.call('HSET', slot, 'parked', 0)
+elseif n > 0 and taken == 0 and reply[6] == 0 then
     -- Shared: until the last of the sleepers' times, so that a send wakes them all.
     redis.call('HSET', slot, 'parked', shared and math.max(due, tonumber(parked or 0)) or due)
-elseif shared then
+elseif shared and not paused then
     wake(parked, due)
 elseif taken > 0 and parked then
     redis.call('HDEL', slot, 'parked')

@@ -7,11 +7,10 @@
 local dead, why, slot = KEYS[1], KEYS[2], KEYS[3]
 
 local def = redis.call('HGET', slot, 'def')
-if not def then
-    return { 'NO_TOPIC' }
-end
-if def ~= ARGV[1] then
-    return { 'STALE' }
+-- @include def
+local refused = def_refused(def, ARGV[1])
+if refused then
+    return refused
 end
 
 local found = redis.call('ZRANGE', dead, '-inf', '(+inf', 'BYSCORE', 'LIMIT', ARGV[2], ARGV[3],

@@ -6,18 +6,17 @@
 --        | NO_TOPIC | STALE
 --
 -- oldest_due: of a time topic, when the first that is due became so.  next_due: when the first that
--- waits or rests is due; of a priority topic, what waits is due now.
+-- waits or rests is due; of the others, what waits is due now.
 
 local store, prepare, dead, why, slot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local priority = ARGV[2] == 'p' or ARGV[2] == 'b'
+local timed = ARGV[2] == 'm' or ARGV[2] == 't'
 
 local known = redis.call('HMGET', slot, 'def', 'owner', 'token', 'sent', 'merged', 'done',
     'retried', 'rejected', 'expired', 'released', 'lease_lost')
-if not known[1] then
-    return { 'NO_TOPIC' }
-end
-if known[1] ~= ARGV[1] then
-    return { 'STALE' }
+-- @include def
+local refused = def_refused(known[1], ARGV[1])
+if refused then
+    return refused
 end
 
 -- @include clock
@@ -31,7 +30,7 @@ end
 
 local waiting = redis.call('ZCARD', store) - 1
 local due, oldest, next_due = waiting, nil, nil
-if not priority then
+if timed then
     due = redis.call('ZCOUNT', store, '-inf', before_score(now + 1))
     next_due = head(store, '-inf')
     oldest = due > 0 and next_due or nil

@@ -7,11 +7,10 @@
 local prepare, slot = KEYS[1], KEYS[2]
 
 local def, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
-if not def then
-    return { 'NO_TOPIC' }
-end
-if def ~= ARGV[1] then
-    return { 'STALE' }
+-- @include def
+local refused = def_refused(def, ARGV[1])
+if refused then
+    return refused
 end
 -- @include token
 -- fence: begin
@@ -19,6 +18,7 @@ if token ~= ARGV[2] or token == NOBODY then
     return { 'FENCED', token }
 end
 -- fence: end
+def_keep(def, ARGV[1])
 
 -- @include clock
 -- @include entry

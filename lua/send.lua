@@ -1,23 +1,25 @@
 #!lua
--- KEYS store, prepare, slot
--- ARGV def, kind, wake, (member, when)...
--- RETURN OK, results: a character a message, a added or m merged
+-- KEYS store, prepare, slot, [body]
+-- ARGV def, kind, wake, max_waiting (0: no bound), debounce_ms (0: none),
+--      (member, when [, body, limit or empty, ttl_ms or empty])...
+-- RETURN OK, results: a character a message, a added, m merged, f refused: the slot is full
 --        | NO_TOPIC | STALE | FULL: no places left (kind p), until the slot is empty once
 --
--- when: "+MS" from now, "MS" absolute (past means now), or the priority.
+-- when: "+MS" from now, "MS" absolute (past means now), the priority, or of kind f nothing to read.
 
-local store, prepare, slot = KEYS[1], KEYS[2], KEYS[3]
+local store, prepare, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local kind, channel = ARGV[2], ARGV[3]
+local max_waiting, debounce_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
+local FIRST, WIDTH = 6, body and 5 or 2
 
 local def, parked, seq = unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq'))
-if not def then
-    return { 'NO_TOPIC' }
-end
-if def ~= ARGV[1] then
-    return { 'STALE' }
+-- @include def
+local refused = def_refused(def, ARGV[1])
+if refused then
+    return refused
 end
 local members = {}
-for i = 4, #ARGV, 2 do
+for i = FIRST, #ARGV, WIDTH do
     if ARGV[i] == '' or not tonumber(ARGV[i + 1]) then
         return redis.error_reply('ERR an empty message, or no number for when')
     end
@@ -27,10 +29,12 @@ end
 -- @include clock
 -- @include entry
 -- @include count
+-- @include body
 -- @include wake
 
 -- Kind p: the integer part of a score is the priority, then 32 bits of order: earlier is larger.
 local PLACES = 4294967296
+local ordered = kind == 'p' or kind == 'f'
 seq = tonumber(seq or 0)
 if kind == 'p' then
     local after = seq + #members
@@ -40,12 +44,13 @@ if kind == 'p' then
         return { 'FULL' }
     end
 end
+def_keep(def, ARGV[1])
 
 -- The integer part of the score at a new place.
 local function place(when)
-    if kind == 'p' then
+    if ordered then
         seq = seq + 1
-        return tonumber(when) * PLACES + PLACES - seq
+        return kind == 'f' and seq or tonumber(when) * PLACES + PLACES - seq
     elseif kind == 'b' then
         return tonumber(when)
     elseif string.sub(when, 1, 1) == '+' then
@@ -56,36 +61,84 @@ end
 
 -- Does a message that waits keep its place when it is sent again?
 local function stays(score, when)
-    return kind == 'm'
+    return kind == 'm' and debounce_ms == 0
+        or kind == 'f'
         or kind == 'p' and math.floor(tonumber(score) / PLACES) == tonumber(when)
+end
+
+-- Keyed: what stands beside the members, kept up to date while messages are added.
+local headers, stored = {}, {}
+if body then
+    local fields = {}
+    for i, member in ipairs(members) do
+        fields[i] = 'h' .. member
+    end
+    for i, text in ipairs(redis.call('HMGET', body, unpack(fields))) do
+        headers[members[i]] = text
+    end
+end
+
+-- Stores the body; answers when the message was sent first.
+local function keep_body(member, at, old)
+    local first, refs, _ = now, 1, nil
+    if headers[member] then
+        local its_first
+        its_first, _, _, refs = header_split(headers[member])
+        first, refs = old and its_first or now, refs + (old and 0 or 1)
+    end
+    local ttl = tonumber(ARGV[at + 4])
+    headers[member] = header_join(first, tonumber(ARGV[at + 3]), ttl and now + ttl, refs)
+    local n = #stored
+    stored[n + 1], stored[n + 2] = 'h' .. member, headers[member]
+    stored[n + 3], stored[n + 4] = 'b' .. member, ARGV[at + 2]
+    return first
 end
 
 local scores = redis.call('ZMSCORE', store, unpack(members))
 local waiting, placed, results, earliest = {}, {}, {}, math.huge
-for i, member in ipairs(members) do
-    local when, old = ARGV[2 * i + 3], waiting[member] or scores[i]
-    if not old or not stays(old, when) then
-        local integer, attempts = place(when), 0
-        if old then
-            local _
-            _, attempts = split(old)
-        end
-        local score = join(integer, attempts)
-        waiting[member] = score
-        placed[#placed + 1] = score
-        placed[#placed + 1] = member
-        earliest = math.min(earliest, integer)
+local room = max_waiting > 0 and max_waiting - redis.call('ZCARD', store) + 1 or math.huge
+
+local function put(member, at, old)
+    local when = ARGV[at + 1]
+    local first = body and keep_body(member, at, old)
+    if old and stays(old, when) then
+        return
     end
-    count(old and 'merged' or 'sent')
-    results[i] = old and 'm' or 'a'
+    local integer, attempts, _ = place(when), 0, nil
+    if old then
+        _, attempts = split(old)
+        if debounce_ms > 0 then
+            integer = math.min(integer, first + debounce_ms)
+        end
+    end
+    local score = join(integer, attempts)
+    waiting[member] = score
+    placed[#placed + 1] = score
+    placed[#placed + 1] = member
+    earliest = math.min(earliest, integer)
+end
+
+for i, member in ipairs(members) do
+    local old = waiting[member] or scores[i]
+    if old or room > 0 then
+        put(member, FIRST + (i - 1) * WIDTH, old)
+        room = room - (old and 0 or 1)
+        count(old and 'merged' or 'sent')
+        results[i] = old and 'm' or 'a'
+    else
+        results[i] = 'f'
+    end
 end
 
 if #placed > 0 then
     redis.call('ZADD', store, unpack(placed))
 end
-if kind == 'p' then
+if #stored > 0 then
+    redis.call('HSET', body, unpack(stored))
+end
+if ordered then
     redis.call('HSET', slot, 'seq', seq)
 end
 count_save()
-wake(parked, (kind == 'p' or kind == 'b') and #placed > 0 and 0 or earliest)
+wake(parked, (ordered or kind == 'b') and #placed > 0 and 0 or earliest)
 return { 'OK', table.concat(results) }

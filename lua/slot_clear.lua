@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- KEYS store, prepare, dead, why, slot
+-- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV limit
 -- RETURN OK, more: 1 repeat the call | IN_USE: not sealed, nothing was removed
 --
 -- What must never go back stays: token, owner, base and claims.
 
-local store, prepare, dead, why, slot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local limit = math.min(tonumber(ARGV[1]), 1000)
 
 if redis.call('HEXISTS', slot, 'def') == 1 then
@@ -22,14 +22,35 @@ local function clear(key, count)
     return count - many
 end
 
-local room = clear(store, limit)
-room = clear(prepare, room)
+-- Keyed: each member may be the last with its body.
+local function clear_bodies(key, count, strip)
+    local found = redis.call('ZRANGE', key, '(-inf', '(+inf', 'BYSCORE', 'LIMIT', 0, count)
+    local gone = {}
+    for i, name in ipairs(found) do
+        local member = strip and string.sub(name, string.find(name, ':', 1, true) + 1) or name
+        gone[2 * i - 1], gone[2 * i] = 'b' .. member, 'h' .. member
+    end
+    if #found > 0 then
+        redis.call('HDEL', body, unpack(gone))
+        redis.call('ZREM', key, unpack(found))
+    end
+    return count - #found
+end
+
+local empty = body and clear_bodies or clear
+local room = empty(store, limit)
+room = empty(prepare, room, true)
 local letters = redis.call('ZRANGE', dead, '-inf', '(+inf', 'BYSCORE', 'LIMIT', 0, room)
 if #letters > 0 then
-    redis.call('HDEL', why, unpack(letters))
     redis.call('ZREM', dead, unpack(letters))
+    redis.call('HDEL', why, unpack(letters))
+    if body then
+        for _, letter in ipairs(letters) do
+            redis.call('HDEL', why, 'B' .. letter, 'H' .. letter)
+        end
+    end
 end
 local left = redis.call('ZCARD', store) + redis.call('ZCARD', prepare) + redis.call('ZCARD', dead)
-redis.call('HDEL', slot, 'parked', 'seq', 'sent', 'merged', 'done', 'retried', 'rejected',
+redis.call('HDEL', slot, 'parked', 'seq', 'paused', 'sent', 'merged', 'done', 'retried', 'rejected',
     'expired', 'released', 'lease_lost')
 return { 'OK', left > 3 and 1 or 0 }

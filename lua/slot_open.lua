@@ -1,15 +1,16 @@
 #!lua flags=allow-oom
--- KEYS store, prepare, dead, why, slot
+-- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, kind, shared (0 or 1)
 -- RETURN OK | FOREIGN, key: it holds something else, or belongs to a topic that was not deleted
 --
 -- What outlives a topic in its slot stays: token and claims.
 
-local store, prepare, dead, why, slot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind = ARGV[2]
 
 local expected = {
-    { store, 'zset' }, { prepare, 'zset' }, { dead, 'zset' }, { why, 'hash' }, { slot, 'hash' }
+    { store, 'zset' }, { prepare, 'zset' }, { dead, 'zset' }, { why, 'hash' }, { slot, 'hash' },
+    body and { body, 'hash' }
 }
 for _, pair in ipairs(expected) do
     local key = pair[1]

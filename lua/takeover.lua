@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- KEYS store, prepare, dead, why, slot
+-- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, token, kind, mode (fast or strict), max_retries, limit, owner
 -- RETURN OK, base, given_back, more: 1 repeat the call before the first claim
 --        | FENCED, token (stored: larger, or the word of a shared topic) | NO_TOPIC | STALE
@@ -9,16 +9,15 @@
 -- leases end.  The same token again only goes on with that, and changes nothing once its owner
 -- has claimed.
 
-local store, prepare, dead, why, slot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, max_retries, limit = ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6])
 
 local def, token, base, claims =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims'))
-if not def then
-    return { 'NO_TOPIC' }
-end
-if def ~= ARGV[1] then
-    return { 'STALE' }
+-- @include def
+local refused = def_refused(def, ARGV[1])
+if refused then
+    return refused
 end
 
 -- @include token
@@ -27,10 +26,13 @@ if token == 'shared' or newer(token, ARGV[2]) or ARGV[2] == NOBODY then
     return { 'FENCED', token }
 end
 
+def_keep(def, ARGV[1])
+
 -- @include clock
 -- @include entry
 -- @include first
 -- @include count
+-- @include body
 -- @include give_back
 -- @include bury
 -- @include lose

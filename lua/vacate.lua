@@ -6,11 +6,10 @@
 local slot = KEYS[1]
 
 local def, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
-if not def then
-    return { 'NO_TOPIC' }
-end
-if def ~= ARGV[1] then
-    return { 'STALE' }
+-- @include def
+local refused = def_refused(def, ARGV[1])
+if refused then
+    return refused
 end
 -- @include token
 -- fence: begin
@@ -18,5 +17,6 @@ if token ~= ARGV[2] or token == NOBODY then
     return { 'FENCED', token }
 end
 -- fence: end
+def_keep(def, ARGV[1])
 redis.call('HSET', slot, 'owner', '')
 return { 'OK' }

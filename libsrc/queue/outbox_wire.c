@@ -72,9 +72,10 @@ static int64_t request_fill(struct request *request, struct send_list *queue)
         STAILQ_INSERT_TAIL(&request->batch, send, link);
         request->count++;
         bytes += send->message.body_len;
-        store_send_add(&request->call, &(struct store_message){.member = send->message.body,
-                                                               .member_len = send->message.body_len,
-                                                               .when = send->when});
+        store_send_add(&request->call, &request->slot,
+                       &(struct store_message){.member = send->message.body,
+                                               .member_len = send->message.body_len,
+                                               .when = send->when});
         deadline_ms = send->deadline_ms < deadline_ms ? send->deadline_ms : deadline_ms;
     }
     return deadline_ms;

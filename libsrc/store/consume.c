@@ -24,6 +24,20 @@ static void arg_last(struct store_call *call, const struct store_slot *slot, uin
     redis_arg_int(&call->command, (int64_t) last);
 }
 
+static void arg_flags(struct store_call *call, const struct store_slot *slot)
+{
+    char flags[3] = "-";
+    size_t count = 0;
+
+    if (slot->skip_failed) {
+        flags[count++] = 's';
+    }
+    if (slot->expired_to_dead) {
+        flags[count++] = 'x';
+    }
+    redis_arg_string(&call->command, flags);
+}
+
 static size_t count_done(const struct store_answer *answers, size_t count)
 {
     size_t done = 0;
@@ -64,6 +78,7 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     redis_arg_int(&call->command, consume->lease_ms);
     redis_arg_int(&call->command, consume->max_retries);
     arg_last(call, slot, consume->last);
+    arg_flags(call, slot);
     arg_answers(call, consume->answers, consume->answer_count);
     call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX, timeout_ms);
 }

@@ -10,15 +10,34 @@ void store_send_begin(struct store_call *call, const struct store_slot *slot)
     redis_arg_string(&call->command, slot->keys.store);
     redis_arg_string(&call->command, slot->keys.prepare);
     redis_arg_string(&call->command, slot->keys.slot);
+    call_body(call, slot);
     redis_arg_string(&call->command, slot->stamp);
     call_kind(call, slot);
     redis_arg_string(&call->command, slot->keys.wake);
+    redis_arg_int(&call->command, slot->max_waiting);
+    redis_arg_int(&call->command, slot->debounce_ms);
 }
 
-void store_send_add(struct store_call *call, const struct store_message *message)
+/* A number, or nothing for a negative one. */
+static void arg_optional(struct store_call *call, int64_t value)
+{
+    if (value < 0) {
+        redis_arg_string(&call->command, "");
+    } else {
+        redis_arg_int(&call->command, value);
+    }
+}
+
+void store_send_add(struct store_call *call, const struct store_slot *slot,
+                    const struct store_message *message)
 {
     redis_arg(&call->command, message->member, message->member_len);
     redis_arg_string(&call->command, message->when);
+    if (slot->keyed) {
+        redis_arg(&call->command, message->body, message->body_len);
+        arg_optional(call, message->max_retries);
+        arg_optional(call, message->ttl_ms);
+    }
 }
 
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms)

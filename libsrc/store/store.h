@@ -79,7 +79,8 @@ struct store_message {
 };
 /* Begin, add up to 1,000 messages, send. */
 void store_send_begin(struct store_call *call, const struct store_slot *slot);
-void store_send_add(struct store_call *call, const struct store_message *message);
+void store_send_add(struct store_call *call, const struct store_slot *slot,
+                    const struct store_message *message);
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms);
 /* `*results` gets one character a message: 'a' added, 'm' merged, 'f' refused because the slot is
  * full; valid during `done`. */

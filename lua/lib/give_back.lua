@@ -1,5 +1,5 @@
--- Brings a message back to the store with its own time or priority.  If it was sent again meanwhile
--- the two become one, with the time or priority of the waiting one (range_merge: the earlier).
+-- Brings a message back to the store with its own time, priority or place.  If it was sent again
+-- meanwhile the two become one, with those of the waiting one (range_merge, fifo: the earlier).
 -- Answers the integer part of its score now.
 local function give_back(member, before, attempts)
     local integer = tonumber(before)
@@ -7,10 +7,11 @@ local function give_back(member, before, attempts)
         return integer
     end
     local waiting, waiting_attempts = split(redis.call('ZSCORE', store, member))
-    if kind ~= 'm' or waiting < integer then
+    if kind ~= 'm' and kind ~= 'f' or waiting < integer then
         integer = waiting
     end
     redis.call('ZADD', store, join(integer, merge_attempts(attempts, waiting_attempts)), member)
     count('merged')
+    body_refer(member, -1)
     return integer
 end

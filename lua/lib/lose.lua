@@ -4,7 +4,7 @@ local function lose(member, before, attempts)
     count('lease_lost')
     if attempts % 2 == 0 then
         give_back(member, before, attempts + 1)
-    elseif attempts < 2 * max_retries then
+    elseif attempts < 2 * limit_of(member) then
         give_back(member, before, attempts + 2)
     else
         bury(member, before, attempts, 'its process died or hung')

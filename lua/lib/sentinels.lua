@@ -6,4 +6,7 @@ local function make_sentinels()
     redis.call('ZADD', dead, '+inf', '')
     redis.call('HSET', why, '', '')
     redis.call('HSET', slot, '', '')
+    if body then
+        redis.call('HSET', body, '', '')
+    end
 end

@@ -67,6 +67,7 @@ static void add_consume(struct args *args, const struct model *model, const stru
     } else {
         args_add_int(args, (int64_t) call->last);
     }
+    args_add(args, "-"); /* no flags */
     add_answers(args, call);
 }
 
@@ -87,7 +88,7 @@ void call_args(struct args *args, const struct model *model, const struct call *
     bool has_token = call->kind == CALL_CONSUME || call->kind == CALL_RENEW ||
                      call->kind == CALL_TAKEOVER || call->kind == CALL_VACATE;
 
-    args_add(args, call->definition == 1 ? "n.1" : "n.2");
+    args_add(args, call->definition == 1 ? "n.1" : "o.1");
     if (has_token) {
         add_token(args, model, call->token);
     }
@@ -96,6 +97,8 @@ void call_args(struct args *args, const struct model *model, const struct call *
     }
     if (call->kind == CALL_SEND) {
         args_add(args, "wake{x}");
+        args_add(args, "0"); /* no bound */
+        args_add(args, "0"); /* no debounce */
         add_sends(args, call);
     } else if (call->kind == CALL_CONSUME) {
         add_consume(args, model, call);

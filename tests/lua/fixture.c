@@ -13,8 +13,8 @@
 #include "base/memory.h"
 #include "clocked.h"
 
-const char *const fixture_keys[KEYS_COUNT] = {"x",      "prepare{x}", "dead{x}",
-                                              "why{x}", "slot{x}",    "topic{x}"};
+const char *const fixture_keys[KEYS_COUNT] = {"x",       "prepare{x}", "dead{x}", "why{x}",
+                                              "slot{x}", "body{x}",    "topic{x}"};
 
 /* --- arguments --- */
 
@@ -126,12 +126,13 @@ const struct script *fixture_script(const char *name)
 /* The keys of a script are those of the slot, in order, from the first that it takes. */
 static void key_range(enum fixture_key keys[], const struct script *script)
 {
-    static const enum fixture_key send[] = {KEY_STORE, KEY_PREPARE, KEY_SLOT};
+    static const enum fixture_key send[] = {KEY_STORE, KEY_PREPARE, KEY_SLOT, KEY_BODY};
     static const enum fixture_key renew[] = {KEY_PREPARE, KEY_SLOT};
     static const enum fixture_key dead_list[] = {KEY_DEAD, KEY_WHY, KEY_SLOT};
     static const enum fixture_key vacate[] = {KEY_SLOT};
     static const enum fixture_key topic[] = {KEY_TOPIC};
-    static const enum fixture_key all[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD, KEY_WHY, KEY_SLOT};
+    static const enum fixture_key all[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD,
+                                           KEY_WHY,   KEY_SLOT,    KEY_BODY};
     static const struct {
         const char *name;
         const enum fixture_key *keys;
@@ -152,16 +153,17 @@ void fixture_append(struct fixture *fixture, const struct script *script, const 
 {
     static const char *argv[FIXTURE_ARGS_MAX + KEYS_COUNT + 3];
     static size_t lens[FIXTURE_ARGS_MAX + KEYS_COUNT + 3];
+    int key_count = script->keys - (script->optional && !fixture->keyed);
     enum fixture_key keys[KEYS_COUNT];
-    char count[4];
+    char count[16];
     size_t n = 0;
 
     key_range(keys, script);
-    snprintf(count, sizeof(count), "%d", script->keys);
+    snprintf(count, sizeof(count), "%d", key_count);
     argv[n++] = "EVALSHA";
     argv[n++] = sha1;
     argv[n++] = count;
-    for (int i = 0; i < script->keys; i++) {
+    for (int i = 0; i < key_count; i++) {
         argv[n++] = fixture_keys[keys[i]];
     }
     for (size_t i = 0; i < n; i++) {
@@ -199,6 +201,10 @@ void fixture_set_time(struct fixture *fixture, int64_t now_ms)
     freeReplyObject(redisCommand(fixture->redis, "HSET slot{x} test.now %lld", (long long) now_ms));
     freeReplyObject(
         redisCommand(fixture->redis, "HSET topic{x} test.now %lld", (long long) now_ms));
+    if (fixture->keyed) {
+        freeReplyObject(
+            redisCommand(fixture->redis, "HSET body{x} test.now %lld", (long long) now_ms));
+    }
 }
 
 /* --- wake-ups --- */

@@ -18,13 +18,23 @@
 enum { FIXTURE_ARGS_MAX = 600 };
 
 /* The keys of slot "x" in the order of every contract, then the topic's own. */
-enum fixture_key { KEY_STORE, KEY_PREPARE, KEY_DEAD, KEY_WHY, KEY_SLOT, KEY_TOPIC, KEYS_COUNT };
+enum fixture_key {
+    KEY_STORE,
+    KEY_PREPARE,
+    KEY_DEAD,
+    KEY_WHY,
+    KEY_SLOT,
+    KEY_BODY,
+    KEY_TOPIC,
+    KEYS_COUNT
+};
 extern const char *const fixture_keys[KEYS_COUNT];
 
 struct fixture {
     struct servers *servers;
     redisContext *redis;
     redisContext *listener; /* subscribed to wake{x}; NULL: nobody listens */
+    bool keyed;             /* scripts get the key of the bodies too */
 };
 
 /* Arguments of one call, owned copies. */

@@ -29,7 +29,8 @@ static char kind[2] = "m";
 static bool is_option(const char *word)
 {
     static const char *const names[] = {
-        "def=", "n=", "last=", "lease=", "max=", "mode=", "bytes=", "limit=", "owner="};
+        "def=",   "n=",     "last=",  "lease=", "max=",   "mode=",
+        "bytes=", "limit=", "owner=", "flags=", "bound=", "debounce="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -102,10 +103,13 @@ static void send_args(struct args *args, const struct words *words)
 {
     args_add(args, kind);
     args_add(args, WAKE);
+    args_add(args, option(words, "bound", "0"));
+    args_add(args, option(words, "debounce", "0"));
     add_words(args, words, 1);
 }
 
-/* done ENTRY | retry ENTRY DELAY REASON | reject ENTRY REASON | release ENTRY DELAY */
+/* done ENTRY | retry ENTRY DELAY REASON | reject ENTRY REASON | release ENTRY DELAY | hung ENTRY 0
+ */
 static void consume_answers(struct args *args, const struct words *words)
 {
     size_t i = 2;
@@ -123,7 +127,7 @@ static void consume_answers(struct args *args, const struct words *words)
         bool retry = strcmp(op, "retry") == 0;
         bool reject = strcmp(op, "reject") == 0;
 
-        args_add(args, retry ? "t" : reject ? "x" : "b");
+        args_add(args, retry ? "t" : reject ? "x" : op[0] == 'h' ? "h" : "b");
         args_add(args, word_at(words, i + 1));
         args_add(args, reject ? "0" : word_at(words, i + 2));
         args_add(args, reject ? word_at(words, i + 2) : retry ? word_at(words, i + 3) : "");
@@ -143,6 +147,7 @@ static void consume_args(struct args *args, const struct words *words)
     args_add(args, option(words, "lease", "30000"));
     args_add(args, option(words, "max", "16"));
     args_add(args, shared ? "-" : option(words, "last", "0"));
+    args_add(args, option(words, "flags", "-"));
     consume_answers(args, words);
 }
 
@@ -263,6 +268,7 @@ static void open_slot(struct fixture *fixture, struct buf *out, const struct wor
     struct args args = {0};
     bool shared = words->count > 2 && strcmp(words->word[2], "shared") == 0;
 
+    fixture->keyed = strcmp(words->word[words->count - 1], "keyed") == 0;
     fixture_flush(fixture);
     kind[0] = word_at(words, 1)[0];
     args_add(&args, DEF);
@@ -277,8 +283,8 @@ static void show_all(struct fixture *fixture, struct buf *out, const struct word
 {
     const char *what = words->word[0];
 
-    if (strcmp(what, "why") == 0 || strcmp(what, "topic") == 0) {
-        show_hash(fixture, out, what[0] == 'w' ? KEY_WHY : KEY_TOPIC);
+    if (strcmp(what, "why") == 0 || strcmp(what, "topic") == 0 || strcmp(what, "body") == 0) {
+        show_hash(fixture, out, what[0] == 'w' ? KEY_WHY : what[0] == 'b' ? KEY_BODY : KEY_TOPIC);
     } else if (strcmp(what, "field") == 0) {
         show_field(fixture, out, word_at(words, 1));
     } else {
@@ -306,7 +312,7 @@ static bool play_other(struct fixture *fixture, struct buf *out, const struct wo
     } else if (strcmp(what, "redis") == 0) {
         show_reply(out, fixture_redis(fixture, command + strlen("redis ")));
     } else if (strcmp(what, "store") == 0 || strcmp(what, "prepare") == 0 ||
-               strcmp(what, "dead") == 0 || strcmp(what, "why") == 0 ||
+               strcmp(what, "dead") == 0 || strcmp(what, "why") == 0 || strcmp(what, "body") == 0 ||
                strcmp(what, "field") == 0 || (strcmp(what, "topic") == 0 && words->count == 1)) {
         show_all(fixture, out, words);
     } else {
@@ -337,10 +343,11 @@ static void play_script(struct fixture *fixture, struct buf *out, const struct w
 /* A slot that was ever opened keeps its sentinels, whatever is called. */
 static void check_sentinels(struct fixture *fixture, const char *command)
 {
-    static const char *const looks[] = {"ZSCORE x ", "ZSCORE prepare{x} ", "ZSCORE dead{x} ",
-                                        "HEXISTS why{x} ", "HEXISTS slot{x} "};
+    static const char *const looks[] = {"ZSCORE x ",        "ZSCORE prepare{x} ",
+                                        "ZSCORE dead{x} ",  "HEXISTS why{x} ",
+                                        "HEXISTS slot{x} ", "HEXISTS body{x} "};
 
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < (fixture->keyed ? 6 : 5); i++) {
         bool zset = looks[i][0] == 'Z';
         bool smallest = i == 0 && (kind[0] == 'p' || kind[0] == 'b');
         const char *right = !zset ? "1" : smallest ? "-inf" : "inf";

@@ -1,13 +1,14 @@
 /* play.h - tables of calls: each line is a call and what it must answer, or a look at the keys and
  * what they must hold.
  *
- *   open KIND [shared]        empty the server and open the slot with a kind: m t p b
+ *   open KIND [shared] [keyed]  empty the server and open the slot with a kind: m t p b f; keyed
+ *                             scripts get the key of the bodies too
  *   at MS                     the scripts' time from now on
  *   listen, deaf, woken       begin or end to listen on wake{x}; how many wake-ups came
  *   SCRIPT WORD...            call a script; its fixed arguments have defaults, which NAME=VALUE
  *                             replaces, the words follow them
  *   store, prepare, dead      the members in order, each MEMBER@INTEGER, MEMBER@INTEGER~2s
- *   why, topic                the fields of a hash, sorted, each NAME=VALUE
+ *   why, body, topic          the fields of a hash, sorted, each NAME=VALUE
  *   field NAME                a field of slot{x}
  *   redis WORD...             any command
  *

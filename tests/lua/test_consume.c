@@ -151,9 +151,9 @@ static void test_a_reason_is_cut(void **state)
     memset(reason, 'r', sizeof(reason));
     args_add(&args, "n.1");
     args_add(&args, "000000010000000000000001");
-    for (size_t i = 0; i < 9; i++) {
+    for (size_t i = 0; i < 10; i++) {
         static const char *const rest[] = {"m",  "wake{x}", "0", "1000", "30000",
-                                           "16", "1",       "0", "x"};
+                                           "16", "1",       "-", "0",    "x"};
         args_add(&args, rest[i]);
     }
     args_add(&args, "1000c1:a");
@@ -327,10 +327,10 @@ static void test_fenced_stale_and_no_topic_write_nothing(void **state)
          {"consume 0", "FENCED 000000000000000000000000"},
          {"consume shared", "FENCED 000000000000000000000000"}, {"takeover 2", "OK 0 0 0"},
          {"consume 1", "FENCED 000000010000000000000002"},
-         {"consume 3", "FENCED 000000010000000000000002"}, {"consume 2 def=n.2", "STALE"},
+         {"consume 3", "FENCED 000000010000000000000002"}, {"consume 2 def=o.1", "STALE"},
          {"consume 2", "OK 1000 31000 1 '' 0 1000c1:a 0"},
          {"consume 1 done 1000c1:a", "FENCED 000000010000000000000002"},
-         {"consume 2 def=n.2 done 1000c1:a", "STALE"}, {"prepare", "1000c1:a@31000"},
+         {"consume 2 def=o.1 done 1000c1:a", "STALE"}, {"prepare", "1000c1:a@31000"},
          {"slot_seal 1", "OK"}, {"consume 2 last=1 done 1000c1:a", "NO_TOPIC"},
          {"prepare", "1000c1:a@31000"});
 }

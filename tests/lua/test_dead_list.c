@@ -20,7 +20,7 @@ static void test_oldest_first_in_pages(void **state)
 
 static void test_stale_and_no_topic(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"dead_list def=n.2 0 1", "STALE"}, {"slot_seal 1", "OK"},
+    PLAY(state, {"open m", "OK"}, {"dead_list def=o.1 0 1", "STALE"}, {"slot_seal 1", "OK"},
          {"dead_list 0 1", "NO_TOPIC"});
 }
 

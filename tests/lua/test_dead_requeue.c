@@ -47,7 +47,7 @@ static void test_stale_and_no_topic(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
          {"send a +0", "OK a"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL}, {"dead_requeue def=n.2", "STALE"},
+         {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL}, {"dead_requeue def=o.1", "STALE"},
          {"slot_seal 1", "OK"}, {"dead_requeue", "NO_TOPIC"}, {"dead", "1000d:a@1000"});
 }
 

@@ -48,7 +48,7 @@ static void test_a_shared_slot(void **state)
 
 static void test_stale_and_no_topic(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"inspect def=n.2", "STALE"}, {"slot_seal 1", "OK"},
+    PLAY(state, {"open m", "OK"}, {"inspect def=o.1", "STALE"}, {"slot_seal 1", "OK"},
          {"inspect", "NO_TOPIC"});
 }
 

@@ -42,7 +42,7 @@ static void test_fenced_stale_and_no_topic_renew_nothing(void **state)
          {"send a +0", "OK a"}, {"consume 1", NULL}, {"takeover 2 mode=strict", "OK 1 0 0"},
          {"at 2000", ""}, {"renew 1 1000c1:a", "FENCED 000000010000000000000002"},
          {"renew 0 1000c1:a", "FENCED 000000010000000000000002"},
-         {"renew 2 def=n.2 1000c1:a", "STALE"}, {"slot_seal 1", "OK"},
+         {"renew 2 def=o.1 1000c1:a", "STALE"}, {"slot_seal 1", "OK"},
          {"renew 2 1000c1:a", "NO_TOPIC"}, {"prepare", "1000c1:a@31000"});
 }
 

@@ -81,7 +81,7 @@ static void test_the_places_begin_anew_when_the_slot_is_empty(void **state)
 
 static void test_no_topic_and_stale_write_nothing(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"send a +0 def=n.2", "STALE"},
+    PLAY(state, {"open m", "OK"}, {"send a +0 def=o.1", "STALE"},
          {"send a +0 def=other.1", "STALE"}, {"slot_seal 0", "OK"}, {"send a +0", "NO_TOPIC"},
          {"store", ""}, {"field sent", "nil"}, {"field merged", "nil"});
 }
@@ -104,6 +104,8 @@ static void test_members_of_any_bytes(void **state)
     args_add(&args, "n.1");
     args_add(&args, "m");
     args_add(&args, "wake{x}");
+    args_add(&args, "0");
+    args_add(&args, "0");
     args_add_bytes(&args, body, sizeof(body) - 1);
     args_add(&args, "+0");
     reply = fixture_call(fixture, fixture_script("send"), &args);

@@ -89,7 +89,7 @@ static void test_shared_slots_have_no_owner(void **state)
 
 static void test_stale_and_no_topic_write_nothing(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1 def=n.2", "STALE"}, {"slot_seal 1", "OK"},
+    PLAY(state, {"open m", "OK"}, {"takeover 1 def=o.1", "STALE"}, {"slot_seal 1", "OK"},
          {"takeover 1", "NO_TOPIC"}, {"field token", "000000000000000000000000"});
 }
 

@@ -19,7 +19,7 @@ static void test_a_late_one_changes_nothing(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"takeover 2 owner=new", "OK 0 0 0"},
          {"vacate 1", "FENCED 000000010000000000000002"},
-         {"vacate 0", "FENCED 000000010000000000000002"}, {"vacate 2 def=n.2", "STALE"},
+         {"vacate 0", "FENCED 000000010000000000000002"}, {"vacate 2 def=o.1", "STALE"},
          {"field owner", "new"}, {"slot_seal 1", "OK"}, {"vacate 2", "NO_TOPIC"},
          {"field owner", "new"});
 }

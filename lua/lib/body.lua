@@ -1,0 +1,63 @@
+-- Bodies of layout keyed (body is nil in the other one), in the hash body: b.. and the member ->
+-- its body; h.. and the member -> its header: FIRST, the time of the first send, or
+-- FIRST,LIMIT,EXPIRY,REFS with a retry limit of its own or nothing, the time of its expiry or
+-- nothing, and how many entries of store and prepare refer to the body.  The last one takes it
+-- along.
+
+local function header_split(text)
+    local first, limit, expiry, refs = string.match(text, '^(%d+),(%d*),(%d*),(%d+)$')
+    if first then
+        return tonumber(first), tonumber(limit), tonumber(expiry), tonumber(refs)
+    end
+    return tonumber(text), nil, nil, 1
+end
+
+local function header_join(first, limit, expiry, refs)
+    if not limit and not expiry and refs == 1 then
+        return string.format('%.0f', first)
+    end
+    return string.format('%.0f,%s,%s,%d', first, limit or '',
+        expiry and string.format('%.0f', expiry) or '', refs)
+end
+
+-- An entry less, or more, refers to the body of a member.
+local function body_refer(member, by)
+    local text = body and redis.call('HGET', body, 'h' .. member)
+    if text then
+        local first, limit, expiry, refs = header_split(text)
+        if refs + by > 0 then
+            redis.call('HSET', body, 'h' .. member, header_join(first, limit, expiry, refs + by))
+        else
+            redis.call('HDEL', body, 'h' .. member, 'b' .. member)
+        end
+    end
+    return text
+end
+
+-- The retry limit of a message.
+local function limit_of(member)
+    local text = body and redis.call('HGET', body, 'h' .. member)
+    local _, limit
+    if text then
+        _, limit = header_split(text)
+    end
+    return limit or max_retries
+end
+
+-- An entry less refers to the body of each member.
+local function body_drop(members)
+    local fields, gone = {}, {}
+    for i, member in ipairs(members) do
+        fields[i] = 'h' .. member
+    end
+    for i, text in ipairs(redis.call('HMGET', body, unpack(fields))) do
+        if text and not string.find(text, ',', 1, true) then
+            gone[#gone + 1], gone[#gone + 2] = fields[i], 'b' .. members[i]
+        elseif text then
+            body_refer(members[i], -1)
+        end
+    end
+    if #gone > 0 then
+        redis.call('HDEL', body, unpack(gone))
+    end
+end

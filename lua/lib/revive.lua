@@ -1,0 +1,16 @@
+-- Brings a dead letter back with its own time, priority or place, all its retries and no expiry.
+-- If the message was sent again meanwhile the body of that send stays.
+local function revive(entry)
+    local before, _, _, member = decode(entry)
+    redis.call('ZREM', dead, entry)
+    if body then
+        local header, bytes = unpack(redis.call('HMGET', why, 'H' .. entry, 'B' .. entry))
+        if header and not body_refer(member, 1) then
+            local first, limit = header_split(header)
+            redis.call('HSET', body, 'h' .. member, header_join(first, limit, nil, 1),
+                'b' .. member, bytes or '')
+        end
+    end
+    redis.call('HDEL', why, entry, 'H' .. entry, 'B' .. entry)
+    return give_back(member, before, 0)
+end

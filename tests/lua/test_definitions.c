@@ -1,0 +1,46 @@
+/* test_definitions.c - definition stamps that an alteration changed, and slots that are paused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+static void test_a_slot_takes_the_newer_stamp_of_its_caller(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"at 1000", ""}, {"send def=n.3 a +0", "OK a"},
+         {"field def", "n.3"}, {"send def=n.2 b +0", "STALE"}, {"inspect def=n.4", NULL},
+         {"field def", "n.3"}, {"takeover def=n.4 1", "OK 0 0 0"}, {"field def", "n.4"},
+         {"consume def=n.10 n=1 1", NULL}, {"field def", "n.10"},
+         {"renew def=n.11 1 1000c1:a", "OK 1000 1"}, {"field def", "n.11"},
+         {"vacate def=n.12 1", "OK"}, {"field def", "n.12"}, {"consume def=m.13 1", "STALE"},
+         {"consume def=n.13 2", NULL}, {"field def", "n.12"});
+}
+
+static void test_a_paused_slot_claims_nothing(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"listen", ""},
+         {"send a +0 b +0", "OK aa"}, {"consume 1 n=1", NULL}, {"redis HSET slot{x} paused 1", "1"},
+         {"consume 1 last=1 done 1000c1:a", "OK 1000 '' 1 1 2"}, {"field parked", "0"},
+         {"send c +0", "OK a"}, {"woken", "0"}, {"redis HDEL slot{x} paused", "1"},
+         {"consume 1 last=1", "OK 1000 31000 2 '' 0 1000c2:b 0 1000c2:c 0"}, {"deaf", ""});
+}
+
+static void test_a_paused_slot_gives_a_lost_reply_again(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a +0", "OK a"}, {"consume 1", NULL}, {"redis HSET slot{x} paused 1", "1"},
+         {"consume 1 last=0", "OK 1000 '' 1 '' 2 1000c1:a 0"});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_slot_takes_the_newer_stamp_of_its_caller),
+        cmocka_unit_test(test_a_paused_slot_claims_nothing),
+        cmocka_unit_test(test_a_paused_slot_gives_a_lost_reply_again),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -1,0 +1,105 @@
+/* test_fifo.c - kind f: the order of sends, also across failures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+#define OPENED                                                                                     \
+    {"open f keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},                           \
+    {                                                                                              \
+        "send c 0 1 '' '' a 0 2 '' '' b 0 3 '' ''", "OK aaa"                                       \
+    }
+
+static void test_messages_come_in_the_order_of_sends(void **state)
+{
+    PLAY(state, OPENED, {"store", "c@1 a@2 b@3"}, {"at 1001", ""}, {"send c 0 4 '' ''", "OK m"},
+         {"store", "c@1 a@2 b@3"},
+         {"consume 1", "OK 1001 31001 1 '' 0 1c1:c 0 1000 4 2c1:a 0 1000 2 3c1:b 0 1000 3"},
+         {"send c 0 5 '' ''", "OK a"}, {"store", "c@4"});
+}
+
+static void test_a_failure_blocks_the_slot(void **state)
+{
+    PLAY(state, OPENED, {"consume 1 n=1", NULL},
+         {"consume 1 last=1 retry 1c1:c 500 why", "OK 1000 1500 1 1 0"}, {"field parked", "1500"},
+         {"store", "a@2 b@3"}, {"prepare", "1r1:c@17592186045916~1"}, {"at 1499", ""},
+         {"consume 1 last=1", "OK 1499 1500 1 '' 0"}, {"at 1500", ""},
+         {"consume 1 n=0 last=1", "OK 1500 1500 1 '' 1"},
+         {"consume 1 last=1", "OK 1500 1500 2 '' 1 1c2:c 2 1000 1"},
+         {"consume 1 last=2 n=1 done 1c2:c", "OK 1500 1500 3 1 1 2c3:a 0 1000 2"});
+}
+
+static void test_a_failure_without_back_off_comes_again_first(void **state)
+{
+    PLAY(state, OPENED, {"consume 1 n=1", NULL}, {"send c 0 4 '' ''", "OK a"},
+         {"consume 1 last=1 retry 1c1:c 0 why", "OK 1000 1000 2 1 1 1c2:c 2 1000,,,2 4"},
+         {"store", "a@2 b@3 c@4"});
+}
+
+static void test_the_first_sent_of_two_failures_is_first(void **state)
+{
+    PLAY(state, OPENED, {"consume 1 n=2", NULL},
+         {"consume 1 last=1 retry 1c1:c 500 why retry 2c1:a 100 why", "OK 1000 1500 1 11 0"},
+         {"at 1200", ""}, {"consume 1 last=1", "OK 1200 1500 1 '' 0"}, {"at 1500", ""},
+         {"consume 1 last=1", "OK 1500 1100 2 '' 1 1c2:c 2 1000 1"},
+         {"consume 1 last=2 done 1c2:c", "OK 1500 1500 3 1 1 2c3:a 2 1000 2"});
+}
+
+static void test_others_pass_when_the_topic_says_so(void **state)
+{
+    PLAY(state, OPENED, {"consume 1 n=1", NULL},
+         {"consume 1 last=1 n=1 flags=s retry 1c1:c 500 why", "OK 1000 1000 2 1 1 2c2:a 0 1000 2"},
+         {"consume 1 last=2 n=0 flags=s done 2c2:a", "OK 1000 1000 2 1 1"}, {"at 1500", ""},
+         {"consume 1 last=2 flags=s", "OK 1500 31500 3 '' 0 1c3:c 2 1000 1 3c3:b 0 1000 3"});
+}
+
+static void test_a_dead_message_blocks_no_longer(void **state)
+{
+    PLAY(state, OPENED, {"consume 1 n=1", NULL},
+         {"consume 1 last=1 n=1 max=0 retry 1c1:c 500 why", "OK 1000 1000 2 1 1 2c2:a 0 1000 2"},
+         {"dead", "1d:c@1000"}, {"dead_requeue", "OK 1 0"}, {"store", "c@1 b@3"});
+}
+
+static void test_a_lost_claim_keeps_its_place(void **state)
+{
+    PLAY(state, OPENED, {"consume 1 n=2", NULL}, {"send c 0 4 '' ''", "OK a"},
+         {"takeover 2", "OK 1 2 0"}, {"store", "c@1~0s a@2~0s b@3"}, {"field merged", "1"},
+         {"consume 2 last=1", "OK 1000 31000 2 '' 0 1c2:c 1 1000 4"},
+         {"consume 2 last=2 done 1c2:c", "OK 1000 31000 3 1 0 2c3:a 1 1000 2"});
+}
+
+static void test_a_released_message_keeps_its_place(void **state)
+{
+    PLAY(state, OPENED, {"consume 1 n=2", NULL},
+         {"consume 1 n=0 last=1 release 1c1:c 0 release 2c1:a 0", "OK 1000 1000 1 11 1"},
+         {"store", "c@1 a@2 b@3"});
+}
+
+static void test_a_rest_that_expires_lets_others_go_on(void **state)
+{
+    PLAY(state, {"open f keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a 0 1 '' 100 b 0 2 '' ''", "OK aa"}, {"consume 1 n=1", NULL},
+         {"consume 1 last=1 retry 1c1:a 500 why", NULL}, {"at 1500", ""},
+         {"consume 1 last=1", "OK 1500 31500 2 '' 0 2c2:b 0 1000 2"}, {"field expired", "1"},
+         {"prepare", "2c2:b@31500"}, {"body", "bb=2 hb=1000"});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_messages_come_in_the_order_of_sends),
+        cmocka_unit_test(test_a_failure_blocks_the_slot),
+        cmocka_unit_test(test_a_failure_without_back_off_comes_again_first),
+        cmocka_unit_test(test_the_first_sent_of_two_failures_is_first),
+        cmocka_unit_test(test_others_pass_when_the_topic_says_so),
+        cmocka_unit_test(test_a_dead_message_blocks_no_longer),
+        cmocka_unit_test(test_a_lost_claim_keeps_its_place),
+        cmocka_unit_test(test_a_released_message_keeps_its_place),
+        cmocka_unit_test(test_a_rest_that_expires_lets_others_go_on),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
