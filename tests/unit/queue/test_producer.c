@@ -23,7 +23,7 @@
 #include "model/topic.h"
 #include "support/wait.h"
 
-enum { STORED_MAX = 200000, WAIT_MS = 30000 };
+enum { STORED_MAX = 200000, WAIT_MS = 30000, SEND_HEAD = 8 };
 
 /* --- a model of the servers: one topic, and what was stored, in order --- */
 
@@ -173,7 +173,7 @@ static int32_t model_slot(const struct redis_command *command)
 static redisReply *model_send(const struct redis_command *command)
 {
     char stamp[TOPIC_STAMP_MAX];
-    size_t count = (command->args.count - 6) / 2, len;
+    size_t count = (command->args.count - SEND_HEAD) / 2, len;
     int32_t slot = model_slot(command);
     char *results = memory_new(count + 1);
     redisReply *reply;
@@ -188,7 +188,7 @@ static redisReply *model_send(const struct redis_command *command)
         return model_word("STALE");
     }
     for (size_t i = 0; i < count; i++) {
-        const char *body = fake_arg(command, 6 + 2 * i, &len);
+        const char *body = fake_arg(command, SEND_HEAD + 2 * i, &len);
 
         results[i] = model_store(slot, body, len) ? 'a' : 'm';
     }
