@@ -114,9 +114,22 @@ void store_call_fini(struct store_call *call)
     redis_command_fini(&call->command);
 }
 
+/* Rounded up, so that a bound is never none. */
+static int64_t share_of(int64_t whole, int32_t slots)
+{
+    return (whole + slots - 1) / slots;
+}
+
 void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t slot)
 {
-    *out = (struct store_slot){.number = slot, .kind = topic_kind(topic), .shared = topic->shared};
+    *out = (struct store_slot){.number = slot,
+                               .kind = topic_kind(topic),
+                               .shared = topic->shared,
+                               .keyed = topic->layout == SMQ_KEYED,
+                               .skip_failed = topic->skip_failed,
+                               .expired_to_dead = topic->expired_to_dead,
+                               .debounce_ms = topic->debounce_ms,
+                               .max_waiting = share_of(topic->max_waiting, topic->slots)};
     topic_stamp(out->stamp, topic);
     slot_keys_fill(&out->keys, topic->name, slot);
 }
