@@ -40,16 +40,14 @@ static void print_flags(FILE *out, const struct flag *flags, size_t count)
     for (size_t i = 0; i < count; i++) {
         char left[64];
         char letter[8] = "    ";
-        const smq_option_info *info =
-            flags[i].help ? NULL : option_info(flags[i].set, flags[i].option);
-        char *help = info ? option_help(info) : NULL;
+        char *help = flags[i].help ? NULL : option_help(option_info(flags[i].set, flags[i].option));
         if (flags[i].letter != 0) {
             snprintf(letter, sizeof(letter), "-%c, ", flags[i].letter);
         }
         snprintf(left, sizeof(left), "%s--%s%s%s", letter, flags[i].name,
                  flags[i].operand ? " " : "", flags[i].operand ? flags[i].operand : "");
         fprintf(out, "  %-*s  ", FLAG_WIDTH, left);
-        print_wrapped(out, help ? help : flags[i].help, FLAG_WIDTH + 4);
+        print_wrapped(out, help ? help : (flags[i].help ? flags[i].help : ""), FLAG_WIDTH + 4);
         free(help);
     }
 }

@@ -73,10 +73,13 @@ static bool default_is_plain(const char *value)
 
 char *option_help(const smq_option_info *info)
 {
-    const int length = (int) strlen(info->text) - 1; /* without the full stop */
-    const bool plain = default_is_plain(info->default_value);
     char *line = NULL;
 
+    if (!info) {
+        return NULL;
+    }
+    const int length = (int) strlen(info->text) - 1; /* without the full stop */
+    const bool plain = default_is_plain(info->default_value);
     if (asprintf(&line, "%.*s%s%s", length, info->text, plain ? "" : "; default ",
                  plain ? "" : info->default_value) < 0) {
         say_no_memory();

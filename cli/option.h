@@ -16,7 +16,7 @@ enum exit_code option_apply(void *options, const struct flag *flag, const char *
 /* Sets an option from "KEY=VALUE"; the text must outlive the use of `options`. */
 enum exit_code option_apply_pair(void *options, smq_option_set set, const char *pair);
 
-/* The help of the flag of an option: a line to be freed. */
+/* The help of the flag of an option: a line to be freed.  NULL: there is no such option. */
 char *option_help(const smq_option_info *info);
 
 #endif

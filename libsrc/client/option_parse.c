@@ -17,7 +17,7 @@ static const char *const set_names[] = {
 
 /* === Finding ============================================================ */
 
-static smq_status say_unknown(smq_option_set set, const char *name, smq_error *err)
+static void say_unknown(smq_option_set set, const char *name, smq_error *err)
 {
     struct nearest nearest = nearest_to(name);
 
@@ -27,28 +27,32 @@ static smq_status say_unknown(smq_option_set set, const char *name, smq_error *e
         }
     }
     if (nearest.best != NULL) {
-        return status_set(err, SMQ_INVALID, "there is no %s option \"%.60s\"; did you mean \"%s\"?",
+        (void) status_set(err, SMQ_INVALID, "there is no %s option \"%.60s\"; did you mean \"%s\"?",
                           set_names[set], name, nearest.best);
+    } else {
+        (void) status_set(err, SMQ_INVALID, "there is no %s option \"%.60s\"", set_names[set],
+                          name);
     }
-    return status_set(err, SMQ_INVALID, "there is no %s option \"%.60s\"", set_names[set], name);
 }
 
-static smq_status option_find(const struct option **out, smq_option_set set, const char *name,
-                              smq_error *err)
+/* NULL: it failed, and `err` says why. */
+static const struct option *option_find(smq_option_set set, const char *name, smq_error *err)
 {
     if ((int) set < SMQ_OPTIONS_CLIENT || set > SMQ_OPTIONS_WORKER) {
-        return status_set(err, SMQ_INVALID, "the set of options is not one of SMQ_OPTIONS_...");
+        (void) status_set(err, SMQ_INVALID, "the set of options is not one of SMQ_OPTIONS_...");
+        return NULL;
     }
     if (name == NULL) {
-        return status_set(err, SMQ_INVALID, "the name of the option is NULL");
+        (void) status_set(err, SMQ_INVALID, "the name of the option is NULL");
+        return NULL;
     }
     for (size_t i = 0; i < option_count; i++) {
         if (option_table[i].info.set == set && strcmp(option_table[i].info.name, name) == 0) {
-            *out = &option_table[i];
-            return SMQ_OK;
+            return &option_table[i];
         }
     }
-    return say_unknown(set, name, err);
+    say_unknown(set, name, err);
+    return NULL;
 }
 
 /* === Values ============================================================= */
@@ -73,9 +77,11 @@ static smq_status say_choices(const struct option *option, const char *value, sm
     size_t used = 0;
 
     for (const char *next = option->info.type; *next != '\0' && used < sizeof(words) - 3; next++) {
-        words[used++] = *next == '|' ? ',' : *next;
         if (*next == '|') {
+            words[used++] = ',';
             words[used++] = ' ';
+        } else {
+            words[used++] = *next;
         }
     }
     words[used] = '\0';
@@ -158,15 +164,15 @@ static void store(void *field, size_t size, int64_t value)
 SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const char *name,
                                     const char *value, smq_error *err)
 {
-    const struct option *option = NULL;
+    const struct option *option = option_find(set, name, err);
     int64_t number = 0;
-    smq_status status = option_find(&option, set, name, err);
 
-    if (status == SMQ_OK) {
-        status = check_field(option, options, err);
+    if (option == NULL) {
+        return SMQ_INVALID;
     }
-    if (status == SMQ_OK && value == NULL) {
-        status = status_set(err, SMQ_INVALID, "the value of %s is NULL", name);
+    smq_status status = check_field(option, options, err);
+    if (value == NULL) {
+        return status_set(err, SMQ_INVALID, "the value of %s is NULL", name);
     }
     if (status != SMQ_OK) {
         return status;
