@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "field.h"
 #include "output.h"
+#include "progress.h"
 #include "say.h"
 #include "topic.h"
 
@@ -22,7 +24,7 @@
 #define PRIORITY_MAX_BYTES   (INT64_C(1) << 40)
 
 struct send_options {
-    const char *key;
+    const char *key, *file;
     struct flag_value delay, priority, at, key_field;
 };
 
@@ -62,6 +64,19 @@ static const struct flag send_flags[] = {
      .min = INT64_MIN,
      .max = INT64_MAX,
      .help = "priority: larger is more urgent; default 0"},
+    {.name = "file",
+     .type = FLAG_TEXT,
+     .offset = SEND(file),
+     .operand = "FILE",
+     .help = "a message for each line of FILE; - is standard input"},
+};
+
+/* Where lines come from. */
+struct source {
+    FILE *file;
+    const char *name; /* for errors */
+    uint64_t read;    /* bytes */
+    uint64_t size;    /* 0: not known */
 };
 
 /* What became of the sends so far.  `line` is the first that failed; code tells whether one did. */
@@ -80,6 +95,8 @@ struct sender {
     const struct send_options *flags;
     smq_producer *producer;
     const char *topic;
+    struct source source;
+    struct progress progress;
     struct tally tally;
 };
 
@@ -244,33 +261,71 @@ static void send_line(struct sender *sender, uint64_t line, const char *body, si
     }
 }
 
+/* The next line without its newline; false: there is none.  What stands before a place that cannot
+ * be read is no line. */
+static bool next_line(struct source *source, char **line, size_t *room, size_t *size)
+{
+    errno = 0;
+    const ssize_t length = getline(line, room, source->file);
+
+    if (length < 0 || ferror(source->file)) {
+        return false;
+    }
+    *size = (size_t) length;
+    source->read += *size;
+    if ((*line)[*size - 1] == '\n') {
+        --*size;
+    }
+    return true;
+}
+
 /* Each line is a message; stops at the first that fails. */
-static void send_lines(struct sender *sender)
+static void send_lines(struct sender *sender, struct source *source)
 {
     char *line = NULL;
     size_t room = 0;
+    size_t size = 0;
     uint64_t number = 0;
 
-    if (isatty(STDIN_FILENO) && !sender->command->global.quiet) {
+    if (isatty(fileno(source->file)) && !sender->command->global.quiet) {
         say("reading messages from the terminal, one a line; Ctrl-D ends");
     }
-    while (!tally_has_failed(&sender->tally)) {
-        errno = 0;
-        const ssize_t length = getline(&line, &room, stdin);
-        if (length < 0) {
-            break;
-        }
-        size_t size = (size_t) length;
-        if (line[size - 1] == '\n') {
-            size--;
-        }
+    while (!tally_has_failed(&sender->tally) && next_line(source, &line, &room, &size)) {
         send_line(sender, ++number, line, size);
+        progress_show(&sender->progress, source->read, source->size, number);
     }
     free(line);
-    if (ferror(stdin)) {
-        char text[128];
-        snprintf(text, sizeof(text), "cannot read standard input: %s", strerror(errno));
-        tally_failed(&sender->tally, number + 1, EXIT_NO_INPUT, text);
+    if (ferror(source->file)) {
+        char text[256];
+        snprintf(text, sizeof(text), "cannot read %s: %s", source->name, strerror(errno));
+        tally_failed(&sender->tally, number + 1, number > 0 ? EXIT_IO : EXIT_NO_INPUT, text);
+    }
+}
+
+/* === Where lines come from ============================================== */
+
+static enum exit_code source_open(struct source *source, const char *path)
+{
+    struct stat facts;
+
+    *source = (struct source){.file = stdin, .name = "standard input"};
+    if (path && strcmp(path, "-") != 0) {
+        source->name = path;
+        source->file = fopen(path, "re");
+        if (!source->file) {
+            return say_error(EXIT_NO_INPUT, "cannot read %s: %s", path, strerror(errno));
+        }
+    }
+    if (fstat(fileno(source->file), &facts) == 0 && S_ISREG(facts.st_mode)) {
+        source->size = (uint64_t) facts.st_size;
+    }
+    return EXIT_DONE;
+}
+
+static void source_close(struct source *source)
+{
+    if (source->file && source->file != stdin) {
+        (void) fclose(source->file);
     }
 }
 
@@ -315,12 +370,14 @@ static enum exit_code send_all(struct sender *sender, smq_client *client)
     if (body) {
         send_body(sender, body);
     } else {
-        send_lines(sender);
+        sender->progress = progress_begin(sender->command, "sent");
+        send_lines(sender, &sender->source);
     }
     if (smq_producer_flush(sender->producer, SMQ_FOREVER, &err) != SMQ_OK) {
         tally_failed(&sender->tally, UINT64_MAX, exit_code_of(err.status), err.text);
     }
     smq_producer_free(sender->producer);
+    progress_end(&sender->progress);
     return report(sender);
 }
 
@@ -344,7 +401,13 @@ static enum exit_code send_run(const struct command *command)
     if (sender.flags->key && sender.flags->key[0] == '\0') {
         return say_error(EXIT_DATA, "an empty key cannot be used; leave --key out for none");
     }
-    enum exit_code code = command_connect(&client, command);
+    if (sender.flags->file && command->word_count > 1) {
+        return say_error(EXIT_USAGE, "BODY and --file both say what to send; give one");
+    }
+    enum exit_code code = source_open(&sender.source, sender.flags->file);
+    if (code == EXIT_DONE) {
+        code = command_connect(&client, command);
+    }
     if (code == EXIT_DONE) {
         code = topic_look_up(&topic, client, sender.topic);
     }
@@ -355,13 +418,14 @@ static enum exit_code send_run(const struct command *command)
         code = send_all(&sender, client);
     }
     smq_client_free(client);
+    source_close(&sender.source);
     return code;
 }
 
 const struct verb send_verb = {
     .name = "send",
     .operands = "NAME [BODY]",
-    .summary = "send a message, or one for each line of standard input",
+    .summary = "send a message, or one for each line of a file or of standard input",
     .text = "Ends with \"sent N merged M\" on standard error, with --json with\n"
             "{\"sent\":N,\"merged\":M} on standard output: N messages were added, M joined one\n"
             "that was waiting.  The first line that cannot be sent ends the command; the error\n"

@@ -26,6 +26,7 @@ static void test_wrong_command_lines_say_what_to_do(void **state)
         {{"send", "t", "--key-field", "0"}, "at least 1"},
         {{"send", "t", "--key", "a", "--key-field", "1"}, "give one"},
         {{"send", "t", "--delay", "1", "--at", "1"}, "give one"},
+        {{"send", "t", "x", "--file", "f"}, "give one"},
         {{"send"}, "send needs NAME"},
         {{"send", "t", "one", "two"}, "does not take \"two\""},
         {{"topic", "create", "t"}, "needs --type"},
@@ -64,6 +65,13 @@ static void test_a_program_that_is_missing_is_told_before_anything_else(void **s
                     ARGS("consume", "t", "--", "/no/such/program"));
     command_refused(66, "cannot run no-such-program", NULL,
                     ARGS("consume", "t", "--", "no-such-program"));
+}
+
+static void test_a_file_that_is_missing_is_told_before_anything_else(void **state)
+{
+    (void) state;
+    command_refused(66, "cannot read /no/such/file", NULL,
+                    ARGS("send", "t", "--file", "/no/such/file"));
 }
 
 static void test_an_empty_key_is_bad_data(void **state)
@@ -113,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_command_lines_say_what_to_do),
         cmocka_unit_test(test_a_program_that_is_missing_is_told_before_anything_else),
+        cmocka_unit_test(test_a_file_that_is_missing_is_told_before_anything_else),
         cmocka_unit_test(test_an_empty_key_is_bad_data),
         cmocka_unit_test(test_help_is_a_result),
         cmocka_unit_test(test_version_is_that_of_the_library),

@@ -147,7 +147,9 @@ static void flag_name(char *out, size_t size, const char *field)
     }
     snprintf(out, size, "%.*s", (int) length, field);
     for (char *next = out; *next != '\0'; next++) {
-        *next = *next == '_' ? '-' : *next;
+        if (*next == '_') {
+            *next = '-';
+        }
     }
 }
 

@@ -1,0 +1,30 @@
+/* progress.h - a bar on standard error while long work goes on.
+ *
+ * Drawn only on a terminal, not with --quiet, and only when the work takes a while.  End it before
+ * anything else is said.
+ *
+ * Thread: one at a time. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "verb.h"
+
+struct progress {
+    const char *what; /* "sent" */
+    bool wanted;
+    bool drawn;
+    int64_t next_ms; /* not drawn before */
+};
+
+struct progress progress_begin(const struct command *command, const char *what);
+
+/* `part` of `whole` is done, which made `count` things; a whole of 0 is not known. */
+void progress_show(struct progress *progress, uint64_t part, uint64_t whole, uint64_t count);
+
+/* Takes the bar away. */
+void progress_end(struct progress *progress);
+
+#endif

@@ -1,0 +1,186 @@
+/* test_send_file.c - the lines of a file are sent, also when it cannot be read to its end. */
+#include "command.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/process.h"
+
+enum { MANY = 300000 };
+
+static void create(const char *name)
+{
+    command_done(NULL, ARGS("topic", "create", name, "--type", "priority", "--slots", "4"));
+}
+
+/* A new file below the folder of the servers. */
+static void make_file(char *path, size_t size, const char *name, const char *text)
+{
+    snprintf(path, size, "%s/%s", servers_folder(command_servers()), name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_lines_of_a_file_are_messages(void **state)
+{
+    char path[512];
+
+    (void) state;
+    create("file");
+    make_file(path, sizeof(path), "lines", "a 1\nb 2\na 3");
+    char *err = command_err(NULL, ARGS("send", "file", "--file", path, "--key-field", "1"));
+    assert_string_equal(err, "sent 3 merged 0\n");
+    free(err);
+    json_t *counts =
+        command_json(NULL, ARGS("send", "file", "--file", path, "--key-field", "1", "--json"));
+    assert_int_equal(json_number(counts, "merged"), 3);
+    json_decref(counts);
+    err = command_err("one\n", ARGS("send", "file", "--file", "-"));
+    assert_string_equal(err, "sent 1 merged 0\n");
+    free(err);
+    assert_int_equal(command_stat("file", "waiting"), 4);
+}
+
+static void test_what_cannot_be_read_sends_nothing(void **state)
+{
+    (void) state;
+    create("unread");
+    command_refused(66, "/no/such/file", NULL, ARGS("send", "unread", "--file", "/no/such/file"));
+    command_refused(66, "cannot read /", NULL, ARGS("send", "unread", "--file", "/"));
+    assert_int_equal(command_stat("unread", "sent"), 0);
+}
+
+/* The master of a terminal fails once its slave is closed, after what was written there. */
+static int open_broken(const char *text)
+{
+    const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    assert_true(master >= 0);
+    assert_int_equal(grantpt(master), 0);
+    assert_int_equal(unlockpt(master), 0);
+    const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(slave >= 0);
+    assert_int_equal(write(slave, text, strlen(text)), strlen(text));
+    close(slave);
+    return master;
+}
+
+/* Runs the command with these descriptors; what it says comes into `said`. */
+static int run_with(int in, const char *const *argv, int err, char *said, size_t size)
+{
+    char redis[512];
+    int status = 0;
+
+    snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
+    const char *const environment[] = {redis, NULL};
+    const pid_t pid = process_start(
+        &(struct process_options){.argv = argv, .environment = environment, .in = in, .err = err});
+    assert_true(pid > 0);
+    assert_true(process_wait(pid, &status, TIMEOUT_MS));
+    assert_true(WIFEXITED(status));
+    if (said) {
+        const ssize_t got = pread(err, said, size - 1, 0);
+        assert_true(got >= 0);
+        said[got] = '\0';
+    }
+    return WEXITSTATUS(status);
+}
+
+static void test_whole_lines_before_a_broken_place_are_sent(void **state)
+{
+    const char *const argv[] = {
+        getenv("SLOTMQ_COMMAND"), "send", "broken", "--file", "-", "-q", NULL};
+    const int in = open_broken("one\ntwo\nhalf a li");
+    FILE *err = tmpfile();
+    char said[512];
+
+    (void) state;
+    assert_non_null(err);
+    create("broken");
+    assert_int_equal(run_with(in, argv, fileno(err), said, sizeof(said)), 74);
+    assert_string_equal(said, "slotmq: line 3: cannot read standard input: Input/output error; "
+                              "sent 2 merged 0\n");
+    assert_int_equal(command_stat("broken", "waiting"), 2);
+    close(in);
+    (void) fclose(err);
+}
+
+/* What a terminal is shown; a reader that reads at the end only would let it run full. */
+static char *read_terminal(int master)
+{
+    char *text = calloc(1, 1);
+    size_t size = 0;
+    char part[4096];
+    ssize_t got = 0;
+
+    assert_non_null(text);
+    while ((got = read(master, part, sizeof(part))) > 0) {
+        text = realloc(text, size + (size_t) got + 1);
+        assert_non_null(text);
+        memcpy(text + size, part, (size_t) got);
+        size += (size_t) got;
+        text[size] = '\0';
+    }
+    return text;
+}
+
+static void make_long_file(char *path, size_t size)
+{
+    make_file(path, size, "long", "");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < MANY; i++) {
+        assert_true(fprintf(file, "line %d\n", i) > 0);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_a_terminal_sees_a_bar(void **state)
+{
+    char path[512];
+    char redis[512];
+    int status = 0;
+    const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    (void) state;
+    assert_true(master >= 0);
+    assert_int_equal(grantpt(master), 0);
+    assert_int_equal(unlockpt(master), 0);
+    const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(slave >= 0);
+    create("long");
+    make_long_file(path, sizeof(path));
+    const char *const argv[] = {getenv("SLOTMQ_COMMAND"), "send", "long", "--file", path, NULL};
+    snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
+    const char *const environment[] = {redis, NULL};
+    const pid_t pid = process_start(
+        &(struct process_options){.argv = argv, .environment = environment, .err = slave});
+    assert_true(pid > 0);
+    close(slave);
+    char *seen = read_terminal(master);
+    assert_true(process_wait(pid, &status, TIMEOUT_MS));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_non_null(strstr(seen, "%  sent "));
+    assert_non_null(strstr(seen, "merged"));
+    free(seen);
+    close(master);
+    (void) unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines_of_a_file_are_messages),
+        cmocka_unit_test(test_what_cannot_be_read_sends_nothing),
+        cmocka_unit_test(test_whole_lines_before_a_broken_place_are_sent),
+        cmocka_unit_test(test_a_terminal_sees_a_bar),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}
