@@ -74,12 +74,15 @@ static enum exit_code list_letters(smq_client *client, const struct command *com
 {
     static const char *const titles[] = {">SLOT", "DEAD_AT", ">ATTEMPTS", "REASON", "~BODY"};
     struct listing listing = {.type = type};
+    smq_filter filter = SMQ_FILTER_INIT;
     smq_error err;
 
+    filter.states = SMQ_DEAD;
     if (!command->global.json) {
         listing.table = output_table(titles, 5);
     }
-    if (smq_dead_each(client, command->words[0], add_letter, &listing, &err) != SMQ_OK) {
+    if (smq_message_each(client, command->words[0], &filter, add_letter, &listing, &err) !=
+        SMQ_OK) {
         output_table_free(listing.table);
         return say_failure(&err);
     }

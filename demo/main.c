@@ -301,11 +301,13 @@ static bool note_dead(const smq_message_info *message, void *user)
 /* Dead letters must be exactly those that always fail; what is dead stands in the history then. */
 static bool collect_dead(struct demo *demo)
 {
+    smq_filter filter = SMQ_FILTER_INIT;
     smq_error err;
 
+    filter.states = SMQ_DEAD;
     for (int i = 0; i < RULES_TOPICS; i++) {
-        if (smq_dead_each(demo->client, rules_topics[i], note_dead, demo->changes, &err) !=
-            SMQ_OK) {
+        if (smq_message_each(demo->client, rules_topics[i], &filter, note_dead, demo->changes,
+                             &err) != SMQ_OK) {
             fprintf(stderr, "demo: %s\n", err.text);
             return false;
         }

@@ -31,12 +31,31 @@ typedef struct smq_stats {
 SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const char *topic,
                                    smq_error *err);
 
+/* Which messages.  All given conditions must hold. */
+typedef struct smq_filter {
+    size_t struct_size;
+    unsigned states;          /* smq_state, or-ed; visits: default WAITING   */
+    const smq_message *which; /* just this one                               */
+    const char *contains;     /* in body, key or id                          */
+    const char *reason;       /* in the reason; only dead letters keep one   */
+    int64_t older_than_ms;    /* since it was due, or died; of what has no due
+                                 time: since it was first sent               */
+    uint64_t limit;           /* at most so many; default all                */
+    int64_t rate_per_s;       /* bulk edits; default as fast as it goes      */
+    const char *cursor;       /* go on after this one                        */
+} smq_filter;
+#define SMQ_FILTER_INIT SMQ_INIT(smq_filter)
+
 typedef bool smq_message_fn(const smq_message_info *message, void *user);
 
-/* Visit the dead letters slot by slot, in each slot the oldest death first.
- * Not a snapshot: what moves during the visit may be missed or seen twice. */
-SMQ_API smq_status smq_dead_each(smq_client *client, const char *topic, smq_message_fn *visit,
-                                 void *user, smq_error *err);
+/* Visit messages, slot by slot, in each slot first what waits, then what is
+ * claimed, rests, is dead, each in the order of consumption, rests by their
+ * end, and deaths by their time.  `filter` NULL: all that waits.
+ * Not a snapshot: what moves during the visit may be missed or seen twice.
+ * Fails: INVALID (also a cursor that no visit of this topic gave), WRONG_TYPE
+ * (older_than_ms where messages have no time). */
+SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const smq_filter *filter,
+                                    smq_message_fn *visit, void *user, smq_error *err);
 
 /* Send all dead letters back to where they were, with all retries and their
  * own time or priority.  *count (may be NULL) is also set on failure. */

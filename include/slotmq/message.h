@@ -46,16 +46,19 @@ typedef struct smq_message_info {
     size_t body_len;
     const void *key; /* NULL: keys are not stored                      */
     size_t key_len;
-    int64_t priority;  /* priority topics                                */
-    int64_t due_at_ms; /* time topics: due; resting: end of the back-off */
+    int64_t priority;    /* priority topics                                */
+    int64_t due_at_ms;   /* time topics: due; resting: end of the back-off */
+    int64_t lease_at_ms; /* claimed: end of the lease, as of this call */
     int64_t dead_at_ms;
     int32_t attempt; /* deliveries that counted, this one included: 1 is
-                        the first; a release does not count            */
+                        the first, 0 none yet; a release does not
+                        count                                          */
     int32_t retries_left;
     const char *token;  /* fencing token of the slot's owner: 24 hex
                            digits, newer is larger by strcmp(); "" when
                            the topic is shared                            */
     const char *reason; /* why it failed last; at most 200 bytes          */
+    const char *cursor; /* visits: pass it as filter.cursor to go on here */
 } smq_message_info;
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* admin.c - public entry points: looking at topics, dead letters.
+/* admin.c - public entry points: looking at topics and messages.
  *
  * Thread: any. */
 #include <slotmq/admin.h>
@@ -31,12 +31,26 @@ SMQ_API smq_status smq_topic_slots(smq_client *client, const char *topic, smq_sl
     return status == SMQ_OK ? admin_slots(client->hub, topic, visit, user, err) : status;
 }
 
-SMQ_API smq_status smq_dead_each(smq_client *client, const char *topic, smq_message_fn *visit,
-                                 void *user, smq_error *err)
+/* NULL: all defaults. */
+static smq_status take_filter(smq_filter *out, const smq_filter *filter, smq_error *err)
 {
+    static const smq_filter defaults = SMQ_FILTER_INIT;
+
+    return options_take(out, sizeof(*out), filter != NULL ? filter : &defaults, "SMQ_FILTER_INIT",
+                        err);
+}
+
+SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const smq_filter *filter,
+                                    smq_message_fn *visit, void *user, smq_error *err)
+{
+    smq_filter known;
     smq_status status = client_check_visit(client, visit != NULL, err);
 
-    return status == SMQ_OK ? admin_dead_each(client->hub, topic, visit, user, err) : status;
+    if (status == SMQ_OK) {
+        status = take_filter(&known, filter, err);
+    }
+    return status == SMQ_OK ? admin_message_each(client->hub, topic, &known, visit, user, err)
+                            : status;
 }
 
 SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const char *topic,

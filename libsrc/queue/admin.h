@@ -21,8 +21,8 @@ smq_status admin_stats(smq_stats *out, struct hub *hub, const char *topic, smq_e
 smq_status admin_slots(struct hub *hub, const char *topic, smq_slot_fn *visit, void *user,
                        smq_error *err);
 
-smq_status admin_dead_each(struct hub *hub, const char *topic, smq_message_fn *visit, void *user,
-                           smq_error *err);
+smq_status admin_message_each(struct hub *hub, const char *topic, const smq_filter *filter,
+                              smq_message_fn *visit, void *user, smq_error *err);
 smq_status admin_dead_requeue(uint64_t *count, struct hub *hub, const char *topic, smq_error *err);
 
 #endif

@@ -26,6 +26,7 @@ void call_submit(struct store_call *call, struct redis *redis, size_t max_elemen
 /* One argument more. */
 void call_token(struct store_call *call, const struct store_slot *slot, struct token token);
 void call_kind(struct store_call *call, const struct store_slot *slot);
+void call_state(struct store_call *call, smq_state state);
 
 /* Element `index` of the reply: a string, or a number written as an integer or a string.  false:
  * there is none, or it is something else. */
@@ -42,5 +43,12 @@ bool reply_results(const char **out, const redisReply *reply, size_t index, size
 
 /* A string without NUL that fits `out` with its end. */
 bool reply_text(char *out, size_t size, const redisReply *reply, size_t index);
+
+/* A token, as text; "" when the topic is shared. */
+bool reply_token(char out[TOKEN_TEXT_LEN + 1], const redisReply *reply, size_t index);
+
+/* The message in a reply from element `at` on. */
+bool reply_seen(struct store_seen *out, const redisReply *reply, const struct store_slot *slot,
+                smq_state state, size_t at);
 
 #endif

@@ -1,13 +1,10 @@
-/* look.c - what a slot holds, and its dead letters.
+/* look.c - what a slot holds.
  *
  * Thread: smq:io. */
-#include <string.h>
-
 #include "scripts.h"
 #include "store/call.h"
 
-/* Of a reply: what stands before the dead letters, and the strings of each. */
-enum { DEAD_HEAD = 1, DEAD_WIDTH = 3, REQUEUE_LIMIT = 1000 };
+enum { REQUEUE_LIMIT = 1000 };
 
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms)
@@ -38,49 +35,10 @@ bool store_inspect_read(struct store_look *out, const struct store_result *resul
     const redisReply *reply = result->reply;
 
     if (!read_gauges(out, reply) || !read_counters(out, reply) ||
-        !reply_text(out->owner, sizeof(out->owner), reply, 9) ||
-        !reply_text(out->token, sizeof(out->token), reply, 10)) {
+        !reply_text(out->owner, sizeof(out->owner), reply, 9)) {
         return false;
     }
-    if (strcmp(out->token, "shared") == 0) {
-        out->token[0] = '\0';
-    }
-    return true;
-}
-
-void store_dead_list(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                     uint64_t offset, int32_t limit, int64_t timeout_ms)
-{
-    call_begin(call, &script_dead_list, slot->keys.hash_slot);
-    redis_arg_string(&call->command, slot->keys.dead);
-    redis_arg_string(&call->command, slot->keys.why);
-    redis_arg_string(&call->command, slot->keys.slot);
-    redis_arg_string(&call->command, slot->stamp);
-    redis_arg_int(&call->command, (int64_t) offset);
-    redis_arg_int(&call->command, limit);
-    call_submit(call, redis, DEAD_HEAD + DEAD_WIDTH * (size_t) limit, timeout_ms);
-}
-
-bool store_dead_list_read(size_t *count, const struct store_result *result, int32_t limit)
-{
-    size_t elements = result->reply->elements - DEAD_HEAD;
-
-    *count = elements / DEAD_WIDTH;
-    return elements % DEAD_WIDTH == 0 && *count <= (size_t) limit;
-}
-
-bool store_dead_list_message(struct store_dead *out, const struct store_result *result,
-                             size_t index)
-{
-    size_t first = DEAD_HEAD + DEAD_WIDTH * index;
-    const char *entry, *score;
-    size_t entry_len, score_len, reason_len;
-
-    return reply_string(&entry, &entry_len, result->reply, first) &&
-           entry_decode(&out->entry, entry, entry_len) && out->entry.kind == ENTRY_DEAD &&
-           reply_string(&score, &score_len, result->reply, first + 1) &&
-           entry_score_parse(&out->dead_at_ms, &out->attempts, score, score_len) &&
-           reply_string(&out->reason, &reason_len, result->reply, first + 2);
+    return reply_token(out->token, reply, 10);
 }
 
 void store_dead_requeue(struct store_call *call, struct redis *redis, const struct store_slot *slot,

@@ -8,6 +8,8 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include <slotmq/message.h>
+
 #include "model/entry.h"
 #include "model/header.h"
 #include "model/slot.h"
@@ -237,18 +239,57 @@ void store_inspect(struct store_call *call, struct redis *redis, const struct st
                    int64_t timeout_ms);
 bool store_inspect_read(struct store_look *out, const struct store_result *result);
 
-/* --- dead letters --- */
-struct store_dead {
-    struct entry entry; /* points into the reply */
-    int64_t dead_at_ms;
+/* --- messages of a slot --- */
+
+/* Where a walk goes on: behind the message of this score and name.  name_len 0: at the first. */
+struct store_position {
+    const char *score;
+    const char *name; /* member of the store, or entry */
+    size_t name_len;
+};
+/* Which messages; the strings "" and the lengths 0 mean any. */
+struct store_page {
+    smq_state state;
+    struct store_position from;
+    int32_t limit;     /* look at so many; at most STORE_PAGE_MAX */
+    int64_t max_bytes; /* read about so much, but one message at least */
+    bool bodies;       /* keyed: answer them */
+    const char *member;
+    size_t member_len;
+    const char *contains, *reason;
+    int64_t older_ms; /* -1: any */
+};
+enum { STORE_PAGE_MAX = 1000 };
+/* What a page came to; valid during `done`. */
+struct store_paged {
+    int64_t now_ms;
+    char token[TOKEN_TEXT_LEN + 1]; /* "" when the topic is shared */
+    bool more;                      /* something stands behind `next` */
+    struct store_position next;     /* the last one looked at, else what was given */
+    size_t count;
+};
+void store_page(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                const struct store_page *page, int64_t timeout_ms);
+bool store_page_read(struct store_paged *out, const struct store_result *result,
+                     const struct store_slot *slot, const struct store_page *page);
+/* A message seen; points into the reply. */
+struct store_seen {
+    smq_state state;
+    const char *name, *score;
+    size_t name_len;
+    struct entry entry; /* waiting: member and before-image only */
+    int64_t integer;    /* of the score: time, place, end of the lease or of the rest, or death */
     struct attempts attempts;
     const char *reason; /* "" none */
+    /* keyed */
+    const char *body;
+    size_t body_len;
+    struct header header; /* first_ms 0: nothing is stored */
 };
-void store_dead_list(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                     uint64_t offset, int32_t limit, int64_t timeout_ms);
-bool store_dead_list_read(size_t *count, const struct store_result *result, int32_t limit);
-bool store_dead_list_message(struct store_dead *out, const struct store_result *result,
-                             size_t index);
+bool store_page_message(struct store_seen *out, const struct store_result *result,
+                        const struct store_slot *slot, smq_state state, size_t index);
+
+/* --- dead letters --- */
 void store_dead_requeue(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                         int64_t timeout_ms);
 bool store_dead_requeue_read(uint64_t *requeued, uint64_t *left, const struct store_result *result);

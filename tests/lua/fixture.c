@@ -128,7 +128,6 @@ static void key_range(enum fixture_key keys[], const struct script *script)
 {
     static const enum fixture_key send[] = {KEY_STORE, KEY_PREPARE, KEY_SLOT, KEY_BODY};
     static const enum fixture_key renew[] = {KEY_PREPARE, KEY_SLOT};
-    static const enum fixture_key dead_list[] = {KEY_DEAD, KEY_WHY, KEY_SLOT};
     static const enum fixture_key vacate[] = {KEY_SLOT};
     static const enum fixture_key topic[] = {KEY_TOPIC};
     static const enum fixture_key all[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD,
@@ -136,8 +135,8 @@ static void key_range(enum fixture_key keys[], const struct script *script)
     static const struct {
         const char *name;
         const enum fixture_key *keys;
-    } known[] = {{"send", send},     {"renew", renew}, {"dead_list", dead_list},
-                 {"vacate", vacate}, {"topic", topic}, {"lease", topic}};
+    } known[] = {
+        {"send", send}, {"renew", renew}, {"vacate", vacate}, {"topic", topic}, {"lease", topic}};
     const enum fixture_key *found = all;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

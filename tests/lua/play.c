@@ -29,8 +29,9 @@ static char kind[2] = "m";
 static bool is_option(const char *word)
 {
     static const char *const names[] = {
-        "def=",   "n=",     "last=",  "lease=", "max=",   "mode=",
-        "bytes=", "limit=", "owner=", "flags=", "bound=", "debounce="};
+        "def=",    "n=",        "last=",   "lease=", "max=",   "mode=",
+        "bytes=",  "limit=",    "owner=",  "flags=", "bound=", "debounce=",
+        "member=", "contains=", "reason=", "older=", "bodies="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -186,6 +187,22 @@ static void requeue_args(struct args *args, const struct words *words)
     args_add(args, option(words, "limit", "1000"));
 }
 
+/* page STATE [SCORE NAME] */
+static void page_args(struct args *args, const struct words *words)
+{
+    args_add(args, kind);
+    args_add(args, word_at(words, 1));
+    args_add(args, words->count > 2 ? words->word[2] : "");
+    args_add(args, words->count > 2 ? word_at(words, 3) : "");
+    args_add(args, option(words, "limit", "100"));
+    args_add(args, option(words, "bytes", "262144"));
+    args_add(args, option(words, "bodies", "1"));
+    args_add(args, option(words, "member", ""));
+    args_add(args, option(words, "contains", ""));
+    args_add(args, option(words, "reason", ""));
+    args_add(args, option(words, "older", ""));
+}
+
 static void plain_args(struct args *args, const struct words *words)
 {
     add_words(args, words, 1);
@@ -198,13 +215,20 @@ static const struct {
     args_fn *add;
     bool def; /* the first argument is the definition stamp */
 } forms[] = {
-    {"send", send_args, true},         {"consume", consume_args, true},
-    {"renew", renew_args, true},       {"takeover", takeover_args, true},
-    {"vacate", vacate_args, true},     {"inspect", inspect_args, true},
-    {"dead_list", plain_args, true},   {"dead_requeue", requeue_args, true},
-    {"slot_open", plain_args, true},   {"slot_seal", plain_args, true},
-    {"slot_unseal", plain_args, true}, {"slot_clear", plain_args, false},
-    {"lease", plain_args, false},      {"topic", plain_args, false},
+    {"send", send_args, true},
+    {"consume", consume_args, true},
+    {"renew", renew_args, true},
+    {"takeover", takeover_args, true},
+    {"vacate", vacate_args, true},
+    {"inspect", inspect_args, true},
+    {"dead_requeue", requeue_args, true},
+    {"slot_open", plain_args, true},
+    {"slot_seal", plain_args, true},
+    {"slot_unseal", plain_args, true},
+    {"slot_clear", plain_args, false},
+    {"lease", plain_args, false},
+    {"topic", plain_args, false},
+    {"page", page_args, true},
 };
 
 /* --- what is not a script --- */

@@ -200,6 +200,14 @@ static bool on_letter(const smq_message_info *message, void *user)
     return seen->count != seen->limit;
 }
 
+static smq_status each_dead(const char *topic, smq_message_fn *visit, void *user, smq_error *err)
+{
+    smq_filter filter = SMQ_FILTER_INIT;
+
+    filter.states = SMQ_DEAD;
+    return smq_message_each(client, topic, &filter, visit, user, err);
+}
+
 static void a_dead_letter_tells_its_story(void **state)
 {
     smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 2);
@@ -209,7 +217,7 @@ static void a_dead_letter_tells_its_story(void **state)
     (void) state;
     topic_made(client, &options);
     bury("t", 1, 1700000000000.25, "1600000000000d:bo:dy", "it broke");
-    must(smq_dead_each(client, "t", on_letter, &seen, &err), &err);
+    must(each_dead("t", on_letter, &seen, &err), &err);
     assert_int_equal(seen.count, 1);
     assert_string_equal(seen.body, "bo:dy");
     assert_string_equal(seen.reason, "it broke");
@@ -221,7 +229,7 @@ static void a_dead_letter_tells_its_story(void **state)
     assert_int_equal(seen.last.retries_left, 0);
     assert_null(seen.last.key);
     put("t", 0, "dead", 1.0, "nonsense");
-    assert_int_equal(smq_dead_each(client, "t", on_letter, &seen, &err), SMQ_INTERNAL);
+    assert_int_equal(each_dead("t", on_letter, &seen, &err), SMQ_INTERNAL);
 }
 
 static void a_priority_is_shown_as_it_was_given(void **state)
@@ -235,7 +243,7 @@ static void a_priority_is_shown_as_it_was_given(void **state)
     topic_made(client, &options);
     snprintf(entry, sizeof(entry), "%lldd:x", -7 * 4294967296LL + 4294967295LL - 3);
     bury("t", 0, 1700000000000.0, entry, "");
-    must(smq_dead_each(client, "t", on_letter, &seen, &err), &err);
+    must(each_dead("t", on_letter, &seen, &err), &err);
     assert_int_equal(seen.last.priority, -7);
     assert_int_equal(seen.last.due_at_ms, 0);
     assert_int_equal(seen.last.attempt, 1);
@@ -262,10 +270,10 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
         snprintf(entry, sizeof(entry), "%lldd:body-%d", 1600000000000LL + i, i);
         bury("t", i < 250 ? 0 : 2, 1700000000000.0 + i + 0.25, entry, "why");
     }
-    must(smq_dead_each(client, "t", on_letter, &seen, &err), &err);
+    must(each_dead("t", on_letter, &seen, &err), &err);
     assert_int_equal(seen.count, COUNT);
     seen = (struct letters_seen){.limit = 123};
-    must(smq_dead_each(client, "t", on_letter, &seen, &err), &err);
+    must(each_dead("t", on_letter, &seen, &err), &err);
     assert_int_equal(seen.count, 123);
     must(smq_dead_requeue(&count, client, "t", &err), &err);
     assert_int_equal(count, COUNT);
@@ -276,8 +284,8 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
     assert_int_equal(look_number("t_2", "HLEN why{t_2}"), 1);
     must(smq_dead_requeue(NULL, client, "t", &err), &err);
     assert_int_equal(smq_dead_requeue(&count, client, "none", &err), SMQ_NO_TOPIC);
-    assert_int_equal(smq_dead_each(client, "none", on_letter, &seen, &err), SMQ_NO_TOPIC);
-    assert_int_equal(smq_dead_each(client, "t", NULL, &seen, &err), SMQ_INVALID);
+    assert_int_equal(each_dead("none", on_letter, &seen, &err), SMQ_NO_TOPIC);
+    assert_int_equal(each_dead("t", NULL, &seen, &err), SMQ_INVALID);
 }
 
 #define ADMIN_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

@@ -53,9 +53,12 @@ static bool see_dead(const smq_message_info *message, void *user)
 static struct dead dead_of(smq_client *client, const char *topic)
 {
     struct dead dead = {0};
+    smq_filter filter = SMQ_FILTER_INIT;
     smq_error err = {.text = ""};
 
-    scene_must(smq_dead_each(client, topic, see_dead, &dead, &err), &err, "smq_dead_each");
+    filter.states = SMQ_DEAD;
+    scene_must(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err,
+               "smq_message_each");
     return dead;
 }
 

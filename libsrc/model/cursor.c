@@ -1,0 +1,153 @@
+/* cursor.c - where a visit of messages goes on, as text.
+ *
+ * Pure. */
+#include "model/cursor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "model/entry.h"
+#include "model/number.h"
+
+static const struct {
+    const char *name;
+    smq_state state;
+} states[] = {{"waiting", SMQ_WAITING},
+              {"claimed", SMQ_CLAIMED},
+              {"resting", SMQ_RESTING},
+              {"dead", SMQ_DEAD}};
+
+static const char digits[] = "0123456789ABCDEF";
+
+const char *cursor_state_name(smq_state state)
+{
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        if (states[i].state == state) {
+            return states[i].name;
+        }
+    }
+    return "";
+}
+
+static bool is_plain(unsigned char byte)
+{
+    return byte > ' ' && byte < 0x7f && byte != '%';
+}
+
+void cursor_format(struct buf *out, const struct cursor *cursor)
+{
+    char *to;
+
+    buf_printf(out, "%" PRId32 ":%s:%s:", cursor->slot, cursor_state_name(cursor->state),
+               cursor->score);
+    to = buf_room(out, 3 * cursor->name_len + 1);
+    for (size_t i = 0; i < cursor->name_len; i++) {
+        unsigned char byte = (unsigned char) cursor->name[i];
+
+        if (is_plain(byte)) {
+            *to++ = (char) byte;
+        } else {
+            *to++ = '%';
+            *to++ = digits[byte >> 4];
+            *to++ = digits[byte & 0xf];
+        }
+    }
+    *to = '\0';
+    out->len = (size_t) (to - out->data);
+}
+
+/* The part before the next ':'; *text goes behind that.  false: there is none. */
+static bool part_next(const char **part, size_t *len, const char **text)
+{
+    const char *colon = strchr(*text, ':');
+
+    if (colon == NULL) {
+        return false;
+    }
+    *part = *text;
+    *len = (size_t) (colon - *text);
+    *text = colon + 1;
+    return true;
+}
+
+static bool state_parse(smq_state *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        if (strlen(states[i].name) == len && memcmp(states[i].name, text, len) == 0) {
+            *out = states[i].state;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* With its NUL. */
+static bool score_parse(struct buf *out, const char *text, size_t len)
+{
+    struct attempts attempts;
+    int64_t integer;
+
+    if (!entry_score_parse(&integer, &attempts, text, len)) {
+        return false;
+    }
+    buf_add(out, text, len);
+    buf_add(out, "", 1);
+    return true;
+}
+
+static int digit_parse(char digit)
+{
+    const char *found = digit == '\0' ? NULL : strchr(digits, digit);
+
+    return found == NULL ? -1 : (int) (found - digits);
+}
+
+static bool name_parse(struct buf *out, const char *text)
+{
+    if (*text == '\0') {
+        return false;
+    }
+    for (; *text != '\0'; text++) {
+        char byte = *text;
+
+        if (byte == '%') {
+            int high = digit_parse(text[1]);
+            int low = high < 0 ? -1 : digit_parse(text[2]);
+
+            if (low < 0) {
+                return false;
+            }
+            byte = (char) (high << 4 | low);
+            text += 2;
+        } else if (!is_plain((unsigned char) byte)) {
+            return false;
+        }
+        buf_add(out, &byte, 1);
+    }
+    return true;
+}
+
+bool cursor_parse(struct cursor *out, struct buf *bytes, const char *text, int32_t slots)
+{
+    struct cursor cursor;
+    const char *part;
+    size_t len, name_at;
+    int64_t slot;
+
+    buf_clear(bytes);
+    if (!part_next(&part, &len, &text) || !number_parse(&slot, part, len, slots - 1) ||
+        !part_next(&part, &len, &text) || !state_parse(&cursor.state, part, len) ||
+        !part_next(&part, &len, &text) || !score_parse(bytes, part, len)) {
+        return false;
+    }
+    name_at = bytes->len;
+    if (!name_parse(bytes, text)) {
+        return false;
+    }
+    cursor.slot = (int32_t) slot;
+    cursor.score = bytes->data;
+    cursor.name = bytes->data + name_at;
+    cursor.name_len = bytes->len - name_at;
+    *out = cursor;
+    return true;
+}

@@ -1,0 +1,36 @@
+/* cursor.h - where a visit of messages goes on, as text: "SLOT:STATE:SCORE:NAME", such as
+ * "3:waiting:1700000000000:order-7".
+ *
+ * SCORE and NAME are those of the message in its sorted set; bytes of NAME that do not print are
+ * written %XX.
+ *
+ * Pure. */
+#ifndef MODEL_CURSOR_H
+#define MODEL_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <slotmq/message.h>
+
+#include "base/buf.h"
+
+struct cursor {
+    int32_t slot;
+    smq_state state;
+    const char *score; /* as Redis wrote it */
+    const char *name;
+    size_t name_len; /* at least 1 */
+};
+
+void cursor_format(struct buf *out, const struct cursor *cursor);
+
+/* For untrusted text.  `bytes` gets what `out` points to.  false: not a cursor of a topic with so
+ * many slots. */
+bool cursor_parse(struct cursor *out, struct buf *bytes, const char *text, int32_t slots);
+
+/* "waiting", "claimed", "resting", "dead". */
+const char *cursor_state_name(smq_state state);
+
+#endif

@@ -1,0 +1,136 @@
+/* page.c - the messages of a slot: page by page.
+ *
+ * Thread: smq:io. */
+#include <string.h>
+
+#include "scripts.h"
+#include "store/call.h"
+
+/* Of a reply: what stands before the messages, and the strings of each. */
+enum { PAGE_HEAD = 6, SEEN_WIDTH = 3, SEEN_WIDTH_KEYED = 5 };
+
+static size_t seen_width(const struct store_slot *slot)
+{
+    return slot->keyed ? SEEN_WIDTH_KEYED : SEEN_WIDTH;
+}
+
+void call_state(struct store_call *call, smq_state state)
+{
+    const char *letter = state == SMQ_WAITING   ? "w"
+                         : state == SMQ_CLAIMED ? "c"
+                         : state == SMQ_RESTING ? "r"
+                                                : "d";
+
+    redis_arg(&call->command, letter, 1);
+}
+
+static void call_bytes(struct store_call *call, const void *data, size_t len)
+{
+    redis_arg(&call->command, len > 0 ? data : "", len);
+}
+
+void store_page(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                const struct store_page *page, int64_t timeout_ms)
+{
+    call_begin_slot(call, &script_page, slot);
+    call_kind(call, slot);
+    call_state(call, page->state);
+    redis_arg_string(&call->command, page->from.name_len > 0 ? page->from.score : "");
+    call_bytes(call, page->from.name, page->from.name_len);
+    redis_arg_int(&call->command, page->limit);
+    redis_arg_int(&call->command, page->max_bytes);
+    redis_arg_int(&call->command, page->bodies);
+    call_bytes(call, page->member, page->member_len);
+    redis_arg_string(&call->command, page->contains);
+    redis_arg_string(&call->command, page->reason);
+    if (page->older_ms >= 0) {
+        redis_arg_int(&call->command, page->older_ms);
+    } else {
+        redis_arg_string(&call->command, "");
+    }
+    call_submit(call, redis, PAGE_HEAD + seen_width(slot) * (size_t) page->limit, timeout_ms);
+}
+
+bool reply_token(char out[TOKEN_TEXT_LEN + 1], const redisReply *reply, size_t index)
+{
+    if (!reply_text(out, TOKEN_TEXT_LEN + 1, reply, index)) {
+        return false;
+    }
+    if (strcmp(out, "shared") == 0) {
+        out[0] = '\0';
+    }
+    return true;
+}
+
+bool store_page_read(struct store_paged *out, const struct store_result *result,
+                     const struct store_slot *slot, const struct store_page *page)
+{
+    const redisReply *reply = result->reply;
+    size_t width = seen_width(slot), score_len;
+    int64_t more;
+
+    if (!reply_number(&out->now_ms, reply, 1) || !reply_token(out->token, reply, 2) ||
+        !reply_number(&more, reply, 3) || !reply_string(&out->next.score, &score_len, reply, 4) ||
+        !reply_string(&out->next.name, &out->next.name_len, reply, 5) ||
+        (reply->elements - PAGE_HEAD) % width != 0) {
+        return false;
+    }
+    out->more = more != 0;
+    out->count = (reply->elements - PAGE_HEAD) / width;
+    return out->count <= (size_t) page->limit;
+}
+
+static enum entry_kind entry_kind_of(smq_state state)
+{
+    return state == SMQ_CLAIMED ? ENTRY_CLAIMED : state == SMQ_RESTING ? ENTRY_RESTING : ENTRY_DEAD;
+}
+
+/* Name and score in their order. */
+static bool read_place(struct store_seen *out, const redisReply *reply, size_t at)
+{
+    size_t score_len;
+
+    if (!reply_string(&out->name, &out->name_len, reply, at) || out->name_len == 0 ||
+        !reply_string(&out->score, &score_len, reply, at + 1) ||
+        !entry_score_parse(&out->integer, &out->attempts, out->score, score_len)) {
+        return false;
+    }
+    if (out->state == SMQ_WAITING) {
+        out->entry = (struct entry){
+            .before = out->integer, .member = out->name, .member_len = out->name_len};
+        return true;
+    }
+    if (out->state == SMQ_RESTING) {
+        out->integer -= ENTRY_REST_OFFSET;
+    }
+    return entry_decode(&out->entry, out->name, out->name_len) &&
+           out->entry.kind == entry_kind_of(out->state);
+}
+
+/* Somebody may have removed header and body: what is left of the message is shown. */
+static bool read_stored(struct store_seen *out, const redisReply *reply, size_t at)
+{
+    const char *header;
+    size_t len;
+
+    out->header = (struct header){.first_ms = 0, .max_retries = -1, .expires_ms = -1};
+    return reply_string(&header, &len, reply, at) &&
+           (len == 0 || header_parse(&out->header, header, len)) &&
+           reply_string(&out->body, &out->body_len, reply, at + 1);
+}
+
+bool reply_seen(struct store_seen *out, const redisReply *reply, const struct store_slot *slot,
+                smq_state state, size_t at)
+{
+    size_t reason_len;
+
+    *out = (struct store_seen){.state = state};
+    return read_place(out, reply, at) && reply_string(&out->reason, &reason_len, reply, at + 2) &&
+           (!slot->keyed || read_stored(out, reply, at + 3));
+}
+
+bool store_page_message(struct store_seen *out, const struct store_result *result,
+                        const struct store_slot *slot, smq_state state, size_t index)
+{
+    return reply_seen(out, result->reply, slot, state, PAGE_HEAD + seen_width(slot) * index);
+}

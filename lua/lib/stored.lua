@@ -1,0 +1,29 @@
+-- What is stored beside a message: of a dead letter in `why`, of all others of layout keyed in
+-- `body`; nothing inline.
+
+local function stored_header(state, name, member)
+    if not body then
+        return ''
+    elseif state == 'd' then
+        return redis.call('HGET', why, 'H' .. name) or ''
+    end
+    return redis.call('HGET', body, 'h' .. member) or ''
+end
+
+local function stored_body(state, name, member)
+    if not body then
+        return ''
+    elseif state == 'd' then
+        return redis.call('HGET', why, 'B' .. name) or ''
+    end
+    return redis.call('HGET', body, 'b' .. member) or ''
+end
+
+-- One message more in a reply.
+local function add_stored(reply, name, score, reason, header, its_body)
+    local at = #reply
+    reply[at + 1], reply[at + 2], reply[at + 3] = name, score, reason
+    if body then
+        reply[at + 4], reply[at + 5] = header, its_body
+    end
+end

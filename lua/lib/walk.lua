@@ -1,0 +1,77 @@
+-- Walking through a sorted set: in rising order, or (rev) in falling.  A place counts from 0 in
+-- that order; the sentinel has the last.
+
+-- Do the bytes of `a` sort before those of `b`?  `<` would ask the locale.
+local function sorts_before(a, b)
+    local low, high = 0, math.min(#a, #b) -- so many first bytes are equal; at most so many may be
+    while low < high do
+        local middle = math.ceil((low + high) / 2)
+        if string.sub(a, low + 1, middle) == string.sub(b, low + 1, middle) then
+            low = middle
+        else
+            high = middle - 1
+        end
+    end
+    return (string.byte(a, low + 1) or -1) < (string.byte(b, low + 1) or -1)
+end
+
+local function range(key, from, to, rev)
+    if rev then
+        return redis.call('ZRANGE', key, from, to, 'REV', 'WITHSCORES')
+    end
+    return redis.call('ZRANGE', key, from, to, 'WITHSCORES')
+end
+
+-- The first place behind an entry of this score and name, also when it is not there any more.
+local function place_behind(key, score, name, rev)
+    if redis.call('ZSCORE', key, name) == score then
+        local rank = redis.call('ZRANK', key, name)
+        return rev and redis.call('ZCARD', key) - rank or rank + 1
+    end
+    local low, high
+    if rev then
+        low = redis.call('ZCOUNT', key, '(' .. score, '+inf')
+        high = redis.call('ZCOUNT', key, score, '+inf')
+    else
+        low = redis.call('ZCOUNT', key, '-inf', '(' .. score)
+        high = redis.call('ZCOUNT', key, '-inf', score)
+    end
+    while low < high do
+        local middle = math.floor((low + high) / 2)
+        local other = range(key, middle, middle, rev)[1]
+        local passed = rev and sorts_before(name, other) or not rev and sorts_before(other, name)
+        if passed or other == name then
+            low = middle + 1
+        else
+            high = middle
+        end
+    end
+    return low
+end
+
+-- Calls look(name, score) for the places `at` up to `stop`, itself excluded: at most `limit`, and
+-- about max_bytes of names and of what look() answers as a number (but one at least).  look() ends
+-- it with false.  Answers the place where it ended, and the last name and score.
+local function walk(key, at, stop, rev, limit, max_bytes, look)
+    local count, bytes, chunk = 0, 0, math.min(limit, 4)
+    local name, score
+    while true do
+        chunk = math.min(chunk, stop - at)
+        if chunk < 1 then
+            return at, name, score
+        end
+        local part = range(key, at, at + chunk - 1, rev)
+        for i = 1, #part, 2 do
+            local more = look(part[i], part[i + 1])
+            if not more then
+                return stop, name, score
+            end
+            name, score, at, count = part[i], part[i + 1], at + 1, count + 1
+            bytes = bytes + #name + more
+            if bytes >= max_bytes then
+                return at, name, score
+            end
+        end
+        chunk = math.floor(math.min(limit - count, (max_bytes - bytes) * count / bytes))
+    end
+end

@@ -1,0 +1,120 @@
+#!lua flags=no-writes
+-- KEYS store, prepare, dead, why, slot, [body]
+-- ARGV def, kind, state (w waiting, c claimed, r resting, d dead), score, name (go on behind it;
+--      name empty: from the first), limit, max_bytes, bodies 0/1, member, contains, reason,
+--      older_ms (of these four empty: whatever it is)
+-- RETURN OK, now, token, more: 1 there is more behind, score, name (of the last one looked at, or
+--        as given), (name, score, reason)...: those looked at that pass, in order of consumption;
+--        keyed (name, score, reason, header, body)...
+--        | NO_TOPIC | STALE
+--
+-- limit: look at so many.  older_ms: due, or dead, at least so long; of what has no time: sent.
+
+local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local kind, state, score, name = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local limit, max_bytes = math.min(tonumber(ARGV[6]), 1000), tonumber(ARGV[7])
+local bodies = ARGV[8] == '1'
+local wanted, contains, wanted_reason = ARGV[9], ARGV[10], ARGV[11]
+
+local def, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
+-- @include def
+local refused = def_refused(def, ARGV[1])
+if refused then
+    return refused
+end
+
+-- @include clock
+-- @include entry
+-- @include walk
+-- @include stored
+
+local newest = ARGV[12] ~= '' and now - tonumber(ARGV[12])
+local timed = kind == 'm' or kind == 't'
+
+-- Key, first place, and the place behind the last.
+local function bounds()
+    if state == 'w' then
+        return store, 0, redis.call('ZCARD', store) - 1
+    elseif state == 'd' then
+        return dead, 0, redis.call('ZCARD', dead) - 1
+    end
+    local claimed = redis.call('ZCOUNT', prepare, '-inf', before_score(REST))
+    if state == 'c' then
+        return prepare, 0, claimed
+    end
+    return prepare, claimed, redis.call('ZCARD', prepare) - 1
+end
+
+-- When it died, was due, or was first sent.
+local function since(its_score, before, header)
+    if state == 'd' or timed and state == 'w' then
+        return split(its_score)
+    elseif timed then
+        return tonumber(before)
+    end
+    return tonumber(string.match(header, '^%d+'))
+end
+
+local function in_text(member, its_body)
+    local length, from = string.match(member, '^%z(%d+):()')
+    if not length then
+        return string.find(member, contains, 1, true) or string.find(its_body, contains, 1, true)
+    end
+    return string.find(string.sub(member, from, from + length - 1), contains, 1, true)
+        or string.find(string.sub(member, from + length), contains, 1, true)
+        or string.find(its_body, contains, 1, true)
+end
+
+local found = {}
+
+-- The bytes that it read beside the name.  nil: neither this one nor those behind it pass.
+local function look(its_name, its_score)
+    local member, before = its_name, nil
+    if state ~= 'w' then
+        local _
+        before, _, _, member = decode(its_name)
+        member = member or its_name
+    end
+    if wanted ~= '' and member ~= wanted then
+        return 0
+    end
+    local header = stored_header(state, its_name, member)
+    if newest then
+        local at = since(its_score, before, header)
+        if not at or at > newest then
+            return (not timed and state ~= 'd' or state == 'c' or state == 'r') and 0 or nil
+        end
+    end
+    local its_reason = state == 'd' and redis.call('HGET', why, its_name) or ''
+    if wanted_reason ~= '' and not string.find(its_reason, wanted_reason, 1, true) then
+        return 0
+    end
+    local its_body = ''
+    if bodies or contains ~= '' then
+        its_body = stored_body(state, its_name, member)
+    end
+    if contains ~= '' and not in_text(member, its_body) then
+        return #its_body
+    end
+    add_stored(found, its_name, its_score, its_reason, header, bodies and its_body or '')
+    return #its_body
+end
+
+local more = 0
+if state == 'w' and wanted ~= '' then
+    local its_score = redis.call('ZSCORE', store, wanted)
+    if its_score and name == '' then
+        look(wanted, its_score)
+    end
+else
+    local rev = state == 'w' and (kind == 'p' or kind == 'b')
+    local key, at, stop = bounds()
+    if name ~= '' then
+        at = math.max(at, place_behind(key, score, name, rev))
+    end
+    local last, last_score
+    at, last, last_score = walk(key, at, stop, rev, limit, max_bytes, look)
+    more = at < stop and 1 or 0
+    name, score = last or name, last_score or score
+end
+return { 'OK', now, token, more, score, name, unpack(found) }
