@@ -271,6 +271,44 @@ static void test_scripts_of_two_keys_survive_a_move(void **state)
     free(pending);
 }
 
+static void test_followed_redirects_are_counted(void **state)
+{
+    struct client client;
+    struct server *from = servers_node_of(servers, "counted");
+    struct server *to = servers_node(servers, from == servers_node(servers, 0) ? 1 : 0);
+
+    (void) state;
+    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    assert_string_equal(client_eval(&client, &append, "counted", "x", 0).text, "1");
+    assert_int_equal(redis_counts(client.redis).redirects, 0);
+    move_slot("counted", from, to);
+    assert_string_equal(client_eval(&client, &append, "counted", "x", 10000).text, "2");
+    assert_true(redis_counts(client.redis).redirects > 0);
+    assert_int_equal(redis_counts(client.redis).reconnects, 0);
+    client_stop(&client);
+}
+
+static bool has_reconnected(void *arg)
+{
+    struct client *client = arg;
+
+    (void) client_eval(client, &append, "again", "x", 10000);
+    return redis_counts(client->redis).reconnects == 1;
+}
+
+static void test_reconnects_are_counted(void **state)
+{
+    struct client client;
+
+    (void) state;
+    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    assert_string_equal(client_eval(&client, &append, "again", "x", 0).text, "1");
+    assert_int_equal(redis_counts(client.redis).reconnects, 0);
+    tell(servers_node_of(servers, "again"), "CLIENT KILL TYPE normal");
+    assert_true(wait_until(has_reconnected, &client, TIMEOUT_MS));
+    client_stop(&client);
+}
+
 static void test_a_paused_node_is_unknown_then_serves_again(void **state)
 {
     struct client client;
@@ -415,6 +453,8 @@ int main(void)
         cmocka_unit_test(test_errors_of_scripts_are_partly),
         cmocka_unit_test(test_order_survives_a_move),
         cmocka_unit_test(test_scripts_of_two_keys_survive_a_move),
+        cmocka_unit_test(test_followed_redirects_are_counted),
+        cmocka_unit_test(test_reconnects_are_counted),
         cmocka_unit_test(test_a_paused_node_is_unknown_then_serves_again),
         cmocka_unit_test(test_a_killed_node_is_waited_for),
         cmocka_unit_test(test_no_server_is_said_at_once),

@@ -193,6 +193,7 @@ static void slow_callback_loses_events_and_is_told(void **state)
     for (int i = 0; i < WAITING_MAX + TOO_MANY; i++) {
         events_log(listener.events, SMQ_LEVEL_INFO, "line %d", i);
     }
+    assert_int_equal(events_dropped(listener.events), TOO_MANY);
     waiter_done(&listener.go);
     listener_end(&listener);
     assert_int_equal(listener.count, 1 + WAITING_MAX + 1);

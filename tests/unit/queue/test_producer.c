@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include <slotmq/metrics.h>
 #include <slotmq/producer.h>
 #include <slotmq/topic.h>
 
@@ -677,6 +678,39 @@ static void too_many_pending_are_full(void **state)
     smq_producer_free(producer);
 }
 
+static void assert_sends(uint64_t sent, uint64_t merged, uint64_t failures, uint64_t pending)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    assert_int_equal(metrics.sent, sent);
+    assert_int_equal(metrics.merged, merged);
+    assert_int_equal(metrics.send_failures, failures);
+    assert_int_equal(metrics.send_pending, pending);
+}
+
+static void sends_are_counted_until_their_receipts_are_given(void **state)
+{
+    smq_producer *producer = producer_made(NULL);
+    struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_message message = message_of("k-3", "k");
+    smq_error err;
+
+    (void) state;
+    model_hold(true);
+    send_numbered(producer, 0, 7, "k", &receipts);
+    assert_sends(0, 0, 0, 7);
+    model_hold(false);
+    flush(producer);
+    assert_sends(7, 0, 0, 0);
+    assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_OK);
+    assert_sends(7, 1, 0, 0);
+    model_fault(FAULT_OOM, 1);
+    assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_FULL);
+    assert_sends(7, 1, 1, 0);
+    smq_producer_free(producer);
+}
+
 static void waiting_for_room_ends_when_there_is_some(void **state)
 {
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
@@ -899,6 +933,7 @@ int main(void)
         PRODUCER_TEST(a_slot_without_a_definition_stops_only_itself),
         PRODUCER_TEST(a_batch_has_a_receipt_for_each),
         PRODUCER_TEST(too_many_pending_are_full),
+        PRODUCER_TEST(sends_are_counted_until_their_receipts_are_given),
         PRODUCER_TEST(waiting_for_room_ends_when_there_is_some),
         PRODUCER_TEST(flush_waits_for_all_so_far),
         PRODUCER_TEST(a_freed_producer_ends_what_is_pending),
