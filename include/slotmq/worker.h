@@ -24,19 +24,24 @@ typedef smq_verdict smq_batch_fn(smq_delivery *const *deliveries, size_t count, 
 
 typedef struct smq_worker_options {
     size_t struct_size;
-    const char *topic;        /* required                                  */
-    smq_handler_fn *handler;  /* this                                      */
-    smq_batch_fn *batch;      /* or this                                   */
-    void *user;               /* passed to both                            */
-    int32_t threads;          /* also this member's weight; default: cores */
-    int32_t batch_size;       /* claimed at once from a slot, 1 .. 1000;
-                                 default 100                               */
-    int32_t max_in_flight;    /* unanswered deliveries; default 10 * threads
-                               * batch_size                              */
-    int64_t max_messages;     /* stop by itself when so many are answered,
-                                 and never claim more; default no limit    */
-    int64_t drain_timeout_ms; /* for handlers to end when the worker stops or
-                                 a slot moves; default 30000               */
+    const char *topic;          /* required                                  */
+    smq_handler_fn *handler;    /* this                                      */
+    smq_batch_fn *batch;        /* or this                                   */
+    void *user;                 /* passed to both                            */
+    int32_t threads;            /* also this member's weight; default: cores */
+    int32_t batch_size;         /* claimed at once from a slot, 1 .. 1000;
+                                   default 100                               */
+    int32_t max_in_flight;      /* unanswered deliveries; default 10 * threads
+                                 * batch_size                              */
+    int64_t rate_per_s;         /* claimed by this worker; default no limit  */
+    int64_t handler_timeout_ms; /* from the call until the answer; then the
+                                 lease ends, and the slot goes on with other
+                                 threads although the handler may still run.
+                                 Default none: the slot waits              */
+    int64_t max_messages;       /* stop by itself when so many are answered,
+                                   and never claim more; default no limit    */
+    int64_t drain_timeout_ms;   /* for handlers to end when the worker stops or
+                                   a slot moves; default 30000               */
 } smq_worker_options;
 #define SMQ_WORKER_OPTIONS_INIT SMQ_INIT(smq_worker_options)
 

@@ -86,6 +86,12 @@ static int32_t claim_count(struct strand *strand)
 
 /* --- the call --- */
 
+/* Would what is claimed now pass messages that are yet to come back? */
+static bool is_passed(const struct strand *strand)
+{
+    return strand->returning > 0 && worker_is_strict(strand->worker);
+}
+
 static void consume_free(struct consume_call *consume)
 {
     store_call_fini(&consume->call);
@@ -128,7 +134,7 @@ static void take_answers(struct consume_call *consume)
 {
     struct strand *strand = consume->strand;
     struct delivery_list taken = STAILQ_HEAD_INITIALIZER(taken);
-    size_t count = 0;
+    size_t count = 0, returning = 0;
     smq_delivery *delivery;
 
     while ((delivery = STAILQ_FIRST(&strand->answers)) != NULL && count < ANSWERS_MAX &&
@@ -136,11 +142,13 @@ static void take_answers(struct consume_call *consume)
         STAILQ_REMOVE_HEAD(&strand->answers, link);
         STAILQ_INSERT_TAIL(&taken, delivery, link);
         count++;
+        returning += delivery_is_over(delivery->answer.op) ? 0 : 1;
     }
     if (count == 0) {
         return;
     }
     strand->answer_count -= count;
+    strand->returning -= returning;
     consume->settling = memory_grow(NULL, count, sizeof(*consume->settling));
     consume->answers = memory_grow(NULL, count, sizeof(*consume->answers));
     settle_some(consume, &taken, true);
@@ -182,8 +190,11 @@ bool consume_begin(struct strand *strand)
     consume->n = n;
     store_call_init(&consume->call, on_consumed, consume);
     take_answers(consume);
+    if (is_passed(strand)) {
+        consume->n = 0; /* not all of them found room in this call */
+    }
     strand->consuming = consume;
-    strand->worker->reserved += n;
+    worker_reserve(strand->worker, consume->n);
     consume_send(consume);
     return true;
 }
@@ -203,7 +214,7 @@ void consume_forget(struct strand *strand)
         return;
     }
     strand->consuming = NULL;
-    strand->worker->reserved -= consume->n;
+    worker_unreserve(strand->worker, consume->n, 0);
     if (!consume->sent) {
         consume_free(consume);
     }
@@ -230,9 +241,12 @@ static void tell_settled(struct strand *strand, const smq_delivery *delivery)
         metric_add(&metrics->dead, 1);
         hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, "rejected");
         return;
-    case STORE_HUNG:
+    case STORE_HUNG: /* OVERDUE was told */
         metric_add(&metrics->lease_lost, 1);
-        hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "its handler hung");
+        if (last && delivery->attempts.suspect) {
+            metric_add(&metrics->dead, 1);
+            hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, "dead: its handler hung again");
+        }
         return;
     case STORE_RETRY:
         break;
@@ -303,7 +317,7 @@ static void take_claims(struct consume_call *consume, const struct store_result 
     }
     for (size_t i = 0; i < count; i++) {
         delivery = claimed(consume, result, i, token);
-        if (delivery != NULL && strand->state == STRAND_STOPPING) {
+        if (delivery != NULL && (strand->state == STRAND_STOPPING || is_passed(strand))) {
             hand_give_back(strand, delivery);
         } else if (delivery != NULL) {
             STAILQ_INSERT_TAIL(&list, delivery, link);
@@ -340,7 +354,7 @@ static void finish(struct consume_call *consume, const struct store_result *resu
 
     strand->consuming = NULL;
     strand->failures = 0;
-    strand->worker->reserved -= consume->n;
+    worker_unreserve(strand->worker, consume->n, (int32_t) consumed->count);
     strand->last = consumed->claims;
     settle(consume, consumed->results);
     take_claims(consume, result, consumed->count);

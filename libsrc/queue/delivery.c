@@ -76,9 +76,16 @@ void delivery_unref(smq_delivery *delivery)
     run_queue_unref(queue);
 }
 
+static bool is_late(smq_status standing)
+{
+    return standing == SMQ_LEASE_LOST || standing == SMQ_FENCED;
+}
+
 void delivery_tell(smq_delivery *delivery, smq_status standing)
 {
-    atomic_store(&delivery->standing, standing);
+    if (!is_late(delivery_standing(delivery))) {
+        atomic_store(&delivery->standing, standing);
+    }
 }
 
 smq_status delivery_standing(const smq_delivery *delivery)
@@ -109,6 +116,27 @@ static smq_status refuse(const smq_delivery *delivery, smq_status status, smq_er
                       info->topic);
 }
 
+/* Take the right to answer.  INVALID: somebody has answered; LEASE_LOST, FENCED: it is too late.
+ * Only after INVALID the caller's reference is not his to end. */
+static smq_status take_right(smq_delivery *delivery)
+{
+    smq_status standing = delivery_standing(delivery);
+    int was = atomic_exchange(&delivery->answered, DELIVERY_ANSWERED);
+
+    if (was == DELIVERY_ANSWERED) {
+        return SMQ_INVALID;
+    }
+    if (was == DELIVERY_OVERDUE && !is_late(standing)) {
+        return SMQ_LEASE_LOST;
+    }
+    return is_late(standing) ? standing : SMQ_OK;
+}
+
+bool delivery_is_over(enum store_answer_op op)
+{
+    return op == STORE_DONE || op == STORE_REJECT;
+}
+
 static char *copy_reason(const char *reason)
 {
     return reason != NULL && reason[0] != '\0' ? memory_copy(reason, strnlen(reason, REASON_MAX))
@@ -118,15 +146,15 @@ static char *copy_reason(const char *reason)
 smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
                            const char *reason, smq_error *err)
 {
-    smq_status standing = delivery_standing(delivery);
+    smq_status status = take_right(delivery);
 
-    if (atomic_exchange(&delivery->answered, true)) {
-        return status_set(err, SMQ_INVALID, "the delivery was answered already");
+    if (status == SMQ_INVALID) {
+        return status_set(err, status, "the delivery was answered already");
     }
-    if (standing == SMQ_LEASE_LOST || standing == SMQ_FENCED) {
-        (void) refuse(delivery, standing, err);
+    if (status != SMQ_OK) {
+        (void) refuse(delivery, status, err);
         delivery_unref(delivery);
-        return standing;
+        return status;
     }
     delivery->answer.op = op;
     delivery->answer.delay_ms = delay_ms;
@@ -157,12 +185,12 @@ static enum store_answer_op verdict_op(smq_verdict verdict)
 
 bool delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict)
 {
-    smq_status standing = delivery_standing(delivery);
+    smq_status status = verdict == SMQ_LATER ? SMQ_INVALID : take_right(delivery);
 
-    if (verdict == SMQ_LATER || atomic_exchange(&delivery->answered, true)) {
+    if (status == SMQ_INVALID) {
         return false;
     }
-    if (standing == SMQ_LEASE_LOST || standing == SMQ_FENCED) {
+    if (status != SMQ_OK) {
         delivery_unref(delivery);
         return false;
     }

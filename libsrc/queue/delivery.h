@@ -17,8 +17,16 @@
 struct run_lane;
 struct run_queue;
 
-/* Invariant: `answered` changes from false to true once; who changed it alone writes the answer,
- * and then gives the delivery to the queue.  `lane` is NULL as soon as the strand has dropped it.
+/* Who may still answer. */
+enum delivery_answered {
+    DELIVERY_OPEN,     /* whoever must answer it */
+    DELIVERY_ANSWERED, /* nobody: that was done */
+    DELIVERY_OVERDUE   /* nobody: its time is over, and smq:io has written the answer */
+};
+
+/* Invariant: `answered` leaves OPEN once; who changed it alone writes the answer, and then gives
+ * the delivery to the queue.  The late answer of an overdue one makes it ANSWERED, and changes
+ * nothing else.  `lane` is NULL as soon as the strand has dropped it.
  *
  * References: one of the strand while it has the delivery in hand, one of whoever must answer it
  * (un-begun: the lane; begun: the user; answered: the queue), one of the call that runs it. */
@@ -27,8 +35,10 @@ struct smq_delivery {
     struct run_queue *queue;
     struct run_lane *lane; /* guarded by the queue's lock */
     bool begun;            /* the same: counted in the lane */
+    int64_t begun_ms;      /* the same: when, if the queue has a handler time-out */
+    TAILQ_ENTRY(smq_delivery) begun_link;
     atomic_int references;
-    atomic_bool answered;
+    atomic_int answered; /* enum delivery_answered */
     atomic_int standing; /* what smq_delivery_check() says */
     struct attempts attempts;
     struct {
@@ -49,6 +59,7 @@ struct smq_delivery {
 
 STAILQ_HEAD(delivery_list, smq_delivery);
 TAILQ_HEAD(delivery_hand, smq_delivery);
+TAILQ_HEAD(delivery_begun, smq_delivery);
 
 /* Make a delivery of what was claimed; NULL: `entry` is none.  It has two references, and holds one
  * of `queue`.  Thread: smq:io. */
@@ -60,7 +71,8 @@ smq_delivery *delivery_new(struct run_queue *queue, struct run_lane *lane,
 void delivery_ref(smq_delivery *delivery);
 void delivery_unref(smq_delivery *delivery);
 
-/* Tell the handler how it stands: CLOSED, or LEASE_LOST or FENCED for good.  Thread: smq:io. */
+/* Tell the handler how it stands: CLOSED, or LEASE_LOST or FENCED, which then stays.  Thread:
+ * smq:io. */
 void delivery_tell(smq_delivery *delivery, smq_status standing);
 smq_status delivery_standing(const smq_delivery *delivery);
 
@@ -77,6 +89,10 @@ smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int6
  * LATER.  true: the answer stands in it, for run_queue_answer(); else nothing is left to do.
  * Thread: smq:work-N. */
 bool delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict);
+
+/* Does this answer let what comes behind it in its slot go on?  Not so RETRY, RELEASE and HUNG:
+ * with them the message comes back. */
+bool delivery_is_over(enum store_answer_op op);
 
 /* Its member for people: hex-escaped, cut at 64 bytes. */
 enum { DELIVERY_ID_MAX = 65 };

@@ -62,6 +62,7 @@ void hand_add(struct strand *strand, smq_delivery *delivery)
     strand->in_hand++;
     strand->unanswered++;
     worker->in_hand++;
+    worker_watch_handlers(worker);
     worker->unanswered++;
     metric_add(&worker->hub->metrics.claimed, 1);
     metric_add(&worker->hub->metrics.in_flight, 1);
@@ -82,6 +83,45 @@ void hand_answered(struct strand *strand, smq_delivery *delivery)
     count_answered(strand, delivery);
     STAILQ_INSERT_TAIL(&strand->answers, delivery, link);
     strand->answer_count++;
+    strand->returning += delivery_is_over(delivery->answer.op) ? 0 : 1;
+}
+
+void hand_give_back(struct strand *strand, smq_delivery *delivery)
+{
+    atomic_store(&delivery->answered, DELIVERY_ANSWERED);
+    delivery->answer.op = STORE_RELEASE;
+    hand_answered(strand, delivery);
+    worker_unused(strand->worker, 1);
+    delivery_unref(delivery); /* its answerer's */
+}
+
+static void give_back_all(struct strand *strand, struct delivery_list *unbegun)
+{
+    smq_delivery *delivery;
+
+    while ((delivery = STAILQ_FIRST(unbegun)) != NULL) {
+        STAILQ_REMOVE_HEAD(unbegun, link);
+        hand_give_back(strand, delivery);
+    }
+}
+
+void hand_recall_held(struct strand *strand, const smq_delivery *delivery)
+{
+    struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
+
+    if (!delivery_is_over(delivery->answer.op)) {
+        run_queue_recall_held(strand->worker->queue, &strand->lane, &unbegun);
+        give_back_all(strand, &unbegun);
+    }
+}
+
+void hand_overdue(struct strand *strand, smq_delivery *delivery)
+{
+    delivery_tell(delivery, SMQ_LEASE_LOST);
+    hand_event(strand, SMQ_EVENT_OVERDUE, SMQ_LEASE_LOST, delivery, "the handler takes too long");
+    delivery->answer.op = STORE_HUNG;
+    hand_answered(strand, delivery);
+    hand_recall_held(strand, delivery);
 }
 
 void hand_remove(struct strand *strand, smq_delivery *delivery)
@@ -122,24 +162,16 @@ void hand_drop(struct strand *strand, smq_status standing)
     run_queue_recall(strand->worker->queue, &strand->lane, &unbegun);
     while ((delivery = STAILQ_FIRST(&unbegun)) != NULL) {
         STAILQ_REMOVE_HEAD(&unbegun, link);
-        atomic_store(&delivery->answered, true);
+        atomic_store(&delivery->answered, DELIVERY_ANSWERED);
         delivery_unref(delivery); /* its answerer's */
     }
     STAILQ_INIT(&strand->answers);
-    strand->answer_count = 0;
+    strand->answer_count = strand->returning = 0;
     while ((delivery = TAILQ_FIRST(&strand->hand)) != NULL) {
         delivery_tell(delivery, standing);
         metric_add(&strand->worker->hub->metrics.lease_lost, 1);
         hand_remove(strand, delivery);
     }
-}
-
-void hand_give_back(struct strand *strand, smq_delivery *delivery)
-{
-    atomic_store(&delivery->answered, true);
-    delivery->answer.op = STORE_RELEASE;
-    hand_answered(strand, delivery);
-    delivery_unref(delivery); /* its answerer's */
 }
 
 void hand_release(struct strand *strand)
@@ -148,10 +180,7 @@ void hand_release(struct strand *strand)
     smq_delivery *delivery;
 
     run_queue_recall(strand->worker->queue, &strand->lane, &unbegun);
-    while ((delivery = STAILQ_FIRST(&unbegun)) != NULL) {
-        STAILQ_REMOVE_HEAD(&unbegun, link);
-        hand_give_back(strand, delivery);
-    }
+    give_back_all(strand, &unbegun);
     TAILQ_FOREACH(delivery, &strand->hand, in_hand_link)
     {
         delivery_tell(delivery, SMQ_CLOSED);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -15,6 +16,7 @@ TAILQ_HEAD(run_lanes, run_lane);
 
 /* What a thread has the handler do, one call after another. */
 struct run_call {
+    struct run_lane *lane;     /* guarded by the queue's lock; NULL: it goes on without the call */
     smq_delivery **deliveries; /* room for `most` */
     size_t most, count;
     struct delivery_list answers; /* by its verdict */
@@ -29,12 +31,15 @@ struct run_queue {
     smq_batch_fn *batch;
     void *user;
     int32_t turn;
+    bool timed;
     struct loop *io;
     struct loop_task *task;
     struct {
         pthread_mutex_t lock;
         pthread_cond_t ready;
         struct run_lanes lanes;
+        struct delivery_begun begun; /* if `timed`: the first begun first */
+        bool strict;
         struct delivery_list answers;
         bool watched;
         bool closed; /* no answer is taken */
@@ -55,11 +60,13 @@ struct run_queue *run_queue_new(const struct run_queue_options *options)
     queue->batch = options->batch;
     queue->user = options->user;
     queue->turn = options->turn;
+    queue->timed = options->timed;
     queue->io = options->io;
     queue->task = options->task;
     pthread_mutex_init(&queue->state.lock, NULL);
     pthread_cond_init(&queue->state.ready, NULL);
     TAILQ_INIT(&queue->state.lanes);
+    TAILQ_INIT(&queue->state.begun);
     STAILQ_INIT(&queue->state.answers);
     return queue;
 }
@@ -115,7 +122,8 @@ static void queue_post(struct run_queue *queue)
 /* The lock is held.  Queue the lane if something of it can be run. */
 static void lane_offer(struct run_queue *queue, struct run_lane *lane)
 {
-    if (lane->queued || lane->call != NULL || lane->begun > 0 || STAILQ_EMPTY(&lane->ready)) {
+    if (lane->queued || lane->held || lane->call != NULL || lane->begun > 0 ||
+        STAILQ_EMPTY(&lane->ready)) {
         return;
     }
     lane->queued = true;
@@ -131,8 +139,20 @@ static void lane_settle(struct run_queue *queue, smq_delivery *delivery)
     if (delivery->begun) {
         delivery->begun = false;
         lane->begun--;
+        if (queue->timed) {
+            TAILQ_REMOVE(&queue->state.begun, delivery, begun_link);
+        }
         lane_offer(queue, lane);
     }
+}
+
+/* The lock is held.  The answer is `op`. */
+static void lane_answered(struct run_queue *queue, smq_delivery *delivery, enum store_answer_op op)
+{
+    if (delivery->lane != NULL && queue->state.strict && !delivery_is_over(op)) {
+        delivery->lane->held = true;
+    }
+    lane_settle(queue, delivery);
 }
 
 /* The lock is held.  Take it out of the queue. */
@@ -154,7 +174,7 @@ static bool take_answers(struct run_queue *queue, struct delivery_list *answers)
 
     STAILQ_FOREACH(delivery, answers, link)
     {
-        lane_settle(queue, delivery);
+        lane_answered(queue, delivery, delivery->answer.op);
     }
     if (queue->state.closed) {
         return false;
@@ -181,18 +201,30 @@ bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery)
 /* --- handler threads --- */
 
 /* The lock is held. */
-static void call_begin(struct run_call *call, struct run_lane *lane)
+static void delivery_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now_ms)
 {
+    delivery->begun = true;
+    delivery->lane->begun++;
+    if (queue->timed) {
+        delivery->begun_ms = now_ms;
+        TAILQ_INSERT_TAIL(&queue->state.begun, delivery, begun_link);
+    }
+}
+
+/* The lock is held. */
+static void call_begin(struct run_queue *queue, struct run_call *call, struct run_lane *lane)
+{
+    int64_t now_ms = queue->timed ? clock_now_ms() : 0;
     smq_delivery *delivery;
 
     call->count = 0;
     while (call->count < call->most && (delivery = STAILQ_FIRST(&lane->ready)) != NULL) {
         STAILQ_REMOVE_HEAD(&lane->ready, link);
-        delivery->begun = true;
+        delivery_begin(queue, delivery, now_ms);
         delivery_ref(delivery);
         call->deliveries[call->count++] = delivery;
     }
-    lane->begun += call->count;
+    call->lane = lane;
     lane->call = call;
 }
 
@@ -215,9 +247,11 @@ static void call_run(struct run_queue *queue, struct run_call *call)
     }
 }
 
-/* The lock is held.  What nobody has answered is left for later. */
-static void call_end(struct run_queue *queue, struct run_call *call, struct run_lane *lane)
+/* The lock is held.  What nobody has answered is left for later.  Answers the lane, if that has
+ * waited for the call. */
+static struct run_lane *call_end(struct run_queue *queue, struct run_call *call)
 {
+    struct run_lane *lane = call->lane;
     smq_delivery *delivery;
 
     if (!take_answers(queue, &call->answers)) {
@@ -226,25 +260,28 @@ static void call_end(struct run_queue *queue, struct run_call *call, struct run_
             delivery_unref(delivery); /* its answerer's */
         }
     }
-    lane->call = NULL;
+    if (lane != NULL) {
+        lane->call = NULL;
+    }
     if (queue->state.watched) {
         queue_post(queue);
     }
     for (size_t i = 0; i < call->count; i++) {
         delivery_unref(call->deliveries[i]);
     }
+    return lane;
 }
 
 /* The lock is held, but not while the handler runs. */
 static void lane_run(struct run_queue *queue, struct run_lane *lane, struct run_call *call)
 {
     for (size_t run = 0; run < (size_t) queue->turn && !queue->state.ended; run += call->count) {
-        call_begin(call, lane);
+        call_begin(queue, call, lane);
         queue_unlock(queue);
         call_run(queue, call);
         queue_lock(queue);
-        call_end(queue, call, lane);
-        if (lane->begun > 0 || STAILQ_EMPTY(&lane->ready)) {
+        if (call_end(queue, call) == NULL || lane->held || lane->begun > 0 ||
+            STAILQ_EMPTY(&lane->ready)) {
             return;
         }
     }
@@ -301,12 +338,68 @@ void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out)
     queue_unlock(queue);
 }
 
+/* The lock is held. */
+static void lane_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out)
+{
+    lane_withdraw(queue, lane);
+    lane->held = false;
+    STAILQ_CONCAT(out, &lane->ready);
+}
+
 void run_queue_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out)
 {
     queue_lock(queue);
-    lane_withdraw(queue, lane);
-    STAILQ_CONCAT(out, &lane->ready);
+    lane_recall(queue, lane, out);
     queue_unlock(queue);
+}
+
+void run_queue_recall_held(struct run_queue *queue, struct run_lane *lane,
+                           struct delivery_list *out)
+{
+    queue_lock(queue);
+    if (lane->held) {
+        lane_recall(queue, lane, out);
+    }
+    queue_unlock(queue);
+}
+
+void run_queue_set_strict(struct run_queue *queue, bool strict)
+{
+    queue_lock(queue);
+    queue->state.strict = strict;
+    queue_unlock(queue);
+}
+
+/* The lock is held.  Let the lane go on without the handler that holds this delivery. */
+static void lane_detach(struct run_lane *lane)
+{
+    if (lane->call != NULL) {
+        lane->call->lane = NULL;
+        lane->call = NULL;
+    }
+}
+
+int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct delivery_list *out)
+{
+    smq_delivery *delivery, *next;
+    int64_t first_ms;
+
+    queue_lock(queue);
+    for (delivery = TAILQ_FIRST(&queue->state.begun);
+         delivery != NULL && delivery->begun_ms <= begun_ms; delivery = next) {
+        int open = DELIVERY_OPEN;
+
+        next = TAILQ_NEXT(delivery, begun_link);
+        if (atomic_compare_exchange_strong(&delivery->answered, &open, DELIVERY_OVERDUE)) {
+            STAILQ_INSERT_TAIL(out, delivery, link);
+            lane_detach(delivery->lane);
+            lane_answered(queue, delivery, STORE_HUNG);
+        } /* else its answer is about to come */
+    }
+    delivery = TAILQ_FIRST(&queue->state.begun);
+    first_ms = delivery != NULL ? delivery->begun_ms : -1;
+    queue_unlock(queue);
+    return first_ms;
 }
 
 /* The lock is held. */

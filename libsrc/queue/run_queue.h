@@ -3,7 +3,10 @@
  *
  * A lane is what the threads see of a strand: its un-begun deliveries, handed to one call of the
  * handler after another, never to two at once.  A lane whose handler said "later" waits until
- * those deliveries are answered.
+ * those deliveries are answered.  What a handler holds beyond its time is overdue: the lane goes on
+ * without that handler, on another thread.
+ *
+ * A strict queue (fifo) holds a lane whose delivery comes back, until smq:io has recalled the rest.
  *
  * Thread: any, but where a function says otherwise. */
 #ifndef QUEUE_RUN_QUEUE_H
@@ -21,12 +24,13 @@ struct run_queue;
 struct run_call;
 
 /* Guarded by the queue's lock.  Invariant: in the queue's list (`queued`) only while it has
- * un-begun deliveries, no call, and nothing begun. */
+ * un-begun deliveries, no call, nothing begun, and is not held. */
 struct run_lane {
     struct delivery_list ready;
-    struct run_call *call; /* a handler that has not returned; NULL: none */
+    struct run_call *call; /* a handler that has not returned; NULL: none that it waits for */
     size_t begun;          /* deliveries that a handler was given, and that nobody has answered */
     bool queued;
+    bool held; /* until the rest of it is recalled */
     TAILQ_ENTRY(run_lane) link;
 };
 
@@ -37,6 +41,7 @@ struct run_queue_options {
     void *user;
     int32_t turn; /* deliveries of a lane that a thread runs before it looks for another, and that
                      one call of `batch` gets */
+    bool timed;   /* handlers have a time-out */
     struct loop *io;
     struct loop_task
         *task; /* posted to `io` when there are answers, or a watched handler is back */
@@ -76,8 +81,19 @@ void run_queue_add(struct run_queue *queue, struct run_lane *lane, struct delive
 /* Take the answers so far. */
 void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out);
 
-/* Take the un-begun deliveries of a lane back, in their order. */
+/* Take the un-begun deliveries of a lane back, in their order; it is not held any more. */
 void run_queue_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out);
+
+/* The same, if the lane is held. */
+void run_queue_recall_held(struct run_queue *queue, struct run_lane *lane,
+                           struct delivery_list *out);
+
+/* Hold lanes whose delivery comes back, or do not. */
+void run_queue_set_strict(struct run_queue *queue, bool strict);
+
+/* Take what was begun at `begun_ms` or before and is not answered; its lane goes on.  Answers when
+ * the first of those that stay was begun; -1: none. */
+int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct delivery_list *out);
 
 /* The strand has dropped one delivery: the lane forgets it, and goes on if it waited for it.
  * true: no handler had begun it, so its answerer's reference is the caller's now. */

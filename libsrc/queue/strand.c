@@ -173,6 +173,9 @@ static void count_step(const struct strand *strand, enum strand_state to)
     if (is_owned(strand, to) != owned) {
         metric_add(owned ? &metrics->slots_lost : &metrics->slots_gained, 1);
     }
+    if ((strand->state == STRAND_ACTIVE) != (to == STRAND_ACTIVE)) {
+        worker_owns(strand->worker, to == STRAND_ACTIVE ? 1 : -1);
+    }
 }
 
 void strand_enter(struct strand *strand, enum strand_event event)

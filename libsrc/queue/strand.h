@@ -46,8 +46,8 @@ struct strand {
     struct run_lane lane;
     struct delivery_hand hand;
     size_t in_hand, unanswered;
-    struct delivery_list answers; /* to be settled */
-    size_t answer_count;
+    struct delivery_list answers;   /* to be settled */
+    size_t answer_count, returning; /* of these: after which the message comes back */
     struct consume_call *consuming; /* on its way, or to be repeated; NULL: none */
     int failures;                   /* of calls, in a row */
     int64_t due_at, drain_at;       /* by clock_now_ms(); 0: never */
@@ -132,6 +132,13 @@ void hand_answered(struct strand *strand, smq_delivery *delivery);
 
 /* It is not in hand any more; ends the strand's reference. */
 void hand_remove(struct strand *strand, smq_delivery *delivery);
+
+/* Its handler takes too long: it is answered in its place. */
+void hand_overdue(struct strand *strand, smq_delivery *delivery);
+
+/* It was answered so that it comes back: in a strict queue nothing may pass it, so what no handler
+ * has begun is given back with it. */
+void hand_recall_held(struct strand *strand, const smq_delivery *delivery);
 
 /* Its lease is lost; the handler is told. */
 void hand_lose(struct strand *strand, smq_delivery *delivery);

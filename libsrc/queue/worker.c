@@ -24,7 +24,9 @@ enum {
     BATCH_MAX = 1000,
     IN_FLIGHT_BATCHES = 10,
     DRAIN_DEFAULT_MS = 30000,
-    DRAIN_MAX_MS = 86400000
+    DRAIN_MAX_MS = 86400000,
+    HANDLER_MAX_MS = 86400000,
+    RATE_MAX = 1000000000
 };
 
 /* --- options --- */
@@ -59,6 +61,23 @@ static smq_status take_limits(smq_worker *worker, const smq_worker_options *opti
     return status;
 }
 
+static smq_status take_rates(smq_worker *worker, const smq_worker_options *options, smq_error *err)
+{
+    if (options->rate_per_s < 0 || options->rate_per_s > RATE_MAX) {
+        return status_set(err, SMQ_INVALID,
+                          "rate_per_s is %" PRId64 "; give 1 .. %d, or 0 for no limit",
+                          options->rate_per_s, RATE_MAX);
+    }
+    if (options->handler_timeout_ms < 0 || options->handler_timeout_ms > HANDLER_MAX_MS) {
+        return status_set(err, SMQ_INVALID,
+                          "handler_timeout_ms is %" PRId64 "; give 1 .. %d, or 0 for none",
+                          options->handler_timeout_ms, HANDLER_MAX_MS);
+    }
+    worker->rate_per_s = options->rate_per_s;
+    worker->handler_timeout_ms = options->handler_timeout_ms;
+    return SMQ_OK;
+}
+
 static smq_status take_options(smq_worker *worker, const smq_worker_options *options,
                                smq_error *err)
 {
@@ -78,6 +97,10 @@ static smq_status take_options(smq_worker *worker, const smq_worker_options *opt
                           "max_messages is %" PRId64 "; give 1 or more, or 0 for "
                           "no limit",
                           options->max_messages);
+    }
+    status = take_rates(worker, options, err);
+    if (status != SMQ_OK) {
+        return status;
     }
     if ((drain_ms < 0 && drain_ms != SMQ_NONE) || drain_ms > DRAIN_MAX_MS) {
         return status_set(err, SMQ_INVALID,
@@ -259,6 +282,7 @@ static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options
                                       .batch = options->batch,
                                       .user = options->user,
                                       .turn = worker->batch_size,
+                                      .timed = worker->handler_timeout_ms > 0,
                                       .io = worker->hub->io,
                                       .task = &worker->answered};
 
@@ -281,6 +305,8 @@ smq_status worker_new(smq_worker **out, struct hub *hub, const smq_worker_option
     TAILQ_INIT(&worker->starved);
     LIST_INIT(&worker->busy);
     LIST_INIT(&worker->leaving);
+    limiter_init(&worker->own);
+    limiter_init(&worker->share);
     status = take_options(worker, options, err);
     if (status == SMQ_OK) {
         worker->queue = make_queue(worker, options);

@@ -1,7 +1,9 @@
 /* worker.h - handlers called on threads of the library, over the slots that this process owns.
  *
  *   worker.c        life and options, on the threads of the application
- *   worker_io.c     budgets, definition and end, on smq:io
+ *   worker_io.c     answers, definition and end, on smq:io
+ *   worker_rate.c   how much it may claim
+ *   worker_overdue.c  handlers that take too long
  *   strand.h        one slot
  *   run_queue.h     the handler threads
  *
@@ -13,6 +15,7 @@
 
 #include <slotmq/worker.h>
 
+#include "model/limiter.h"
 #include "queue/hub.h"
 #include "queue/run_queue.h"
 #include "queue/strand.h"
@@ -48,7 +51,9 @@ struct smq_worker {
     char name[TOPIC_NAME_MAX + 1];
     bool shared;
     int32_t threads, batch_size, max_in_flight;
-    int64_t max_messages; /* 0: no limit */
+    int64_t max_messages;       /* 0: no limit */
+    int64_t rate_per_s;         /* 0: no limit */
+    int64_t handler_timeout_ms; /* 0: none */
     int64_t drain_timeout_ms;
     uint32_t generation; /* floor of the tokens' */
 
@@ -81,7 +86,9 @@ struct smq_worker {
     struct strand_queue waiting, starved;
     struct strand_list busy, leaving;
     int64_t in_hand, unanswered, reserved, answered_count;
-    uv_timer_t renewal, drain;
+    int32_t owned;             /* strands that are ACTIVE */
+    struct limiter own, share; /* rates of the worker, and of its part of the topic */
+    uv_timer_t renewal, drain, tokens, overdue;
     int handles_open, reads; /* reads of the definition on their way */
 };
 
@@ -95,11 +102,19 @@ void worker_on_dispose(struct loop_task *task);
 void worker_open(smq_worker *worker);
 void worker_handle_closed(smq_worker *worker);
 
-/* How many of `wish` messages may still be claimed. */
-int32_t worker_room(const smq_worker *worker, int32_t wish);
-
 /* A call has ended: there may be room for others, or the last message may be answered. */
 void worker_feed(smq_worker *worker);
+
+/* Put a strand into a list of those to be looked at, once; then look at them, and feed the others.
+ */
+void worker_touch(struct strand_batch *touched, struct strand *strand);
+void worker_look_at_touched(smq_worker *worker, struct strand_batch *touched);
+
+/* Do failed messages keep back what stands behind them? */
+bool worker_is_strict(const smq_worker *worker);
+
+/* The strand that has this delivery in hand. */
+struct strand *worker_strand(const smq_delivery *delivery);
 
 /* A script says that the definition is not the stored one: read it again. */
 void worker_refresh(smq_worker *worker);
@@ -112,5 +127,30 @@ void worker_check_end(smq_worker *worker);
 
 /* Coordination has nothing more to do with this worker. */
 void worker_left(smq_worker *worker);
+
+/* --- worker_rate.c; Thread: smq:io --- */
+
+/* How many of `wish` messages may be claimed now. */
+int32_t worker_room(const smq_worker *worker, int32_t wish);
+
+/* A consume that may bring `count` is on its way; it has brought `used`.  For a repeated one the
+ * first reservation holds. */
+void worker_reserve(smq_worker *worker, int32_t count);
+void worker_unreserve(smq_worker *worker, int32_t count, int32_t used);
+
+/* So many that were claimed go back, and no handler has seen them. */
+void worker_unused(smq_worker *worker, int32_t count);
+
+/* The number of slots that it owns has changed; or a rate. */
+void worker_owns(smq_worker *worker, int32_t change);
+void worker_rates_set(smq_worker *worker);
+
+/* Some may be starved for want of tokens only: feed them in time. */
+void worker_await_tokens(smq_worker *worker);
+
+/* --- worker_overdue.c; Thread: smq:io --- */
+
+/* Something is in hand: watch for handlers that take too long. */
+void worker_watch_handlers(smq_worker *worker);
 
 #endif

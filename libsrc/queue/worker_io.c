@@ -1,4 +1,4 @@
-/* worker_io.c - the inside of a worker: budgets, its definition, its end.
+/* worker_io.c - the inside of a worker: answers, its definition, its end.
  *
  * Thread: smq:io. */
 #include <assert.h>
@@ -53,8 +53,11 @@ void worker_open(smq_worker *worker)
     uv_async_init(uv, &worker->stop_signal, on_stop);
     uv_timer_init(uv, &worker->renewal);
     uv_timer_init(uv, &worker->drain);
+    uv_timer_init(uv, &worker->tokens);
+    uv_timer_init(uv, &worker->overdue);
     worker->stop_signal.data = worker->renewal.data = worker->drain.data = worker;
-    worker->handles_open = 3;
+    worker->tokens.data = worker->overdue.data = worker;
+    worker->handles_open = 5;
 }
 
 /* --- running --- */
@@ -71,11 +74,20 @@ static void on_renewal(uv_timer_t *timer)
     }
 }
 
-static void start_renewal(smq_worker *worker)
+bool worker_is_strict(const smq_worker *worker)
 {
-    uint64_t period = (uint64_t) worker->topic.lease_ms / RENEWALS_A_LEASE;
+    return worker->topic.type == SMQ_FIFO && !worker->topic.skip_failed;
+}
+
+/* What the definition says holds from now on. */
+static void follow_topic(smq_worker *worker)
+{
+    const struct topic *topic = &worker->topic;
+    uint64_t period = (uint64_t) topic->lease_ms / RENEWALS_A_LEASE;
 
     uv_timer_start(&worker->renewal, on_renewal, period, period);
+    run_queue_set_strict(worker->queue, worker_is_strict(worker));
+    worker_rates_set(worker);
 }
 
 void worker_on_begin(struct loop_task *task)
@@ -86,7 +98,7 @@ void worker_on_begin(struct loop_task *task)
         return;
     }
     worker->state = WORKER_RUNNING;
-    start_renewal(worker);
+    follow_topic(worker);
     if (!worker->shared) {
         worker->joined = true;
         fleet_join(worker->hub->fleet, worker);
@@ -95,21 +107,6 @@ void worker_on_begin(struct loop_task *task)
     for (int32_t i = 0; i < worker->topic.slots; i++) {
         strand_grant(worker, i, (struct token){0});
     }
-}
-
-int32_t worker_room(const smq_worker *worker, int32_t wish)
-{
-    int64_t room = worker->max_in_flight - worker->unanswered - worker->reserved;
-    int64_t left =
-        worker->max_messages - worker->answered_count - worker->in_hand - worker->reserved;
-
-    if (worker->max_messages > 0 && left < room) {
-        room = left;
-    }
-    if (room <= 0) {
-        return 0;
-    }
-    return room < wish ? (int32_t) room : wish;
 }
 
 static void feed_starved(smq_worker *worker)
@@ -151,10 +148,24 @@ void worker_feed(smq_worker *worker)
         return;
     }
     feed_starved(worker);
+    worker_await_tokens(worker);
     feed_takeovers(worker);
 }
 
 /* --- answers --- */
+
+struct strand *worker_strand(const smq_delivery *delivery)
+{
+    return (struct strand *) ((char *) delivery->lane - offsetof(struct strand, lane));
+}
+
+void worker_touch(struct strand_batch *touched, struct strand *strand)
+{
+    if (!strand->touched) {
+        strand->touched = true;
+        STAILQ_INSERT_TAIL(touched, strand, touched_link);
+    }
+}
 
 static void take_answer(smq_delivery *delivery, struct strand_batch *touched, int64_t now_us)
 {
@@ -163,13 +174,11 @@ static void take_answer(smq_delivery *delivery, struct strand_batch *touched, in
     if (!delivery->in_hand) {
         return; /* its strand has dropped it */
     }
-    strand = (struct strand *) ((char *) delivery->lane - offsetof(struct strand, lane));
+    strand = worker_strand(delivery);
     hand_answered(strand, delivery);
     metrics_handled(&strand->worker->hub->metrics, now_us - delivery->claimed_us);
-    if (!strand->touched) {
-        strand->touched = true;
-        STAILQ_INSERT_TAIL(touched, strand, touched_link);
-    }
+    hand_recall_held(strand, delivery);
+    worker_touch(touched, strand);
 }
 
 static void look_at(struct strand *strand)
@@ -192,13 +201,25 @@ static void look_at_leaving(smq_worker *worker)
     run_queue_watch(worker->queue, !LIST_EMPTY(&worker->leaving));
 }
 
+void worker_look_at_touched(smq_worker *worker, struct strand_batch *touched)
+{
+    struct strand *strand;
+
+    while ((strand = STAILQ_FIRST(touched)) != NULL) {
+        STAILQ_REMOVE_HEAD(touched, touched_link);
+        strand->touched = false;
+        look_at(strand);
+    }
+    look_at_leaving(worker);
+    worker_feed(worker);
+}
+
 void worker_on_answered(struct loop_task *task)
 {
     smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, answered));
     struct strand_batch touched = STAILQ_HEAD_INITIALIZER(touched);
     struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
     smq_delivery *delivery;
-    struct strand *strand;
     int64_t now_us = clock_now_us();
 
     run_queue_take_answers(worker->queue, &answers);
@@ -207,13 +228,7 @@ void worker_on_answered(struct loop_task *task)
         take_answer(delivery, &touched, now_us);
         delivery_unref(delivery); /* its answerer's */
     }
-    while ((strand = STAILQ_FIRST(&touched)) != NULL) {
-        STAILQ_REMOVE_HEAD(&touched, touched_link);
-        strand->touched = false;
-        look_at(strand);
-    }
-    look_at_leaving(worker);
-    worker_feed(worker);
+    worker_look_at_touched(worker, &touched);
 }
 
 /* --- the definition --- */
@@ -233,7 +248,8 @@ static void on_definition(const struct topic *topic, smq_status status, const ch
     if (status == SMQ_OK && strcmp(topic->nonce, worker->topic.nonce) == 0) {
         worker->missing_at = 0;
         worker->topic = *topic;
-        start_renewal(worker);
+        follow_topic(worker);
+        worker_feed(worker);
     } else if (status == SMQ_OK) {
         worker_fail(worker, SMQ_NO_TOPIC, "the topic was deleted and created anew");
     } else if (status == SMQ_NO_TOPIC && worker->missing_at == 0) {
@@ -266,6 +282,8 @@ static void end(smq_worker *worker)
     worker->state = WORKER_ENDED;
     uv_timer_stop(&worker->renewal);
     uv_timer_stop(&worker->drain);
+    uv_timer_stop(&worker->tokens);
+    uv_timer_stop(&worker->overdue);
     run_queue_close(worker->queue);
     worker->joined = false;
     fleet_remove(hub->fleet, worker);
@@ -377,5 +395,7 @@ void worker_on_dispose(struct loop_task *task)
     uv_close((uv_handle_t *) &worker->stop_signal, on_closed);
     uv_close((uv_handle_t *) &worker->renewal, on_closed);
     uv_close((uv_handle_t *) &worker->drain, on_closed);
+    uv_close((uv_handle_t *) &worker->tokens, on_closed);
+    uv_close((uv_handle_t *) &worker->overdue, on_closed);
     worker->disposing = true;
 }

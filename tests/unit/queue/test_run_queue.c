@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/loop.h"
 #include "base/thread.h"
 #include "queue/run_queue.h"
@@ -69,8 +70,12 @@ static void *work(void *arg)
 
 static void stage_init(struct stage *stage, int threads, int32_t turn)
 {
-    struct run_queue_options options = {
-        .topic = "t", .handler = handle, .user = stage, .turn = turn, .task = &stage->task};
+    struct run_queue_options options = {.topic = "t",
+                                        .handler = handle,
+                                        .user = stage,
+                                        .turn = turn,
+                                        .timed = true,
+                                        .task = &stage->task};
 
     *stage = (struct stage){.thread_count = threads, .task.run = on_task};
     pthread_mutex_init(&stage->lock, NULL);
@@ -357,6 +362,96 @@ static void forgotten_later_lets_the_lane_go_on(void **state)
     stage_fini(&stage);
 }
 
+/* Take what is overdue now: it must be one delivery, this one. */
+static void overdue(struct stage *stage, smq_delivery *delivery)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+
+    (void) run_queue_overdue(stage->queue, clock_now_ms(), &list);
+    assert_ptr_equal(STAILQ_FIRST(&list), delivery);
+    assert_null(STAILQ_NEXT(delivery, link));
+}
+
+static void lane_goes_on_without_an_overdue_handler(void **state)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *first;
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 2, 100);
+    first = add(&stage, &lane, "a");
+    add(&stage, &lane, "b");
+    stage_await(&stage, &stage.begun, 1);
+    assert_true(run_queue_overdue(stage.queue, 0, &list) > 0);
+    assert_true(STAILQ_EMPTY(&list));
+    overdue(&stage, first);
+    stage_await(&stage, &stage.begun, 2);
+    assert_int_equal(stage.returned, 0); /* both are inside */
+    assert_false(run_queue_is_quiet(stage.queue, &lane));
+    stage_open(&stage, 2);
+    stage_await(&stage, &stage.returned, 2);
+    (void) run_queue_forget(stage.queue, first);
+    delivery_unref(first); /* the strand's */
+    stage_fini(&stage);
+    assert_string_equal(stage.log, "ab");
+}
+
+static void late_answer_of_an_overdue_delivery_is_refused(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *first;
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 1, 100);
+    run_queue_watch(stage.queue, true);
+    stage_says(&stage, SMQ_LATER);
+    first = add(&stage, &lane, "a");
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.posted, 1);
+    overdue(&stage, first);
+    assert_true(run_queue_is_quiet(stage.queue, &lane));
+    assert_int_equal(delivery_answer(first, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
+    (void) run_queue_forget(stage.queue, first);
+    delivery_unref(first); /* the strand's */
+    stage_fini(&stage);
+}
+
+/* In a strict queue nothing passes a delivery that comes back. */
+static void strict_lane_is_held_until_it_is_recalled(void **state)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *second, *third;
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 1, 100);
+    run_queue_set_strict(stage.queue, true);
+    stage_says(&stage, SMQ_RETRY);
+    add(&stage, &lane, "a");
+    second = add(&stage, &lane, "b");
+    stage_await(&stage, &stage.begun, 1);
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.posted, 1);
+    third = add(&stage, &lane, "c"); /* brought by a claim that was on its way */
+    run_queue_recall_held(stage.queue, &lane, &list);
+    assert_ptr_equal(STAILQ_FIRST(&list), second);
+    assert_ptr_equal(STAILQ_NEXT(second, link), third);
+    run_queue_recall_held(stage.queue, &lane, &list); /* it is not held any more */
+    stage_says(&stage, SMQ_REJECT);
+    run_queue_add(stage.queue, &lane, &list);
+    stage_open(&stage, 2);
+    stage_await(&stage, &stage.returned, 3);
+    stage_fini(&stage);
+    assert_string_equal(stage.log, "abc");
+}
+
 static void delivery_outlives_the_queue_of_its_worker(void **state)
 {
     struct run_lane lane;
@@ -409,6 +504,9 @@ int main(void)
         cmocka_unit_test(verdicts_answer_as_they_say),
         cmocka_unit_test(recall_takes_what_no_handler_has_begun),
         cmocka_unit_test(forgotten_later_lets_the_lane_go_on),
+        cmocka_unit_test(lane_goes_on_without_an_overdue_handler),
+        cmocka_unit_test(late_answer_of_an_overdue_delivery_is_refused),
+        cmocka_unit_test(strict_lane_is_held_until_it_is_recalled),
         cmocka_unit_test(delivery_outlives_the_queue_of_its_worker),
         cmocka_unit_test(ids_are_escaped_and_cut),
     };
