@@ -169,3 +169,26 @@ int members_runs(struct members *members, const char *body)
     }
     return runs;
 }
+
+int members_begun(struct members *members, int64_t from, int64_t to, int64_t *last)
+{
+    char line[512];
+    int64_t ns;
+    int begun = 0;
+
+    *last = 0;
+    for (int i = 0; i < members->count; i++) {
+        FILE *file = fopen(members->member[i].history, "r");
+
+        assert_non_null(file);
+        while (fgets(line, sizeof(line), file) != NULL) {
+            if (line[0] == 'S') {
+                ns = strtoll(line + 1, NULL, 10);
+                begun += ns >= from && ns < to ? 1 : 0;
+                *last = ns > *last ? ns : *last;
+            }
+        }
+        fclose(file);
+    }
+    return begun;
+}

@@ -47,4 +47,8 @@ struct verdict members_judge(struct members *members);
 /* How often did a handler begin with a body that starts so? */
 int members_runs(struct members *members, const char *body);
 
+/* How many handlers began within [from, to) ns of CLOCK_MONOTONIC; the last one of all is put into
+ * *last. */
+int members_begun(struct members *members, int64_t from, int64_t to, int64_t *last);
+
 #endif
