@@ -16,10 +16,11 @@ DOWN = {
     "cli": [],
     "examples": [],
     "demo": ["support"],
+    "bench": ["support", "scripts.h", "peers"],
 }
 # Where the header of a foreign library may be seen.
 FOREIGN = {
-    "hiredis": ["libsrc/redis"],
+    "hiredis": ["libsrc/redis", "bench"],
     "zookeeper": ["coord"],
     "jansson.h": ["cli"],
     "libsmartcols": ["cli"],

@@ -1,0 +1,22 @@
+/* benches.h - all benchmarks.
+ *
+ * Thread: main. */
+#ifndef BENCH_BENCHES_H
+#define BENCH_BENCHES_H
+
+#include <stdbool.h>
+
+#include "lab.h"
+
+/* `run` measures lab_runs() times and reports; false: it could not, which was said. */
+struct bench {
+    const char *name;
+    const char *about;
+    bool (*run)(struct lab *lab);
+};
+
+bool bench_raw(struct lab *lab);
+bool bench_send(struct lab *lab);
+bool bench_drain(struct lab *lab);
+
+#endif

@@ -1,0 +1,180 @@
+#include "lab.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/servers.h"
+#include "wire.h"
+
+enum { MASTERS_MAX = 3, RUNS = 5, RUNS_QUICK = 3 };
+
+/* Invariant: servers == NULL, or `masters` of them run and wires[0 .. masters) are open. */
+struct lab {
+    struct lab_options options;
+    struct report *report;
+    struct servers *servers;
+    int masters;
+    bool zookeeper;
+    struct wire *wires[MASTERS_MAX];
+    int topics; /* made so far */
+};
+
+struct lab *lab_new(const struct lab_options *options)
+{
+    struct lab *lab = calloc(1, sizeof(*lab));
+
+    if (lab == NULL) {
+        abort();
+    }
+    lab->options = *options;
+    lab->report = report_new(options->json);
+    return lab;
+}
+
+static void stop_servers(struct lab *lab)
+{
+    for (int i = 0; i < MASTERS_MAX; i++) {
+        wire_close(lab->wires[i]);
+        lab->wires[i] = NULL;
+    }
+    servers_free(lab->servers);
+    lab->servers = NULL;
+}
+
+void lab_free(struct lab *lab)
+{
+    stop_servers(lab);
+    report_free(lab->report);
+    free(lab);
+}
+
+const struct lab_options *lab_options(const struct lab *lab)
+{
+    return &lab->options;
+}
+
+struct report *lab_report(struct lab *lab)
+{
+    return lab->report;
+}
+
+int lab_runs(const struct lab *lab)
+{
+    return lab->options.quick ? RUNS_QUICK : RUNS;
+}
+
+uint64_t lab_count(const struct lab *lab, uint64_t full, uint64_t quick)
+{
+    return lab->options.quick ? quick : full;
+}
+
+/* Children inherit it: servers get the first core, this process the second. */
+static void take_core(int number)
+{
+    cpu_set_t cores;
+
+    CPU_ZERO(&cores);
+    CPU_SET(number, &cores);
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1 && sched_setaffinity(0, sizeof(cores), &cores) != 0) {
+        perror("bench: sched_setaffinity");
+    }
+}
+
+static bool start_servers(struct lab *lab, int masters, bool zookeeper)
+{
+    struct servers_options options = {
+        .redis = REDIS_CLUSTER, .masters = masters, .zookeeper = zookeeper};
+
+    take_core(0);
+    lab->servers = servers_start(&options);
+    take_core(1);
+    lab->masters = masters;
+    lab->zookeeper = zookeeper;
+    for (int i = 0; i < masters && lab->servers != NULL; i++) {
+        lab->wires[i] = wire_open(server_address(servers_node(lab->servers, (size_t) i)));
+        if (lab->wires[i] == NULL) {
+            stop_servers(lab);
+        }
+    }
+    return lab->servers != NULL;
+}
+
+bool lab_empty(struct lab *lab)
+{
+    for (int i = 0; i < lab->masters; i++) {
+        redisReply *flushed = wire_ask(lab->wires[i], "FLUSHALL SYNC");
+        redisReply *purged = flushed != NULL ? wire_ask(lab->wires[i], "MEMORY PURGE") : NULL;
+        bool done = purged != NULL;
+
+        freeReplyObject(flushed);
+        freeReplyObject(purged);
+        if (!done) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool lab_servers(struct lab *lab, int masters, bool zookeeper)
+{
+    if (lab->servers != NULL && lab->masters == masters && lab->zookeeper == zookeeper) {
+        return lab_empty(lab);
+    }
+    stop_servers(lab);
+    return start_servers(lab, masters, zookeeper);
+}
+
+const char *lab_redis(const struct lab *lab)
+{
+    return servers_redis(lab->servers);
+}
+
+const char *lab_zookeeper(const struct lab *lab)
+{
+    return lab->zookeeper ? servers_zookeeper(lab->servers) : NULL;
+}
+
+int lab_masters(const struct lab *lab)
+{
+    return lab->masters;
+}
+
+struct wire *lab_wire(struct lab *lab, int master)
+{
+    return lab->wires[master];
+}
+
+bool lab_good(smq_status status, const smq_error *err)
+{
+    if (status != SMQ_OK) {
+        fprintf(stderr, "bench: %s\n", err->text);
+    }
+    return status == SMQ_OK;
+}
+
+smq_client *lab_client(struct lab *lab)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_client *client = NULL;
+    smq_error err = {.text = ""};
+
+    options.redis = lab_redis(lab);
+    options.zookeeper = lab_zookeeper(lab);
+    lab_good(smq_client_new(&client, &options, &err), &err);
+    return client;
+}
+
+bool lab_topic(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_error err = {.text = ""};
+
+    snprintf(name, LAB_NAME_SIZE, "bench%d", lab->topics++);
+    options.name = name;
+    options.type = SMQ_FIXED_TIME;
+    options.slots = slots;
+    return lab_good(smq_topic_create(client, &options, &err), &err);
+}

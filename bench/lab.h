@@ -1,0 +1,57 @@
+/* lab.h - where benchmarks run: servers on one core, this process on another, and how much is
+ * asked for.
+ *
+ * Thread: main. */
+#ifndef BENCH_LAB_H
+#define BENCH_LAB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <slotmq/slotmq.h>
+
+#include "report.h"
+
+struct wire;
+struct lab;
+
+struct lab_options {
+    bool quick, json;
+    int rate;            /* messages/s of open loops; 0: as the benchmark says */
+    const char *program; /* this program, to be started as a member of a fleet */
+};
+
+/* Starts no server yet. */
+struct lab *lab_new(const struct lab_options *options);
+void lab_free(struct lab *lab);
+
+const struct lab_options *lab_options(const struct lab *lab);
+struct report *lab_report(struct lab *lab);
+
+/* How many runs, and `full` or `quick` of something. */
+int lab_runs(const struct lab *lab);
+uint64_t lab_count(const struct lab *lab, uint64_t full, uint64_t quick);
+
+/* A Redis Cluster of so many masters, empty; `zookeeper`: and a ZooKeeper.  Servers that fit are
+ * used again.  false, said on standard error: they cannot be had. */
+bool lab_servers(struct lab *lab, int masters, bool zookeeper);
+
+const char *lab_redis(const struct lab *lab);     /* addresses, as smq_client_options wants them */
+const char *lab_zookeeper(const struct lab *lab); /* NULL: none */
+int lab_masters(const struct lab *lab);
+struct wire *lab_wire(struct lab *lab, int master); /* a connection for looking */
+
+/* Forget all data, and give memory back. */
+bool lab_empty(struct lab *lab);
+
+/* A client of the library.  NULL, said on standard error: none. */
+smq_client *lab_client(struct lab *lab);
+
+/* A topic of type fixed_time under a new name, in `name`. */
+enum { LAB_NAME_SIZE = 32 };
+bool lab_topic(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots);
+
+/* Says why on standard error when it is not SMQ_OK. */
+bool lab_good(smq_status status, const smq_error *err);
+
+#endif

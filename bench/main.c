@@ -1,0 +1,102 @@
+/* main.c - measures the library against hand-written loops and against its peers, on servers of its
+ * own.
+ *
+ *   slotmq-bench [NAME...] [--quick] [--json] [--list]
+ *
+ * Thread: main. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "benches.h"
+#include "lab.h"
+
+static const struct bench benches[] = {
+    {"raw", "hand-written loops by batch size, and Redis Streams", bench_raw},
+    {"send", "send: blocking, asynchronous, in batches", bench_send},
+    {"drain", "consume a backlog with an empty handler", bench_drain},
+};
+
+enum { COUNT = sizeof(benches) / sizeof(benches[0]), USAGE = 64 };
+
+struct arguments {
+    struct lab_options lab;
+    bool chosen[COUNT];
+    bool list;
+};
+
+static int bench_named(const char *name)
+{
+    for (int i = 0; i < COUNT; i++) {
+        if (strcmp(benches[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool parse(struct arguments *out, int argc, char **argv)
+{
+    bool any = false;
+
+    *out = (struct arguments){.lab = {.program = argv[0]}};
+    for (int i = 1; i < argc; i++) {
+        int named = bench_named(argv[i]);
+        if (strcmp(argv[i], "--quick") == 0) {
+            out->lab.quick = true;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            out->lab.json = true;
+        } else if (strcmp(argv[i], "--list") == 0) {
+            out->list = true;
+        } else if (named >= 0) {
+            out->chosen[named] = any = true;
+        } else {
+            fprintf(stderr, "bench: \"%s\" is no benchmark and no option: --list names them\n",
+                    argv[i]);
+            return false;
+        }
+    }
+    for (int i = 0; i < COUNT && !any; i++) {
+        out->chosen[i] = true;
+    }
+    return true;
+}
+
+static void list(void)
+{
+    for (int i = 0; i < COUNT; i++) {
+        printf("%-12s %s\n", benches[i].name, benches[i].about);
+    }
+}
+
+static bool run(struct lab *lab, const struct bench *bench)
+{
+    report_begin(lab_report(lab), bench->name);
+    bool done = bench->run(lab);
+    bool good = report_end(lab_report(lab)) && done;
+
+    if (!done) {
+        fprintf(stderr, "bench: %s was not finished\n", bench->name);
+    }
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments;
+    bool good = true;
+
+    if (!parse(&arguments, argc, argv)) {
+        return USAGE;
+    }
+    if (arguments.list) {
+        list();
+        return EXIT_SUCCESS;
+    }
+    struct lab *lab = lab_new(&arguments.lab);
+    for (int i = 0; i < COUNT; i++) {
+        good = (!arguments.chosen[i] || run(lab, &benches[i])) && good;
+    }
+    lab_free(lab);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

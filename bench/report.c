@@ -1,0 +1,210 @@
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIGURES_MAX = 64, RUNS_MAX = 32, NAME_MAX_LEN = 48 };
+
+/* Invariant: values[0 .. count) are of runs that are not void, but for those of the present run,
+ * values[kept .. count). */
+struct figure {
+    char name[NAME_MAX_LEN], unit[16];
+    double values[RUNS_MAX];
+    int count, kept;
+};
+
+struct report {
+    FILE *lines, *table; /* JSON (NULL: none), and text for people */
+    const char *bench;
+    int run, voids;
+    bool is_void;
+    struct figure figures[FIGURES_MAX];
+    int count;
+};
+
+struct report *report_new(bool json)
+{
+    struct report *report = calloc(1, sizeof(*report));
+
+    if (report == NULL) {
+        abort();
+    }
+    report->lines = json ? stdout : NULL;
+    report->table = json ? stderr : stdout;
+    return report;
+}
+
+void report_free(struct report *report)
+{
+    free(report);
+}
+
+void report_begin(struct report *report, const char *bench)
+{
+    report->bench = bench;
+    report->run = report->voids = report->count = 0;
+    report->is_void = false;
+}
+
+/* Keeps what the last run measured, or forgets it. */
+static void end_run(struct report *report)
+{
+    for (int i = 0; i < report->count; i++) {
+        struct figure *figure = &report->figures[i];
+
+        if (report->is_void) {
+            figure->count = figure->kept;
+        }
+        figure->kept = figure->count;
+    }
+    report->voids += report->is_void ? 1 : 0;
+    report->is_void = false;
+}
+
+void report_run(struct report *report)
+{
+    end_run(report);
+    report->run++;
+}
+
+void report_tally(struct report *report, const char *who, struct tally_counts counts,
+                  double seconds)
+{
+    bool lost = counts.lost > 0;
+
+    report->is_void = report->is_void || lost;
+    fprintf(stderr,
+            "%s %d  %-16s sent %" PRIu64 "  handled %" PRIu64 "  lost %" PRIu64
+            "  duplicated %" PRIu64 "  out of order %" PRIu64 "  in %.2f s%s\n",
+            report->bench, report->run, who, counts.sent, counts.handled, counts.lost,
+            counts.duplicated, counts.out_of_order, seconds, lost ? "  VOID" : "");
+    if (report->lines != NULL) {
+        fprintf(report->lines,
+                "{\"bench\":\"%s\",\"run\":%d,\"who\":\"%s\",\"sent\":%" PRIu64
+                ",\"handled\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"duplicated\":%" PRIu64
+                ",\"out_of_order\":%" PRIu64 ",\"seconds\":%.4f,\"void\":%s}\n",
+                report->bench, report->run, who, counts.sent, counts.handled, counts.lost,
+                counts.duplicated, counts.out_of_order, seconds, lost ? "true" : "false");
+        fflush(report->lines);
+    }
+}
+
+static struct figure *figure_named(struct report *report, const char *name, const char *unit)
+{
+    for (int i = 0; i < report->count; i++) {
+        if (strcmp(report->figures[i].name, name) == 0) {
+            return &report->figures[i];
+        }
+    }
+    if (report->count == FIGURES_MAX) {
+        fprintf(stderr, "bench: more than %d figures\n", FIGURES_MAX);
+        abort();
+    }
+    struct figure *figure = &report->figures[report->count++];
+    *figure = (struct figure){.count = 0};
+    snprintf(figure->name, sizeof(figure->name), "%s", name);
+    snprintf(figure->unit, sizeof(figure->unit), "%s", unit);
+    return figure;
+}
+
+void report_value(struct report *report, const char *figure, const char *unit, double value)
+{
+    struct figure *found = figure_named(report, figure, unit);
+
+    if (found->count < RUNS_MAX) {
+        found->values[found->count++] = value;
+    }
+}
+
+void report_ratio(struct report *report, const char *figure, double value, double by)
+{
+    report_value(report, figure, "ratio", by > 0 ? value / by : 0);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+static double median(const struct figure *figure)
+{
+    int middle = figure->count / 2;
+
+    return figure->count % 2 == 1 ? figure->values[middle]
+                                  : (figure->values[middle - 1] + figure->values[middle]) / 2;
+}
+
+static const char *verdict(const struct goal *goal, double value)
+{
+    bool more_is_better = goal->goal >= goal->limit;
+
+    if (more_is_better ? value >= goal->goal : value <= goal->goal) {
+        return "reached";
+    }
+    return (more_is_better ? value >= goal->limit : value <= goal->limit) ? "accepted" : "MISSED";
+}
+
+/* Four digits that say something. */
+static const char *number(char out[24], double value)
+{
+    snprintf(out, 24, value >= 1000 || value <= -1000 ? "%.0f" : "%.4g", value);
+    return out;
+}
+
+static void print_figure(const struct report *report, const struct figure *figure)
+{
+    const struct goal *goal = goal_of(figure->name);
+    double value = median(figure), low = figure->values[0];
+    double high = figure->values[figure->count - 1];
+    char cells[5][24];
+
+    fprintf(report->table, "  %-26s %10s %-11s %10s .. %-10s", figure->name,
+            number(cells[0], value), figure->unit, number(cells[1], low), number(cells[2], high));
+    if (goal != NULL) {
+        fprintf(report->table, " goal %-5s limit %-5s %s", number(cells[3], goal->goal),
+                number(cells[4], goal->limit), verdict(goal, value));
+    }
+    fprintf(report->table, "\n");
+    if (report->lines == NULL) {
+        return;
+    }
+    fprintf(report->lines,
+            "{\"bench\":\"%s\",\"figure\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"runs\":%d,"
+            "\"min\":%.6g,\"max\":%.6g",
+            report->bench, figure->name, value, figure->unit, figure->count, low, high);
+    if (goal != NULL) {
+        fprintf(report->lines, ",\"goal\":%.6g,\"limit\":%.6g,\"verdict\":\"%s\"", goal->goal,
+                goal->limit, verdict(goal, value));
+    }
+    fprintf(report->lines, "}\n");
+}
+
+bool report_end(struct report *report)
+{
+    int measured = 0;
+
+    end_run(report);
+    fprintf(report->table, "%s: median of %d run%s\n", report->bench, report->run,
+            report->run == 1 ? "" : "s");
+    for (int i = 0; i < report->count; i++) {
+        struct figure *figure = &report->figures[i];
+
+        if (figure->count > 0) {
+            qsort(figure->values, (size_t) figure->count, sizeof(double), compare);
+            print_figure(report, figure);
+            measured++;
+        }
+    }
+    if (report->voids > 0) {
+        fprintf(report->table, "  %d of the runs void: messages were lost\n", report->voids);
+    }
+    fflush(report->table);
+    if (report->lines != NULL) {
+        fflush(report->lines);
+    }
+    return measured > 0 && report->voids == 0;
+}

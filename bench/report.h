@@ -1,0 +1,46 @@
+/* report.h - collects the values of all runs of a benchmark; prints runs, medians and what they
+ * were meant to be.
+ *
+ * A table goes to standard output and the runs to standard error; with JSON, lines for both go to
+ * standard output and the table to standard error.
+ *
+ * Thread: main. */
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
+
+#include <stdbool.h>
+
+#include "tally.h"
+
+struct report;
+
+struct report *report_new(bool json);
+void report_free(struct report *report);
+
+/* A benchmark begins, and each of its runs.  Values belong to the run that was begun last. */
+void report_begin(struct report *report, const char *bench);
+void report_run(struct report *report);
+
+/* What `who` did in this run.  A run in which anything was lost is void: none of its values
+ * counts. */
+void report_tally(struct report *report, const char *who, struct tally_counts counts,
+                  double seconds);
+
+/* One value of a figure in this run, as "messages/s". */
+void report_value(struct report *report, const char *figure, const char *unit, double value);
+
+/* A figure "send/raw": how one compares with another in this run. */
+void report_ratio(struct report *report, const char *figure, double value, double by);
+
+/* Print the medians.  false: a run was void, or nothing was measured. */
+bool report_end(struct report *report);
+
+/* What a figure should be, and what is not acceptable; the goal is the larger one where more is
+ * better.  NULL: nobody set one. */
+struct goal {
+    const char *figure;
+    double goal, limit;
+};
+const struct goal *goal_of(const char *figure);
+
+#endif
