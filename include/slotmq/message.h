@@ -10,19 +10,26 @@
 extern "C" {
 #endif
 
-/* What to send: 1 byte .. 64 KiB of body, a key of 1 .. 1024 bytes. */
+/* What to send.  The body: in layout inline 1 byte .. 64 KiB, in layout keyed
+ * up to the topic's max_body; empty with body NULL and body_len 0. */
 typedef struct smq_message {
     size_t struct_size;
     const void *body;
     size_t body_len;
-    const void *key; /* messages of one key are handled one at a time;
-                        NULL: the body is the key                     */
-    size_t key_len;
-    int64_t priority;  /* priority topics; larger is more urgent        */
-    int64_t delay_ms;  /* time topics: due this long after the send;
-                          SMQ_NONE: at once; 0: the topic's delay, which
-                          range_merge then must have                    */
-    int64_t due_at_ms; /* fixed_time: due then; not with delay_ms       */
+    const void *key;     /* messages of one key are handled one at a time;
+                            NULL: the id is, in layout inline the body    */
+    size_t key_len;      /* 1 .. 1024                                     */
+    const void *id;      /* layout keyed; NULL: the library makes one     */
+    size_t id_len;       /* 1 .. 1024                                     */
+    int64_t priority;    /* priority topics; larger is more urgent        */
+    int64_t delay_ms;    /* time topics: due this long after the send;
+                            SMQ_NONE: at once; 0: the topic's delay, which
+                            range_merge then must have                    */
+    int64_t due_at_ms;   /* fixed_time: due then; not with delay_ms       */
+    int64_t ttl_ms;      /* layout keyed: not handled after it, 1 .. 2^43;
+                            0: the topic's; SMQ_NONE: none                */
+    int32_t max_retries; /* layout keyed: 1 .. 63; 0: the topic's;
+                            SMQ_NONE: one delivery                      */
 } smq_message;
 #define SMQ_MESSAGE_INIT SMQ_INIT(smq_message)
 
@@ -44,11 +51,16 @@ typedef struct smq_message_info {
     smq_state state;
     const void *body;
     size_t body_len;
-    const void *key; /* NULL: keys are not stored                      */
+    const void *key; /* layout inline does not store keys: NULL        */
     size_t key_len;
-    int64_t priority;    /* priority topics                                */
-    int64_t due_at_ms;   /* time topics: due; resting: end of the back-off */
-    int64_t lease_at_ms; /* claimed: end of the lease, as of this call */
+    const void *id; /* layout inline: the body                         */
+    size_t id_len;
+    int64_t priority;      /* priority topics                            */
+    int64_t due_at_ms;     /* time topics: due; resting: end of the
+                              back-off                                   */
+    int64_t sent_at_ms;    /* first send; layout keyed                   */
+    int64_t expires_at_ms; /* end of its time to live; layout keyed      */
+    int64_t lease_at_ms;   /* claimed: end of the lease, as of this call */
     int64_t dead_at_ms;
     int32_t attempt; /* deliveries that counted, this one included: 1 is
                         the first, 0 none yet; a release does not

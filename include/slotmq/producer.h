@@ -18,7 +18,9 @@ typedef struct smq_receipt {
     smq_status status;
     int32_t slot; /* -1 when refused before it had one                 */
     bool merged;  /* joined a message that was waiting; else added     */
-    uint64_t reserved[7];
+    char id[47];  /* the id the library made, whatever the status; ""
+                     if it made none                                   */
+    uint64_t reserved;
 } smq_receipt;
 
 /* Thread: smq:call.  Exactly once for every smq_send_async() that returned
@@ -30,7 +32,7 @@ typedef struct smq_producer_options {
     int64_t send_timeout_ms;   /* with all repeats; default 10000            */
     bool no_repeat;            /* do not repeat a send whose reply was lost  */
     int64_t max_pending;       /* sends without a receipt; default 100000    */
-    int64_t max_pending_bytes; /* of bodies and keys; default 64 MiB       */
+    int64_t max_pending_bytes; /* of bodies, keys, ids; default 64 MiB     */
     int64_t full_timeout_ms;   /* smq_send_async() waits so long for room;
                                   default 0: FULL at once                    */
 } smq_producer_options;
@@ -44,7 +46,8 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
  * trips.  What was not done, or whose reply was lost, is repeated in time: the
  * repeat merges, or is one more delivery if the first was claimed meanwhile.
  * `out` may be NULL; else it is filled whatever is returned.
- * Blocks: send_timeout_ms.  Fails: UNKNOWN (stored or not), FULL. */
+ * Blocks: send_timeout_ms.  Fails: UNKNOWN (stored or not), FULL (Redis, or the
+ * topic's max_waiting). */
 SMQ_API smq_status smq_send(smq_receipt *out, smq_producer *producer, const char *topic,
                             const smq_message *message, smq_error *err);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "model/member.h"
 #include "model/slot.h"
 
 #define SEND_TIME_MAX       (INT64_C(1) << 43)
@@ -18,8 +19,7 @@ enum { SEND_PRIORITY_ARRIVAL = 8191 }; /* ties by arrival */
 /* --- what does not depend on the topic --- */
 
 /* Resolve the length of `what`, which is given. */
-static smq_status send_check_bytes(size_t *len, const void *data, const char *what, size_t max,
-                                   smq_error *err)
+static smq_status send_resolve(size_t *len, const void *data, const char *what, smq_error *err)
 {
     if (data == NULL) {
         return status_set(err, SMQ_INVALID, "%s has a length but no pointer", what);
@@ -31,11 +31,55 @@ static smq_status send_check_bytes(size_t *len, const void *data, const char *wh
     if (*len == SMQ_STRING) {
         *len = strlen(data);
     }
-    if (*len == 0) {
+    return SMQ_OK;
+}
+
+static smq_status send_check_body(smq_message *message, smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    if (message->body != NULL || message->body_len != 0) {
+        status = send_resolve(&message->body_len, message->body, "body", err);
+    }
+    if (status == SMQ_OK && message->body_len > TOPIC_BODY_KEYED_MAX) {
+        return status_set(err, SMQ_TOO_BIG, "body of %zu bytes: no topic takes more than %d",
+                          message->body_len, TOPIC_BODY_KEYED_MAX);
+    }
+    return status;
+}
+
+/* A key or an id; NULL: there is none. */
+static smq_status send_check_name(size_t *len, const void *data, const char *what, smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    if (data == NULL && *len == 0) {
+        return SMQ_OK;
+    }
+    status = send_resolve(len, data, what, err);
+    if (status == SMQ_OK && *len == 0) {
         return status_set(err, SMQ_INVALID, "%s is empty: at least 1 byte is needed", what);
     }
-    if (*len > max) {
-        return status_set(err, SMQ_TOO_BIG, "%s of %zu bytes: at most %zu", what, *len, max);
+    if (status == SMQ_OK && *len > TOPIC_KEY_MAX) {
+        return status_set(err, SMQ_TOO_BIG, "%s of %zu bytes: at most %d", what, *len,
+                          TOPIC_KEY_MAX);
+    }
+    return status;
+}
+
+static smq_status send_check_limits(const smq_message *message, smq_error *err)
+{
+    if (message->ttl_ms < SMQ_NONE || message->ttl_ms > SEND_TIME_MAX) {
+        return status_set(err, SMQ_INVALID,
+                          "ttl_ms must be from 1 to %" PRId64
+                          ", 0 for the topic's, or SMQ_NONE, not %" PRId64,
+                          SEND_TIME_MAX, message->ttl_ms);
+    }
+    if (message->max_retries < SMQ_NONE || message->max_retries > TOPIC_RETRIES_MAX) {
+        return status_set(err, SMQ_INVALID,
+                          "max_retries must be from 1 to %d, 0 for the topic's, or SMQ_NONE, not "
+                          "%" PRId32,
+                          TOPIC_RETRIES_MAX, message->max_retries);
     }
     return SMQ_OK;
 }
@@ -70,12 +114,15 @@ smq_status send_check(smq_message *out, const smq_message *message, smq_error *e
     }
     memcpy(&checked, message, message->struct_size);
     checked.struct_size = sizeof(checked);
-    if (checked.body == NULL && checked.body_len == 0) {
-        return status_set(err, SMQ_INVALID, "the message has no body: at least 1 byte is needed");
+    status = send_check_body(&checked, err);
+    if (status == SMQ_OK) {
+        status = send_check_name(&checked.key_len, checked.key, "key", err);
     }
-    status = send_check_bytes(&checked.body_len, checked.body, "body", TOPIC_BODY_INLINE_MAX, err);
-    if (status == SMQ_OK && (checked.key != NULL || checked.key_len != 0)) {
-        status = send_check_bytes(&checked.key_len, checked.key, "key", TOPIC_KEY_MAX, err);
+    if (status == SMQ_OK) {
+        status = send_check_name(&checked.id_len, checked.id, "id", err);
+    }
+    if (status == SMQ_OK) {
+        status = send_check_limits(&checked, err);
     }
     if (status == SMQ_OK) {
         status = send_check_time(&checked, err);
@@ -148,28 +195,127 @@ static smq_status send_place_priority(char *when, const struct topic *topic,
     return SMQ_OK;
 }
 
+static smq_status send_place_fifo(char *when, const struct topic *topic, const smq_message *message,
+                                  smq_error *err)
+{
+    if (message->delay_ms != 0) {
+        return send_wrong_type(topic, "delay_ms", "range_merge or fixed_time", err);
+    }
+    if (message->due_at_ms != 0) {
+        return send_wrong_type(topic, "due_at_ms", "fixed_time", err);
+    }
+    snprintf(when, SEND_WHEN_MAX, "0");
+    return SMQ_OK;
+}
+
 static smq_status send_place_when(char *when, const struct topic *topic, const smq_message *message,
                                   smq_error *err)
 {
-    if (topic->type == SMQ_PRIORITY) {
-        return send_place_priority(when, topic, message, err);
-    }
-    if (message->priority != 0) {
+    if (topic->type != SMQ_PRIORITY && message->priority != 0) {
         return send_wrong_type(topic, "priority", "priority", err);
     }
-    return topic->type == SMQ_RANGE_MERGE ? send_place_range_merge(when, topic, message, err)
-                                          : send_place_fixed_time(when, message);
+    switch (topic->type) {
+    case SMQ_RANGE_MERGE:
+        return send_place_range_merge(when, topic, message, err);
+    case SMQ_FIXED_TIME:
+        return send_place_fixed_time(when, message);
+    case SMQ_PRIORITY:
+        return send_place_priority(when, topic, message, err);
+    case SMQ_FIFO:
+        break;
+    }
+    return send_place_fifo(when, topic, message, err);
 }
 
-smq_status send_place(int32_t *slot, char when[SEND_WHEN_MAX], const struct topic *topic,
-                      const smq_message *message, smq_error *err)
+/* What only layout keyed has room for. */
+static smq_status send_place_inline(const struct topic *topic, const smq_message *message,
+                                    smq_error *err)
 {
-    smq_status status = send_place_when(when, topic, message, err);
+    const char *option = message->id != NULL         ? "id"
+                         : message->ttl_ms != 0      ? "ttl_ms"
+                         : message->max_retries != 0 ? "max_retries"
+                                                     : NULL;
 
+    if (option != NULL) {
+        return status_set(err, SMQ_WRONG_TYPE, "topic %s is not of layout keyed, which %s is for",
+                          topic->name, option);
+    }
+    if (message->body_len == 0) {
+        return status_set(err, SMQ_INVALID,
+                          "the body is empty: topic %s of layout inline needs at least 1 byte",
+                          topic->name);
+    }
+    return SMQ_OK;
+}
+
+static smq_status send_place_body(const struct topic *topic, const smq_message *message,
+                                  smq_error *err)
+{
+    bool keyed = topic->layout == SMQ_KEYED;
+
+    if ((int64_t) message->body_len <= topic->max_body) {
+        return SMQ_OK;
+    }
+    return status_set(err, SMQ_TOO_BIG,
+                      "body of %zu bytes: topic %s takes at most %" PRId64 " (max_body)%s",
+                      message->body_len, topic->name, topic->max_body,
+                      !keyed && topic->max_body == TOPIC_BODY_INLINE_MAX
+                          ? "; larger ones need a topic of layout keyed"
+                          : "");
+}
+
+int32_t send_slot(const struct topic *topic, const smq_message *message)
+{
+    if (message->key != NULL) {
+        return slot_of_key(message->key, message->key_len, topic->slots);
+    }
+    return topic->layout == SMQ_KEYED ? slot_of_key(message->id, message->id_len, topic->slots)
+                                      : slot_of_key(message->body, message->body_len, topic->slots);
+}
+
+bool send_lacks_id(const struct topic *topic, const smq_message *message)
+{
+    return topic->layout == SMQ_KEYED && message->id == NULL;
+}
+
+smq_status send_place(struct send_place *out, const struct topic *topic, const smq_message *message,
+                      smq_error *err)
+{
+    struct send_place place = {.max_retries = -1, .ttl_ms = -1};
+    smq_status status = send_place_when(place.when, topic, message, err);
+
+    if (status == SMQ_OK && topic->layout == SMQ_INLINE) {
+        status = send_place_inline(topic, message, err);
+    }
+    if (status == SMQ_OK) {
+        status = send_place_body(topic, message, err);
+    }
     if (status != SMQ_OK) {
         return status;
     }
-    *slot = message->key != NULL ? slot_of_key(message->key, message->key_len, topic->slots)
-                                 : slot_of_key(message->body, message->body_len, topic->slots);
+    place.slot = send_slot(topic, message);
+    if (message->max_retries != 0) {
+        place.max_retries = message->max_retries == SMQ_NONE ? 0 : message->max_retries;
+    }
+    if (message->ttl_ms > 0) {
+        place.ttl_ms = message->ttl_ms;
+    } else if (message->ttl_ms == 0 && topic->ttl_ms > 0) {
+        place.ttl_ms = topic->ttl_ms;
+    }
+    *out = place;
     return SMQ_OK;
+}
+
+void send_member(const void **out, size_t *len, struct buf *scratch, const struct topic *topic,
+                 const smq_message *message)
+{
+    if (topic->layout == SMQ_INLINE) {
+        *out = message->body;
+        *len = message->body_len;
+        return;
+    }
+    buf_clear(scratch);
+    member_encode(scratch, message->key, message->key_len, message->id, message->id_len);
+    *out = scratch->data;
+    *len = scratch->len;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/member.h"
 #include "queue/admin_fail.h"
 
 struct seen_item {
@@ -179,8 +180,18 @@ static void describe_attempts(smq_message_info *out, const struct topic *topic,
 
 static void describe_keyed(smq_message_info *out, const struct store_seen *seen)
 {
+    struct member member;
+
     out->body = seen->body;
     out->body_len = seen->body_len;
+    out->sent_at_ms = seen->header.first_ms;
+    out->expires_at_ms = seen->header.expires_ms > 0 ? seen->header.expires_ms : 0;
+    if (member_decode(&member, seen->entry.member, seen->entry.member_len)) {
+        out->key = member.key;
+        out->key_len = member.key_len;
+        out->id = member.id;
+        out->id_len = member.id_len;
+    }
 }
 
 void seen_describe(smq_message_info *out, const struct topic *topic, int32_t slot,
@@ -192,6 +203,8 @@ void seen_describe(smq_message_info *out, const struct topic *topic, int32_t slo
                               .state = seen->state,
                               .body = seen->entry.member,
                               .body_len = seen->entry.member_len,
+                              .id = seen->entry.member,
+                              .id_len = seen->entry.member_len,
                               .token = token,
                               .reason = seen->reason,
                               .cursor = ""};

@@ -224,7 +224,7 @@ void consume_forget(struct strand *strand)
 
 static void tell_settled(struct strand *strand, const smq_delivery *delivery)
 {
-    bool last = delivery->attempts.retries >= strand->worker->topic.max_retries;
+    bool last = delivery_retries_left(delivery, &strand->worker->topic) == 0;
     struct metrics *metrics = &strand->worker->hub->metrics;
 
     switch (delivery->answer.op) {
@@ -289,7 +289,7 @@ static smq_delivery *claimed(struct consume_call *consume, const struct store_re
 
     if (store_consume_message(&message, result, &consume->slot, index)) {
         delivery = delivery_new(worker->queue, &strand->lane, &worker->topic, strand->slot, token,
-                                message.entry, message.entry_len, message.attempts);
+                                &message);
     }
     if (delivery == NULL) {
         events_log(worker->hub->events, SMQ_LEVEL_ERROR,

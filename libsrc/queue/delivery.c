@@ -10,52 +10,104 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "model/member.h"
 #include "queue/run_queue.h"
 
 enum { REASON_MAX = 200 };
 
-static void fill_info(smq_delivery *delivery, const struct topic *topic, int32_t slot,
-                      const struct entry *entry)
+/* false: the member is none of layout keyed. */
+static bool fill_keyed(smq_delivery *delivery, const struct entry *entry,
+                       const struct store_claimed *claimed)
 {
     smq_message_info *info = &delivery->info;
-    int left = topic->max_retries - delivery->attempts.retries;
+    struct member member;
 
+    if (!member_decode(&member, entry->member, entry->member_len)) {
+        return false;
+    }
+    info->key = member.key;
+    info->key_len = member.key_len;
+    info->id = member.id;
+    info->id_len = member.id_len;
+    info->body = delivery->entry + delivery->entry_len;
+    info->body_len = claimed->body_len;
+    info->sent_at_ms = claimed->header.first_ms;
+    info->expires_at_ms = claimed->header.expires_ms > 0 ? claimed->header.expires_ms : 0;
+    delivery->max_retries = claimed->header.max_retries;
+    return true;
+}
+
+static void fill_inline(smq_delivery *delivery, const struct entry *entry)
+{
+    smq_message_info *info = &delivery->info;
+
+    info->body = info->id = entry->member;
+    info->body_len = info->id_len = entry->member_len;
+    delivery->max_retries = -1;
+}
+
+static void fill_order(smq_message_info *info, const struct topic *topic, const struct entry *entry)
+{
+    if (topic->type == SMQ_PRIORITY) {
+        info->priority = entry_priority(topic_kind(topic), entry->before);
+    } else if (topic->type != SMQ_FIFO) {
+        info->due_at_ms = entry->before;
+    }
+}
+
+static bool fill_info(smq_delivery *delivery, const struct topic *topic, int32_t slot,
+                      const struct entry *entry, const struct store_claimed *claimed)
+{
+    smq_message_info *info = &delivery->info;
+
+    if (topic->layout == SMQ_INLINE) {
+        fill_inline(delivery, entry);
+    } else if (!fill_keyed(delivery, entry, claimed)) {
+        return false;
+    }
+    fill_order(info, topic, entry);
     info->struct_size = sizeof(*info);
     info->topic = run_queue_topic(delivery->queue);
     info->slot = slot;
     info->state = SMQ_CLAIMED;
-    info->body = entry->member;
-    info->body_len = entry->member_len;
-    if (topic->type == SMQ_PRIORITY) {
-        info->priority = entry_priority(topic_kind(topic), entry->before);
-    } else {
-        info->due_at_ms = entry->before;
-    }
     info->attempt = delivery->attempts.retries + 1;
-    info->retries_left = left > 0 ? left : 0;
+    info->retries_left = delivery_retries_left(delivery, topic);
     info->token = delivery->token;
     info->reason = "";
+    return true;
+}
+
+int32_t delivery_retries_left(const smq_delivery *delivery, const struct topic *topic)
+{
+    int32_t limit = delivery->max_retries >= 0 ? delivery->max_retries : topic->max_retries;
+
+    return limit > delivery->attempts.retries ? limit - delivery->attempts.retries : 0;
 }
 
 smq_delivery *delivery_new(struct run_queue *queue, struct run_lane *lane,
                            const struct topic *topic, int32_t slot, const char *token,
-                           const char *entry, size_t len, struct attempts attempts)
+                           const struct store_claimed *claimed)
 {
-    smq_delivery *delivery = memory_new(sizeof(*delivery) + len + 1);
-    struct entry decoded;
+    size_t body_len = topic->layout == SMQ_KEYED ? claimed->body_len : 0;
+    smq_delivery *delivery = memory_new(sizeof(*delivery) + claimed->entry_len + body_len + 1);
+    struct entry entry;
 
-    memcpy(delivery->entry, entry, len);
-    delivery->entry_len = len;
-    if (!entry_decode(&decoded, delivery->entry, len) || decoded.kind != ENTRY_CLAIMED) {
+    memcpy(delivery->entry, claimed->entry, claimed->entry_len);
+    delivery->entry_len = claimed->entry_len;
+    if (body_len > 0) {
+        memcpy(delivery->entry + claimed->entry_len, claimed->body, body_len);
+    }
+    delivery->queue = queue;
+    delivery->lane = lane;
+    delivery->attempts = claimed->attempts;
+    atomic_init(&delivery->references, 2);
+    snprintf(delivery->token, sizeof(delivery->token), "%s", token);
+    if (!entry_decode(&entry, delivery->entry, claimed->entry_len) || entry.kind != ENTRY_CLAIMED ||
+        !fill_info(delivery, topic, slot, &entry, claimed)) {
         free(delivery);
         return NULL;
     }
-    delivery->queue = run_queue_ref(queue);
-    delivery->lane = lane;
-    delivery->attempts = attempts;
-    atomic_init(&delivery->references, 2);
-    snprintf(delivery->token, sizeof(delivery->token), "%s", token);
-    fill_info(delivery, topic, slot, &decoded);
+    (void) run_queue_ref(queue);
     return delivery;
 }
 
@@ -201,14 +253,14 @@ bool delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict)
 
 void delivery_id(char out[DELIVERY_ID_MAX], const smq_delivery *delivery)
 {
-    const unsigned char *body = delivery->info.body;
+    const unsigned char *id = delivery->info.id;
     size_t used = 0;
 
-    for (size_t i = 0; i < delivery->info.body_len && used + 4 < DELIVERY_ID_MAX; i++) {
-        if (isprint(body[i]) && body[i] != '\\') {
-            out[used++] = (char) body[i];
+    for (size_t i = 0; i < delivery->info.id_len && used + 4 < DELIVERY_ID_MAX; i++) {
+        if (isprint(id[i]) && id[i] != '\\') {
+            out[used++] = (char) id[i];
         } else {
-            used += (size_t) snprintf(out + used, 5, "\\x%02x", body[i]);
+            used += (size_t) snprintf(out + used, 5, "\\x%02x", id[i]);
         }
     }
     out[used] = '\0';

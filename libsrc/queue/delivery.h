@@ -41,6 +41,7 @@ struct smq_delivery {
     atomic_int answered; /* enum delivery_answered */
     atomic_int standing; /* what smq_delivery_check() says */
     struct attempts attempts;
+    int32_t max_retries; /* its own limit; -1: the topic's */
     struct {
         enum store_answer_op op;
         int64_t delay_ms;
@@ -54,18 +55,18 @@ struct smq_delivery {
     TAILQ_ENTRY(smq_delivery) in_hand_link; /* smq:io */
     char token[TOKEN_TEXT_LEN + 1];
     size_t entry_len;
-    char entry[]; /* as it was claimed */
+    char entry[]; /* as it was claimed; layout keyed: then the body */
 };
 
 STAILQ_HEAD(delivery_list, smq_delivery);
 TAILQ_HEAD(delivery_hand, smq_delivery);
 TAILQ_HEAD(delivery_begun, smq_delivery);
 
-/* Make a delivery of what was claimed; NULL: `entry` is none.  It has two references, and holds one
- * of `queue`.  Thread: smq:io. */
+/* Make a delivery of what was claimed; NULL: its entry is none.  It has two references, and holds
+ * one of `queue`.  Thread: smq:io. */
 smq_delivery *delivery_new(struct run_queue *queue, struct run_lane *lane,
                            const struct topic *topic, int32_t slot, const char *token,
-                           const char *entry, size_t len, struct attempts attempts);
+                           const struct store_claimed *claimed);
 
 /* Thread: any. */
 void delivery_ref(smq_delivery *delivery);
@@ -90,11 +91,14 @@ smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int6
  * Thread: smq:work-N. */
 bool delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict);
 
+/* The failures it may still have, by its own limit or the topic's. */
+int32_t delivery_retries_left(const smq_delivery *delivery, const struct topic *topic);
+
 /* Does this answer let what comes behind it in its slot go on?  Not so RETRY, RELEASE and HUNG:
  * with them the message comes back. */
 bool delivery_is_over(enum store_answer_op op);
 
-/* Its member for people: hex-escaped, cut at 64 bytes. */
+/* Its id for people: hex-escaped, cut at 64 bytes. */
 enum { DELIVERY_ID_MAX = 65 };
 void delivery_id(char out[DELIVERY_ID_MAX], const smq_delivery *delivery);
 

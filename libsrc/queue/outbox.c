@@ -32,7 +32,7 @@ void send_init(struct send *send, const char *topic, const smq_message *message,
                           .message = *message,
                           .deadline_ms = deadline_ms,
                           .status = SMQ_TIMED_OUT,
-                          .slot = -1};
+                          .place = {.slot = -1}};
 }
 
 void send_end(struct outboxes *all, struct send *send, smq_status status, const char *text)
@@ -274,17 +274,33 @@ static void topic_park(struct outbox_topic *topic, const struct send *send)
     }
 }
 
+/* Give it an id where it needs one.  It keeps that as long as its topic is keyed. */
+static void send_identify(struct outboxes *all, const struct topic *topic, struct send *send)
+{
+    if (send_lacks_id(topic, &send->message)) {
+        message_id_make(send->id, &all->ids, clock_wall_ms(), random_u64());
+        send->message.id = send->id;
+        send->message.id_len = MESSAGE_ID_LEN;
+    } else if (send->id[0] != '\0' && topic->layout != SMQ_KEYED) {
+        send->id[0] = '\0';
+        send->message.id = NULL;
+        send->message.id_len = 0;
+    }
+}
+
 static void topic_place(struct outbox_topic *topic, struct send *send)
 {
     struct outbox *outbox;
     smq_error err;
-    smq_status status = send_place(&send->slot, send->when, &topic->topic, &send->message, &err);
+    smq_status status;
 
+    send_identify(topic->all, &topic->topic, send);
+    status = send_place(&send->place, &topic->topic, &send->message, &err);
     if (status != SMQ_OK) {
         send_end(topic->all, send, status, err.text);
         return;
     }
-    outbox = topic_outbox(topic, send->slot);
+    outbox = topic_outbox(topic, send->place.slot);
     STAILQ_INSERT_TAIL(&outbox->queue, send, link);
     if (outbox->state == OUTBOX_EMPTY) {
         outbox_settle(outbox);
@@ -594,6 +610,7 @@ void outboxes_close(struct outboxes *all, void (*closed)(void *user), void *user
         topic_close(topic);
     }
     requests_free_spare(all);
+    buf_fini(&all->member);
     outboxes_report(all);
     all->closed = closed;
     all->closed_user = user;

@@ -13,6 +13,7 @@
 #include <slotmq/producer.h>
 
 #include "base/waiter.h"
+#include "model/message_id.h"
 #include "model/send.h"
 #include "queue/hub.h"
 
@@ -30,15 +31,15 @@ struct send {
     TAILQ_ENTRY(send) pending; /* the producer's, under its lock */
     uint64_t number;           /* of the producer, in the order of acceptance */
     const char *topic;
-    smq_message message; /* checked by send_check() */
-    int64_t deadline_ms; /* by clock_now_ms() */
+    smq_message message;         /* checked by send_check() */
+    char id[MESSAGE_ID_LEN + 1]; /* made for the message, which points to it; "": none was */
+    int64_t deadline_ms;         /* by clock_now_ms() */
     struct send_group *group;
     size_t index; /* in the group */
     smq_sent_fn *sent;
     void *user;
-    char when[SEND_WHEN_MAX];
-    smq_status status; /* what it came to; before that, why it is not done yet */
-    int32_t slot;      /* -1: not placed */
+    struct send_place place; /* slot -1: not placed */
+    smq_status status;       /* what it came to; before that, why it is not done yet */
     bool merged;
     bool unknown; /* a request with it was lost: it may be stored */
 };

@@ -73,6 +73,8 @@ struct outboxes {
     struct outbox_list ready, resting;
     struct request_list wire, spare;
     size_t spare_count;
+    struct message_ids ids;
+    struct buf member;      /* of the send that is put into a request */
     struct send_list ended; /* to be reported at the end of this call from the loop */
     uv_timer_t timer;       /* for `blocked` and `resting`: runs until `wake_ms` */
     int64_t wake_ms;        /* INT64_MAX: it does not run */

@@ -59,6 +59,28 @@ void requests_free_spare(struct outboxes *all)
 
 /* --- begin --- */
 
+/* The bytes that a send adds to a request, nearly. */
+static size_t send_size(const struct send *send)
+{
+    return send->message.body_len + send->message.key_len + send->message.id_len;
+}
+
+static void request_add(struct request *request, struct send *send)
+{
+    const struct outbox_topic *topic = request->outbox->topic;
+    struct store_message message = {.when = send->place.when,
+                                    .body = send->message.body != NULL ? send->message.body : "",
+                                    .body_len = send->message.body_len,
+                                    .max_retries = send->place.max_retries,
+                                    .ttl_ms = send->place.ttl_ms};
+
+    send_member(&message.member, &message.member_len, &topic->all->member, &topic->topic,
+                &send->message);
+    store_send_add(&request->call, &request->slot, &message);
+    STAILQ_INSERT_TAIL(&request->batch, send, link);
+    request->count++;
+}
+
 /* Move what fits into one request out of the queue; returns the earliest deadline. */
 static int64_t request_fill(struct request *request, struct send_list *queue)
 {
@@ -67,15 +89,10 @@ static int64_t request_fill(struct request *request, struct send_list *queue)
     int64_t deadline_ms = INT64_MAX;
 
     while ((send = STAILQ_FIRST(queue)) != NULL && request->count < REQUEST_SENDS_MAX &&
-           (request->count == 0 || bytes + send->message.body_len <= REQUEST_BYTES_MAX)) {
+           (request->count == 0 || bytes + send_size(send) <= REQUEST_BYTES_MAX)) {
         STAILQ_REMOVE_HEAD(queue, link);
-        STAILQ_INSERT_TAIL(&request->batch, send, link);
-        request->count++;
-        bytes += send->message.body_len;
-        store_send_add(&request->call, &request->slot,
-                       &(struct store_message){.member = send->message.body,
-                                               .member_len = send->message.body_len,
-                                               .when = send->when});
+        request_add(request, send);
+        bytes += send_size(send);
         deadline_ms = send->deadline_ms < deadline_ms ? send->deadline_ms : deadline_ms;
     }
     return deadline_ms;
@@ -113,25 +130,49 @@ static void batch_end(struct request *request, smq_status status, const char *te
     }
 }
 
+static void send_stored(struct outboxes *all, struct send *send, bool merged)
+{
+    struct hub *hub = all->hub;
+
+    send->merged = merged;
+    metric_add(merged ? &hub->metrics.merged : &hub->metrics.sent, 1);
+    if (events_wanted(hub->events, SMQ_EVENT_SENT)) {
+        events_emit(hub->events, SMQ_EVENT_SENT,
+                    &(smq_event){.topic = send->topic, .slot = send->place.slot},
+                    "%s a message of %zu bytes in slot %" PRId32 " of topic %s",
+                    merged ? "merged" : "added", send->message.body_len, send->place.slot,
+                    send->topic);
+    }
+    send_end(all, send, SMQ_OK, "");
+}
+
+/* Its slot has its share of what may wait. */
+static void send_refused(struct outboxes *all, struct send *send, const struct topic *topic)
+{
+    char text[TEXT_MAX];
+
+    snprintf(text, sizeof(text),
+             "slot %" PRId32 " of topic %s is full: max_waiting is %" PRId64 " over %" PRId32
+             " slots; send again when messages were consumed, or raise it",
+             send->place.slot, topic->name, topic->max_waiting, topic->slots);
+    send_end(all, send, SMQ_FULL, text);
+}
+
+/* `results` are one character a message. */
 static void batch_stored(struct request *request, const char *results)
 {
-    struct hub *hub = request->outbox->topic->all->hub;
-    const char *topic = request->outbox->topic->name;
-    bool told = events_wanted(hub->events, SMQ_EVENT_SENT);
+    const struct outbox_topic *topic = request->outbox->topic;
     struct send *send;
 
-    STAILQ_FOREACH(send, &request->batch, link)
-    {
-        send->merged = *results++ == 'm';
-        metric_add(send->merged ? &hub->metrics.merged : &hub->metrics.sent, 1);
-        if (told) {
-            events_emit(
-                hub->events, SMQ_EVENT_SENT, &(smq_event){.topic = topic, .slot = send->slot},
-                "%s a message of %zu bytes in slot %" PRId32 " of topic %s",
-                send->merged ? "merged" : "added", send->message.body_len, send->slot, topic);
+    while ((send = STAILQ_FIRST(&request->batch)) != NULL) {
+        STAILQ_REMOVE_HEAD(&request->batch, link);
+        if (*results == 'f') {
+            send_refused(topic->all, send, &topic->topic);
+        } else {
+            send_stored(topic->all, send, *results == 'm');
         }
+        results++;
     }
-    batch_end(request, SMQ_OK, "");
 }
 
 /* Send the batch again later; `unknown`: it may have been stored already. */

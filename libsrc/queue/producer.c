@@ -154,9 +154,12 @@ static int64_t deadline_of(int64_t timeout_ms)
     return timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + timeout_ms;
 }
 
+/* An id that was made meanwhile does not count. */
 static int64_t send_bytes(const struct send *send)
 {
-    return (int64_t) (send->message.body_len + send->message.key_len);
+    size_t id_len = send->id[0] == '\0' ? send->message.id_len : 0;
+
+    return (int64_t) (send->message.body_len + send->message.key_len + id_len);
 }
 
 /* Hand an accepted send to smq:io. */
@@ -210,6 +213,12 @@ static void state_unref(smq_producer *producer)
 
 /* --- receipts, on smq:call --- */
 
+static void receipt_fill(smq_receipt *out, const struct send *send)
+{
+    *out = (smq_receipt){.status = send->status, .slot = send->place.slot, .merged = send->merged};
+    memcpy(out->id, send->id, sizeof(send->id));
+}
+
 /* Give one receipt, if one waits. */
 static bool give_one(smq_producer *producer)
 {
@@ -225,7 +234,7 @@ static bool give_one(smq_producer *producer)
     if (send == NULL) {
         return false;
     }
-    receipt = (smq_receipt){.status = send->status, .slot = send->slot, .merged = send->merged};
+    receipt_fill(&receipt, send);
     send->sent(&receipt, send->user);
     state_lock(producer);
     state_remove(producer, send);
@@ -467,11 +476,6 @@ static bool group_add(struct send_group *group, struct send *send, size_t index,
     return true;
 }
 
-static void receipt_fill(smq_receipt *out, const struct send *send)
-{
-    *out = (smq_receipt){.status = send->status, .slot = send->slot, .merged = send->merged};
-}
-
 smq_status producer_send(smq_receipt *out, smq_producer *producer, const char *topic,
                          const smq_message *message, smq_error *err)
 {
@@ -509,23 +513,34 @@ smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, co
     return status == SMQ_OK ? SMQ_OK : status_copy(err, &group.err);
 }
 
+/* Copy `len` bytes to `*bytes` and go behind them; NULL stays NULL. */
+static const void *send_copy_bytes(char **bytes, const void *data, size_t len)
+{
+    char *copy = *bytes;
+
+    if (data == NULL) {
+        return NULL;
+    }
+    memcpy(copy, data, len);
+    *bytes += len;
+    return copy;
+}
+
 /* One allocation with everything the send points to. */
 static struct send *send_copy(const char *topic, const smq_message *message, int64_t deadline_ms)
 {
     size_t name = strlen(topic) + 1;
-    struct send *send = malloc(sizeof(*send) + name + message->key_len + message->body_len);
+    struct send *send =
+        malloc(sizeof(*send) + name + message->key_len + message->id_len + message->body_len);
 
     if (send == NULL) {
         return NULL;
     }
     char *bytes = (char *) (send + 1);
-    send_init(send, memcpy(bytes, topic, name), message, deadline_ms);
-    bytes += name;
-    if (message->key != NULL) {
-        send->message.key = memcpy(bytes, message->key, message->key_len);
-        bytes += message->key_len;
-    }
-    send->message.body = memcpy(bytes, message->body, message->body_len);
+    send_init(send, send_copy_bytes(&bytes, topic, name), message, deadline_ms);
+    send->message.key = send_copy_bytes(&bytes, message->key, message->key_len);
+    send->message.id = send_copy_bytes(&bytes, message->id, message->id_len);
+    send->message.body = send_copy_bytes(&bytes, message->body, message->body_len);
     return send;
 }
 

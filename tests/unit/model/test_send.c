@@ -58,6 +58,10 @@ static void largest_message_is_taken(void **state)
                            .body_len = TOPIC_BODY_INLINE_MAX,
                            .key = big,
                            .key_len = TOPIC_KEY_MAX,
+                           .id = big,
+                           .id_len = TOPIC_KEY_MAX,
+                           .ttl_ms = time_max,
+                           .max_retries = TOPIC_RETRIES_MAX,
                            .delay_ms = time_max};
     smq_message out;
 
@@ -72,9 +76,6 @@ static void bad_messages_are_refused(void **state)
         smq_status status;
         const char *text;
     } cases[] = {
-        {{.struct_size = sizeof(smq_message)},
-         SMQ_INVALID,
-         "the message has no body: at least 1 byte is needed"},
         {{.struct_size = sizeof(smq_message), .body = "abc"},
          SMQ_INVALID,
          "body has length 0: give its length, or SMQ_STRING for a C string"},
@@ -84,15 +85,9 @@ static void bad_messages_are_refused(void **state)
         {{.struct_size = sizeof(smq_message), .body_len = SMQ_STRING},
          SMQ_INVALID,
          "body has a length but no pointer"},
-        {{.struct_size = sizeof(smq_message), .body = "", .body_len = SMQ_STRING},
-         SMQ_INVALID,
-         "body is empty: at least 1 byte is needed"},
-        {{.struct_size = sizeof(smq_message), .body = big, .body_len = TOPIC_BODY_INLINE_MAX + 1},
+        {{.struct_size = sizeof(smq_message), .body = "", .body_len = TOPIC_BODY_KEYED_MAX + 1},
          SMQ_TOO_BIG,
-         "body of 65537 bytes: at most 65536"},
-        {{.struct_size = sizeof(smq_message), .body = big, .body_len = SMQ_STRING},
-         SMQ_TOO_BIG,
-         "body of 65537 bytes: at most 65536"},
+         "body of 67108865 bytes: no topic takes more than 67108864"},
         {{MESSAGE, .key = "k"},
          SMQ_INVALID,
          "key has length 0: give its length, or SMQ_STRING for a C string"},
@@ -103,6 +98,29 @@ static void bad_messages_are_refused(void **state)
         {{MESSAGE, .key = big, .key_len = TOPIC_KEY_MAX + 1},
          SMQ_TOO_BIG,
          "key of 1025 bytes: at most 1024"},
+        {{MESSAGE, .id = "i"},
+         SMQ_INVALID,
+         "id has length 0: give its length, or SMQ_STRING for a C string"},
+        {{MESSAGE, .id_len = 1}, SMQ_INVALID, "id has a length but no pointer"},
+        {{MESSAGE, .id = "", .id_len = SMQ_STRING},
+         SMQ_INVALID,
+         "id is empty: at least 1 byte is needed"},
+        {{MESSAGE, .id = big, .id_len = TOPIC_KEY_MAX + 1},
+         SMQ_TOO_BIG,
+         "id of 1025 bytes: at most 1024"},
+        {{MESSAGE, .ttl_ms = -2},
+         SMQ_INVALID,
+         "ttl_ms must be from 1 to 8796093022208, 0 for the topic's, or SMQ_NONE, not -2"},
+        {{MESSAGE, .ttl_ms = INT64_C(8796093022209)},
+         SMQ_INVALID,
+         "ttl_ms must be from 1 to 8796093022208, 0 for the topic's, or SMQ_NONE, not "
+         "8796093022209"},
+        {{MESSAGE, .max_retries = 64},
+         SMQ_INVALID,
+         "max_retries must be from 1 to 63, 0 for the topic's, or SMQ_NONE, not 64"},
+        {{MESSAGE, .max_retries = -2},
+         SMQ_INVALID,
+         "max_retries must be from 1 to 63, 0 for the topic's, or SMQ_NONE, not -2"},
         {{MESSAGE, .delay_ms = 5, .due_at_ms = 5},
          SMQ_INVALID,
          "set either delay_ms or due_at_ms, not both"},
@@ -164,16 +182,46 @@ static void message_of_an_older_header_ends_earlier(void **state)
 
 /* --- what depends on the topic --- */
 
-static const struct topic merge = {
-    .name = "m", .type = SMQ_RANGE_MERGE, .slots = 64, .delay_ms = SMQ_NONE};
-static const struct topic late = {
-    .name = "l", .type = SMQ_RANGE_MERGE, .slots = 64, .delay_ms = 3000};
-static const struct topic timed = {
-    .name = "t", .type = SMQ_FIXED_TIME, .slots = 64, .delay_ms = SMQ_NONE};
-static const struct topic arrival = {
-    .name = "p", .type = SMQ_PRIORITY, .slots = 64, .delay_ms = SMQ_NONE};
-static const struct topic bytes = {
-    .name = "b", .type = SMQ_PRIORITY, .slots = 64, .ties = SMQ_TIES_BYTES, .delay_ms = SMQ_NONE};
+static const struct topic merge = {.name = "m",
+                                   .type = SMQ_RANGE_MERGE,
+                                   .slots = 64,
+                                   .delay_ms = SMQ_NONE,
+                                   .max_body = TOPIC_BODY_INLINE_MAX};
+static const struct topic late = {.name = "l",
+                                  .type = SMQ_RANGE_MERGE,
+                                  .slots = 64,
+                                  .delay_ms = 3000,
+                                  .max_body = TOPIC_BODY_INLINE_MAX};
+static const struct topic timed = {.name = "t",
+                                   .type = SMQ_FIXED_TIME,
+                                   .slots = 64,
+                                   .delay_ms = SMQ_NONE,
+                                   .max_body = TOPIC_BODY_INLINE_MAX};
+static const struct topic arrival = {.name = "p",
+                                     .type = SMQ_PRIORITY,
+                                     .slots = 64,
+                                     .delay_ms = SMQ_NONE,
+                                     .max_body = TOPIC_BODY_INLINE_MAX};
+static const struct topic bytes = {.name = "b",
+                                   .type = SMQ_PRIORITY,
+                                   .slots = 64,
+                                   .ties = SMQ_TIES_BYTES,
+                                   .delay_ms = SMQ_NONE,
+                                   .max_body = TOPIC_BODY_INLINE_MAX};
+
+static const struct topic keyed = {.name = "k",
+                                   .type = SMQ_FIXED_TIME,
+                                   .layout = SMQ_KEYED,
+                                   .slots = 64,
+                                   .delay_ms = SMQ_NONE,
+                                   .ttl_ms = 700,
+                                   .max_body = 100};
+static const struct topic fifo = {.name = "f",
+                                  .type = SMQ_FIFO,
+                                  .layout = SMQ_KEYED,
+                                  .slots = 64,
+                                  .delay_ms = SMQ_NONE,
+                                  .max_body = 100};
 
 static void when_is_what_the_script_gets(void **state)
 {
@@ -199,19 +247,20 @@ static void when_is_what_the_script_gets(void **state)
         {&arrival, {MESSAGE, .priority = -8191}, "-8191"},
         {&bytes, {MESSAGE, .priority = INT64_C(1) << 40}, "1099511627776"},
         {&bytes, {MESSAGE, .priority = -(INT64_C(1) << 40)}, "-1099511627776"},
+        {&keyed, {MESSAGE, .id = "abc", .id_len = 3, .delay_ms = 5}, "+5"},
+        {&fifo, {MESSAGE, .id = "abc", .id_len = 3}, "0"},
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char when[SEND_WHEN_MAX] = "";
-        int32_t slot = -1;
+        struct send_place place = {.slot = -1};
         smq_error err = {.text = ""};
 
-        if (send_place(&slot, when, cases[i].topic, &cases[i].message, &err) != SMQ_OK) {
+        if (send_place(&place, cases[i].topic, &cases[i].message, &err) != SMQ_OK) {
             fail_msg("case %zu: %s", i, err.text);
         }
-        assert_string_equal(when, cases[i].when);
-        assert_int_equal(slot, slot_of_key("abc", 3, 64));
+        assert_string_equal(place.when, cases[i].when);
+        assert_int_equal(place.slot, slot_of_key("abc", 3, 64));
     }
 }
 
@@ -262,31 +311,150 @@ static void options_of_other_types_are_refused(void **state)
          SMQ_INVALID,
          "priority must be from -1099511627776 to 1099511627776 in topic b (ties by bytes), not "
          "-1099511627777"},
+        {&timed,
+         {MESSAGE, .id = "i", .id_len = 1},
+         SMQ_WRONG_TYPE,
+         "topic t is not of layout keyed, which id is for"},
+        {&timed,
+         {MESSAGE, .ttl_ms = 5},
+         SMQ_WRONG_TYPE,
+         "topic t is not of layout keyed, which ttl_ms is for"},
+        {&timed,
+         {MESSAGE, .ttl_ms = SMQ_NONE},
+         SMQ_WRONG_TYPE,
+         "topic t is not of layout keyed, which ttl_ms is for"},
+        {&timed,
+         {MESSAGE, .max_retries = 5},
+         SMQ_WRONG_TYPE,
+         "topic t is not of layout keyed, which max_retries is for"},
+        {&timed,
+         {.struct_size = sizeof(smq_message)},
+         SMQ_INVALID,
+         "the body is empty: topic t of layout inline needs at least 1 byte"},
+        {&timed,
+         {.struct_size = sizeof(smq_message), .body = big, .body_len = TOPIC_BODY_INLINE_MAX + 1},
+         SMQ_TOO_BIG,
+         "body of 65537 bytes: topic t takes at most 65536 (max_body); larger ones need a topic of "
+         "layout keyed"},
+        {&keyed,
+         {.struct_size = sizeof(smq_message), .body = big, .body_len = 101, .id = "i", .id_len = 1},
+         SMQ_TOO_BIG,
+         "body of 101 bytes: topic k takes at most 100 (max_body)"},
+        {&fifo,
+         {MESSAGE, .id = "i", .id_len = 1, .delay_ms = SMQ_NONE},
+         SMQ_WRONG_TYPE,
+         "topic f is not of type range_merge or fixed_time, which delay_ms is for"},
+        {&fifo,
+         {MESSAGE, .id = "i", .id_len = 1, .due_at_ms = 5},
+         SMQ_WRONG_TYPE,
+         "topic f is not of type fixed_time, which due_at_ms is for"},
+        {&fifo,
+         {MESSAGE, .id = "i", .id_len = 1, .priority = 5},
+         SMQ_WRONG_TYPE,
+         "topic f is not of type priority, which priority is for"},
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char when[SEND_WHEN_MAX] = "";
-        int32_t slot = -77;
+        struct send_place place = {.slot = -77};
         smq_error err = {.text = ""};
 
-        assert_int_equal(send_place(&slot, when, cases[i].topic, &cases[i].message, &err),
+        assert_int_equal(send_place(&place, cases[i].topic, &cases[i].message, &err),
                          cases[i].status);
         assert_string_equal(err.text, cases[i].text);
-        assert_int_equal(slot, -77);
+        assert_int_equal(place.slot, -77);
     }
 }
 
 static void key_decides_the_slot(void **state)
 {
     smq_message message = {MESSAGE, .key = "a\0b", .key_len = 3};
-    char when[SEND_WHEN_MAX];
-    int32_t slot = -1;
+    struct send_place place = {.slot = -1};
 
     (void) state;
-    assert_int_equal(send_place(&slot, when, &timed, &message, NULL), SMQ_OK);
-    assert_int_equal(slot, slot_of_key("a\0b", 3, 64));
-    assert_int_not_equal(slot, slot_of_key("abc", 3, 64));
+    assert_int_equal(send_place(&place, &timed, &message, NULL), SMQ_OK);
+    assert_int_equal(place.slot, slot_of_key("a\0b", 3, 64));
+    assert_int_not_equal(place.slot, slot_of_key("abc", 3, 64));
+    message.id = "id";
+    message.id_len = 2;
+    assert_int_equal(send_place(&place, &keyed, &message, NULL), SMQ_OK);
+    assert_int_equal(place.slot, slot_of_key("a\0b", 3, 64));
+    message.key = NULL;
+    message.key_len = 0;
+    assert_int_equal(send_place(&place, &keyed, &message, NULL), SMQ_OK);
+    assert_int_equal(place.slot, slot_of_key("id", 2, 64));
+}
+
+static void limits_of_the_message_win(void **state)
+{
+    static const struct {
+        const struct topic *topic;
+        smq_message message;
+        int64_t ttl_ms;
+        int32_t max_retries;
+    } cases[] = {
+        {&keyed, {MESSAGE, .id = "i", .id_len = 1}, 700, -1},
+        {&keyed, {MESSAGE, .id = "i", .id_len = 1, .ttl_ms = 5, .max_retries = 3}, 5, 3},
+        {&keyed,
+         {MESSAGE, .id = "i", .id_len = 1, .ttl_ms = SMQ_NONE, .max_retries = SMQ_NONE},
+         -1,
+         0},
+        {&fifo, {MESSAGE, .id = "i", .id_len = 1}, -1, -1},
+        {&timed, {MESSAGE}, -1, -1},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct send_place place = {.slot = -1};
+
+        assert_int_equal(send_place(&place, cases[i].topic, &cases[i].message, NULL), SMQ_OK);
+        assert_int_equal(place.ttl_ms, cases[i].ttl_ms);
+        assert_int_equal(place.max_retries, cases[i].max_retries);
+    }
+}
+
+static void empty_bodies_are_for_keyed(void **state)
+{
+    smq_message message = {
+        .struct_size = sizeof(message), .id = "i", .id_len = 1, .body = "", .body_len = SMQ_STRING};
+    struct send_place place;
+    smq_message out;
+
+    (void) state;
+    assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
+    assert_int_equal(out.body_len, 0);
+    assert_int_equal(send_place(&place, &keyed, &out, NULL), SMQ_OK);
+    message.body = NULL;
+    message.body_len = 0;
+    assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
+    assert_int_equal(send_place(&place, &keyed, &out, NULL), SMQ_OK);
+}
+
+static void member_is_the_body_or_key_and_id(void **state)
+{
+    smq_message message = {MESSAGE, .key = "k", .key_len = 1};
+    struct buf scratch = {0};
+    const void *member = NULL;
+    size_t len = 0;
+
+    (void) state;
+    send_member(&member, &len, &scratch, &timed, &message);
+    assert_true(member == message.body);
+    assert_int_equal(len, 3);
+    assert_true(send_lacks_id(&keyed, &message));
+    assert_false(send_lacks_id(&timed, &message));
+    message.id = "i";
+    message.id_len = 1;
+    assert_false(send_lacks_id(&keyed, &message));
+    for (int i = 0; i < 2; i++) {
+        send_member(&member, &len, &scratch, &keyed, &message);
+        assert_int_equal(len, 5);
+        assert_memory_equal(member,
+                            "\0"
+                            "1:ki",
+                            5);
+    }
+    buf_fini(&scratch);
 }
 
 int main(void)
@@ -299,6 +467,9 @@ int main(void)
         cmocka_unit_test(when_is_what_the_script_gets),
         cmocka_unit_test(options_of_other_types_are_refused),
         cmocka_unit_test(key_decides_the_slot),
+        cmocka_unit_test(limits_of_the_message_win),
+        cmocka_unit_test(empty_bodies_are_for_keyed),
+        cmocka_unit_test(member_is_the_body_or_key_and_id),
     };
 
     return cmocka_run_group_tests(tests, fill_big, NULL);

@@ -871,7 +871,7 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(smq_send(&receipt, producer, "a{b}", &message, &err), SMQ_INVALID);
     assert_int_equal(smq_send(&receipt, producer, NULL, &message, &err), SMQ_INVALID);
     assert_int_equal(smq_send(&receipt, NULL, "orders", &message, &err), SMQ_INVALID);
-    message.body_len = 64 * 1024 + 1;
+    message.body_len = 64 * 1024 * 1024 + 1;
     assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_TOO_BIG);
     assert_int_equal(smq_send_async(producer, "orders", &message, NULL, NULL, &err), SMQ_TOO_BIG);
     assert_int_equal(model.sends, 0);

@@ -145,8 +145,10 @@ static smq_delivery *add(struct stage *stage, struct run_lane *lane, const char 
     smq_delivery *delivery;
 
     snprintf(entry, sizeof(entry), "20c17:%s", body);
-    delivery = delivery_new(stage->queue, lane, &topic, 3, "", entry, strlen(entry),
-                            (struct attempts){.retries = 2});
+    delivery =
+        delivery_new(stage->queue, lane, &topic, 3, "",
+                     &(struct store_claimed){
+                         .entry = entry, .entry_len = strlen(entry), .attempts = {.retries = 2}});
     assert_non_null(delivery);
     STAILQ_INSERT_TAIL(&list, delivery, link);
     run_queue_add(stage->queue, lane, &list);
