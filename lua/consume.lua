@@ -5,7 +5,7 @@
 --      (op, entry, delay, reason)... with op t retry, x reject, b release, h hung
 -- RETURN OK, now, next (ms, or empty: never by itself), claims, results: 1 done or 0 gone, a
 --        character an answer, again: 1 more can be had at once, 2 paused,
---        (entry, attempts [, header, body])...
+--        (entry, attempts [, header, body])..., [how many had expired, if any]
 --        | FENCED, token | NO_TOPIC | STALE
 --
 -- In this order: settle answers, bring back rests that are over and claims that lapsed, claim up
@@ -406,6 +406,7 @@ local due = next_claim()
 reply[3] = due < NEVER and not paused and due or ''
 reply[4] = claims
 reply[6] = paused and 2 or (more or lost or due <= now) and 1 or 0
+reply[#reply + 1] = counted.expired
 
 if n > 0 and taken == 0 and paused then
     redis.call('HSET', slot, 'parked', 0)

@@ -32,6 +32,7 @@ typedef enum smq_level {
     X(SMQ_EVENT_RELEASED, 4, DEBUG, "released")                                                    \
     X(SMQ_EVENT_RETRIED, 5, DEBUG, "retried")                                                      \
     X(SMQ_EVENT_DEAD, 6, WARN, "dead")       /* or rejected      */                                \
+    X(SMQ_EVENT_EXPIRED, 7, WARN, "expired") /* time to live     */                                \
     X(SMQ_EVENT_OVERDUE, 8, WARN, "overdue") /* handler time-out */                                \
     X(SMQ_EVENT_LEASE_LOST, 9, WARN, "lease_lost")                                                 \
     X(SMQ_EVENT_FENCED, 10, WARN, "fenced")                                                        \

@@ -347,6 +347,18 @@ static void plan(struct strand *strand, const struct consume_call *consume,
     }
 }
 
+/* The messages themselves are not shown: nobody handles them. */
+static void tell_expired(const struct strand *strand, uint64_t count)
+{
+    if (count > 0) {
+        metric_add(&strand->worker->hub->metrics.expired, count);
+        strand_event(strand, SMQ_EVENT_EXPIRED, SMQ_OK,
+                     "the time to live of %" PRIu64 " messages of slot %" PRId32
+                     " of topic %s is over",
+                     count, strand->slot, strand->worker->name);
+    }
+}
+
 static void finish(struct consume_call *consume, const struct store_result *result,
                    const struct store_consumed *consumed)
 {
@@ -357,6 +369,7 @@ static void finish(struct consume_call *consume, const struct store_result *resu
     worker_unreserve(strand->worker, consume->n, (int32_t) consumed->count);
     strand->last = consumed->claims;
     settle(consume, consumed->results);
+    tell_expired(strand, consumed->expired);
     take_claims(consume, result, consumed->count);
     plan(strand, consume, consumed);
     consume_free(consume);

@@ -11,6 +11,6 @@
 void metrics_report(smq_metrics *out, const struct hub *hub);
 
 /* As smq_metrics_text(). */
-smq_status metrics_report_text(char **out, struct hub *hub, const char *topics, smq_error *err);
+smq_status metrics_report_text(char **out, struct hub *hub, const char *wanted, smq_error *err);
 
 #endif

@@ -80,7 +80,21 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     arg_last(call, slot, consume->last);
     arg_flags(call, slot);
     arg_answers(call, consume->answers, consume->answer_count);
-    call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX, timeout_ms);
+    call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX + 1, timeout_ms);
+}
+
+/* What follows the head: messages, and behind those of a keyed topic perhaps a number. */
+static bool read_tail(struct store_consumed *out, const redisReply *reply, size_t width)
+{
+    size_t tail = reply->elements - CONSUME_HEAD;
+
+    out->count = tail / width;
+    out->expired = 0;
+    if (tail % width == 0) {
+        return true;
+    }
+    return width == CONSUME_KEYED && tail % width == 1 &&
+           reply_count(&out->expired, reply, reply->elements - 1);
 }
 
 bool store_consume_read(struct store_consumed *out, const struct store_result *result,
@@ -92,13 +106,11 @@ bool store_consume_read(struct store_consumed *out, const struct store_result *r
     if (!reply_number(&out->now_ms, reply, 1) || !reply_time(&out->next_ms, reply, 2) ||
         !reply_count(&out->claims, reply, 3) ||
         !reply_results(&out->results, reply, 4, answer_count, "01") ||
-        !reply_number(&again, reply, 5) ||
-        (reply->elements - CONSUME_HEAD) % consume_width(slot) != 0) {
+        !reply_number(&again, reply, 5) || !read_tail(out, reply, consume_width(slot))) {
         return false;
     }
     out->again = again == 1;
     out->paused = again == 2;
-    out->count = (reply->elements - CONSUME_HEAD) / consume_width(slot);
     return true;
 }
 

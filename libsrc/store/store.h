@@ -121,6 +121,7 @@ struct store_consumed {
     bool again;          /* more can be had at once */
     bool paused;         /* the topic is paused: nothing was claimed */
     size_t count;        /* claimed messages */
+    uint64_t expired;    /* found with their time to live over, and dropped or dead */
 };
 void store_consume(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    const struct store_consume *consume, int64_t timeout_ms);

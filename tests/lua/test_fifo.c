@@ -83,7 +83,7 @@ static void test_a_rest_that_expires_lets_others_go_on(void **state)
     PLAY(state, {"open f keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
          {"send a 0 1 '' 100 b 0 2 '' ''", "OK aa"}, {"consume 1 n=1", NULL},
          {"consume 1 last=1 retry 1c1:a 500 why", NULL}, {"at 1500", ""},
-         {"consume 1 last=1", "OK 1500 31500 2 '' 0 2c2:b 0 1000 2"}, {"field expired", "1"},
+         {"consume 1 last=1", "OK 1500 31500 2 '' 0 2c2:b 0 1000 2 1"}, {"field expired", "1"},
          {"prepare", "2c2:b@31500"}, {"body", "bb=2 hb=1000"});
 }
 

@@ -112,7 +112,7 @@ static void test_what_has_expired_is_dropped(void **state)
 {
     PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
          {"send a +0 one '' 100 b +0 two '' 101 c +0 three '' 100", "OK aaa"}, {"at 1100", ""},
-         {"consume 1 n=1", "OK 1100 1000 0 '' 1"}, {"consume 1 n=2", NULL},
+         {"consume 1 n=1", "OK 1100 1000 0 '' 1 1"}, {"consume 1 n=2", NULL},
          {"prepare", "1000c1:b@31100"}, {"store", ""}, {"body", "bb=two hb=1000,,1101,1"},
          {"field expired", "2"}, {"dead", ""});
 }
@@ -121,7 +121,7 @@ static void test_what_has_expired_dies_if_the_topic_says_so(void **state)
 {
     PLAY(state, {"open b keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
          {"send a 5 one '' 100 b 7 two '' ''", "OK aa"}, {"at 1100", ""},
-         {"consume 1 flags=x", "OK 1100 31100 1 '' 0 7c1:b 0 1000 two"}, {"dead", "5d:a@1100"},
+         {"consume 1 flags=x", "OK 1100 31100 1 '' 0 7c1:b 0 1000 two 1"}, {"dead", "5d:a@1100"},
          {"why", "5d:a=expired B5d:a=one H5d:a=1000,,1100,1"}, {"body", "bb=two hb=1000"});
 }
 

@@ -71,7 +71,7 @@ static const char *take_label_value(char *out, size_t size, const char *from)
         }
         from++;
         assert_non_null(strchr("\\\"n", *from));
-        out[used++] = *from == 'n' ? '\n' : *from;
+        out[used++] = (char) (*from == 'n' ? '\n' : *from);
     }
     out[used] = '\0';
     return from + 1;
@@ -330,6 +330,48 @@ static void without_topics_there_is_no_family_of_topics(void **state)
     buf_fini(&text);
 }
 
+/* The next row "| `NAME` | TYPE | HELP |" that names a metric; false: there is none. */
+static bool take_row(FILE *file, struct family *out)
+{
+    char line[512];
+
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "| `slotmq_", 10) == 0) {
+            const char *at = take_until(out->name, sizeof(out->name), line + 3, "`\n");
+
+            at = take_until(out->type, sizeof(out->type), take_literal(at, "` | "), " \n");
+            at = take_until(out->help, sizeof(out->help), take_literal(at, " | "), "|\n");
+            assert_string_equal(at, "|\n");
+            out->help[strlen(out->help) - 1] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+static void document_lists_every_metric_as_the_text_does(void **state)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    struct metrics_topic topic = {.name = "orders", .stats = SMQ_STATS_INIT};
+    struct page *page = page_of(&metrics, &topic, 1);
+    struct family row;
+    FILE *file = fopen(DOCUMENT, "r");
+    int rows = 0;
+
+    (void) state;
+    assert_non_null(file);
+    while (take_row(file, &row)) {
+        assert_true(rows < page->count);
+        assert_string_equal(row.name, page->families[rows].name);
+        assert_string_equal(row.type, page->families[rows].type);
+        assert_string_equal(row.help, page->families[rows].help);
+        rows++;
+    }
+    assert_int_equal(rows, page->count);
+    fclose(file);
+    free(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +381,7 @@ int main(void)
         cmocka_unit_test(topics_stand_together_in_each_family),
         cmocka_unit_test(label_values_are_escaped),
         cmocka_unit_test(without_topics_there_is_no_family_of_topics),
+        cmocka_unit_test(document_lists_every_metric_as_the_text_does),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
