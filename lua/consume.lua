@@ -12,8 +12,8 @@
 -- to n.  If claims were made that the caller does not know (above last: their reply was lost), it
 -- gets those again, whatever n is, and no others.  attempts: retries * 2 + suspect.
 --
--- Kind f: what rests is not brought back but claimed where it is, the first sent first, alone, and
--- nothing else before; with skip failed others pass it.
+-- Kind f: what rests is not brought back but claimed where it is, alone, and nothing that was sent
+-- after it comes before; with skip failed others pass it.
 
 local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, channel = ARGV[3], ARGV[4]
@@ -109,11 +109,15 @@ local function settle_done(from, to)
         count('done', redis.call('ZREM', prepare, unpack(present)))
     end
     if body and #present > 0 then
-        for i, entry in ipairs(present) do
-            local _, _, _, member = decode(entry)
-            present[i] = member
+        local members, seen = {}, {}
+        for _, entry in ipairs(present) do
+            if not seen[entry] then
+                seen[entry] = true
+                local _, _, _, member = decode(entry)
+                members[#members + 1] = member
+            end
         end
-        body_drop(present)
+        body_drop(members)
     end
 end
 
@@ -201,6 +205,7 @@ end
 
 local reply = { 'OK', now, '', claims, table.concat(results), 0 }
 local taken, moved = 0, {}
+local met, bytes_met = 0, 0 -- by this claim, with what is not to be handled any more
 
 local function deliver(entry, attempts, header, bytes)
     local at = #reply
@@ -210,25 +215,27 @@ local function deliver(entry, attempts, header, bytes)
     end
 end
 
-local function take(entry, score, attempts, header, bytes)
-    moved[2 * taken + 1], moved[2 * taken + 2] = score, entry
-    taken = taken + 1
-    deliver(entry, attempts, header, bytes)
-    lease = math.min(lease or lease_end, lease_end)
-    suspect_in_hand = attempts % 2 == 1
-end
-
 -- Keyed: what stands beside the member.
 local function beside(member)
     return unpack(redis.call('HMGET', body, 'h' .. member, 'b' .. member))
 end
 
--- What must not be handled: its time to live is over, or somebody removed its body.
-local function give_up(member, before, attempts, header)
-    if not header then
-        bury(member, before, attempts, 'its body is missing')
-        return
+local function has_expired(header)
+    local _, _, expiry = header_split(header)
+    return expiry and expiry <= now
+end
+
+-- May it be met as well?  The first always.
+local function fits(member)
+    bytes_met = bytes_met + #member + (body and redis.call('HSTRLEN', body, 'b' .. member) or 0)
+    if met > 0 and bytes_met > max_bytes then
+        return false
     end
+    met = met + 1
+    return true
+end
+
+local function expire(member, before, attempts)
     count('expired')
     if expired_to_dead then
         bury(member, before, attempts, 'expired')
@@ -237,9 +244,26 @@ local function give_up(member, before, attempts, header)
     end
 end
 
-local function has_expired(header)
-    local _, _, expiry = header_split(header)
-    return expiry and expiry <= now
+-- Claims a message, unless it must not be handled: its time to live is over, or somebody removed
+-- its body.
+local function take(mark, member, before, score, attempts)
+    local header, bytes
+    if body then
+        header, bytes = beside(member)
+        if not header or not bytes then
+            bury(member, before, attempts, 'its body is missing')
+            return
+        elseif has_expired(header) then
+            expire(member, before, attempts)
+            return
+        end
+    end
+    local entry = before .. mark .. member
+    moved[2 * taken + 1], moved[2 * taken + 2] = score, entry
+    taken = taken + 1
+    deliver(entry, attempts, header, bytes)
+    lease = math.min(lease or lease_end, lease_end)
+    suspect_in_hand = attempts % 2 == 1
 end
 
 local function deliver_above(last)
@@ -259,81 +283,75 @@ local function deliver_above(last)
     end
 end
 
--- Kind f: what rests, the first sent first.
+local NEVER = 9007199254740992
+
+-- Kind f: what rests, the first sent first; with skip failed only what may come again.
 local function resting()
-    local all, found = redis.call('ZRANGE', prepare, REST, '(inf', 'BYSCORE', 'LIMIT', 0, 1000,
-        'WITHSCORES'), {}
+    local to, found = skip_failed and before_score(REST + now + 1) or '(inf', {}
+    local all = redis.call('ZRANGE', prepare, REST, to, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
     for i = 1, #all, 2 do
         local before, _, _, member = decode(all[i])
         local over, attempts = split(all[i + 1])
         found[#found + 1] = {
-            entry = all[i], before = before, member = member, over = over - REST,
-            attempts = attempts
+            entry = all[i], before = before, place = tonumber(before), member = member,
+            over = over - REST, attempts = attempts
         }
     end
-    table.sort(found, function(a, b) return tonumber(a.before) < tonumber(b.before) end)
+    table.sort(found, function(a, b) return a.place < b.place end)
     return found
 end
 
--- Claims what rests where it is.  May what waits be claimed as well?
+-- Kind f: the place of the first that waits.
+local function first_waiting()
+    local head = redis.call('ZRANGE', store, 0, 0, 'WITHSCORES')
+    return head[1] ~= '' and split(head[2]) or NEVER
+end
+
+-- Claims what rests where it is.  Up to which place may what waits be claimed too?
 local function claim_rested(mark)
+    local waits = first_waiting()
     for _, it in ipairs(resting()) do
-        local alone = it.attempts % 2 == 1
-        if it.over <= now and taken < n and not suspect_in_hand and not (alone and lease) then
+        local held_up = it.over > now or it.attempts % 2 == 1 and lease
+        if not skip_failed and waits < it.place then
+            return it.before
+        elseif held_up or taken == n or suspect_in_hand or not fits(it.member) then
+            held_up = true
+        else
             redis.call('ZREM', prepare, it.entry)
-            local header, bytes
-            if body then
-                header, bytes = beside(it.member)
-            end
-            if body and (not bytes or has_expired(header)) then
-                give_up(it.member, it.before, it.attempts, header)
-            else
-                take(it.before .. mark .. it.member, join(lease_end, it.attempts), it.attempts,
-                    header, bytes)
-            end
+            take(mark, it.member, it.before, join(lease_end, it.attempts), it.attempts)
+            held_up = taken > 0
         end
-        if not skip_failed and (it.over > now or taken > 0) then
-            return false
+        if held_up and not skip_failed then
+            return nil
         end
     end
-    return not suspect_in_hand and taken < n
+    return not suspect_in_hand and 'inf' or nil
 end
 
 local priority = kind == 'p' or kind == 'b'
 
-local function waiting()
+local function waiting(up_to)
     if priority then
         return first(store, '+inf', '(-inf', n, max_bytes, true)
     elseif fifo then
-        return first(store, '-inf', '(+inf', n - taken, max_bytes)
+        return first(store, '-inf', '(' .. up_to, n - taken, max_bytes)
     end
     return first(store, '-inf', before_score(now + 1), n, max_bytes)
 end
 
-local function claim_waiting(mark)
-    local found, bytes, ranks, fresh = waiting(), 0, 0, join(lease_end, 0)
+local function claim_waiting(mark, up_to)
+    local found, ranks, fresh = waiting(up_to), 0, join(lease_end, 0)
     for i = 1, #found, 2 do
         local member, before, attempts, score = found[i], found[i + 1], 0, fresh
         if string.find(before, '[.e]') then
             before, attempts = split(before)
             before, score = string.format('%.0f', before), join(lease_end, attempts)
         end
-        local suspect = attempts % 2 == 1
-        bytes = bytes + #member + (body and redis.call('HSTRLEN', body, 'b' .. member) or 0)
-        if suspect and lease or taken > 0 and bytes > max_bytes then
+        if attempts % 2 == 1 and lease or not fits(member) then
             break
         end
         ranks = ranks + 1
-        if body then
-            local header, text = beside(member)
-            if not text or has_expired(header) then
-                give_up(member, before, attempts, header)
-            else
-                take(before .. mark .. member, score, attempts, header, text)
-            end
-        else
-            take(before .. mark .. member, score, attempts)
-        end
+        take(mark, member, before, score, attempts)
         if suspect_in_hand then
             break
         end
@@ -347,8 +365,12 @@ end
 
 local function claim()
     local mark = string.format('c%.0f:', claims + 1)
-    if not (fifo and rest_end) or claim_rested(mark) then
-        claim_waiting(mark)
+    local up_to = 'inf'
+    if fifo and rest_end then
+        up_to = claim_rested(mark)
+    end
+    if up_to then
+        claim_waiting(mark, up_to)
     end
     if taken > 0 then
         claims = claims + 1
@@ -370,25 +392,29 @@ count_save()
 
 -- 4. Say when the next claim can succeed, and sleep until then if nothing came.
 
-local NEVER = 9007199254740992
-
--- Kind f: the end of a rest after which it could be claimed; does it block what waits?
+-- Kind f: the end of a rest after which something could be claimed; must what waits wait for it?
 local function next_rested()
-    local found, soonest = resting(), NEVER
-    for i = 1, skip_failed and #found or math.min(#found, 1) do
-        if not (lease and found[i].attempts % 2 == 1) then
-            soonest = math.min(soonest, found[i].over)
+    local soonest, waits = NEVER, first_waiting()
+    for _, it in ipairs(resting()) do
+        local over = (suspect_in_hand or it.attempts % 2 == 1 and lease) and NEVER or it.over
+        if not skip_failed then
+            return waits < it.place and NEVER or over, waits > it.place
         end
+        soonest = math.min(soonest, over)
     end
-    return soonest, #found > 0 and not skip_failed
+    local later = redis.call('ZRANGE', prepare, REST + now + 1, '(inf', 'BYSCORE', 'LIMIT', 0, 1,
+        'WITHSCORES')
+    if later[1] and not suspect_in_hand then
+        soonest = math.min(soonest, split(later[2]) - REST)
+    end
+    return soonest, false
 end
 
 local function next_claim()
     local earliest, blocked = math.min(lease or NEVER, rest_end or NEVER), suspect_in_hand
     if fifo and rest_end then
         local soonest, rests = next_rested()
-        earliest = math.min(lease or NEVER, suspect_in_hand and NEVER or soonest)
-        blocked = blocked or rests
+        earliest, blocked = math.min(lease or NEVER, soonest), blocked or rests
     end
     local rank = priority and -1 or 0
     local head = redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')

@@ -5,7 +5,7 @@ local function revive(entry)
     redis.call('ZREM', dead, entry)
     if body then
         local header, bytes = unpack(redis.call('HMGET', why, 'H' .. entry, 'B' .. entry))
-        if header and not body_refer(member, 1) then
+        if not body_refer(member, 1) and header then
             local first, limit = header_split(header)
             redis.call('HSET', body, 'h' .. member, header_join(first, limit, nil, 1),
                 'b' .. member, bytes or '')

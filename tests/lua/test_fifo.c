@@ -87,6 +87,57 @@ static void test_a_rest_that_expires_lets_others_go_on(void **state)
          {"prepare", "2c2:b@31500"}, {"body", "bb=2 hb=1000"});
 }
 
+/* The topic let others pass a suspect that rests, and was altered. */
+static void test_a_suspect_whose_rest_is_over_blocks_until_it_can_be_claimed(void **state)
+{
+    PLAY(state, OPENED, {"consume 1 n=1", NULL}, {"consume 1 n=0 last=1 hung 1c1:c 0", NULL},
+         {"consume 1 last=1", "OK 1000 31000 2 '' 0 1c2:c 1 1000 1"},
+         {"consume 1 n=1 last=2 flags=s release 1c2:c 10", "OK 1000 1000 3 1 1 2c3:a 0 1000 2"},
+         {"at 1010", ""}, {"consume 1 last=3", "OK 1010 31000 3 '' 0"},
+         {"consume 1 last=3 done 2c3:a", "OK 1010 31010 4 1 0 1c4:c 1 1000 1"});
+}
+
+static void test_a_suspect_that_rests_lets_no_later_rest_pass(void **state)
+{
+    PLAY(state, OPENED, {"consume 1 n=1", NULL}, {"consume 1 n=0 last=1 hung 1c1:c 0", NULL},
+         {"consume 1 last=1", NULL},
+         {"consume 1 n=2 last=2 flags=s release 1c2:c 10",
+          "OK 1000 1010 3 1 0 2c3:a 0 1000 2 3c3:b 0 1000 3"},
+         {"consume 1 n=0 last=3 retry 2c3:a 10 why", NULL}, {"at 1010", ""},
+         {"consume 1 last=3", "OK 1010 31000 3 '' 0"},
+         {"prepare", "3c3:b@31000 1r2:c@17592186045426~0s 2r3:a@17592186045426~1"});
+}
+
+/* Answers of a batch: nothing came of 2, and 3 failed. */
+static void test_what_was_sent_before_a_failure_passes_it(void **state)
+{
+    PLAY(state, OPENED, {"consume 1", NULL},
+         {"consume 1 last=1 done 1c1:c retry 3c1:b 500 why release 2c1:a 0",
+          "OK 1000 1500 2 111 0 2c2:a 0 1000 2"},
+         {"at 1500", ""}, {"consume 1 last=2 n=0 release 2c2:a 0", "OK 1500 1500 2 1 1"},
+         {"consume 1 last=2", "OK 1500 1500 3 '' 1 2c3:a 0 1000 2"},
+         {"consume 1 last=3", "OK 1500 31500 4 '' 0 3c4:b 2 1000 3"});
+}
+
+static void test_rests_count_for_the_size_of_a_claim(void **state)
+{
+    PLAY(state, {"open f keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a 0 0123456789 '' '' b 0 0123456789 '' '' c 0 1 '' ''", "OK aaa"},
+         {"consume 1 flags=s n=2", NULL},
+         {"consume 1 flags=s bytes=20 last=1 retry 1c1:a 0 why retry 2c1:b 0 why",
+          "OK 1000 1000 2 11 1 1c2:a 2 1000 0123456789"},
+         {"consume 1 flags=s bytes=12 last=2", "OK 1000 1000 3 '' 1 2c3:b 2 1000 0123456789"});
+}
+
+static void test_a_skipped_rest_ends_in_time(void **state)
+{
+    PLAY(state, OPENED, {"consume 1 n=2 flags=s", NULL},
+         {"consume 1 n=1 last=1 flags=s retry 1c1:c 500 why retry 2c1:a 0 why",
+          "OK 1000 1000 2 11 1 2c2:a 2 1000 2"},
+         {"consume 1 last=2 flags=s done 2c2:a", "OK 1000 1500 3 1 0 3c3:b 0 1000 3"},
+         {"consume 1 n=0 last=3 flags=s done 3c3:b", "OK 1000 1500 3 1 0"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,6 +150,11 @@ int main(void)
         cmocka_unit_test(test_a_lost_claim_keeps_its_place),
         cmocka_unit_test(test_a_released_message_keeps_its_place),
         cmocka_unit_test(test_a_rest_that_expires_lets_others_go_on),
+        cmocka_unit_test(test_a_suspect_whose_rest_is_over_blocks_until_it_can_be_claimed),
+        cmocka_unit_test(test_a_suspect_that_rests_lets_no_later_rest_pass),
+        cmocka_unit_test(test_what_was_sent_before_a_failure_passes_it),
+        cmocka_unit_test(test_rests_count_for_the_size_of_a_claim),
+        cmocka_unit_test(test_a_skipped_rest_ends_in_time),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

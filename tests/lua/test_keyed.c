@@ -132,6 +132,35 @@ static void test_a_missing_body_is_a_dead_letter(void **state)
          {"consume 1", "OK 1000 '' 0 '' 0"}, {"why", "1000d:a=its body is missing"});
 }
 
+static void test_a_header_without_a_body_is_a_dead_letter(void **state)
+{
+    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a +0 one '' '' b +0 two '' ''", "OK aa"}, {"redis HDEL body{x} ba", "1"},
+         {"redis HDEL body{x} hb", "1"}, {"consume 1", "OK 1000 '' 0 '' 0"},
+         {"why", "1000d:a=its body is missing 1000d:b=its body is missing B1000d:a= "
+                 "H1000d:a=1000"},
+         {"field expired", "nil"}, {"prepare", ""});
+}
+
+static void test_what_has_expired_counts_for_the_size_of_a_claim(void **state)
+{
+    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a +0 0123456789 '' 5 b +0 0123456789 '' 5 c +0 0123456789 '' 5 d +0 1 '' ''",
+          "OK aaaa"},
+         {"at 1005", ""}, {"consume 1 bytes=20", "OK 1005 1000 0 '' 1"}, {"field expired", "1"},
+         {"consume 1 bytes=22 flags=x", "OK 1005 1000 0 '' 1"},
+         {"dead", "1000d:b@1005 1000d:c@1005"},
+         {"consume 1 bytes=20", "OK 1005 31005 1 '' 0 1000c1:d 0 1000 1"});
+}
+
+static void test_an_entry_that_is_answered_twice_in_a_call_is_one(void **state)
+{
+    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a +0 one '' ''", "OK a"}, {"consume 1", NULL}, {"send a +0 two '' ''", "OK a"},
+         {"consume 1 n=0 last=1 done 1000c1:a done 1000c1:a", NULL}, {"field done", "1"},
+         {"body", "ba=two ha=1000"});
+}
+
 static void test_debouncing_moves_the_time_up_to_its_cap(void **state)
 {
     PLAY(state, {"open m keyed", "OK"}, {"at 1000", ""},
@@ -192,6 +221,9 @@ int main(void)
         cmocka_unit_test(test_what_has_expired_is_dropped),
         cmocka_unit_test(test_what_has_expired_dies_if_the_topic_says_so),
         cmocka_unit_test(test_a_missing_body_is_a_dead_letter),
+        cmocka_unit_test(test_a_header_without_a_body_is_a_dead_letter),
+        cmocka_unit_test(test_what_has_expired_counts_for_the_size_of_a_claim),
+        cmocka_unit_test(test_an_entry_that_is_answered_twice_in_a_call_is_one),
         cmocka_unit_test(test_debouncing_moves_the_time_up_to_its_cap),
         cmocka_unit_test(test_a_bound_refuses_what_would_be_added),
         cmocka_unit_test(test_bodies_count_for_the_size_of_a_claim),
