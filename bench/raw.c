@@ -120,7 +120,7 @@ static void render_send(struct raw *raw, const struct raw_slot *slot, uint64_t f
 {
     char body[TALLY_BODY];
 
-    wire_command(raw->wire, 9 + 2 * (size_t) count);
+    wire_command(raw->wire, 11 + 2 * (size_t) count);
     wire_text(raw->wire, "EVALSHA");
     wire_text(raw->wire, script_send.sha1);
     wire_text(raw->wire, "3");
@@ -130,6 +130,8 @@ static void render_send(struct raw *raw, const struct raw_slot *slot, uint64_t f
     wire_text(raw->wire, raw->def);
     wire_text(raw->wire, "t");
     wire_text(raw->wire, slot->wake);
+    wire_text(raw->wire, "0"); /* no bound */
+    wire_text(raw->wire, "0"); /* no debounce */
     for (int i = 0; i < count; i++) {
         tally_body(body, sizeof(body), from + (uint64_t) i);
         wire_bytes(raw->wire, body, sizeof(body));
@@ -258,7 +260,7 @@ void raw_consume(struct raw *raw, int slot, int batch, const redisReply *answere
     const struct raw_slot *keys = &raw->slots[slot];
     size_t done = answered != NULL ? raw_count(answered) : 0;
 
-    render_head(raw, keys, &script_consume, 10 + done);
+    render_head(raw, keys, &script_consume, 11 + done);
     wire_text(raw->wire, raw->def);
     wire_text(raw->wire, TOKEN);
     wire_text(raw->wire, "t");
@@ -268,6 +270,7 @@ void raw_consume(struct raw *raw, int slot, int batch, const redisReply *answere
     wire_text(raw->wire, "30000");
     wire_text(raw->wire, "16");
     wire_text(raw->wire, keys->last);
+    wire_text(raw->wire, "-"); /* no flags */
     wire_number(raw->wire, (int64_t) done);
     for (size_t i = 0; i < done; i++) {
         const redisReply *entry = entry_of(answered, i);
