@@ -43,6 +43,14 @@ SMQ_API smq_status smq_reject(smq_delivery *delivery, const char *reason, smq_er
  * or the message comes straight back. */
 SMQ_API smq_status smq_release(smq_delivery *delivery, int64_t delay_ms, smq_error *err);
 
+/* Let the lease last at least `lease_ms` (1 .. 1 day) from now, also if this
+ * process stalls: others then wait so long for the message.  In an exclusive
+ * topic that goes for takeover strict; with fast a new owner of the slot has it
+ * at once.  Not needed against slow handlers: leases are renewed.  Does not
+ * answer.  Blocks: request_timeout_ms.  Fails: LEASE_LOST, FENCED, CLOSED;
+ * UNAVAILABLE (not done), UNKNOWN (done or not). */
+SMQ_API smq_status smq_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err);
+
 /* What was delivered; valid until the delivery is answered. */
 SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery);
 

@@ -10,6 +10,8 @@
 /* A rest must stay far below 2^44, where scores of rests begin to grow out of their range. */
 #define DELAY_MAX_MS (INT64_C(1) << 40)
 
+#define LEASE_MAX_MS INT64_C(86400000)
+
 static smq_status check(const smq_delivery *delivery, smq_error *err)
 {
     if (delivery == NULL) {
@@ -57,6 +59,18 @@ SMQ_API smq_status smq_reject(smq_delivery *delivery, const char *reason, smq_er
 SMQ_API smq_status smq_release(smq_delivery *delivery, int64_t delay_ms, smq_error *err)
 {
     return answer(delivery, STORE_RELEASE, delay_ms, 0, 0, NULL, err);
+}
+
+SMQ_API smq_status smq_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err)
+{
+    smq_status status = check(delivery, err);
+
+    if (status == SMQ_OK && (lease_ms < 1 || lease_ms > LEASE_MAX_MS)) {
+        return status_set(err, SMQ_INVALID,
+                          "lease_ms is %" PRId64 ", not within 1 .. %" PRId64 "; nothing was done",
+                          lease_ms, LEASE_MAX_MS);
+    }
+    return status == SMQ_OK ? delivery_extend(delivery, lease_ms, err) : status;
 }
 
 SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery)

@@ -219,6 +219,19 @@ smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int6
     return SMQ_OK;
 }
 
+smq_status delivery_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err)
+{
+    smq_status status = delivery_standing(delivery);
+
+    if (is_late(status)) {
+        return refuse(delivery, status, err);
+    }
+    delivery_ref(delivery);
+    status = extension_ask(run_queue_extensions(delivery->queue), delivery, lease_ms, err);
+    delivery_unref(delivery);
+    return status;
+}
+
 static enum store_answer_op verdict_op(smq_verdict verdict)
 {
     switch (verdict) {

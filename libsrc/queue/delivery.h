@@ -86,6 +86,10 @@ smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err);
 smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
                            const char *reason, smq_error *err);
 
+/* Let its lease last at least `lease_ms` from now.  Blocks: request_timeout_ms.
+ * Fails: LEASE_LOST, FENCED, CLOSED, UNKNOWN, UNAVAILABLE, ...  Thread: any but smq:io. */
+smq_status delivery_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err);
+
 /* Answer it by what a handler returned, unless a call has, it is too late, or the handler said
  * LATER.  true: the answer stands in it, for run_queue_answer(); else nothing is left to do.
  * Thread: smq:work-N. */

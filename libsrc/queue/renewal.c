@@ -1,9 +1,10 @@
 /* renewal.c - leases of what a strand has in hand: a lease is asked for again before a third of it
- * is over.
+ * is over, or for longer when somebody wants that.
  *
  * Thread: smq:io. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "queue/strand.h"
 #include "queue/worker.h"
@@ -15,10 +16,24 @@ struct renewal {
     struct store_call call;
     struct strand *strand;
     uint32_t era;
-    int64_t sent_ms;
+    int64_t sent_ms, lease_ms;
+    struct extension *extension; /* waits for it; NULL: nobody does */
+    int64_t leased_ms;           /* extension: when its lease was asked for before */
     size_t count;
     smq_delivery *deliveries[RENEWAL_MAX];
 };
+
+static struct renewal *renewal_new(struct strand *strand, store_done_fn *done, int64_t now_ms)
+{
+    struct renewal *renewal = memory_new(sizeof(*renewal));
+
+    renewal->strand = strand;
+    renewal->era = strand->era;
+    renewal->sent_ms = now_ms;
+    renewal->lease_ms = strand->worker->topic.lease_ms;
+    store_call_init(&renewal->call, done, renewal);
+    return renewal;
+}
 
 static void renewal_free(struct renewal *renewal)
 {
@@ -29,72 +44,88 @@ static void renewal_free(struct renewal *renewal)
     free(renewal);
 }
 
-static void renewed(struct renewal *renewal, const char *results)
+static void renewal_send(struct renewal *renewal)
 {
-    for (size_t i = 0; i < renewal->count; i++) {
-        smq_delivery *delivery = renewal->deliveries[i];
+    struct strand *strand = renewal->strand;
+    smq_worker *worker = strand->worker;
+    struct store_slot slot;
 
-        if (results[i] == '1') {
-            delivery->leased_ms = renewal->sent_ms;
-        } else if (delivery->in_hand && !atomic_load(&delivery->answered)) {
-            hand_lose(renewal->strand, delivery);
-        }
+    store_slot_fill(&slot, &worker->topic, strand->slot);
+    store_renew_begin(&renewal->call, &slot, strand->token, renewal->lease_ms);
+    for (size_t i = 0; i < renewal->count; i++) {
+        delivery_ref(renewal->deliveries[i]);
+        store_renew_add(&renewal->call, renewal->deliveries[i]->entry,
+                        renewal->deliveries[i]->entry_len);
+    }
+    strand_call_begin(strand);
+    store_renew(&renewal->call, worker->hub->redis, worker->hub->request_timeout_ms);
+}
+
+static void lose(struct renewal *renewal, smq_delivery *delivery)
+{
+    if (renewal->era == renewal->strand->era && delivery->in_hand &&
+        !atomic_load(&delivery->answered)) {
+        hand_lose(renewal->strand, delivery);
     }
 }
 
-static void take(struct renewal *renewal, const struct store_result *result)
+/* The call was of a former era, or changed nothing. */
+static void refused(struct renewal *renewal, const struct store_result *result)
 {
     struct strand *strand = renewal->strand;
-    const char *results;
+    bool current = renewal->era == strand->era;
 
-    strand->renewing = false;
-    if (result->outcome == STORE_FENCED) {
+    if (result->outcome == STORE_FENCED && current) {
         strand_fenced(strand, result);
-    } else if (result->outcome == STORE_OK && store_renew_read(&results, result, renewal->count)) {
-        renewed(renewal, results);
-        strand_pump(strand);
-    } else if (result->outcome == STORE_STALE || result->outcome == STORE_NO_TOPIC) {
+    } else if (result->outcome == STORE_FENCED) {
+        strand_tell_fenced(strand);
+    } else if (current && (result->outcome == STORE_STALE || result->outcome == STORE_NO_TOPIC)) {
         worker_refresh(strand->worker);
     } /* else the next round comes before the lease ends */
 }
+
+static void on_ended(struct renewal *renewal)
+{
+    struct strand *strand = renewal->strand;
+    smq_worker *worker = strand->worker;
+
+    renewal_free(renewal);
+    worker_feed(worker);
+    strand_call_end(strand);
+}
+
+/* --- of its own accord --- */
 
 static void on_renewed(struct store_call *call, const struct store_result *result)
 {
     struct renewal *renewal = call->user;
     struct strand *strand = renewal->strand;
-    smq_worker *worker = strand->worker;
+    const char *results;
 
     if (renewal->era == strand->era) {
-        take(renewal, result);
-    } else if (result->outcome == STORE_FENCED) {
-        strand_tell_fenced(strand);
+        strand->renewing = false;
     }
-    renewal_free(renewal);
-    worker_feed(worker);
-    strand_call_end(strand);
+    if (renewal->era != strand->era || result->outcome != STORE_OK ||
+        !store_renew_read(&results, result, renewal->count)) {
+        refused(renewal, result);
+        on_ended(renewal);
+        return;
+    }
+    for (size_t i = 0; i < renewal->count; i++) {
+        if (results[i] == '1') {
+            renewal->deliveries[i]->leased_ms = renewal->sent_ms;
+        } else {
+            lose(renewal, renewal->deliveries[i]);
+        }
+    }
+    strand_pump(strand);
+    on_ended(renewal);
 }
 
 static bool is_due(const smq_delivery *delivery, int64_t now_ms, int64_t lease_ms)
 {
     return delivery->unanswered && !atomic_load(&delivery->answered) &&
            now_ms - delivery->leased_ms >= lease_ms / 6;
-}
-
-static void renewal_send(struct strand *strand, struct renewal *renewal)
-{
-    smq_worker *worker = strand->worker;
-    struct store_slot slot;
-
-    store_slot_fill(&slot, &worker->topic, strand->slot);
-    store_renew_begin(&renewal->call, &slot, strand->token, worker->topic.lease_ms);
-    for (size_t i = 0; i < renewal->count; i++) {
-        delivery_ref(renewal->deliveries[i]);
-        store_renew_add(&renewal->call, renewal->deliveries[i]->entry,
-                        renewal->deliveries[i]->entry_len);
-    }
-    strand->renewing = true;
-    strand_call_begin(strand);
-    store_renew(&renewal->call, worker->hub->redis, worker->hub->request_timeout_ms);
 }
 
 void renewal_run(struct strand *strand, int64_t now_ms)
@@ -112,11 +143,7 @@ void renewal_run(struct strand *strand, int64_t now_ms)
             continue;
         }
         if (renewal == NULL) {
-            renewal = memory_new(sizeof(*renewal));
-            renewal->strand = strand;
-            renewal->era = strand->era;
-            renewal->sent_ms = now_ms;
-            store_call_init(&renewal->call, on_renewed, renewal);
+            renewal = renewal_new(strand, on_renewed, now_ms);
         }
         renewal->deliveries[renewal->count++] = delivery;
         if (renewal->count == RENEWAL_MAX) {
@@ -124,6 +151,65 @@ void renewal_run(struct strand *strand, int64_t now_ms)
         }
     }
     if (renewal != NULL) {
-        renewal_send(strand, renewal);
+        strand->renewing = true;
+        renewal_send(renewal);
     }
+}
+
+/* --- for somebody who waits --- */
+
+/* What to tell; a delivery that was lost meanwhile stays so, whatever became of the call. */
+static smq_status extended(struct renewal *renewal, const struct store_result *result,
+                           const char **text)
+{
+    smq_delivery *delivery = renewal->deliveries[0];
+    const char *results = "";
+    smq_status standing;
+
+    *text = result->text;
+    if (result->outcome == STORE_OK && store_renew_read(&results, result, 1)) {
+        if (results[0] != '1') {
+            lose(renewal, delivery);
+            *text = "the lease of this message is over";
+            return SMQ_LEASE_LOST;
+        }
+    } else {
+        refused(renewal, result);
+        delivery->leased_ms = renewal->leased_ms;
+    }
+    standing = delivery_standing(delivery);
+    if (standing == SMQ_FENCED || standing == SMQ_LEASE_LOST) {
+        *text = "the message is with somebody else";
+        return standing;
+    }
+    if (result->outcome == STORE_OK) {
+        return results[0] == '1' ? SMQ_OK : SMQ_UNKNOWN;
+    }
+    return result->outcome == STORE_STALE ? SMQ_UNAVAILABLE : result->status;
+}
+
+static void on_extended(struct store_call *call, const struct store_result *result)
+{
+    struct renewal *renewal = call->user;
+    const char *text;
+    smq_status status = extended(renewal, result, &text);
+
+    extension_end(renewal->extension, status, text);
+    on_ended(renewal);
+}
+
+void renewal_extend(struct strand *strand, struct extension *extension)
+{
+    struct renewal *renewal = renewal_new(strand, on_extended, clock_now_ms());
+    smq_delivery *delivery = extension->delivery;
+
+    renewal->extension = extension;
+    renewal->leased_ms = delivery->leased_ms;
+    renewal->deliveries[renewal->count++] = delivery;
+    if (extension->lease_ms > renewal->lease_ms) {
+        renewal->lease_ms = extension->lease_ms;
+    }
+    /* as if asked for later, so that no renewal shortens it */
+    delivery->leased_ms = renewal->sent_ms + renewal->lease_ms - strand->worker->topic.lease_ms;
+    renewal_send(renewal);
 }

@@ -34,6 +34,7 @@ struct run_queue {
     bool timed;
     struct loop *io;
     struct loop_task *task;
+    struct extensions extensions;
     struct {
         pthread_mutex_t lock;
         pthread_cond_t ready;
@@ -63,6 +64,7 @@ struct run_queue *run_queue_new(const struct run_queue_options *options)
     queue->timed = options->timed;
     queue->io = options->io;
     queue->task = options->task;
+    extensions_init(&queue->extensions, options->io, options->extended);
     pthread_mutex_init(&queue->state.lock, NULL);
     pthread_cond_init(&queue->state.ready, NULL);
     TAILQ_INIT(&queue->state.lanes);
@@ -84,6 +86,7 @@ void run_queue_unref(struct run_queue *queue)
     }
     pthread_mutex_destroy(&queue->state.lock);
     pthread_cond_destroy(&queue->state.ready);
+    extensions_fini(&queue->extensions);
     free(queue->topic);
     free(queue);
 }
@@ -91,6 +94,11 @@ void run_queue_unref(struct run_queue *queue)
 const char *run_queue_topic(const struct run_queue *queue)
 {
     return queue->topic;
+}
+
+struct extensions *run_queue_extensions(struct run_queue *queue)
+{
+    return &queue->extensions;
 }
 
 smq_status run_queue_check_process(const struct run_queue *queue, smq_error *err)
@@ -469,6 +477,7 @@ void run_queue_close(struct run_queue *queue)
     queue_lock(queue);
     queue->state.closed = true;
     queue_unlock(queue);
+    extensions_close(&queue->extensions);
 }
 
 void run_queue_end(struct run_queue *queue)

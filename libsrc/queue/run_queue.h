@@ -19,6 +19,7 @@
 
 #include "base/loop.h"
 #include "queue/delivery.h"
+#include "queue/extension.h"
 
 struct run_queue;
 struct run_call;
@@ -45,6 +46,7 @@ struct run_queue_options {
     struct loop *io;
     struct loop_task
         *task; /* posted to `io` when there are answers, or a watched handler is back */
+    struct loop_task *extended; /* the same when there are extensions */
 };
 
 /* It counts references: its maker's, and one of each delivery. */
@@ -53,6 +55,8 @@ struct run_queue *run_queue_ref(struct run_queue *queue);
 void run_queue_unref(struct run_queue *queue);
 
 const char *run_queue_topic(const struct run_queue *queue);
+
+struct extensions *run_queue_extensions(struct run_queue *queue);
 
 /* SMQ_FORKED in a child of fork(), else SMQ_OK. */
 smq_status run_queue_check_process(const struct run_queue *queue, smq_error *err);
@@ -108,7 +112,7 @@ bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane);
 /* From now on post the task also each time a handler returns: somebody waits for it. */
 void run_queue_watch(struct run_queue *queue, bool watch);
 
-/* Refuse answers from now on; no task is posted any more. */
+/* Refuse answers and extensions from now on; no task is posted any more. */
 void run_queue_close(struct run_queue *queue);
 
 /* Let the threads leave run_queue_work(). */

@@ -177,4 +177,7 @@ void consume_forget(struct strand *strand);
 /* Renew what is due among what the strand has in hand. */
 void renewal_run(struct strand *strand, int64_t now_ms);
 
+/* Renew one delivery, that is in hand and unanswered, for longer. */
+void renewal_extend(struct strand *strand, struct extension *extension);
+
 #endif

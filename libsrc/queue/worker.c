@@ -284,7 +284,8 @@ static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options
                                       .turn = worker->batch_size,
                                       .timed = worker->handler_timeout_ms > 0,
                                       .io = worker->hub->io,
-                                      .task = &worker->answered};
+                                      .task = &worker->answered,
+                                      .extended = &worker->extended};
 
     return run_queue_new(&queue);
 }
@@ -300,6 +301,7 @@ smq_status worker_new(smq_worker **out, struct hub *hub, const smq_worker_option
     init_end(worker);
     worker->begin.run = worker_on_begin;
     worker->answered.run = worker_on_answered;
+    worker->extended.run = worker_on_extended;
     worker->dispose.run = worker_on_dispose;
     TAILQ_INIT(&worker->waiting);
     TAILQ_INIT(&worker->starved);

@@ -61,7 +61,7 @@ struct smq_worker {
     int32_t threads_started;
     atomic_bool started, stop_asked;
     uv_async_t stop_signal;
-    struct loop_task begin, answered, dispose;
+    struct loop_task begin, answered, extended, dispose;
 
     struct {
         pthread_mutex_t lock;
@@ -96,6 +96,7 @@ struct smq_worker {
 
 void worker_on_begin(struct loop_task *task);
 void worker_on_answered(struct loop_task *task);
+void worker_on_extended(struct loop_task *task);
 void worker_on_dispose(struct loop_task *task);
 
 /* Make what must be closed again: timers, the stop signal. */

@@ -231,6 +231,37 @@ void worker_on_answered(struct loop_task *task)
     worker_look_at_touched(worker, &touched);
 }
 
+/* --- extensions --- */
+
+static void extend(struct extension *extension)
+{
+    const smq_delivery *delivery = extension->delivery;
+    smq_status standing = delivery_standing(delivery);
+
+    if (!delivery->in_hand) {
+        extension_end(extension, standing == SMQ_FENCED ? SMQ_FENCED : SMQ_LEASE_LOST,
+                      "the message is with somebody else");
+    } else if (!delivery->unanswered) {
+        extension_end(extension, standing == SMQ_LEASE_LOST ? SMQ_LEASE_LOST : SMQ_INVALID,
+                      "the delivery was answered already");
+    } else {
+        renewal_extend(worker_strand(delivery), extension);
+    }
+}
+
+void worker_on_extended(struct loop_task *task)
+{
+    smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, extended));
+    struct extension_list list = STAILQ_HEAD_INITIALIZER(list);
+    struct extension *extension;
+
+    extensions_take(run_queue_extensions(worker->queue), &list);
+    while ((extension = STAILQ_FIRST(&list)) != NULL) {
+        STAILQ_REMOVE_HEAD(&list, link);
+        extend(extension);
+    }
+}
+
 /* --- the definition --- */
 
 static void on_definition(const struct topic *topic, smq_status status, const char *text,
