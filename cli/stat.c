@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 #include "output.h"
@@ -35,6 +36,7 @@ enum { FIELD_COUNT = 0 STAT_FIELDS(X) };
 
 struct stat_options {
     bool slots;
+    bool prometheus;
 };
 
 static const struct flag stat_flags[] = {
@@ -42,6 +44,10 @@ static const struct flag stat_flags[] = {
      .type = FLAG_SWITCH,
      .offset = offsetof(struct stat_options, slots),
      .help = "each slot with its owner and token"},
+    {.name = "prometheus",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct stat_options, prometheus),
+     .help = "as Prometheus text; docs/METRICS.md"},
 };
 
 /* The numbers of a row as text. */
@@ -187,13 +193,51 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
     return status == SMQ_OK ? EXIT_DONE : say_failure(&err);
 }
 
+/* === Prometheus ========================================================= */
+
+/* The numbers of this process, which stand first, say nothing of the topics. */
+static enum exit_code stat_prometheus(smq_client *client, const char *topics)
+{
+    char *text = NULL;
+    smq_error err;
+
+    if (smq_metrics_text(&text, client, topics, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    const char *found = strstr(text, "# HELP slotmq_topic_");
+    if (found) {
+        fputs(found, stdout);
+    }
+    smq_free(text);
+    return EXIT_DONE;
+}
+
+/* ======================================================================== */
+
+static enum exit_code stat_check(const struct command *command)
+{
+    const struct stat_options *flags = command->options;
+
+    if (flags->prometheus && (flags->slots || command->global.json)) {
+        return say_error(EXIT_USAGE, "--prometheus has a form of its own; give it without %s",
+                         flags->slots ? "--slots" : "--json");
+    }
+    return EXIT_DONE;
+}
+
 static enum exit_code stat_run(const struct command *command)
 {
+    const struct stat_options *flags = command->options;
     smq_client *client = NULL;
     smq_error err;
-    enum exit_code code = command_connect(&client, command);
+    enum exit_code code = stat_check(command);
 
-    if (code == EXIT_DONE && command->word_count > 0) {
+    if (code == EXIT_DONE) {
+        code = command_connect(&client, command);
+    }
+    if (code == EXIT_DONE && flags->prometheus) {
+        code = stat_prometheus(client, command->word_count > 0 ? command->words[0] : "*");
+    } else if (code == EXIT_DONE && command->word_count > 0) {
         const struct topic_names one = {.name = command->words, .count = 1};
         code = stat_topics(client, command, &one, false);
     } else if (code == EXIT_DONE) {

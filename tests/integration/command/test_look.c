@@ -92,6 +92,26 @@ static void test_stat_without_a_name_is_about_all(void **state)
     free(table);
 }
 
+static void test_stat_as_prometheus_text_is_about_topics_only(void **state)
+{
+    (void) state;
+    create("scraped", "priority");
+    create("other", "priority");
+    command_done("a\nb\n", ARGS("send", "scraped"));
+    char *text = command_out(NULL, ARGS("stat", "scraped", "--prometheus"));
+    assert_int_equal(strncmp(text, "# HELP slotmq_topic_", 20), 0);
+    assert_non_null(strstr(text, "\nslotmq_topic_messages_waiting{topic=\"scraped\"} 2\n"));
+    assert_null(strstr(text, "slotmq_messages_"));
+    assert_null(strstr(text, "other"));
+    free(text);
+    text = command_out(NULL, ARGS("stat", "--prometheus"));
+    assert_non_null(strstr(text, "\nslotmq_topic_messages_sent_total{topic=\"scraped\"} 2\n"));
+    assert_non_null(strstr(text, "\nslotmq_topic_messages_sent_total{topic=\"other\"} 0\n"));
+    free(text);
+    command_refused(1, "nowhere", NULL, ARGS("stat", "nowhere", "--prometheus"));
+    command_refused(64, "a topic's name", NULL, ARGS("stat", "a,", "--prometheus"));
+}
+
 static void test_an_unknown_topic_is_not_found(void **state)
 {
     (void) state;
@@ -184,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_stat_has_exactly_the_members_of_the_contract),
         cmocka_unit_test(test_stat_of_slots_has_owner_and_token),
         cmocka_unit_test(test_stat_without_a_name_is_about_all),
+        cmocka_unit_test(test_stat_as_prometheus_text_is_about_topics_only),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),
         cmocka_unit_test(test_dead_letters_are_listed_and_sent_back),
         cmocka_unit_test(test_a_requeued_letter_keeps_its_time),

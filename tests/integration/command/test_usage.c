@@ -45,6 +45,8 @@ static void test_wrong_command_lines_say_what_to_do(void **state)
         {{"dead", "requeue", "t"}, "needs --all"},
         {{"topic", "list"}, "use -r host:port,... or the variable SLOTMQ_REDIS"},
         {{"topic", "--json", "list"}, "SLOTMQ_REDIS"},
+        {{"stat", "--prometheus", "--json"}, "without --json"},
+        {{"stat", "--prometheus", "--slots"}, "without --slots"},
         {{"-r", "", "stat"}, "SLOTMQ_REDIS"},
         {{"-X", "request_timeout", "stat"}, "give KEY=VALUE"},
         {{"-X", "request_timeout=5s", "stat"}, "did you mean \"request_timeout_ms\"?"},
