@@ -2,120 +2,83 @@
  * loop of the same script, and by Redis Streams.
  *
  * Thread: main. */
-#include <stdio.h>
-
 #include "benches.h"
-#include "library.h"
-#include "meter.h"
 #include "peers/streams.h"
-#include "raw.h"
+#include "scene.h"
 
-enum { SLOTS = 64, BATCH = 100 };
-
-struct outcome {
-    double rate, cpu; /* messages a second, client CPU seconds a message */
-};
-
-static struct outcome tell(struct lab *lab, const char *who, struct tally *tally,
-                           const struct meter *cost)
+static bool by_streams(struct lab *lab, uint64_t count, struct tally *tally, struct meter *cost)
 {
-    struct tally_counts counts = tally_counts(tally);
-    double count = (double) counts.sent;
-    char name[48];
-
-    report_tally(lab_report(lab), who, counts, cost->seconds);
-    snprintf(name, sizeof(name), "drain-%s", who);
-    report_value(lab_report(lab), name, "messages/s", count / cost->seconds);
-    snprintf(name, sizeof(name), "drain-%s-client-cpu", who);
-    report_value(lab_report(lab), name, "us/message", cost->client_cpu_s * 1e6 / count);
-    snprintf(name, sizeof(name), "drain-%s-redis-cpu", who);
-    report_value(lab_report(lab), name, "us/message", cost->redis_cpu_s * 1e6 / count);
-    return (struct outcome){count / cost->seconds, cost->client_cpu_s / count};
-}
-
-static bool drain_streams(struct lab *lab, struct tally *tally, struct meter *cost)
-{
-    struct streams *streams = lab_empty(lab) ? streams_open(lab, SLOTS) : NULL;
-    bool good = streams != NULL && streams_send(streams, tally_counts(tally).sent) &&
-                meter_start(cost, lab) && streams_drain(streams, tally, BATCH) &&
-                meter_stop(cost, lab);
+    struct streams *streams = lab_empty(lab) ? streams_open(lab, SCENE_SLOTS) : NULL;
+    bool good = streams != NULL && streams_send(streams, count) && meter_start(cost, lab) &&
+                streams_drain(streams, tally, SCENE_BATCH) && meter_stop(cost, lab);
 
     streams_close(streams);
     return good;
 }
 
-/* A topic with the backlog in it. */
-static struct raw *fill(struct lab *lab, smq_client *client, char topic[LAB_NAME_SIZE],
-                        uint64_t count)
+static bool by_hand(struct scene *scene, uint64_t count, struct tally *tally, struct meter *cost)
 {
-    struct raw *raw = NULL;
-
-    if (lab_empty(lab) && lab_topic(lab, client, topic, SLOTS) &&
-        (raw = raw_open(lab, topic, SLOTS)) != NULL && !raw_send(raw, count, BATCH)) {
-        raw_close(raw);
-        raw = NULL;
-    }
-    return raw;
+    return scene_fill(scene, count) && raw_own(scene->raw) && meter_start(cost, scene->lab) &&
+           raw_drain(scene->raw, tally, SCENE_BATCH) && meter_stop(cost, scene->lab);
 }
 
-static bool drain_raw(struct lab *lab, smq_client *client, struct tally *tally, struct meter *cost)
+static bool by_library(struct scene *scene, uint64_t count, struct tally *tally, struct meter *cost)
 {
-    char topic[LAB_NAME_SIZE];
-    struct raw *raw = fill(lab, client, topic, tally_counts(tally).sent);
-    bool good = raw != NULL && raw_own(raw) && meter_start(cost, lab) &&
-                raw_drain(raw, tally, BATCH) && meter_stop(cost, lab);
+    return scene_fill(scene, count) && scene_drain(scene, count, tally, cost);
+}
 
-    raw_close(raw);
+typedef bool way_fn(struct scene *scene, uint64_t count, struct tally *tally, struct meter *cost);
+
+static bool measure_topic(struct lab *lab, smq_client *client, way_fn *way, const char *name,
+                          struct outcome *out)
+{
+    uint64_t count = lab_count(lab, 1000000, 200000);
+    struct tally *tally = tally_new(count, SCENE_SLOTS);
+    struct scene scene;
+    struct meter cost;
+    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && way(&scene, count, tally, &cost);
+
+    scene_close(&scene);
+    if (good) {
+        *out = scene_tell(lab, name, tally_counts(tally), &cost);
+    }
+    tally_free(tally);
     return good;
 }
 
-static bool drain_library(struct lab *lab, smq_client *client, struct tally *tally,
-                          struct meter *cost)
+static bool measure_streams(struct lab *lab, struct outcome *out)
 {
-    char topic[LAB_NAME_SIZE];
-    struct library_drain how = {.topic = topic, .batch = BATCH};
-    struct raw *raw = fill(lab, client, topic, tally_counts(tally).sent);
+    uint64_t count = lab_count(lab, 1000000, 200000);
+    struct tally *tally = tally_new(count, SCENE_SLOTS);
+    struct meter cost;
+    bool good = by_streams(lab, count, tally, &cost);
 
-    how.messages = tally_counts(tally).sent;
-    bool good = raw != NULL && library_drain(lab, client, &how, tally, cost);
-    raw_close(raw);
+    if (good) {
+        *out = scene_tell(lab, "drain-streams", tally_counts(tally), &cost);
+    }
+    tally_free(tally);
     return good;
 }
 
 static bool measure(struct lab *lab, smq_client *client)
 {
-    uint64_t count = lab_count(lab, 1000000, 200000);
-    struct tally *tally[3] = {tally_new(count, SLOTS), tally_new(count, SLOTS),
-                              tally_new(count, SLOTS)};
-    struct meter cost[3];
-    bool good = drain_streams(lab, tally[0], &cost[0]) &&
-                drain_raw(lab, client, tally[1], &cost[1]) &&
-                drain_library(lab, client, tally[2], &cost[2]);
+    struct report *report = lab_report(lab);
+    struct outcome streams, raw, library;
 
-    if (good) {
-        struct outcome streams = tell(lab, "streams", tally[0], &cost[0]);
-        struct outcome raw = tell(lab, "raw", tally[1], &cost[1]);
-        struct outcome library = tell(lab, "slotmq", tally[2], &cost[2]);
-        report_ratio(lab_report(lab), "drain/raw", library.rate, raw.rate);
-        report_ratio(lab_report(lab), "drain/streams", library.rate, streams.rate);
-        report_ratio(lab_report(lab), "drain-cpu/raw", library.cpu, raw.cpu);
-        report_ratio(lab_report(lab), "raw/streams", raw.rate, streams.rate);
+    if (!measure_streams(lab, &streams) ||
+        !measure_topic(lab, client, by_hand, "drain-raw", &raw) ||
+        !measure_topic(lab, client, by_library, "drain-slotmq", &library)) {
+        return false;
     }
-    for (int i = 0; i < 3; i++) {
-        tally_free(tally[i]);
-    }
-    return good;
+    report_ratio(report, "drain/raw", library.rate, raw.rate);
+    report_ratio(report, "drain/streams", library.rate, streams.rate);
+    report_ratio(report, "drain-cpu/raw", library.client_us, raw.client_us);
+    report_ratio(report, "drain-redis-cpu/raw", library.redis_us, raw.redis_us);
+    report_ratio(report, "raw/streams", raw.rate, streams.rate);
+    return true;
 }
 
 bool bench_drain(struct lab *lab)
 {
-    smq_client *client = lab_servers(lab, 1, false) ? lab_client(lab) : NULL;
-    bool good = client != NULL;
-
-    for (int run = 0; run < lab_runs(lab) && good; run++) {
-        report_run(lab_report(lab));
-        good = measure(lab, client);
-    }
-    smq_client_free(client);
-    return good;
+    return scene_runs(lab, 1, measure);
 }

@@ -18,5 +18,11 @@ struct bench {
 bool bench_raw(struct lab *lab);
 bool bench_send(struct lab *lab);
 bool bench_drain(struct lab *lab);
+bool bench_redis_cost(struct lab *lab);
+bool bench_memory(struct lab *lab);
+bool bench_idle(struct lab *lab);
+bool bench_depth(struct lab *lab);
+bool bench_slots(struct lab *lab);
+bool bench_nodes(struct lab *lab);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS_MAX = 64, FLUSH_MS = 120000, DRAIN_MS = 600000 };
+enum { THREADS_MAX = 64, PATIENCE_MS = 60000, FLUSH_MS = 120000, DRAIN_MS = 600000 };
 
 static smq_message message_of(char body[TALLY_BODY], uint64_t number)
 {
@@ -115,6 +115,28 @@ bool library_send_blocking(smq_producer *producer, const char *topic, uint64_t c
         good = good && senders[i].good;
     }
     return good && started == threads;
+}
+
+smq_producer *library_producer(smq_client *client)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *producer = NULL;
+    smq_error err = {.text = ""};
+
+    options.full_timeout_ms = options.send_timeout_ms = PATIENCE_MS;
+    lab_good(smq_producer_new(&producer, client, &options, &err), &err);
+    return producer;
+}
+
+bool library_store(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
+                   struct meter *cost)
+{
+    smq_producer *producer = library_producer(client);
+    bool good = producer != NULL && meter_start(cost, lab) &&
+                library_send_async(producer, topic, count) && meter_stop(cost, lab);
+
+    smq_producer_free(producer);
+    return good;
 }
 
 /* === Consuming ========================================================== */

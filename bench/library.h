@@ -18,6 +18,11 @@ bool library_send_async(smq_producer *producer, const char *topic, uint64_t coun
 bool library_send_batches(smq_producer *producer, const char *topic, uint64_t count, int batch);
 bool library_send_blocking(smq_producer *producer, const char *topic, uint64_t count, int threads);
 
+/* A patient producer, and library_send_async() by it; what that has cost. */
+smq_producer *library_producer(smq_client *client);
+bool library_store(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
+                   struct meter *cost);
+
 /* How a worker of the topic does it. */
 struct library_drain {
     const char *topic;

@@ -15,6 +15,12 @@ static const struct bench benches[] = {
     {"raw", "hand-written loops by batch size, and Redis Streams", bench_raw},
     {"send", "send: blocking, asynchronous, in batches", bench_send},
     {"drain", "consume a backlog with an empty handler", bench_drain},
+    {"redis-cost", "what a message costs Redis: CPU, commands, traffic", bench_redis_cost},
+    {"memory", "bytes a waiting message takes, against ZADD", bench_memory},
+    {"idle", "commands and CPU of a process that owns 1,024 empty slots", bench_idle},
+    {"depth", "drain where 10 million messages wait", bench_depth},
+    {"slots", "drain 1, 64, 1,024 and 4,096 slots", bench_slots},
+    {"nodes", "Redis CPU a message with 1, 2 and 3 masters", bench_nodes},
 };
 
 enum { COUNT = sizeof(benches) / sizeof(benches[0]), USAGE = 64 };

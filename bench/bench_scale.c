@@ -1,0 +1,183 @@
+/* bench_scale.c - does it stay as fast: deep topics, few and many slots, more masters?
+ *
+ * Thread: main. */
+#include <stdio.h>
+
+#include "benches.h"
+#include "library.h"
+#include "scene.h"
+
+enum { FILL_BATCH = 500 };
+
+/* Rate of one drain of `count` messages out of those stored; the others still wait. */
+static bool drain_some(struct scene *scene, struct tally *tally, uint64_t count, const char *figure,
+                       double *rate)
+{
+    struct report *report = lab_report(scene->lab);
+    struct tally_counts before = tally_counts(tally), after;
+    uint64_t waiting = 0;
+    struct meter cost;
+
+    if (!scene_drain(scene, before.handled + count, tally, &cost) ||
+        !raw_waiting(scene->raw, &waiting)) {
+        return false;
+    }
+    after = tally_counts(tally);
+    after.lost = after.lost > waiting ? after.lost - waiting : 0;
+    report_tally(report, figure, after, cost.seconds);
+    *rate = (double) (after.handled - before.handled) / cost.seconds;
+    report_value(report, figure, "messages/s", *rate);
+    return true;
+}
+
+/* === Slots ============================================================== */
+
+static bool with_slots(struct lab *lab, smq_client *client, int slots, double *rate)
+{
+    uint64_t count = lab_count(lab, 1000000, 300000);
+    struct tally *tally = tally_new(count, slots);
+    struct scene scene;
+    char figure[32];
+
+    snprintf(figure, sizeof(figure), "slots-%d", slots);
+    bool good = scene_open(&scene, lab, client, slots) && scene_fill(&scene, count) &&
+                drain_some(&scene, tally, count, figure, rate);
+    scene_close(&scene);
+    tally_free(tally);
+    return good;
+}
+
+static bool measure_slots(struct lab *lab, smq_client *client)
+{
+    static const int slots[] = {1, 64, 1024, 4096};
+    double rates[4];
+
+    for (int i = 0; i < 4; i++) {
+        if (!with_slots(lab, client, slots[i], &rates[i])) {
+            return false;
+        }
+    }
+    report_ratio(lab_report(lab), "slots-1/64", rates[0], rates[1]);
+    report_ratio(lab_report(lab), "slots-1024/64", rates[2], rates[1]);
+    report_ratio(lab_report(lab), "slots-4096/64", rates[3], rates[1]);
+    return true;
+}
+
+bool bench_slots(struct lab *lab)
+{
+    return scene_runs(lab, 1, measure_slots);
+}
+
+/* === Depth ============================================================== */
+
+enum { SHALLOW = 100000 };
+
+static bool drain_shallow(struct lab *lab, smq_client *client, double *rate)
+{
+    struct tally *tally = tally_new(SHALLOW, SCENE_SLOTS);
+    struct scene scene;
+    bool good = scene_add(&scene, lab, client, SCENE_SLOTS) && scene_fill(&scene, SHALLOW) &&
+                drain_some(&scene, tally, SHALLOW, "depth-100k", rate);
+
+    scene_close(&scene);
+    tally_free(tally);
+    return good;
+}
+
+static bool measure_depth(struct scene *deep, struct tally *tally, const char *name)
+{
+    struct lab *lab = deep->lab;
+    char figure[32];
+    double shallow_rate, deep_rate;
+
+    report_run(lab_report(lab));
+    snprintf(figure, sizeof(figure), "depth-%s", name);
+    if (!drain_shallow(lab, deep->client, &shallow_rate) ||
+        !drain_some(deep, tally, SHALLOW, figure, &deep_rate)) {
+        return false;
+    }
+    snprintf(figure, sizeof(figure), "depth-%s/100k", name);
+    report_ratio(lab_report(lab), figure, deep_rate, shallow_rate);
+    return true;
+}
+
+/* The deep topic is filled once; each run takes a little from its top. */
+bool bench_depth(struct lab *lab)
+{
+    uint64_t messages = lab_count(lab, 10000000, 2000000);
+    const char *name = lab_options(lab)->quick ? "2M" : "10M";
+    struct tally *tally = tally_new(messages, SCENE_SLOTS);
+    struct scene deep = {.lab = lab};
+    smq_client *client = lab_servers(lab, 1, false) ? lab_client(lab) : NULL;
+    bool good = client != NULL && scene_open(&deep, lab, client, SCENE_SLOTS) &&
+                raw_send(deep.raw, messages, FILL_BATCH);
+
+    for (int run = 0; run < lab_runs(lab) && good; run++) {
+        good = measure_depth(&deep, tally, name);
+    }
+    scene_close(&deep);
+    smq_client_free(client);
+    tally_free(tally);
+    return good;
+}
+
+/* === Masters ============================================================ */
+
+/* Redis CPU of sending and draining a message, by all nodes together. */
+static bool on_masters(struct lab *lab, smq_client *client, double *redis_us)
+{
+    uint64_t count = lab_count(lab, 500000, 150000);
+    struct library_drain how = {.batch = SCENE_BATCH, .messages = count};
+    struct tally *tally = tally_new(count, SCENE_SLOTS);
+    char topic[LAB_NAME_SIZE], name[24];
+    struct meter sent, drained;
+    bool good = lab_empty(lab) && lab_topic(lab, client, topic, SCENE_SLOTS) &&
+                library_store(lab, client, topic, count, &sent);
+
+    how.topic = topic;
+    good = good && library_drain(lab, client, &how, tally, &drained);
+    if (good) {
+        double us = (sent.redis_cpu_s + drained.redis_cpu_s) * 1e6 / (double) count;
+        snprintf(name, sizeof(name), "nodes-%d", lab_masters(lab));
+        report_tally(lab_report(lab), name, tally_counts(tally), drained.seconds);
+        *redis_us += us;
+    }
+    tally_free(tally);
+    return good;
+}
+
+/* Each cluster is started once, so all runs of one come before those of the next. */
+static bool all_on_masters(struct lab *lab, int masters, double redis_us[])
+{
+    smq_client *client = lab_servers(lab, masters, false) ? lab_client(lab) : NULL;
+    bool good = client != NULL;
+
+    for (int run = 0; run < lab_runs(lab) && good; run++) {
+        good = on_masters(lab, client, &redis_us[run]);
+    }
+    smq_client_free(client);
+    return good;
+}
+
+bool bench_nodes(struct lab *lab)
+{
+    enum { MOST = 3, RUNS_MAX = 16 };
+    double redis_us[MOST + 1][RUNS_MAX] = {{0}};
+    char figure[32];
+
+    for (int masters = 1; masters <= MOST; masters++) {
+        if (!all_on_masters(lab, masters, redis_us[masters])) {
+            return false;
+        }
+    }
+    for (int run = 0; run < lab_runs(lab); run++) {
+        report_run(lab_report(lab));
+        for (int masters = 1; masters <= MOST; masters++) {
+            snprintf(figure, sizeof(figure), "nodes-%d-redis-cpu", masters);
+            report_value(lab_report(lab), figure, "us/message", redis_us[masters][run]);
+        }
+        report_ratio(lab_report(lab), "nodes-2/1", redis_us[2][run], redis_us[1][run]);
+        report_ratio(lab_report(lab), "nodes-3/1", redis_us[3][run], redis_us[1][run]);
+    }
+    return true;
+}

@@ -1,0 +1,89 @@
+#include "scene.h"
+
+#include <stdio.h>
+
+#include "library.h"
+
+bool scene_open(struct scene *scene, struct lab *lab, smq_client *client, int slots)
+{
+    *scene = (struct scene){.lab = lab};
+    return lab_empty(lab) && scene_add(scene, lab, client, slots);
+}
+
+bool scene_add(struct scene *scene, struct lab *lab, smq_client *client, int slots)
+{
+    *scene = (struct scene){.lab = lab, .client = client, .slots = slots};
+    return lab_topic(lab, client, scene->topic, slots) &&
+           (scene->raw = raw_open(lab, scene->topic, slots)) != NULL;
+}
+
+void scene_close(struct scene *scene)
+{
+    raw_close(scene->raw);
+    scene->raw = NULL;
+}
+
+bool scene_fill(struct scene *scene, uint64_t count)
+{
+    uint64_t each = count / (uint64_t) scene->slots;
+    int batch = each < 1 ? 1 : each < SCENE_BATCH ? (int) each : SCENE_BATCH;
+
+    return raw_send(scene->raw, count, batch);
+}
+
+bool scene_drain(struct scene *scene, uint64_t count, struct tally *tally, struct meter *cost)
+{
+    struct library_drain how = {.topic = scene->topic, .batch = SCENE_BATCH, .messages = count};
+
+    return library_drain(scene->lab, scene->client, &how, tally, cost);
+}
+
+bool scene_stored(struct scene *scene, uint64_t sent, struct tally_counts *out)
+{
+    uint64_t waiting = 0;
+    bool good = raw_waiting(scene->raw, &waiting);
+
+    *out = (struct tally_counts){.sent = sent, .handled = waiting};
+    if (waiting < sent) {
+        out->lost = sent - waiting;
+    } else {
+        out->duplicated = waiting - sent;
+    }
+    return good;
+}
+
+static void tell_cpu(struct lab *lab, const char *name, const char *whose, double us)
+{
+    char figure[48];
+
+    snprintf(figure, sizeof(figure), "%.24s-%s-cpu", name, whose);
+    report_value(lab_report(lab), figure, "us/message", us);
+}
+
+struct outcome scene_tell(struct lab *lab, const char *name, struct tally_counts counts,
+                          const struct meter *cost)
+{
+    double count = (double) counts.handled;
+    struct outcome outcome = {.rate = count / cost->seconds,
+                              .client_us = cost->client_cpu_s * 1e6 / count,
+                              .redis_us = cost->redis_cpu_s * 1e6 / count};
+
+    report_tally(lab_report(lab), name, counts, cost->seconds);
+    report_value(lab_report(lab), name, "messages/s", outcome.rate);
+    tell_cpu(lab, name, "client", outcome.client_us);
+    tell_cpu(lab, name, "redis", outcome.redis_us);
+    return outcome;
+}
+
+bool scene_runs(struct lab *lab, int masters, scene_measure_fn *measure)
+{
+    smq_client *client = lab_servers(lab, masters, false) ? lab_client(lab) : NULL;
+    bool good = client != NULL;
+
+    for (int run = 0; run < lab_runs(lab) && good; run++) {
+        report_run(lab_report(lab));
+        good = measure(lab, client);
+    }
+    smq_client_free(client);
+    return good;
+}

@@ -1,0 +1,57 @@
+/* scene.h - what most benchmarks do: make a topic, fill it, drain it, tell what that has cost.
+ *
+ * Thread: main.  What fails is said on standard error. */
+#ifndef BENCH_SCENE_H
+#define BENCH_SCENE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <slotmq/slotmq.h>
+
+#include "lab.h"
+#include "meter.h"
+#include "raw.h"
+#include "tally.h"
+
+enum { SCENE_SLOTS = 64, SCENE_BATCH = 100 };
+
+/* A topic, and hand-written loops over it. */
+struct scene {
+    struct lab *lab;
+    smq_client *client;
+    struct raw *raw;
+    int slots;
+    char topic[LAB_NAME_SIZE];
+};
+
+/* Empty the lab and make a topic; or make one beside what is there.  scene_close() is allowed
+ * whatever they returned. */
+bool scene_open(struct scene *scene, struct lab *lab, smq_client *client, int slots);
+bool scene_add(struct scene *scene, struct lab *lab, smq_client *client, int slots);
+void scene_close(struct scene *scene);
+
+/* Store messages 0 .. count - 1, alike in all slots: by the send script, on one master. */
+bool scene_fill(struct scene *scene, uint64_t count);
+
+/* Consume `count` messages by one worker thread with an empty handler. */
+bool scene_drain(struct scene *scene, uint64_t count, struct tally *tally, struct meter *cost);
+
+/* What is not waiting of those sent was lost. */
+bool scene_stored(struct scene *scene, uint64_t sent, struct tally_counts *out);
+
+/* What one way costs a message. */
+struct outcome {
+    double rate;                /* messages a second */
+    double client_us, redis_us; /* CPU */
+};
+
+/* Report a run: the figures "NAME", "NAME-client-cpu" and "NAME-redis-cpu". */
+struct outcome scene_tell(struct lab *lab, const char *name, struct tally_counts counts,
+                          const struct meter *cost);
+
+/* Run a benchmark: so many masters, a client, and `measure` for each run. */
+typedef bool scene_measure_fn(struct lab *lab, smq_client *client);
+bool scene_runs(struct lab *lab, int masters, scene_measure_fn *measure);
+
+#endif
