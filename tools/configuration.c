@@ -26,6 +26,7 @@ static const struct {
     {SMQ_OPTIONS_TOPIC, "Topic", "smq_topic_options"},
     {SMQ_OPTIONS_PRODUCER, "Producer", "smq_producer_options"},
     {SMQ_OPTIONS_WORKER, "Worker", "smq_worker_options"},
+    {SMQ_OPTIONS_CONSUMER, "Consumer", "smq_consumer_options"},
 };
 
 /* A cell of a table: a bar would end it. */

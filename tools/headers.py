@@ -17,10 +17,11 @@ int main(void)
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     smq_producer_options producer = SMQ_PRODUCER_OPTIONS_INIT;
     smq_worker_options worker = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options consumer = SMQ_CONSUMER_OPTIONS_INIT;
     smq_message message = SMQ_MESSAGE_INIT;
     smq_stats stats = SMQ_STATS_INIT;
     smq_metrics metrics = SMQ_METRICS_INIT;
-    (void) client, (void) topic, (void) producer, (void) worker, (void) message, (void) stats, (void) metrics;
+    (void) client, (void) topic, (void) producer, (void) worker, (void) consumer, (void) message, (void) stats, (void) metrics;
     return sizeof(smq_error) == 256 ? 0 : 1;
 }
 """,

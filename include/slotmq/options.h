@@ -14,7 +14,8 @@ typedef enum smq_option_set {
     SMQ_OPTIONS_CLIENT = 1, /* smq_client_options   */
     SMQ_OPTIONS_TOPIC,      /* smq_topic_options    */
     SMQ_OPTIONS_PRODUCER,   /* smq_producer_options */
-    SMQ_OPTIONS_WORKER      /* smq_worker_options   */
+    SMQ_OPTIONS_WORKER,     /* smq_worker_options   */
+    SMQ_OPTIONS_CONSUMER    /* smq_consumer_options */
 } smq_option_set;
 
 /* Its texts live as long as the library is loaded. */

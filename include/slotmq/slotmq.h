@@ -4,7 +4,8 @@
  *
  *   smq_client ----+-- smq_producer   you send
  *    connections,  +-- smq_worker     it calls your handler on its threads
- *    fleet member  +-- smq_topic_..., smq_dead_...   admin
+ *    fleet member  +-- smq_consumer   you poll; has a descriptor to wait on
+ *                  +-- smq_topic_..., smq_dead_...   admin
  *
  * The life of a message, and the word for each answer elsewhere:
  *
@@ -48,6 +49,7 @@
 #include <slotmq/message.h>
 #include <slotmq/producer.h>
 
+#include <slotmq/consumer.h>
 #include <slotmq/delivery.h>
 #include <slotmq/worker.h>
 

@@ -9,10 +9,9 @@
 #include "model/number.h"
 
 static const char *const set_names[] = {
-    [SMQ_OPTIONS_CLIENT] = "client",
-    [SMQ_OPTIONS_TOPIC] = "topic",
-    [SMQ_OPTIONS_PRODUCER] = "producer",
-    [SMQ_OPTIONS_WORKER] = "worker",
+    [SMQ_OPTIONS_CLIENT] = "client",     [SMQ_OPTIONS_TOPIC] = "topic",
+    [SMQ_OPTIONS_PRODUCER] = "producer", [SMQ_OPTIONS_WORKER] = "worker",
+    [SMQ_OPTIONS_CONSUMER] = "consumer",
 };
 
 /* === Finding ============================================================ */
@@ -38,7 +37,7 @@ static void say_unknown(smq_option_set set, const char *name, smq_error *err)
 /* NULL: it failed, and `err` says why. */
 static const struct option *option_find(smq_option_set set, const char *name, smq_error *err)
 {
-    if ((int) set < SMQ_OPTIONS_CLIENT || set > SMQ_OPTIONS_WORKER) {
+    if ((int) set < SMQ_OPTIONS_CLIENT || set > SMQ_OPTIONS_CONSUMER) {
         (void) status_set(err, SMQ_INVALID, "the set of options is not one of SMQ_OPTIONS_...");
         return NULL;
     }

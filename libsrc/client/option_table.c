@@ -16,6 +16,7 @@
 #define TOPIC(field)    FIELD(smq_topic_options, SMQ_OPTIONS_TOPIC, field)
 #define PRODUCER(field) FIELD(smq_producer_options, SMQ_OPTIONS_PRODUCER, field)
 #define WORKER(field)   FIELD(smq_worker_options, SMQ_OPTIONS_WORKER, field)
+#define CONSUMER(field) FIELD(smq_consumer_options, SMQ_OPTIONS_CONSUMER, field)
 
 #define STRING .kind = OPTION_STRING, .info.type = "string", .info.range = ""
 #define INTEGER(min_, max_, range_)                                                                \
@@ -122,5 +123,21 @@ const struct option option_table[] = {
      DEFAULT("none"), TEXT("Stop when so many messages are answered, and never claim more.")},
     {WORKER(drain_timeout_ms), DURATION(0, DAY, "0 .. 1d"), .zero = SMQ_NONE, DEFAULT("30s"),
      TEXT("How long handlers may take to end when the worker stops or a slot moves.")},
+
+    {CONSUMER(topic), STRING, DEFAULT(""), TEXT("The topic to consume; required.")},
+    {CONSUMER(weight), INTEGER(1, 1024, "1 .. 1024"), DEFAULT("1"),
+     TEXT("This member's share of the slots, as against the weights of others.")},
+    {CONSUMER(per_slot), INTEGER(1, 1000, "1 .. 1000"), DEFAULT("1"),
+     TEXT("Messages of one slot that may be polled and not yet answered.")},
+    {CONSUMER(max_in_flight), INTEGER(1, INT32_MAX, "1 .. 2147483647"), DEFAULT("1000"),
+     TEXT("Messages claimed and not yet answered, also those not yet polled.")},
+    {CONSUMER(rate_per_s), INTEGER(1, 1000000000, "1 .. 1000000000, or none"), WORD("none", 0),
+     DEFAULT("none"), TEXT("Messages a second that the consumer claims.")},
+    {CONSUMER(handler_timeout_ms), DURATION(1, DAY, "1ms .. 1d, or none"), WORD("none", 0),
+     DEFAULT("none"), TEXT("How long an answer may take; then the slot goes on without it.")},
+    {CONSUMER(drain_timeout_ms), DURATION(0, DAY, "0 .. 1d"), .zero = SMQ_NONE, DEFAULT("30s"),
+     TEXT("How long answers may take when the consumer stops or a slot moves.")},
+    {CONSUMER(max_poll_gap_ms), DURATION(100, DAY, "100ms .. 1d"), DEFAULT("5m"),
+     TEXT("Without a poll for so long the slots move to others.")},
 };
 const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);

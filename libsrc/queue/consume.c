@@ -49,18 +49,25 @@ static void starve(struct strand *strand)
     }
 }
 
-/* Claims come with the answers of what is in hand, but when nothing is, or when more is known to
- * wait and half of a batch is used up. */
+/* Could a poll have more than what is in hand? */
+static bool is_wanting(const struct strand *strand)
+{
+    return strand->unanswered < (size_t) strand->worker->per_slot;
+}
+
+/* Claims come with the answers of what is in hand, but when nothing is, when more is known to wait
+ * and half of a batch is used up, or when a poll could have more. */
 static int32_t claim_wish(struct strand *strand)
 {
     smq_worker *worker = strand->worker;
     size_t batch = (size_t) worker->batch_size;
 
     if (strand->state != STRAND_ACTIVE || worker->state != WORKER_RUNNING || !strand->look ||
-        strand->unanswered > batch / 2) {
+        (strand->unanswered > batch / 2 && !is_wanting(strand))) {
         return 0;
     }
-    if (strand->in_hand > 0 && strand->answer_count == 0 && !strand->plenty) {
+    if (strand->in_hand > 0 && strand->answer_count == 0 && !strand->plenty &&
+        !is_wanting(strand)) {
         return 0;
     }
     if (run_queue_is_waiting(worker->queue, &strand->lane)) {
@@ -272,6 +279,7 @@ static void settle(struct consume_call *consume, const char *results)
             strand->worker->answered_count++;
         } else {
             metric_add(&strand->worker->hub->metrics.lease_lost, 1);
+            delivery_tell(delivery, SMQ_LEASE_LOST);
             hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery,
                        "the answer came too late");
         }
@@ -340,7 +348,7 @@ static void plan(struct strand *strand, const struct consume_call *consume,
         strand->look = false;
     }
     strand->look = strand->look || strand->woken || consumed->again || consumed->count > 0 ||
-                   strand->in_hand > 0;
+                   (strand->in_hand > 0 && !is_wanting(strand));
     strand->woken = false;
     if (strand->state == STRAND_ACTIVE && !strand->look) {
         strand_arm(strand, wait < 1 ? 1 : wait < sweep ? wait : sweep);

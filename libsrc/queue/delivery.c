@@ -163,8 +163,7 @@ static smq_status refuse(const smq_delivery *delivery, smq_status status, smq_er
                           info->slot, info->topic);
     }
     return status_set(err, status,
-                      "the worker of topic %s has ended; the message is delivered "
-                      "again",
+                      "what consumed topic %s has ended; the message is delivered again",
                       info->topic);
 }
 
@@ -205,6 +204,7 @@ smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int6
     }
     if (status != SMQ_OK) {
         (void) refuse(delivery, status, err);
+        run_queue_tell_late(delivery->queue, status);
         delivery_unref(delivery);
         return status;
     }

@@ -37,6 +37,8 @@ struct smq_delivery {
     bool begun;            /* the same: counted in the lane */
     int64_t begun_ms;      /* the same: when, if the queue has a handler time-out */
     TAILQ_ENTRY(smq_delivery) begun_link;
+    uint64_t open_number; /* the same: of its answer, while that is not stored; 0: none */
+    TAILQ_ENTRY(smq_delivery) open_link;
     atomic_int references;
     atomic_int answered; /* enum delivery_answered */
     atomic_int standing; /* what smq_delivery_check() says */

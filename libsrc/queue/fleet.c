@@ -482,7 +482,6 @@ void fleet_leave(struct fleet *fleet, smq_worker *worker)
 
     if (topic->rejoin) { /* it was never joined: that of the former worker is still left */
         topic->rejoin = false;
-        topic->worker = NULL;
         worker_left(worker);
         return;
     }

@@ -84,6 +84,7 @@ void hand_answered(struct strand *strand, smq_delivery *delivery)
     STAILQ_INSERT_TAIL(&strand->answers, delivery, link);
     strand->answer_count++;
     strand->returning += delivery_is_over(delivery->answer.op) ? 0 : 1;
+    strand->look = true;
 }
 
 void hand_give_back(struct strand *strand, smq_delivery *delivery)
@@ -171,6 +172,20 @@ void hand_drop(struct strand *strand, smq_status standing)
         delivery_tell(delivery, standing);
         metric_add(&strand->worker->hub->metrics.lease_lost, 1);
         hand_remove(strand, delivery);
+    }
+}
+
+void hand_let_go(struct strand *strand)
+{
+    smq_delivery *delivery, *next;
+
+    for (delivery = TAILQ_FIRST(&strand->hand); delivery != NULL; delivery = next) {
+        next = TAILQ_NEXT(delivery, in_hand_link);
+        if (delivery->unanswered) {
+            metric_add(&strand->worker->hub->metrics.lease_lost, 1);
+            hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_CLOSED, delivery, "nobody answers it");
+            hand_remove(strand, delivery);
+        }
     }
 }
 

@@ -3,9 +3,11 @@
  * Thread: as each function of run_queue.h says. */
 #include "queue/run_queue.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -32,8 +34,10 @@ struct run_queue {
     void *user;
     int32_t turn;
     bool timed;
+    size_t per_slot; /* deliveries of a lane that are begun at once */
+    bool polled;
     struct loop *io;
-    struct loop_task *task;
+    struct loop_task *task, *back;
     struct extensions extensions;
     struct {
         pthread_mutex_t lock;
@@ -45,10 +49,40 @@ struct run_queue {
         bool watched;
         bool closed; /* no answer is taken */
         bool ended;  /* no handler is begun */
+
+        /* polled */
+        int pollers;
+        int64_t polled_ms;         /* when the last poll ended */
+        bool resting;              /* the next poll posts `back` */
+        bool nudged;               /* readable until the next poll */
+        bool readable;             /* the descriptor, if it is shown */
+        int descriptor;            /* -1: none */
+        struct delivery_hand open; /* answered, not stored yet; in the order of their numbers */
+        uint64_t answer_count;
+        smq_status late;
+        pthread_cond_t stored;
     } state;
 };
 
 static _Thread_local const struct run_queue *inside;
+
+static void init_state(struct run_queue *queue)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&queue->state.lock, NULL);
+    pthread_cond_init(&queue->state.ready, &attributes);
+    pthread_cond_init(&queue->state.stored, &attributes);
+    pthread_condattr_destroy(&attributes);
+    TAILQ_INIT(&queue->state.lanes);
+    TAILQ_INIT(&queue->state.begun);
+    STAILQ_INIT(&queue->state.answers);
+    TAILQ_INIT(&queue->state.open);
+    queue->state.descriptor = -1;
+    queue->state.polled_ms = clock_now_ms();
+}
 
 struct run_queue *run_queue_new(const struct run_queue_options *options)
 {
@@ -64,12 +98,11 @@ struct run_queue *run_queue_new(const struct run_queue_options *options)
     queue->timed = options->timed;
     queue->io = options->io;
     queue->task = options->task;
+    queue->back = options->back;
+    queue->polled = options->per_slot > 0;
+    queue->per_slot = queue->polled ? (size_t) options->per_slot : 1;
     extensions_init(&queue->extensions, options->io, options->extended);
-    pthread_mutex_init(&queue->state.lock, NULL);
-    pthread_cond_init(&queue->state.ready, NULL);
-    TAILQ_INIT(&queue->state.lanes);
-    TAILQ_INIT(&queue->state.begun);
-    STAILQ_INIT(&queue->state.answers);
+    init_state(queue);
     return queue;
 }
 
@@ -87,6 +120,7 @@ void run_queue_unref(struct run_queue *queue)
     pthread_mutex_destroy(&queue->state.lock);
     pthread_cond_destroy(&queue->state.ready);
     extensions_fini(&queue->extensions);
+    pthread_cond_destroy(&queue->state.stored);
     free(queue->topic);
     free(queue);
 }
@@ -104,7 +138,7 @@ struct extensions *run_queue_extensions(struct run_queue *queue)
 smq_status run_queue_check_process(const struct run_queue *queue, smq_error *err)
 {
     if (queue->pid != getpid()) {
-        return status_set(err, SMQ_FORKED, "the worker was made before fork()");
+        return status_set(err, SMQ_FORKED, "what consumes the topic was made before fork()");
     }
     return SMQ_OK;
 }
@@ -114,8 +148,26 @@ static void queue_lock(struct run_queue *queue)
     pthread_mutex_lock(&queue->state.lock);
 }
 
+/* The lock is held.  Only the first and the last reason to poll cost a call. */
+static void update_descriptor(struct run_queue *queue)
+{
+    bool readable = queue->state.closed || queue->state.nudged || !TAILQ_EMPTY(&queue->state.lanes);
+    eventfd_t count;
+
+    if (queue->state.descriptor < 0 || queue->state.readable == readable) {
+        return;
+    }
+    queue->state.readable = readable;
+    if (readable) {
+        (void) eventfd_write(queue->state.descriptor, 1);
+    } else {
+        (void) eventfd_read(queue->state.descriptor, &count);
+    }
+}
+
 static void queue_unlock(struct run_queue *queue)
 {
+    update_descriptor(queue);
     pthread_mutex_unlock(&queue->state.lock);
 }
 
@@ -130,7 +182,7 @@ static void queue_post(struct run_queue *queue)
 /* The lock is held.  Queue the lane if something of it can be run. */
 static void lane_offer(struct run_queue *queue, struct run_lane *lane)
 {
-    if (lane->queued || lane->held || lane->call != NULL || lane->begun > 0 ||
+    if (lane->queued || lane->held || lane->call != NULL || lane->begun >= queue->per_slot ||
         STAILQ_EMPTY(&lane->ready)) {
         return;
     }
@@ -174,6 +226,40 @@ static void lane_withdraw(struct run_queue *queue, struct run_lane *lane)
 
 /* --- answers --- */
 
+static bool is_late(smq_status status)
+{
+    return status == SMQ_LEASE_LOST || status == SMQ_FENCED;
+}
+
+/* The lock is held.  A flush waits for what is open. */
+static void open_add(struct run_queue *queue, smq_delivery *delivery)
+{
+    smq_status standing = delivery_standing(delivery);
+
+    if (delivery->lane == NULL) { /* its strand has dropped it since it was looked at */
+        queue->state.late = is_late(standing) ? standing : SMQ_LEASE_LOST;
+        return;
+    }
+    delivery->open_number = ++queue->state.answer_count;
+    TAILQ_INSERT_TAIL(&queue->state.open, delivery, open_link);
+}
+
+/* The lock is held. */
+static void open_remove(struct run_queue *queue, smq_delivery *delivery)
+{
+    smq_status standing = delivery_standing(delivery);
+
+    if (delivery->open_number == 0) {
+        return;
+    }
+    delivery->open_number = 0;
+    TAILQ_REMOVE(&queue->state.open, delivery, open_link);
+    if (is_late(standing)) {
+        queue->state.late = standing;
+    }
+    pthread_cond_broadcast(&queue->state.stored);
+}
+
 /* The lock is held.  Take answers, with the references of those who answer, out of the list; false:
  * the queue is closed, and they stay. */
 static bool take_answers(struct run_queue *queue, struct delivery_list *answers)
@@ -183,6 +269,9 @@ static bool take_answers(struct run_queue *queue, struct delivery_list *answers)
     STAILQ_FOREACH(delivery, answers, link)
     {
         lane_answered(queue, delivery, delivery->answer.op);
+        if (queue->polled && !queue->state.closed) {
+            open_add(queue, delivery);
+        }
     }
     if (queue->state.closed) {
         return false;
@@ -323,6 +412,154 @@ bool run_queue_inside(const struct run_queue *queue)
     return inside == queue;
 }
 
+/* --- polls --- */
+
+static struct timespec deadline_in(int64_t timeout_ms)
+{
+    struct timespec at = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += timeout_ms / 1000;
+    at.tv_nsec += timeout_ms % 1000 * 1000000;
+    at.tv_sec += at.tv_nsec / 1000000000;
+    at.tv_nsec %= 1000000000;
+    return at;
+}
+
+/* The lock is held.  false: the time is over. */
+static bool wait_for(struct run_queue *queue, pthread_cond_t *changed, int64_t timeout_ms,
+                     const struct timespec *deadline)
+{
+    update_descriptor(queue);
+    return (timeout_ms < 0
+                ? pthread_cond_wait(changed, &queue->state.lock)
+                : pthread_cond_timedwait(changed, &queue->state.lock, deadline)) != ETIMEDOUT;
+}
+
+/* The lock is held. */
+static size_t take_ready(struct run_queue *queue, smq_delivery **out, size_t capacity)
+{
+    int64_t now_ms = queue->timed ? clock_now_ms() : 0;
+    struct run_lane *lane;
+    smq_delivery *delivery;
+    size_t count = 0;
+
+    while (count < capacity && (lane = TAILQ_FIRST(&queue->state.lanes)) != NULL) {
+        lane_withdraw(queue, lane);
+        while (count < capacity && lane->begun < queue->per_slot &&
+               (delivery = STAILQ_FIRST(&lane->ready)) != NULL) {
+            STAILQ_REMOVE_HEAD(&lane->ready, link);
+            delivery_begin(queue, delivery, now_ms);
+            out[count++] = delivery;
+        }
+        lane_offer(queue, lane);
+    }
+    return count;
+}
+
+/* The lock is held. */
+static void poll_begin(struct run_queue *queue)
+{
+    queue->state.pollers++;
+    queue->state.nudged = false;
+    if (queue->state.resting && !queue->state.closed) {
+        queue->state.resting = false;
+        loop_post(queue->io, queue->back);
+    }
+}
+
+bool run_queue_poll(struct run_queue *queue, smq_delivery **out, size_t *count, size_t capacity,
+                    int64_t timeout_ms)
+{
+    struct timespec deadline = deadline_in(timeout_ms);
+    size_t taken = 0;
+    bool closed, again = true;
+
+    queue_lock(queue);
+    poll_begin(queue);
+    while (!queue->state.closed && (taken = take_ready(queue, out, capacity)) == 0 && again) {
+        again = wait_for(queue, &queue->state.ready, timeout_ms, &deadline);
+    }
+    closed = queue->state.closed && taken == 0;
+    queue->state.pollers--;
+    queue->state.polled_ms = clock_now_ms();
+    queue_unlock(queue);
+    if (!closed) {
+        *count = taken;
+    }
+    return !closed;
+}
+
+/* The lock is held.  Is an answer up to this number not stored yet? */
+static bool is_open(struct run_queue *queue, uint64_t number)
+{
+    smq_delivery *first = TAILQ_FIRST(&queue->state.open);
+
+    return first != NULL && first->open_number <= number;
+}
+
+bool run_queue_flush(struct run_queue *queue, smq_status *late, int64_t timeout_ms)
+{
+    struct timespec deadline = deadline_in(timeout_ms);
+    bool again = true, stored;
+    uint64_t number;
+
+    queue_lock(queue);
+    number = queue->state.answer_count;
+    while (is_open(queue, number) && again) {
+        again = wait_for(queue, &queue->state.stored, timeout_ms, &deadline);
+    }
+    stored = !is_open(queue, number);
+    if (stored) {
+        *late = queue->state.late;
+        queue->state.late = SMQ_OK;
+    }
+    queue_unlock(queue);
+    return stored;
+}
+
+void run_queue_tell_late(struct run_queue *queue, smq_status status)
+{
+    queue_lock(queue);
+    queue->state.late = status;
+    queue_unlock(queue);
+}
+
+void run_queue_show(struct run_queue *queue, int descriptor)
+{
+    queue_lock(queue);
+    queue->state.descriptor = descriptor;
+    queue_unlock(queue);
+}
+
+int64_t run_queue_idle_ms(struct run_queue *queue)
+{
+    int64_t idle;
+
+    queue_lock(queue);
+    idle = queue->state.pollers > 0 ? 0 : clock_now_ms() - queue->state.polled_ms;
+    queue_unlock(queue);
+    return idle;
+}
+
+void run_queue_nudge(struct run_queue *queue)
+{
+    queue_lock(queue);
+    queue->state.nudged = true;
+    queue_unlock(queue);
+}
+
+bool run_queue_rest(struct run_queue *queue, int64_t gap_ms)
+{
+    bool rest;
+
+    queue_lock(queue);
+    rest = queue->state.pollers == 0 && clock_now_ms() - queue->state.polled_ms >= gap_ms;
+    queue->state.resting = queue->state.nudged = rest;
+    queue_unlock(queue);
+    return rest;
+}
+
 /* --- smq:io --- */
 
 void run_lane_init(struct run_lane *lane)
@@ -435,6 +672,7 @@ bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery)
 
     queue_lock(queue);
     lane = delivery->lane;
+    open_remove(queue, delivery);
     if (delivery->begun) {
         lane_settle(queue, delivery);
     } else if (lane != NULL && !atomic_load(&delivery->answered)) {
@@ -460,7 +698,7 @@ bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane)
     bool waiting;
 
     queue_lock(queue);
-    waiting = lane->call == NULL && lane->begun > 0;
+    waiting = !queue->polled && lane->call == NULL && lane->begun > 0;
     queue_unlock(queue);
     return waiting;
 }
@@ -476,6 +714,7 @@ void run_queue_close(struct run_queue *queue)
 {
     queue_lock(queue);
     queue->state.closed = true;
+    pthread_cond_broadcast(&queue->state.ready);
     queue_unlock(queue);
     extensions_close(&queue->extensions);
 }

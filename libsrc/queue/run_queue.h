@@ -42,11 +42,14 @@ struct run_queue_options {
     void *user;
     int32_t turn; /* deliveries of a lane that a thread runs before it looks for another, and that
                      one call of `batch` gets */
-    bool timed;   /* handlers have a time-out */
+    int32_t per_slot; /* polled, without handlers: so many of a lane are begun at once; 0: it has
+                         handlers */
+    bool timed;       /* handlers have a time-out */
     struct loop *io;
     struct loop_task
         *task; /* posted to `io` when there are answers, or a watched handler is back */
     struct loop_task *extended; /* the same when there are extensions */
+    struct loop_task *back;     /* polled: posted to `io` by the first poll of a queue at rest */
 };
 
 /* It counts references: its maker's, and one of each delivery. */
@@ -69,11 +72,28 @@ void run_queue_work(struct run_queue *queue);
 /* Is the caller inside a handler of this queue? */
 bool run_queue_inside(const struct run_queue *queue);
 
+/* --- polls --- */
+
+/* Begin deliveries: take up to `capacity` into out[], their number into *count; wait for the first
+ * one for `timeout_ms`.  false: the queue is closed, *count stays. */
+bool run_queue_poll(struct run_queue *queue, smq_delivery **out, size_t *count, size_t capacity,
+                    int64_t timeout_ms);
+
+/* Wait until each answer taken so far is stored, or known to be too late: *late gets the status of
+ * the last such one since the last flush, or SMQ_OK.  false: the time passed first. */
+bool run_queue_flush(struct run_queue *queue, smq_status *late, int64_t timeout_ms);
+
+/* From now on keep an eventfd readable while a poll would not wait; -1: none. */
+void run_queue_show(struct run_queue *queue, int descriptor);
+
 /* --- answers --- */
 
 /* Take the answer that stands in the delivery, with the reference of the one who answers; false:
  * the queue is closed. */
 bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery);
+
+/* An answer was refused: a flush says so. */
+void run_queue_tell_late(struct run_queue *queue, smq_status status);
 
 /* --- smq:io --- */
 
@@ -106,11 +126,20 @@ bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery);
 /* Is no handler of this lane running, and none awaited? */
 bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane);
 
-/* Does the lane wait for a late answer? */
+/* Does the lane wait for a late answer?  Not if it is polled: there none is late. */
 bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane);
 
 /* From now on post the task also each time a handler returns: somebody waits for it. */
 void run_queue_watch(struct run_queue *queue, bool watch);
+
+/* For how long has nobody polled?  0: somebody does. */
+int64_t run_queue_idle_ms(struct run_queue *queue);
+
+/* Make the descriptor readable until the next poll, to see whether somebody lives. */
+void run_queue_nudge(struct run_queue *queue);
+
+/* Let the next poll post `back`, and nudge; false: somebody has polled within `gap_ms`. */
+bool run_queue_rest(struct run_queue *queue, int64_t gap_ms);
 
 /* Refuse answers and extensions from now on; no task is posted any more. */
 void run_queue_close(struct run_queue *queue);

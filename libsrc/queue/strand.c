@@ -410,6 +410,14 @@ void strand_stop(struct strand *strand)
     }
 }
 
+void strand_let_go(struct strand *strand)
+{
+    if (strand->state == STRAND_STOPPING) {
+        hand_let_go(strand);
+        strand_pump(strand);
+    }
+}
+
 void strand_revoke(struct strand *strand)
 {
     strand->revoked = true;

@@ -82,6 +82,9 @@ void strand_drop(struct strand *strand, smq_status standing, const char *why);
 /* Coordination has dropped the slot itself, and awaits no answer. */
 void strand_lost(struct strand *strand, const char *why);
 
+/* Nobody will answer what is not answered yet: do not wait for it. */
+void strand_let_go(struct strand *strand);
+
 /* The time for settling is over. */
 void strand_abandon(struct strand *strand);
 
@@ -145,6 +148,9 @@ void hand_lose(struct strand *strand, smq_delivery *delivery);
 
 /* Everything is lost. */
 void hand_drop(struct strand *strand, smq_status standing);
+
+/* Forget what is unanswered: it is delivered again when its lease is over. */
+void hand_let_go(struct strand *strand);
 
 /* Give back what no handler has begun, tell the others to hurry. */
 void hand_release(struct strand *strand);

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "base/waiter.h"
+#include "queue/consumer.h"
 #include "queue/fleet.h"
 
 enum {
@@ -31,7 +32,7 @@ enum {
 
 /* --- options --- */
 
-static smq_status check_range(int32_t *out, const char *option, int64_t value, int64_t most,
+smq_status worker_take_number(int32_t *out, const char *option, int64_t value, int64_t most,
                               int64_t default_value, smq_error *err)
 {
     if (value < 0 || value > most) {
@@ -46,17 +47,18 @@ static smq_status check_range(int32_t *out, const char *option, int64_t value, i
 static smq_status take_limits(smq_worker *worker, const smq_worker_options *options, smq_error *err)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    smq_status status = check_range(&worker->threads, "threads", options->threads, THREADS_MAX,
-                                    cores > 0 && cores <= THREADS_MAX ? cores : 1, err);
+    smq_status status =
+        worker_take_number(&worker->threads, "threads", options->threads, THREADS_MAX,
+                           cores > 0 && cores <= THREADS_MAX ? cores : 1, err);
 
     if (status == SMQ_OK) {
-        status = check_range(&worker->batch_size, "batch_size", options->batch_size, BATCH_MAX,
-                             BATCH_DEFAULT, err);
+        status = worker_take_number(&worker->batch_size, "batch_size", options->batch_size,
+                                    BATCH_MAX, BATCH_DEFAULT, err);
     }
     if (status == SMQ_OK) {
-        status =
-            check_range(&worker->max_in_flight, "max_in_flight", options->max_in_flight, INT32_MAX,
-                        (int64_t) IN_FLIGHT_BATCHES * worker->threads * worker->batch_size, err);
+        status = worker_take_number(
+            &worker->max_in_flight, "max_in_flight", options->max_in_flight, INT32_MAX,
+            (int64_t) IN_FLIGHT_BATCHES * worker->threads * worker->batch_size, err);
     }
     return status;
 }
@@ -87,7 +89,7 @@ static smq_status take_options(smq_worker *worker, const smq_worker_options *opt
     if (status != SMQ_OK) {
         return status;
     }
-    if ((options->handler == NULL) == (options->batch == NULL)) {
+    if (worker->consumer == NULL && (options->handler == NULL) == (options->batch == NULL)) {
         return status_set(
             err, SMQ_INVALID, "the worker of topic %s has %s; give either handler or batch",
             options->topic, options->handler == NULL ? "no handler" : "two kinds of handler");
@@ -140,8 +142,8 @@ static void opened(struct worker_opening *opening)
     if (!fleet_add(worker->hub->fleet, worker)) {
         stepped(opening,
                 status_set(&opening->err, SMQ_INVALID,
-                           "this client has a worker of topic %s already; free that one first, or "
-                           "give it more threads",
+                           "this client consumes topic %s already; free that worker or consumer "
+                           "first, or give it more threads",
                            worker->name));
         return;
     }
@@ -287,16 +289,21 @@ static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options
                                       .task = &worker->answered,
                                       .extended = &worker->extended};
 
+    if (worker->consumer != NULL) {
+        queue.per_slot = worker->per_slot = worker->consumer->per_slot;
+        queue.back = &worker->consumer->back;
+    }
     return run_queue_new(&queue);
 }
 
-smq_status worker_new(smq_worker **out, struct hub *hub, const smq_worker_options *options,
-                      smq_error *err)
+smq_status worker_new_polled(smq_worker **out, struct hub *hub, const smq_worker_options *options,
+                             smq_consumer *consumer, smq_error *err)
 {
     smq_worker *worker = memory_new(sizeof(*worker));
     smq_status status;
 
     worker->hub = hub_ref(hub);
+    worker->consumer = consumer;
     worker->pid = getpid();
     init_end(worker);
     worker->begin.run = worker_on_begin;
@@ -320,6 +327,12 @@ smq_status worker_new(smq_worker **out, struct hub *hub, const smq_worker_option
     }
     *out = worker;
     return SMQ_OK;
+}
+
+smq_status worker_new(smq_worker **out, struct hub *hub, const smq_worker_options *options,
+                      smq_error *err)
+{
+    return worker_new_polled(out, hub, options, NULL, err);
 }
 
 static void *work(void *arg)
@@ -399,6 +412,11 @@ static bool wait_for(smq_worker *worker, const bool *flag, int64_t timeout_ms)
     return reached;
 }
 
+bool worker_wait_end(smq_worker *worker, int64_t timeout_ms)
+{
+    return wait_for(worker, &worker->end.ended, timeout_ms);
+}
+
 smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err)
 {
     if (run_queue_inside(worker->queue)) {
@@ -406,7 +424,7 @@ smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err)
                           "smq_worker_wait() in a handler of the worker would wait for that "
                           "handler");
     }
-    if (!wait_for(worker, &worker->end.ended, timeout_ms)) {
+    if (!worker_wait_end(worker, timeout_ms)) {
         return status_set(err, SMQ_TIMED_OUT, "the worker of topic %s still works", worker->name);
     }
     return worker->end.result.status == SMQ_OK ? SMQ_OK : status_copy(err, &worker->end.result);

@@ -1,4 +1,5 @@
-/* worker.h - handlers called on threads of the library, over the slots that this process owns.
+/* worker.h - handlers called on threads of the library, over the slots that this process owns; or a
+ * consumer's inside, which has no handlers and is polled.
  *
  *   worker.c        life and options, on the threads of the application
  *   worker_io.c     answers, definition and end, on smq:io
@@ -13,6 +14,7 @@
 
 #include <pthread.h>
 
+#include <slotmq/consumer.h>
 #include <slotmq/worker.h>
 
 #include "model/limiter.h"
@@ -32,9 +34,21 @@ smq_status worker_check_process(const smq_worker *worker, smq_error *err);
 
 /* --- the inside --- */
 
+/* The same as worker_new(), as the inside of a consumer: without a handler. */
+smq_status worker_new_polled(smq_worker **out, struct hub *hub, const smq_worker_options *options,
+                             smq_consumer *consumer, smq_error *err);
+
+/* Take a number 1 .. `most`, 0 for the default.  Fails: INVALID. */
+smq_status worker_take_number(int32_t *out, const char *option, int64_t value, int64_t most,
+                              int64_t default_value, smq_error *err);
+
+/* Wait for the end; false when `timeout_ms` passed first. */
+bool worker_wait_end(smq_worker *worker, int64_t timeout_ms);
+
 enum worker_state {
-    WORKER_NEW, /* not started */
+    WORKER_NEW, /* not started; or it has rested, and is started by the next poll */
     WORKER_RUNNING,
+    WORKER_RESTING,  /* nobody polls: as STOPPING, but then NEW again */
     WORKER_STOPPING, /* claims no more, drains */
     WORKER_ENDED     /* drained, or given up */
 };
@@ -44,10 +58,12 @@ enum { WORKER_TAKEOVERS_MAX = 256 };
 /* What follows the word "smq:io" belongs to that thread.  Invariants: strand_count counts the
  * strands that are not freed; reserved is the sum of what the consumes on their way may bring. */
 struct smq_worker {
-    /* immutable after worker_new() */
+    /* immutable after worker_new(), but for a consumer's drain_timeout_ms */
     struct hub *hub;
     pid_t pid;
     struct run_queue *queue;
+    smq_consumer *consumer; /* NULL: it has handlers */
+    int32_t per_slot;       /* of a consumer: a lane may have so many unanswered ones; else 0 */
     char name[TOPIC_NAME_MAX + 1];
     bool shared;
     int32_t threads, batch_size, max_in_flight;
@@ -102,6 +118,15 @@ void worker_on_dispose(struct loop_task *task);
 /* Make what must be closed again: timers, the stop signal. */
 void worker_open(smq_worker *worker);
 void worker_handle_closed(smq_worker *worker);
+
+/* Begin to stop. */
+void worker_begin_stopping(smq_worker *worker);
+
+/* Give the slots up, but stay: consumer_rested() follows. */
+void worker_rest(smq_worker *worker);
+
+/* End within `ms` without an answer of those who hold deliveries: refuse answers from now on. */
+void worker_hurry(smq_worker *worker, int64_t ms);
 
 /* A call has ended: there may be room for others, or the last message may be answered. */
 void worker_feed(smq_worker *worker);

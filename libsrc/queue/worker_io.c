@@ -9,12 +9,11 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "queue/consumer.h"
 #include "queue/fleet.h"
 #include "queue/worker.h"
 
 enum { MISSING_MS = 1000, RENEWALS_A_LEASE = 6 };
-
-static void begin_stopping(smq_worker *worker);
 
 /* --- handles --- */
 
@@ -43,7 +42,7 @@ void worker_handle_closed(smq_worker *worker)
 
 static void on_stop(uv_async_t *signal)
 {
-    begin_stopping(signal->data);
+    worker_begin_stopping(signal->data);
 }
 
 void worker_open(smq_worker *worker)
@@ -58,6 +57,9 @@ void worker_open(smq_worker *worker)
     worker->stop_signal.data = worker->renewal.data = worker->drain.data = worker;
     worker->tokens.data = worker->overdue.data = worker;
     worker->handles_open = 5;
+    if (worker->consumer != NULL) {
+        consumer_opened(worker->consumer, worker);
+    }
 }
 
 /* --- running --- */
@@ -99,6 +101,9 @@ void worker_on_begin(struct loop_task *task)
     }
     worker->state = WORKER_RUNNING;
     follow_topic(worker);
+    if (worker->consumer != NULL) {
+        consumer_begun(worker->consumer);
+    }
     if (!worker->shared) {
         worker->joined = true;
         fleet_join(worker->hub->fleet, worker);
@@ -144,7 +149,7 @@ void worker_feed(smq_worker *worker)
 {
     if (worker->state == WORKER_RUNNING && worker->max_messages > 0 &&
         worker->answered_count >= worker->max_messages) {
-        begin_stopping(worker);
+        worker_begin_stopping(worker);
         return;
     }
     feed_starved(worker);
@@ -272,7 +277,7 @@ static void on_definition(const struct topic *topic, smq_status status, const ch
 
     worker->refreshing = false;
     worker->reads--;
-    if (worker->state != WORKER_RUNNING && worker->state != WORKER_STOPPING) {
+    if (worker->state == WORKER_NEW || worker->state == WORKER_ENDED) {
         check_disposed(worker);
         return;
     }
@@ -334,8 +339,14 @@ static void end(smq_worker *worker)
 
 void worker_check_end(smq_worker *worker)
 {
-    if (worker->state == WORKER_STOPPING && worker->strand_count == 0 && !worker->joined) {
+    bool left = worker->strand_count == 0 && !worker->joined;
+
+    if (left && worker->state == WORKER_STOPPING) {
         end(worker);
+    } else if (left && worker->state == WORKER_RESTING) {
+        worker->state = WORKER_NEW;
+        uv_timer_stop(&worker->renewal);
+        consumer_rested(worker->consumer);
     }
     check_disposed(worker);
 }
@@ -362,22 +373,51 @@ static void on_drained(uv_timer_t *timer)
     end(worker);
 }
 
-static void begin_stopping(smq_worker *worker)
+/* Give the slots up. */
+static void leave(smq_worker *worker, enum worker_state state)
+{
+    bool joined = worker->joined && worker->state == WORKER_RUNNING;
+
+    worker->state = state;
+    if (state == WORKER_STOPPING) {
+        uv_timer_start(&worker->drain, on_drained, (uint64_t) worker->drain_timeout_ms, 0);
+    }
+    if (joined) {
+        fleet_leave(worker->hub->fleet, worker);
+    }
+    each_strand(worker, strand_stop);
+    worker_check_end(worker);
+}
+
+void worker_begin_stopping(smq_worker *worker)
 {
     if (worker->state == WORKER_NEW) {
         end(worker);
         return;
     }
-    if (worker->state != WORKER_RUNNING) {
+    if (worker->state != WORKER_RUNNING && worker->state != WORKER_RESTING) {
         return;
     }
-    worker->state = WORKER_STOPPING;
-    uv_timer_start(&worker->drain, on_drained, (uint64_t) worker->drain_timeout_ms, 0);
-    if (worker->joined) {
-        fleet_leave(worker->hub->fleet, worker);
+    leave(worker, WORKER_STOPPING);
+}
+
+void worker_rest(smq_worker *worker)
+{
+    if (worker->state == WORKER_RUNNING) {
+        leave(worker, WORKER_RESTING);
     }
-    each_strand(worker, strand_stop);
-    worker_check_end(worker);
+}
+
+void worker_hurry(smq_worker *worker, int64_t ms)
+{
+    worker->drain_timeout_ms = ms;
+    worker_begin_stopping(worker);
+    run_queue_close(worker->queue);
+    worker_on_answered(&worker->answered);
+    each_strand(worker, strand_let_go);
+    if (worker->state == WORKER_STOPPING) {
+        uv_timer_start(&worker->drain, on_drained, (uint64_t) ms, 0);
+    }
 }
 
 static void drop_failed(struct strand *strand)
@@ -399,7 +439,7 @@ void worker_fail(smq_worker *worker, smq_status status, const char *text)
         definitions_forget(worker->hub->definitions, worker->name);
     }
     each_strand(worker, drop_failed);
-    begin_stopping(worker);
+    worker_begin_stopping(worker);
     worker_check_end(worker);
 }
 
@@ -428,5 +468,8 @@ void worker_on_dispose(struct loop_task *task)
     uv_close((uv_handle_t *) &worker->drain, on_closed);
     uv_close((uv_handle_t *) &worker->tokens, on_closed);
     uv_close((uv_handle_t *) &worker->overdue, on_closed);
+    if (worker->consumer != NULL) {
+        consumer_close(worker->consumer);
+    }
     worker->disposing = true;
 }

@@ -337,6 +337,54 @@ void scene_await_standing(const smq_delivery *delivery, smq_status status)
     assert_true(wait_until(stands_so, &await, SCENE_TIMEOUT_MS));
 }
 
+/* --- polling --- */
+
+smq_consumer *scene_consumer_with(smq_client *client, smq_consumer_options *options,
+                                  const char *topic)
+{
+    smq_consumer *consumer = NULL;
+    smq_error err = {.text = ""};
+
+    options->topic = topic;
+    scene_must(smq_consumer_new(&consumer, client, options, &err), &err, "smq_consumer_new");
+    return consumer;
+}
+
+smq_consumer *scene_consumer(smq_client *client, const char *topic)
+{
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+
+    return scene_consumer_with(client, &options, topic);
+}
+
+smq_delivery *scene_poll(smq_consumer *consumer)
+{
+    smq_delivery *delivery = NULL;
+    size_t count = 0;
+    smq_error err = {.text = ""};
+
+    scene_must(smq_consumer_poll(&delivery, &count, consumer, 1, SCENE_TIMEOUT_MS, &err), &err,
+               "smq_consumer_poll");
+    assert_int_equal(count, 1);
+    return delivery;
+}
+
+const char *scene_body(const smq_delivery *delivery)
+{
+    static char body[64];
+    const smq_message_info *info = smq_delivery_info(delivery);
+
+    snprintf(body, sizeof(body), "%.*s", (int) info->body_len, (const char *) info->body);
+    return body;
+}
+
+void scene_done(smq_delivery *delivery)
+{
+    smq_error err = {.text = ""};
+
+    scene_must(smq_done(delivery, &err), &err, "smq_done");
+}
+
 /* --- looking --- */
 
 smq_stats scene_stats(smq_client *client, const char *topic)

@@ -95,6 +95,20 @@ smq_worker *scene_worker_with(smq_client *client, smq_worker_options *options, c
                               struct recorder *recorder);
 void scene_stop(smq_worker *worker); /* cleanly; freed */
 
+/* --- polling --- */
+
+smq_consumer *scene_consumer(smq_client *client, const char *topic);
+smq_consumer *scene_consumer_with(smq_client *client, smq_consumer_options *options,
+                                  const char *topic);
+
+/* Poll until one comes; fails the test after a while. */
+smq_delivery *scene_poll(smq_consumer *consumer);
+
+/* Its body, until the next call. */
+const char *scene_body(const smq_delivery *delivery);
+
+void scene_done(smq_delivery *delivery); /* must be accepted */
+
 /* --- looking --- */
 
 smq_stats scene_stats(smq_client *client, const char *topic);

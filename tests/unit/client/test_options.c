@@ -15,6 +15,7 @@ struct all {
     smq_topic_options topic;
     smq_producer_options producer;
     smq_worker_options worker;
+    smq_consumer_options consumer;
 };
 
 static struct all all_begun(void)
@@ -24,16 +25,16 @@ static struct all all_begun(void)
         .topic = SMQ_TOPIC_OPTIONS_INIT,
         .producer = SMQ_PRODUCER_OPTIONS_INIT,
         .worker = SMQ_WORKER_OPTIONS_INIT,
+        .consumer = SMQ_CONSUMER_OPTIONS_INIT,
     };
 }
 
 static void *set_of(struct all *all, smq_option_set set)
 {
     void *const sets[] = {
-        [SMQ_OPTIONS_CLIENT] = &all->client,
-        [SMQ_OPTIONS_TOPIC] = &all->topic,
-        [SMQ_OPTIONS_PRODUCER] = &all->producer,
-        [SMQ_OPTIONS_WORKER] = &all->worker,
+        [SMQ_OPTIONS_CLIENT] = &all->client,     [SMQ_OPTIONS_TOPIC] = &all->topic,
+        [SMQ_OPTIONS_PRODUCER] = &all->producer, [SMQ_OPTIONS_WORKER] = &all->worker,
+        [SMQ_OPTIONS_CONSUMER] = &all->consumer,
     };
 
     return sets[set];
@@ -59,6 +60,8 @@ static void texts_become_fields(void **state)
         {SMQ_OPTIONS_PRODUCER, "full_timeout_ms", "forever"},
         {SMQ_OPTIONS_WORKER, "batch_size", "1000"},
         {SMQ_OPTIONS_WORKER, "drain_timeout_ms", "5m"},
+        {SMQ_OPTIONS_CONSUMER, "per_slot", "20"},
+        {SMQ_OPTIONS_CONSUMER, "max_poll_gap_ms", "1m"},
     };
 
     (void) state;
@@ -82,6 +85,8 @@ static void texts_become_fields(void **state)
     assert_int_equal(all.producer.full_timeout_ms, SMQ_FOREVER);
     assert_int_equal(all.worker.batch_size, 1000);
     assert_int_equal(all.worker.drain_timeout_ms, 300000);
+    assert_int_equal(all.consumer.per_slot, 20);
+    assert_int_equal(all.consumer.max_poll_gap_ms, 60000);
 }
 
 static void none_is_not_the_default(void **state)

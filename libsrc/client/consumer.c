@@ -1,0 +1,85 @@
+/* consumer.c - public entry points: consumers.
+ *
+ * Thread: any. */
+#include "queue/consumer.h"
+
+#include "base/status.h"
+#include "client/client.h"
+#include "client/options.h"
+
+static smq_status consumer_check(const smq_consumer *consumer, smq_error *err)
+{
+    if (consumer == NULL) {
+        return status_set(err, SMQ_INVALID, "the consumer is NULL");
+    }
+    return consumer_check_process(consumer, err);
+}
+
+/* And for a call that waits. */
+static smq_status consumer_check_wait(const smq_consumer *consumer, int64_t timeout_ms,
+                                      smq_error *err)
+{
+    smq_status status = consumer_check(consumer, err);
+
+    if (status == SMQ_OK && timeout_ms < 0 && timeout_ms != SMQ_FOREVER) {
+        return status_set(err, SMQ_INVALID,
+                          "timeout_ms is negative; give 0 or more, or SMQ_FOREVER");
+    }
+    return status;
+}
+
+SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
+                                    const smq_consumer_options *options, smq_error *err)
+{
+    smq_consumer_options known;
+    smq_status status;
+
+    if (out == NULL) {
+        return status_set(err, SMQ_INVALID, "no place for the new consumer: out is NULL");
+    }
+    *out = NULL;
+    status = client_check(client, err);
+    if (status == SMQ_OK) {
+        status = options_take(&known, sizeof(known), options, "SMQ_CONSUMER_OPTIONS_INIT", err);
+    }
+    return status == SMQ_OK ? consumer_new(out, client->hub, &known, err) : status;
+}
+
+SMQ_API smq_status smq_consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consumer,
+                                     size_t capacity, int64_t timeout_ms, smq_error *err)
+{
+    smq_status status = consumer_check_wait(consumer, timeout_ms, err);
+
+    if (status == SMQ_OK && (out == NULL || count == NULL || capacity == 0)) {
+        return status_set(err, SMQ_INVALID,
+                          "no place for deliveries: out or count is NULL, or capacity is 0");
+    }
+    return status == SMQ_OK ? consumer_poll(out, count, consumer, capacity, timeout_ms, err)
+                            : status;
+}
+
+SMQ_API int smq_consumer_fd(const smq_consumer *consumer)
+{
+    return consumer_check(consumer, NULL) == SMQ_OK ? consumer_fd(consumer) : -1;
+}
+
+SMQ_API smq_status smq_consumer_flush(smq_consumer *consumer, int64_t timeout_ms, smq_error *err)
+{
+    smq_status status = consumer_check_wait(consumer, timeout_ms, err);
+
+    return status == SMQ_OK ? consumer_flush(consumer, timeout_ms, err) : status;
+}
+
+SMQ_API void smq_consumer_stop(smq_consumer *consumer)
+{
+    if (consumer != NULL) {
+        consumer_stop(consumer);
+    }
+}
+
+SMQ_API void smq_consumer_free(smq_consumer *consumer)
+{
+    if (consumer != NULL && consumer_check(consumer, NULL) == SMQ_OK) {
+        consumer_free(consumer);
+    }
+}
