@@ -15,7 +15,7 @@
 
 enum { TIMEOUT_MS = 60000 };
 
-static const char *readme, *sender, *worker; /* their paths */
+static const char *readme, *sender, *worker, *poller; /* their paths */
 
 static int start(void **state)
 {
@@ -53,10 +53,11 @@ static void test_readme_says_what_is_missing(void **state)
     run_fini(&run);
 }
 
-static void test_sender_and_worker(void **state)
+/* `path` handles what the sender has sent, until SIGTERM. */
+static void send_and_consume(const struct servers *servers, const char *path)
 {
-    const char *const send[] = {sender, servers_redis(*state), NULL};
-    const char *const work[] = {worker, servers_redis(*state), NULL};
+    const char *const send[] = {sender, servers_redis(servers), NULL};
+    const char *const work[] = {path, servers_redis(servers), NULL};
     struct run sent, worked;
 
     assert_true(run_command(&sent, &(struct run_options){.argv = send}, TIMEOUT_MS));
@@ -74,20 +75,32 @@ static void test_sender_and_worker(void **state)
     run_fini(&worked);
 }
 
+static void test_sender_and_worker(void **state)
+{
+    send_and_consume(*state, worker);
+}
+
+static void test_sender_and_poller(void **state)
+{
+    send_and_consume(*state, poller);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_readme_sends_and_consumes, start, stop),
         cmocka_unit_test(test_readme_says_what_is_missing),
         cmocka_unit_test_setup_teardown(test_sender_and_worker, start, stop),
+        cmocka_unit_test_setup_teardown(test_sender_and_poller, start, stop),
     };
 
-    if (argc != 4) {
-        fprintf(stderr, "usage: test_examples README SEND WORKER\n");
+    if (argc != 5) {
+        fprintf(stderr, "usage: test_examples README SEND WORKER POLL\n");
         return 64;
     }
     readme = argv[1];
     sender = argv[2];
     worker = argv[3];
+    poller = argv[4];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
