@@ -37,7 +37,7 @@ void output_set_bytes(json_t *object, const char *name, const void *bytes, size_
 
 char *output_json_text(size_t *size, json_t *document)
 {
-    char *text = json_dumps(document, JSON_COMPACT);
+    char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(9));
 
     json_decref(document);
     if (text) {

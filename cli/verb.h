@@ -44,7 +44,7 @@ struct verb {
 extern const struct verb *const verbs[];
 
 extern const struct verb topic_create_verb, topic_list_verb, topic_show_verb, topic_delete_verb;
-extern const struct verb send_verb, consume_verb, stat_verb;
+extern const struct verb send_verb, consume_verb, stat_verb, top_verb;
 extern const struct verb dead_list_verb, dead_requeue_verb, help_verb;
 
 extern const struct flag global_flags[];

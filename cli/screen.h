@@ -1,0 +1,28 @@
+/* screen.h - a picture on a terminal that is drawn again and again until somebody has seen enough.
+ *
+ * What the terminal showed before comes back at the end, also when the command ends early.
+ *
+ * Thread: main. */
+#ifndef CLI_SCREEN_H
+#define CLI_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Is standard output a terminal that can show one? */
+bool screen_possible(void);
+
+void screen_begin(void);
+void screen_end(void);
+
+/* Empty it for the next picture. */
+void screen_clear(void);
+
+/* How many lines fit. */
+size_t screen_lines(void);
+
+/* Wait; false: a signal came (signals.h), or "q" was typed while there is a screen. */
+bool screen_wait(int64_t ms);
+
+#endif

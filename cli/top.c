@@ -1,0 +1,334 @@
+/* top.c - what happens to topics, looked at again and again. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command.h"
+#include "output.h"
+#include "rate.h"
+#include "say.h"
+#include "screen.h"
+#include "signals.h"
+#include "topic.h"
+
+/* X(member of smq_stats, title): what a topic holds, in the order of JSON and of the table. */
+#define TOP_FIELDS(X)                                                                              \
+    X(waiting, ">WAITING")                                                                         \
+    X(due, ">DUE")                                                                                 \
+    X(claimed, ">CLAIMED")                                                                         \
+    X(resting, ">RESTING")                                                                         \
+    X(dead, ">DEAD")                                                                               \
+    X(oldest_due_age_ms, ">LAG_MS")
+
+#define X(member, title) +1
+enum { COLUMN_COUNT = 1 TOP_FIELDS(X) RATE_FIELDS(X) };
+#undef X
+
+/* Lines of the screen that hold no topic: head, titles, "... and more". */
+enum { OTHER_LINES = 4 };
+
+struct top_options {
+    struct flag_value interval;
+    struct flag_value count;
+};
+
+static const struct flag top_flags[] = {
+    {.name = "interval",
+     .type = FLAG_DURATION,
+     .offset = offsetof(struct top_options, interval),
+     .operand = "TIME",
+     .min = 100,
+     .max = 3600000,
+     .help = "between two looks, 100ms to 1h; default 1s"},
+    {.name = "count",
+     .type = FLAG_NUMBER,
+     .offset = offsetof(struct top_options, count),
+     .operand = "N",
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "end after so many looks, and leave them on the terminal"},
+};
+
+static void top_init(void *options)
+{
+    ((struct top_options *) options)->interval.value = 1000;
+}
+
+/* A topic as it was looked at last. */
+struct seen {
+    char *name; /* owned */
+    smq_stats stats;
+    int64_t at_us;
+    bool has_rates; /* it was looked at before that */
+    struct rates rates;
+};
+
+struct looks {
+    struct seen *seen; /* owned */
+    size_t count;
+};
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* === Looking ============================================================ */
+
+static void looks_fini(struct looks *looks)
+{
+    for (size_t i = 0; i < looks->count; i++) {
+        free(looks->seen[i].name);
+    }
+    free(looks->seen);
+    *looks = (struct looks){0};
+}
+
+static const struct seen *looks_find(const struct looks *looks, const char *name)
+{
+    for (size_t i = 0; i < looks->count; i++) {
+        if (strcmp(looks->seen[i].name, name) == 0) {
+            return &looks->seen[i];
+        }
+    }
+    return NULL;
+}
+
+/* Looks at one topic and puts it behind the others. */
+static smq_status look_at(struct looks *now, const struct looks *before, smq_client *client,
+                          const char *name, smq_error *err)
+{
+    struct seen *seen = &now->seen[now->count];
+    const struct seen *last = looks_find(before, name);
+
+    *seen = (struct seen){.stats = SMQ_STATS_INIT};
+    const smq_status status = smq_topic_stats(&seen->stats, client, name, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    seen->at_us = now_us();
+    seen->has_rates =
+        last && rates_between(&seen->rates, &last->stats, &seen->stats, seen->at_us - last->at_us);
+    seen->name = strdup(name);
+    if (!seen->name) {
+        say_no_memory();
+    }
+    now->count++;
+    return SMQ_OK;
+}
+
+/* Looks at these topics; one that is deleted meanwhile is left out if `all` were asked for. */
+static smq_status look_at_each(struct looks *looks, smq_client *client,
+                               const struct topic_names *names, bool all, smq_error *err)
+{
+    struct looks now = {.seen = say_alloc(names->count + 1, sizeof(*now.seen))};
+
+    for (size_t i = 0; i < names->count; i++) {
+        const smq_status status = look_at(&now, looks, client, names->name[i], err);
+        if (status != SMQ_OK && (status != SMQ_NO_TOPIC || !all)) {
+            looks_fini(&now);
+            return status;
+        }
+    }
+    looks_fini(looks);
+    *looks = now;
+    return SMQ_OK;
+}
+
+static smq_status look(struct looks *looks, smq_client *client, const struct command *command,
+                       smq_error *err)
+{
+    const struct topic_names one = {.name = command->words, .count = 1};
+    struct topic_names names;
+
+    if (command->word_count > 0) {
+        return look_at_each(looks, client, &one, false, err);
+    }
+    smq_status status = topic_names_read(&names, client, err);
+    if (status == SMQ_OK) {
+        status = look_at_each(looks, client, &names, true, err);
+        topic_names_fini(&names);
+    }
+    return status;
+}
+
+/* === Showing ============================================================ */
+
+static json_t *seen_json(const struct seen *seen)
+{
+    json_t *object = json_object();
+
+    output_set(object, "topic", json_string(seen->name));
+#define X(member, title) output_set(object, #member, json_integer((json_int_t) seen->stats.member));
+    TOP_FIELDS(X)
+#undef X
+#define X(counter, title)                                                                          \
+    output_set(object, #counter "_per_s",                                                          \
+               seen->has_rates ? json_real(seen->rates.counter) : json_null());
+    RATE_FIELDS(X)
+#undef X
+    return object;
+}
+
+static void show_json(const struct looks *looks)
+{
+    json_t *document = json_object();
+    json_t *topics = json_array();
+
+    for (size_t i = 0; i < looks->count; i++) {
+        if (json_array_append_new(topics, seen_json(&looks->seen[i])) != 0) {
+            say_no_memory();
+        }
+    }
+    output_set(document, "topics", topics);
+    output_json(document);
+}
+
+static void add_row(struct libscols_table *table, const struct seen *seen)
+{
+    char text[COLUMN_COUNT][32];
+    const char *cells[COLUMN_COUNT] = {seen->name};
+    size_t column = 1;
+
+#define X(member, title)                                                                           \
+    snprintf(text[column], sizeof(text[0]), "%" PRId64, (int64_t) seen->stats.member);             \
+    cells[column] = text[column];                                                                  \
+    column++;
+    TOP_FIELDS(X)
+#undef X
+#define X(counter, title)                                                                          \
+    snprintf(text[column], sizeof(text[0]), "%.1f", seen->rates.counter);                          \
+    cells[column] = seen->has_rates ? text[column] : "-";                                          \
+    column++;
+    RATE_FIELDS(X)
+#undef X
+    output_row(table, cells, column);
+}
+
+/* At most so many topics; says how many more there are. */
+static void show_table(const struct looks *looks, size_t most)
+{
+#define X(member, title) title,
+    static const char *const titles[] = {"TOPIC", TOP_FIELDS(X) RATE_FIELDS(X)};
+#undef X
+    struct libscols_table *table = output_table(titles, COLUMN_COUNT);
+    const size_t count = looks->count < most ? looks->count : most;
+
+    for (size_t i = 0; i < count; i++) {
+        add_row(table, &looks->seen[i]);
+    }
+    output_table_print(table);
+    if (count < looks->count) {
+        printf("... and %zu more\n", looks->count - count);
+    }
+}
+
+static void show_screen(const struct looks *looks, const struct command *command)
+{
+    const struct top_options *flags = command->options;
+    const size_t lines = screen_lines();
+
+    screen_clear();
+    printf("%zu %s, every %g s; q ends\n", looks->count, looks->count == 1 ? "topic" : "topics",
+           (double) flags->interval.value / 1000);
+    show_table(looks, lines > OTHER_LINES ? lines - OTHER_LINES : 1);
+}
+
+/* === The verb =========================================================== */
+
+/* Servers that are away for a while do not end it. */
+static bool may_pass(smq_status status)
+{
+    const smq_class class = smq_status_class(status);
+
+    return class == SMQ_CLASS_RETRY || class == SMQ_CLASS_UNKNOWN;
+}
+
+/* One look.  *over: there is no sense in another. */
+static enum exit_code top_once(bool *over, struct looks *looks, smq_client *client,
+                               const struct command *command, bool live)
+{
+    smq_error err;
+
+    if (look(looks, client, command, &err) != SMQ_OK) {
+        *over = !may_pass(err.status);
+        if (live && !*over) {
+            screen_clear();
+            fflush(stdout);
+        } else if (live) {
+            screen_end();
+        }
+        return say_failure(&err);
+    }
+    if (command->global.json) {
+        show_json(looks);
+    } else if (live) {
+        show_screen(looks, command);
+    } else {
+        show_table(looks, SIZE_MAX);
+    }
+    const enum exit_code code = output_finish();
+    *over = code != EXIT_DONE;
+    return code;
+}
+
+static enum exit_code top_loop(smq_client *client, const struct command *command, bool live)
+{
+    const struct top_options *flags = command->options;
+    const bool spaced = !live && !command->global.json;
+    struct looks looks = {0};
+    enum exit_code code = EXIT_DONE;
+    bool over = false;
+
+    for (int64_t left = flags->count.given ? flags->count.value : INT64_MAX; left > 0; left--) {
+        code = top_once(&over, &looks, client, command, live);
+        if (over || left == 1 || !screen_wait(flags->interval.value)) {
+            break;
+        }
+        if (spaced && code == EXIT_DONE) {
+            putchar('\n');
+        }
+    }
+    looks_fini(&looks);
+    return code;
+}
+
+static enum exit_code top_run(const struct command *command)
+{
+    const struct top_options *flags = command->options;
+    const bool live = screen_possible() && !command->global.json && !flags->count.given;
+    smq_client *client = NULL;
+    enum exit_code code = command_connect(&client, command);
+
+    if (code == EXIT_DONE) {
+        signals_catch();
+        if (live) {
+            screen_begin();
+        }
+        code = top_loop(client, command, live);
+        screen_end();
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb top_verb = {
+    .name = "top",
+    .operands = "[NAME]",
+    .summary = "what happens to topics, again and again",
+    .text = "What topics hold and what happened to them a second, as a table that is drawn\n"
+            "again and again until q, Ctrl-C, or --count. Where standard output is no terminal,\n"
+            "one table follows the other; with --json, one object a line. The first look has no\n"
+            "rates.",
+    .flags = top_flags,
+    .flag_count = sizeof(top_flags) / sizeof(top_flags[0]),
+    .options_size = sizeof(struct top_options),
+    .init = top_init,
+    .max_words = 1,
+    .run = top_run,
+};

@@ -1,0 +1,242 @@
+/* test_top.c - top: rounds, rates, ends; on a terminal and off it. */
+#include "command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/wait.h"
+
+#define COUNTS "waiting", "due", "claimed", "resting", "dead", "oldest_due_age_ms"
+#define RATES  "sent_per_s", "merged_per_s", "done_per_s", "retried_per_s", "rejected_per_s"
+
+static void create(const char *name)
+{
+    command_done(NULL, ARGS("topic", "create", name, "--type", "priority", "--slots", "2"));
+}
+
+/* Topic number 0 of line `number` of what was printed. */
+static json_t *topic_of_line(const char *out, int number)
+{
+    const char *line = out;
+    json_error_t error;
+
+    for (int i = 0; i < number; i++) {
+        line = strchr(line, '\n');
+        assert_non_null(line);
+        line++;
+    }
+    json_t *document = json_loadb(line, strcspn(line, "\n"), 0, &error);
+    if (!document) {
+        fail_msg("not JSON (%s): %s", error.text, line);
+    }
+    assert_members(document, ARGS("topics"));
+    json_t *topic = json_incref(json_array_get(json_object_get(document, "topics"), 0));
+    assert_non_null(topic);
+    json_decref(document);
+    return topic;
+}
+
+static int lines_of(const char *out)
+{
+    int count = 0;
+
+    for (; *out != '\0'; out++) {
+        count += *out == '\n' ? 1 : 0;
+    }
+    return count;
+}
+
+static void test_json_is_an_object_a_look_and_the_first_has_no_rates(void **state)
+{
+    (void) state;
+    create("shape");
+    command_done("a\nb\n", ARGS("send", "shape"));
+    char *out =
+        command_out(NULL, ARGS("top", "shape", "--json", "--count", "2", "--interval", "100ms"));
+    assert_int_equal(lines_of(out), 2);
+    for (int i = 0; i < 2; i++) {
+        json_t *topic = topic_of_line(out, i);
+        assert_members(topic, ARGS("topic", COUNTS, RATES));
+        assert_string_equal(json_text(topic, "topic"), "shape");
+        assert_int_equal(json_number(topic, "waiting"), 2);
+        if (i == 0) {
+            assert_true(json_is_null(json_object_get(topic, "sent_per_s")));
+        } else {
+            assert_true(json_real_value(json_object_get(topic, "sent_per_s")) == 0);
+            assert_true(json_is_real(json_object_get(topic, "rejected_per_s")));
+        }
+        json_decref(topic);
+    }
+    free(out);
+}
+
+/* The look that first sees three more messages has a rate; and Ctrl-C ends it well. */
+static void test_rates_are_those_between_two_looks(void **state)
+{
+    struct run run;
+    int line = 0;
+
+    (void) state;
+    create("busy");
+    command_start(&run, NULL, ARGS("top", "busy", "--json", "--interval", "100ms"));
+    assert_true(run_wait_out(&run, "\"waiting\":0", TIMEOUT_MS));
+    command_done("a\nb\nc\n", ARGS("send", "busy"));
+    assert_true(run_wait_out(&run, "\"waiting\":3", TIMEOUT_MS));
+    run_signal(&run, SIGINT);
+    command_end(&run);
+    json_t *topic = topic_of_line(run.out, line);
+    while (json_number(topic, "waiting") < 3) {
+        json_decref(topic);
+        topic = topic_of_line(run.out, ++line);
+    }
+    assert_true(json_real_value(json_object_get(topic, "sent_per_s")) > 0);
+    json_decref(topic);
+    run_fini(&run);
+}
+
+static void test_off_a_terminal_one_table_follows_the_other(void **state)
+{
+    (void) state;
+    create("plain-1");
+    create("plain-2");
+    char *out = command_out(NULL, ARGS("top", "--count", "2", "--interval", "100ms"));
+    const char *first = strstr(out, "plain-2");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "plain-2"));
+    assert_non_null(strstr(out, "WAITING"));
+    assert_non_null(strstr(out, "DONE/S"));
+    assert_non_null(strstr(out, "\n\nTOPIC"));
+    assert_null(strchr(out, '\033'));
+    free(out);
+}
+
+static void test_a_topic_that_goes_ends_only_a_look_at_itself(void **state)
+{
+    struct run one, all;
+
+    (void) state;
+    create("gone");
+    command_refused(1, "nowhere", NULL, ARGS("top", "nowhere"));
+    command_start(&one, NULL, ARGS("top", "gone", "--json", "--interval", "100ms"));
+    command_start(&all, NULL, ARGS("top", "--json", "--interval", "100ms"));
+    assert_true(run_wait_out(&one, "\"gone\"", TIMEOUT_MS));
+    assert_true(run_wait_out(&all, "\"gone\"", TIMEOUT_MS));
+    command_done(NULL, ARGS("topic", "delete", "gone"));
+    assert_true(run_wait(&one, TIMEOUT_MS));
+    assert_int_equal(one.exit_code, 1);
+    assert_non_null(strstr(one.err, "gone"));
+    create("came");
+    assert_true(run_wait_out(&all, "\"came\"", TIMEOUT_MS));
+    run_signal(&all, SIGTERM);
+    command_end(&all);
+    run_fini(&one);
+    run_fini(&all);
+}
+
+/* === On a terminal ====================================================== */
+
+/* The command with a terminal as its standard input and outputs. */
+struct seat {
+    pid_t pid;
+    int fd;
+    char shown[65536];
+    size_t size;
+};
+
+static void seat_start(struct seat *seat, const char *topic, const char *interval)
+{
+    const char *program = getenv("SLOTMQ_COMMAND");
+    const char *redis = servers_redis(command_servers());
+    struct winsize size = {.ws_row = 30, .ws_col = 150};
+
+    memset(seat, 0, sizeof(*seat));
+    seat->pid = forkpty(&seat->fd, NULL, NULL, &size);
+    assert_true(seat->pid >= 0);
+    if (seat->pid == 0) {
+        setenv("TERM", "xterm", 1);
+        setenv("SLOTMQ_REDIS", redis, 1);
+        if (program) {
+            execl(program, program, "top", topic, "--interval", interval, (char *) NULL);
+        }
+        _exit(127);
+    }
+}
+
+/* Read what it shows until `text` is there; NULL: until it ends. */
+static void seat_await(struct seat *seat, const char *text)
+{
+    struct pollfd ready = {.fd = seat->fd, .events = POLLIN};
+
+    while (!text || !strstr(seat->shown, text)) {
+        assert_true(poll(&ready, 1, TIMEOUT_MS) == 1);
+        ssize_t got =
+            read(seat->fd, seat->shown + seat->size, sizeof(seat->shown) - 1 - seat->size);
+        if (got <= 0) {
+            break; /* EIO: nobody has the other side any more */
+        }
+        seat->size += (size_t) got;
+        assert_true(seat->size < sizeof(seat->shown) - 1);
+    }
+    if (text && !strstr(seat->shown, text)) {
+        fail_msg("not shown: %s", text);
+    }
+}
+
+/* It ends well, and the terminal is as it was. */
+static void seat_end(struct seat *seat)
+{
+    int status = -1;
+
+    seat_await(seat, NULL);
+    assert_int_equal(waitpid(seat->pid, &status, 0), seat->pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_non_null(strstr(seat->shown, "\033[?1049l"));
+    close(seat->fd);
+}
+
+static void test_a_terminal_gets_a_picture_until_q(void **state)
+{
+    struct seat seat;
+
+    (void) state;
+    create("pictured");
+    seat_start(&seat, "pictured", "1h"); /* the key is not waited for that long */
+    seat_await(&seat, "pictured");
+    assert_non_null(strstr(seat.shown, "\033[?1049h"));
+    assert_non_null(strstr(seat.shown, "q ends"));
+    assert_int_equal(write(seat.fd, "xq", 2), 2);
+    seat_end(&seat);
+}
+
+static void test_a_terminal_gets_a_picture_until_ctrl_c(void **state)
+{
+    struct seat seat;
+
+    (void) state;
+    create("interrupted");
+    seat_start(&seat, "interrupted", "1h");
+    seat_await(&seat, "interrupted");
+    assert_int_equal(write(seat.fd, "\003", 1), 1);
+    seat_end(&seat);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json_is_an_object_a_look_and_the_first_has_no_rates),
+        cmocka_unit_test(test_rates_are_those_between_two_looks),
+        cmocka_unit_test(test_off_a_terminal_one_table_follows_the_other),
+        cmocka_unit_test(test_a_topic_that_goes_ends_only_a_look_at_itself),
+        cmocka_unit_test(test_a_terminal_gets_a_picture_until_q),
+        cmocka_unit_test(test_a_terminal_gets_a_picture_until_ctrl_c),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}
