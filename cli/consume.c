@@ -15,8 +15,6 @@
 /* How often to look whether the topic is empty: at first, and when it is long not so. */
 #define LOOK_FIRST_MS 100
 #define LOOK_LAST_MS  1000
-/* How often to look whether the messages of running programs are still ours. */
-#define LEASES_MS 500
 
 struct consume_options {
     smq_worker_options worker;
@@ -45,6 +43,10 @@ static const struct flag consume_flags[] = {
     {WORKER("batch", "batch_size", "N")},
     {WORKER("max-in-flight", "max_in_flight", "N"),
      .help = "messages claimed and not yet answered; default 10 * threads * batch"},
+    {WORKER("rate", "rate_per_s", "N")},
+    {WORKER("handler-timeout", "handler_timeout_ms", "TIME"),
+     .help = "for a message to be handled; then it fails, and its program is told to end; default "
+             "none"},
     {WORKER("drain-timeout", "drain_timeout_ms", "TIME"),
      .help = "for handlers to end after a signal, or when a slot moves; default 30s"},
 };
@@ -114,17 +116,6 @@ static bool is_empty(struct consume *consume, struct look *look)
     return false;
 }
 
-/* How long the main thread may sleep at once. */
-static int64_t pause_ms(const struct command *command, const struct look *look)
-{
-    const struct consume_options *flags = command->options;
-
-    if (flags->exit_when_empty) {
-        return look->interval_ms;
-    }
-    return command->tail ? LEASES_MS : SMQ_FOREVER;
-}
-
 /* Is the worker told to stop, or does it stop by itself?  Then only its end is waited for. */
 static bool is_ending(struct consume *consume)
 {
@@ -144,12 +135,11 @@ static smq_status wait_for_end(struct consume *consume, smq_error *err)
     struct look look = {.interval_ms = LOOK_FIRST_MS};
 
     while (!is_ending(consume)) {
-        const smq_status status =
-            smq_worker_wait(consume->worker, pause_ms(consume->command, &look), err);
+        const smq_status status = smq_worker_wait(
+            consume->worker, flags->exit_when_empty ? look.interval_ms : SMQ_FOREVER, err);
         if (status != SMQ_TIMED_OUT) {
             return status;
         }
-        consume_end_lost_programs();
         if (flags->exit_when_empty && is_empty(consume, &look)) {
             smq_worker_stop(consume->worker);
             break;

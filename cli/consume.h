@@ -36,9 +36,6 @@ smq_verdict consume_run(smq_delivery *delivery, void *user);
 /* Can the program be found?  Anything but EXIT_DONE has been said. */
 enum exit_code consume_check_program(const char *program);
 
-/* Ends the programs whose message is no longer ours. */
-void consume_end_lost_programs(void);
-
 /* Kills all programs: the time to drain is over. */
 void consume_kill_programs(void);
 

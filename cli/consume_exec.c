@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/queue.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,8 +30,12 @@ struct program {
     LIST_ENTRY(program) entry;
     pid_t pid;
     smq_delivery *delivery;
-    bool told; /* it was told to end */
 };
+
+/* How often to look whether the message is still ours; and once it is not, for so many times its
+ * program may go on after it was told to end. */
+#define LEASE_MS    500
+#define LEASE_GRACE 10
 
 static struct {
     pthread_mutex_t lock;
@@ -200,12 +206,38 @@ static void list_add(struct program *program)
     pthread_mutex_unlock(&running.lock);
 }
 
+static void list_kill(const struct program *program, int signal)
+{
+    pthread_mutex_lock(&running.lock);
+    (void) kill(-program->pid, signal);
+    pthread_mutex_unlock(&running.lock);
+}
+
+/* Waits until a program ends; once its message is lost it is told to, and killed if it does not. */
+static void watch(const struct program *program)
+{
+    struct pollfd end = {.fd = (int) syscall(SYS_pidfd_open, program->pid, 0), .events = POLLIN};
+    int lost = 0;
+
+    while (end.fd >= 0 && poll(&end, 1, LEASE_MS) <= 0) {
+        const smq_status status = smq_delivery_check(program->delivery);
+        lost += status == SMQ_LEASE_LOST || status == SMQ_FENCED ? 1 : 0;
+        if (lost == 1 || lost == LEASE_GRACE) {
+            list_kill(program, lost == 1 ? SIGTERM : SIGKILL);
+        }
+    }
+    if (end.fd >= 0) {
+        close(end.fd);
+    }
+}
+
 /* Waits for the end of a program that is listed, and takes it off the list.  Gives its status. */
 static int await_end(struct program *program)
 {
     siginfo_t ended;
     int status = 0;
 
+    watch(program);
     /* Without reaping, so that its pid stays its own while others may kill it. */
     while (waitid(P_PID, (id_t) program->pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
@@ -294,22 +326,6 @@ enum exit_code consume_check_program(const char *program)
                  : say_error(EXIT_NO_INPUT,
                              "cannot run %s: there is no such program, or it may not be run",
                              program);
-}
-
-void consume_end_lost_programs(void)
-{
-    struct program *program = NULL;
-
-    pthread_mutex_lock(&running.lock);
-    LIST_FOREACH(program, &running.list, entry)
-    {
-        const smq_status status = smq_delivery_check(program->delivery);
-        if (!program->told && (status == SMQ_LEASE_LOST || status == SMQ_FENCED)) {
-            program->told = true;
-            (void) kill(-program->pid, SIGTERM);
-        }
-    }
-    pthread_mutex_unlock(&running.lock);
 }
 
 void consume_kill_programs(void)

@@ -151,6 +151,21 @@ static void test_a_program_can_succeed_later(void **state)
     assert_int_equal(command_stat("third", "dead"), 0);
 }
 
+/* Its claim ends as if we had died: at first it is a suspect, then it uses retries. */
+static void test_a_program_that_takes_too_long_is_ended(void **state)
+{
+    (void) state;
+    create("slow");
+    command_done("x\n", ARGS("send", "slow"));
+    char *out = command_out(NULL, ARGS("consume", "slow", "--exit-when-empty", "--threads", "2",
+                                       "--handler-timeout", "200ms", "--rate", "1000", "--", "sh",
+                                       "-c", "echo begun; exec sleep 1000"));
+    assert_int_equal(strncmp(out, "begun\nbegun\n", 12), 0);
+    free(out);
+    assert_int_equal(command_stat("slow", "dead"), 1);
+    assert_true(command_stat("slow", "lease_lost") >= 2);
+}
+
 static void test_a_program_gets_three_files(void **state)
 {
     (void) state;
@@ -291,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_any_other_exit_retries_with_its_reason),
         cmocka_unit_test(test_a_signal_retries_with_its_reason),
         cmocka_unit_test(test_a_program_can_succeed_later),
+        cmocka_unit_test(test_a_program_that_takes_too_long_is_ended),
         cmocka_unit_test(test_a_program_gets_three_files),
         cmocka_unit_test(test_a_program_gets_the_default_signals),
         cmocka_unit_test(test_a_signal_lets_the_program_end),
