@@ -18,7 +18,7 @@
 
 static int start(void **state)
 {
-    struct servers_options options = {.redis = REDIS_CLUSTER};
+    struct servers_options options = {.redis = REDIS_CLUSTER, .zookeeper = true};
 
     (void) state;
     return scene_start(&options);
@@ -264,6 +264,78 @@ static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
     smq_client_free(client);
 }
 
+/* --- a fleet --- */
+
+struct pair {
+    smq_client *clients[2];
+    smq_consumer *consumers[2];
+    bool polled[2];
+    uint64_t owned[2]; /* how many slots each shall own */
+};
+
+static void poll_nothing(smq_consumer *consumer)
+{
+    smq_delivery *delivery;
+    size_t count = 0;
+
+    assert_int_equal(smq_consumer_poll(&delivery, &count, consumer, 1, 0, NULL), SMQ_OK);
+    assert_int_equal(count, 0);
+}
+
+static bool slots_are_so(void *arg)
+{
+    struct pair *pair = arg;
+    bool so = true;
+
+    for (int i = 0; i < 2; i++) {
+        smq_metrics metrics = SMQ_METRICS_INIT;
+
+        assert_int_equal(smq_client_metrics(&metrics, pair->clients[i], NULL), SMQ_OK);
+        so = so && metrics.slots_owned == pair->owned[i];
+        if (pair->polled[i]) {
+            poll_nothing(pair->consumers[i]);
+        }
+    }
+    return so;
+}
+
+static void await_slots(struct pair *pair, bool first, bool second, uint64_t of_first,
+                        uint64_t of_second)
+{
+    pair->polled[0] = first;
+    pair->polled[1] = second;
+    pair->owned[0] = of_first;
+    pair->owned[1] = of_second;
+    assert_true(wait_until(slots_are_so, pair, SCENE_TIMEOUT_MS));
+}
+
+static void fleet_shares_by_weight_and_passes_over_who_does_not_poll(void **state)
+{
+    smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    struct pair pair = {.owned = {0}};
+    const char *topic;
+
+    (void) state;
+    client_options.zookeeper = servers_zookeeper(scene_servers());
+    options.max_poll_gap_ms = 3000;
+    for (int i = 0; i < 2; i++) {
+        pair.clients[i] = scene_client_with(&client_options);
+    }
+    topic = topic_of(pair.clients[0], false, 8);
+    for (int i = 0; i < 2; i++) {
+        options.weight = i == 0 ? 3 : 1;
+        pair.consumers[i] = scene_consumer_with(pair.clients[i], &options, topic);
+    }
+    await_slots(&pair, true, true, 6, 2);
+    await_slots(&pair, false, true, 0, 8);
+    await_slots(&pair, true, true, 6, 2); /* the first poll joins again */
+    for (int i = 0; i < 2; i++) {
+        smq_consumer_free(pair.consumers[i]);
+        smq_client_free(pair.clients[i]);
+    }
+}
+
 /* Alone it gets its slots back by the next poll, also if it still held something. */
 static void poll_after_a_gap_joins_again(void **state)
 {
@@ -487,6 +559,7 @@ int main(void)
         cmocka_unit_test(free_stores_the_answers_so_far),
         cmocka_unit_test(deleted_topic_ends_the_loop),
         cmocka_unit_test(slots_of_a_consumer_that_nobody_polls_go_to_others),
+        cmocka_unit_test(fleet_shares_by_weight_and_passes_over_who_does_not_poll),
         cmocka_unit_test(poll_after_a_gap_joins_again),
         cmocka_unit_test(descriptor_asks_for_a_poll_in_time),
         cmocka_unit_test(waiting_poll_is_no_gap),
