@@ -22,12 +22,18 @@ typedef smq_verdict smq_handler_fn(smq_delivery *delivery, void *user);
  * deliveries left SMQ_LATER do not. */
 typedef smq_verdict smq_batch_fn(smq_delivery *const *deliveries, size_t count, void *user);
 
+/* Thread: smq:work-N, after the message was stored as dead because of an answer
+ * or a handler time-out of this worker.  A process that dies then does not call
+ * it: smq_message_each() sees all dead letters.  A stop waits for it. */
+typedef void smq_dead_fn(const smq_message_info *message, void *user);
+
 typedef struct smq_worker_options {
     size_t struct_size;
     const char *topic;          /* required                                  */
     smq_handler_fn *handler;    /* this                                      */
     smq_batch_fn *batch;        /* or this                                   */
-    void *user;                 /* passed to both                            */
+    smq_dead_fn *dead;          /* optional                                  */
+    void *user;                 /* passed to all three                       */
     int32_t threads;            /* also this member's weight; default: cores */
     int32_t batch_size;         /* claimed at once from a slot, 1 .. 1000;
                                    default 100                               */

@@ -229,10 +229,19 @@ void consume_forget(struct strand *strand)
 
 /* --- its result --- */
 
-static void tell_settled(struct strand *strand, const smq_delivery *delivery)
+static void tell_dead(const struct strand *strand, smq_delivery *delivery, const char *why,
+                      const char *reason, int64_t now_ms)
 {
-    bool last = delivery_retries_left(delivery, &strand->worker->topic) == 0;
+    metric_add(&strand->worker->hub->metrics.dead, 1);
+    hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, why);
+    run_queue_bury(strand->worker->queue, delivery, reason != NULL ? reason : "", now_ms);
+}
+
+static void tell_settled(const struct strand *strand, smq_delivery *delivery, int64_t now_ms)
+{
     struct metrics *metrics = &strand->worker->hub->metrics;
+    bool last = delivery_retries_left(delivery, &strand->worker->topic) == 0;
+    const char *reason = delivery->answer.reason;
 
     switch (delivery->answer.op) {
     case STORE_DONE:
@@ -245,37 +254,34 @@ static void tell_settled(struct strand *strand, const smq_delivery *delivery)
         return;
     case STORE_REJECT:
         metric_add(&metrics->rejected, 1);
-        metric_add(&metrics->dead, 1);
-        hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, "rejected");
+        tell_dead(strand, delivery, "rejected", reason, now_ms);
         return;
     case STORE_HUNG: /* OVERDUE was told */
         metric_add(&metrics->lease_lost, 1);
         if (last && delivery->attempts.suspect) {
-            metric_add(&metrics->dead, 1);
-            hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, "dead: its handler hung again");
+            tell_dead(strand, delivery, "dead: its handler hung again", STORE_REASON_LOST, now_ms);
         }
         return;
     case STORE_RETRY:
         break;
     }
     if (last) {
-        metric_add(&metrics->dead, 1);
-        hand_event(strand, SMQ_EVENT_DEAD, SMQ_OK, delivery, "dead after its last retry");
+        tell_dead(strand, delivery, "dead after its last retry", reason, now_ms);
     } else {
         metric_add(&metrics->retried, 1);
         hand_event(strand, SMQ_EVENT_RETRIED, SMQ_OK, delivery, "to be retried");
     }
 }
 
-static void settle(struct consume_call *consume, const char *results)
+static void settle(struct consume_call *consume, const struct store_consumed *consumed)
 {
     struct strand *strand = consume->strand;
 
     for (size_t i = 0; i < consume->count; i++) {
         smq_delivery *delivery = consume->settling[i];
 
-        if (results[i] == '1' || consume->repeated) {
-            tell_settled(strand, delivery);
+        if (consumed->results[i] == '1' || consume->repeated) {
+            tell_settled(strand, delivery, consumed->now_ms);
             strand->worker->answered_count++;
         } else {
             metric_add(&strand->worker->hub->metrics.lease_lost, 1);
@@ -376,7 +382,8 @@ static void finish(struct consume_call *consume, const struct store_result *resu
     strand->failures = 0;
     worker_unreserve(strand->worker, consume->n, (int32_t) consumed->count);
     strand->last = consumed->claims;
-    settle(consume, consumed->results);
+    settle(consume, consumed);
+    worker_see_pause(strand, consumed->paused);
     tell_expired(strand, consumed->expired);
     take_claims(consume, result, consumed->count);
     plan(strand, consume, consumed);

@@ -16,6 +16,14 @@
 
 TAILQ_HEAD(run_lanes, run_lane);
 
+/* A dead letter that somebody wants to know of; holds a reference of its delivery. */
+struct run_dead {
+    STAILQ_ENTRY(run_dead) link;
+    smq_delivery *delivery;
+    smq_message_info info; /* points into the delivery */
+};
+STAILQ_HEAD(run_deads, run_dead);
+
 /* What a thread has the handler do, one call after another. */
 struct run_call {
     struct run_lane *lane;     /* guarded by the queue's lock; NULL: it goes on without the call */
@@ -31,6 +39,7 @@ struct run_queue {
     char *topic;
     smq_handler_fn *handler; /* or `batch` */
     smq_batch_fn *batch;
+    smq_dead_fn *dead;
     void *user;
     int32_t turn;
     bool timed;
@@ -45,6 +54,8 @@ struct run_queue {
         struct run_lanes lanes;
         struct delivery_begun begun; /* if `timed`: the first begun first */
         bool strict;
+        struct run_deads dead;
+        int deads; /* in the list, or being told */
         struct delivery_list answers;
         bool watched;
         bool closed; /* no answer is taken */
@@ -78,6 +89,7 @@ static void init_state(struct run_queue *queue)
     pthread_condattr_destroy(&attributes);
     TAILQ_INIT(&queue->state.lanes);
     TAILQ_INIT(&queue->state.begun);
+    STAILQ_INIT(&queue->state.dead);
     STAILQ_INIT(&queue->state.answers);
     TAILQ_INIT(&queue->state.open);
     queue->state.descriptor = -1;
@@ -93,6 +105,7 @@ struct run_queue *run_queue_new(const struct run_queue_options *options)
     queue->topic = memory_string(options->topic);
     queue->handler = options->handler;
     queue->batch = options->batch;
+    queue->dead = options->dead;
     queue->user = options->user;
     queue->turn = options->turn;
     queue->timed = options->timed;
@@ -385,15 +398,34 @@ static void lane_run(struct run_queue *queue, struct run_lane *lane, struct run_
     lane_offer(queue, lane);
 }
 
+/* The lock is held, but not while somebody is told. */
+static void dead_tell(struct run_queue *queue, struct run_dead *dead)
+{
+    STAILQ_REMOVE_HEAD(&queue->state.dead, link);
+    queue_unlock(queue);
+    queue->dead(&dead->info, queue->user);
+    queue_lock(queue);
+    queue->state.deads--;
+    queue_post(queue);
+    delivery_unref(dead->delivery);
+    free(dead);
+}
+
 void run_queue_work(struct run_queue *queue)
 {
     struct run_call call = {.most = queue->batch != NULL ? (size_t) queue->turn : 1};
+    struct run_dead *dead;
     struct run_lane *lane;
 
     call.deliveries = memory_new(call.most * sizeof(*call.deliveries));
     inside = queue;
     queue_lock(queue);
     while (!queue->state.ended) {
+        dead = STAILQ_FIRST(&queue->state.dead);
+        if (dead != NULL) {
+            dead_tell(queue, dead);
+            continue;
+        }
         lane = TAILQ_FIRST(&queue->state.lanes);
         if (lane == NULL) {
             pthread_cond_wait(&queue->state.ready, &queue->state.lock);
@@ -683,6 +715,39 @@ bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery)
     return unbegun;
 }
 
+void run_queue_bury(struct run_queue *queue, smq_delivery *delivery, const char *reason,
+                    int64_t at_ms)
+{
+    struct run_dead *dead;
+
+    if (queue->dead == NULL) {
+        return;
+    }
+    dead = memory_new(sizeof(*dead));
+    dead->delivery = delivery;
+    dead->info = delivery->info;
+    dead->info.state = SMQ_DEAD;
+    dead->info.dead_at_ms = at_ms;
+    dead->info.retries_left = 0;
+    dead->info.reason = reason;
+    delivery_ref(delivery);
+    queue_lock(queue);
+    queue->state.deads++;
+    STAILQ_INSERT_TAIL(&queue->state.dead, dead, link);
+    pthread_cond_signal(&queue->state.ready);
+    queue_unlock(queue);
+}
+
+bool run_queue_has_dead(struct run_queue *queue)
+{
+    bool has;
+
+    queue_lock(queue);
+    has = queue->state.deads > 0;
+    queue_unlock(queue);
+    return has;
+}
+
 bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane)
 {
     bool quiet;
@@ -721,8 +786,17 @@ void run_queue_close(struct run_queue *queue)
 
 void run_queue_end(struct run_queue *queue)
 {
+    struct run_deads dead = STAILQ_HEAD_INITIALIZER(dead);
+    struct run_dead *first;
+
     queue_lock(queue);
     queue->state.ended = true;
     pthread_cond_broadcast(&queue->state.ready);
+    STAILQ_CONCAT(&dead, &queue->state.dead);
     queue_unlock(queue);
+    while ((first = STAILQ_FIRST(&dead)) != NULL) {
+        STAILQ_REMOVE_HEAD(&dead, link);
+        delivery_unref(first->delivery);
+        free(first);
+    }
 }

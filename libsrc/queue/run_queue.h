@@ -39,6 +39,7 @@ struct run_queue_options {
     const char *topic;
     smq_handler_fn *handler; /* this */
     smq_batch_fn *batch;     /* or this */
+    smq_dead_fn *dead;       /* NULL: nobody is told of dead letters */
     void *user;
     int32_t turn; /* deliveries of a lane that a thread runs before it looks for another, and that
                      one call of `batch` gets */
@@ -123,6 +124,13 @@ int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct deli
  * true: no handler had begun it, so its answerer's reference is the caller's now. */
 bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery);
 
+/* The delivery is stored as dead since `at_ms`: have a thread tell it. */
+void run_queue_bury(struct run_queue *queue, smq_delivery *delivery, const char *reason,
+                    int64_t at_ms);
+
+/* Is somebody yet to be told of a dead letter, or being told? */
+bool run_queue_has_dead(struct run_queue *queue);
+
 /* Is no handler of this lane running, and none awaited? */
 bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane);
 
@@ -144,7 +152,7 @@ bool run_queue_rest(struct run_queue *queue, int64_t gap_ms);
 /* Refuse answers and extensions from now on; no task is posted any more. */
 void run_queue_close(struct run_queue *queue);
 
-/* Let the threads leave run_queue_work(). */
+/* Let the threads leave run_queue_work(); who was not told of dead letters will not be. */
 void run_queue_end(struct run_queue *queue);
 
 #endif

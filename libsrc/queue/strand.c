@@ -316,6 +316,7 @@ void strand_end(struct strand *strand, enum strand_event event, smq_status stand
     strand_enter(strand, event);
     hand_drop(strand, standing);
     consume_forget(strand);
+    worker_forget_pause(strand);
     unsubscribe(strand);
     lists_remove(strand);
     strand->due_at = strand->drain_at = 0;

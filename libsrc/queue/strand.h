@@ -43,6 +43,7 @@ struct strand {
     bool leaving;   /* in the worker's list of those who wait for their handler to return */
     bool touched;   /* in a list of those with new answers */
     bool renewing;  /* a renewal is on its way */
+    bool paused;    /* the slot was, when the last consume came back */
     struct run_lane lane;
     struct delivery_hand hand;
     size_t in_hand, unanswered;

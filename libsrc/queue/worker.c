@@ -282,6 +282,7 @@ static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options
     struct run_queue_options queue = {.topic = worker->name,
                                       .handler = options->handler,
                                       .batch = options->batch,
+                                      .dead = options->dead,
                                       .user = options->user,
                                       .turn = worker->batch_size,
                                       .timed = worker->handler_timeout_ms > 0,

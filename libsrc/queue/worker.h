@@ -95,10 +95,12 @@ struct smq_worker {
     bool disposing;     /* worker_free() waits */
     int64_t missing_at; /* since when the topic seems to be deleted; 0: it does not */
     bool abandoned;     /* something was given up unfinished */
+    bool paused;        /* it was told that the topic is */
     smq_error failure;
     struct strand **strands; /* by slot; NULL: not ours */
     int32_t strand_count;
-    int32_t takeovers; /* on their way */
+    int32_t takeovers;      /* on their way */
+    int32_t paused_strands; /* whose slot was paused when they looked last */
     struct strand_queue waiting, starved;
     struct strand_list busy, leaving;
     int64_t in_hand, unanswered, reserved, answered_count;
@@ -135,6 +137,11 @@ void worker_feed(smq_worker *worker);
  */
 void worker_touch(struct strand_batch *touched, struct strand *strand);
 void worker_look_at_touched(smq_worker *worker, struct strand_batch *touched);
+
+/* A consume has found its slot paused, or not: tell it once, and once that no slot is any more.
+ * A strand that ends says nothing about the topic. */
+void worker_see_pause(struct strand *strand, bool paused);
+void worker_forget_pause(struct strand *strand);
 
 /* Do failed messages keep back what stands behind them? */
 bool worker_is_strict(const smq_worker *worker);

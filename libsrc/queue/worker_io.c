@@ -234,6 +234,34 @@ void worker_on_answered(struct loop_task *task)
         delivery_unref(delivery); /* its answerer's */
     }
     worker_look_at_touched(worker, &touched);
+    worker_check_end(worker); /* the last dead letter may be told */
+}
+
+/* --- pauses --- */
+
+void worker_see_pause(struct strand *strand, bool paused)
+{
+    smq_worker *worker = strand->worker;
+    smq_event event = {.status = SMQ_OK, .topic = worker->name, .slot = -1};
+
+    worker_forget_pause(strand);
+    strand->paused = paused;
+    worker->paused_strands += paused ? 1 : 0;
+    if (paused && !worker->paused) {
+        worker->paused = true;
+        events_emit(worker->hub->events, SMQ_EVENT_PAUSED, &event, "topic %s is paused",
+                    worker->name);
+    } else if (worker->paused && worker->paused_strands == 0) {
+        worker->paused = false;
+        events_emit(worker->hub->events, SMQ_EVENT_RESUMED, &event, "topic %s goes on",
+                    worker->name);
+    }
+}
+
+void worker_forget_pause(struct strand *strand)
+{
+    strand->worker->paused_strands -= strand->paused ? 1 : 0;
+    strand->paused = false;
 }
 
 /* --- extensions --- */
@@ -341,7 +369,7 @@ void worker_check_end(smq_worker *worker)
 {
     bool left = worker->strand_count == 0 && !worker->joined;
 
-    if (left && worker->state == WORKER_STOPPING) {
+    if (left && worker->state == WORKER_STOPPING && !run_queue_has_dead(worker->queue)) {
         end(worker);
     } else if (left && worker->state == WORKER_RESTING) {
         worker->state = WORKER_NEW;
@@ -369,7 +397,8 @@ static void on_drained(uv_timer_t *timer)
     if (worker->state != WORKER_STOPPING) {
         return;
     }
-    worker->abandoned = worker->abandoned || worker->strand_count > 0;
+    worker->abandoned =
+        worker->abandoned || worker->strand_count > 0 || run_queue_has_dead(worker->queue);
     end(worker);
 }
 

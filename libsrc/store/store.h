@@ -96,6 +96,9 @@ enum store_answer_op {
     STORE_RELEASE = 'b',
     STORE_HUNG = 'h' /* its handler took too long: lost, as if its process had died */
 };
+/* Why a message is dead whose claims were lost until no retry was left: lua/lib/lose.lua. */
+#define STORE_REASON_LOST "its process died or hung"
+
 struct store_answer {
     enum store_answer_op op;
     const char *entry; /* as it was claimed */

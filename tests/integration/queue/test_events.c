@@ -59,7 +59,8 @@ static void kinds_of(struct log *log, const char *topic, char out[EVENTS_MAX])
         [SMQ_EVENT_SENT] = 's',       [SMQ_EVENT_CLAIMED] = 'c', [SMQ_EVENT_DONE] = 'd',
         [SMQ_EVENT_RELEASED] = 'b',   [SMQ_EVENT_RETRIED] = 't', [SMQ_EVENT_DEAD] = 'x',
         [SMQ_EVENT_LEASE_LOST] = 'l', [SMQ_EVENT_FENCED] = 'f',  [SMQ_EVENT_SLOT_GAINED] = '+',
-        [SMQ_EVENT_SLOT_LOST] = '-',  [SMQ_EVENT_STOPPED] = '!',
+        [SMQ_EVENT_SLOT_LOST] = '-',  [SMQ_EVENT_STOPPED] = '!', [SMQ_EVENT_PAUSED] = 'p',
+        [SMQ_EVENT_RESUMED] = 'r',
     };
     int used = 0;
 
@@ -172,11 +173,75 @@ static void fenced_slot_is_told_with_its_token(void **state)
     recorder_free(recorder);
 }
 
+/* What smq_topic_pause() and smq_topic_resume() do to one slot. */
+static void pause_slot(redisContext *redis, const char *topic, int slot)
+{
+    freeReplyObject(redisCommand(redis, "HSET slot{%s_%d} paused 1", topic, slot));
+    freeReplyObject(redisCommand(redis, "SPUBLISH wake{%s_%d} x", topic, slot));
+}
+
+static void resume_slot(redisContext *redis, const char *topic, int slot)
+{
+    freeReplyObject(redisCommand(redis, "HDEL slot{%s_%d} paused", topic, slot));
+    freeReplyObject(redisCommand(redis, "SPUBLISH wake{%s_%d} x", topic, slot));
+}
+
+static bool is_parked(void *arg)
+{
+    const char *topic = arg;
+    redisContext *redis = scene_redis();
+    bool parked = scene_redis_number(redis, "HGET slot{%s_1} parked", topic) == 0;
+
+    redisFree(redis);
+    return parked;
+}
+
+/* Of many slots the first one that pauses is told, and the last one that goes on. */
+static void pause_is_told_once_for_a_topic(void **state)
+{
+    struct log log = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
+    struct recorder *recorder = recorder_new(NULL);
+    redisContext *redis = scene_redis();
+    smq_client *client;
+    smq_worker *worker;
+    char topic[16];
+
+    (void) state;
+    options.event = on_event;
+    options.event_user = &log;
+    client = scene_client_with(&options);
+    topic_options.type = SMQ_FIXED_TIME;
+    topic_options.slots = 2;
+    snprintf(topic, sizeof(topic), "%s", scene_topic(client, &topic_options));
+    worker = scene_worker(client, topic, recorder);
+    await_kinds(&log, topic, "++");
+    pause_slot(redis, topic, 0);
+    await_kinds(&log, topic, "++p");
+    pause_slot(redis, topic, 1);
+    assert_true(wait_until(is_parked, topic, SCENE_TIMEOUT_MS));
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    scene_send(client, topic, (struct scene_message){.body = "b"});
+    resume_slot(redis, topic, 0);
+    resume_slot(redis, topic, 1);
+    recorder_await(recorder, 2);
+    await_kinds(&log, topic, "++pr");
+    pause_slot(redis, topic, 0);
+    await_kinds(&log, topic, "++prp");
+    scene_stop(worker); /* which says nothing about the pause */
+    await_kinds(&log, topic, "++prp--");
+    smq_client_free(client);
+    redisFree(redis);
+    recorder_free(recorder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(life_of_messages_is_told),
         cmocka_unit_test(fenced_slot_is_told_with_its_token),
+        cmocka_unit_test(pause_is_told_once_for_a_topic),
     };
 
     return cmocka_run_group_tests(tests, start, scene_end);
