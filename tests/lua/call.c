@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *call_script(const struct call *call)
 {
@@ -22,15 +23,46 @@ static void add_token(struct args *args, const struct model *model, uint64_t tok
     args_add(args, model->shared ? "shared" : text);
 }
 
-static void add_sends(struct args *args, const struct call *call)
+/* A name with its NUL bytes. */
+static void add_name(struct args *args, const char *name)
 {
+    char bytes[64];
+    size_t len = strlen(name);
+
+    memcpy(bytes, name, len + 1);
+    for (size_t i = 0; i < len; i++) {
+        bytes[i] = bytes[i] == '!' ? '\0' : bytes[i];
+    }
+    args_add_bytes(args, bytes, len);
+}
+
+static void add_optional(struct args *args, int64_t value)
+{
+    if (value < 0) {
+        args_add(args, "");
+    } else {
+        args_add_int(args, value);
+    }
+}
+
+static void add_sends(struct args *args, const struct model *model, const struct call *call)
+{
+    args_add(args, "wake{x}");
+    args_add_int(args, call->max_waiting);
+    args_add_int(args, call->debounce);
     for (size_t i = 0; i < call->count; i++) {
-        char when[24];
+        char when[24], text[32];
 
         snprintf(when, sizeof(when), "%s%" PRId64, call->sends[i].relative ? "+" : "",
                  call->sends[i].when);
-        args_add(args, model_members[call->sends[i].member]);
+        add_name(args, model_members[call->sends[i].member]);
         args_add(args, when);
+        if (model->keyed) {
+            model_text(text, call->sends[i].text);
+            args_add(args, text);
+            add_optional(args, call->sends[i].limit);
+            add_optional(args, call->sends[i].ttl);
+        }
     }
 }
 
@@ -43,23 +75,31 @@ static void add_answers(struct args *args, const struct call *call)
     }
     args_add_int(args, (int64_t) done);
     for (size_t i = 0; i < done; i++) {
-        args_add(args, call->answers[i].entry);
+        add_name(args, call->answers[i].entry);
     }
     for (size_t i = done; i < call->count; i++) {
         char op[2] = {call->answers[i].op, '\0'};
 
         args_add(args, op);
-        args_add(args, call->answers[i].entry);
+        add_name(args, call->answers[i].entry);
         args_add_int(args, call->answers[i].delay);
         args_add(args, "why");
     }
+}
+
+static void add_flags(struct args *args, const struct call *call)
+{
+    args_add(args, call->skip_failed && call->expired_to_dead ? "sx"
+                   : call->skip_failed                        ? "s"
+                   : call->expired_to_dead                    ? "x"
+                                                              : "-");
 }
 
 static void add_consume(struct args *args, const struct model *model, const struct call *call)
 {
     args_add(args, "wake{x}");
     args_add_int(args, call->n);
-    args_add(args, "1048576");
+    args_add_int(args, call->max_bytes);
     args_add_int(args, call->lease);
     args_add_int(args, call->max_retries);
     if (model->shared) {
@@ -67,7 +107,7 @@ static void add_consume(struct args *args, const struct model *model, const stru
     } else {
         args_add_int(args, (int64_t) call->last);
     }
-    args_add(args, "-"); /* no flags */
+    add_flags(args, call);
     add_answers(args, call);
 }
 
@@ -85,10 +125,12 @@ static void add_takeover(struct args *args, const struct call *call)
 void call_args(struct args *args, const struct model *model, const struct call *call)
 {
     const char kind[2] = {model->kind, '\0'};
+    char def[24];
     bool has_token = call->kind == CALL_CONSUME || call->kind == CALL_RENEW ||
                      call->kind == CALL_TAKEOVER || call->kind == CALL_VACATE;
 
-    args_add(args, call->definition == 1 ? "n.1" : "o.1");
+    snprintf(def, sizeof(def), "%c.%d", call->other_topic ? 'o' : 'n', call->version);
+    args_add(args, def);
     if (has_token) {
         add_token(args, model, call->token);
     }
@@ -96,16 +138,13 @@ void call_args(struct args *args, const struct model *model, const struct call *
         args_add(args, kind);
     }
     if (call->kind == CALL_SEND) {
-        args_add(args, "wake{x}");
-        args_add(args, "0"); /* no bound */
-        args_add(args, "0"); /* no debounce */
-        add_sends(args, call);
+        add_sends(args, model, call);
     } else if (call->kind == CALL_CONSUME) {
         add_consume(args, model, call);
     } else if (call->kind == CALL_RENEW) {
         args_add_int(args, call->lease);
         for (size_t i = 0; i < call->count; i++) {
-            args_add(args, call->answers[i].entry);
+            add_name(args, call->answers[i].entry);
         }
     } else if (call->kind == CALL_TAKEOVER) {
         add_takeover(args, call);

@@ -246,6 +246,16 @@ int fixture_woken(struct fixture *fixture)
 
 /* --- showing --- */
 
+void text_format(struct buf *out, const char *data, size_t len)
+{
+    size_t from = out->len;
+
+    buf_add(out, len == 0 ? "''" : data, len == 0 ? 2 : len);
+    for (size_t i = from; i < out->len; i++) {
+        out->data[i] = out->data[i] == '\0' ? '!' : out->data[i];
+    }
+}
+
 void reply_format(struct buf *out, const redisReply *reply)
 {
     switch (reply->type) {
@@ -265,7 +275,7 @@ void reply_format(struct buf *out, const redisReply *reply)
         buf_printf(out, "ERROR %s", reply->str);
         break;
     default:
-        buf_printf(out, "%s", reply->len == 0 ? "''" : reply->str);
+        text_format(out, reply->str, (size_t) reply->len);
         break;
     }
 }

@@ -86,6 +86,9 @@ const struct script *fixture_script(const char *name);
 /* A reply as one line: elements separated by spaces, '' for an empty one, ERROR and its text. */
 void reply_format(struct buf *out, const redisReply *reply);
 
+/* A text of a reply: '' for an empty one, ! for a NUL byte. */
+void text_format(struct buf *out, const char *data, size_t len);
+
 /* A score as a line shows it: 1000, 1000~2 with two retries used, 1000~2s when suspect. */
 void score_format(struct buf *out, const char *score);
 

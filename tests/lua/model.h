@@ -15,8 +15,9 @@
 #include "base/buf.h"
 
 enum {
-    MODEL_MEMBERS = 12, /* the messages that there are */
+    MODEL_MEMBERS = 12, /* the messages that there are; '!' stands for a NUL byte */
     MODEL_MAX = 512,    /* of one state at a time */
+    MODEL_FEW_BYTES = 24,
     CALL_ITEMS_MAX = 64
 };
 extern const char *const model_members[MODEL_MEMBERS];
@@ -40,6 +41,15 @@ struct model_attempts {
     bool suspect;
 };
 
+/* Layout keyed: what stands beside a member.  How many refer to it is not kept: it is the number of
+ * entries, and without any there is none. */
+struct model_body {
+    int text; /* see model_text() */
+    int64_t first;
+    int32_t limit;  /* of retries; -1: the topic's */
+    int64_t expiry; /* -1: none */
+};
+
 /* In every state: a message that waits has `at` = time, or its place; claimed: end of the lease;
  * resting: end of the rest; dead: time of death. */
 struct model_message {
@@ -49,7 +59,8 @@ struct model_message {
     int64_t before; /* not waiting: its `at` when it was claimed */
     uint64_t claim; /* claimed, resting */
     bool resting;
-    const char *reason; /* dead */
+    const char *reason;     /* dead */
+    struct model_body body; /* dead; all others: that of the member */
     uint64_t claimed_step;
 };
 
@@ -58,10 +69,11 @@ struct model_list {
     size_t count;
 };
 
-/* Every slot is opened as definition 1. */
 struct model {
     char kind;
-    bool shared;
+    bool shared, keyed;
+    int version; /* of the definition that the slot knows */
+    bool paused;
     int64_t now;
     uint64_t token; /* 0: nobody yet */
     uint64_t owner; /* its name is that of its token; 0: none */
@@ -71,13 +83,14 @@ struct model {
     int wakes;      /* that were heard */
     uint64_t counters[MODEL_COUNTERS];
     struct model_list waiting, prepare, dead;
+    struct model_body bodies[MODEL_MEMBERS];
 
     /* Not of the slot: for the laws that hold over all calls. */
     uint64_t step;
     uint64_t handled_step[MODEL_MEMBERS]; /* the latest claim that was answered for good */
-    int64_t joined; /* of the merges, those of two messages that the slot held both */
-    int64_t buried;
-    int64_t requeued;
+    int64_t joined;  /* of the merges, those of two messages that the slot held both */
+    int64_t dropped; /* expired */
+    bool passing;    /* the last consume let others pass what failed */
 };
 
 enum call_kind {
@@ -91,7 +104,7 @@ enum call_kind {
 };
 
 struct call_answer {
-    char op; /* d done, t retry, x reject, b release */
+    char op; /* d done, t retry, x reject, b release, h hung */
     char entry[64];
     int64_t delay;
 };
@@ -99,9 +112,13 @@ struct call_answer {
 /* One call of a script with all its arguments. */
 struct call {
     enum call_kind kind;
-    int definition; /* 1 is the right one */
+    bool other_topic; /* another creation of the topic */
+    int version;
     uint64_t token; /* 0: the word for shared */
     int32_t n, limit, max_retries;
+    int32_t max_bytes; /* MODEL_FEW_BYTES, or more than all together */
+    int64_t max_waiting, debounce;
+    bool skip_failed, expired_to_dead;
     int64_t lease;
     uint64_t last;
     bool strict;
@@ -111,10 +128,14 @@ struct call {
         int member;
         bool relative;
         int64_t when;
+        int text;
+        int32_t limit; /* -1: the topic's */
+        int64_t ttl;   /* -1: none */
     } sends[CALL_ITEMS_MAX];
 };
 
-void model_init(struct model *model, char kind, bool shared, bool heard);
+/* The slot is open, and nobody owns it. */
+void model_init(struct model *model, char kind, bool shared, bool keyed);
 
 /* Do the call; `reply` gets the answer. */
 void model_call(struct model *model, struct buf *reply, const struct call *call);
@@ -124,6 +145,9 @@ void model_show(struct buf *out, const struct model *model);
 
 /* "20c17:order-7" of a claimed or resting message. */
 void model_entry(char out[64], const struct model_message *message);
+
+/* The bytes of a body: some empty, some long. */
+void model_text(char out[32], int text);
 
 /* NULL, or the law that the state breaks. */
 const char *model_broken_law(const struct model *model);

@@ -147,8 +147,8 @@ static void test_what_has_expired_counts_for_the_size_of_a_claim(void **state)
     PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
          {"send a +0 0123456789 '' 5 b +0 0123456789 '' 5 c +0 0123456789 '' 5 d +0 1 '' ''",
           "OK aaaa"},
-         {"at 1005", ""}, {"consume 1 bytes=20", "OK 1005 1000 0 '' 1"}, {"field expired", "1"},
-         {"consume 1 bytes=22 flags=x", "OK 1005 1000 0 '' 1"},
+         {"at 1005", ""}, {"consume 1 bytes=20", "OK 1005 1000 0 '' 1 1"}, {"field expired", "1"},
+         {"consume 1 bytes=22 flags=x", "OK 1005 1000 0 '' 1 2"},
          {"dead", "1000d:b@1005 1000d:c@1005"},
          {"consume 1 bytes=20", "OK 1005 31005 1 '' 0 1000c1:d 0 1000 1"});
 }

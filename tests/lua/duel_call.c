@@ -1,0 +1,261 @@
+/* duel_call.c - the two sides of a duel: does calls on both and compares. */
+#include "duel_round.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "call.h"
+#include "clocked.h"
+
+enum { LINES_MAX = 4096 };
+
+/* Every reply is compared, and after every so many calls the whole state. */
+enum { LOOK_EVERY = 4 };
+
+static const char look_text[] =
+    "local out = {} "
+    "for i, name in ipairs({'store', 'prepare', 'dead'}) do "
+    "  local all = redis.call('ZRANGE', KEYS[i], 0, -1, 'WITHSCORES') "
+    "  for j = 1, #all, 2 do "
+    "    out[#out + 1] = name out[#out + 1] = all[j] out[#out + 1] = all[j + 1] "
+    "  end "
+    "end "
+    "for i, name in ipairs({'why', 'slot', 'body'}) do "
+    "  local all = redis.call('HGETALL', KEYS[i + 3]) "
+    "  for j = 1, #all, 2 do "
+    "    out[#out + 1] = name out[#out + 1] = all[j] out[#out + 1] = all[j + 1] "
+    "  end "
+    "end "
+    "return out";
+
+#define LOOK "EVAL %s 6 x prepare{x} dead{x} why{x} slot{x} body{x}"
+
+/* --- chance --- */
+
+uint64_t chance(struct duel *duel, uint64_t below)
+{
+    duel->random ^= duel->random << 13;
+    duel->random ^= duel->random >> 7;
+    duel->random ^= duel->random << 17;
+    return (duel->random >> 11) % below;
+}
+
+bool percent(struct duel *duel, uint64_t of)
+{
+    return chance(duel, 100) < of;
+}
+
+/* --- one call on both sides --- */
+
+void fail_duel(struct duel *duel, const char *what)
+{
+    buf_printf(duel->report, "step %" PRIu64 ": %s\n", duel->model->step, what);
+    duel->failed = true;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* The lines of `text`, sorted. */
+static void sort_lines(struct buf *text)
+{
+    static char *lines[LINES_MAX];
+    struct buf sorted = {0};
+    char *save = NULL;
+    size_t count = 0;
+
+    for (char *line = strtok_r(text->data, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        assert_true(count < LINES_MAX);
+        lines[count++] = line;
+    }
+    qsort(lines, count, sizeof(lines[0]), compare_lines);
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(&sorted, "%s\n", lines[i]);
+    }
+    buf_fini(text);
+    *text = sorted;
+}
+
+static bool shown(const char *section, const char *name)
+{
+    bool slot = strcmp(section, "slot") == 0;
+
+    return strcmp(name, "test.now") != 0 &&
+           !(slot && (strcmp(name, "token") == 0 || strcmp(name, "owner") == 0));
+}
+
+static void show_state(struct buf *out, const redisReply *state)
+{
+    for (size_t i = 0; i + 2 < state->elements; i += 3) {
+        const char *section = state->element[i]->str;
+        const redisReply *name = state->element[i + 1], *value = state->element[i + 2];
+
+        if (!shown(section, name->str)) {
+            continue;
+        }
+        buf_printf(out, "%s ", section);
+        text_format(out, name->str, (size_t) name->len);
+        buf_printf(out, " ");
+        if (strcmp(section, "why") == 0 || strcmp(section, "slot") == 0 ||
+            strcmp(section, "body") == 0) {
+            text_format(out, value->str, (size_t) value->len);
+        } else {
+            score_format(out, value->str);
+        }
+        buf_printf(out, "\n");
+    }
+}
+
+static void compare(struct duel *duel, const char *what, struct buf *expected, struct buf *got)
+{
+    if (!duel->failed && strcmp(expected->data, got->data) != 0) {
+        fail_duel(duel, what);
+        buf_printf(duel->report, "--- the model:\n%s\n--- redis:\n%s\n", expected->data, got->data);
+    }
+}
+
+static void compare_state(struct duel *duel)
+{
+    redisReply *state = fixture_reply(duel->fixture);
+    struct buf expected = {0}, got = {0};
+
+    model_show(&expected, duel->model);
+    buf_add(&got, "", 0);
+    if (state->type != REDIS_REPLY_ARRAY) {
+        fail_msg("cannot look: %s", state->str);
+    }
+    show_state(&got, state);
+    sort_lines(&expected);
+    sort_lines(&got);
+    compare(duel, "the states differ", &expected, &got);
+    freeReplyObject(state);
+    buf_fini(&expected);
+    buf_fini(&got);
+}
+
+static size_t script_index(const char *name)
+{
+    for (size_t i = 0; i < SCRIPTS_COUNT; i++) {
+        if (strcmp(scripts_all[i]->name, name) == 0) {
+            return i;
+        }
+    }
+    abort();
+}
+
+static void append(struct duel *duel, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    assert_int_equal(redisvAppendCommand(duel->fixture->redis, format, args), REDIS_OK);
+    va_end(args);
+}
+
+static void check_laws(struct duel *duel)
+{
+    const char *law = model_broken_law(duel->model);
+
+    if (law != NULL && !duel->failed) {
+        fail_duel(duel, law);
+    }
+}
+
+/* "OK amf" */
+static void note_sends(struct duel *duel, const struct call *call, const char *seen)
+{
+    for (size_t i = 0; strncmp(seen, "OK", 2) == 0 && i < call->count; i++) {
+        if (seen[3 + i] != 'f') {
+            duel->sent_step[call->sends[i].member] = duel->model->step;
+        }
+    }
+}
+
+static void report_call(struct duel *duel, const struct args *args, const char *reply)
+{
+    buf_printf(duel->report, "%" PRIu64 " at %" PRId64 ":", duel->model->step, duel->model->now);
+    for (size_t i = 0; i < args->count; i++) {
+        buf_add(duel->report, " ", 1);
+        text_format(duel->report, args->data[i], args->lens[i]);
+    }
+    buf_printf(duel->report, "\n    %s\n", reply);
+}
+
+void execute(struct duel *duel, const struct call *call, struct buf *seen)
+{
+    size_t index = script_index(call_script(call));
+    bool look = ++duel->model->step % LOOK_EVERY == 0;
+    struct args *args = memory_new(sizeof(*args));
+    struct buf expected = {0};
+    redisReply *reply;
+
+    call_args(args, duel->model, call);
+    append(duel, "HSET %s test.now %lld",
+           duel->model->keyed && scripts_all[index]->optional ? "body{x}" : "slot{x}",
+           (long long) duel->model->now);
+    fixture_append(duel->fixture, scripts_all[index], duel->scripts[index], args);
+    if (look) {
+        append(duel, LOOK, look_text);
+    }
+    freeReplyObject(fixture_reply(duel->fixture));
+    reply = fixture_reply(duel->fixture);
+    buf_clear(seen);
+    reply_format(seen, reply);
+    freeReplyObject(reply);
+    model_call(duel->model, &expected, call);
+    report_call(duel, args, seen->data);
+    compare(duel, "the replies differ", &expected, seen);
+    if (look) {
+        compare_state(duel);
+    }
+    check_laws(duel);
+    if (call->kind == CALL_SEND) {
+        note_sends(duel, call, seen->data);
+    }
+    buf_fini(&expected);
+    args_clear(args);
+    free(args);
+}
+
+void compare_now(struct duel *duel)
+{
+    append(duel, LOOK, look_text);
+    compare_state(duel);
+}
+
+void open_slot(struct duel *duel)
+{
+    const char kind[2] = {duel->model->kind, '\0'};
+    struct args args = {0};
+    redisReply *reply;
+
+    fixture_flush(duel->fixture);
+    duel->fixture->keyed = duel->model->keyed;
+    args_add(&args, "n.1");
+    args_add(&args, kind);
+    args_add(&args, duel->model->shared ? "1" : "0");
+    reply = fixture_call(duel->fixture, fixture_script("slot_open"), &args);
+    if (reply->type != REDIS_REPLY_ARRAY) {
+        fail_msg("slot_open: %s", reply->str);
+    }
+    freeReplyObject(reply);
+    args_clear(&args);
+}
+
+void set_paused(struct duel *duel, bool paused)
+{
+    append(duel, paused ? "HSET slot{x} paused 1" : "HDEL slot{x} paused");
+    freeReplyObject(fixture_reply(duel->fixture));
+    duel->model->paused = paused;
+    buf_printf(duel->report, "%s\n", paused ? "paused" : "resumed");
+}

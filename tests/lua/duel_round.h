@@ -1,0 +1,84 @@
+/* duel_round.h - one round of a duel: the two sides, the chances, and who plays.
+ *
+ * Thread: main. */
+#ifndef TESTS_LUA_DUEL_ROUND_H
+#define TESTS_LUA_DUEL_ROUND_H
+
+#include "duel.h"
+
+enum { HAND_MAX = 256, LATE_MAX = 8, SHARERS = 3 };
+
+/* A claimed message, as its consumer knows it. */
+struct held {
+    char entry[64];
+    char op; /* the answer, once decided: a repeated call must give the same one; 0: in work */
+    int64_t delay;
+    bool sent; /* an answer went out whose outcome is not known */
+};
+
+/* A consuming process.  `last` is the highest claim number that it knows. */
+struct consumer {
+    bool ready;
+    uint64_t token;
+    uint64_t last;
+    struct held hand[HAND_MAX];
+    size_t count;
+};
+
+/* What a version of the topic's definition says of its slots. */
+struct definition {
+    int version;
+    int32_t max_retries;
+    int64_t max_waiting, debounce;
+    bool skip_failed, expired_to_dead;
+};
+
+/* One round: one slot, from its opening until it is empty. */
+struct duel {
+    struct fixture *fixture;
+    const char *const *scripts;
+    struct buf *report;
+    struct model *model;
+    uint64_t random;
+    bool strict, faults;
+    struct definition definition;
+    int64_t lease;
+    int32_t max_bytes;
+    uint64_t members;                   /* that are sent */
+    int texts;                          /* bodies that were sent */
+    uint64_t tokens;                    /* given out */
+    struct consumer consumers[SHARERS]; /* exclusive: the owner, then the one before */
+    struct call late[LATE_MAX];
+    size_t late_count;
+    uint64_t sent_step[MODEL_MEMBERS];
+    bool failed;
+};
+
+uint64_t chance(struct duel *duel, uint64_t below);
+bool percent(struct duel *duel, uint64_t of);
+
+void fail_duel(struct duel *duel, const char *what);
+
+/* --- both sides: duel_call.c --- */
+
+/* Do the call on both sides and compare; `seen` gets the reply. */
+void execute(struct duel *duel, const struct call *call, struct buf *seen);
+
+/* Open the slot, pause it or go on, and look at all of it. */
+void open_slot(struct duel *duel);
+void set_paused(struct duel *duel, bool paused);
+void compare_now(struct duel *duel);
+
+/* --- players: duel_play.c --- */
+
+/* A call with what all of its caller's calls carry. */
+struct call *new_call(struct duel *duel, enum call_kind kind, uint64_t token);
+
+void send_some(struct duel *duel);
+void consume(struct duel *duel, struct consumer *consumer);
+void renew(struct duel *duel, const struct consumer *consumer);
+
+/* Until it is complete; now and then the new owner dies on the way. */
+void take_over(struct duel *duel);
+
+#endif

@@ -1,0 +1,434 @@
+/* model_consume.c - what a consume does to a slot. */
+#include "model_slot.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- settle --- */
+
+static void rest(struct model *model, const struct model_message *message,
+                 struct model_attempts attempts, int64_t delay)
+{
+    struct model_message resting = *message;
+
+    resting.resting = true;
+    resting.at = model->now + delay;
+    resting.attempts = attempts;
+    list_put(&model->prepare, &resting);
+}
+
+static void retry(struct model *model, const struct model_message *message,
+                  struct model_attempts attempts, const struct call_answer *answer)
+{
+    model->counters[MODEL_RETRIED]++;
+    attempts.retries++;
+    if (answer->delay > 0 || model->kind == 'f') {
+        rest(model, message, attempts, answer->delay);
+    } else {
+        (void) model_give_back(model, message, attempts);
+    }
+}
+
+static void release(struct model *model, const struct model_message *message,
+                    const struct call_answer *answer)
+{
+    model->counters[MODEL_RELEASED]++;
+    if (answer->delay > 0) {
+        rest(model, message, message->attempts, answer->delay);
+    } else {
+        (void) model_give_back(model, message, message->attempts);
+    }
+}
+
+static void settle(struct model *model, struct buf *results, const struct call_answer *answer,
+                   int32_t max_retries)
+{
+    int index = model_find_claim(model, answer->entry);
+    struct model_message message;
+    struct model_attempts attempts;
+
+    buf_printf(results, "%c", index < 0 ? '0' : '1');
+    if (index < 0) {
+        return;
+    }
+    message = list_take(&model->prepare, (size_t) index);
+    attempts = message.attempts;
+    attempts.suspect = false;
+    if (answer->op == 'd') {
+        model->counters[MODEL_DONE]++;
+        model_handled(model, &message);
+    } else if (answer->op == 'b') {
+        release(model, &message, answer);
+    } else if (answer->op == 'h') {
+        model_lose(model, &message, max_retries);
+    } else if (answer->op == 'x' ||
+               attempts.retries >= model_limit(model, message.member, max_retries)) {
+        model->counters[MODEL_REJECTED]++;
+        model_bury(model, &message, attempts, "why");
+    } else {
+        retry(model, &message, attempts, answer);
+    }
+}
+
+/* --- bring back --- */
+
+/* Of few bytes the scripts read sixteen at once and no more. */
+static int sweep_limit(const struct call *call)
+{
+    return call->max_bytes == MODEL_FEW_BYTES ? 16 : MODEL_MAX;
+}
+
+/* First the claims whose leases are over, then the rests.  true: there may be more. */
+static bool bring_back(struct model *model, const struct call *call)
+{
+    static struct model_list old;
+    int met[2] = {0, 0}; /* claims, rests */
+
+    sort_prepare(&model->prepare);
+    old = model->prepare;
+    model->prepare.count = 0;
+    for (size_t i = 0; i < old.count; i++) {
+        struct model_message *message = &old.item[i];
+        bool own = !model->shared && message->claim > model->base;
+        bool stays = message->resting && model->kind == 'f';
+
+        if (stays || message->at > model->now ||
+            met[message->resting ? 1 : 0]++ >= sweep_limit(call)) {
+            list_put(&model->prepare, message);
+        } else if (message->resting) {
+            (void) model_give_back(model, message, message->attempts);
+        } else if (own) {
+            message->at = model->now + call->lease;
+            list_put(&model->prepare, message);
+        } else {
+            model_lose(model, message, call->max_retries);
+        }
+    }
+    return met[0] >= sweep_limit(call) || met[1] >= sweep_limit(call);
+}
+
+/* --- claim --- */
+
+/* A claim on its way. */
+struct claim {
+    struct model *model;
+    const struct call *call;
+    struct buf *delivered;
+    int taken;
+    int met; /* with those that had expired */
+    int expired;
+    size_t bytes;
+};
+
+static void deliver(const struct model *model, struct buf *delivered,
+                    const struct model_message *message)
+{
+    const struct model_body *body = &model->bodies[message->member];
+    char entry[64], text[32];
+
+    model_entry(entry, message);
+    buf_printf(delivered, " %s %d", entry, attempts_number(message->attempts));
+    if (model->keyed) {
+        model_text(text, body->text);
+        buf_printf(delivered, " ");
+        add_header(delivered, body, model_references(model, message->member));
+        buf_printf(delivered, " %s", text[0] == '\0' ? "''" : text);
+    }
+}
+
+static bool fits(struct claim *claim, int member)
+{
+    char text[32];
+
+    claim->bytes += strlen(model_members[member]);
+    if (claim->model->keyed) {
+        model_text(text, claim->model->bodies[member].text);
+        claim->bytes += strlen(text);
+    }
+    if (claim->met > 0 && claim->bytes > (size_t) claim->call->max_bytes) {
+        return false;
+    }
+    claim->met++;
+    return true;
+}
+
+static void expire(struct claim *claim, const struct model_message *message)
+{
+    claim->expired++;
+    claim->model->counters[MODEL_EXPIRED]++;
+    if (claim->call->expired_to_dead) {
+        model_bury(claim->model, message, message->attempts, "expired");
+    } else {
+        model_handled(claim->model, message);
+        claim->model->dropped++;
+    }
+}
+
+/* What was taken out of its list is claimed, unless it has expired. */
+static void take(struct claim *claim, struct model_message message)
+{
+    struct model *model = claim->model;
+
+    if (!message.resting) {
+        message.before = message.at;
+        message.claimed_step = model->step;
+    }
+    if (model_has_expired(model, message.member)) {
+        expire(claim, &message);
+        return;
+    }
+    model->claims += claim->taken == 0 ? 1 : 0;
+    claim->taken++;
+    message.resting = false;
+    message.at = model->now + claim->call->lease;
+    message.claim = model->claims;
+    message.claimed_step = model->step;
+    list_put(&model->prepare, &message);
+    deliver(model, claim->delivered, &message);
+}
+
+/* A suspect is claimed alone. */
+static bool may_join(const struct model *model, const struct model_message *message)
+{
+    struct hand hand = model_hand(model);
+
+    return !hand.suspect && !(message->attempts.suspect && hand.count > 0);
+}
+
+/* Which of the waiting ones comes next; -1: none waits. */
+static int next_waiting(struct model *model)
+{
+    sort_waiting(&model->waiting);
+    return model_by_priority(model)    ? (int) model->waiting.count - 1
+           : model->waiting.count == 0 ? -1
+                                       : 0;
+}
+
+/* Those up to a time or place, itself included. */
+static void claim_waiting(struct claim *claim, int n, int64_t up_to)
+{
+    struct model *model = claim->model;
+
+    for (int i = 0; i < n; i++) {
+        int index = next_waiting(model);
+        const struct model_message *next = index < 0 ? NULL : &model->waiting.item[index];
+
+        if (next == NULL || next->at > up_to || !may_join(model, next) ||
+            !fits(claim, next->member)) {
+            return;
+        }
+        take(claim, list_take(&model->waiting, (size_t) index));
+    }
+}
+
+/* The rest of what was sent first behind a place; -1: none. */
+static int first_rest(const struct model *model, int64_t behind)
+{
+    int found = -1;
+
+    for (size_t i = 0; i < model->prepare.count; i++) {
+        const struct model_message *message = &model->prepare.item[i];
+
+        if (message->resting && message->before > behind &&
+            (found < 0 || message->before < model->prepare.item[found].before)) {
+            found = (int) i;
+        }
+    }
+    return found;
+}
+
+/* Kind f in strict order: what was sent first, claimed alone if it had rested. */
+static void claim_in_order(struct claim *claim)
+{
+    struct model *model = claim->model;
+
+    while (claim->taken == 0) {
+        int index = first_rest(model, -1), head = next_waiting(model);
+        const struct model_message *rested = index < 0 ? NULL : &model->prepare.item[index];
+
+        if (rested == NULL || (head >= 0 && model->waiting.item[head].at < rested->before)) {
+            claim_waiting(claim, claim->call->n, rested == NULL ? INT64_MAX : rested->before);
+            return;
+        }
+        if (rested->at > model->now || !may_join(model, rested) || !fits(claim, rested->member)) {
+            return;
+        }
+        take(claim, list_take(&model->prepare, (size_t) index));
+    }
+}
+
+/* Kind f, letting others pass: what has rested, then what waits. */
+static void claim_passing(struct claim *claim)
+{
+    struct model *model = claim->model;
+    int64_t behind = -1;
+
+    for (int index = first_rest(model, behind); index >= 0; index = first_rest(model, behind)) {
+        const struct model_message *rested = &model->prepare.item[index];
+
+        behind = rested->before;
+        if (rested->at <= model->now && claim->taken < claim->call->n && may_join(model, rested) &&
+            fits(claim, rested->member)) {
+            take(claim, list_take(&model->prepare, (size_t) index));
+        }
+    }
+    claim_waiting(claim, claim->call->n - claim->taken, INT64_MAX);
+}
+
+static void claim(struct claim *claim)
+{
+    struct model *model = claim->model;
+
+    if (claim->call->n == 0 || model->paused || model_hand(model).suspect) {
+        return;
+    }
+    if (model->kind != 'f') {
+        claim_waiting(claim, claim->call->n, model_timed(model) ? model->now : INT64_MAX);
+    } else if (claim->call->skip_failed) {
+        claim_passing(claim);
+    } else {
+        claim_in_order(claim);
+    }
+}
+
+static void claim_again(struct model *model, struct buf *delivered, const struct call *call)
+{
+    sort_prepare(&model->prepare);
+    for (size_t i = 0; i < model->prepare.count; i++) {
+        struct model_message *message = &model->prepare.item[i];
+
+        if (!message->resting && message->claim > call->last && message->claim > model->base) {
+            message->at = model->now + call->lease;
+            deliver(model, delivered, message);
+        }
+    }
+}
+
+/* --- when the next claim can succeed; INT64_MAX: never by itself --- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool could_join(const struct hand *hand, const struct model_message *message)
+{
+    return !hand->suspect && !(message->attempts.suspect && hand->count > 0);
+}
+
+/* Of those that wait the first. */
+static int64_t waiting_due(struct model *model, const struct hand *hand)
+{
+    int index = next_waiting(model);
+
+    if (index < 0 || !could_join(hand, &model->waiting.item[index])) {
+        return INT64_MAX;
+    }
+    return model_timed(model) ? model->waiting.item[index].at : model->now;
+}
+
+/* Kind f, letting others pass: a suspect is looked at again when its rest is over. */
+static int64_t passing_due(struct model *model, const struct hand *hand)
+{
+    int64_t due = waiting_due(model, hand);
+
+    for (size_t i = 0; i < model->prepare.count; i++) {
+        const struct model_message *message = &model->prepare.item[i];
+
+        if (message->resting && !hand->suspect &&
+            (message->at > model->now || could_join(hand, message))) {
+            due = earlier(due, message->at);
+        }
+    }
+    return due;
+}
+
+static int64_t due_in_order(struct model *model, const struct hand *hand)
+{
+    int index = first_rest(model, -1), head = next_waiting(model);
+    const struct model_message *rested = index < 0 ? NULL : &model->prepare.item[index];
+
+    if (rested == NULL || (head >= 0 && model->waiting.item[head].at < rested->before)) {
+        return waiting_due(model, hand);
+    }
+    return could_join(hand, rested) ? rested->at : INT64_MAX;
+}
+
+/* `hand` is of before a lost reply was delivered again. */
+static int64_t next_claim(struct model *model, const struct call *call, const struct hand *hand)
+{
+    if (model->kind != 'f') {
+        return earlier(earlier(hand->first_end, hand->first_rest), waiting_due(model, hand));
+    }
+    return earlier(hand->first_end,
+                   call->skip_failed ? passing_due(model, hand) : due_in_order(model, hand));
+}
+
+static void park(struct model *model, int64_t next)
+{
+    int64_t until = next == INT64_MAX ? INT64_C(1) << 53 : next;
+
+    if (model->paused) {
+        model->parked = 0;
+    } else if (!model->shared || until > model->parked) {
+        model->parked = until;
+    }
+}
+
+/* --- the call --- */
+
+static void reply_consumed(const struct claim *claim, struct buf *reply, int64_t next,
+                           const struct buf *results, int again)
+{
+    const struct model *model = claim->model;
+
+    buf_printf(reply, "OK %" PRId64, model->now);
+    add_time(reply, model->paused ? INT64_MAX : next);
+    buf_printf(reply, " %" PRIu64 " %s %d%s", model->claims,
+               results->len > 0 ? results->data : "''", model->paused ? 2 : again,
+               claim->delivered->data);
+    if (claim->expired > 0) {
+        buf_printf(reply, " %d", claim->expired);
+    }
+}
+
+void model_consume(struct model *model, struct buf *reply, const struct call *call)
+{
+    struct buf results = {0}, delivered = {0};
+    struct claim claiming = {.model = model, .call = call, .delivered = &delivered};
+    bool lost = !model->shared && call->last < model->claims;
+    struct hand hand;
+    int64_t next;
+    bool again;
+
+    if (model_refused(model, reply, call, true)) {
+        return;
+    }
+    model_keep_version(model, call);
+    model->passing = call->skip_failed;
+    buf_add(&results, "", 0);
+    buf_add(&delivered, "", 0);
+    for (size_t i = 0; i < call->count; i++) {
+        settle(model, &results, &call->answers[i], call->max_retries);
+    }
+    again = bring_back(model, call) || lost;
+    hand = model_hand(model);
+    if (lost) {
+        claim_again(model, &delivered, call);
+    } else {
+        claim(&claiming);
+        hand = model_hand(model);
+    }
+    next = next_claim(model, call, &hand);
+    again = again || next <= model->now;
+    if (call->n > 0 && claiming.taken == 0 && (model->paused || !again)) {
+        park(model, next);
+    } else if (model->shared && !model->paused) {
+        model_wake(model, next);
+    } else if (claiming.taken > 0 && !model->shared) {
+        model->parked = -1;
+    }
+    reply_consumed(&claiming, reply, next, &results, again ? 1 : 0);
+    buf_fini(&results);
+    buf_fini(&delivered);
+}

@@ -1,0 +1,89 @@
+/* model_send.c - what a send does to a slot. */
+#include "model_slot.h"
+
+static const int64_t two32 = INT64_C(1) << 32;
+
+static int64_t place_of(struct model *model, bool relative, int64_t when)
+{
+    switch (model->kind) {
+    case 'f':
+        return (int64_t) ++model->seq;
+    case 'p':
+        return when * two32 + two32 - 1 - (int64_t) model->seq++;
+    case 'b':
+        return when;
+    default:
+        break;
+    }
+    if (relative) {
+        return model->now + when;
+    }
+    return when > model->now ? when : model->now;
+}
+
+static bool keeps_place(const struct model *model, const struct model_message *waiting,
+                        const struct call *call, int64_t when)
+{
+    int64_t priority = waiting->at >= 0 ? waiting->at / two32 : -((-waiting->at - 1) / two32) - 1;
+
+    return model->kind == 'f' || (model->kind == 'm' && call->debounce == 0) ||
+           (model->kind == 'p' && priority == when);
+}
+
+/* The last send of what waits gives it all but the time of the first. */
+static void keep_body(struct model *model, const struct call *call, size_t index, bool waits)
+{
+    struct model_body *body = &model->bodies[call->sends[index].member];
+
+    body->first = waits ? body->first : model->now;
+    body->text = call->sends[index].text;
+    body->limit = call->sends[index].limit;
+    body->expiry = call->sends[index].ttl < 0 ? -1 : model->now + call->sends[index].ttl;
+}
+
+/* When it is due; INT64_MAX: its place is as it was. */
+static int64_t put(struct model *model, const struct call *call, size_t index,
+                   struct model_message *waiting)
+{
+    struct model_message message = {.member = call->sends[index].member};
+    int64_t latest;
+
+    keep_body(model, call, index, waiting != NULL);
+    if (waiting != NULL && keeps_place(model, waiting, call, call->sends[index].when)) {
+        return INT64_MAX;
+    }
+    message.at = place_of(model, call->sends[index].relative, call->sends[index].when);
+    if (waiting == NULL) {
+        list_put(&model->waiting, &message);
+        return message.at;
+    }
+    latest = model->bodies[message.member].first + call->debounce;
+    waiting->at = call->debounce > 0 && latest < message.at ? latest : message.at;
+    return waiting->at;
+}
+
+void model_send(struct model *model, struct buf *reply, const struct call *call)
+{
+    int64_t due = INT64_MAX;
+
+    if (model_refused(model, reply, call, false)) {
+        return;
+    }
+    model_keep_version(model, call);
+    buf_printf(reply, "OK ");
+    for (size_t i = 0; i < call->count; i++) {
+        struct model_message *waiting = list_find(&model->waiting, call->sends[i].member);
+        int64_t its_due;
+
+        if (waiting == NULL && call->max_waiting > 0 &&
+            (int64_t) model->waiting.count >= call->max_waiting) {
+            buf_printf(reply, "f");
+            continue;
+        }
+        model->counters[waiting == NULL ? MODEL_SENT : MODEL_MERGED]++;
+        buf_printf(reply, "%c", waiting == NULL ? 'a' : 'm');
+        its_due = put(model, call, i, waiting);
+        due = its_due < due ? its_due : due;
+    }
+    model_wake(model, !model_timed(model) && due < INT64_MAX ? 0 : due);
+}

@@ -1,0 +1,162 @@
+/* model_show.c - the state of a model as text, and the laws that hold over all calls. */
+#include "model_slot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void show_score(struct buf *out, int64_t at, struct model_attempts attempts)
+{
+    buf_printf(out, " %" PRId64, at);
+    if (attempts_number(attempts) > 0) {
+        buf_printf(out, "~%d%s", attempts.retries, attempts.suspect ? "s" : "");
+    }
+}
+
+static void show_body(struct buf *out, const char *field, const struct model_body *body)
+{
+    char text[32];
+
+    model_text(text, body->text);
+    buf_printf(out, "%s %s\n", field, text[0] == '\0' ? "''" : text);
+}
+
+/* What a dead letter holds beside its name. */
+static void show_letter(struct buf *out, const struct model_message *message, bool keyed)
+{
+    char entry[64], field[80];
+
+    model_dead_entry(entry, message);
+    buf_printf(out, "why %s %s\n", entry, message->reason);
+    if (keyed) {
+        snprintf(field, sizeof(field), "why B%s", entry);
+        show_body(out, field, &message->body);
+        buf_printf(out, "why H%s ", entry);
+        add_header(out, &message->body, 1);
+        buf_printf(out, "\n");
+    }
+}
+
+/* Each body has as many references as there are entries; without any it is gone. */
+static void show_bodies(struct buf *out, const struct model *model)
+{
+    buf_printf(out, "body '' ''\n");
+    for (int i = 0; i < MODEL_MEMBERS; i++) {
+        int references = model_references(model, i);
+        char field[80];
+
+        if (references > 0) {
+            snprintf(field, sizeof(field), "body b%s", model_members[i]);
+            show_body(out, field, &model->bodies[i]);
+            buf_printf(out, "body h%s ", model_members[i]);
+            add_header(out, &model->bodies[i], references);
+            buf_printf(out, "\n");
+        }
+    }
+}
+
+static void show_list(struct buf *out, const char *name, const struct model_list *list, bool keyed)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct model_message *message = &list->item[i];
+        char entry[64];
+
+        if (strcmp(name, "store") == 0) {
+            snprintf(entry, sizeof(entry), "%s", model_members[message->member]);
+        } else if (strcmp(name, "prepare") == 0) {
+            model_entry(entry, message);
+        } else {
+            model_dead_entry(entry, message);
+            show_letter(out, message, keyed);
+        }
+        buf_printf(out, "%s %s", name, entry);
+        show_score(out, message->at + (message->resting ? INT64_C(1) << 44 : 0), message->attempts);
+        buf_printf(out, "\n");
+    }
+}
+
+static void show_slot(struct buf *out, const struct model *model)
+{
+    buf_printf(out, "slot '' ''\nslot def n.%d\n", model->version);
+    buf_printf(out, "slot base %" PRIu64 "\nslot claims %" PRIu64 "\n", model->base, model->claims);
+    if (model->parked >= 0) {
+        buf_printf(out, "slot parked %" PRId64 "\n", model->parked);
+    }
+    if (model->paused) {
+        buf_printf(out, "slot paused 1\n");
+    }
+    if (model->seq > 0) {
+        buf_printf(out, "slot seq %" PRIu64 "\n", model->seq);
+    }
+    for (int i = 0; i < MODEL_COUNTERS; i++) {
+        if (model->counters[i] > 0) {
+            buf_printf(out, "slot %s %" PRIu64 "\n", model_counters[i], model->counters[i]);
+        }
+    }
+}
+
+void model_show(struct buf *out, const struct model *model)
+{
+    buf_printf(out, "store '' %s\nprepare '' +inf\ndead '' +inf\nwhy '' ''\n",
+               model_by_priority(model) ? "-inf" : "+inf");
+    show_list(out, "store", &model->waiting, model->keyed);
+    show_list(out, "prepare", &model->prepare, model->keyed);
+    show_list(out, "dead", &model->dead, model->keyed);
+    if (model->keyed) {
+        show_bodies(out, model);
+    }
+    show_slot(out, model);
+}
+
+/* --- laws --- */
+
+/* Kind f: what the last call claimed was sent before all that is left. */
+static bool overtakes(const struct model *model, const struct model_message *claimed)
+{
+    for (size_t i = 0; i < model->waiting.count; i++) {
+        if (model->waiting.item[i].at < claimed->before) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < model->prepare.count; i++) {
+        const struct model_message *other = &model->prepare.item[i];
+
+        if (other->resting && other->before < claimed->before) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *law_of_claims(const struct model *model)
+{
+    for (size_t i = 0; i < model->prepare.count; i++) {
+        const struct model_message *message = &model->prepare.item[i];
+
+        if (message->resting || message->claimed_step != model->step) {
+            continue;
+        }
+        if (model->kind == 'f' && !model->passing && overtakes(model, message)) {
+            return "a message was overtaken by one that was sent later";
+        }
+        if (model_has_expired(model, message->member)) {
+            return "a message was claimed that had expired";
+        }
+    }
+    return NULL;
+}
+
+const char *model_broken_law(const struct model *model)
+{
+    struct hand hand = model_hand(model);
+    int64_t live = (int64_t) (model->waiting.count + model->prepare.count + model->dead.count);
+    int64_t gone = (int64_t) model->counters[MODEL_DONE] + model->dropped;
+
+    if ((int64_t) model->counters[MODEL_SENT] != live + gone + model->joined) {
+        return "a message came from nowhere, or went there";
+    }
+    if (hand.suspect && hand.count > 1) {
+        return "a suspect is in hand beside another message";
+    }
+    return law_of_claims(model);
+}

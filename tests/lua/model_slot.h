@@ -1,0 +1,76 @@
+/* model_slot.h - what the calls of the model share: the lists of a slot, what becomes of a message,
+ * and the words of replies.
+ *
+ * Thread: main. */
+#ifndef TESTS_LUA_MODEL_SLOT_H
+#define TESTS_LUA_MODEL_SLOT_H
+
+#include "model.h"
+
+bool model_by_priority(const struct model *model); /* the largest comes first */
+bool model_timed(const struct model *model);       /* what waits is due at a time */
+
+/* --- lists --- */
+
+struct model_message list_take(struct model_list *list, size_t index);
+void list_put(struct model_list *list, const struct model_message *message);
+struct model_message *list_find(struct model_list *list, int member);
+
+/* "20d:order-7" of a dead letter. */
+void model_dead_entry(char out[64], const struct model_message *message);
+
+/* In the order of the sorted sets. */
+void sort_waiting(struct model_list *list);
+void sort_prepare(struct model_list *list);
+void sort_dead(struct model_list *list);
+
+/* What is in hand now. */
+struct hand {
+    size_t count;
+    bool suspect;
+    int64_t first_end, first_rest; /* INT64_MAX: none */
+};
+struct hand model_hand(const struct model *model);
+
+/* The claimed message of that name; -1: none. */
+int model_find_claim(const struct model *model, const char *name);
+
+/* --- the life of a message --- */
+
+int attempts_number(struct model_attempts attempts);
+
+/* Entries that refer to the body of a member. */
+int model_references(const struct model *model, int member);
+bool model_has_expired(const struct model *model, int member);
+int32_t model_limit(const struct model *model, int member, int32_t max_retries);
+
+/* Back to the waiting ones; answers where it stands then.  Of the lists it is taken out before,
+ * here as in what follows. */
+int64_t model_give_back(struct model *model, const struct model_message *message,
+                        struct model_attempts attempts);
+/* It was answered for good. */
+void model_handled(struct model *model, const struct model_message *message);
+void model_bury(struct model *model, const struct model_message *message,
+                struct model_attempts attempts, const char *reason);
+/* Its process died or hung. */
+void model_lose(struct model *model, const struct model_message *message, int32_t max_retries);
+
+/* Something is due: who sleeps for longer is woken. */
+void model_wake(struct model *model, int64_t due);
+
+/* --- calls and replies --- */
+
+/* Answers a caller whose definition or token is not that of the slot. */
+bool model_refused(const struct model *model, struct buf *reply, const struct call *call,
+                   bool needs_token);
+/* A call that writes brings the slot's definition up to its own. */
+void model_keep_version(struct model *model, const struct call *call);
+void add_time(struct buf *reply, int64_t time); /* INT64_MAX: none */
+void add_token(struct buf *reply, const struct model *model);
+/* FIRST or FIRST,LIMIT,EXPIRY,REFS */
+void add_header(struct buf *out, const struct model_body *body, int references);
+
+void model_send(struct model *model, struct buf *reply, const struct call *call);
+void model_consume(struct model *model, struct buf *reply, const struct call *call);
+
+#endif
