@@ -141,12 +141,16 @@ bool scene_send(smq_client *client, const char *topic, struct scene_message mess
     smq_error err = {.text = ""};
 
     known.body = message.body;
-    known.body_len = SMQ_STRING;
+    known.body_len = message.body != NULL ? SMQ_STRING : 0;
     known.key = message.key;
     known.key_len = message.key != NULL ? SMQ_STRING : 0;
+    known.id = message.id;
+    known.id_len = message.id != NULL ? SMQ_STRING : 0;
     known.priority = message.priority;
     known.delay_ms = message.delay_ms;
     known.due_at_ms = message.due_at_ms;
+    known.ttl_ms = message.ttl_ms;
+    known.max_retries = message.max_retries;
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
     scene_must(smq_send(&receipt, producer, topic, &known, &err), &err, "smq_send");
     smq_producer_free(producer);
@@ -159,6 +163,16 @@ int64_t scene_now_ms(void)
 
     clock_gettime(CLOCK_REALTIME, &now);
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+static bool clock_is_past(void *arg)
+{
+    return scene_now_ms() > *(const int64_t *) arg;
+}
+
+void scene_await_clock(int64_t past_ms)
+{
+    assert_true(wait_until(clock_is_past, &past_ms, SCENE_TIMEOUT_MS));
 }
 
 /* --- handling --- */
@@ -247,10 +261,15 @@ static struct seen see(smq_delivery *delivery)
                         .retries_left = info->retries_left,
                         .priority = info->priority,
                         .due_at_ms = info->due_at_ms,
+                        .sent_at_ms = info->sent_at_ms,
+                        .expires_at_ms = info->expires_at_ms,
                         .at_ms = scene_now_ms(),
                         .delivery = delivery};
 
     snprintf(seen.body, sizeof(seen.body), "%.*s", (int) info->body_len, (const char *) info->body);
+    snprintf(seen.key, sizeof(seen.key), "%.*s", (int) info->key_len,
+             info->key != NULL ? (const char *) info->key : "");
+    snprintf(seen.id, sizeof(seen.id), "%.*s", (int) info->id_len, (const char *) info->id);
     snprintf(seen.token, sizeof(seen.token), "%s", info->token);
     return seen;
 }

@@ -39,22 +39,24 @@ bool scene_redis_exists(redisContext *redis, const char *key, const char *field)
 /* --- sending --- */
 
 struct scene_message {
-    const char *body;
-    const char *key;
-    int64_t priority, delay_ms, due_at_ms;
+    const char *body; /* NULL: empty */
+    const char *key, *id;
+    int64_t priority, delay_ms, due_at_ms, ttl_ms;
+    int32_t max_retries;
 };
 
 /* Send one; was it merged? */
 bool scene_send(smq_client *client, const char *topic, struct scene_message message);
 
-int64_t scene_now_ms(void); /* wall clock */
+int64_t scene_now_ms(void);              /* wall clock */
+void scene_await_clock(int64_t past_ms); /* until the wall clock is past that */
 
 /* --- handling --- */
 
 struct seen {
-    char body[64], token[32];
+    char body[64], key[64], id[64], token[32];
     int32_t slot, attempt, retries_left;
-    int64_t priority, due_at_ms, at_ms;
+    int64_t priority, due_at_ms, sent_at_ms, expires_at_ms, at_ms;
     smq_delivery *delivery; /* yours if the answer was SMQ_LATER */
 };
 

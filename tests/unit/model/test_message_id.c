@@ -34,12 +34,12 @@ static void ids_grow_whatever_the_clock_does(void **state)
     for (size_t i = 0; i < sizeof(clock) / sizeof(clock[0]); i++) {
         message_id_make(id, &ids, clock[i], UINT64_MAX - i);
         assert_true(strcmp(id, last) > 0);
-        strcpy(last, id);
+        memcpy(last, id, sizeof(last));
     }
     for (int i = 0; i < 70000; i++) {
         message_id_make(id, &ids, 10, 0);
         assert_true(strcmp(id, last) > 0);
-        strcpy(last, id);
+        memcpy(last, id, sizeof(last));
     }
 }
 

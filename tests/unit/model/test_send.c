@@ -69,95 +69,95 @@ static void largest_message_is_taken(void **state)
     assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
 }
 
+static const struct {
+    smq_message message;
+    smq_status status;
+    const char *text;
+} bad_messages[] = {
+    {{.struct_size = sizeof(smq_message), .body = "abc"},
+     SMQ_INVALID,
+     "body has length 0: give its length, or SMQ_STRING for a C string"},
+    {{.struct_size = sizeof(smq_message), .body_len = 3},
+     SMQ_INVALID,
+     "body has a length but no pointer"},
+    {{.struct_size = sizeof(smq_message), .body_len = SMQ_STRING},
+     SMQ_INVALID,
+     "body has a length but no pointer"},
+    {{.struct_size = sizeof(smq_message), .body = "", .body_len = TOPIC_BODY_KEYED_MAX + 1},
+     SMQ_TOO_BIG,
+     "body of 67108865 bytes: no topic takes more than 67108864"},
+    {{MESSAGE, .key = "k"},
+     SMQ_INVALID,
+     "key has length 0: give its length, or SMQ_STRING for a C string"},
+    {{MESSAGE, .key_len = 1}, SMQ_INVALID, "key has a length but no pointer"},
+    {{MESSAGE, .key = "", .key_len = SMQ_STRING},
+     SMQ_INVALID,
+     "key is empty: at least 1 byte is needed"},
+    {{MESSAGE, .key = big, .key_len = TOPIC_KEY_MAX + 1},
+     SMQ_TOO_BIG,
+     "key of 1025 bytes: at most 1024"},
+    {{MESSAGE, .id = "i"},
+     SMQ_INVALID,
+     "id has length 0: give its length, or SMQ_STRING for a C string"},
+    {{MESSAGE, .id_len = 1}, SMQ_INVALID, "id has a length but no pointer"},
+    {{MESSAGE, .id = "", .id_len = SMQ_STRING},
+     SMQ_INVALID,
+     "id is empty: at least 1 byte is needed"},
+    {{MESSAGE, .id = big, .id_len = TOPIC_KEY_MAX + 1},
+     SMQ_TOO_BIG,
+     "id of 1025 bytes: at most 1024"},
+    {{MESSAGE, .ttl_ms = -2},
+     SMQ_INVALID,
+     "ttl_ms must be from 1 to 8796093022208, 0 for the topic's, or SMQ_NONE, not -2"},
+    {{MESSAGE, .ttl_ms = INT64_C(8796093022209)},
+     SMQ_INVALID,
+     "ttl_ms must be from 1 to 8796093022208, 0 for the topic's, or SMQ_NONE, not "
+     "8796093022209"},
+    {{MESSAGE, .max_retries = 64},
+     SMQ_INVALID,
+     "max_retries must be from 1 to 63, 0 for the topic's, or SMQ_NONE, not 64"},
+    {{MESSAGE, .max_retries = -2},
+     SMQ_INVALID,
+     "max_retries must be from 1 to 63, 0 for the topic's, or SMQ_NONE, not -2"},
+    {{MESSAGE, .delay_ms = 5, .due_at_ms = 5},
+     SMQ_INVALID,
+     "set either delay_ms or due_at_ms, not both"},
+    {{MESSAGE, .delay_ms = SMQ_NONE, .due_at_ms = 5},
+     SMQ_INVALID,
+     "set either delay_ms or due_at_ms, not both"},
+    {{MESSAGE, .delay_ms = -2},
+     SMQ_INVALID,
+     "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not -2"},
+    {{MESSAGE, .delay_ms = INT64_MIN},
+     SMQ_INVALID,
+     "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not -9223372036854775808"},
+    {{MESSAGE, .delay_ms = INT64_C(8796093022209)},
+     SMQ_INVALID,
+     "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not 8796093022209"},
+    {{MESSAGE, .due_at_ms = INT64_C(8796093022209)},
+     SMQ_INVALID,
+     "due_at_ms must be from -8796093022208 to 8796093022208, not 8796093022209"},
+    {{MESSAGE, .due_at_ms = INT64_C(-8796093022209)},
+     SMQ_INVALID,
+     "due_at_ms must be from -8796093022208 to 8796093022208, not -8796093022209"},
+    {{.struct_size = 0, .body = "abc", .body_len = 3},
+     SMQ_INVALID,
+     "struct_size of the message is 0: start from SMQ_MESSAGE_INIT"},
+    {{.struct_size = 4096, .body = "abc", .body_len = 3},
+     SMQ_INVALID,
+     "struct_size of the message is 4096: start from SMQ_MESSAGE_INIT"},
+};
+
 static void bad_messages_are_refused(void **state)
 {
-    static const struct {
-        smq_message message;
-        smq_status status;
-        const char *text;
-    } cases[] = {
-        {{.struct_size = sizeof(smq_message), .body = "abc"},
-         SMQ_INVALID,
-         "body has length 0: give its length, or SMQ_STRING for a C string"},
-        {{.struct_size = sizeof(smq_message), .body_len = 3},
-         SMQ_INVALID,
-         "body has a length but no pointer"},
-        {{.struct_size = sizeof(smq_message), .body_len = SMQ_STRING},
-         SMQ_INVALID,
-         "body has a length but no pointer"},
-        {{.struct_size = sizeof(smq_message), .body = "", .body_len = TOPIC_BODY_KEYED_MAX + 1},
-         SMQ_TOO_BIG,
-         "body of 67108865 bytes: no topic takes more than 67108864"},
-        {{MESSAGE, .key = "k"},
-         SMQ_INVALID,
-         "key has length 0: give its length, or SMQ_STRING for a C string"},
-        {{MESSAGE, .key_len = 1}, SMQ_INVALID, "key has a length but no pointer"},
-        {{MESSAGE, .key = "", .key_len = SMQ_STRING},
-         SMQ_INVALID,
-         "key is empty: at least 1 byte is needed"},
-        {{MESSAGE, .key = big, .key_len = TOPIC_KEY_MAX + 1},
-         SMQ_TOO_BIG,
-         "key of 1025 bytes: at most 1024"},
-        {{MESSAGE, .id = "i"},
-         SMQ_INVALID,
-         "id has length 0: give its length, or SMQ_STRING for a C string"},
-        {{MESSAGE, .id_len = 1}, SMQ_INVALID, "id has a length but no pointer"},
-        {{MESSAGE, .id = "", .id_len = SMQ_STRING},
-         SMQ_INVALID,
-         "id is empty: at least 1 byte is needed"},
-        {{MESSAGE, .id = big, .id_len = TOPIC_KEY_MAX + 1},
-         SMQ_TOO_BIG,
-         "id of 1025 bytes: at most 1024"},
-        {{MESSAGE, .ttl_ms = -2},
-         SMQ_INVALID,
-         "ttl_ms must be from 1 to 8796093022208, 0 for the topic's, or SMQ_NONE, not -2"},
-        {{MESSAGE, .ttl_ms = INT64_C(8796093022209)},
-         SMQ_INVALID,
-         "ttl_ms must be from 1 to 8796093022208, 0 for the topic's, or SMQ_NONE, not "
-         "8796093022209"},
-        {{MESSAGE, .max_retries = 64},
-         SMQ_INVALID,
-         "max_retries must be from 1 to 63, 0 for the topic's, or SMQ_NONE, not 64"},
-        {{MESSAGE, .max_retries = -2},
-         SMQ_INVALID,
-         "max_retries must be from 1 to 63, 0 for the topic's, or SMQ_NONE, not -2"},
-        {{MESSAGE, .delay_ms = 5, .due_at_ms = 5},
-         SMQ_INVALID,
-         "set either delay_ms or due_at_ms, not both"},
-        {{MESSAGE, .delay_ms = SMQ_NONE, .due_at_ms = 5},
-         SMQ_INVALID,
-         "set either delay_ms or due_at_ms, not both"},
-        {{MESSAGE, .delay_ms = -2},
-         SMQ_INVALID,
-         "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not -2"},
-        {{MESSAGE, .delay_ms = INT64_MIN},
-         SMQ_INVALID,
-         "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not -9223372036854775808"},
-        {{MESSAGE, .delay_ms = INT64_C(8796093022209)},
-         SMQ_INVALID,
-         "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not 8796093022209"},
-        {{MESSAGE, .due_at_ms = INT64_C(8796093022209)},
-         SMQ_INVALID,
-         "due_at_ms must be from -8796093022208 to 8796093022208, not 8796093022209"},
-        {{MESSAGE, .due_at_ms = INT64_C(-8796093022209)},
-         SMQ_INVALID,
-         "due_at_ms must be from -8796093022208 to 8796093022208, not -8796093022209"},
-        {{.struct_size = 0, .body = "abc", .body_len = 3},
-         SMQ_INVALID,
-         "struct_size of the message is 0: start from SMQ_MESSAGE_INIT"},
-        {{.struct_size = 4096, .body = "abc", .body_len = 3},
-         SMQ_INVALID,
-         "struct_size of the message is 4096: start from SMQ_MESSAGE_INIT"},
-    };
-
     (void) state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(bad_messages) / sizeof(bad_messages[0]); i++) {
         smq_message out = {.body_len = 77};
         smq_error err = {.text = ""};
 
-        assert_int_equal(send_check(&out, &cases[i].message, &err), cases[i].status);
-        assert_int_equal(err.status, cases[i].status);
-        assert_string_equal(err.text, cases[i].text);
+        assert_int_equal(send_check(&out, &bad_messages[i].message, &err), bad_messages[i].status);
+        assert_int_equal(err.status, bad_messages[i].status);
+        assert_string_equal(err.text, bad_messages[i].text);
         assert_int_equal(out.body_len, 77);
     }
 }
@@ -264,104 +264,104 @@ static void when_is_what_the_script_gets(void **state)
     }
 }
 
+static const struct {
+    const struct topic *topic;
+    smq_message message;
+    smq_status status;
+    const char *text;
+} misplaced[] = {
+    {&merge,
+     {MESSAGE},
+     SMQ_INVALID,
+     "a send to topic m needs a delay: set delay_ms (SMQ_NONE for at once), or the topic's "
+     "delay_ms"},
+    {&merge,
+     {MESSAGE, .due_at_ms = 5},
+     SMQ_WRONG_TYPE,
+     "topic m is not of type fixed_time, which due_at_ms is for"},
+    {&late,
+     {MESSAGE, .priority = 5},
+     SMQ_WRONG_TYPE,
+     "topic l is not of type priority, which priority is for"},
+    {&timed,
+     {MESSAGE, .priority = -5},
+     SMQ_WRONG_TYPE,
+     "topic t is not of type priority, which priority is for"},
+    {&arrival,
+     {MESSAGE, .delay_ms = 5},
+     SMQ_WRONG_TYPE,
+     "topic p is not of type range_merge or fixed_time, which delay_ms is for"},
+    {&arrival,
+     {MESSAGE, .due_at_ms = 5},
+     SMQ_WRONG_TYPE,
+     "topic p is not of type fixed_time, which due_at_ms is for"},
+    {&arrival,
+     {MESSAGE, .priority = 8192},
+     SMQ_INVALID,
+     "priority must be from -8191 to 8191 in topic p (ties by arrival), not 8192"},
+    {&arrival,
+     {MESSAGE, .priority = INT64_MIN},
+     SMQ_INVALID,
+     "priority must be from -8191 to 8191 in topic p (ties by arrival), not "
+     "-9223372036854775808"},
+    {&bytes,
+     {MESSAGE, .priority = INT64_C(-1099511627777)},
+     SMQ_INVALID,
+     "priority must be from -1099511627776 to 1099511627776 in topic b (ties by bytes), not "
+     "-1099511627777"},
+    {&timed,
+     {MESSAGE, .id = "i", .id_len = 1},
+     SMQ_WRONG_TYPE,
+     "topic t is not of layout keyed, which id is for"},
+    {&timed,
+     {MESSAGE, .ttl_ms = 5},
+     SMQ_WRONG_TYPE,
+     "topic t is not of layout keyed, which ttl_ms is for"},
+    {&timed,
+     {MESSAGE, .ttl_ms = SMQ_NONE},
+     SMQ_WRONG_TYPE,
+     "topic t is not of layout keyed, which ttl_ms is for"},
+    {&timed,
+     {MESSAGE, .max_retries = 5},
+     SMQ_WRONG_TYPE,
+     "topic t is not of layout keyed, which max_retries is for"},
+    {&timed,
+     {.struct_size = sizeof(smq_message)},
+     SMQ_INVALID,
+     "the body is empty: topic t of layout inline needs at least 1 byte"},
+    {&timed,
+     {.struct_size = sizeof(smq_message), .body = big, .body_len = TOPIC_BODY_INLINE_MAX + 1},
+     SMQ_TOO_BIG,
+     "body of 65537 bytes: topic t takes at most 65536 (max_body); larger ones need a topic of "
+     "layout keyed"},
+    {&keyed,
+     {.struct_size = sizeof(smq_message), .body = big, .body_len = 101, .id = "i", .id_len = 1},
+     SMQ_TOO_BIG,
+     "body of 101 bytes: topic k takes at most 100 (max_body)"},
+    {&fifo,
+     {MESSAGE, .id = "i", .id_len = 1, .delay_ms = SMQ_NONE},
+     SMQ_WRONG_TYPE,
+     "topic f is not of type range_merge or fixed_time, which delay_ms is for"},
+    {&fifo,
+     {MESSAGE, .id = "i", .id_len = 1, .due_at_ms = 5},
+     SMQ_WRONG_TYPE,
+     "topic f is not of type fixed_time, which due_at_ms is for"},
+    {&fifo,
+     {MESSAGE, .id = "i", .id_len = 1, .priority = 5},
+     SMQ_WRONG_TYPE,
+     "topic f is not of type priority, which priority is for"},
+};
+
 static void options_of_other_types_are_refused(void **state)
 {
-    static const struct {
-        const struct topic *topic;
-        smq_message message;
-        smq_status status;
-        const char *text;
-    } cases[] = {
-        {&merge,
-         {MESSAGE},
-         SMQ_INVALID,
-         "a send to topic m needs a delay: set delay_ms (SMQ_NONE for at once), or the topic's "
-         "delay_ms"},
-        {&merge,
-         {MESSAGE, .due_at_ms = 5},
-         SMQ_WRONG_TYPE,
-         "topic m is not of type fixed_time, which due_at_ms is for"},
-        {&late,
-         {MESSAGE, .priority = 5},
-         SMQ_WRONG_TYPE,
-         "topic l is not of type priority, which priority is for"},
-        {&timed,
-         {MESSAGE, .priority = -5},
-         SMQ_WRONG_TYPE,
-         "topic t is not of type priority, which priority is for"},
-        {&arrival,
-         {MESSAGE, .delay_ms = 5},
-         SMQ_WRONG_TYPE,
-         "topic p is not of type range_merge or fixed_time, which delay_ms is for"},
-        {&arrival,
-         {MESSAGE, .due_at_ms = 5},
-         SMQ_WRONG_TYPE,
-         "topic p is not of type fixed_time, which due_at_ms is for"},
-        {&arrival,
-         {MESSAGE, .priority = 8192},
-         SMQ_INVALID,
-         "priority must be from -8191 to 8191 in topic p (ties by arrival), not 8192"},
-        {&arrival,
-         {MESSAGE, .priority = INT64_MIN},
-         SMQ_INVALID,
-         "priority must be from -8191 to 8191 in topic p (ties by arrival), not "
-         "-9223372036854775808"},
-        {&bytes,
-         {MESSAGE, .priority = INT64_C(-1099511627777)},
-         SMQ_INVALID,
-         "priority must be from -1099511627776 to 1099511627776 in topic b (ties by bytes), not "
-         "-1099511627777"},
-        {&timed,
-         {MESSAGE, .id = "i", .id_len = 1},
-         SMQ_WRONG_TYPE,
-         "topic t is not of layout keyed, which id is for"},
-        {&timed,
-         {MESSAGE, .ttl_ms = 5},
-         SMQ_WRONG_TYPE,
-         "topic t is not of layout keyed, which ttl_ms is for"},
-        {&timed,
-         {MESSAGE, .ttl_ms = SMQ_NONE},
-         SMQ_WRONG_TYPE,
-         "topic t is not of layout keyed, which ttl_ms is for"},
-        {&timed,
-         {MESSAGE, .max_retries = 5},
-         SMQ_WRONG_TYPE,
-         "topic t is not of layout keyed, which max_retries is for"},
-        {&timed,
-         {.struct_size = sizeof(smq_message)},
-         SMQ_INVALID,
-         "the body is empty: topic t of layout inline needs at least 1 byte"},
-        {&timed,
-         {.struct_size = sizeof(smq_message), .body = big, .body_len = TOPIC_BODY_INLINE_MAX + 1},
-         SMQ_TOO_BIG,
-         "body of 65537 bytes: topic t takes at most 65536 (max_body); larger ones need a topic of "
-         "layout keyed"},
-        {&keyed,
-         {.struct_size = sizeof(smq_message), .body = big, .body_len = 101, .id = "i", .id_len = 1},
-         SMQ_TOO_BIG,
-         "body of 101 bytes: topic k takes at most 100 (max_body)"},
-        {&fifo,
-         {MESSAGE, .id = "i", .id_len = 1, .delay_ms = SMQ_NONE},
-         SMQ_WRONG_TYPE,
-         "topic f is not of type range_merge or fixed_time, which delay_ms is for"},
-        {&fifo,
-         {MESSAGE, .id = "i", .id_len = 1, .due_at_ms = 5},
-         SMQ_WRONG_TYPE,
-         "topic f is not of type fixed_time, which due_at_ms is for"},
-        {&fifo,
-         {MESSAGE, .id = "i", .id_len = 1, .priority = 5},
-         SMQ_WRONG_TYPE,
-         "topic f is not of type priority, which priority is for"},
-    };
-
     (void) state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(misplaced) / sizeof(misplaced[0]); i++) {
         struct send_place place = {.slot = -77};
         smq_error err = {.text = ""};
 
-        assert_int_equal(send_place(&place, cases[i].topic, &cases[i].message, &err),
-                         cases[i].status);
-        assert_string_equal(err.text, cases[i].text);
+        assert_int_equal(send_place(&place, misplaced[i].topic, &misplaced[i].message, &err),
+                         misplaced[i].status);
+        assert_string_equal(err.text, misplaced[i].text);
         assert_int_equal(place.slot, -77);
     }
 }

@@ -149,8 +149,8 @@ static void largest_body_follows_the_layout(void **state)
     assert_int_equal(made(&options).max_body, 64 * 1024);
     options.layout = SMQ_KEYED;
     assert_int_equal(made(&options).max_body, 1024 * 1024);
-    options.max_body = 64 * 1024 * 1024;
-    assert_int_equal(made(&options).max_body, 64 * 1024 * 1024);
+    options.max_body = TOPIC_BODY_KEYED_MAX;
+    assert_int_equal(made(&options).max_body, 67108864);
 }
 
 static void none_is_the_default_of_limits(void **state)
@@ -169,99 +169,98 @@ static void none_is_the_default_of_limits(void **state)
     assert_false(topic_difference(text, sizeof(text), &stored, &asked));
 }
 
+static const struct {
+    smq_topic_options options;
+    const char *text;
+} bad_options[] = {
+    {{.struct_size = sizeof(plain), .type = SMQ_PRIORITY}, "the topic's name is missing"},
+    {{.struct_size = sizeof(plain), .name = "a{b", .type = SMQ_PRIORITY},
+     "a topic's name must be 1 to 120 letters, digits, '.', '_', '-', not \"a{b\""},
+    {{.struct_size = sizeof(plain), .name = "t"},
+     "type must be range_merge, priority, fixed_time or fifo, not 0"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = 5},
+     "type must be range_merge, priority, fixed_time or fifo, not 5"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = 48},
+     "slots must be a power of two from 1 to 65536, not 48"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = 131072},
+     "slots must be a power of two from 1 to 65536, not 131072"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = -1},
+     "slots must be a power of two from 1 to 65536, not -1"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = INT32_MIN},
+     "slots must be a power of two from 1 to 65536, not -2147483648"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .ties = 2},
+     "ties must be arrival or bytes, not 2"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIXED_TIME, .ties = 1},
+     "ties is for topics of type priority, not fixed_time"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .max_retries = 64},
+     "max_retries must be from 1 to 63, or SMQ_NONE, not 64"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .max_retries = -2},
+     "max_retries must be from 1 to 63, or SMQ_NONE, not -2"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .backoff = "exp"},
+     "backoff must be none, fixed:MS, exp:MS:MAX or ladder:MS,MS,... (at most 16 steps of at "
+     "most 1099511627776 ms), not \"exp\""},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = 99},
+     "lease_ms must be from 100 to 86400000, not 99"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = 86400001},
+     "lease_ms must be from 100 to 86400000, not 86400001"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = SMQ_NONE},
+     "lease_ms must be from 100 to 86400000, not -1"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIXED_TIME, .delay_ms = 5},
+     "delay_ms is for topics of type range_merge, not fixed_time"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_RANGE_MERGE, .delay_ms = -2},
+     "delay_ms must be from 1 to 8796093022208, or SMQ_NONE, not -2"},
+    {{.struct_size = sizeof(plain),
+      .name = "t",
+      .type = SMQ_RANGE_MERGE,
+      .delay_ms = INT64_C(8796093022209)},
+     "delay_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .takeover = 2},
+     "takeover must be fast or strict, not 2"},
+    {{PLAIN, .layout = 2}, "layout must be inline or keyed, not 2"},
+    {{PLAIN, .debounce_ms = 5}, "debounce_ms is for topics of layout keyed, not inline"},
+    {{PLAIN, .ttl_ms = 5}, "ttl_ms is for topics of layout keyed, not inline"},
+    {{PLAIN, .expired_to_dead = true}, "expired_to_dead is for topics of layout keyed, not inline"},
+    {{.struct_size = sizeof(plain),
+      .name = "t",
+      .type = SMQ_PRIORITY,
+      .layout = SMQ_KEYED,
+      .debounce_ms = 5},
+     "debounce_ms is for topics of type range_merge, not priority"},
+    {{PLAIN, .layout = SMQ_KEYED, .debounce_ms = -2},
+     "debounce_ms must be from 1 to 8796093022208, or SMQ_NONE, not -2"},
+    {{PLAIN, .layout = SMQ_KEYED, .delay_ms = 10, .debounce_ms = 9},
+     "debounce_ms, 9, is less than delay_ms, 10: no send could move the time back"},
+    {{PLAIN, .layout = SMQ_KEYED, .ttl_ms = INT64_C(8796093022209)},
+     "ttl_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
+    {{PLAIN, .layout = SMQ_KEYED, .skip_failed = true},
+     "skip_failed is for topics of type fifo, not range_merge"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .shared = true},
+     "a topic of type fifo cannot be shared: only an owner keeps the order"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .delay_ms = 5},
+     "delay_ms is for topics of type range_merge, not fifo"},
+    {{PLAIN, .max_body = 65537},
+     "max_body must be from 1 to 65536 in layout inline, not 65537; larger bodies need layout "
+     "keyed"},
+    {{PLAIN, .layout = SMQ_KEYED, .max_body = 67108865},
+     "max_body must be from 1 to 67108864, not 67108865"},
+    {{PLAIN, .max_body = SMQ_NONE}, "max_body must be from 1 to 67108864, not -1"},
+    {{PLAIN, .max_waiting = -2},
+     "max_waiting must be from 1 to 1099511627776, or SMQ_NONE, not -2"},
+    {{PLAIN, .rate_per_s = 1000000001},
+     "rate_per_s must be from 1 to 1000000000, or SMQ_NONE, not 1000000001"},
+    {{PLAIN, .shared = true, .rate_per_s = 5},
+     "rate_per_s is for topics whose slots have owners, not for shared ones"},
+};
+
 static void bad_options_are_named(void **state)
 {
-    static const struct {
-        smq_topic_options options;
-        const char *text;
-    } cases[] = {
-        {{.struct_size = sizeof(plain), .type = SMQ_PRIORITY}, "the topic's name is missing"},
-        {{.struct_size = sizeof(plain), .name = "a{b", .type = SMQ_PRIORITY},
-         "a topic's name must be 1 to 120 letters, digits, '.', '_', '-', not \"a{b\""},
-        {{.struct_size = sizeof(plain), .name = "t"},
-         "type must be range_merge, priority, fixed_time or fifo, not 0"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = 5},
-         "type must be range_merge, priority, fixed_time or fifo, not 5"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = 48},
-         "slots must be a power of two from 1 to 65536, not 48"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = 131072},
-         "slots must be a power of two from 1 to 65536, not 131072"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = -1},
-         "slots must be a power of two from 1 to 65536, not -1"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = INT32_MIN},
-         "slots must be a power of two from 1 to 65536, not -2147483648"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .ties = 2},
-         "ties must be arrival or bytes, not 2"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIXED_TIME, .ties = 1},
-         "ties is for topics of type priority, not fixed_time"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .max_retries = 64},
-         "max_retries must be from 1 to 63, or SMQ_NONE, not 64"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .max_retries = -2},
-         "max_retries must be from 1 to 63, or SMQ_NONE, not -2"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .backoff = "exp"},
-         "backoff must be none, fixed:MS, exp:MS:MAX or ladder:MS,MS,... (at most 16 steps of at "
-         "most 1099511627776 ms), not \"exp\""},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = 99},
-         "lease_ms must be from 100 to 86400000, not 99"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = 86400001},
-         "lease_ms must be from 100 to 86400000, not 86400001"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = SMQ_NONE},
-         "lease_ms must be from 100 to 86400000, not -1"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIXED_TIME, .delay_ms = 5},
-         "delay_ms is for topics of type range_merge, not fixed_time"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_RANGE_MERGE, .delay_ms = -2},
-         "delay_ms must be from 1 to 8796093022208, or SMQ_NONE, not -2"},
-        {{.struct_size = sizeof(plain),
-          .name = "t",
-          .type = SMQ_RANGE_MERGE,
-          .delay_ms = INT64_C(8796093022209)},
-         "delay_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .takeover = 2},
-         "takeover must be fast or strict, not 2"},
-        {{PLAIN, .layout = 2}, "layout must be inline or keyed, not 2"},
-        {{PLAIN, .debounce_ms = 5}, "debounce_ms is for topics of layout keyed, not inline"},
-        {{PLAIN, .ttl_ms = 5}, "ttl_ms is for topics of layout keyed, not inline"},
-        {{PLAIN, .expired_to_dead = true},
-         "expired_to_dead is for topics of layout keyed, not inline"},
-        {{.struct_size = sizeof(plain),
-          .name = "t",
-          .type = SMQ_PRIORITY,
-          .layout = SMQ_KEYED,
-          .debounce_ms = 5},
-         "debounce_ms is for topics of type range_merge, not priority"},
-        {{PLAIN, .layout = SMQ_KEYED, .debounce_ms = -2},
-         "debounce_ms must be from 1 to 8796093022208, or SMQ_NONE, not -2"},
-        {{PLAIN, .layout = SMQ_KEYED, .delay_ms = 10, .debounce_ms = 9},
-         "debounce_ms, 9, is less than delay_ms, 10: no send could move the time back"},
-        {{PLAIN, .layout = SMQ_KEYED, .ttl_ms = INT64_C(8796093022209)},
-         "ttl_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
-        {{PLAIN, .layout = SMQ_KEYED, .skip_failed = true},
-         "skip_failed is for topics of type fifo, not range_merge"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .shared = true},
-         "a topic of type fifo cannot be shared: only an owner keeps the order"},
-        {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .delay_ms = 5},
-         "delay_ms is for topics of type range_merge, not fifo"},
-        {{PLAIN, .max_body = 65537},
-         "max_body must be from 1 to 65536 in layout inline, not 65537; larger bodies need layout "
-         "keyed"},
-        {{PLAIN, .layout = SMQ_KEYED, .max_body = 67108865},
-         "max_body must be from 1 to 67108864, not 67108865"},
-        {{PLAIN, .max_body = SMQ_NONE}, "max_body must be from 1 to 67108864, not -1"},
-        {{PLAIN, .max_waiting = -2},
-         "max_waiting must be from 1 to 1099511627776, or SMQ_NONE, not -2"},
-        {{PLAIN, .rate_per_s = 1000000001},
-         "rate_per_s must be from 1 to 1000000000, or SMQ_NONE, not 1000000001"},
-        {{PLAIN, .shared = true, .rate_per_s = 5},
-         "rate_per_s is for topics whose slots have owners, not for shared ones"},
-    };
-
     (void) state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(bad_options) / sizeof(bad_options[0]); i++) {
         struct topic topic = {.slots = 77};
         smq_error err = {.text = ""};
 
-        assert_int_equal(topic_from_options(&topic, &cases[i].options, &err), SMQ_INVALID);
-        assert_string_equal(err.text, cases[i].text);
+        assert_int_equal(topic_from_options(&topic, &bad_options[i].options, &err), SMQ_INVALID);
+        assert_string_equal(err.text, bad_options[i].text);
         assert_int_equal(topic.slots, 77);
     }
 }
