@@ -18,6 +18,11 @@ struct bench {
 bool bench_raw(struct lab *lab);
 bool bench_send(struct lab *lab);
 bool bench_drain(struct lab *lab);
+bool bench_latency(struct lab *lab);
+bool bench_load(struct lab *lab);
+bool bench_e2e(struct lab *lab);
+bool bench_delayed(struct lab *lab);
+bool bench_rebalance(struct lab *lab);
 bool bench_redis_cost(struct lab *lab);
 bool bench_memory(struct lab *lab);
 bool bench_idle(struct lab *lab);

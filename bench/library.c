@@ -7,7 +7,7 @@
 
 enum { THREADS_MAX = 64, PATIENCE_MS = 60000, FLUSH_MS = 120000, DRAIN_MS = 600000 };
 
-static smq_message message_of(char body[TALLY_BODY], uint64_t number)
+smq_message library_message(char body[TALLY_BODY], uint64_t number)
 {
     smq_message message = SMQ_MESSAGE_INIT;
 
@@ -34,7 +34,7 @@ bool library_send_async(smq_producer *producer, const char *topic, uint64_t coun
     smq_error err = {.text = ""};
 
     for (uint64_t i = 0; i < count; i++) {
-        smq_message message = message_of(body, i);
+        smq_message message = library_message(body, i);
         smq_status status = smq_send_async(producer, topic, &message, count_failed, &failed, &err);
         if (status != SMQ_OK) {
             (void) smq_producer_flush(producer, FLUSH_MS, NULL);
@@ -60,7 +60,7 @@ bool library_send_batches(smq_producer *producer, const char *topic, uint64_t co
     for (uint64_t from = 0; from < count && good; from += (uint64_t) batch) {
         uint64_t some = count - from < (uint64_t) batch ? count - from : (uint64_t) batch;
         for (uint64_t i = 0; i < some; i++) {
-            messages[i] = message_of(bodies[i], from + i);
+            messages[i] = library_message(bodies[i], from + i);
         }
         good = lab_good(smq_send_batch(NULL, producer, topic, messages, some, &err), &err);
     }
@@ -85,7 +85,7 @@ static void *send_one_by_one(void *arg)
 
     sender->good = true;
     for (uint64_t i = sender->from; i < sender->to && sender->good; i++) {
-        smq_message message = message_of(body, i);
+        smq_message message = library_message(body, i);
         sender->good =
             lab_good(smq_send(NULL, sender->producer, sender->topic, &message, &err), &err);
     }

@@ -23,6 +23,9 @@ smq_producer *library_producer(smq_client *client);
 bool library_store(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
                    struct meter *cost);
 
+/* The same message that the loops send. */
+smq_message library_message(char body[TALLY_BODY], uint64_t number);
+
 /* How a worker of the topic does it. */
 struct library_drain {
     const char *topic;

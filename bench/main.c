@@ -1,7 +1,7 @@
 /* main.c - measures the library against hand-written loops and against its peers, on servers of its
  * own.
  *
- *   slotmq-bench [NAME...] [--quick] [--json] [--list]
+ *   slotmq-bench [NAME...] [--quick] [--json] [--rate N] [--list]
  *
  * Thread: main. */
 #include <stdio.h>
@@ -10,17 +10,23 @@
 
 #include "benches.h"
 #include "lab.h"
+#include "member.h"
 
 static const struct bench benches[] = {
     {"raw", "hand-written loops by batch size, and Redis Streams", bench_raw},
     {"send", "send: blocking, asynchronous, in batches", bench_send},
     {"drain", "consume a backlog with an empty handler", bench_drain},
+    {"latency", "from a send into an idle topic to its handler, against BLPOP", bench_latency},
+    {"load", "from the intended send to the handler at 1k, 10k and 50k a second", bench_load},
+    {"e2e", "the same at --rate N; default 100,000 a second", bench_e2e},
+    {"delayed", "lateness of 100,000 and of a million messages due in one second", bench_delayed},
     {"redis-cost", "what a message costs Redis: CPU, commands, traffic", bench_redis_cost},
     {"memory", "bytes a waiting message takes, against ZADD", bench_memory},
     {"idle", "commands and CPU of a process that owns 1,024 empty slots", bench_idle},
     {"depth", "drain where 10 million messages wait", bench_depth},
     {"slots", "drain 1, 64, 1,024 and 4,096 slots", bench_slots},
     {"nodes", "Redis CPU a message with 1, 2 and 3 masters", bench_nodes},
+    {"rebalance", "join, leave and death in a fleet of 16 with 1,024 slots", bench_rebalance},
 };
 
 enum { COUNT = sizeof(benches) / sizeof(benches[0]), USAGE = 64 };
@@ -54,6 +60,8 @@ static bool parse(struct arguments *out, int argc, char **argv)
             out->lab.json = true;
         } else if (strcmp(argv[i], "--list") == 0) {
             out->list = true;
+        } else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0) {
+            out->lab.rate = atoi(argv[++i]);
         } else if (named >= 0) {
             out->chosen[named] = any = true;
         } else {
@@ -92,6 +100,9 @@ int main(int argc, char **argv)
     struct arguments arguments;
     bool good = true;
 
+    if (argc == 1 + MEMBER_ARGUMENTS && strcmp(argv[1], MEMBER_OPTION) == 0) {
+        return member_main(argv + 1);
+    }
     if (!parse(&arguments, argc, argv)) {
         return USAGE;
     }

@@ -174,6 +174,21 @@ bool raw_send(struct raw *raw, uint64_t count, int batch)
     return send_all(raw, count, batch, render_send, true);
 }
 
+bool raw_post(struct raw *raw, int slot, uint64_t number)
+{
+    render_send(raw, &raw->slots[slot], number, 1);
+    return wire_flush(raw->wire);
+}
+
+bool raw_posted(struct raw *raw)
+{
+    redisReply *reply = wire_reply(raw->wire);
+    bool good = wire_is_ok(reply);
+
+    freeReplyObject(reply);
+    return good;
+}
+
 /* Members of a sorted set that always has one of its own; a plain one has none. */
 static bool add_members(struct raw *raw, const char *key, uint64_t own, uint64_t *out)
 {
@@ -324,4 +339,34 @@ bool raw_drain(struct raw *raw, struct tally *tally, int batch)
         freeReplyObject(reply);
     }
     return true;
+}
+
+/* === Waking ============================================================= */
+
+bool raw_listen(struct raw *raw, struct wire *listener)
+{
+    for (int i = 0; i < raw->count; i++) {
+        redisReply *reply = wire_ask(listener, "SSUBSCRIBE %s", raw->slots[i].wake);
+        bool good = reply != NULL;
+
+        freeReplyObject(reply);
+        if (!good) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int raw_woken(struct wire *listener)
+{
+    redisReply *reply = wire_reply(listener);
+    int slot = -1;
+
+    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
+        reply->element[1]->str != NULL) {
+        const char *number = strrchr(reply->element[1]->str, '_');
+        slot = number != NULL ? (int) strtol(number + 1, NULL, 10) : -1;
+    }
+    freeReplyObject(reply);
+    return slot;
 }

@@ -24,6 +24,10 @@ void raw_close(struct raw *raw);
 bool raw_zadd(struct raw *raw, uint64_t count, int batch);
 bool raw_send(struct raw *raw, uint64_t count, int batch);
 
+/* Send one message to a slot; read the reply of the oldest of these. */
+bool raw_post(struct raw *raw, int slot, uint64_t number);
+bool raw_posted(struct raw *raw);
+
 /* How many messages wait. */
 bool raw_waiting(struct raw *raw, uint64_t *out);
 
@@ -34,12 +38,16 @@ bool raw_own(struct raw *raw);
  */
 bool raw_drain(struct raw *raw, struct tally *tally, int batch);
 
-/* One claim in a slot, without answers and waiting: for a latency loop. */
+/* Claim in one slot, and answer done to what the last reply brought; park when nothing is there. */
 void raw_consume(struct raw *raw, int slot, int batch, const redisReply *answered);
-redisReply *raw_consumed(struct raw *raw, int slot); /* its reply, checked */
+redisReply *raw_consumed(struct raw *raw, int slot); /* its reply, checked; NULL: refused */
 
 /* The messages of such a reply: how many, and the body of one. */
 size_t raw_count(const redisReply *reply);
 const char *raw_body(const redisReply *reply, size_t index, size_t *len);
+
+/* Hear the wake-ups of all slots on a connection of its own; wait for one: its slot, or -1. */
+bool raw_listen(struct raw *raw, struct wire *listener);
+int raw_woken(struct wire *listener);
 
 #endif

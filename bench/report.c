@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "others.h"
+
 enum { FIGURES_MAX = 64, RUNS_MAX = 32, NAME_MAX_LEN = 48 };
 
 /* Invariant: values[0 .. count) are of runs that are not void, but for those of the present run,
@@ -20,6 +22,7 @@ struct report {
     const char *bench;
     int run, voids;
     bool is_void;
+    struct others others; /* since the run began */
     struct figure figures[FIGURES_MAX];
     int count;
 };
@@ -51,6 +54,9 @@ void report_begin(struct report *report, const char *bench)
 /* Keeps what the last run measured, or forgets it. */
 static void end_run(struct report *report)
 {
+    if (report->run > 0) {
+        report_value(report, "others", "% of a core", others_stop(&report->others));
+    }
     for (int i = 0; i < report->count; i++) {
         struct figure *figure = &report->figures[i];
 
@@ -67,6 +73,7 @@ void report_run(struct report *report)
 {
     end_run(report);
     report->run++;
+    others_start(&report->others);
 }
 
 void report_tally(struct report *report, const char *who, struct tally_counts counts,

@@ -17,7 +17,8 @@ struct report;
 struct report *report_new(bool json);
 void report_free(struct report *report);
 
-/* A benchmark begins, and each of its runs.  Values belong to the run that was begun last. */
+/* A benchmark begins, and each of its runs.  Values belong to the run that was begun last; one of
+ * them, "others", is what everybody else took of the machine meanwhile. */
 void report_begin(struct report *report, const char *bench);
 void report_run(struct report *report);
 

@@ -49,7 +49,7 @@ void tally_body(char *body, size_t size, uint64_t number)
     }
 }
 
-static uint64_t number_of(const char *body, size_t size)
+uint64_t tally_number(const char *body, size_t size)
 {
     uint64_t number = 0;
 
@@ -66,7 +66,7 @@ static void add(atomic_uint_fast64_t *counter)
 
 uint64_t tally_tick(struct tally *tally, int slot, const char *body, size_t size)
 {
-    uint64_t number = number_of(body, size);
+    uint64_t number = tally_number(body, size);
 
     if (number >= tally->messages || slot < 0 || slot >= tally->slots ||
         atomic_exchange_explicit(&tally->seen[number], true, memory_order_relaxed)) {

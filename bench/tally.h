@@ -24,6 +24,9 @@ void tally_free(struct tally *tally);
 /* The body of message `number`: its digits, then filler; `size` >= TALLY_DIGITS bytes. */
 void tally_body(char *body, size_t size, uint64_t number);
 
+/* The number in such a body. */
+uint64_t tally_number(const char *body, size_t size);
+
 /* A message was handled: how many different ones are handled now.  Within a slot numbers should
  * grow. */
 uint64_t tally_tick(struct tally *tally, int slot, const char *body, size_t size);

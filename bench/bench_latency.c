@@ -1,0 +1,304 @@
+/* bench_latency.c - how long until a message that is sent into an idle topic reaches its handler:
+ * by the library, by a hand-written loop that waits for the wake-up and claims, and by BLPOP.
+ *
+ * Thread: main sends; each way has a thread that picks up. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "benches.h"
+#include "library.h"
+#include "samples.h"
+#include "scene.h"
+
+enum { PAUSE_NS = 1500000, WARM_UP = 20, PATIENCE_S = 30 };
+
+/* One message at a time. */
+struct pickup {
+    struct scene *scene;
+    sem_t handled;
+    _Atomic int64_t at_ns;
+    smq_producer *producer; /* the library's */
+    struct raw *sender;     /* the others' */
+    struct wire *listener;  /* what the thread waits on */
+    struct wire *pusher;
+    uint64_t messages;
+};
+
+static void picked_up(struct pickup *pickup)
+{
+    pickup->at_ns = meter_now_ns();
+    sem_post(&pickup->handled);
+}
+
+static void pass(int64_t ns)
+{
+    const struct timespec time = {.tv_nsec = ns};
+
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+static bool await(sem_t *semaphore)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    return sem_timedwait(semaphore, &until) == 0;
+}
+
+/* Sends one message without waiting for the reply; then takes the reply. */
+typedef bool send_fn(struct pickup *pickup, uint64_t number);
+typedef bool sent_fn(struct pickup *pickup);
+
+/* The pause lets the consumer park and everything go to sleep. */
+static bool take_samples(struct pickup *pickup, send_fn *send, sent_fn *sent,
+                         struct samples *samples)
+{
+    for (uint64_t i = 0; i < pickup->messages; i++) {
+        pass(PAUSE_NS);
+        int64_t start_ns = meter_now_ns();
+        if (!send(pickup, i) || !await(&pickup->handled) || !sent(pickup)) {
+            fprintf(stderr, "bench: message %llu was not picked up\n", (unsigned long long) i);
+            return false;
+        }
+        if (i >= WARM_UP) {
+            samples_add(samples, (double) (pickup->at_ns - start_ns) / 1000);
+        }
+    }
+    return true;
+}
+
+/* === The library ======================================================== */
+
+static smq_verdict handle(smq_delivery *delivery, void *user)
+{
+    (void) delivery;
+    picked_up(user);
+    return SMQ_DONE;
+}
+
+static bool library_send(struct pickup *pickup, uint64_t number)
+{
+    char body[TALLY_BODY];
+    smq_message message = library_message(body, number);
+    smq_error err = {.text = ""};
+
+    return lab_good(
+        smq_send_async(pickup->producer, pickup->scene->topic, &message, NULL, NULL, &err), &err);
+}
+
+static bool library_sent(struct pickup *pickup)
+{
+    return smq_producer_flush(pickup->producer, PATIENCE_S * 1000, NULL) == SMQ_OK;
+}
+
+static bool by_library(struct pickup *pickup, struct samples *samples)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+    smq_error err = {.text = ""};
+
+    options.topic = pickup->scene->topic;
+    options.handler = handle;
+    options.user = pickup;
+    options.threads = 1;
+    pickup->producer = library_producer(pickup->scene->client);
+    bool good = pickup->producer != NULL &&
+                lab_good(smq_worker_new(&worker, pickup->scene->client, &options, &err), &err) &&
+                lab_good(smq_worker_start(worker, &err), &err) &&
+                take_samples(pickup, library_send, library_sent, samples);
+    smq_worker_free(worker);
+    smq_producer_free(pickup->producer);
+    return good;
+}
+
+/* === By hand ============================================================ */
+
+/* Claims what a slot has, answers it, and parks. */
+static bool consume_until_parked(struct pickup *pickup, int slot, uint64_t *picked)
+{
+    struct raw *raw = pickup->scene->raw;
+    redisReply *answered = NULL;
+    bool some = true;
+
+    while (some) {
+        raw_consume(raw, slot, SCENE_BATCH, answered);
+        freeReplyObject(answered);
+        answered = raw_consumed(raw, slot);
+        if (answered == NULL) {
+            return false;
+        }
+        some = raw_count(answered) > 0;
+        if (some) {
+            picked_up(pickup);
+            *picked += raw_count(answered);
+        }
+    }
+    freeReplyObject(answered);
+    return true;
+}
+
+static void *wake_and_claim(void *arg)
+{
+    struct pickup *pickup = arg;
+    uint64_t picked = 0;
+    bool good = true;
+
+    while (picked < pickup->messages && good) {
+        int slot = raw_woken(pickup->listener);
+        good = slot >= 0 && consume_until_parked(pickup, slot, &picked);
+    }
+    return NULL;
+}
+
+static bool raw_send_one(struct pickup *pickup, uint64_t number)
+{
+    return raw_post(pickup->sender, (int) (number % SCENE_SLOTS), number);
+}
+
+static bool raw_sent_one(struct pickup *pickup)
+{
+    return raw_posted(pickup->sender);
+}
+
+static bool park_all(struct pickup *pickup)
+{
+    uint64_t picked = 0;
+
+    for (int i = 0; i < SCENE_SLOTS; i++) {
+        if (!consume_until_parked(pickup, i, &picked)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The thread ends by itself after the last message; what failed ends when its connection does. */
+static bool with_thread(struct pickup *pickup, void *(*body)(void *arg), send_fn *send,
+                        sent_fn *sent, struct samples *samples)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, body, pickup) != 0) {
+        perror("bench: pthread_create");
+        return false;
+    }
+    bool good = take_samples(pickup, send, sent, samples);
+    if (!good) {
+        pthread_cancel(thread);
+    }
+    pthread_join(thread, NULL);
+    return good;
+}
+
+static bool by_hand(struct pickup *pickup, struct samples *samples)
+{
+    struct scene *scene = pickup->scene;
+
+    pickup->sender = raw_open(scene->lab, scene->topic, SCENE_SLOTS);
+    pickup->listener = wire_open(lab_redis(scene->lab));
+    bool good = pickup->sender != NULL && pickup->listener != NULL && raw_own(scene->raw) &&
+                raw_listen(scene->raw, pickup->listener) && park_all(pickup) &&
+                with_thread(pickup, wake_and_claim, raw_send_one, raw_sent_one, samples);
+    raw_close(pickup->sender);
+    wire_close(pickup->listener);
+    return good;
+}
+
+/* === BLPOP ============================================================== */
+
+static void *pop(void *arg)
+{
+    struct pickup *pickup = arg;
+
+    for (uint64_t i = 0; i < pickup->messages; i++) {
+        redisReply *reply = wire_ask(pickup->listener, "BLPOP list 0");
+        if (reply == NULL) {
+            break;
+        }
+        picked_up(pickup);
+        freeReplyObject(reply);
+    }
+    return NULL;
+}
+
+static bool push(struct pickup *pickup, uint64_t number)
+{
+    char body[TALLY_BODY];
+
+    tally_body(body, sizeof(body), number);
+    wire_command(pickup->pusher, 3);
+    wire_text(pickup->pusher, "RPUSH");
+    wire_text(pickup->pusher, "list");
+    wire_bytes(pickup->pusher, body, sizeof(body));
+    return wire_flush(pickup->pusher);
+}
+
+static bool pushed(struct pickup *pickup)
+{
+    redisReply *reply = wire_reply(pickup->pusher);
+    bool good = reply != NULL;
+
+    freeReplyObject(reply);
+    return good;
+}
+
+static bool by_blpop(struct pickup *pickup, struct samples *samples)
+{
+    pickup->listener = wire_open(lab_redis(pickup->scene->lab));
+    pickup->pusher = wire_open(lab_redis(pickup->scene->lab));
+    bool good = pickup->listener != NULL && pickup->pusher != NULL &&
+                with_thread(pickup, pop, push, pushed, samples);
+    wire_close(pickup->listener);
+    wire_close(pickup->pusher);
+    return good;
+}
+
+/* ======================================================================== */
+
+typedef bool way_fn(struct pickup *pickup, struct samples *samples);
+
+static bool measure_way(struct lab *lab, smq_client *client, way_fn *way, const char *name,
+                        double *p50)
+{
+    struct samples samples = {.count = 0};
+    struct scene scene;
+    struct pickup pickup = {.scene = &scene, .messages = lab_count(lab, 2000, 500) + WARM_UP};
+    char figure[48];
+
+    sem_init(&pickup.handled, 0, 0);
+    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && way(&pickup, &samples);
+    scene_close(&scene);
+    sem_destroy(&pickup.handled);
+    *p50 = samples_quantile(&samples, 0.5);
+    snprintf(figure, sizeof(figure), "latency-%s-p50", name);
+    report_value(lab_report(lab), figure, "us", *p50);
+    snprintf(figure, sizeof(figure), "latency-%s-p99", name);
+    report_value(lab_report(lab), figure, "us", samples_quantile(&samples, 0.99));
+    samples_fini(&samples);
+    return good;
+}
+
+static bool measure(struct lab *lab, smq_client *client)
+{
+    double blpop, raw, library;
+
+    if (!measure_way(lab, client, by_blpop, "blpop", &blpop) ||
+        !measure_way(lab, client, by_hand, "raw", &raw) ||
+        !measure_way(lab, client, by_library, "slotmq", &library)) {
+        return false;
+    }
+    report_ratio(lab_report(lab), "latency/raw", library, raw);
+    report_ratio(lab_report(lab), "latency/blpop", library, blpop);
+    report_ratio(lab_report(lab), "latency-raw/blpop", raw, blpop);
+    return true;
+}
+
+bool bench_latency(struct lab *lab)
+{
+    return scene_runs(lab, 1, measure);
+}

@@ -1,0 +1,249 @@
+/* bench_rebalance.c - a member joins a fleet of 16 that owns 1,024 slots, leaves it, or dies: how
+ * long until every slot has an owner again, and how long had a slot that moved none?
+ *
+ * Thread: main. */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "benches.h"
+#include "member.h"
+#include "meter.h"
+#include "samples.h"
+#include "support/process.h"
+#include "support/wait.h"
+
+enum { SLOTS = 1024, MEMBERS = 16, MEMBERS_MAX = MEMBERS + 1, PATIENCE_MS = 60000, NOBODY = -1 };
+
+/* What the lines of the members say so far. */
+struct fleet {
+    struct lab *lab;
+    char topic[LAB_NAME_SIZE], path[PATH_MAX];
+    FILE *lines;
+    pid_t pids[MEMBERS_MAX];
+    int64_t joined_ns[MEMBERS_MAX];
+    int owner[SLOTS];
+    int64_t gained_ns[SLOTS], lost_ns[SLOTS];
+    int wanted; /* so many members share all slots alike, */
+    int gone;   /* and this one has none; NOBODY */
+};
+
+/* --- reading --- */
+
+static void take_line(struct fleet *fleet, const char *line)
+{
+    char kind;
+    int member, slot;
+    long long at_ns;
+
+    if (sscanf(line, "%c %d %d %lld", &kind, &member, &slot, &at_ns) != 4 || member < 0 ||
+        member >= MEMBERS_MAX || slot < 0 || slot >= SLOTS) {
+        fprintf(stderr, "bench: a member wrote \"%s\"\n", line);
+    } else if (kind == 'S') {
+        fleet->joined_ns[member] = at_ns;
+    } else if (kind == 'G') {
+        fleet->owner[slot] = member;
+        fleet->gained_ns[slot] = at_ns;
+    } else {
+        fleet->owner[slot] = fleet->owner[slot] == member ? NOBODY : fleet->owner[slot];
+        fleet->lost_ns[slot] = at_ns;
+    }
+}
+
+static bool is_shared_out(const struct fleet *fleet)
+{
+    int counts[MEMBERS_MAX] = {0}, shares = 0;
+
+    for (int i = 0; i < SLOTS; i++) {
+        if (fleet->owner[i] == NOBODY || fleet->owner[i] == fleet->gone) {
+            return false;
+        }
+        counts[fleet->owner[i]]++;
+    }
+    for (int i = 0; i < MEMBERS_MAX; i++) {
+        shares += counts[i] >= SLOTS / fleet->wanted ? 1 : 0;
+    }
+    return shares == fleet->wanted;
+}
+
+static bool read_on(void *arg)
+{
+    struct fleet *fleet = arg;
+    char line[128];
+
+    clearerr(fleet->lines);
+    while (fgets(line, sizeof(line), fleet->lines) != NULL) {
+        take_line(fleet, line);
+    }
+    return is_shared_out(fleet);
+}
+
+static bool await_shares(struct fleet *fleet, int wanted, int gone)
+{
+    fleet->wanted = wanted;
+    fleet->gone = gone;
+    if (!wait_until(read_on, fleet, PATIENCE_MS)) {
+        fprintf(stderr, "bench: %d members do not share the slots within a minute\n", wanted);
+        return false;
+    }
+    return true;
+}
+
+/* --- changing --- */
+
+static bool member_start(struct fleet *fleet, int number)
+{
+    char digits[12];
+    const char *const argv[] = {lab_options(fleet->lab)->program,
+                                MEMBER_OPTION,
+                                lab_redis(fleet->lab),
+                                lab_zookeeper(fleet->lab),
+                                fleet->topic,
+                                digits,
+                                fleet->path,
+                                NULL};
+    struct process_options options = {.argv = argv, .err = STDERR_FILENO};
+
+    snprintf(digits, sizeof(digits), "%d", number);
+    fleet->pids[number] = process_start(&options);
+    return fleet->pids[number] > 0;
+}
+
+/* From `start_ns` until the last slot that has moved since has its owner; the pauses of those that
+ * were given back before. */
+static double coverage_s(const struct fleet *fleet, int64_t start_ns, struct samples *pauses)
+{
+    int64_t last_ns = start_ns;
+
+    for (int i = 0; i < SLOTS; i++) {
+        if (fleet->gained_ns[i] <= start_ns) {
+            continue;
+        }
+        last_ns = fleet->gained_ns[i] > last_ns ? fleet->gained_ns[i] : last_ns;
+        if (pauses != NULL && fleet->lost_ns[i] > start_ns) {
+            int64_t pause_ns = fleet->gained_ns[i] - fleet->lost_ns[i];
+            samples_add(pauses, pause_ns > 0 ? (double) pause_ns / 1e6 : 0);
+        }
+    }
+    return (double) (last_ns - start_ns) / 1e9;
+}
+
+static bool join(struct fleet *fleet, struct samples *pauses)
+{
+    if (!member_start(fleet, MEMBERS) || !await_shares(fleet, MEMBERS + 1, NOBODY)) {
+        return false;
+    }
+    report_value(lab_report(fleet->lab), "rebalance-join", "s",
+                 coverage_s(fleet, fleet->joined_ns[MEMBERS], pauses));
+    return true;
+}
+
+static bool leave(struct fleet *fleet, struct samples *pauses)
+{
+    int64_t start_ns = meter_now_ns();
+
+    kill(fleet->pids[MEMBERS], SIGTERM);
+    if (!await_shares(fleet, MEMBERS, MEMBERS) ||
+        !process_wait(fleet->pids[MEMBERS], NULL, PATIENCE_MS)) {
+        return false;
+    }
+    fleet->pids[MEMBERS] = 0;
+    report_value(lab_report(fleet->lab), "rebalance-leave", "s",
+                 coverage_s(fleet, start_ns, pauses));
+    return true;
+}
+
+/* Most of it is the time-out of its ZooKeeper session. */
+static bool death(struct fleet *fleet)
+{
+    int64_t start_ns = meter_now_ns();
+
+    process_kill(fleet->pids[0]);
+    fleet->pids[0] = 0;
+    if (!await_shares(fleet, MEMBERS - 1, 0)) {
+        return false;
+    }
+    double seconds = coverage_s(fleet, start_ns, NULL);
+    report_value(lab_report(fleet->lab), "rebalance-kill", "s", seconds);
+    report_value(lab_report(fleet->lab), "rebalance-kill-after-session", "s",
+                 seconds - MEMBER_SESSION_MS / 1000.0);
+    return true;
+}
+
+/* --- */
+
+static bool fleet_start(struct fleet *fleet)
+{
+    smq_client *client = lab_client(fleet->lab);
+    bool good = client != NULL && lab_topic(fleet->lab, client, fleet->topic, SLOTS);
+    const char *folder = getenv("TMPDIR");
+
+    smq_client_free(client);
+    snprintf(fleet->path, sizeof(fleet->path), "%s/slotmq-bench-XXXXXX",
+             folder != NULL ? folder : "/tmp");
+    int file = mkstemp(fleet->path);
+    fleet->lines = file >= 0 ? fdopen(file, "r") : NULL;
+    if (fleet->lines == NULL) {
+        perror(fleet->path);
+        return false;
+    }
+    for (int i = 0; i < SLOTS; i++) {
+        fleet->owner[i] = NOBODY;
+    }
+    for (int i = 0; i < MEMBERS && good; i++) {
+        good = member_start(fleet, i);
+    }
+    return good && await_shares(fleet, MEMBERS, NOBODY);
+}
+
+static void fleet_stop(struct fleet *fleet)
+{
+    for (int i = 0; i < MEMBERS_MAX; i++) {
+        if (fleet->pids[i] > 0) {
+            kill(fleet->pids[i], SIGTERM);
+        }
+    }
+    for (int i = 0; i < MEMBERS_MAX; i++) {
+        if (fleet->pids[i] > 0) {
+            process_stop(fleet->pids[i], PATIENCE_MS);
+        }
+    }
+    if (fleet->lines != NULL) {
+        fclose(fleet->lines);
+        unlink(fleet->path);
+    }
+}
+
+static bool measure(struct lab *lab)
+{
+    struct fleet *fleet = calloc(1, sizeof(*fleet));
+    struct samples pauses = {.count = 0};
+
+    if (fleet == NULL) {
+        abort();
+    }
+    fleet->lab = lab;
+    bool good = lab_empty(lab) && fleet_start(fleet) && join(fleet, &pauses) &&
+                leave(fleet, &pauses) && death(fleet);
+    if (good) {
+        report_value(lab_report(lab), "rebalance-pause-p50", "ms", samples_quantile(&pauses, 0.5));
+        report_value(lab_report(lab), "rebalance-pause-p99", "ms", samples_quantile(&pauses, 0.99));
+    }
+    fleet_stop(fleet);
+    samples_fini(&pauses);
+    free(fleet);
+    return good;
+}
+
+bool bench_rebalance(struct lab *lab)
+{
+    bool good = lab_servers(lab, 1, true);
+
+    for (int run = 0; run < lab_runs(lab) && good; run++) {
+        report_run(lab_report(lab));
+        good = measure(lab);
+    }
+    return good;
+}

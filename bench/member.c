@@ -1,0 +1,103 @@
+#include "member.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <slotmq/slotmq.h>
+
+#include "meter.h"
+
+static smq_worker *worker;
+static const char *number;
+static int file;
+
+static void on_signal(int signal_number)
+{
+    (void) signal_number;
+    smq_worker_stop(worker);
+}
+
+/* One write(2) a line: the members append to the same file. */
+static void note(char kind, int32_t slot)
+{
+    char line[64];
+    int len = snprintf(line, sizeof(line), "%c %s %d %lld\n", kind, number, (int) slot,
+                       (long long) meter_now_ns());
+
+    if (write(file, line, (size_t) len) != len) {
+        perror("bench: member");
+    }
+}
+
+/* Thread: smq:call. */
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    if (event->kind == SMQ_EVENT_SLOT_GAINED) {
+        note('G', event->slot);
+    } else if (event->kind == SMQ_EVENT_SLOT_LOST) {
+        note('L', event->slot);
+    }
+}
+
+static smq_verdict handle(smq_delivery *delivery, void *user)
+{
+    (void) delivery;
+    (void) user;
+    return SMQ_DONE;
+}
+
+static void catch_term(void (*handler)(int signal_number))
+{
+    struct sigaction action = {.sa_handler = handler};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static smq_status consume(smq_client *client, const char *topic, smq_error *err)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+
+    options.topic = topic;
+    options.handler = handle;
+    options.threads = 1;
+    smq_status status = smq_worker_new(&worker, client, &options, err);
+    if (status == SMQ_OK) {
+        catch_term(on_signal);
+        status = smq_worker_start(worker, err);
+    }
+    if (status == SMQ_OK) {
+        status = smq_worker_wait(worker, SMQ_FOREVER, err);
+    }
+    catch_term(SIG_IGN);
+    smq_worker_free(worker);
+    return status;
+}
+
+int member_main(char **arguments)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_client *client = NULL;
+    smq_error err = {.text = ""};
+
+    number = arguments[4];
+    file = open(arguments[5], O_WRONLY | O_APPEND | O_CLOEXEC);
+    options.redis = arguments[1];
+    options.zookeeper = arguments[2];
+    options.session_timeout_ms = MEMBER_SESSION_MS;
+    options.event = on_event;
+    note('S', 0);
+    smq_status status = smq_client_new(&client, &options, &err);
+    if (status == SMQ_OK) {
+        status = consume(client, arguments[3], &err);
+    }
+    smq_client_free(client);
+    if (status != SMQ_OK) {
+        fprintf(stderr, "bench: member %s: %s\n", number, err.text);
+    }
+    return status == SMQ_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}

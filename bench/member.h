@@ -1,0 +1,16 @@
+/* member.h - a process of a fleet that does nothing but own slots, and writes down when.
+ *
+ * Each line of its file, which all members share: "S MEMBER - NS" before it joins, "G MEMBER SLOT
+ * NS" and "L MEMBER SLOT NS" for a slot gained and lost.  Times are CLOCK_MONOTONIC.
+ *
+ * Thread: main. */
+#ifndef BENCH_MEMBER_H
+#define BENCH_MEMBER_H
+
+#define MEMBER_OPTION "--member"
+
+/* MEMBER_OPTION REDIS ZOOKEEPER TOPIC NUMBER FILE: an exit code.  SIGTERM leaves. */
+enum { MEMBER_ARGUMENTS = 6, MEMBER_SESSION_MS = 4000 };
+int member_main(char **arguments);
+
+#endif
