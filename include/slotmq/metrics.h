@@ -27,7 +27,7 @@ typedef struct smq_metrics {
     uint64_t retried;  /* failed, to be handled again               */
     uint64_t rejected; /* dead by a reject; a part of dead          */
     uint64_t released;
-    uint64_t dead;       /* rejected, or failed without a retry left  */
+    uint64_t dead;       /* rejected, failed with no retry left, hung again */
     uint64_t expired;    /* found with their time to live over        */
     uint64_t lease_lost; /* claims that ended without a stored answer */
     uint64_t fenced;     /* calls refused: the slot has a newer owner */

@@ -257,9 +257,10 @@ static void tell_settled(const struct strand *strand, smq_delivery *delivery, in
         tell_dead(strand, delivery, "rejected", reason, now_ms);
         return;
     case STORE_HUNG: /* OVERDUE was told */
-        metric_add(&metrics->lease_lost, 1);
         if (last && delivery->attempts.suspect) {
             tell_dead(strand, delivery, "dead: its handler hung again", STORE_REASON_LOST, now_ms);
+        } else {
+            metric_add(&metrics->lease_lost, 1);
         }
         return;
     case STORE_RETRY:

@@ -78,6 +78,23 @@ static smq_metrics await_claims(smq_client *client, uint64_t claimed)
     return metrics_of(client);
 }
 
+struct await_ms {
+    int64_t since;
+};
+
+static bool ms_are_over(void *arg)
+{
+    return scene_now_ms() > ((struct await_ms *) arg)->since + 2;
+}
+
+/* What lives for a millisecond is over then: servers and test have one clock. */
+static void await_next_ms(void)
+{
+    struct await_ms await = {.since = scene_now_ms()};
+
+    assert_true(wait_until(ms_are_over, &await, SCENE_TIMEOUT_MS));
+}
+
 static void assert_handling(const smq_metrics *metrics, uint64_t count)
 {
     uint64_t sum = 0;
@@ -226,6 +243,108 @@ static void what_is_in_flight_is_released_by_a_stop(void **state)
     assert_int_equal(metrics.released, 2);
     assert_handling(&metrics, 1); /* of those that a handler answered */
     recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void what_has_expired_is_counted_and_not_claimed(void **state)
+{
+    smq_client *client = scene_client();
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    struct recorder *recorder = recorder_new(NULL);
+    smq_producer *producer = NULL;
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_error err = {.text = ""};
+    smq_worker *worker;
+    smq_metrics metrics;
+    const char *topic;
+
+    (void) state;
+    options.type = SMQ_FIXED_TIME;
+    options.layout = SMQ_KEYED;
+    topic = scene_topic(client, &options);
+    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    message.body = "x";
+    message.body_len = 1;
+    for (int i = 0; i < 3; i++) {
+        message.ttl_ms = i < 2 ? 1 : SMQ_NONE;
+        scene_must(smq_send(NULL, producer, topic, &message, &err), &err, "smq_send");
+    }
+    smq_producer_free(producer);
+    await_next_ms();
+    worker = scene_worker(client, topic, recorder);
+    metrics = await_claims(client, 1);
+    assert_int_equal(metrics.expired, 2);
+    assert_int_equal(metrics.done, 1);
+    assert_int_equal(scene_stats(client, topic).expired, 2);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* The first time it is a lost lease; the second one, with no retry left, is the end. */
+static void message_that_hangs_again_is_dead(void **state)
+{
+    smq_client *client = scene_client();
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_worker_options hasty = SMQ_WORKER_OPTIONS_INIT;
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *worker;
+    smq_metrics metrics;
+    const char *topic;
+
+    (void) state;
+    options.type = SMQ_FIXED_TIME;
+    options.max_retries = SMQ_NONE;
+    topic = scene_topic(client, &options);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    recorder_gate(recorder);
+    hasty.threads = 2;
+    hasty.handler_timeout_ms = 100;
+    worker = scene_worker_with(client, &hasty, topic, recorder);
+    metrics = await_claims(client, 2);
+    assert_int_equal(metrics.lease_lost, 1);
+    assert_int_equal(metrics.dead, 1);
+    assert_int_equal(metrics.rejected, 0);
+    assert_int_equal(scene_stats(client, topic).dead, 1);
+    recorder_open(recorder, 2);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* Polled ones are claims like all others; what nobody answers is lost with its consumer. */
+static void polled_deliveries_are_counted(void **state)
+{
+    smq_client *client = scene_client();
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
+    smq_delivery *held[2] = {NULL, NULL};
+    smq_error err = {.text = ""};
+    smq_metrics metrics;
+    size_t count = 0, got;
+
+    (void) state;
+    options.topic = topic_of(client, 1);
+    options.per_slot = 2;
+    options.drain_timeout_ms = 1;
+    scene_send(client, options.topic, (struct scene_message){.body = "a"});
+    scene_send(client, options.topic, (struct scene_message){.body = "b"});
+    scene_must(smq_consumer_new(&consumer, client, &options, &err), &err, "smq_consumer_new");
+    while (count < 2) {
+        scene_must(
+            smq_consumer_poll(held + count, &got, consumer, 2 - count, SCENE_TIMEOUT_MS, &err),
+            &err, "smq_consumer_poll");
+        count += got;
+    }
+    assert_int_equal(metrics_of(client).in_flight, 2);
+    assert_int_equal(smq_done(held[0], NULL), SMQ_OK);
+    scene_must(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, &err), &err, "smq_consumer_flush");
+    smq_consumer_free(consumer);
+    assert_int_equal(smq_done(held[1], NULL), SMQ_CLOSED);
+    metrics = await_claims(client, 2);
+    assert_int_equal(metrics.done, 1);
+    assert_int_equal(metrics.lease_lost, 1);
+    assert_handling(&metrics, 1);
     smq_client_free(client);
 }
 
@@ -444,6 +563,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_counted_as_handlers_gave_them),
         cmocka_unit_test(what_is_in_flight_is_released_by_a_stop),
+        cmocka_unit_test(what_has_expired_is_counted_and_not_claimed),
+        cmocka_unit_test(message_that_hangs_again_is_dead),
+        cmocka_unit_test(polled_deliveries_are_counted),
         cmocka_unit_test(fenced_call_is_counted_and_its_claim_is_lost),
         cmocka_unit_test(answer_that_came_too_late_is_a_lost_lease),
         cmocka_unit_test(moved_slots_are_counted_on_both_sides),
