@@ -102,7 +102,7 @@ const struct option option_table[] = {
     {PRODUCER(max_pending), INTEGER(1, 1000000000, "1 .. 1000000000"), DEFAULT("100000"),
      TEXT("Sends that may be without a receipt.")},
     {PRODUCER(max_pending_bytes), INTEGER(1, INT64_C(1) << 40, "1 .. 1099511627776"),
-     DEFAULT("67108864"), TEXT("Bytes of their bodies and keys.")},
+     DEFAULT("67108864"), TEXT("Bytes of their bodies, keys and ids.")},
     {PRODUCER(full_timeout_ms), DURATION(0, DAY, "0 .. 1d, or forever"),
      WORD("forever", SMQ_FOREVER), DEFAULT("0"),
      TEXT("How long an asynchronous send waits for room among them.")},
