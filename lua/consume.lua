@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, token, kind, wake, n, max_bytes, lease_ms, max_retries, last (shared: -), flags: s skip
---      failed, x expired ones die; or -, ndone, entry...,
---      (op, entry, delay, reason)... with op t retry, x reject, b release, h hung
--- RETURN OK, now, next (ms, or empty: never by itself), claims, results: 1 done or 0 gone, a
---        character an answer, again: 1 more can be had at once, 2 paused,
+--      failed, x expired ones die, r the call is repeated; or -,
+--      ndone, entry..., (op, entry, delay, reason)... with op t retry, x reject, b release, h hung
+-- RETURN OK, now, next (ms, or empty: never by itself), claims, results: 1 done, 0 gone, u one of
+--        the two, a character an answer, again: 1 more can be had at once, 2 paused,
 --        (entry, attempts [, header, body])..., [how many had expired, if any]
 --        | FENCED, token | NO_TOPIC | STALE
 --
@@ -21,6 +21,7 @@ local n, max_bytes = math.min(tonumber(ARGV[5]), 1000), tonumber(ARGV[6])
 local lease_ms, max_retries = tonumber(ARGV[7]), tonumber(ARGV[8])
 local shared, fifo = ARGV[2] == 'shared', kind == 'f'
 local skip_failed = string.find(ARGV[10], 's', 1, true)
+local repeated = string.find(ARGV[10], 'r', 1, true)
 local expired_to_dead = string.find(ARGV[10], 'x', 1, true)
 
 local def, token, base, claims, parked, paused =
@@ -95,8 +96,26 @@ function settle.h(member, before, claim, attempts)
     lose(member, before, attempts)
 end
 
+-- What an owner answers is there, unless the call is repeated or a failover lost writes; so it is
+-- removed without a look, and if something was not there nobody knows what.
+local function settle_own(from, to)
+    local many = to - from + 1
+    for i = from, to do
+        if ARGV[i] == '' then
+            return false
+        end
+    end
+    local removed = redis.call('ZREM', prepare, unpack(ARGV, from, to))
+    count('done', removed)
+    results[1] = string.rep(removed == many and '1' or 'u', many)
+    return true
+end
+
 -- Looks first, then removes in one command: replicas and the log get one instead of hundreds.
 local function settle_done(from, to)
+    if not (shared or body or repeated) and settle_own(from, to) then
+        return
+    end
     local scores, present = redis.call('ZMSCORE', prepare, unpack(ARGV, from, to)), {}
     for i = from, to do
         local there = scores[i - from + 1] and ARGV[i] ~= ''
@@ -266,6 +285,28 @@ local function take(mark, member, before, score, attempts)
     suspect_in_hand = attempts % 2 == 1
 end
 
+-- Inline: what was never tried, up to the first that was.  Answers how many.
+local function take_fresh(found, mark, fresh)
+    local at, last = #reply, #found
+    for i = 1, last, 2 do
+        local member, before = found[i], found[i + 1]
+        bytes_met = bytes_met + #member
+        if before % 1 ~= 0 or bytes_met > max_bytes and i > 1 then
+            last = i - 1
+            break
+        end
+        local entry = before .. mark .. member
+        moved[i], moved[i + 1] = fresh, entry
+        reply[at + i], reply[at + i + 1] = entry, 0
+    end
+    taken = last / 2
+    if taken > 0 then
+        met = taken
+        lease = math.min(lease or lease_end, lease_end)
+    end
+    return taken
+end
+
 local function deliver_above(last)
     local all = redis.call('ZRANGE', prepare, 0, before_score(REST), 'BYSCORE', 'WITHSCORES')
     for i = 1, #all, 2 do
@@ -341,7 +382,10 @@ end
 
 local function claim_waiting(mark, up_to)
     local found, ranks, fresh = waiting(up_to), 0, join(lease_end, 0)
-    for i = 1, #found, 2 do
+    if not body then
+        ranks = take_fresh(found, mark, fresh)
+    end
+    for i = 2 * ranks + 1, #found, 2 do
         local member, before, attempts, score = found[i], found[i + 1], 0, fresh
         if string.find(before, '[.e]') then
             before, attempts = split(before)

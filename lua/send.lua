@@ -18,12 +18,14 @@ local refused = def_refused(def, ARGV[1])
 if refused then
     return refused
 end
-local members = {}
+local members, whens, many = {}, {}, 0
 for i = FIRST, #ARGV, WIDTH do
-    if ARGV[i] == '' or not tonumber(ARGV[i + 1]) then
+    local member, when = ARGV[i], ARGV[i + 1]
+    if member == '' or not when or not (whens[many] == when or tonumber(when)) then
         return redis.error_reply('ERR an empty message, or no number for when')
     end
-    members[#members + 1] = ARGV[i]
+    many = many + 1
+    members[many], whens[many] = member, when
 end
 
 -- @include clock
@@ -37,7 +39,7 @@ local PLACES = 4294967296
 local ordered = kind == 'p' or kind == 'f'
 seq = tonumber(seq or 0)
 if kind == 'p' then
-    local after = seq + #members
+    local after = seq + many
     if after > PLACES / 2 and redis.call('ZCARD', store) + redis.call('ZCARD', prepare) == 2 then
         seq = 0
     elseif after > PLACES then
@@ -95,12 +97,12 @@ local function keep_body(member, at, old)
 end
 
 local scores = redis.call('ZMSCORE', store, unpack(members))
-local waiting, placed, results, earliest = {}, {}, {}, math.huge
+local waiting, placed, at, results, earliest = {}, {}, 0, {}, math.huge
 local room = max_waiting > 0 and max_waiting - redis.call('ZCARD', store) + 1 or math.huge
+local added, merged = 0, 0
 
-local function put(member, at, old)
-    local when = ARGV[at + 1]
-    local first = body and keep_body(member, at, old)
+local function put(member, when, index, old)
+    local first = body and keep_body(member, FIRST + (index - 1) * WIDTH, old)
     if old and stays(old, when) then
         return
     end
@@ -111,26 +113,44 @@ local function put(member, at, old)
             integer = math.min(integer, first + debounce_ms)
         end
     end
-    local score = join(integer, attempts)
+    local score = attempts == 0 and integer or join(integer, attempts)
     waiting[member] = score
-    placed[#placed + 1] = score
-    placed[#placed + 1] = member
+    placed[at + 1], placed[at + 2], at = score, member, at + 2
     earliest = math.min(earliest, integer)
 end
 
-for i, member in ipairs(members) do
+-- Of times: what was placed last, as most of a call are for the same time.
+local timed, last_when, last_score = not ordered and kind ~= 'b' and not body, nil, nil
+
+for i = 1, many do
+    local member, when = members[i], whens[i]
     local old = waiting[member] or scores[i]
-    if old or room > 0 then
-        put(member, FIRST + (i - 1) * WIDTH, old)
-        room = room - (old and 0 or 1)
-        count(old and 'merged' or 'sent')
-        results[i] = old and 'm' or 'a'
-    else
+    if room <= 0 and not old then
         results[i] = 'f'
+    elseif timed and not old and when == last_when then
+        waiting[member] = last_score
+        placed[at + 1], placed[at + 2], at = last_score, member, at + 2
+        room, added, results[i] = room - 1, added + 1, 'a'
+    else
+        put(member, when, i, old)
+        if old then
+            merged, results[i] = merged + 1, 'm'
+        else
+            room, added, results[i] = room - 1, added + 1, 'a'
+            if timed then
+                last_when, last_score = when, string.format('%.0f', waiting[member])
+            end
+        end
     end
 end
+if added > 0 then
+    count('sent', added)
+end
+if merged > 0 then
+    count('merged', merged)
+end
 
-if #placed > 0 then
+if at > 0 then
     redis.call('ZADD', store, unpack(placed))
 end
 if #stored > 0 then
@@ -140,5 +160,5 @@ if ordered then
     redis.call('HSET', slot, 'seq', seq)
 end
 count_save()
-wake(parked, (ordered or kind == 'b') and #placed > 0 and 0 or earliest)
+wake(parked, (ordered or kind == 'b') and at > 0 and 0 or earliest)
 return { 'OK', table.concat(results) }

@@ -172,6 +172,7 @@ static void consume_send(struct consume_call *consume)
                                  .lease_ms = worker->topic.lease_ms,
                                  .max_retries = worker->topic.max_retries,
                                  .last = strand->last,
+                                 .repeated = consume->repeated,
                                  .answers = consume->answers,
                                  .answer_count = consume->count};
 
@@ -288,7 +289,8 @@ static void settle(struct consume_call *consume, const struct store_consumed *co
             metric_add(&strand->worker->hub->metrics.lease_lost, 1);
             delivery_tell(delivery, SMQ_LEASE_LOST);
             hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery,
-                       "the answer came too late");
+                       consumed->results[i] == 'u' ? "Redis has lost claims, perhaps this one"
+                                                   : "the answer came too late");
         }
         hand_remove(strand, delivery);
     }

@@ -24,9 +24,9 @@ static void arg_last(struct store_call *call, const struct store_slot *slot, uin
     redis_arg_int(&call->command, (int64_t) last);
 }
 
-static void arg_flags(struct store_call *call, const struct store_slot *slot)
+static void arg_flags(struct store_call *call, const struct store_slot *slot, bool repeated)
 {
-    char flags[3] = "-";
+    char flags[4] = "-";
     size_t count = 0;
 
     if (slot->skip_failed) {
@@ -34,6 +34,9 @@ static void arg_flags(struct store_call *call, const struct store_slot *slot)
     }
     if (slot->expired_to_dead) {
         flags[count++] = 'x';
+    }
+    if (repeated) {
+        flags[count++] = 'r';
     }
     redis_arg_string(&call->command, flags);
 }
@@ -78,7 +81,7 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     redis_arg_int(&call->command, consume->lease_ms);
     redis_arg_int(&call->command, consume->max_retries);
     arg_last(call, slot, consume->last);
-    arg_flags(call, slot);
+    arg_flags(call, slot, consume->repeated);
     arg_answers(call, consume->answers, consume->answer_count);
     call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX + 1, timeout_ms);
 }
@@ -105,7 +108,7 @@ bool store_consume_read(struct store_consumed *out, const struct store_result *r
 
     if (!reply_number(&out->now_ms, reply, 1) || !reply_time(&out->next_ms, reply, 2) ||
         !reply_count(&out->claims, reply, 3) ||
-        !reply_results(&out->results, reply, 4, answer_count, "01") ||
+        !reply_results(&out->results, reply, 4, answer_count, "01u") ||
         !reply_number(&again, reply, 5) || !read_tail(out, reply, consume_width(slot))) {
         return false;
     }

@@ -113,6 +113,7 @@ struct store_consume {
     int64_t lease_ms;
     int32_t max_retries;
     uint64_t last;                      /* highest claim number known; ignored when shared */
+    bool repeated;                      /* an earlier try may have been executed */
     const struct store_answer *answers; /* DONE first, then the others */
     size_t answer_count;
 };
@@ -120,7 +121,7 @@ struct store_consumed {
     int64_t now_ms;
     int64_t next_ms; /* the next moment at which a claim could succeed; -1: never by itself */
     uint64_t claims;
-    const char *results; /* a character an answer: '1' done, '0' gone */
+    const char *results; /* a character an answer: '1' done, '0' gone, 'u' one of the two */
     bool again;          /* more can be had at once */
     bool paused;         /* the topic is paused: nothing was claimed */
     size_t count;        /* claimed messages */

@@ -89,10 +89,11 @@ static void add_answers(struct args *args, const struct call *call)
 
 static void add_flags(struct args *args, const struct call *call)
 {
-    args_add(args, call->skip_failed && call->expired_to_dead ? "sx"
-                   : call->skip_failed                        ? "s"
-                   : call->expired_to_dead                    ? "x"
-                                                              : "-");
+    char flags[4];
+
+    snprintf(flags, sizeof(flags), "%s%s%s", call->skip_failed ? "s" : "",
+             call->expired_to_dead ? "x" : "", call->repeated ? "r" : "");
+    args_add(args, flags[0] != '\0' ? flags : "-");
 }
 
 static void add_consume(struct args *args, const struct model *model, const struct call *call)

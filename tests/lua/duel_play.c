@@ -148,6 +148,8 @@ static void fill_answers(struct call *call, const struct consumer *consumer)
             if (held->op != 0 && (held->op == 'd') == (pass == 0)) {
                 struct call_answer *answer = &call->answers[call->count++];
 
+                call->repeated = call->repeated || held->sent;
+
                 answer->op = held->op;
                 answer->delay = held->delay;
                 memcpy(answer->entry, held->entry, sizeof(held->entry));
@@ -182,7 +184,7 @@ static void see_results(struct duel *duel, struct consumer *consumer, const stru
             fail_duel(duel, "an answer to nothing");
             return;
         }
-        if (results[i] == '0' && !held->sent && !doubled && !duel->model->shared) {
+        if (results[i] != '1' && !held->sent && !doubled && !duel->model->shared) {
             fail_duel(duel, "an owner lost a claim for no reason");
         }
         drop_held(consumer, held);

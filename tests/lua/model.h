@@ -119,6 +119,7 @@ struct call {
     int32_t max_bytes; /* MODEL_FEW_BYTES, or more than all together */
     int64_t max_waiting, debounce;
     bool skip_failed, expired_to_dead;
+    bool repeated; /* an earlier try of an answer may have got through */
     int64_t lease;
     uint64_t last;
     bool strict;

@@ -392,6 +392,20 @@ static void reply_consumed(const struct claim *claim, struct buf *reply, int64_t
     }
 }
 
+/* Inline, an owner's answers are not looked up unless it is unsure itself: when one is gone, each
+ * may be the one. */
+static void blur_results(const struct model *model, struct buf *results, const struct call *call)
+{
+    size_t done = 0, gone = 0;
+
+    while (done < call->count && call->answers[done].op == 'd') {
+        gone += results->data[done++] == '0';
+    }
+    if (gone > 0 && !model->shared && !model->keyed && !call->repeated) {
+        memset(results->data, 'u', done);
+    }
+}
+
 void model_consume(struct model *model, struct buf *reply, const struct call *call)
 {
     struct buf results = {0}, delivered = {0};
@@ -411,6 +425,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     for (size_t i = 0; i < call->count; i++) {
         settle(model, &results, &call->answers[i], call->max_retries);
     }
+    blur_results(model, &results, call);
     again = bring_back(model, call) || lost;
     hand = model_hand(model);
     if (lost) {

@@ -73,11 +73,26 @@ static void test_done_is_gone(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
          {"send a +0 b +0", "OK aa"}, {"consume 1", NULL},
-         {"consume 1 last=1 done 1000c1:a done 1000c1:x done 1000c1:b", "OK 1000 '' 1 101 0"},
-         {"prepare", ""}, {"field done", "2"},
+         {"consume 1 last=1 done 1000c1:a done 1000c1:b", "OK 1000 '' 1 11 0"}, {"prepare", ""},
+         {"field done", "2"},
          /* repeated, nothing changes */
-         {"consume 1 last=1 done 1000c1:a done 1000c1:b", "OK 1000 '' 1 00 0"},
+         {"consume 1 last=1 flags=r done 1000c1:a done 1000c1:b", "OK 1000 '' 1 00 0"},
          {"field done", "2"});
+}
+
+/* An owner's answers are not looked up, so of several nobody knows which was missing. */
+static void test_a_missing_claim_is_told_only_when_asked_for(void **state)
+{
+    PLAY(
+        state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+        {"send a +0 b +0 c +0 d +0", "OK aaaa"}, {"consume 1", NULL},
+        {"consume 1 n=0 last=1 flags=r done 1000c1:a done 1000c1:x done 1000c1:b",
+         "OK 1000 31000 1 101 0"},
+        {"consume 1 n=0 last=1 done 1000c1:c done 1000c1:x done 1000c1:y", "OK 1000 31000 1 uuu 0"},
+        {"consume 1 n=0 last=1 done '' done 1000c1:x", "OK 1000 31000 1 00 0"},
+        {"prepare", "1000c1:d@31000"}, {"field done", "3"}, {"open m shared", "OK"},
+        {"at 1000", ""}, {"send a +0 b +0", "OK aa"}, {"consume shared", NULL},
+        {"consume shared n=0 done 1000c1:a done 1000c1:x", NULL}, {"field done", "1"});
 }
 
 static void test_retry_without_a_delay_goes_straight_back(void **state)
@@ -415,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_attempts_come_along),
         cmocka_unit_test(test_a_retried_message_is_due_in_its_millisecond),
         cmocka_unit_test(test_done_is_gone),
+        cmocka_unit_test(test_a_missing_claim_is_told_only_when_asked_for),
         cmocka_unit_test(test_retry_without_a_delay_goes_straight_back),
         cmocka_unit_test(test_retry_with_a_delay_rests_and_keeps_its_time),
         cmocka_unit_test(test_retries_end_in_dead),
