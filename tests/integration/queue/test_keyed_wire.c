@@ -1,0 +1,158 @@
+/* test_keyed_wire.c - lost replies in layout keyed: repeats of sends, and claims handed over again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proxy.h"
+#include "scene.h"
+#include "support/wait.h"
+
+/* A client behind a proxy, and one that is not. */
+struct wire {
+    smq_client *direct, *behind;
+    struct proxy *proxy;
+    redisContext *redis;
+    const char *topic;
+};
+
+static int start(void **state)
+{
+    struct servers_options options = {.redis = REDIS_SINGLE};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+static void wire_init(struct wire *wire)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    topic.type = SMQ_FIXED_TIME;
+    topic.layout = SMQ_KEYED;
+    *wire = (struct wire){.direct = scene_client(), .redis = scene_redis()};
+    wire->topic = scene_topic(wire->direct, &topic);
+    wire->proxy = proxy_start(server_port(servers_node(scene_servers(), 0)));
+    options.redis = proxy_address(wire->proxy);
+    options.request_timeout_ms = 60000;
+    wire->behind = scene_client_with(&options);
+}
+
+static void wire_fini(struct wire *wire)
+{
+    smq_client_free(wire->behind);
+    proxy_stop(wire->proxy);
+    redisFree(wire->redis);
+    smq_client_free(wire->direct);
+}
+
+static bool has_kept(void *arg)
+{
+    const struct wire *wire = arg;
+
+    return proxy_has_kept(wire->proxy);
+}
+
+static smq_receipt last;
+
+static void on_sent(const smq_receipt *receipt, void *user)
+{
+    (void) user;
+    last = *receipt;
+}
+
+static smq_message message_of(const char *body)
+{
+    smq_message message = SMQ_MESSAGE_INIT;
+
+    message.body = body;
+    message.body_len = SMQ_STRING;
+    return message;
+}
+
+/* The id that the library made stays the message's, so its repeat merges. */
+static void repeated_send_has_the_same_id(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_message message = message_of("first");
+    smq_producer *producer = NULL;
+    smq_error err = {.text = ""};
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire);
+    options.send_timeout_ms = SCENE_TIMEOUT_MS;
+    scene_must(smq_producer_new(&producer, wire.behind, &options, &err), &err, "smq_producer_new");
+    scene_must(smq_send(NULL, producer, wire.topic, &message, &err), &err, "smq_send");
+    proxy_hold(wire.proxy);
+    message = message_of("second");
+    scene_must(smq_send_async(producer, wire.topic, &message, on_sent, NULL, &err), &err,
+               "smq_send_async");
+    scene_await_counts(wire.direct, wire.topic,
+                       (struct scene_counts){.waiting = 2, .dead = 0, .done = 0});
+    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    proxy_cut(wire.proxy);
+    scene_must(smq_producer_flush(producer, SCENE_TIMEOUT_MS, &err), &err, "smq_producer_flush");
+    assert_int_equal(last.status, SMQ_OK);
+    assert_true(last.merged);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).waiting, 2);
+    assert_true(scene_redis_number(wire.redis, "ZSCORE %s_0 %s", wire.topic, last.id) > 0);
+    smq_producer_free(producer);
+    wire_fini(&wire);
+}
+
+static bool has_claimed(void *arg)
+{
+    const struct wire *wire = arg;
+
+    return scene_redis_number(wire->redis, "HGET slot{%s_0} claims", wire->topic) == 1;
+}
+
+static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
+{
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *worker;
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire);
+    scene_send(wire.direct, wire.topic, (struct scene_message){.body = "one", .id = "a"});
+    recorder_gate(recorder);
+    worker = scene_worker(wire.behind, wire.topic, recorder);
+    recorder_await(recorder, 1);
+    assert_true(has_claimed(&wire));
+    scene_send(wire.direct, wire.topic,
+               (struct scene_message){.body = "two", .key = "k", .id = "b", .max_retries = 3});
+    proxy_hold(wire.proxy);
+    recorder_open(recorder, 2); /* the answer of the first goes with the claim of the second */
+    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    proxy_cut(wire.proxy);
+    recorder_await(recorder, 2);
+    assert_string_equal(recorder_seen(recorder, 1).body, "two");
+    assert_string_equal(recorder_seen(recorder, 1).key, "k");
+    assert_string_equal(recorder_seen(recorder, 1).id, "b");
+    assert_int_equal(recorder_seen(recorder, 1).attempt, 1);
+    assert_int_equal(recorder_seen(recorder, 1).retries_left, 3);
+    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.dead = 0, .done = 2});
+    assert_int_equal(scene_stats(wire.direct, wire.topic).lease_lost, 0);
+    scene_stop(worker);
+    wire_fini(&wire);
+    recorder_free(recorder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repeated_send_has_the_same_id),
+        cmocka_unit_test(claims_of_a_lost_reply_come_again_with_their_bodies),
+    };
+
+    return cmocka_run_group_tests(tests, start, scene_end);
+}
