@@ -316,6 +316,64 @@ static void every_key_is_in_order_under_failures(void **state)
     smq_client_free(client);
 }
 
+static void send_numbers(smq_client *client, const char *topic, int from, int count)
+{
+    char body[16];
+
+    for (int i = from; i < from + count; i++) {
+        snprintf(body, sizeof(body), "%d", i);
+        scene_send(client, topic, (struct scene_message){.body = body});
+    }
+}
+
+/* A failure now and then, while the slot is claimed ahead as fast as it goes. */
+static smq_verdict fail_now_and_then(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    static const smq_verdict verdicts[] = {SMQ_RETRY, SMQ_RELEASE, SMQ_LATER};
+    int number = atoi(seen->body);
+
+    if (number % 7 != 3 || seen->attempt > 2 || index % 5 == 0) {
+        return SMQ_DONE;
+    }
+    if (verdicts[number % 3] == SMQ_LATER) {
+        assert_int_equal(smq_retry(delivery, number % 4, NULL, NULL), SMQ_OK);
+    }
+    return verdicts[number % 3];
+}
+
+static void order_holds_while_the_slot_is_claimed_ahead(void **state)
+{
+    enum { COUNT = 1000 };
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, false);
+    struct recorder *recorder = recorder_new(fail_now_and_then);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    int next = 0;
+
+    (void) state;
+    send_numbers(client, topic, 0, COUNT / 2);
+    options.batch_size = 20;
+    options.threads = 4;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    send_numbers(client, topic, COUNT / 2, COUNT / 2);
+    scene_await_counts(client, topic, (struct scene_counts){.done = COUNT});
+    /* each one follows its predecessor, or is that once more */
+    for (int i = 0; i < recorder_count(recorder); i++) {
+        int number = atoi(recorder_seen(recorder, i).body);
+
+        if (number != next && number != next - 1) {
+            fail_msg("delivery %d is %d, not %d or %d", i, number, next - 1, next);
+        }
+        next = number + 1;
+    }
+    assert_int_equal(next, COUNT);
+    assert_true(recorder_count(recorder) > COUNT + COUNT / 20);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +385,7 @@ int main(void)
         cmocka_unit_test(skip_failed_lets_others_pass),
         cmocka_unit_test(another_worker_goes_on_in_order),
         cmocka_unit_test(every_key_is_in_order_under_failures),
+        cmocka_unit_test(order_holds_while_the_slot_is_claimed_ahead),
     };
 
     return cmocka_run_group_tests(tests, start, scene_end);

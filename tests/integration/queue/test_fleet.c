@@ -183,6 +183,50 @@ static void join_and_leave_move_only_what_they_must(void **state)
     smq_client_free(client);
 }
 
+/* Each of four members in turn is asked to leave, and another one is started when it has. */
+static void rolling_restart_costs_no_message_a_retry(void **state)
+{
+    smq_client *client = scene_client();
+    struct members members;
+    struct load load = {.members = &members, .client = client};
+    struct verdict verdict;
+    smq_stats stats;
+
+    (void) state;
+    members_init(&members, topic_of(client));
+    members.zookeeper = true;
+    members.session_ms = 20000; /* nobody dies here, not even of slowness */
+    members.work_us = 500;      /* so that there is something in hand whenever one leaves */
+    for (int i = 0; i < 4; i++) {
+        members_start(&members);
+    }
+    await_shares(&load, 4);
+    for (int i = 0; i < 4; i++) {
+        load.leaving = members.member[i].pid;
+        kill(load.leaving, SIGTERM);
+        await_shares(&load, 3);
+        members.member[i].pid = 0;
+        members_start(&members);
+        await_shares(&load, 4);
+    }
+    scene_await_counts(client, members.topic, (struct scene_counts){.done = load.sent});
+    stats = scene_stats(client, members.topic);
+    assert_int_equal(stats.retried, 0);
+    assert_int_equal(stats.lease_lost, 0);
+    verdict = members_judge(&members);
+    assert_int_equal(verdict.sent, load.sent);
+    assert_int_equal(verdict.handled, load.sent);
+    assert_int_equal(verdict.lost, 0);
+    assert_int_equal(verdict.runs, load.sent); /* no duplicate */
+    assert_int_equal(verdict.overlaps, 0);
+    assert_int_equal(verdict.fenced, 0);
+    for (int i = 4; i < members.count; i++) {
+        member_leave(&members.member[i]);
+    }
+    members_fini(&members);
+    smq_client_free(client);
+}
+
 /* --- deaths --- */
 
 enum { DEATHS_EVERY_S = 5, DEATHS_AT_LEAST = 4 };
@@ -335,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_and_leave_move_only_what_they_must),
+        cmocka_unit_test(rolling_restart_costs_no_message_a_retry),
         cmocka_unit_test(nothing_is_lost_when_one_member_after_another_is_killed),
         cmocka_unit_test(woken_zombie_changes_nothing),
         cmocka_unit_test(missing_zookeeper_is_said_in_time),

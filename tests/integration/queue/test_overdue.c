@@ -235,6 +235,38 @@ static void only_the_unanswered_of_a_batch_come_again(void **state)
     smq_client_free(client);
 }
 
+/* In a topic of type fifo what stands behind it waits. */
+static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
+{
+    static const char *const bodies[] = {"a", "a", "b", "c"};
+    smq_client *client = client_of();
+    struct recorder *recorder = recorder_new(hang_first);
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    const char *topic;
+
+    (void) state;
+    gate = recorder_new(NULL);
+    recorder_gate(gate);
+    topic_options.type = SMQ_FIFO;
+    topic = scene_topic(client, &topic_options);
+    for (int i = 1; i < 4; i++) {
+        scene_send(client, topic, (struct scene_message){.body = bodies[i]});
+    }
+    worker = worker_of(client, topic, options, recorder);
+    scene_await_counts(client, topic, (struct scene_counts){.done = 3});
+    assert_int_equal(recorder_count(recorder), 4);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(recorder_seen(recorder, i).body, bodies[i]);
+    }
+    recorder_open(gate, 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+    recorder_free(gate);
+    smq_client_free(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +274,7 @@ int main(void)
         cmocka_unit_test(late_answer_changes_nothing),
         cmocka_unit_test(stop_does_not_wait_for_what_is_overdue),
         cmocka_unit_test(only_the_unanswered_of_a_batch_come_again),
+        cmocka_unit_test(nothing_passes_an_overdue_message_of_a_fifo_topic),
     };
 
     return cmocka_run_group_tests(tests, start, scene_end);
