@@ -33,9 +33,8 @@ end
 -- @include count
 -- @include body
 -- @include wake
+-- @include place
 
--- Kind p: the integer part of a score is the priority, then 32 bits of order: earlier is larger.
-local PLACES = 4294967296
 local ordered = kind == 'p' or kind == 'f'
 seq = tonumber(seq or 0)
 if kind == 'p' then
@@ -48,24 +47,11 @@ if kind == 'p' then
 end
 def_keep(def, ARGV[1])
 
--- The integer part of the score at a new place.
-local function place(when)
-    if ordered then
-        seq = seq + 1
-        return kind == 'f' and seq or tonumber(when) * PLACES + PLACES - seq
-    elseif kind == 'b' then
-        return tonumber(when)
-    elseif string.sub(when, 1, 1) == '+' then
-        return now + tonumber(when)
-    end
-    return math.max(now, tonumber(when))
-end
-
 -- Does a message that waits keep its place when it is sent again?
 local function stays(score, when)
     return kind == 'm' and debounce_ms == 0
         or kind == 'f'
-        or kind == 'p' and math.floor(tonumber(score) / PLACES) == tonumber(when)
+        or kind == 'p' and has_priority(score, when)
 end
 
 -- Keyed: what stands beside the members, kept up to date while messages are added.

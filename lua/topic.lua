@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
 -- KEYS topic
 -- ARGV op, then create: definition, nonce | ready: nonce | delete | removed: nonce
---      | bind: nonce, coord
+--      | bind: nonce, coord | alter: nonce, version, definition | pause: nonce, 0/1
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
---        | ready, removed: OK | delete: OK, nonce, definition | bind: OK, generation
+--        | ready, removed, pause: OK | delete: OK, nonce, definition | bind: OK, generation
+--        | alter: OK, version: now | CHANGED: it has another version
 --        | OTHER_FLEET, coord | NO_TOPIC | DELETING
 --
 -- state: creating, ready, deleting; none when removed.  What must never go back outlives the topic:
@@ -48,7 +49,7 @@ function op.removed(of)
         if state ~= 'deleting' then
             return { 'NO_TOPIC' }
         end
-        redis.call('HDEL', topic, 'state', 'definition', 'nonce', 'version', 'coord',
+        redis.call('HDEL', topic, 'state', 'definition', 'nonce', 'version', 'coord', 'paused',
             'lease_owner', 'lease_until')
     end
     return { 'OK' }
@@ -67,4 +68,41 @@ function op.bind(of, new_coord)
     return { 'OK', tonumber(generation) }
 end
 
-return op[ARGV[1]](ARGV[2], ARGV[3])
+-- What is wrong with a change of a topic that is in use; nil: nothing.
+local function unusable(of)
+    if state == 'deleting' and nonce == of then
+        return { 'DELETING' }
+    elseif state ~= 'ready' or nonce ~= of then
+        return { 'NO_TOPIC' }
+    end
+end
+
+-- `from` is the version that the caller altered.  Repeated, it is done already.
+function op.alter(of, from, altered)
+    local refused = unusable(of)
+    if refused then
+        return refused
+    end
+    if tonumber(version) == tonumber(from) then
+        version = version + 1
+        redis.call('HSET', topic, 'definition', altered, 'version', version)
+    elseif tonumber(version) ~= from + 1 or definition ~= altered then
+        return { 'CHANGED' }
+    end
+    return { 'OK', tonumber(version) }
+end
+
+function op.pause(of, paused)
+    local refused = unusable(of)
+    if refused then
+        return refused
+    end
+    if paused == '1' then
+        redis.call('HSET', topic, 'paused', 1)
+    else
+        redis.call('HDEL', topic, 'paused')
+    end
+    return { 'OK' }
+end
+
+return op[ARGV[1]](ARGV[2], ARGV[3], ARGV[4])

@@ -1,14 +1,19 @@
--- Definition stamps: nonce.version.  What a script answers to a caller with another stamp than the
--- slot's; nil: go on.  A slot that an alteration has not reached yet goes on with the newer stamp
--- of its caller; a script that writes stores it then (def_keep).
+-- Definition stamps: nonce.version.
+local function def_split(stamp)
+    return string.match(stamp, '^(.*)%.(%d+)$')
+end
+
+-- What a script answers to a caller with another stamp than the slot's; nil: go on.  A slot that an
+-- alteration has not reached yet goes on with the newer stamp of its caller; a script that writes
+-- stores it then (def_keep).
 local function def_refused(stored, carried)
     if not stored then
         return { 'NO_TOPIC' }
     elseif stored == carried then
         return nil
     end
-    local nonce, version = string.match(stored, '^(.*)%.(%d+)$')
-    local its_nonce, its_version = string.match(carried, '^(.*)%.(%d+)$')
+    local nonce, version = def_split(stored)
+    local its_nonce, its_version = def_split(carried)
     if nonce ~= its_nonce or tonumber(version) > tonumber(its_version) then
         return { 'STALE' }
     end

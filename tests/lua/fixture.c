@@ -128,15 +128,16 @@ static void key_range(enum fixture_key keys[], const struct script *script)
 {
     static const enum fixture_key send[] = {KEY_STORE, KEY_PREPARE, KEY_SLOT, KEY_BODY};
     static const enum fixture_key renew[] = {KEY_PREPARE, KEY_SLOT};
-    static const enum fixture_key vacate[] = {KEY_SLOT};
+    static const enum fixture_key slot[] = {KEY_SLOT};
+    static const enum fixture_key rank[] = {KEY_STORE, KEY_SLOT};
     static const enum fixture_key topic[] = {KEY_TOPIC};
     static const enum fixture_key all[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD,
                                            KEY_WHY,   KEY_SLOT,    KEY_BODY};
     static const struct {
         const char *name;
         const enum fixture_key *keys;
-    } known[] = {
-        {"send", send}, {"renew", renew}, {"vacate", vacate}, {"topic", topic}, {"lease", topic}};
+    } known[] = {{"send", send},       {"renew", renew},     {"vacate", slot}, {"rank", rank},
+                 {"slot_alter", slot}, {"slot_pause", slot}, {"topic", topic}, {"lease", topic}};
     const enum fixture_key *found = all;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

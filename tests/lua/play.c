@@ -203,6 +203,39 @@ static void page_args(struct args *args, const struct words *words)
     args_add(args, option(words, "older", ""));
 }
 
+/* edit OP WORD... */
+static void edit_args(struct args *args, const struct words *words)
+{
+    args_add(args, kind);
+    args_add(args, WAKE);
+    add_words(args, words, 1);
+}
+
+/* find MEMBER [WHERE SCORE NAME] */
+static void find_args(struct args *args, const struct words *words)
+{
+    args_add(args, word_at(words, 1));
+    args_add(args, words->count > 2 ? words->word[2] : "p");
+    args_add(args, words->count > 2 ? word_at(words, 3) : "");
+    args_add(args, words->count > 2 ? word_at(words, 4) : "");
+    args_add(args, option(words, "limit", "100"));
+}
+
+/* rank MEMBER [SCORE] */
+static void rank_args(struct args *args, const struct words *words)
+{
+    args_add(args, kind);
+    args_add(args, word_at(words, 1));
+    args_add(args, words->count > 2 ? words->word[2] : "");
+}
+
+/* slot_pause 0|1, slot_alter */
+static void wake_args(struct args *args, const struct words *words)
+{
+    args_add(args, WAKE);
+    add_words(args, words, 1);
+}
+
 static void plain_args(struct args *args, const struct words *words)
 {
     add_words(args, words, 1);
@@ -229,6 +262,11 @@ static const struct {
     {"lease", plain_args, false},
     {"topic", plain_args, false},
     {"page", page_args, true},
+    {"edit", edit_args, true},
+    {"find", find_args, true},
+    {"rank", rank_args, true},
+    {"slot_alter", wake_args, true},
+    {"slot_pause", wake_args, true},
 };
 
 /* --- what is not a script --- */

@@ -34,10 +34,50 @@ static void test_a_paused_slot_gives_a_lost_reply_again(void **state)
          {"consume 1 last=0", "OK 1000 '' 1 '' 2 1000c1:a 0"});
 }
 
+static void test_an_alteration_reaches_a_slot(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"listen", ""}, {"slot_alter def=n.2", "OK"}, {"woken", "1"},
+         {"field def", "n.2"}, {"slot_alter def=n.2", "OK"}, {"woken", "1"},
+         {"slot_alter def=n.1", "STALE"}, {"slot_alter def=o.3", "STALE"}, {"woken", "0"},
+         {"deaf", ""}, {"slot_alter def=n.3", "OK"}, {"slot_seal 1", "OK"},
+         {"slot_alter def=n.3", "NO_TOPIC"});
+}
+
+/* A deletion does not stop at a slot that an alteration has not reached. */
+static void test_a_slot_of_another_version_is_sealed(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"slot_seal def=o.1 1", "GONE"}, {"slot_seal def=n.2 1", "OK"},
+         {"slot_unseal def=n.2", "OK"}, {"field def", "n.2"}, {"slot_unseal def=n.3", "OK"},
+         {"field def", "n.2"}, {"slot_unseal def=o.2", "GONE"}, {"slot_seal def=n.1 1", "OK"});
+}
+
+static void test_pause_and_resume_wake(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"listen", ""},
+         {"consume 1", "OK 1000 '' 0 '' 0"}, {"slot_pause 1", "OK"}, {"woken", "1"},
+         {"field paused", "1"}, {"consume 1", "OK 1000 '' 0 '' 2"}, {"field parked", "0"},
+         {"slot_pause 1", "OK"}, {"woken", "1"}, {"send a +0", "OK a"}, {"woken", "0"},
+         {"slot_pause 0", "OK"}, {"woken", "1"}, {"field paused", "nil"}, {"field parked", "nil"},
+         {"slot_pause def=o.1 0", "STALE"}, {"slot_seal 1", "OK"}, {"slot_pause 0", "NO_TOPIC"},
+         {"deaf", ""});
+}
+
+/* The one who sleeps is not heard from just then: the next send wakes it. */
+static void test_a_resume_that_nobody_heard(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"slot_pause 1", "OK"},
+         {"consume 1", "OK 1000 '' 0 '' 2"}, {"field parked", "0"}, {"slot_pause 0", "OK"},
+         {"listen", ""}, {"send a +500", "OK a"}, {"woken", "1"}, {"deaf", ""});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_slot_takes_the_newer_stamp_of_its_caller),
+        cmocka_unit_test(test_an_alteration_reaches_a_slot),
+        cmocka_unit_test(test_a_slot_of_another_version_is_sealed),
+        cmocka_unit_test(test_pause_and_resume_wake),
+        cmocka_unit_test(test_a_resume_that_nobody_heard),
         cmocka_unit_test(test_a_paused_slot_claims_nothing),
         cmocka_unit_test(test_a_paused_slot_gives_a_lost_reply_again),
     };

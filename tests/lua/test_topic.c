@@ -53,6 +53,31 @@ static void test_a_delete_is_finished_by_removed(void **state)
          {"topic removed n", "OK"}, {"topic", "generation=1 lease_epoch=1"});
 }
 
+static void test_altered_by_one_at_a_time(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"topic alter n 1 slots=5", "OK 2"}, {"topic alter n 1 slots=5", "OK 2"},
+         {"topic alter n 1 slots=6", "CHANGED"}, {"topic alter n 3 slots=6", "CHANGED"},
+         {"topic alter n 2 slots=6", "OK 3"}, {"topic alter m 3 slots=7", "NO_TOPIC"},
+         {"topic", "definition=slots=6 generation=1 nonce=n state=ready version=3"},
+         {"topic delete", "OK n slots=6"}, {"topic alter n 3 slots=7", "DELETING"},
+         {"topic removed n", "OK"}, {"topic alter n 3 slots=7", "NO_TOPIC"});
+    fixture_flush(*state);
+    PLAY(state, {"topic create slots=4 n", "OK creating slots=4 n 1 1"},
+         {"topic alter n 1 slots=5", "NO_TOPIC"}, {"topic pause n 1", "NO_TOPIC"});
+}
+
+static void test_paused_until_resumed_or_deleted(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"topic pause n 1", "OK"}, {"topic pause n 1", "OK"},
+         {"topic", "definition=slots=4 generation=1 nonce=n paused=1 state=ready version=1"},
+         {"topic pause n 0", "OK"}, {"topic pause n 0", "OK"},
+         {"topic", "definition=slots=4 generation=1 nonce=n state=ready version=1"},
+         {"topic pause m 1", "NO_TOPIC"}, {"topic pause n 1", "OK"}, {"topic delete", NULL},
+         {"topic pause n 0", "DELETING"}, {"topic removed n", "OK"}, {"topic", "generation=1"});
+}
+
 static void test_a_refused_delete_is_taken_back(void **state)
 {
     given_a_topic(state);
@@ -76,6 +101,8 @@ int main(void)
         cmocka_unit_test(test_nothing_is_there),
         cmocka_unit_test(test_the_first_consumer_binds_the_fleet),
         cmocka_unit_test(test_a_delete_is_finished_by_removed),
+        cmocka_unit_test(test_altered_by_one_at_a_time),
+        cmocka_unit_test(test_paused_until_resumed_or_deleted),
         cmocka_unit_test(test_a_refused_delete_is_taken_back),
         cmocka_unit_test(test_tokens_grow_across_creations),
     };

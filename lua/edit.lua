@@ -1,0 +1,114 @@
+#!lua flags=allow-oom
+-- KEYS store, prepare, dead, why, slot, [body]
+-- ARGV def, kind, wake, op, then remove: state (w waiting, r resting, d dead), name...
+--      | requeue: entry... of dead letters | reschedule: member, when: of one that waits
+-- RETURN OK, results: 1 done or 0 gone, a character a name
+--        | NO_TOPIC | STALE | FULL: no places left (reschedule, kind p)
+--
+-- requeue: with their own time, priority or place, and all their retries.  reschedule: as a send
+-- with this `when`, but the retries used stay.
+
+local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local kind, channel = ARGV[2], ARGV[3]
+
+local def, parked, seq = unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq'))
+-- @include def
+local refused = def_refused(def, ARGV[1])
+if refused then
+    return refused
+end
+
+-- @include clock
+-- @include entry
+-- @include count
+-- @include body
+-- @include give_back
+-- @include revive
+-- @include wake
+-- @include place
+
+local timed = kind == 'm' or kind == 't'
+local results, earliest = {}, math.huge
+seq = tonumber(seq or 0)
+
+-- What it makes due, or frees, is due then.
+local function due_at(integer)
+    earliest = math.min(earliest, timed and integer or 0)
+end
+
+local remove = {}
+
+function remove.w(name)
+    if redis.call('ZREM', store, name) == 0 then
+        return false
+    end
+    body_refer(name, -1)
+    return true
+end
+
+-- Kind f: what waits behind it may be claimed now.
+function remove.r(name)
+    local _, letter, _, member = decode(name)
+    if letter ~= 'r' or redis.call('ZREM', prepare, name) == 0 then
+        return false
+    end
+    body_refer(member, -1)
+    if kind == 'f' then
+        due_at(0)
+    end
+    return true
+end
+
+function remove.d(name)
+    if redis.call('ZREM', dead, name) == 0 then
+        return false
+    end
+    redis.call('HDEL', why, name, 'H' .. name, 'B' .. name)
+    return true
+end
+
+local op = {}
+
+function op.remove(name)
+    return remove[ARGV[5]](name)
+end
+
+function op.requeue(name)
+    if not redis.call('ZSCORE', dead, name) then
+        return false
+    end
+    due_at(revive(name))
+    return true
+end
+
+function op.reschedule(member)
+    local score = redis.call('ZSCORE', store, member)
+    if not score then
+        return false
+    end
+    if kind == 'p' and has_priority(score, ARGV[6]) then
+        return true
+    end
+    local _, attempts = split(score)
+    local integer = place(ARGV[6])
+    redis.call('ZADD', store, join(integer, attempts), member)
+    if not timed then
+        redis.call('HSET', slot, 'seq', seq)
+    end
+    due_at(integer)
+    return true
+end
+
+if ARGV[4] == 'reschedule' and kind == 'p' and seq >= PLACES then
+    return { 'FULL' }
+end
+def_keep(def, ARGV[1])
+local first, last = ARGV[4] == 'remove' and 6 or 5, ARGV[4] == 'reschedule' and 5 or #ARGV
+for i = first, last do
+    results[#results + 1] = ARGV[i] ~= '' and op[ARGV[4]](ARGV[i]) and 1 or 0
+end
+count_save()
+if earliest < math.huge then
+    wake(parked, earliest)
+end
+return { 'OK', table.concat(results) }

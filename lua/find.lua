@@ -1,0 +1,74 @@
+#!lua flags=no-writes
+-- KEYS store, prepare, dead, why, slot, [body]
+-- ARGV def, member, where (p claimed and resting, d dead), score, name (go on behind it; name
+--      empty: from the first), limit
+-- RETURN OK, now, token, state: w waiting, c claimed, r resting, d dead, or - it is nowhere, or
+--        + look on: where, score, name;
+--        of a message found: name, score, reason, and keyed: header, body
+--        | NO_TOPIC | STALE
+--
+-- A message that is there several times is found waiting, else claimed, resting, dead.  Every call
+-- looks whether it waits; then at so many of the others.
+
+local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local member, where, from_score, from_name = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local limit = math.min(tonumber(ARGV[6]), 1000)
+
+local def, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
+-- @include def
+local refused = def_refused(def, ARGV[1])
+if refused then
+    return refused
+end
+
+-- @include clock
+-- @include entry
+-- @include walk
+-- @include stored
+
+local reply = { 'OK', now, token, '-' }
+
+local function found(state, name, score)
+    reply[4] = state
+    local reason = state == 'd' and redis.call('HGET', why, name) or ''
+    add_stored(reply, name, score, reason, stored_header(state, name, member),
+        stored_body(state, name, member))
+end
+
+local looked = 0
+
+local function look(name, score)
+    looked = looked + 1
+    if string.sub(name, -#member) == member then
+        local _, letter, _, its_member = decode(name)
+        if its_member == member then
+            found(letter, name, score)
+            return nil
+        end
+    end
+    return 0
+end
+
+-- true: the search ends here.
+local function search(key)
+    local at, stop = 0, redis.call('ZCARD', key) - 1
+    if from_name ~= '' then
+        at = place_behind(key, from_score, from_name)
+    end
+    local ended, name, score = walk(key, at, stop, false, limit - looked, 1048576, look)
+    if reply[4] == '-' and ended < stop then
+        reply[4], reply[5] = '+', where
+        reply[6], reply[7] = score or from_score, name or from_name
+    end
+    from_score, from_name = '', ''
+    return reply[4] ~= '-'
+end
+
+local score = redis.call('ZSCORE', store, member)
+if score then
+    found('w', member, score)
+elseif where == 'd' or not search(prepare) then
+    where = 'd'
+    search(dead)
+end
+return reply
