@@ -1,4 +1,4 @@
-/* topic.h - create, describe and delete topics.
+/* topic.h - create, describe, alter, pause and delete topics.
  *
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
 #ifndef SLOTMQ_TOPIC_H
@@ -69,6 +69,7 @@ typedef struct smq_topic_options {
                               share, rounded up; default none                */
     int64_t rate_per_s;    /* claims of the whole fleet; not for shared
                               topics; default none                           */
+    bool paused;           /* only read: set by smq_topic_pause()            */
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 
@@ -77,6 +78,23 @@ typedef struct smq_topic_options {
  * Blocks: request_timeout_ms per round trip.  Fails: TOPIC_DIFFERS (the text names what). */
 SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options *options,
                                     smq_error *err);
+
+/* Change one option that may be altered, by name and text: ("max_retries", "5"),
+ * ("ttl_ms", "1h"), ("delay_ms", "none").  Producers and consumers see it within
+ * a second; messages keep what they were sent with.  Repeated, it completes one
+ * that was cut in the middle.
+ * Blocks: request_timeout_ms per round trip.  Fails: INVALID (no such option, fixed
+ * for life, out of range, not with the others), NO_TOPIC, TOPIC_DIFFERS (others
+ * alter it all the time). */
+SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const char *option,
+                                   const char *value, smq_error *err);
+
+/* Stop and start claiming, fleet-wide, within a second; work in hand ends and
+ * sends go on.  Stored in Redis: it outlives every process.  Repeated, it
+ * completes one that was cut in the middle.
+ * Blocks: request_timeout_ms per round trip. */
+SMQ_API smq_status smq_topic_pause(smq_client *client, const char *topic, smq_error *err);
+SMQ_API smq_status smq_topic_resume(smq_client *client, const char *topic, smq_error *err);
 
 /* Delete a topic with all it holds.  Without `force` only an empty one.
  * Owners are fenced; handlers that run end with SMQ_NO_TOPIC. */

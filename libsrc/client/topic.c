@@ -34,3 +34,25 @@ SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_top
 
     return status == SMQ_OK ? admin_topic_each(client->hub, topic, visit, user, err) : status;
 }
+
+SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const char *option,
+                                   const char *value, smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    return status == SMQ_OK ? admin_topic_alter(client->hub, topic, option, value, err) : status;
+}
+
+SMQ_API smq_status smq_topic_pause(smq_client *client, const char *topic, smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    return status == SMQ_OK ? admin_topic_pause(client->hub, topic, true, err) : status;
+}
+
+SMQ_API smq_status smq_topic_resume(smq_client *client, const char *topic, smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    return status == SMQ_OK ? admin_topic_pause(client->hub, topic, false, err) : status;
+}

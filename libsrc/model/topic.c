@@ -229,6 +229,7 @@ void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],
         .max_body = topic->max_body,
         .max_waiting = topic->max_waiting,
         .rate_per_s = topic->rate_per_s,
+        .paused = topic->paused,
     };
 }
 

@@ -53,6 +53,7 @@ struct topic {
     char nonce[TOPIC_NONCE_LEN + 1];
     uint32_t version;
     uint32_t generation;
+    bool paused; /* stored beside the definition; not a part of it */
 };
 
 /* Is `name` letters, digits, '.', '_', '-', 1 .. 120 bytes?  Fails: INVALID. */

@@ -1,4 +1,5 @@
-/* admin.h - create, describe, delete topics; look at their slots; dead letters.
+/* admin.h - create, describe, alter, delete topics; look at their slots; look at messages and edit
+ * them.
  *
  * Every function blocks its caller up to request_timeout_ms per round trip, and asks many slots at
  * once.
@@ -14,6 +15,9 @@
 
 smq_status admin_topic_create(struct hub *hub, const smq_topic_options *options, smq_error *err);
 smq_status admin_topic_delete(struct hub *hub, const char *topic, bool force, smq_error *err);
+smq_status admin_topic_alter(struct hub *hub, const char *topic, const char *option,
+                             const char *value, smq_error *err);
+smq_status admin_topic_pause(struct hub *hub, const char *topic, bool paused, smq_error *err);
 smq_status admin_topic_each(struct hub *hub, const char *topic, smq_topic_fn *visit, void *user,
                             smq_error *err);
 

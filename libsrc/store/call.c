@@ -13,6 +13,8 @@
     X("STALE", STORE_STALE, SMQ_NO_TOPIC, "the topic has another definition now")                  \
     X("FENCED", STORE_FENCED, SMQ_FENCED, "a newer owner holds the slot")                          \
     X("FULL", STORE_REFUSED, SMQ_FULL, "the arrival sequence of the slot is used up; drain it")    \
+    X("CHANGED", STORE_REFUSED, SMQ_TOPIC_DIFFERS, "the topic was altered meanwhile")              \
+    X("NO_MESSAGE", STORE_REFUSED, SMQ_NO_MESSAGE, "no such message waits")                        \
     X("HELD", STORE_REFUSED, SMQ_IN_WORK, "another process holds the lease")                       \
     X("OTHER_FLEET", STORE_REFUSED, SMQ_OTHER_FLEET, "another fleet consumes the topic")           \
     X("DELETING", STORE_REFUSED, SMQ_NO_TOPIC, "the topic is being deleted")                       \

@@ -1,4 +1,4 @@
-/* page.c - the messages of a slot: page by page.
+/* page.c - the messages of a slot: page by page, one of them, its rank.
  *
  * Thread: smq:io. */
 #include <string.h>
@@ -7,21 +7,25 @@
 #include "store/call.h"
 
 /* Of a reply: what stands before the messages, and the strings of each. */
-enum { PAGE_HEAD = 6, SEEN_WIDTH = 3, SEEN_WIDTH_KEYED = 5 };
+enum { PAGE_HEAD = 6, FIND_HEAD = 4, SEEN_WIDTH = 3, SEEN_WIDTH_KEYED = 5 };
 
 static size_t seen_width(const struct store_slot *slot)
 {
     return slot->keyed ? SEEN_WIDTH_KEYED : SEEN_WIDTH;
 }
 
+static const struct {
+    char letter;
+    smq_state state;
+} states[] = {{'w', SMQ_WAITING}, {'c', SMQ_CLAIMED}, {'r', SMQ_RESTING}, {'d', SMQ_DEAD}};
+
 void call_state(struct store_call *call, smq_state state)
 {
-    const char *letter = state == SMQ_WAITING   ? "w"
-                         : state == SMQ_CLAIMED ? "c"
-                         : state == SMQ_RESTING ? "r"
-                                                : "d";
-
-    redis_arg(&call->command, letter, 1);
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        if (states[i].state == state) {
+            redis_arg(&call->command, &states[i].letter, 1);
+        }
+    }
 }
 
 static void call_bytes(struct store_call *call, const void *data, size_t len)
@@ -133,4 +137,99 @@ bool store_page_message(struct store_seen *out, const struct store_result *resul
                         const struct store_slot *slot, smq_state state, size_t index)
 {
     return reply_seen(out, result->reply, slot, state, PAGE_HEAD + seen_width(slot) * index);
+}
+
+/* --- find --- */
+
+void store_find(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                const struct store_find *find, int64_t timeout_ms)
+{
+    call_begin_slot(call, &script_find, slot);
+    redis_arg(&call->command, find->member, find->member_len);
+    redis_arg_string(&call->command, find->dead ? "d" : "p");
+    redis_arg_string(&call->command, find->from.name_len > 0 ? find->from.score : "");
+    call_bytes(call, find->from.name, find->from.name_len);
+    redis_arg_int(&call->command, STORE_FIND_MAX);
+    call_submit(call, redis, 16, timeout_ms);
+}
+
+/* "+", where, score, name */
+static bool read_more(struct store_found *out, const redisReply *reply,
+                      const struct store_find *find)
+{
+    const char *where;
+    size_t where_len, score_len;
+
+    out->more = true;
+    out->next = *find;
+    if (!reply_string(&where, &where_len, reply, FIND_HEAD) || where_len != 1 ||
+        !reply_string(&out->next.from.score, &score_len, reply, FIND_HEAD + 1) ||
+        !reply_string(&out->next.from.name, &out->next.from.name_len, reply, FIND_HEAD + 2)) {
+        return false;
+    }
+    out->next.dead = where[0] == 'd';
+    return true;
+}
+
+bool store_find_read(struct store_found *out, const struct store_result *result,
+                     const struct store_slot *slot, const struct store_find *find)
+{
+    const redisReply *reply = result->reply;
+    const char *state;
+    size_t len;
+
+    *out = (struct store_found){.found = false};
+    if (!reply_number(&out->now_ms, reply, 1) || !reply_token(out->token, reply, 2) ||
+        !reply_string(&state, &len, reply, 3) || len != 1) {
+        return false;
+    }
+    if (state[0] == '-') {
+        return true;
+    }
+    if (state[0] == '+') {
+        return read_more(out, reply, find);
+    }
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        if (states[i].letter == state[0]) {
+            out->found = true;
+            return reply_seen(&out->seen, reply, slot, states[i].state, FIND_HEAD);
+        }
+    }
+    return false;
+}
+
+/* --- rank --- */
+
+static void begin_rank(struct store_call *call, const struct store_slot *slot)
+{
+    call_begin(call, &script_rank, slot->keys.hash_slot);
+    redis_arg_string(&call->command, slot->keys.store);
+    redis_arg_string(&call->command, slot->keys.slot);
+    redis_arg_string(&call->command, slot->stamp);
+    call_kind(call, slot);
+}
+
+void store_rank(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                const void *member, size_t member_len, int64_t timeout_ms)
+{
+    begin_rank(call, slot);
+    redis_arg(&call->command, member, member_len);
+    redis_arg_string(&call->command, "");
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+void store_rank_elsewhere(struct store_call *call, struct redis *redis,
+                          const struct store_slot *slot, const char *score, int64_t timeout_ms)
+{
+    begin_rank(call, slot);
+    redis_arg_string(&call->command, "");
+    redis_arg_string(&call->command, score);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_rank_read(uint64_t *count, char score[STORE_SCORE_MAX],
+                     const struct store_result *result)
+{
+    return reply_count(count, result->reply, 1) &&
+           reply_text(score, STORE_SCORE_MAX, result->reply, 2);
 }

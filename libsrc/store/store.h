@@ -294,6 +294,67 @@ struct store_seen {
 bool store_page_message(struct store_seen *out, const struct store_result *result,
                         const struct store_slot *slot, smq_state state, size_t index);
 
+/* Where is a message?  Looked for among those that wait, then piece by piece among the claimed, the
+ * resting and the dead ones. */
+enum { STORE_FIND_MAX = 1000 };
+struct store_find {
+    const char *member;
+    size_t member_len;
+    bool dead; /* go on among the dead */
+    struct store_position from;
+};
+struct store_found {
+    int64_t now_ms;
+    char token[TOKEN_TEXT_LEN + 1]; /* "" when the topic is shared */
+    bool found;
+    struct store_seen seen; /* found; points into the reply */
+    bool more;              /* not found yet: go on with `next`, which points into the reply */
+    struct store_find next;
+};
+void store_find(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                const struct store_find *find, int64_t timeout_ms);
+bool store_find_read(struct store_found *out, const struct store_result *result,
+                     const struct store_slot *slot, const struct store_find *find);
+
+/* How many waiting messages of its slot come before one: REFUSED with status NO_MESSAGE when it
+ * does not wait; and how many of another slot, by its score. */
+enum { STORE_SCORE_MAX = 40 };
+void store_rank(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                const void *member, size_t member_len, int64_t timeout_ms);
+void store_rank_elsewhere(struct store_call *call, struct redis *redis,
+                          const struct store_slot *slot, const char *score, int64_t timeout_ms);
+bool store_rank_read(uint64_t *count, char score[STORE_SCORE_MAX],
+                     const struct store_result *result);
+
+/* --- editing --- */
+
+/* Begin with one of these, add up to 1,000 names as store_seen has them, send.  Remove: those of
+ * one state, not claimed.  Requeue: dead ones. */
+void store_remove_begin(struct store_call *call, const struct store_slot *slot, smq_state state);
+void store_requeue_begin(struct store_call *call, const struct store_slot *slot);
+void store_edit_add(struct store_call *call, const void *name, size_t len);
+void store_edit(struct store_call *call, struct redis *redis, int64_t timeout_ms);
+/* Give a waiting message another place; `when` as in a send.  REFUSED with status FULL. */
+void store_reschedule(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      const void *member, size_t len, const char *when, int64_t timeout_ms);
+/* `*results`: '1' done or '0' gone, a character a name; valid during `done`. */
+bool store_edit_read(const char **results, const struct store_result *result, size_t count);
+
+/* --- changing a topic in use --- */
+
+/* Store an altered definition in the topic's hash; `topic` carries the version it had.  REFUSED
+ * "CHANGED": it has another one. */
+void store_topic_alter(struct store_call *call, struct redis *redis, const struct topic *topic,
+                       int64_t timeout_ms);
+bool store_topic_alter_read(uint32_t *version, const struct store_result *result);
+void store_topic_pause(struct store_call *call, struct redis *redis, const struct topic *topic,
+                       bool paused, int64_t timeout_ms);
+/* In a slot: the stamp of the slot is that of the altered definition. */
+void store_slot_alter(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      int64_t timeout_ms);
+void store_slot_pause(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      bool paused, int64_t timeout_ms);
+
 /* --- dead letters --- */
 void store_dead_requeue(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                         int64_t timeout_ms);

@@ -16,6 +16,7 @@ struct stored {
     size_t state_len, definition_len;
     char nonce[TOPIC_NONCE_LEN + 1];
     int64_t version, generation;
+    bool paused;
 };
 
 static bool state_parse(enum store_topic_state *out, const char *text, size_t len)
@@ -58,6 +59,7 @@ static smq_status stored_read(struct topic *out, enum store_topic_state *state, 
     memcpy(out->nonce, stored->nonce, sizeof(out->nonce));
     out->version = (uint32_t) stored->version;
     out->generation = (uint32_t) stored->generation;
+    out->paused = stored->paused;
     return SMQ_OK;
 }
 
@@ -103,6 +105,7 @@ smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state
     (void) reply_text(stored.nonce, sizeof(stored.nonce), reply, field_find(reply, "nonce"));
     (void) reply_number(&stored.version, reply, field_find(reply, "version"));
     (void) reply_number(&stored.generation, reply, field_find(reply, "generation"));
+    stored.paused = field_find(reply, "paused") != 0;
     return stored_read(out, state, name, &stored, err);
 }
 
