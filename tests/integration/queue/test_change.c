@@ -135,10 +135,12 @@ static void an_alteration_reaches_producers(void **state)
     alter(other, topic, "delay_ms", "1h");
     message.body = "b";
     scene_must(smq_send(NULL, producer, topic, &message, &err), &err, "smq_send");
+    assert_int_equal(scene_stats(client, topic).waiting, 2);
     assert_true(scene_stats(client, topic).due <= 1);
     alter(other, topic, "delay_ms", "none");
     message.body = "c";
-    assert_int_equal(smq_send(NULL, producer, topic, &message, &err), SMQ_OK);
+    assert_int_equal(smq_send(NULL, producer, topic, &message, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "needs a delay"));
     smq_producer_free(producer);
     smq_client_free(client);
     smq_client_free(other);
@@ -219,10 +221,10 @@ static void what_cannot_be_altered_is_told(void **state)
 {
     static const struct {
         const char *option, *value, *told;
-    } cases[] = {
-        {"slots", "8", "fixed"},       {"type", "priority", "fixed"}, {"max_retries", "64", "63"},
-        {"nonsense", "1", "nonsense"}, {"lease_ms", "soon", "soon"},  {NULL, "1", "name"},
-        {"max_retries", NULL, "value"}};
+    } cases[] = {{"slots", "8", "fixed"},       {"type", "priority", "fixed"},
+                 {"max_retries", "64", "63"},   {"nonsense", "1", "nonsense"},
+                 {"lease_ms", "soon", "soon"},  {NULL, "1", "name"},
+                 {"max_retries", NULL, "value"}};
     smq_topic_options options = {.struct_size = sizeof(options), .type = SMQ_FIXED_TIME};
     smq_client *client = scene_client();
     const char *topic = scene_topic(client, &options);
