@@ -146,7 +146,7 @@ static enum exit_code requeue_run(const struct command *command)
     if (code != EXIT_DONE) {
         return code;
     }
-    if (smq_dead_requeue(&count, client, command->words[0], &err) != SMQ_OK) {
+    if (smq_dead_requeue(&count, client, command->words[0], NULL, NULL, NULL, &err) != SMQ_OK) {
         code = count == 0 ? say_failure(&err)
                           : say_error(EXIT_NOT_DONE, "%s; requeued %" PRIu64 " before that",
                                       err.text, count);

@@ -1,4 +1,4 @@
-/* admin.h - look at topics and slots; dead letters.
+/* admin.h - look at topics, slots and messages; edit messages; dead letters.
  *
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
 #ifndef SLOTMQ_ADMIN_H
@@ -31,6 +31,33 @@ typedef struct smq_stats {
 SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const char *topic,
                                    smq_error *err);
 
+/* Find one message by key and id (inline: key and body; a key only if it was sent
+ * with one); give it back to smq_message_info_free().  `out` may be NULL: does
+ * it exist?  If it is there more than once: the waiting one, else the claimed,
+ * the resting, the dead one.
+ * Fails: NO_MESSAGE, INVALID (nothing names it). */
+SMQ_API smq_status smq_message_get(smq_message_info **out, smq_client *client, const char *topic,
+                                   const smq_message *which, smq_error *err);
+SMQ_API void smq_message_info_free(smq_message_info *info);
+
+/* How many waiting messages come before it: those of the topic with a strictly
+ * better priority or time, and those before it in its own slot; fifo: its own slot only.
+ * Fails: NO_MESSAGE (also when it rests or is dead), IN_WORK (claimed). */
+SMQ_API smq_status smq_message_rank(uint64_t *out, smq_client *client, const char *topic,
+                                    const smq_message *which, smq_error *err);
+
+/* Remove it: the waiting one, else the resting, the dead one.
+ * Fails: NO_MESSAGE, IN_WORK (claimed, and none waits). */
+SMQ_API smq_status smq_message_remove(smq_client *client, const char *topic,
+                                      const smq_message *which, smq_error *err);
+
+/* Give a waiting message the priority, delay_ms or due_at_ms in `which`, as a
+ * send would; retries used stay.
+ * Fails: NO_MESSAGE (also when it rests or is dead), IN_WORK (claimed),
+ * WRONG_TYPE (also fifo), INVALID (out of range), FULL (as a send). */
+SMQ_API smq_status smq_message_reschedule(smq_client *client, const char *topic,
+                                          const smq_message *which, smq_error *err);
+
 /* Which messages.  All given conditions must hold. */
 typedef struct smq_filter {
     size_t struct_size;
@@ -57,10 +84,23 @@ typedef bool smq_message_fn(const smq_message_info *message, void *user);
 SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const smq_filter *filter,
                                     smq_message_fn *visit, void *user, smq_error *err);
 
-/* Send all dead letters back to where they were, with all retries and their
- * own time or priority.  *count (may be NULL) is also set on failure. */
+/* Called now and then during bulk edits, on the calling thread; false stops
+ * them.  `total` is a guess. */
+typedef bool smq_progress_fn(uint64_t changed, uint64_t total, void *user);
+
+/* Send dead letters back to where they were, with their own time, priority or
+ * place, all retries and no time to live.  What dies meanwhile stays dead.
+ * *count (may be NULL) is also set on failure.  filter.states is ignored;
+ * `filter` NULL: all. */
 SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const char *topic,
+                                    const smq_filter *filter, smq_progress_fn *progress, void *user,
                                     smq_error *err);
+
+/* Delete messages for ever.  filter.states must be given; CLAIMED is refused.
+ * *count (may be NULL) is also set on failure. */
+SMQ_API smq_status smq_topic_purge(uint64_t *count, smq_client *client, const char *topic,
+                                   const smq_filter *filter, smq_progress_fn *progress, void *user,
+                                   smq_error *err);
 
 typedef struct smq_slot_info {
     size_t struct_size;

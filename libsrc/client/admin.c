@@ -3,6 +3,7 @@
  * Thread: any. */
 #include <slotmq/admin.h>
 
+#include "base/status.h"
 #include "client/client.h"
 #include "client/options.h"
 #include "queue/admin.h"
@@ -53,13 +54,78 @@ SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const
                             : status;
 }
 
+SMQ_API smq_status smq_message_get(smq_message_info **out, smq_client *client, const char *topic,
+                                   const smq_message *which, smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    return status == SMQ_OK ? admin_message_get(out, client->hub, topic, which, err) : status;
+}
+
+SMQ_API void smq_message_info_free(smq_message_info *info)
+{
+    admin_message_info_free(info);
+}
+
+SMQ_API smq_status smq_message_rank(uint64_t *out, smq_client *client, const char *topic,
+                                    const smq_message *which, smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    if (status == SMQ_OK && out == NULL) {
+        return status_set(err, SMQ_INVALID, "no place for the rank: out is NULL");
+    }
+    return status == SMQ_OK ? admin_message_rank(out, client->hub, topic, which, err) : status;
+}
+
+SMQ_API smq_status smq_message_remove(smq_client *client, const char *topic,
+                                      const smq_message *which, smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    return status == SMQ_OK ? admin_message_remove(client->hub, topic, which, err) : status;
+}
+
+SMQ_API smq_status smq_message_reschedule(smq_client *client, const char *topic,
+                                          const smq_message *which, smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    return status == SMQ_OK ? admin_message_reschedule(client->hub, topic, which, err) : status;
+}
+
 SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const char *topic,
+                                    const smq_filter *filter, smq_progress_fn *progress, void *user,
                                     smq_error *err)
 {
+    smq_filter known;
     smq_status status = client_check(client, err);
 
     if (count != NULL) {
         *count = 0;
     }
-    return status == SMQ_OK ? admin_dead_requeue(count, client->hub, topic, err) : status;
+    if (status == SMQ_OK) {
+        status = take_filter(&known, filter, err);
+    }
+    return status == SMQ_OK
+               ? admin_dead_requeue(count, client->hub, topic, &known, progress, user, err)
+               : status;
+}
+
+SMQ_API smq_status smq_topic_purge(uint64_t *count, smq_client *client, const char *topic,
+                                   const smq_filter *filter, smq_progress_fn *progress, void *user,
+                                   smq_error *err)
+{
+    smq_filter known;
+    smq_status status = client_check(client, err);
+
+    if (count != NULL) {
+        *count = 0;
+    }
+    if (status == SMQ_OK) {
+        status = take_filter(&known, filter, err);
+    }
+    return status == SMQ_OK
+               ? admin_topic_purge(count, client->hub, topic, &known, progress, user, err)
+               : status;
 }

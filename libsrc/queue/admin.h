@@ -27,6 +27,21 @@ smq_status admin_slots(struct hub *hub, const char *topic, smq_slot_fn *visit, v
 
 smq_status admin_message_each(struct hub *hub, const char *topic, const smq_filter *filter,
                               smq_message_fn *visit, void *user, smq_error *err);
-smq_status admin_dead_requeue(uint64_t *count, struct hub *hub, const char *topic, smq_error *err);
+smq_status admin_message_get(smq_message_info **out, struct hub *hub, const char *topic,
+                             const smq_message *which, smq_error *err);
+void admin_message_info_free(smq_message_info *info);
+smq_status admin_message_rank(uint64_t *out, struct hub *hub, const char *topic,
+                              const smq_message *which, smq_error *err);
+smq_status admin_message_remove(struct hub *hub, const char *topic, const smq_message *which,
+                                smq_error *err);
+smq_status admin_message_reschedule(struct hub *hub, const char *topic, const smq_message *which,
+                                    smq_error *err);
+
+smq_status admin_dead_requeue(uint64_t *count, struct hub *hub, const char *topic,
+                              const smq_filter *filter, smq_progress_fn *progress, void *user,
+                              smq_error *err);
+smq_status admin_topic_purge(uint64_t *count, struct hub *hub, const char *topic,
+                             const smq_filter *filter, smq_progress_fn *progress, void *user,
+                             smq_error *err);
 
 #endif

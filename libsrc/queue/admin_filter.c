@@ -28,11 +28,18 @@ smq_status which_take(struct which *out, const struct topic *topic, const smq_me
     if (status != SMQ_OK) {
         return status;
     }
-    out->slot = out->message.key != NULL
-                    ? slot_of_key(out->message.key, out->message.key_len, topic->slots)
-                    : slot_of_key(out->message.body, out->message.body_len, topic->slots);
-    out->member = out->message.body;
-    out->member_len = out->message.body_len;
+    if (send_lacks_id(topic, &out->message)) {
+        return status_set(err, SMQ_INVALID,
+                          "which message? In topic %s, of layout keyed, its id names it",
+                          topic->name);
+    }
+    if (topic->layout == SMQ_INLINE && out->message.body_len == 0) {
+        return status_set(err, SMQ_INVALID,
+                          "which message? In topic %s, of layout inline, its body names it",
+                          topic->name);
+    }
+    out->slot = send_slot(topic, &out->message);
+    send_member(&out->member, &out->member_len, &out->scratch, topic, &out->message);
     return SMQ_OK;
 }
 

@@ -1,4 +1,4 @@
-/* admin_look.c - what topics and slots hold and have done; dead letters.
+/* admin_look.c - what topics and slots hold and have done.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <stdlib.h>
@@ -178,64 +178,5 @@ smq_status admin_slots(struct hub *hub, const char *topic, smq_slot_fn *visit, v
         status = looking_visit(&looking, 0, looking.topic.slots, slots_each, &slots, err);
     }
     looking_end(&looking);
-    return status;
-}
-
-/* --- dead letters: requeue --- */
-
-struct requeue {
-    struct hub *hub;
-    struct topic topic;
-    uint64_t count;
-    uint64_t *left; /* of each slot: of those that were dead at first; UINT64_MAX: not asked yet */
-};
-
-static void requeue_send(struct store_call *call, int32_t index, void *user)
-{
-    const struct requeue *requeue = user;
-    struct store_slot slot;
-
-    store_slot_fill(&slot, &requeue->topic, index);
-    store_dead_requeue(call, requeue->hub->redis, &slot, 0);
-}
-
-/* What dies again meanwhile is not requeued again, or a hopeless message would keep us here. */
-static enum calls_next requeue_done(const struct store_result *result, int32_t index, void *user,
-                                    smq_error *err)
-{
-    struct requeue *requeue = user;
-    uint64_t *rest = &requeue->left[index];
-    uint64_t moved, left;
-
-    if (result->outcome != STORE_OK || !store_dead_requeue_read(&moved, &left, result)) {
-        return admin_fail(err, &requeue->topic, index, result);
-    }
-    requeue->count += moved;
-    if (*rest == UINT64_MAX) {
-        *rest = moved + left;
-    }
-    *rest -= moved < *rest ? moved : *rest;
-    return *rest > 0 && left > 0 && moved > 0 ? CALLS_AGAIN : CALLS_DONE;
-}
-
-smq_status admin_dead_requeue(uint64_t *count, struct hub *hub, const char *topic, smq_error *err)
-{
-    struct requeue requeue = {.hub = hub};
-    struct calls_job job = {.user = &requeue, .send = requeue_send, .done = requeue_done};
-    smq_status status = topic_check_name(topic, err);
-
-    if (status == SMQ_OK) {
-        status = calls_definition(&requeue.topic, hub, topic, err);
-    }
-    if (status == SMQ_OK) {
-        job.count = requeue.topic.slots;
-        requeue.left = memory_grow(NULL, (size_t) job.count, sizeof(*requeue.left));
-        memset(requeue.left, 0xff, (size_t) job.count * sizeof(*requeue.left));
-        status = calls_run(hub, &job, err);
-    }
-    free(requeue.left);
-    if (count != NULL) {
-        *count = requeue.count;
-    }
     return status;
 }

@@ -97,6 +97,19 @@ bool seen_take(struct seen_page *page, const struct store_result *result,
     return true;
 }
 
+void seen_keep(struct seen_page *page, const struct store_seen *seen, const char *token)
+{
+    buf_clear(&page->bytes);
+    page->paged = (struct store_paged){.count = seen != NULL ? 1 : 0};
+    memcpy(page->paged.token, token, strlen(token) + 1);
+    if (seen != NULL) {
+        make_room(page, 1);
+        page->seen[0] = *seen;
+        keep_seen(page, 0);
+        point_to_kept(page, 0);
+    }
+}
+
 /* --- reading --- */
 
 void seen_read_send(struct store_call *call, const struct seen_reader *reader)

@@ -28,6 +28,9 @@ void seen_fini(struct seen_page *page);
 bool seen_take(struct seen_page *page, const struct store_result *result,
                const struct store_slot *slot, const struct store_page *query);
 
+/* Make a page of one message, or of none (NULL). */
+void seen_keep(struct seen_page *page, const struct store_seen *seen, const char *token);
+
 /* Which messages to read, and the last page read.  query.from points into `page`, or to what
  * outlives the reader. */
 struct seen_reader {

@@ -4,8 +4,6 @@
 #include "scripts.h"
 #include "store/call.h"
 
-enum { REQUEUE_LIMIT = 1000 };
-
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms)
 {
@@ -39,19 +37,4 @@ bool store_inspect_read(struct store_look *out, const struct store_result *resul
         return false;
     }
     return reply_token(out->token, reply, 10);
-}
-
-void store_dead_requeue(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                        int64_t timeout_ms)
-{
-    call_begin_slot(call, &script_dead_requeue, slot);
-    call_kind(call, slot);
-    redis_arg_string(&call->command, slot->keys.wake);
-    redis_arg_int(&call->command, REQUEUE_LIMIT);
-    call_submit(call, redis, 8, timeout_ms);
-}
-
-bool store_dead_requeue_read(uint64_t *requeued, uint64_t *left, const struct store_result *result)
-{
-    return reply_count(requeued, result->reply, 1) && reply_count(left, result->reply, 2);
 }

@@ -355,9 +355,4 @@ void store_slot_alter(struct store_call *call, struct redis *redis, const struct
 void store_slot_pause(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       bool paused, int64_t timeout_ms);
 
-/* --- dead letters --- */
-void store_dead_requeue(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                        int64_t timeout_ms);
-bool store_dead_requeue_read(uint64_t *requeued, uint64_t *left, const struct store_result *result);
-
 #endif

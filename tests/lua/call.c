@@ -8,9 +8,9 @@
 const char *call_script(const struct call *call)
 {
     static const char *const names[] = {
-        [CALL_SEND] = "send",           [CALL_CONSUME] = "consume", [CALL_RENEW] = "renew",
-        [CALL_TAKEOVER] = "takeover",   [CALL_VACATE] = "vacate",   [CALL_INSPECT] = "inspect",
-        [CALL_REQUEUE] = "dead_requeue"};
+        [CALL_SEND] = "send",         [CALL_CONSUME] = "consume", [CALL_RENEW] = "renew",
+        [CALL_TAKEOVER] = "takeover", [CALL_VACATE] = "vacate",   [CALL_INSPECT] = "inspect",
+        [CALL_REQUEUE] = "edit"};
 
     return names[call->kind];
 }
@@ -151,6 +151,9 @@ void call_args(struct args *args, const struct model *model, const struct call *
         add_takeover(args, call);
     } else if (call->kind == CALL_REQUEUE) {
         args_add(args, "wake{x}");
-        args_add_int(args, call->limit);
+        args_add(args, "requeue");
+        for (size_t i = 0; i < call->count; i++) {
+            add_name(args, call->answers[i].entry);
+        }
     }
 }

@@ -4,11 +4,13 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "model_slot.h"
 
 enum { ROUND_CALLS = 160 };
 
@@ -31,6 +33,22 @@ static void run_late(struct duel *duel)
     buf_fini(&seen);
 }
 
+/* Some of the dead, one perhaps twice, or one that is not there. */
+static void choose_dead(struct duel *duel, struct call *call)
+{
+    const struct model_list *dead = &duel->model->dead;
+
+    for (int32_t i = 0; i < call->limit; i++) {
+        char *entry = call->answers[call->count++].entry;
+
+        if (dead->count > 0 && !percent(duel, 5)) {
+            model_dead_entry(entry, &dead->item[chance(duel, dead->count)]);
+        } else {
+            snprintf(entry, sizeof(call->answers[0].entry), "1d:nobody");
+        }
+    }
+}
+
 static void call_plainly(struct duel *duel, enum call_kind kind, uint64_t token)
 {
     struct call *call = new_call(duel, kind, token);
@@ -38,6 +56,9 @@ static void call_plainly(struct duel *duel, enum call_kind kind, uint64_t token)
 
     call->limit = 1 + (int32_t) chance(duel, 3);
     call->n = 2;
+    if (kind == CALL_REQUEUE) {
+        choose_dead(duel, call);
+    }
     execute(duel, call, &seen);
     buf_fini(&seen);
     free(call);

@@ -78,6 +78,20 @@ static int64_t revive(struct model *model, const struct model_message *message)
     return model_give_back(model, message, none);
 }
 
+static size_t dead_find(const struct model *model, const char *name)
+{
+    char entry[64];
+    size_t index = 0;
+
+    for (; index < model->dead.count; index++) {
+        model_dead_entry(entry, &model->dead.item[index]);
+        if (strcmp(entry, name) == 0) {
+            break;
+        }
+    }
+    return index;
+}
+
 static void model_requeue(struct model *model, struct buf *reply, const struct call *call)
 {
     int64_t due = INT64_MAX;
@@ -87,16 +101,21 @@ static void model_requeue(struct model *model, struct buf *reply, const struct c
         return;
     }
     model_keep_version(model, call);
-    sort_dead(&model->dead);
-    while (moved < call->limit && model->dead.count > 0) {
-        struct model_message message = list_take(&model->dead, 0);
-        int64_t at = revive(model, &message);
+    buf_printf(reply, "OK ");
+    for (size_t i = 0; i < call->count; i++) {
+        size_t index = dead_find(model, call->answers[i].entry);
+        bool there = index < model->dead.count;
 
-        due = at < due ? at : due;
-        moved++;
+        buf_printf(reply, "%d", there);
+        if (there) {
+            struct model_message message = list_take(&model->dead, index);
+            int64_t at = revive(model, &message);
+
+            due = at < due ? at : due;
+            moved++;
+        }
     }
     model_wake(model, !model_timed(model) && moved > 0 ? 0 : due);
-    buf_printf(reply, "OK %d %zu", moved, model->dead.count);
 }
 
 static void model_inspect(struct model *model, struct buf *reply, const struct call *call)

@@ -22,7 +22,6 @@ void model_dead_entry(char out[64], const struct model_message *message);
 /* In the order of the sorted sets. */
 void sort_waiting(struct model_list *list);
 void sort_prepare(struct model_list *list);
-void sort_dead(struct model_list *list);
 
 /* What is in hand now. */
 struct hand {

@@ -180,13 +180,6 @@ static void inspect_args(struct args *args, const struct words *words)
     args_add(args, kind);
 }
 
-static void requeue_args(struct args *args, const struct words *words)
-{
-    args_add(args, kind);
-    args_add(args, WAKE);
-    args_add(args, option(words, "limit", "1000"));
-}
-
 /* page STATE [SCORE NAME] */
 static void page_args(struct args *args, const struct words *words)
 {
@@ -248,25 +241,15 @@ static const struct {
     args_fn *add;
     bool def; /* the first argument is the definition stamp */
 } forms[] = {
-    {"send", send_args, true},
-    {"consume", consume_args, true},
-    {"renew", renew_args, true},
-    {"takeover", takeover_args, true},
-    {"vacate", vacate_args, true},
-    {"inspect", inspect_args, true},
-    {"dead_requeue", requeue_args, true},
-    {"slot_open", plain_args, true},
-    {"slot_seal", plain_args, true},
-    {"slot_unseal", plain_args, true},
-    {"slot_clear", plain_args, false},
-    {"lease", plain_args, false},
-    {"topic", plain_args, false},
-    {"page", page_args, true},
-    {"edit", edit_args, true},
-    {"find", find_args, true},
-    {"rank", rank_args, true},
-    {"slot_alter", wake_args, true},
-    {"slot_pause", wake_args, true},
+    {"send", send_args, true},         {"consume", consume_args, true},
+    {"renew", renew_args, true},       {"takeover", takeover_args, true},
+    {"vacate", vacate_args, true},     {"inspect", inspect_args, true},
+    {"slot_open", plain_args, true},   {"slot_seal", plain_args, true},
+    {"slot_unseal", plain_args, true}, {"slot_clear", plain_args, false},
+    {"lease", plain_args, false},      {"topic", plain_args, false},
+    {"page", page_args, true},         {"edit", edit_args, true},
+    {"find", find_args, true},         {"rank", rank_args, true},
+    {"slot_alter", wake_args, true},   {"slot_pause", wake_args, true},
 };
 
 /* --- what is not a script --- */

@@ -60,7 +60,7 @@ static void test_a_dead_message_blocks_no_longer(void **state)
 {
     PLAY(state, OPENED, {"consume 1 n=1", NULL},
          {"consume 1 last=1 n=1 max=0 retry 1c1:c 500 why", "OK 1000 1000 2 1 1 2c2:a 0 1000 2"},
-         {"dead", "1d:c@1000"}, {"dead_requeue", "OK 1 0"}, {"store", "c@1 b@3"});
+         {"dead", "1d:c@1000"}, {"edit requeue 1d:c", "OK 1"}, {"store", "c@1 b@3"});
 }
 
 static void test_a_lost_claim_keeps_its_place(void **state)

@@ -74,7 +74,7 @@ static void test_a_dead_letter_holds_its_message(void **state)
          {"send a 1 one 3 700", "OK a"}, {"consume 1", NULL}, {"send a 2 two '' ''", "OK a"},
          {"consume 1 n=0 last=1 reject 8589934591c1:a bad", NULL},
          {"why", "8589934591d:a=bad B8589934591d:a=two H8589934591d:a=1000"},
-         {"body", "ba=two ha=1000"}, {"dead_requeue", "OK 1 0"}, {"why", ""},
+         {"body", "ba=two ha=1000"}, {"edit requeue 8589934591d:a", "OK 1"}, {"why", ""},
          {"store", "a@12884901886"}, {"body", "ba=two ha=1000"});
 }
 
@@ -84,7 +84,7 @@ static void test_a_requeue_brings_the_body_back(void **state)
          {"send a +0 one 3 700", "OK a"}, {"consume 1", NULL},
          {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL},
          {"why", "1000d:a=bad B1000d:a=one H1000d:a=1000,3,1700,1"}, {"body", ""}, {"at 5000", ""},
-         {"dead_requeue", "OK 1 0"}, {"why", ""}, {"store", "a@1000"},
+         {"edit requeue 1000d:a", "OK 1"}, {"why", ""}, {"store", "a@1000"},
          {"body", "ba=one ha=1000,3,,1"});
 }
 

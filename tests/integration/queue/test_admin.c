@@ -262,7 +262,7 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
 
     (void) state;
     topic_made(client, &options);
-    must(smq_dead_requeue(&count, client, "t", &err), &err);
+    must(smq_dead_requeue(&count, client, "t", NULL, NULL, NULL, &err), &err);
     assert_int_equal(count, 0);
     for (int i = 0; i < COUNT; i++) {
         char entry[64];
@@ -275,15 +275,16 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
     seen = (struct letters_seen){.limit = 123};
     must(each_dead("t", on_letter, &seen, &err), &err);
     assert_int_equal(seen.count, 123);
-    must(smq_dead_requeue(&count, client, "t", &err), &err);
+    must(smq_dead_requeue(&count, client, "t", NULL, NULL, NULL, &err), &err);
     assert_int_equal(count, COUNT);
     must(smq_topic_stats(&stats, client, "t", &err), &err);
     assert_int_equal(stats.dead, 0);
     assert_int_equal(stats.waiting, COUNT);
     assert_string_equal(look_text(text, "t_0", "ZSCORE t_0 body-5"), "1600000000005");
     assert_int_equal(look_number("t_2", "HLEN why{t_2}"), 1);
-    must(smq_dead_requeue(NULL, client, "t", &err), &err);
-    assert_int_equal(smq_dead_requeue(&count, client, "none", &err), SMQ_NO_TOPIC);
+    must(smq_dead_requeue(NULL, client, "t", NULL, NULL, NULL, &err), &err);
+    assert_int_equal(smq_dead_requeue(&count, client, "none", NULL, NULL, NULL, &err),
+                     SMQ_NO_TOPIC);
     assert_int_equal(each_dead("none", on_letter, &seen, &err), SMQ_NO_TOPIC);
     assert_int_equal(each_dead("t", NULL, &seen, &err), SMQ_INVALID);
 }
