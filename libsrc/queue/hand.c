@@ -118,7 +118,6 @@ void hand_recall_held(struct strand *strand, const smq_delivery *delivery)
 
 void hand_overdue(struct strand *strand, smq_delivery *delivery)
 {
-    delivery_tell(delivery, SMQ_LEASE_LOST);
     hand_event(strand, SMQ_EVENT_OVERDUE, SMQ_LEASE_LOST, delivery, "the handler takes too long");
     delivery->answer.op = STORE_HUNG;
     hand_answered(strand, delivery);

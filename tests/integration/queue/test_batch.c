@@ -256,8 +256,9 @@ static void batch_left_for_later_is_answered_from_other_threads(void **state)
         pthread_join(answering[i].thread, NULL);
         assert_int_equal(answering[i].status, SMQ_OK);
     }
+    /* the last one may be claimed, if the handler had not returned, but not handled */
     scene_await_counts(client, topic,
-                       (struct scene_counts){.waiting = 1, .claimed = 1, .done = COUNT - 1});
+                       (struct scene_counts){.waiting = -1, .claimed = -1, .done = COUNT - 1});
     assert_int_equal(recorder_count(recorder), COUNT);
     assert_int_equal(smq_done(recorder_seen(recorder, COUNT - 1).delivery, NULL), SMQ_OK);
     recorder_await(recorder, COUNT + 1);

@@ -99,8 +99,8 @@ static smq_delivery *add(struct stage *stage, int lane, const char *body)
     smq_delivery *delivery;
 
     snprintf(entry, sizeof(entry), "20c17:%s", body);
-    delivery = delivery_new(stage->queue, &stage->lanes[lane], &topic, lane, "", entry,
-                            strlen(entry), (struct attempts){.retries = 2});
+    delivery = delivery_new(stage->queue, &stage->lanes[lane], &topic, lane, "",
+                            &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
     assert_non_null(delivery);
     stage->hand[stage->count++] = delivery;
     STAILQ_INSERT_TAIL(&list, delivery, link);

@@ -1,0 +1,101 @@
+/* run_queue_internal.h - what run_queue.c (lanes and answers), run_queue_threads.c (handlers) and
+ * run_queue_polls.c (polls and flushes) share.
+ *
+ * Thread: any; but where a function says otherwise the queue's lock is held. */
+#ifndef QUEUE_RUN_QUEUE_INTERNAL_H
+#define QUEUE_RUN_QUEUE_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "queue/run_queue.h"
+
+TAILQ_HEAD(run_lanes, run_lane);
+
+/* A dead letter that somebody wants to know of; holds a reference of its delivery. */
+struct run_dead {
+    STAILQ_ENTRY(run_dead) link;
+    smq_delivery *delivery;
+    smq_message_info info; /* points into the delivery */
+};
+STAILQ_HEAD(run_deads, run_dead);
+
+/* What a thread has the handler do, one call after another. */
+struct run_call {
+    struct run_lane *lane;     /* guarded by the queue's lock; NULL: it goes on without the call */
+    smq_delivery **deliveries; /* room for `most` */
+    size_t most, count;
+    struct delivery_list answers; /* by its verdict */
+};
+
+/* Only `state` changes after run_queue_new(). */
+struct run_queue {
+    atomic_int references;
+    pid_t pid;
+    char *topic;
+    smq_handler_fn *handler; /* or `batch` */
+    smq_batch_fn *batch;
+    smq_dead_fn *dead;
+    void *user;
+    int32_t turn;
+    bool timed;
+    size_t per_slot; /* deliveries of a lane that are begun at once */
+    bool polled;
+    struct loop *io;
+    struct loop_task *task, *back;
+    struct extensions extensions;
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t ready;
+        struct run_lanes lanes;
+        struct delivery_begun begun; /* if `timed`: the first begun first */
+        bool strict;
+        struct run_deads dead;
+        int deads; /* in the list, or being told */
+        struct delivery_list answers;
+        bool watched;
+        bool closed; /* no answer is taken */
+        bool ended;  /* no handler is begun */
+
+        /* polled */
+        int pollers;
+        int64_t polled_ms;         /* when the last poll ended */
+        bool resting;              /* the next poll posts `back` */
+        bool nudged;               /* readable until the next poll */
+        bool readable;             /* the descriptor, if it is shown */
+        int descriptor;            /* -1: none */
+        struct delivery_hand open; /* answered, not stored yet; in the order of their numbers */
+        uint64_t answer_count;
+        smq_status late;
+        pthread_cond_t stored;
+    } state;
+};
+
+/* Take and give back the lock, which is not held before and after. */
+void run_queue_lock(struct run_queue *queue);
+void run_queue_unlock(struct run_queue *queue);
+
+/* Have smq:io look at the answers, and at handlers that are back. */
+void run_queue_post(struct run_queue *queue);
+
+/* Queue the lane if something of it can be run; take it out of the queue. */
+void run_lane_offer(struct run_queue *queue, struct run_lane *lane);
+void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane);
+
+/* Somebody is given this delivery, which was the lane's first. */
+void run_lane_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now_ms);
+
+/* Take answers, with the references of those who answer, out of the list; false: the queue is
+ * closed, and they stay. */
+bool run_queue_take(struct run_queue *queue, struct delivery_list *answers);
+
+/* --- run_queue_polls.c --- */
+
+/* Make the descriptor readable, or not: before the lock is given back. */
+void run_queue_update(struct run_queue *queue);
+
+/* A polled delivery is answered: flushes wait from now on; it is stored, or was dropped. */
+void run_queue_open(struct run_queue *queue, smq_delivery *delivery);
+void run_queue_stored(struct run_queue *queue, smq_delivery *delivery);
+
+#endif

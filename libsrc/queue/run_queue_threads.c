@@ -1,0 +1,169 @@
+/* run_queue_threads.c - the handler threads of a run queue.
+ *
+ * Thread: smq:work-N, but where run_queue.h says otherwise. */
+#include "queue/run_queue_internal.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+static _Thread_local const struct run_queue *inside;
+
+/* The lock is held. */
+static void call_begin(struct run_queue *queue, struct run_call *call, struct run_lane *lane)
+{
+    int64_t now_ms = queue->timed ? clock_now_ms() : 0;
+    smq_delivery *delivery;
+
+    call->count = 0;
+    while (call->count < call->most && (delivery = STAILQ_FIRST(&lane->ready)) != NULL) {
+        STAILQ_REMOVE_HEAD(&lane->ready, link);
+        run_lane_begin(queue, delivery, now_ms);
+        delivery_ref(delivery);
+        call->deliveries[call->count++] = delivery;
+    }
+    call->lane = lane;
+    lane->call = call;
+}
+
+static void call_run(struct run_queue *queue, struct run_call *call)
+{
+    size_t group = 0;
+    smq_verdict verdict = queue->batch != NULL
+                              ? queue->batch(call->deliveries, call->count, queue->user)
+                              : queue->handler(call->deliveries[0], queue->user);
+
+    STAILQ_INIT(&call->answers);
+    for (size_t i = 0; i < call->count; i++) {
+        if (delivery_take_verdict(call->deliveries[i], verdict)) {
+            STAILQ_INSERT_TAIL(&call->answers, call->deliveries[i], link);
+            group++;
+        }
+    }
+    if (group > 0) {
+        STAILQ_FIRST(&call->answers)->answer.group = group;
+    }
+}
+
+/* The lock is held.  What nobody has answered is left for later.  Answers the lane, if that has
+ * waited for the call. */
+static struct run_lane *call_end(struct run_queue *queue, struct run_call *call)
+{
+    struct run_lane *lane = call->lane;
+    smq_delivery *delivery;
+
+    if (!run_queue_take(queue, &call->answers)) {
+        while ((delivery = STAILQ_FIRST(&call->answers)) != NULL) {
+            STAILQ_REMOVE_HEAD(&call->answers, link);
+            delivery_unref(delivery); /* its answerer's */
+        }
+    }
+    if (lane != NULL) {
+        lane->call = NULL;
+    }
+    if (queue->state.watched) {
+        run_queue_post(queue);
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        delivery_unref(call->deliveries[i]);
+    }
+    return lane;
+}
+
+/* The lock is held, but not while the handler runs. */
+static void lane_run(struct run_queue *queue, struct run_lane *lane, struct run_call *call)
+{
+    for (size_t run = 0; run < (size_t) queue->turn && !queue->state.ended; run += call->count) {
+        call_begin(queue, call, lane);
+        run_queue_unlock(queue);
+        call_run(queue, call);
+        run_queue_lock(queue);
+        if (call_end(queue, call) == NULL || lane->held || lane->begun > 0 ||
+            STAILQ_EMPTY(&lane->ready)) {
+            return;
+        }
+    }
+    run_lane_offer(queue, lane);
+}
+
+/* The lock is held, but not while somebody is told. */
+static void dead_tell(struct run_queue *queue, struct run_dead *dead)
+{
+    STAILQ_REMOVE_HEAD(&queue->state.dead, link);
+    run_queue_unlock(queue);
+    queue->dead(&dead->info, queue->user);
+    run_queue_lock(queue);
+    queue->state.deads--;
+    run_queue_post(queue);
+    delivery_unref(dead->delivery);
+    free(dead);
+}
+
+void run_queue_work(struct run_queue *queue)
+{
+    struct run_call call = {.most = queue->batch != NULL ? (size_t) queue->turn : 1};
+    struct run_dead *dead;
+    struct run_lane *lane;
+
+    call.deliveries = memory_new(call.most * sizeof(*call.deliveries));
+    inside = queue;
+    run_queue_lock(queue);
+    while (!queue->state.ended) {
+        dead = STAILQ_FIRST(&queue->state.dead);
+        if (dead != NULL) {
+            dead_tell(queue, dead);
+            continue;
+        }
+        lane = TAILQ_FIRST(&queue->state.lanes);
+        if (lane == NULL) {
+            pthread_cond_wait(&queue->state.ready, &queue->state.lock);
+            continue;
+        }
+        run_lane_withdraw(queue, lane);
+        lane_run(queue, lane, &call);
+    }
+    run_queue_unlock(queue);
+    inside = NULL;
+    free(call.deliveries);
+}
+
+bool run_queue_inside(const struct run_queue *queue)
+{
+    return inside == queue;
+}
+
+/* --- dead letters --- */
+
+void run_queue_bury(struct run_queue *queue, smq_delivery *delivery, const char *reason,
+                    int64_t at_ms)
+{
+    struct run_dead *dead;
+
+    if (queue->dead == NULL) {
+        return;
+    }
+    dead = memory_new(sizeof(*dead));
+    dead->delivery = delivery;
+    dead->info = delivery->info;
+    dead->info.state = SMQ_DEAD;
+    dead->info.dead_at_ms = at_ms;
+    dead->info.retries_left = 0;
+    dead->info.reason = reason;
+    delivery_ref(delivery);
+    run_queue_lock(queue);
+    queue->state.deads++;
+    STAILQ_INSERT_TAIL(&queue->state.dead, dead, link);
+    pthread_cond_signal(&queue->state.ready);
+    run_queue_unlock(queue);
+}
+
+bool run_queue_has_dead(struct run_queue *queue)
+{
+    bool has;
+
+    run_queue_lock(queue);
+    has = queue->state.deads > 0;
+    run_queue_unlock(queue);
+    return has;
+}
