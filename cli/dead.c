@@ -1,119 +1,61 @@
 /* dead.c - dead list, dead requeue. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
+#include "bulk.h"
 #include "command.h"
-#include "message.h"
+#include "listing.h"
 #include "output.h"
 #include "say.h"
-#include "topic.h"
+
+struct dead_options {
+    struct bulk_filter filter;
+};
+
+#define OLDER "only those that died so long ago"
 
 /* === list =============================================================== */
 
-/* The JSON document is printed while it is read: a topic may hold very many dead letters. */
-struct listing {
-    smq_topic_type type;
-    struct libscols_table *table; /* NULL: JSON */
-    uint64_t count;
+static const struct flag list_flags[] = {
+    BULK_ID(struct dead_options),     BULK_MATCH(struct dead_options),
+    BULK_REASON(struct dead_options), BULK_OLDER(struct dead_options, OLDER),
+    BULK_LIMIT(struct dead_options),
 };
 
-static void add_letter_json(const struct listing *listing, const smq_message_info *message)
-{
-    size_t size = 0;
-    char *text = output_json_text(&size, message_dead_json(message, listing->type));
-
-    fputs(listing->count == 0 ? "{\"dead\":[" : ",", stdout);
-    fwrite(text, 1, size, stdout);
-    free(text);
-}
-
-static void time_text(char *text, size_t size, int64_t at_ms)
-{
-    const time_t seconds = (time_t) (at_ms / 1000);
-    struct tm parts;
-
-    if (!gmtime_r(&seconds, &parts) || strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
-        snprintf(text, size, "%" PRId64, at_ms);
-    }
-}
-
-static void add_letter_row(const struct listing *listing, const smq_message_info *message)
-{
-    char slot[16];
-    char attempt[16];
-    char dead_at[40];
-    char *body = say_alloc(message->body_len + 1, 1);
-
-    snprintf(slot, sizeof(slot), "%" PRId32, message->slot);
-    snprintf(attempt, sizeof(attempt), "%" PRId32, message->attempt);
-    time_text(dead_at, sizeof(dead_at), message->dead_at_ms);
-    output_printable(body, message->body, message->body_len);
-    const char *const cells[] = {slot, dead_at, attempt, message->reason ? message->reason : "",
-                                 body};
-    output_row(listing->table, cells, 5);
-    free(body);
-}
-
-static bool add_letter(const smq_message_info *message, void *user)
-{
-    struct listing *listing = user;
-
-    if (listing->table) {
-        add_letter_row(listing, message);
-    } else {
-        add_letter_json(listing, message);
-    }
-    listing->count++;
-    return !ferror(stdout);
-}
-
 static enum exit_code list_letters(smq_client *client, const struct command *command,
-                                   smq_topic_type type)
+                                   const struct topic_facts *topic)
 {
-    static const char *const titles[] = {">SLOT", "DEAD_AT", ">ATTEMPTS", "REASON", "~BODY"};
-    struct listing listing = {.type = type};
+    const struct dead_options *flags = command->options;
+    struct listing listing = listing_begin(command, topic, true);
     smq_filter filter = SMQ_FILTER_INIT;
+    smq_message which;
     smq_error err;
 
+    bulk_filter_make(&filter, &which, &flags->filter, topic);
     filter.states = SMQ_DEAD;
-    if (!command->global.json) {
-        listing.table = output_table(titles, 5);
-    }
-    if (smq_message_each(client, command->words[0], &filter, add_letter, &listing, &err) !=
+    if (smq_message_each(client, command->words[0], &filter, listing_add, &listing, &err) !=
         SMQ_OK) {
-        output_table_free(listing.table);
+        listing_drop(&listing);
         return say_failure(&err);
     }
-    if (listing.table) {
-        output_table_print(listing.table);
-    } else {
-        fputs(listing.count == 0 ? "{\"dead\":[]}\n" : "]}\n", stdout);
-    }
+    listing_end(&listing, false);
     return EXIT_DONE;
 }
 
 static enum exit_code list_run(const struct command *command)
 {
-    struct topic_facts topic = {0};
-    smq_client *client = NULL;
-    enum exit_code code = command_connect(&client, command);
+    const struct dead_options *flags = command->options;
+    const enum exit_code code = bulk_check(&flags->filter);
 
-    if (code == EXIT_DONE) {
-        code = topic_look_up(&topic, client, command->words[0]);
-    }
-    if (code == EXIT_DONE) {
-        code = list_letters(client, command, topic.type);
-    }
-    smq_client_free(client);
-    return code;
+    return code == EXIT_DONE ? topic_run(command, list_letters) : code;
 }
 
 const struct verb dead_list_verb = {
     .name = "dead list",
     .operands = "NAME",
     .summary = "the dead letters of a topic, slot by slot, the oldest first",
+    .flags = list_flags,
+    .flag_count = sizeof(list_flags) / sizeof(list_flags[0]),
+    .options_size = sizeof(struct dead_options),
     .min_words = 1,
     .max_words = 1,
     .run = list_run,

@@ -1,9 +1,95 @@
-/* message.c - messages as JSON. */
+/* message.c - messages: named by words, shown as JSON and in tables. */
 #include "message.h"
 
 #include <string.h>
 
 #include "output.h"
+#include "say.h"
+
+/* === Naming ============================================================= */
+
+static const struct {
+    smq_state state;
+    const char *name;
+} states[] = {
+    {SMQ_WAITING, "waiting"},
+    {SMQ_CLAIMED, "claimed"},
+    {SMQ_RESTING, "resting"},
+    {SMQ_DEAD, "dead"},
+};
+#define STATE_COUNT (sizeof(states) / sizeof(states[0]))
+
+smq_message message_named(const struct topic_facts *topic, const char *id, const char *key)
+{
+    smq_message message = SMQ_MESSAGE_INIT;
+
+    if (topic->layout == SMQ_KEYED) {
+        message.id = id;
+        message.id_len = strlen(id);
+    } else {
+        message.body = id;
+        message.body_len = strlen(id);
+    }
+    if (key) {
+        message.key = key;
+        message.key_len = strlen(key);
+    }
+    return message;
+}
+
+const char *message_state_name(smq_state state)
+{
+    for (size_t i = 0; i < STATE_COUNT; i++) {
+        if (states[i].state == state) {
+            return states[i].name;
+        }
+    }
+    return "unknown";
+}
+
+enum exit_code message_states_read(unsigned *out, const char *text)
+{
+    unsigned all = 0;
+
+    for (const char *word = text;; word++) {
+        const size_t length = strcspn(word, ",");
+        size_t i = 0;
+        while (i < STATE_COUNT &&
+               (strlen(states[i].name) != length || strncmp(states[i].name, word, length) != 0)) {
+            i++;
+        }
+        if (i == STATE_COUNT) {
+            return say_error(EXIT_USAGE,
+                             "--state \"%s\" cannot be used; give one or more of waiting, claimed, "
+                             "resting, dead, with commas between",
+                             text);
+        }
+        all |= (unsigned) states[i].state;
+        word += length;
+        if (*word == '\0') {
+            *out = all;
+            return EXIT_DONE;
+        }
+    }
+}
+
+bool message_has_id(const smq_message_info *message)
+{
+    return message->id && message->id != message->body;
+}
+
+/* === JSON =============================================================== */
+
+/* Absent bytes are empty. */
+static void set_body(json_t *object, const smq_message_info *message)
+{
+    output_set_bytes(object, "body", message->body ? message->body : "", message->body_len);
+}
+
+static void set_text(json_t *object, const char *name, const char *text)
+{
+    output_set_bytes(object, name, text ? text : "", text ? strlen(text) : 0);
+}
 
 /* What every message begins with. */
 static json_t *message_json(const smq_message_info *message)
@@ -13,6 +99,9 @@ static json_t *message_json(const smq_message_info *message)
     output_set(object, "topic", json_string(message->topic));
     if (message->key) {
         output_set_bytes(object, "key", message->key, message->key_len);
+    }
+    if (message_has_id(message)) {
+        output_set_bytes(object, "id", message->id, message->id_len);
     }
     output_set(object, "slot", json_integer(message->slot));
     return object;
@@ -25,7 +114,7 @@ json_t *message_delivery_json(const smq_message_info *message)
     output_set(object, "token", json_string(message->token ? message->token : ""));
     output_set(object, "attempt", json_integer(message->attempt));
     output_set(object, "due_at_ms", json_integer(message->due_at_ms));
-    output_set_bytes(object, "body", message->body, message->body_len);
+    set_body(object, message);
     return object;
 }
 
@@ -40,8 +129,40 @@ json_t *message_dead_json(const smq_message_info *message, smq_topic_type type)
     } else {
         output_set(object, "due_at_ms", json_integer(message->due_at_ms));
     }
-    const char *reason = message->reason ? message->reason : "";
-    output_set_bytes(object, "reason", reason, strlen(reason));
-    output_set_bytes(object, "body", message->body, message->body_len);
+    set_text(object, "reason", message->reason);
+    set_body(object, message);
+    return object;
+}
+
+static void set_known(json_t *object, const char *name, const void *bytes, size_t size)
+{
+    if (bytes) {
+        output_set_bytes(object, name, bytes, size);
+    } else {
+        output_set(object, name, json_null());
+    }
+}
+
+json_t *message_info_json(const smq_message_info *message)
+{
+    json_t *object = json_object();
+
+    output_set(object, "topic", json_string(message->topic));
+    output_set(object, "slot", json_integer(message->slot));
+    output_set(object, "state", json_string(message_state_name(message->state)));
+    set_body(object, message);
+    set_known(object, "key", message->key, message->key_len);
+    set_known(object, "id", message->id, message->id_len);
+    output_set(object, "priority", json_integer(message->priority));
+    output_set(object, "due_at_ms", json_integer(message->due_at_ms));
+    output_set(object, "sent_at_ms", json_integer(message->sent_at_ms));
+    output_set(object, "expires_at_ms", json_integer(message->expires_at_ms));
+    output_set(object, "lease_at_ms", json_integer(message->lease_at_ms));
+    output_set(object, "dead_at_ms", json_integer(message->dead_at_ms));
+    output_set(object, "attempt", json_integer(message->attempt));
+    output_set(object, "retries_left", json_integer(message->retries_left));
+    set_text(object, "token", message->token);
+    set_text(object, "reason", message->reason);
+    set_text(object, "cursor", message->cursor);
     return object;
 }

@@ -1,4 +1,4 @@
-/* message.h - messages as JSON. */
+/* message.h - messages: named by words, shown as JSON and in tables. */
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
 
@@ -6,10 +6,28 @@
 
 #include <slotmq/slotmq.h>
 
-/* What a consumer is shown: topic, key when known, slot, token, attempt, due_at_ms, body. */
+#include "topic.h"
+
+/* The message that ID and --key name: in layout inline ID is its body.  The texts are borrowed. */
+smq_message message_named(const struct topic_facts *topic, const char *id, const char *key);
+
+/* "waiting", "claimed", "resting", "dead". */
+const char *message_state_name(smq_state state);
+
+/* "waiting,dead" as smq_state, or-ed.  Anything but EXIT_DONE has been said. */
+enum exit_code message_states_read(unsigned *out, const char *text);
+
+/* Has it an id beside its body?  It has in layout keyed. */
+bool message_has_id(const smq_message_info *message);
+
+/* What a consumer is shown: topic, key when known, id in layout keyed, slot, token, attempt,
+ * due_at_ms, body. */
 json_t *message_delivery_json(const smq_message_info *message);
 
 /* A dead letter; `type` decides whether it has a priority or a time. */
 json_t *message_dead_json(const smq_message_info *message, smq_topic_type type);
+
+/* Every field; null where there is none. */
+json_t *message_info_json(const smq_message_info *message);
 
 #endif

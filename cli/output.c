@@ -2,11 +2,13 @@
 #include "output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <libsmartcols.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base64.h"
@@ -37,7 +39,7 @@ void output_set_bytes(json_t *object, const char *name, const void *bytes, size_
 
 char *output_json_text(size_t *size, json_t *document)
 {
-    char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = json_dumps(document, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
 
     json_decref(document);
     if (text) {
@@ -81,9 +83,20 @@ struct libscols_table *output_table(const char *const *titles, size_t count)
     return table;
 }
 
-void output_table_headless(struct libscols_table *table)
+struct libscols_table *output_pairs(void)
 {
+    static const char *const titles[] = {"NAME", "VALUE"};
+    struct libscols_table *table = output_table(titles, 2);
+
     scols_table_enable_noheadings(table, 1);
+    return table;
+}
+
+void output_pair(struct libscols_table *table, const char *name, const char *value)
+{
+    const char *const cells[] = {name, value};
+
+    output_row(table, cells, 2);
 }
 
 void output_row(struct libscols_table *table, const char *const *cells, size_t count)
@@ -122,6 +135,16 @@ void output_printable(char *out, const void *bytes, size_t size)
         }
     }
     out[size] = '\0';
+}
+
+void output_time(char *text, size_t size, int64_t at_ms)
+{
+    const time_t seconds = (time_t) (at_ms / 1000);
+    struct tm parts;
+
+    if (!gmtime_r(&seconds, &parts) || strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
+        snprintf(text, size, "%" PRId64, at_ms);
+    }
 }
 
 bool output_write(const void *bytes, size_t size)

@@ -27,14 +27,20 @@ char *output_json_text(size_t *size, json_t *document);
 /* A table for people; a column whose title begins with '>' is aligned right, with '~' is cut to
  * the width of a terminal. */
 struct libscols_table *output_table(const char *const *titles, size_t count);
-void output_table_headless(struct libscols_table *table);
 void output_row(struct libscols_table *table, const char *const *cells, size_t count);
+/* A table of names and values without titles, and a row of it. */
+struct libscols_table *output_pairs(void);
+void output_pair(struct libscols_table *table, const char *name, const char *value);
+
 /* Prints and frees it. */
 void output_table_print(struct libscols_table *table);
 void output_table_free(struct libscols_table *table);
 
 /* The bytes as a C string of the same length, NUL bytes shown as '?'; tables escape the rest. */
 void output_printable(char *out, const void *bytes, size_t size);
+
+/* A time in milliseconds since 1970 as "2026-01-31T07:00:00Z". */
+void output_time(char *text, size_t size, int64_t at_ms);
 
 /* Writes all bytes to standard output past its buffer.  false: errno says why. */
 bool output_write(const void *bytes, size_t size);

@@ -13,19 +13,15 @@
 #include "output.h"
 #include "progress.h"
 #include "say.h"
-#include "topic.h"
+#include "when.h"
 
 /* How long to wait for room among the unanswered sends: longer than any of them lives. */
 #define ROOM_TIMEOUT_MS 30000
-/* Times in a topic lie within this. */
-#define TIME_MAX (INT64_C(1) << 43)
-/* Priorities, too; how far depends on what decides among equal ones. */
-#define PRIORITY_MAX_ARRIVAL INT64_C(8191)
-#define PRIORITY_MAX_BYTES   (INT64_C(1) << 40)
-
 struct send_options {
     const char *key, *file;
-    struct flag_value delay, priority, at, key_field;
+    const char *id;
+    struct flag_value key_field, id_field, ttl, retries;
+    struct when when;
 };
 
 #define SEND(member) offsetof(struct send_options, member)
@@ -43,27 +39,33 @@ static const struct flag send_flags[] = {
      .min = 1,
      .max = INT32_MAX,
      .help = "the N-th white-space separated field of the body is the key"},
-    {.name = "delay",
+    {.name = "id",
+     .type = FLAG_TEXT,
+     .offset = SEND(id),
+     .operand = "ID",
+     .help = "layout keyed: what a later send merges with; default: a new one"},
+    {.name = "id-field",
+     .type = FLAG_NUMBER,
+     .offset = SEND(id_field),
+     .operand = "N",
+     .min = 1,
+     .max = INT32_MAX,
+     .help = "layout keyed: the N-th white-space separated field of the body is the id"},
+    WHEN_FLAGS(struct send_options),
+    {.name = "ttl",
      .type = FLAG_DURATION,
-     .offset = SEND(delay),
+     .offset = SEND(ttl),
      .operand = "TIME",
+     .min = 1,
+     .max = WHEN_TIME_MAX,
+     .help = "layout keyed: time to live, instead of the topic's"},
+    {.name = "retries",
+     .type = FLAG_NUMBER,
+     .offset = SEND(retries),
+     .operand = "N",
      .min = 0,
-     .max = TIME_MAX,
-     .help = "range_merge, fixed_time: due so long after the send; 0 is at once"},
-    {.name = "at",
-     .type = FLAG_NUMBER,
-     .offset = SEND(at),
-     .operand = "MS",
-     .min = -TIME_MAX,
-     .max = TIME_MAX,
-     .help = "fixed_time: due then, in milliseconds since 1970; past is at once"},
-    {.name = "priority",
-     .type = FLAG_NUMBER,
-     .offset = SEND(priority),
-     .operand = "P",
-     .min = INT64_MIN,
-     .max = INT64_MAX,
-     .help = "priority: larger is more urgent; default 0"},
+     .max = 63,
+     .help = "layout keyed: retries before it is dead, instead of the topic's"},
     {.name = "file",
      .type = FLAG_TEXT,
      .offset = SEND(file),
@@ -95,61 +97,54 @@ struct sender {
     const struct send_options *flags;
     smq_producer *producer;
     const char *topic;
+    struct topic_facts topic_facts;
     struct source source;
     struct progress progress;
+    char id[47]; /* that the library made for the body of the command line, or "" */
     struct tally tally;
 };
 
 /* === The message ======================================================== */
 
-static enum exit_code check_priority(int64_t priority, const char *name, smq_ties ties)
-{
-    const int64_t max = ties == SMQ_TIES_BYTES ? PRIORITY_MAX_BYTES : PRIORITY_MAX_ARRIVAL;
-
-    if (priority < -max || priority > max) {
-        return say_error(EXIT_USAGE,
-                         "--priority %" PRId64 " is out of range; topic %s takes -%" PRId64
-                         " to %" PRId64,
-                         priority, name, max, max);
-    }
-    return EXIT_DONE;
-}
-
-/* An option that the topic's type does not have is refused, whatever its value. */
+/* An option that the topic does not have is refused, whatever its value. */
 static enum exit_code check_options(const struct send_options *flags, const char *name,
                                     const struct topic_facts *topic)
 {
-    const char *type = topic_type_name(topic->type);
+    const char *keyed = flags->id               ? "--id"
+                        : flags->id_field.given ? "--id-field"
+                        : flags->ttl.given      ? "--ttl"
+                        : flags->retries.given  ? "--retries"
+                                                : NULL;
 
-    if (flags->priority.given && topic->type != SMQ_PRIORITY) {
-        return say_error(EXIT_USAGE, "topic %s is %s: it has no --priority", name, type);
+    if (keyed && topic->layout != SMQ_KEYED) {
+        return say_error(EXIT_USAGE, "topic %s has layout inline: it has no %s", name, keyed);
     }
-    if (flags->delay.given && topic->type == SMQ_PRIORITY) {
-        return say_error(EXIT_USAGE, "topic %s is %s: it has no --delay", name, type);
-    }
-    if (flags->at.given && topic->type != SMQ_FIXED_TIME) {
-        return say_error(EXIT_USAGE, "topic %s is %s: it has no --at", name, type);
-    }
-    if (topic->type == SMQ_RANGE_MERGE && !flags->delay.given && topic->delay_ms <= 0) {
+    const enum exit_code code = when_check(&flags->when, name, topic);
+    if (code == EXIT_DONE && topic->type == SMQ_RANGE_MERGE && !flags->when.delay.given &&
+        topic->delay_ms <= 0) {
         return say_error(EXIT_USAGE, "topic %s has no delay of its own: give --delay", name);
     }
-    return check_priority(flags->priority.value, name, topic->ties);
+    return code;
 }
 
 static smq_message make_message(const struct send_options *flags, const char *body, size_t size)
 {
     smq_message message = SMQ_MESSAGE_INIT;
 
-    message.body = body;
+    message.body = size > 0 ? body : NULL;
     message.body_len = size;
     if (flags->key) {
         message.key = flags->key;
         message.key_len = strlen(flags->key);
     }
-    message.priority = flags->priority.value;
-    message.due_at_ms = flags->at.value;
-    if (flags->delay.given) {
-        message.delay_ms = flags->delay.value > 0 ? flags->delay.value : SMQ_NONE;
+    if (flags->id) {
+        message.id = flags->id;
+        message.id_len = strlen(flags->id);
+    }
+    when_apply(&message, &flags->when);
+    message.ttl_ms = flags->ttl.value;
+    if (flags->retries.given) {
+        message.max_retries = flags->retries.value > 0 ? (int32_t) flags->retries.value : SMQ_NONE;
     }
     return message;
 }
@@ -201,29 +196,44 @@ static void landed(const smq_receipt *receipt, void *user)
 
 /* === Sending ============================================================ */
 
+/* The field of a line that --key-field or --id-field names; false: there is none, and the line is
+ * refused. */
+static bool take_field(const void **start, size_t *size, struct sender *sender, uint64_t line,
+                       const struct flag_value *number, const char *what, const char *body,
+                       size_t body_size)
+{
+    char text[96];
+
+    if (!number->given) {
+        return true;
+    }
+    const struct field field = field_of(body, body_size, (size_t) number->value);
+    if (field.size == 0) {
+        snprintf(text, sizeof(text), "there is no such field to be the %s; see --%s-field", what,
+                 what);
+        tally_failed(&sender->tally, line, EXIT_DATA, text);
+        return false;
+    }
+    *start = field.start;
+    *size = field.size;
+    return true;
+}
+
 /* The message of a body, checked as far as the library does not; false: refused. */
 static bool prepare(smq_message *out, struct sender *sender, uint64_t line, const char *body,
                     size_t size)
 {
-    const struct flag_value *number = &sender->flags->key_field;
+    const struct send_options *flags = sender->flags;
 
-    *out = make_message(sender->flags, body, size);
-    if (size == 0) {
+    *out = make_message(flags, body, size);
+    if (size == 0 && sender->topic_facts.layout == SMQ_INLINE) {
         tally_failed(&sender->tally, line, EXIT_DATA,
-                     "an empty body cannot be sent; give at least one byte");
+                     "an empty body cannot be sent in layout inline; give at least one byte");
         return false;
     }
-    if (number->given) {
-        const struct field key = field_of(body, size, (size_t) number->value);
-        out->key = key.start;
-        out->key_len = key.size;
-    }
-    if (number->given && out->key_len == 0) {
-        tally_failed(&sender->tally, line, EXIT_DATA,
-                     "there is no such field to be the key; see --key-field");
-        return false;
-    }
-    return true;
+    return take_field(&out->key, &out->key_len, sender, line, &flags->key_field, "key", body,
+                      size) &&
+           take_field(&out->id, &out->id_len, sender, line, &flags->id_field, "id", body, size);
 }
 
 /* The body of the command line; waits for its receipt. */
@@ -242,6 +252,7 @@ static void send_body(struct sender *sender, const char *body)
     }
     sender->tally.sent = receipt.merged ? 0 : 1;
     sender->tally.merged = receipt.merged ? 1 : 0;
+    memcpy(sender->id, receipt.id, sizeof(sender->id));
 }
 
 /* Does not wait for the receipt. */
@@ -350,8 +361,14 @@ static enum exit_code report(struct sender *sender)
         json_t *document = json_object();
         output_set(document, "sent", json_integer((json_int_t) tally->sent));
         output_set(document, "merged", json_integer((json_int_t) tally->merged));
+        if (sender->id[0] != '\0') {
+            output_set(document, "id", json_string(sender->id));
+        }
         output_json(document);
     } else if (!sender->command->global.quiet) {
+        if (sender->id[0] != '\0') {
+            say("id %s", sender->id);
+        }
         say("sent %" PRIu64 " merged %" PRIu64, tally->sent, tally->merged);
     }
     return EXIT_DONE;
@@ -381,6 +398,37 @@ static enum exit_code send_all(struct sender *sender, smq_client *client)
     return report(sender);
 }
 
+/* Flags that do not go together, whatever the topic. */
+static enum exit_code check_flags(const struct command *command)
+{
+    const struct send_options *flags = command->options;
+    const bool body = command->word_count > 1;
+
+    if (flags->key && flags->key_field.given) {
+        return say_error(EXIT_USAGE, "--key and --key-field both name the key; give one");
+    }
+    if (flags->id && flags->id_field.given) {
+        return say_error(EXIT_USAGE, "--id and --id-field both name the id; give one");
+    }
+    if (flags->id && !body) {
+        return say_error(EXIT_USAGE,
+                         "--id names one message: give its BODY; lines have --id-field");
+    }
+    if (flags->when.delay.given && flags->when.at.given) {
+        return say_error(EXIT_USAGE, "--delay and --at both say when; give one");
+    }
+    if (flags->key && flags->key[0] == '\0') {
+        return say_error(EXIT_DATA, "an empty key cannot be used; leave --key out for none");
+    }
+    if (flags->id && flags->id[0] == '\0') {
+        return say_error(EXIT_DATA, "an empty id cannot be used; leave --id out for a new one");
+    }
+    if (flags->file && body) {
+        return say_error(EXIT_USAGE, "BODY and --file both say what to send; give one");
+    }
+    return EXIT_DONE;
+}
+
 static enum exit_code send_run(const struct command *command)
 {
     struct sender sender = {
@@ -389,30 +437,20 @@ static enum exit_code send_run(const struct command *command)
         .topic = command->words[0],
         .tally = {.lock = PTHREAD_MUTEX_INITIALIZER},
     };
-    struct topic_facts topic = {0};
     smq_client *client = NULL;
+    enum exit_code code = check_flags(command);
 
-    if (sender.flags->key && sender.flags->key_field.given) {
-        return say_error(EXIT_USAGE, "--key and --key-field both name the key; give one");
+    if (code == EXIT_DONE) {
+        code = source_open(&sender.source, sender.flags->file);
     }
-    if (sender.flags->delay.given && sender.flags->at.given) {
-        return say_error(EXIT_USAGE, "--delay and --at both say when; give one");
-    }
-    if (sender.flags->key && sender.flags->key[0] == '\0') {
-        return say_error(EXIT_DATA, "an empty key cannot be used; leave --key out for none");
-    }
-    if (sender.flags->file && command->word_count > 1) {
-        return say_error(EXIT_USAGE, "BODY and --file both say what to send; give one");
-    }
-    enum exit_code code = source_open(&sender.source, sender.flags->file);
     if (code == EXIT_DONE) {
         code = command_connect(&client, command);
     }
     if (code == EXIT_DONE) {
-        code = topic_look_up(&topic, client, sender.topic);
+        code = topic_look_up(&sender.topic_facts, client, sender.topic);
     }
     if (code == EXIT_DONE) {
-        code = check_options(sender.flags, sender.topic, &topic);
+        code = check_options(sender.flags, sender.topic, &sender.topic_facts);
     }
     if (code == EXIT_DONE) {
         code = send_all(&sender, client);

@@ -7,6 +7,7 @@
 /* The parts of a definition that decide which flags make sense. */
 struct topic_facts {
     smq_topic_type type;
+    smq_layout layout;
     smq_ties ties;
     int64_t delay_ms;
 };
@@ -14,7 +15,17 @@ struct topic_facts {
 /* Looks a topic up.  Anything but EXIT_DONE has been said. */
 enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name);
 
-/* "range_merge", "priority", "fixed_time". */
+/* What a verb about one topic does once it is connected; anything but EXIT_DONE has been said. */
+typedef enum exit_code topic_verb_fn(smq_client *client, const struct command *command,
+                                     const struct topic_facts *topic);
+
+/* Connects, looks up the topic that the first word names, and runs it. */
+enum exit_code topic_run(const struct command *command, topic_verb_fn *run);
+
+/* Prints the definition of a topic as JSON. */
+enum exit_code topic_print_json(smq_client *client, const char *name);
+
+/* "range_merge", "priority", "fixed_time", "fifo". */
 const char *topic_type_name(smq_topic_type type);
 
 /* The names of all topics. */

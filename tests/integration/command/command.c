@@ -1,10 +1,14 @@
 /* command.c - the command under test, run against servers that all tests of a program share. */
 #include "command.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "support/process.h"
 #include "support/wait.h"
 
 enum { ARGUMENTS_MAX = 32 };
@@ -135,6 +139,37 @@ void command_refused(int code, const char *text, const char *in, const char *con
     command_run(&run, in, arguments);
     assert_refused(&run, code, text);
     run_fini(&run);
+}
+
+/* === At a terminal ====================================================== */
+
+int command_at_terminal(const char *answer, const char *const *arguments)
+{
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const char *argv[ARGUMENTS_MAX + 2] = {getenv("SLOTMQ_COMMAND")};
+    char redis[512];
+    int status = 0;
+
+    for (size_t i = 0; arguments[i]; i++) {
+        assert_true(i < ARGUMENTS_MAX);
+        argv[i + 1] = arguments[i];
+    }
+    assert_true(terminal >= 0);
+    assert_int_equal(grantpt(terminal), 0);
+    assert_int_equal(unlockpt(terminal), 0);
+    const int keyboard = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(keyboard >= 0);
+    assert_int_equal(write(terminal, answer, strlen(answer)), strlen(answer));
+    snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(servers));
+    const char *const environment[] = {redis, NULL};
+    const pid_t pid = process_start(
+        &(struct process_options){.argv = argv, .environment = environment, .in = keyboard});
+    assert_true(pid > 0);
+    assert_true(process_wait(pid, &status, TIMEOUT_MS));
+    close(keyboard);
+    close(terminal);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
 }
 
 /* === Statistics ========================================================= */

@@ -54,6 +54,10 @@ void assert_refused(const struct run *run, int code, const char *text);
 /* Wait for the end of one that was started; it must succeed. */
 void command_end(struct run *run);
 
+/* Run it with a terminal as its standard input, at which `answer` is typed.  Gives its exit code.
+ */
+int command_at_terminal(const char *answer, const char *const *arguments);
+
 /* A count of `slotmq stat TOPIC --json`. */
 json_int_t command_stat(const char *topic, const char *name);
 

@@ -104,6 +104,10 @@ static void test_priorities_beyond_the_range_are_refused(void **state)
     command_refused(64, "8191", NULL, ARGS("send", "range", "x", "--priority", "8192"));
     command_refused(64, "8191", NULL, ARGS("send", "range", "x", "--priority", "-8192"));
     assert_int_equal(command_stat("range", "waiting"), 2);
+    command_done(NULL, ARGS("topic", "create", "wide", "--type", "priority", "--ties", "bytes"));
+    command_done(NULL, ARGS("send", "wide", "high", "--priority", "1099511627776"));
+    command_refused(64, "1099511627776", NULL,
+                    ARGS("send", "wide", "x", "--priority", "1099511627777"));
 }
 
 static void test_lines_are_messages(void **state)

@@ -1,14 +1,9 @@
 /* test_topic.c - topic create, list, show and delete. */
 #include "command.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "support/process.h"
 
 static const char *const topic_members[] = {"name",        "type",
                                             "layout",      "slots",
@@ -241,48 +236,21 @@ static void test_an_unknown_topic_is_not_found(void **state)
     command_refused(1, "nowhere", NULL, ARGS("topic", "delete", "nowhere"));
 }
 
-/* Runs the command with a terminal as its standard input, at which `answer` is typed. */
-static int exit_code_at_terminal(const char *answer, const char *const *argv)
-{
-    const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    char redis[512];
-    int status = 0;
-
-    assert_true(terminal >= 0);
-    assert_int_equal(grantpt(terminal), 0);
-    assert_int_equal(unlockpt(terminal), 0);
-    const int keyboard = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    assert_true(keyboard >= 0);
-    assert_int_equal(write(terminal, answer, strlen(answer)), strlen(answer));
-    snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
-    const char *const environment[] = {redis, NULL};
-    const pid_t pid = process_start(
-        &(struct process_options){.argv = argv, .environment = environment, .in = keyboard});
-    assert_true(pid > 0);
-    assert_true(process_wait(pid, &status, TIMEOUT_MS));
-    close(keyboard);
-    close(terminal);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
 static void test_a_person_is_asked_before_messages_are_thrown_away(void **state)
 {
-    const char *command = getenv("SLOTMQ_COMMAND");
-    const char *const *asked = ARGS(command, "topic", "delete", "asked", "--force");
+    const char *const *asked = ARGS("topic", "delete", "asked", "--force");
 
     (void) state;
     command_done(NULL, ARGS("topic", "create", "asked", "--type", "priority"));
     command_done(NULL, ARGS("send", "asked", "precious"));
-    assert_int_equal(exit_code_at_terminal("n\n", asked), 1);
-    assert_int_equal(exit_code_at_terminal("\n", asked), 1);
+    assert_int_equal(command_at_terminal("n\n", asked), 1);
+    assert_int_equal(command_at_terminal("\n", asked), 1);
     assert_true(has_topic("asked"));
-    assert_int_equal(exit_code_at_terminal("y\n", asked), 0);
+    assert_int_equal(command_at_terminal("y\n", asked), 0);
     assert_false(has_topic("asked"));
     command_done(NULL, ARGS("topic", "create", "asked", "--type", "priority"));
-    assert_int_equal(
-        exit_code_at_terminal("", ARGS(command, "topic", "delete", "asked", "--force", "--yes")),
-        0);
+    assert_int_equal(command_at_terminal("", ARGS("topic", "delete", "asked", "--force", "--yes")),
+                     0);
 }
 
 static void test_bad_names_are_refused_by_every_verb(void **state)

@@ -27,6 +27,10 @@ static void test_wrong_command_lines_say_what_to_do(void **state)
         {{"send", "t", "--key", "a", "--key-field", "1"}, "give one"},
         {{"send", "t", "--delay", "1", "--at", "1"}, "give one"},
         {{"send", "t", "x", "--file", "f"}, "give one"},
+        {{"send", "t", "x", "--id", "i", "--id-field", "1"}, "give one"},
+        {{"send", "t", "--id", "i"}, "give its BODY"},
+        {{"send", "t", "x", "--ttl", "0"}, "--ttl \"0\" cannot be used"},
+        {{"send", "t", "x", "--retries", "64"}, "0 to 63"},
         {{"send"}, "send needs NAME"},
         {{"send", "t", "one", "two"}, "does not take \"two\""},
         {{"topic", "create", "t"}, "needs --type"},
@@ -87,6 +91,7 @@ static void test_an_empty_key_is_bad_data(void **state)
 {
     (void) state;
     command_refused(65, "empty key", NULL, ARGS("send", "t", "body", "--key", ""));
+    command_refused(65, "empty id", NULL, ARGS("send", "t", "body", "--id", ""));
 }
 
 static void assert_help(const char *const *arguments, const char *wanted)

@@ -1,0 +1,190 @@
+/* listing.c - many messages as a table or as JSON. */
+#include "listing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "output.h"
+#include "say.h"
+
+/* More than any table has. */
+#define COLUMNS_MAX 8
+
+/* The columns of one table; the cells of a row in the same order. */
+struct columns {
+    const char *cell[COLUMNS_MAX];
+    size_t count;
+};
+
+static void add(struct columns *columns, const char *cell)
+{
+    columns->cell[columns->count++] = cell;
+}
+
+static struct libscols_table *make_table(const struct topic_facts *topic, bool dead)
+{
+    struct columns titles = {.count = 0};
+
+    add(&titles, ">SLOT");
+    if (dead) {
+        add(&titles, "DEAD_AT");
+    } else {
+        add(&titles, "STATE");
+        add(&titles, topic->type == SMQ_PRIORITY ? ">PRIORITY" : "DUE_AT");
+    }
+    add(&titles, ">ATTEMPTS");
+    if (dead) {
+        add(&titles, "REASON");
+    }
+    if (topic->layout == SMQ_KEYED) {
+        add(&titles, "KEY");
+        add(&titles, "ID");
+    }
+    add(&titles, "~BODY");
+    return output_table(titles.cell, titles.count);
+}
+
+struct listing listing_begin(const struct command *command, const struct topic_facts *topic,
+                             bool dead)
+{
+    const bool json = command->global.json;
+
+    return (struct listing){
+        .topic = topic,
+        .dead = dead,
+        .json = json,
+        .table = json ? NULL : make_table(topic, dead),
+        .cursor = say_alloc(1, 1),
+    };
+}
+
+/* What is due when, or the priority. */
+static void when_text(char *text, size_t size, const struct listing *listing,
+                      const smq_message_info *message)
+{
+    if (listing->topic->type == SMQ_PRIORITY) {
+        snprintf(text, size, "%" PRId64, message->priority);
+    } else if (message->due_at_ms != 0) {
+        output_time(text, size, message->due_at_ms);
+    } else {
+        snprintf(text, size, "-");
+    }
+}
+
+static char *printable(const void *bytes, size_t size)
+{
+    char *text = say_alloc(size + 1, 1);
+
+    if (bytes) {
+        output_printable(text, bytes, size);
+    }
+    return text;
+}
+
+static void add_row(const struct listing *listing, const smq_message_info *message)
+{
+    struct columns row = {.count = 0};
+    char slot[16];
+    char attempt[16];
+    char when[40];
+    char *key = printable(message->key, message->key_len);
+    char *id = printable(message->id, message->id_len);
+    char *body = printable(message->body, message->body_len);
+
+    snprintf(slot, sizeof(slot), "%" PRId32, message->slot);
+    snprintf(attempt, sizeof(attempt), "%" PRId32, message->attempt);
+    add(&row, slot);
+    if (listing->dead) {
+        output_time(when, sizeof(when), message->dead_at_ms);
+    } else {
+        add(&row, message_state_name(message->state));
+        when_text(when, sizeof(when), listing, message);
+    }
+    add(&row, when);
+    add(&row, attempt);
+    if (listing->dead) {
+        add(&row, message->reason ? message->reason : "");
+    }
+    if (listing->topic->layout == SMQ_KEYED) {
+        add(&row, key);
+        add(&row, id);
+    }
+    add(&row, body);
+    output_row(listing->table, row.cell, row.count);
+    free(key);
+    free(id);
+    free(body);
+}
+
+/* What the JSON document begins with. */
+static const char *opening(const struct listing *listing)
+{
+    return listing->dead ? "{\"dead\":[" : "{\"messages\":[";
+}
+
+static void add_json(const struct listing *listing, const smq_message_info *message)
+{
+    size_t size = 0;
+    char *text =
+        output_json_text(&size, listing->dead ? message_dead_json(message, listing->topic->type)
+                                              : message_info_json(message));
+
+    fputs(listing->count == 0 ? opening(listing) : ",", stdout);
+    fwrite(text, 1, size, stdout);
+    free(text);
+}
+
+static void keep_cursor(struct listing *listing, const char *cursor)
+{
+    char *copy = strdup(cursor ? cursor : "");
+
+    if (!copy) {
+        say_no_memory();
+    }
+    free(listing->cursor);
+    listing->cursor = copy;
+}
+
+bool listing_add(const smq_message_info *message, void *user)
+{
+    struct listing *listing = user;
+
+    if (listing->table) {
+        add_row(listing, message);
+    } else {
+        add_json(listing, message);
+    }
+    keep_cursor(listing, message->cursor);
+    listing->count++;
+    return !ferror(stdout);
+}
+
+void listing_end(struct listing *listing, bool more)
+{
+    if (listing->table) {
+        output_table_print(listing->table);
+        listing->table = NULL;
+    } else {
+        fputs(listing->count == 0 ? opening(listing) : "", stdout);
+        fputs("]", stdout);
+        if (!listing->dead) {
+            size_t size = 0;
+            char *text = output_json_text(&size, json_string(more ? listing->cursor : ""));
+            printf(",\"cursor\":%s", text);
+            free(text);
+        }
+        fputs("}\n", stdout);
+    }
+    listing_drop(listing);
+}
+
+void listing_drop(struct listing *listing)
+{
+    output_table_free(listing->table);
+    listing->table = NULL;
+    free(listing->cursor);
+    listing->cursor = NULL;
+}

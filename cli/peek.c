@@ -1,0 +1,100 @@
+/* peek.c - messages are shown without being claimed. */
+#include "command.h"
+#include "listing.h"
+#include "message.h"
+#include "say.h"
+
+#define PEEK_DEFAULT 100
+
+struct peek_options {
+    const char *state, *match, *cursor;
+    struct flag_value limit;
+};
+
+#define PEEK(member) offsetof(struct peek_options, member)
+
+static const struct flag peek_flags[] = {
+    {.name = "state",
+     .type = FLAG_TEXT,
+     .offset = PEEK(state),
+     .operand = "STATE",
+     .help = "waiting (default), claimed, resting or dead; more than one with commas between"},
+    {.name = "match",
+     .type = FLAG_TEXT,
+     .offset = PEEK(match),
+     .operand = "TEXT",
+     .help = "only those with TEXT in body, key or id"},
+    {.name = "limit",
+     .type = FLAG_NUMBER,
+     .offset = PEEK(limit),
+     .operand = "N",
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "at most N; default 100"},
+    {.name = "cursor",
+     .type = FLAG_TEXT,
+     .offset = PEEK(cursor),
+     .operand = "CURSOR",
+     .help = "go on where a peek that showed this cursor ended"},
+};
+
+static enum exit_code peek_print(smq_client *client, const struct command *command,
+                                 const struct topic_facts *topic, const smq_filter *filter)
+{
+    struct listing listing = listing_begin(command, topic, false);
+    smq_error err;
+
+    if (smq_message_each(client, command->words[0], filter, listing_add, &listing, &err) !=
+        SMQ_OK) {
+        listing_drop(&listing);
+        return say_failure(&err);
+    }
+    const bool more = listing.count >= filter->limit;
+    if (more && !command->global.json && !command->global.quiet) {
+        say("there may be more: --cursor %s", listing.cursor);
+    }
+    listing_end(&listing, more);
+    return EXIT_DONE;
+}
+
+static enum exit_code peek_run(const struct command *command)
+{
+    const struct peek_options *flags = command->options;
+    smq_filter filter = SMQ_FILTER_INIT;
+    struct topic_facts topic = {0};
+    smq_client *client = NULL;
+    enum exit_code code = EXIT_DONE;
+
+    filter.contains = flags->match;
+    filter.cursor = flags->cursor;
+    filter.limit = flags->limit.given ? (uint64_t) flags->limit.value : PEEK_DEFAULT;
+    if (flags->state) {
+        code = message_states_read(&filter.states, flags->state);
+    }
+    if (code == EXIT_DONE) {
+        code = command_connect(&client, command);
+    }
+    if (code == EXIT_DONE) {
+        code = topic_look_up(&topic, client, command->words[0]);
+    }
+    if (code == EXIT_DONE) {
+        code = peek_print(client, command, &topic, &filter);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb peek_verb = {
+    .name = "peek",
+    .operands = "NAME",
+    .summary = "show messages without claiming them",
+    .text = "Slot by slot, in each slot in the order of consumption.  Not a snapshot: what moves\n"
+            "meanwhile may be missed or seen twice.  With --json\n"
+            "{\"messages\":[...],\"cursor\":\"...\"}; the cursor is empty at the end.",
+    .flags = peek_flags,
+    .flag_count = sizeof(peek_flags) / sizeof(peek_flags[0]),
+    .options_size = sizeof(struct peek_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = peek_run,
+};

@@ -1,0 +1,161 @@
+/* topic_create.c - topic create, topic delete. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "confirm.h"
+#include "output.h"
+#include "say.h"
+#include "topic.h"
+
+/* === create ============================================================= */
+
+struct create_options {
+    smq_topic_options topic;
+};
+
+#define CREATE(flag, field, what)                                                                  \
+    {                                                                                              \
+        .name = (flag), .type = FLAG_OPTION, .offset = offsetof(struct create_options, topic),     \
+        .set = SMQ_OPTIONS_TOPIC, .option = (field), .operand = (what)                             \
+    }
+
+/* One for each option of a topic. */
+static const struct flag create_flags[] = {
+    CREATE("type", "type", "TYPE"),
+    CREATE("layout", "layout", "LAYOUT"),
+    CREATE("slots", "slots", "N"),
+    CREATE("shared", "shared", NULL),
+    CREATE("ties", "ties", "TIES"),
+    CREATE("max-retries", "max_retries", "N"),
+    CREATE("backoff", "backoff", "BACKOFF"),
+    CREATE("lease", "lease_ms", "TIME"),
+    CREATE("delay", "delay_ms", "TIME"),
+    CREATE("debounce", "debounce_ms", "TIME"),
+    CREATE("ttl", "ttl_ms", "TIME"),
+    CREATE("expired-to-dead", "expired_to_dead", NULL),
+    CREATE("skip-failed", "skip_failed", NULL),
+    CREATE("takeover", "takeover", "MODE"),
+    CREATE("max-body", "max_body", "BYTES"),
+    CREATE("max-waiting", "max_waiting", "N"),
+    CREATE("rate", "rate_per_s", "N"),
+};
+
+static void create_init(void *options)
+{
+    *(struct create_options *) options = (struct create_options){.topic = SMQ_TOPIC_OPTIONS_INIT};
+}
+
+static enum exit_code create_run(const struct command *command)
+{
+    const struct create_options *flags = command->options;
+    smq_topic_options topic = flags->topic;
+    smq_client *client = NULL;
+    smq_error err;
+
+    topic.name = command->words[0];
+    if (topic.type == 0) {
+        return say_error(EXIT_USAGE,
+                         "topic create needs --type range_merge, --type priority, --type "
+                         "fixed_time or --type fifo");
+    }
+    enum exit_code code = command_connect(&client, command);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (smq_topic_create(client, &topic, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    } else if (command->global.json) {
+        code = topic_print_json(client, topic.name);
+    } else if (!command->global.quiet) {
+        say("topic %s is ready", topic.name);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb topic_create_verb = {
+    .name = "topic create",
+    .operands = "NAME --type TYPE",
+    .summary = "create a topic, or find that it exists exactly so",
+    .text = "range_merge   due after a delay; sent again while it waits, the first time stays\n"
+            "priority      the largest first; sent again, the last priority wins\n"
+            "fixed_time    due at a time; sent again, the last time wins\n"
+            "fifo          in the order of sends per key; sent again, the place stays\n"
+            "\n"
+            "NAME is letters, digits, dot, underscore and hyphen, at most 120 bytes.  If the\n"
+            "topic exists with another definition, the error names the difference (exit 73).",
+    .flags = create_flags,
+    .flag_count = sizeof(create_flags) / sizeof(create_flags[0]),
+    .options_size = sizeof(struct create_options),
+    .init = create_init,
+    .min_words = 1,
+    .max_words = 1,
+    .run = create_run,
+};
+
+/* === delete ============================================================= */
+
+struct delete_options {
+    bool force;
+    bool yes;
+};
+
+static const struct flag delete_flags[] = {
+    {.name = "force",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct delete_options, force),
+     .help = "also when it holds messages: they are lost"},
+    {.name = "yes",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct delete_options, yes),
+     .help = "do not ask"},
+};
+
+/* A person at a terminal is asked before messages are thrown away; a program is not. */
+static bool confirm_delete(const char *name)
+{
+    char question[256];
+
+    snprintf(question, sizeof(question), "Delete topic %s with all its messages?", name);
+    return confirm_ask(question);
+}
+
+static enum exit_code delete_run(const struct command *command)
+{
+    const struct delete_options *flags = command->options;
+    const char *name = command->words[0];
+    smq_client *client = NULL;
+    smq_error err;
+    enum exit_code code = command_connect(&client, command);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (flags->force && !flags->yes && isatty(STDIN_FILENO) && !confirm_delete(name)) {
+        code = say_error(EXIT_NOT_DONE, "topic %s was not deleted", name);
+    } else if (smq_topic_delete(client, name, flags->force, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    } else if (command->global.json) {
+        json_t *document = json_object();
+        output_set(document, "deleted", json_string(name));
+        output_json(document);
+    } else if (!command->global.quiet) {
+        say("topic %s is deleted", name);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb topic_delete_verb = {
+    .name = "topic delete",
+    .operands = "NAME",
+    .summary = "delete an empty topic, or any by force",
+    .flags = delete_flags,
+    .flag_count = sizeof(delete_flags) / sizeof(delete_flags[0]),
+    .options_size = sizeof(struct delete_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = delete_run,
+};

@@ -1,0 +1,156 @@
+/* test_keyed.c - layout keyed as the command shows it: ids, times to live, retries of a message. */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void create(const char *name, const char *type)
+{
+    command_done(NULL, ARGS("topic", "create", name, "--type", type, "--layout", "keyed", "--slots",
+                            "4", "--backoff", "none"));
+}
+
+static json_t *take_one(const char *topic)
+{
+    return command_json(NULL, ARGS("consume", topic, "--count", "1", "--json"));
+}
+
+static void test_the_last_body_of_an_id_wins(void **state)
+{
+    (void) state;
+    create("same", "priority");
+    char *err = command_err(NULL, ARGS("send", "same", "first", "--id", "i", "--key", "k"));
+    assert_string_equal(err, "sent 1 merged 0\n");
+    free(err);
+    err = command_err(NULL, ARGS("send", "same", "last", "--id", "i", "--key", "k"));
+    assert_string_equal(err, "sent 0 merged 1\n");
+    free(err);
+    json_t *message = take_one("same");
+    assert_members(message,
+                   ARGS("topic", "key", "id", "slot", "token", "attempt", "due_at_ms", "body"));
+    assert_string_equal(json_text(message, "body"), "last");
+    assert_string_equal(json_text(message, "id"), "i");
+    assert_string_equal(json_text(message, "key"), "k");
+    json_decref(message);
+}
+
+static void test_an_id_that_the_library_made_is_shown(void **state)
+{
+    (void) state;
+    create("made", "priority");
+    json_t *sent = command_json(NULL, ARGS("send", "made", "body", "--json"));
+    assert_members(sent, ARGS("sent", "merged", "id"));
+    json_t *message = take_one("made");
+    assert_string_equal(json_text(message, "id"), json_text(sent, "id"));
+    json_decref(sent);
+    json_decref(message);
+    char *err = command_err(NULL, ARGS("send", "made", "body"));
+    assert_int_equal(strncmp(err, "id ", 3), 0);
+    assert_non_null(strstr(err, "\nsent 1 merged 0\n"));
+    free(err);
+    json_t *lines = command_json("one\ntwo\n", ARGS("send", "made", "--json"));
+    assert_members(lines, ARGS("sent", "merged"));
+    json_decref(lines);
+}
+
+static void test_a_field_is_the_id(void **state)
+{
+    (void) state;
+    create("fields", "priority");
+    char *err = command_err("7 one\n8 two\n7 three\n", ARGS("send", "fields", "--id-field", "1"));
+    assert_string_equal(err, "sent 2 merged 1\n");
+    free(err);
+    command_refused(65, "line 1: there is no such field to be the id", "alone\n",
+                    ARGS("send", "fields", "--id-field", "2"));
+}
+
+static void test_an_empty_body_is_a_message(void **state)
+{
+    (void) state;
+    create("empty", "priority");
+    command_done(NULL, ARGS("send", "empty", "", "--id", "i"));
+    command_done("\n\n", ARGS("send", "empty"));
+    assert_int_equal(command_stat("empty", "waiting"), 3);
+    json_t *message = take_one("empty");
+    assert_string_equal(json_text(message, "body"), "");
+    json_decref(message);
+}
+
+static void test_an_expired_message_is_not_delivered(void **state)
+{
+    (void) state;
+    create("short", "priority");
+    command_done(NULL, ARGS("send", "short", "body", "--id", "i", "--ttl", "1ms"));
+    char *out = command_out(NULL, ARGS("consume", "short", "--exit-when-empty"));
+    assert_string_equal(out, "");
+    free(out);
+    assert_int_equal(command_stat("short", "expired"), 1);
+}
+
+static void test_a_message_may_have_its_own_retries(void **state)
+{
+    (void) state;
+    create("own", "priority");
+    command_done(NULL, ARGS("send", "own", "body", "--id", "i", "--retries", "0"));
+    command_done(NULL, ARGS("consume", "own", "--exit-when-empty", "--", "false"));
+    assert_int_equal(command_stat("own", "dead"), 1);
+    assert_int_equal(command_stat("own", "retried"), 0);
+}
+
+static void test_fifo_keeps_the_order_of_a_key(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "line", "--type", "fifo", "--slots", "4"));
+    command_done("k 3\nk 1\nk 2\n", ARGS("send", "line", "--key-field", "1"));
+    char *out = command_out(NULL, ARGS("consume", "line", "--exit-when-empty"));
+    assert_string_equal(out, "k 3\nk 1\nk 2\n");
+    free(out);
+    command_refused(64, "fifo", NULL, ARGS("send", "line", "x", "--priority", "1"));
+    command_refused(64, "fifo", NULL, ARGS("send", "line", "x", "--delay", "1s"));
+}
+
+static void test_a_full_topic_says_so(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "bound", "--type", "priority", "--slots", "1",
+                            "--max-waiting", "2"));
+    command_refused(75, "line 3: ", "one\ntwo\nthree\n", ARGS("send", "bound"));
+    assert_int_equal(command_stat("bound", "waiting"), 2);
+}
+
+static void test_layout_inline_has_none_of_these(void **state)
+{
+    static const struct {
+        const char *arguments[6];
+        const char *said;
+    } rows[] = {
+        {{"send", "inline", "x", "--id", "i"}, "it has no --id"},
+        {{"send", "inline", "--id-field", "1"}, "it has no --id-field"},
+        {{"send", "inline", "x", "--ttl", "1s"}, "it has no --ttl"},
+        {{"send", "inline", "x", "--retries", "0"}, "it has no --retries"},
+    };
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "inline", "--type", "priority"));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_refused(64, rows[i].said, NULL, rows[i].arguments);
+    }
+    assert_int_equal(command_stat("inline", "sent"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_last_body_of_an_id_wins),
+        cmocka_unit_test(test_an_id_that_the_library_made_is_shown),
+        cmocka_unit_test(test_a_field_is_the_id),
+        cmocka_unit_test(test_an_empty_body_is_a_message),
+        cmocka_unit_test(test_an_expired_message_is_not_delivered),
+        cmocka_unit_test(test_a_message_may_have_its_own_retries),
+        cmocka_unit_test(test_fifo_keeps_the_order_of_a_key),
+        cmocka_unit_test(test_a_full_topic_says_so),
+        cmocka_unit_test(test_layout_inline_has_none_of_these),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}

@@ -1,0 +1,140 @@
+/* test_peek.c - messages are seen without being claimed. */
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const info_members[] = {
+    "topic",    "slot",         "state",      "body",          "key",         "id",
+    "priority", "due_at_ms",    "sent_at_ms", "expires_at_ms", "lease_at_ms", "dead_at_ms",
+    "attempt",  "retries_left", "token",      "reason",        "cursor",      NULL};
+
+static void create(const char *name, const char *type, const char *layout)
+{
+    command_done(NULL, ARGS("topic", "create", name, "--type", type, "--layout", layout, "--slots",
+                            "4", "--backoff", "none", "--max-retries", "0"));
+}
+
+/* Every message of the topic that is due is dead after this. */
+static void kill_due(const char *topic, const char *count)
+{
+    command_done(NULL, ARGS("consume", topic, "--count", count, "--", "false"));
+}
+
+/* The bodies that these arguments of peek show, sorted by nothing: as they come. */
+static size_t peek_count(const char *const *arguments)
+{
+    json_t *document = command_json(NULL, arguments);
+    const size_t count = json_array_size(json_object_get(document, "messages"));
+
+    assert_members(document, ARGS("messages", "cursor"));
+    json_decref(document);
+    return count;
+}
+
+static void test_peek_shows_what_waits_and_claims_nothing(void **state)
+{
+    (void) state;
+    create("seen", "priority", "inline");
+    command_done("red apple\ngreen pear\nred cherry\n", ARGS("send", "seen", "--priority", "4"));
+    json_t *document = command_json(NULL, ARGS("peek", "seen", "--json"));
+    json_t *message = json_array_get(json_object_get(document, "messages"), 0);
+    assert_int_equal(json_array_size(json_object_get(document, "messages")), 3);
+    assert_string_equal(json_text(document, "cursor"), "");
+    assert_members(message, info_members);
+    assert_string_equal(json_text(message, "state"), "waiting");
+    assert_int_equal(json_number(message, "priority"), 4);
+    assert_int_equal(json_number(message, "attempt"), 0);
+    assert_true(json_is_null(json_object_get(message, "key")));
+    json_decref(document);
+    assert_int_equal(peek_count(ARGS("peek", "seen", "--match", "red", "--json")), 2);
+    assert_int_equal(peek_count(ARGS("peek", "seen", "--state", "dead", "--json")), 0);
+    char *table = command_out(NULL, ARGS("peek", "seen"));
+    assert_non_null(strstr(table, "PRIORITY"));
+    assert_non_null(strstr(table, "green pear"));
+    free(table);
+    assert_int_equal(command_stat("seen", "waiting"), 3);
+    assert_int_equal(command_stat("seen", "claimed"), 0);
+}
+
+static void test_peek_of_nothing_is_a_result(void **state)
+{
+    (void) state;
+    create("void", "priority", "inline");
+    char *out = command_out(NULL, ARGS("peek", "void", "--json"));
+    assert_string_equal(out, "{\"messages\":[],\"cursor\":\"\"}\n");
+    free(out);
+}
+
+/* Bodies are distinct lines: each is seen once over all pages. */
+static void test_pages_go_on_at_the_cursor(void **state)
+{
+    enum { MANY = 25 };
+    bool seen[MANY] = {false};
+    char lines[MANY * 4 + 1] = "";
+    char cursor[256] = "";
+    size_t pages = 0;
+
+    (void) state;
+    create("pages", "priority", "inline");
+    for (int i = 0; i < MANY; i++) {
+        snprintf(lines + strlen(lines), 5, "%d\n", i);
+    }
+    command_done(lines, ARGS("send", "pages"));
+    do {
+        json_t *page = command_json(
+            NULL, ARGS("peek", "pages", "--limit", "10", "--json", "--cursor", cursor));
+        size_t index = 0;
+        json_t *message = NULL;
+        json_array_foreach(json_object_get(page, "messages"), index, message)
+        {
+            const int number = atoi(json_text(message, "body"));
+            assert_true(number >= 0 && number < MANY && !seen[number]);
+            seen[number] = true;
+        }
+        snprintf(cursor, sizeof(cursor), "%s", json_text(page, "cursor"));
+        json_decref(page);
+        pages++;
+    } while (cursor[0] != '\0');
+    assert_int_equal(pages, 3);
+    for (int i = 0; i < MANY; i++) {
+        assert_true(seen[i]);
+    }
+    char *err = command_err(NULL, ARGS("peek", "pages", "--limit", "10"));
+    assert_non_null(strstr(err, "--cursor "));
+    free(err);
+}
+
+static void test_states_can_be_chosen(void **state)
+{
+    (void) state;
+    create("states", "fixed_time", "inline");
+    command_done("a\nb\n", ARGS("send", "states"));
+    kill_due("states", "1");
+    command_done("later\n", ARGS("send", "states", "--delay", "1h"));
+    assert_int_equal(peek_count(ARGS("peek", "states", "--json", "--state", "dead")), 1);
+    assert_int_equal(peek_count(ARGS("peek", "states", "--json", "--state", "waiting,dead")), 3);
+    assert_int_equal(peek_count(ARGS("peek", "states", "--json", "--state", "claimed,resting")), 0);
+}
+
+static void test_what_is_not_there_is_told_in_one_line(void **state)
+{
+    (void) state;
+    create("gone", "priority", "inline");
+    command_refused(1, "nowhere", NULL, ARGS("peek", "nowhere"));
+    command_refused(64, "cursor", NULL, ARGS("peek", "gone", "--cursor", "no cursor"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_peek_shows_what_waits_and_claims_nothing),
+        cmocka_unit_test(test_peek_of_nothing_is_a_result),
+        cmocka_unit_test(test_pages_go_on_at_the_cursor),
+        cmocka_unit_test(test_states_can_be_chosen),
+        cmocka_unit_test(test_what_is_not_there_is_told_in_one_line),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}
