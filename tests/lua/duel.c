@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -112,7 +113,7 @@ static void zombie_calls(struct duel *duel)
 
 static void look_after(struct duel *duel, const struct consumer *consumer)
 {
-    uint64_t x = chance(duel, 9);
+    uint64_t x = chance(duel, 10);
 
     if (x < 2) {
         call_plainly(duel, CALL_INSPECT, 0);
@@ -120,8 +121,11 @@ static void look_after(struct duel *duel, const struct consumer *consumer)
         call_plainly(duel, CALL_REQUEUE, 0);
     } else if (x < 6) {
         set_paused(duel, !duel->model->paused && chance(duel, 2) == 0);
-    } else if (x < 7) {
+    } else if (x < 8) {
         alter(duel);
+        if (percent(duel, 30)) {
+            zombie_calls(duel);
+        }
     } else if (!duel->model->shared) {
         call_plainly(duel, CALL_VACATE, consumer->token);
     }
@@ -196,7 +200,7 @@ static void drain(struct duel *duel)
 static void begin(struct duel *duel)
 {
     bool shared = chance(duel, 4) == 0;
-    char kind = "mtpbfm"[chance(duel, 6)];
+    char kind = duel->kinds[chance(duel, strlen(duel->kinds))];
 
     shared = shared && kind != 'f';
     model_init(duel->model, kind, shared, kind == 'f' || percent(duel, 55));
@@ -214,8 +218,9 @@ static void begin(struct duel *duel)
     buf_printf(duel->report, "kind %c, %s, %s, %s, lease %" PRId64 "\n", kind,
                duel->model->keyed ? "keyed" : "inline", shared ? "shared" : "exclusive",
                duel->strict ? "strict" : "fast", duel->lease);
+    duel->definition.version = 7 + (int) chance(duel, 3); /* 9 and 10 are near */
     alter(duel);
-    duel->definition.version = 1;
+    duel->model->version = duel->definition.version;
     fixture_listen(duel->fixture, duel->model->heard);
     open_slot(duel);
 }
@@ -241,7 +246,7 @@ static void play_round(struct duel *duel)
 }
 
 bool duel(struct fixture *fixture, const char *const scripts[], uint64_t seed, uint64_t calls,
-          struct buf *report)
+          const char *kinds, struct buf *report)
 {
     struct model *model = memory_new(sizeof(*model));
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
@@ -253,6 +258,7 @@ bool duel(struct fixture *fixture, const char *const scripts[], uint64_t seed, u
 
         round->fixture = fixture;
         round->scripts = scripts;
+        round->kinds = kinds == NULL ? "mtpbfm" : kinds;
         round->report = report;
         round->model = model;
         round->random = random;

@@ -12,9 +12,10 @@
 #include "fixture.h"
 #include "model.h"
 
-/* Run about `calls` calls from `seed`.  `scripts[i]` is the SHA1 to run for scripts_all[i].  false:
- * the scripts and the model differ, or a law is broken; `report` says how and after which calls. */
+/* Run about `calls` calls from `seed`.  `scripts[i]` is the SHA1 to run for scripts_all[i].
+ * `kinds`: of the slots, a letter each; NULL: all.  false: the scripts and the model differ, or a
+ * law is broken; `report` says how and after which calls. */
 bool duel(struct fixture *fixture, const char *const scripts[], uint64_t seed, uint64_t calls,
-          struct buf *report);
+          const char *kinds, struct buf *report);
 
 #endif

@@ -79,6 +79,7 @@ static void sort_lines(struct buf *text)
         lines[count++] = line;
     }
     qsort(lines, count, sizeof(lines[0]), compare_lines);
+    buf_add(&sorted, "", 0);
     for (size_t i = 0; i < count; i++) {
         buf_printf(&sorted, "%s\n", lines[i]);
     }
@@ -236,12 +237,14 @@ void compare_now(struct duel *duel)
 void open_slot(struct duel *duel)
 {
     const char kind[2] = {duel->model->kind, '\0'};
+    char def[24];
     struct args args = {0};
     redisReply *reply;
 
     fixture_flush(duel->fixture);
     duel->fixture->keyed = duel->model->keyed;
-    args_add(&args, "n.1");
+    snprintf(def, sizeof(def), "n.%d", duel->model->version);
+    args_add(&args, def);
     args_add(&args, kind);
     args_add(&args, duel->model->shared ? "1" : "0");
     reply = fixture_call(duel->fixture, fixture_script("slot_open"), &args);

@@ -37,6 +37,7 @@ struct definition {
 struct duel {
     struct fixture *fixture;
     const char *const *scripts;
+    const char *kinds;
     struct buf *report;
     struct model *model;
     uint64_t random;

@@ -34,7 +34,7 @@ static void test_the_scripts_do_what_the_model_does(void **state)
     }
     printf("SMQ_TEST_SEED=%" PRIu64 " SMQ_TEST_STEPS=%" PRIu64 "\n", seed, steps);
     fflush(stdout);
-    same = duel(*state, scripts, seed, steps, &report);
+    same = duel(*state, scripts, seed, steps, NULL, &report);
     if (!same) { /* cmocka would cut it off */
         fputs(report.data, stderr);
     }
