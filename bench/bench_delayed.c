@@ -10,7 +10,13 @@
 #include "samples.h"
 #include "scene.h"
 
-enum { PATIENCE_S = 120, SPAN_MS = 1000, LEAST_LEAD_MS = 2000, STORED_A_MS = 100 };
+enum {
+    PATIENCE_S = 120,
+    FLUSH_MS = 120000,
+    SPAN_MS = 1000,
+    LEAST_LEAD_MS = 2000,
+    STORED_A_MS = 100
+};
 
 /* Invariant: `late` is the handler's until `all` is posted. */
 struct delayed {
@@ -60,7 +66,7 @@ static bool send_all(struct delayed *delayed, smq_producer *producer, int64_t be
             return false;
         }
     }
-    return lab_good(smq_producer_flush(producer, PATIENCE_S * 1000, &err), &err);
+    return lab_good(smq_producer_flush(producer, FLUSH_MS, &err), &err);
 }
 
 static bool store(struct delayed *delayed)

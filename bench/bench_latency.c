@@ -14,7 +14,7 @@
 #include "samples.h"
 #include "scene.h"
 
-enum { PAUSE_NS = 1500000, WARM_UP = 20, PATIENCE_S = 30 };
+enum { PAUSE_NS = 1500000, WARM_UP = 20, PATIENCE_S = 30, FLUSH_MS = 30000 };
 
 /* One message at a time. */
 struct pickup {
@@ -93,7 +93,7 @@ static bool library_send(struct pickup *pickup, uint64_t number)
 
 static bool library_sent(struct pickup *pickup)
 {
-    return smq_producer_flush(pickup->producer, PATIENCE_S * 1000, NULL) == SMQ_OK;
+    return smq_producer_flush(pickup->producer, FLUSH_MS, NULL) == SMQ_OK;
 }
 
 static bool by_library(struct pickup *pickup, struct samples *samples)

@@ -13,7 +13,7 @@
 #include "samples.h"
 #include "scene.h"
 
-enum { PATIENCE_S = 60, LEAD_NS = 50000000 };
+enum { PATIENCE_S = 60, FLUSH_MS = 60000, LEAD_NS = 50000000 };
 
 /* Invariant: `late` is the handler's until `all` is posted. */
 struct load {
@@ -65,7 +65,7 @@ static bool send_all(struct load *load)
             return false;
         }
     }
-    return lab_good(smq_producer_flush(load->producer, PATIENCE_S * 1000, &err), &err);
+    return lab_good(smq_producer_flush(load->producer, FLUSH_MS, &err), &err);
 }
 
 static bool await(sem_t *semaphore)

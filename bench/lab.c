@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/process.h"
 #include "support/servers.h"
 #include "wire.h"
 
@@ -100,6 +101,15 @@ static bool start_servers(struct lab *lab, int masters, bool zookeeper)
         }
     }
     return lab->servers != NULL;
+}
+
+pid_t lab_start_server(struct lab *lab, const struct process_options *options)
+{
+    (void) lab;
+    take_core(0);
+    pid_t pid = process_start(options);
+    take_core(1);
+    return pid;
 }
 
 bool lab_empty(struct lab *lab)

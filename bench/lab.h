@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <slotmq/slotmq.h>
 
@@ -40,6 +41,10 @@ const char *lab_redis(const struct lab *lab);     /* addresses, as smq_client_op
 const char *lab_zookeeper(const struct lab *lab); /* NULL: none */
 int lab_masters(const struct lab *lab);
 struct wire *lab_wire(struct lab *lab, int master); /* a connection for looking */
+
+/* Start another server on the core of the servers. */
+struct process_options;
+pid_t lab_start_server(struct lab *lab, const struct process_options *options);
 
 /* Forget all data, and give memory back. */
 bool lab_empty(struct lab *lab);

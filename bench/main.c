@@ -16,6 +16,7 @@ static const struct bench benches[] = {
     {"raw", "hand-written loops by batch size, and Redis Streams", bench_raw},
     {"send", "send: blocking, asynchronous, in batches", bench_send},
     {"drain", "consume a backlog with an empty handler", bench_drain},
+    {"peers", "the same messages through other queues", bench_peers},
     {"latency", "from a send into an idle topic to its handler, against BLPOP", bench_latency},
     {"load", "from the intended send to the handler at 1k, 10k and 50k a second", bench_load},
     {"e2e", "the same at --rate N; default 100,000 a second", bench_e2e},

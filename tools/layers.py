@@ -22,6 +22,7 @@ DOWN = {
 FOREIGN = {
     "hiredis": ["libsrc/redis", "bench"],
     "zookeeper": ["coord"],
+    "amqp.h": ["bench"],
     "jansson.h": ["cli"],
     "libsmartcols": ["cli"],
 }

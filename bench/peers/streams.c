@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "meter.h"
+#include "peers/peer.h"
 #include "wire.h"
 
 enum { KEY_SIZE = 24, WINDOW = 1000, ANSWERS = 3 /* of XACK, XDEL and XREADGROUP */ };
@@ -186,3 +188,35 @@ bool streams_drain(struct streams *streams, struct tally *tally, int batch)
     }
     return true;
 }
+
+/* === As a peer ========================================================== */
+
+enum { PEER_STREAMS = 64, PEER_BATCH = 100 };
+
+static const char *missing(const struct lab *lab)
+{
+    (void) lab;
+    return NULL;
+}
+
+static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)
+{
+    struct tally *tally = tally_new(count, PEER_STREAMS);
+    struct streams *streams = streams_open(lab, PEER_STREAMS);
+    int64_t start_ns = meter_now_ns();
+    bool good = streams != NULL && streams_send(streams, count);
+    int64_t sent_ns = meter_now_ns();
+
+    good = good && streams_drain(streams, tally, PEER_BATCH);
+    out->sent_s = (double) (sent_ns - start_ns) / 1e9;
+    out->drained_s = (double) (meter_now_ns() - sent_ns) / 1e9;
+    out->counts = tally_counts(tally);
+    streams_close(streams);
+    tally_free(tally);
+    return good;
+}
+
+const struct peer peer_streams = {.name = "streams",
+                                  .how = "64 streams in flight; XREADGROUP, XACK and XDEL of 100",
+                                  .missing = missing,
+                                  .measure = measure};

@@ -1,0 +1,88 @@
+/* bench_peers.c - the same messages through other queues, in the same run.
+ *
+ * Thread: main. */
+#include <stdio.h>
+
+#include "benches.h"
+#include "library.h"
+#include "peers/peer.h"
+#include "scene.h"
+
+static const struct peer *const peers[] = {&peer_streams, &peer_bullmq, &peer_beanstalkd,
+                                           &peer_rabbitmq};
+enum { PEERS = sizeof(peers) / sizeof(peers[0]) };
+
+static void tell(struct lab *lab, const char *name, const struct peer_result *result)
+{
+    double count = (double) result->counts.sent;
+    char figure[48];
+
+    report_tally(lab_report(lab), name, result->counts, result->drained_s);
+    snprintf(figure, sizeof(figure), "send-%s", name);
+    report_value(lab_report(lab), figure, "messages/s", count / result->sent_s);
+    snprintf(figure, sizeof(figure), "drain-%s", name);
+    report_value(lab_report(lab), figure, "messages/s", count / result->drained_s);
+}
+
+static bool measure_library(struct lab *lab, smq_client *client, uint64_t count,
+                            struct peer_result *out)
+{
+    struct tally *tally = tally_new(count, SCENE_SLOTS);
+    struct scene scene;
+    struct meter sent, drained;
+    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) &&
+                library_store(lab, client, scene.topic, count, &sent) &&
+                scene_drain(&scene, count, tally, &drained);
+
+    scene_close(&scene);
+    if (good) {
+        *out = (struct peer_result){sent.seconds, drained.seconds, tally_counts(tally)};
+        tell(lab, "slotmq", out);
+    }
+    tally_free(tally);
+    return good;
+}
+
+static bool measure_peer(struct lab *lab, const struct peer *peer, uint64_t count,
+                         const struct peer_result *library)
+{
+    struct peer_result result = {.sent_s = 0};
+    char figure[48];
+
+    if (!lab_empty(lab) || !peer->measure(lab, count, &result)) {
+        return false;
+    }
+    tell(lab, peer->name, &result);
+    snprintf(figure, sizeof(figure), "send/%s", peer->name);
+    report_ratio(lab_report(lab), figure, result.sent_s, library->sent_s);
+    snprintf(figure, sizeof(figure), "drain/%s", peer->name);
+    report_ratio(lab_report(lab), figure, result.drained_s, library->drained_s);
+    return true;
+}
+
+static bool measure(struct lab *lab, smq_client *client)
+{
+    uint64_t count = lab_count(lab, 200000, 50000);
+    struct peer_result library;
+
+    if (!measure_library(lab, client, count, &library)) {
+        return false;
+    }
+    for (int i = 0; i < PEERS; i++) {
+        if (peers[i]->missing(lab) == NULL && !measure_peer(lab, peers[i], count, &library)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool bench_peers(struct lab *lab)
+{
+    for (int i = 0; i < PEERS; i++) {
+        const char *missing = peers[i]->missing(lab);
+        if (missing != NULL) {
+            fprintf(stderr, "bench: %s is left out: %s\n", peers[i]->name, missing);
+        }
+    }
+    return scene_runs(lab, 1, measure);
+}

@@ -1,0 +1,63 @@
+/* bullmq.c - BullMQ on the same Redis; its part in JavaScript is bullmq/drain.js.
+ *
+ * Thread: main. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "peers/peer.h"
+#include "support/run.h"
+
+enum { TIMEOUT_MS = 600000 };
+
+/* Where `./dev bench` has put it: beside this program. */
+static void script_path(char out[PATH_MAX], const struct lab *lab, const char *name)
+{
+    const char *program = lab_options(lab)->program;
+    const char *slash = strrchr(program, '/');
+    int len = slash != NULL ? (int) (slash - program) : 1;
+
+    snprintf(out, PATH_MAX, "%.*s/bullmq/%s", len, slash != NULL ? program : ".", name);
+}
+
+static const char *missing(const struct lab *lab)
+{
+    char path[PATH_MAX];
+
+    script_path(path, lab, "node_modules/bullmq/package.json");
+    if (!peer_has_program("node")) {
+        return "there is no node";
+    }
+    return access(path, R_OK) == 0 ? NULL : "npm has not fetched it: see ./dev bench";
+}
+
+static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)
+{
+    char path[PATH_MAX], port[12], messages[24];
+    const char *const argv[] = {"node", path, port, messages, NULL};
+    const char *colon = strchr(lab_redis(lab), ':');
+    unsigned long long handled = 0, duplicated = 0, out_of_order = 0;
+    struct run run;
+
+    script_path(path, lab, "drain.js");
+    snprintf(port, sizeof(port), "%ld", colon != NULL ? strtol(colon + 1, NULL, 10) : 0);
+    snprintf(messages, sizeof(messages), "%llu", (unsigned long long) count);
+    bool good = run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS) &&
+                run.exit_code == 0 &&
+                sscanf(run.out, "%lf %lf %llu %llu %llu", &out->sent_s, &out->drained_s, &handled,
+                       &duplicated, &out_of_order) == 5;
+    if (!good) {
+        fprintf(stderr, "bench: BullMQ: %s%s\n", run.err != NULL ? run.err : "",
+                run.out != NULL ? run.out : "");
+    }
+    out->counts = (struct tally_counts){count, handled, count - handled, duplicated, out_of_order};
+    run_fini(&run);
+    return good;
+}
+
+const struct peer peer_bullmq = {.name = "bullmq",
+                                 .how = "addBulk of 1,000; one worker, concurrency 100",
+                                 .missing = missing,
+                                 .measure = measure};
