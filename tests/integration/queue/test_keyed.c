@@ -12,7 +12,7 @@
 
 #include "scene.h"
 
-enum { SLOTS = 16, BIG = 1024 * 1024, LARGEST = 8 * BIG };
+enum { SLOTS = 16, BIG = 1024 * 1024, LARGEST = 64 * BIG };
 
 static int start(void **state)
 {
@@ -302,6 +302,38 @@ static void many_large_bodies_go_through(void **state)
     smq_client_free(client);
 }
 
+static void two_workers_share_a_topic(void **state)
+{
+    enum { COUNT = 300 };
+    smq_topic_options options = keyed_options();
+    smq_client *client = scene_client();
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *one, *two;
+    const char *topic;
+
+    (void) state;
+    options.shared = true;
+    topic = scene_topic(client, &options);
+    one = scene_worker(client, topic, recorder);
+    two = scene_worker(client, topic, recorder);
+    for (int i = 0; i < COUNT; i++) {
+        char id[16];
+
+        snprintf(id, sizeof(id), "id%d", i);
+        scene_send(client, topic, (struct scene_message){.body = id, .key = "k", .id = id});
+    }
+    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = COUNT});
+    assert_int_equal(recorder_count(recorder), COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        assert_string_equal(recorder_seen(recorder, i).body, recorder_seen(recorder, i).id);
+    }
+    assert_no_bodies(topic);
+    scene_stop(one);
+    scene_stop(two);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
 /* --- retries --- */
 
 static smq_verdict fail_always(smq_delivery *delivery, const struct seen *seen, int index)
@@ -511,6 +543,7 @@ int main(void)
         cmocka_unit_test(any_bytes_go_through),
         cmocka_unit_test(large_bodies_go_through),
         cmocka_unit_test(many_large_bodies_go_through),
+        cmocka_unit_test(two_workers_share_a_topic),
         cmocka_unit_test(message_has_a_retry_limit_of_its_own),
         cmocka_unit_test(death_is_told_with_the_id),
         cmocka_unit_test(dead_letter_keeps_its_body),
