@@ -137,8 +137,13 @@ static void lane_settle(struct run_queue *queue, smq_delivery *delivery)
 /* The lock is held.  The answer is `op`. */
 static void lane_answered(struct run_queue *queue, smq_delivery *delivery, enum store_answer_op op)
 {
-    if (delivery->lane != NULL && queue->state.strict && !delivery_is_over(op)) {
-        delivery->lane->held = true;
+    struct run_lane *lane = delivery->lane;
+
+    if (lane == NULL) {
+        return; /* its strand has dropped it */
+    }
+    if (queue->state.strict && !delivery_is_over(op)) {
+        lane->held = true;
     }
     lane_settle(queue, delivery);
 }

@@ -117,8 +117,7 @@ void run_queue_recall_held(struct run_queue *queue, struct run_lane *lane,
 void run_queue_set_strict(struct run_queue *queue, bool strict);
 
 /* Take what was begun at `begun_ms` or before and is not answered: it is told LEASE_LOST, and its
- * lane goes on.  Answers when
- * the first of those that stay was begun; -1: none. */
+ * lane goes on.  Answers when the first of those that stay was begun; -1: none. */
 int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct delivery_list *out);
 
 /* The strand has dropped one delivery: the lane forgets it, and goes on if it waited for it.
