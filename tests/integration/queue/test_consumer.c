@@ -76,35 +76,61 @@ static void flush(smq_consumer *consumer)
     scene_must(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, &err), &err, "smq_consumer_flush");
 }
 
+/* Poll 200 messages, all different. */
+static void poll_all_numbers(smq_consumer *consumer)
+{
+    bool seen[200] = {false};
+    smq_error err = {.text = ""};
+
+    for (size_t total = 0; total < 200;) {
+        smq_delivery *deliveries[32];
+        size_t count = 0;
+
+        scene_must(smq_consumer_poll(deliveries, &count, consumer, 32, SCENE_TIMEOUT_MS, &err),
+                   &err, "smq_consumer_poll");
+        assert_in_range(count, 1, 32);
+        for (size_t i = 0; i < count; i++) {
+            int number = atoi(scene_body(deliveries[i]));
+
+            assert_false(seen[number]);
+            seen[number] = true;
+            scene_done(deliveries[i]);
+        }
+        total += count;
+    }
+}
+
 static void polls_give_all_messages_once(void **state)
 {
-    static const bool shared[] = {false, true};
+    static const struct {
+        smq_topic_type type;
+        smq_layout layout;
+        bool shared;
+        int32_t per_slot;
+    } rows[] = {
+        {SMQ_PRIORITY, SMQ_INLINE, false, 1},    {SMQ_PRIORITY, SMQ_INLINE, true, 5},
+        {SMQ_FIXED_TIME, SMQ_KEYED, false, 3},   {SMQ_RANGE_MERGE, SMQ_KEYED, true, 1},
+        {SMQ_RANGE_MERGE, SMQ_INLINE, false, 2}, {SMQ_FIFO, SMQ_KEYED, false, 1},
+    };
 
     (void) state;
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_client *client = scene_client();
-        const char *topic = topic_of(client, shared[i], 16);
-        smq_consumer *consumer = scene_consumer(client, topic);
-        bool seen[200] = {false};
-        smq_error err = {.text = ""};
+        smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+        smq_consumer_options consume = SMQ_CONSUMER_OPTIONS_INIT;
+        smq_consumer *consumer;
+        const char *topic;
 
+        options.type = rows[i].type;
+        options.layout = rows[i].layout;
+        options.shared = rows[i].shared;
+        options.slots = 16;
+        options.delay_ms = rows[i].type == SMQ_RANGE_MERGE ? 1 : 0;
+        topic = scene_topic(client, &options);
+        consume.per_slot = rows[i].per_slot;
+        consumer = scene_consumer_with(client, &consume, topic);
         send_numbers(client, topic, 0, 200);
-        for (size_t total = 0; total < 200;) {
-            smq_delivery *deliveries[32];
-            size_t count = 0;
-
-            scene_must(smq_consumer_poll(deliveries, &count, consumer, 32, SCENE_TIMEOUT_MS, &err),
-                       &err, "smq_consumer_poll");
-            assert_in_range(count, 1, 32);
-            for (size_t j = 0; j < count; j++) {
-                int number = atoi(scene_body(deliveries[j]));
-
-                assert_false(seen[number]);
-                seen[number] = true;
-                scene_done(deliveries[j]);
-            }
-            total += count;
-        }
+        poll_all_numbers(consumer);
         flush(consumer);
         assert_int_equal(scene_stats(client, topic).done, 200);
         assert_int_equal(scene_stats(client, topic).claimed, 0);
