@@ -306,7 +306,7 @@ static void two_workers_share_a_topic(void **state)
 {
     enum { COUNT = 300 };
     smq_topic_options options = keyed_options();
-    smq_client *client = scene_client();
+    smq_client *client = scene_client(), *other = scene_client();
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *one, *two;
     const char *topic;
@@ -315,7 +315,7 @@ static void two_workers_share_a_topic(void **state)
     options.shared = true;
     topic = scene_topic(client, &options);
     one = scene_worker(client, topic, recorder);
-    two = scene_worker(client, topic, recorder);
+    two = scene_worker(other, topic, recorder);
     for (int i = 0; i < COUNT; i++) {
         char id[16];
 
@@ -332,6 +332,7 @@ static void two_workers_share_a_topic(void **state)
     scene_stop(two);
     recorder_free(recorder);
     smq_client_free(client);
+    smq_client_free(other);
 }
 
 /* --- retries --- */
