@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "queue/outbox_internal.h"
 
-enum { TICK_MIN_MS = 2 };
+enum { TICK_MIN_MS = 2, FRESH_MS = 100 };
 
 /* Between two tries of what failed. */
 static const struct backoff repeat_backoff = {.kind = BACKOFF_EXP, .count = 2, .ms = {20, 1000}};
@@ -288,6 +288,26 @@ static void send_identify(struct outboxes *all, const struct topic *topic, struc
     }
 }
 
+static void topic_wait(struct outbox_topic *topic, struct send *send)
+{
+    STAILQ_INSERT_TAIL(&topic->unplaced, send, link);
+    topic_park(topic, send);
+}
+
+/* It does not fit the definition.  Slots tell of a newer one, but only what is sent to them; so an
+ * old one is read again first. */
+static void topic_refuse(struct outbox_topic *topic, struct send *send, smq_status status,
+                         const char *text)
+{
+    if (clock_now_ms() - topic->checked_ms < FRESH_MS) {
+        send_end(topic->all, send, status, text);
+        return;
+    }
+    topic_block(topic);
+    topic_wait(topic, send);
+}
+
+/* The topic may be blocked then. */
 static void topic_place(struct outbox_topic *topic, struct send *send)
 {
     struct outbox *outbox;
@@ -297,7 +317,7 @@ static void topic_place(struct outbox_topic *topic, struct send *send)
     send_identify(topic->all, &topic->topic, send);
     status = send_place(&send->place, &topic->topic, &send->message, &err);
     if (status != SMQ_OK) {
-        send_end(topic->all, send, status, err.text);
+        topic_refuse(topic, send, status, err.text);
         return;
     }
     outbox = topic_outbox(topic, send->place.slot);
@@ -315,11 +335,13 @@ static void topic_unblock(struct outbox_topic *topic)
     topic->blocked = false;
     TAILQ_REMOVE(&topic->all->blocked, topic, link);
     topic->expire_ms = INT64_MAX;
+    topic->checked_ms = INT64_MAX; /* as fresh as can be, for all of these */
     STAILQ_CONCAT(&list, &topic->unplaced);
     while ((send = STAILQ_FIRST(&list)) != NULL) {
         STAILQ_REMOVE_HEAD(&list, link);
         topic_place(topic, send);
     }
+    topic->checked_ms = clock_now_ms();
 }
 
 /* Begin to use the definition that was read. */
@@ -512,12 +534,11 @@ void outboxes_add(struct outboxes *all, struct send_list *list)
 
         STAILQ_REMOVE_HEAD(list, link);
         if (topic->blocked) {
-            STAILQ_INSERT_TAIL(&topic->unplaced, send, link);
-            topic_park(topic, send);
-            topic_advance(topic);
+            topic_wait(topic, send);
         } else {
             topic_place(topic, send);
         }
+        topic_advance(topic);
     }
     outboxes_turn(all);
 }

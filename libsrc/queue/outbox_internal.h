@@ -43,6 +43,7 @@ struct outbox_topic {
     char stamp[TOPIC_STAMP_MAX];
     struct outbox **slots; /* NULL where nothing was sent yet */
     size_t on_wire;        /* requests */
+    int64_t checked_ms;    /* when the definition was read last */
     int failures;          /* of reads, in a row */
     int64_t read_ms;       /* blocked, not reading: read again then; 0: when there is reason */
     int64_t expire_ms;     /* no deadline in `unplaced` is earlier */

@@ -146,6 +146,39 @@ static void an_alteration_reaches_producers(void **state)
     smq_client_free(other);
 }
 
+struct sending {
+    smq_producer *producer;
+    const char *topic;
+};
+
+static bool is_sent(void *user)
+{
+    const struct sending *sending = user;
+    smq_message message = SMQ_MESSAGE_INIT;
+
+    message.body = "a";
+    message.body_len = 1;
+    return smq_send(NULL, sending->producer, sending->topic, &message, NULL) == SMQ_OK;
+}
+
+/* It never reaches a slot, which could tell it. */
+static void an_alteration_reaches_a_producer_that_is_refused(void **state)
+{
+    smq_topic_options options = {.struct_size = sizeof(options), .type = SMQ_RANGE_MERGE};
+    smq_client *client = scene_client(), *other = scene_client();
+    struct sending sending = {.topic = scene_topic(client, &options)};
+    smq_error err = {.text = ""};
+
+    (void) state;
+    scene_must(smq_producer_new(&sending.producer, client, NULL, &err), &err, "smq_producer_new");
+    assert_false(is_sent(&sending)); /* there is no delay to send with */
+    alter(other, sending.topic, "delay_ms", "1h");
+    assert_true(wait_until(is_sent, &sending, SCENE_TIMEOUT_MS));
+    smq_producer_free(sending.producer);
+    smq_client_free(client);
+    smq_client_free(other);
+}
+
 /* As if the process had died when topic{T} was written, but no slot. */
 static void a_cut_alteration_is_completed(void **state)
 {
@@ -357,6 +390,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_alteration_reaches_consumers),
         cmocka_unit_test(an_alteration_reaches_producers),
+        cmocka_unit_test(an_alteration_reaches_a_producer_that_is_refused),
         cmocka_unit_test(a_cut_alteration_is_completed),
         cmocka_unit_test(two_alterations_at_once_are_both_kept),
         cmocka_unit_test(what_cannot_be_altered_is_told),

@@ -1,0 +1,585 @@
+/* test_message.c - one message: found, ranked, removed, rescheduled, on a real cluster, in both
+ * layouts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "look.h"
+
+enum { HOUR_MS = 3600000 };
+
+static const smq_layout layouts[] = {SMQ_INLINE, SMQ_KEYED};
+static const char *const names[] = {"inline", "keyed"};
+
+#define EACH_LAYOUT(i)                                                                             \
+    size_t i = 0;                                                                                  \
+    i < 2;                                                                                         \
+    i++
+
+static smq_client *client;
+static smq_producer *producer;
+
+static int set_up(void **state)
+{
+    (void) state;
+    look_flush();
+    client = client_made();
+    producer = producer_made(client, NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    smq_producer_free(producer);
+    smq_client_free(client);
+    return 0;
+}
+
+/* --- messages --- */
+
+/* Named by its body, or by its id; then its body is the same text. */
+static smq_message named(smq_layout layout, const char *name)
+{
+    smq_message message = message_of(name);
+
+    if (layout == SMQ_KEYED) {
+        message.id = name;
+        message.id_len = SMQ_STRING;
+    }
+    return message;
+}
+
+static void topic_with(const char *name, smq_topic_type type, smq_layout layout, int32_t slots)
+{
+    smq_topic_options options = topic_of(name, type, slots);
+
+    options.layout = layout;
+    options.delay_ms = type == SMQ_RANGE_MERGE ? HOUR_MS : 0;
+    topic_made(client, &options);
+}
+
+static void send_named(const char *topic, smq_layout layout, const char *name, int64_t delay_ms)
+{
+    smq_message message = named(layout, name);
+
+    message.delay_ms = delay_ms;
+    (void) sent(producer, topic, &message);
+}
+
+static smq_message_info *got(const char *topic, const smq_message *which)
+{
+    smq_message_info *info = NULL;
+    smq_error err;
+
+    must(smq_message_get(&info, client, topic, which, &err), &err);
+    return info;
+}
+
+static smq_state state_of(const char *topic, smq_layout layout, const char *name)
+{
+    smq_message which = named(layout, name);
+    smq_message_info *info = got(topic, &which);
+    smq_state state = info->state;
+
+    smq_message_info_free(info);
+    return state;
+}
+
+static uint64_t rank_of(const char *topic, const smq_message *which)
+{
+    uint64_t rank = UINT64_MAX;
+    smq_error err;
+
+    must(smq_message_rank(&rank, client, topic, which, &err), &err);
+    return rank;
+}
+
+/* --- consuming --- */
+
+static smq_consumer *consumer_made(const char *topic)
+{
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
+    smq_error err;
+
+    options.topic = topic;
+    options.per_slot = 100;
+    must(smq_consumer_new(&consumer, client, &options, &err), &err);
+    return consumer;
+}
+
+static smq_delivery *polled(smq_consumer *consumer)
+{
+    smq_delivery *delivery = NULL;
+    size_t count = 0;
+    smq_error err;
+
+    must(smq_consumer_poll(&delivery, &count, consumer, 1, WAIT_MS, &err), &err);
+    assert_int_equal(count, 1);
+    return delivery;
+}
+
+/* One message in each state: waits, claimed, rests, dead.  The claimed one is yours. */
+static smq_delivery *one_in_each_state(const char *topic, smq_layout layout, smq_consumer *consumer)
+{
+    smq_delivery *claimed = NULL;
+    smq_error err;
+
+    send_named(topic, layout, "waits", HOUR_MS);
+    send_named(topic, layout, "claimed", 0);
+    send_named(topic, layout, "rests", 0);
+    send_named(topic, layout, "dead", 0);
+    for (int i = 0; i < 3; i++) {
+        smq_delivery *delivery = polled(consumer);
+        const smq_message_info *info = smq_delivery_info(delivery);
+
+        if (info->body_len == 7) {
+            claimed = delivery;
+        } else if (memcmp(info->body, "rests", 5) == 0) {
+            must(smq_retry(delivery, HOUR_MS, "not now", &err), &err);
+        } else {
+            must(smq_reject(delivery, "no such order", &err), &err);
+        }
+    }
+    must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
+    assert_non_null(claimed);
+    return claimed;
+}
+
+/* --- get --- */
+
+static void assert_shown(const smq_message_info *info, smq_layout layout, const char *name)
+{
+    assert_string_equal(info->topic, names[layout]);
+    assert_int_equal(info->body_len, strlen(name));
+    assert_memory_equal(info->body, name, info->body_len);
+    assert_int_equal(info->id_len, strlen(name));
+    assert_memory_equal(info->id, name, info->id_len);
+    assert_int_equal(info->key != NULL, layout == SMQ_KEYED);
+    assert_int_equal(info->sent_at_ms > 0, layout == SMQ_KEYED);
+    assert_string_equal(info->cursor, "");
+}
+
+static void a_message_is_shown_in_every_state(void **state)
+{
+    (void) state;
+    for (EACH_LAYOUT(i)) {
+        const char *topic = names[i];
+        smq_consumer *consumer;
+        smq_delivery *claimed;
+        smq_message_info *info;
+        smq_message which;
+        smq_error err;
+        int64_t now;
+
+        topic_with(topic, SMQ_FIXED_TIME, layouts[i], 1);
+        consumer = consumer_made(topic);
+        claimed = one_in_each_state(topic, layouts[i], consumer);
+        which = named(layouts[i], "dead");
+        info = got(topic, &which);
+        assert_shown(info, layouts[i], "dead");
+        assert_int_equal(info->state, SMQ_DEAD);
+        assert_string_equal(info->reason, "no such order");
+        assert_int_equal(info->attempt, 1);
+        assert_int_equal(info->retries_left, 16);
+        assert_int_equal(strlen(info->token), 24);
+        now = info->dead_at_ms;
+        assert_true(now >= info->due_at_ms && info->due_at_ms > 1600000000000);
+        smq_message_info_free(info);
+        which = named(layouts[i], "waits");
+        info = got(topic, &which);
+        assert_shown(info, layouts[i], "waits");
+        assert_int_equal(info->state, SMQ_WAITING);
+        assert_true(info->due_at_ms > now + HOUR_MS / 2);
+        assert_int_equal(info->attempt, 0);
+        assert_int_equal(info->dead_at_ms + info->lease_at_ms, 0);
+        smq_message_info_free(info);
+        which = named(layouts[i], "rests");
+        info = got(topic, &which);
+        assert_shown(info, layouts[i], "rests");
+        assert_int_equal(info->state, SMQ_RESTING);
+        assert_true(info->due_at_ms > now + HOUR_MS / 2);
+        assert_int_equal(info->attempt, 1);
+        assert_int_equal(info->retries_left, 15);
+        smq_message_info_free(info);
+        which = named(layouts[i], "claimed");
+        info = got(topic, &which);
+        assert_shown(info, layouts[i], "claimed");
+        assert_int_equal(info->state, SMQ_CLAIMED);
+        assert_true(info->lease_at_ms > info->due_at_ms);
+        assert_int_equal(info->attempt, 1);
+        smq_message_info_free(info);
+        must(smq_message_get(NULL, client, topic, &which, &err), &err);
+        must(smq_done(claimed, &err), &err);
+        smq_consumer_free(consumer);
+    }
+}
+
+/* A waiting one goes before a claimed one, that before a dead one. */
+static void one_that_is_there_twice_is_shown_as_it_waits(void **state)
+{
+    (void) state;
+    for (EACH_LAYOUT(i)) {
+        const char *topic = names[i];
+        smq_consumer *consumer;
+        smq_delivery *delivery;
+        smq_error err;
+
+        topic_with(topic, SMQ_FIXED_TIME, layouts[i], 1);
+        consumer = consumer_made(topic);
+        send_named(topic, layouts[i], "a", 0);
+        must(smq_reject(polled(consumer), "bad", &err), &err);
+        must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
+        assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_DEAD);
+        send_named(topic, layouts[i], "a", 0);
+        delivery = polled(consumer);
+        assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_CLAIMED);
+        send_named(topic, layouts[i], "a", HOUR_MS);
+        assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_WAITING);
+        must(smq_done(delivery, &err), &err);
+        smq_consumer_free(consumer);
+    }
+}
+
+/* Keys and ids of any bytes, a body of its own, its own limits. */
+static void a_keyed_message_is_shown_with_all_it_has(void **state)
+{
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_message which = SMQ_MESSAGE_INIT;
+    smq_message_info *info;
+    smq_error err;
+
+    (void) state;
+    topic_with("keyed", SMQ_PRIORITY, SMQ_KEYED, 16);
+    message.key = "a\0key";
+    message.key_len = 5;
+    message.id = "\0id";
+    message.id_len = 3;
+    message.body = "body \0\xff";
+    message.body_len = 7;
+    message.priority = -7;
+    message.ttl_ms = HOUR_MS;
+    message.max_retries = 3;
+    (void) sent(producer, "keyed", &message);
+    which.key = message.key;
+    which.key_len = message.key_len;
+    which.id = message.id;
+    which.id_len = message.id_len;
+    info = got("keyed", &which);
+    assert_int_equal(info->key_len, 5);
+    assert_memory_equal(info->key, "a\0key", 5);
+    assert_int_equal(info->id_len, 3);
+    assert_memory_equal(info->id, "\0id", 3);
+    assert_int_equal(info->body_len, 7);
+    assert_memory_equal(info->body, "body \0\xff", 7);
+    assert_int_equal(info->priority, -7);
+    assert_int_equal(info->due_at_ms, 0);
+    assert_int_equal(info->retries_left, 3);
+    assert_int_equal(info->expires_at_ms, info->sent_at_ms + HOUR_MS);
+    smq_message_info_free(info);
+    which.key = NULL;
+    which.key_len = 0; /* another key: another message */
+    assert_int_equal(smq_message_get(NULL, client, "keyed", &which, &err), SMQ_NO_MESSAGE);
+}
+
+static void an_unknown_message_is_no_message(void **state)
+{
+    smq_message which;
+    uint64_t rank;
+    smq_error err;
+
+    (void) state;
+    for (EACH_LAYOUT(i)) {
+        smq_message_info *info = (smq_message_info *) &err;
+
+        topic_with(names[i], SMQ_FIXED_TIME, layouts[i], 4);
+        send_named(names[i], layouts[i], "there", 0);
+        which = named(layouts[i], "not there");
+        assert_int_equal(smq_message_get(&info, client, names[i], &which, &err), SMQ_NO_MESSAGE);
+        assert_ptr_equal(info, &err); /* untouched */
+        assert_int_equal(smq_message_rank(&rank, client, names[i], &which, &err), SMQ_NO_MESSAGE);
+        assert_int_equal(smq_message_remove(client, names[i], &which, &err), SMQ_NO_MESSAGE);
+        assert_int_equal(smq_message_reschedule(client, names[i], &which, &err), SMQ_NO_MESSAGE);
+        assert_non_null(strstr(err.text, names[i]));
+        assert_int_equal(smq_message_get(NULL, client, "none", &which, &err), SMQ_NO_TOPIC);
+        assert_int_equal(smq_message_get(NULL, client, names[i], NULL, &err), SMQ_INVALID);
+    }
+    which = (smq_message) SMQ_MESSAGE_INIT;
+    assert_int_equal(smq_message_get(NULL, client, "inline", &which, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "body"));
+    which.body = "there";
+    which.body_len = 5;
+    assert_int_equal(smq_message_get(NULL, client, "keyed", &which, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "id"));
+    which.struct_size = 0;
+    assert_int_equal(smq_message_get(NULL, client, "inline", &which, &err), SMQ_INVALID);
+    assert_int_equal(smq_message_rank(NULL, client, "inline", &which, &err), SMQ_INVALID);
+    smq_message_info_free(NULL);
+}
+
+/* Among more than one look takes. */
+static void a_dead_letter_is_found_among_thousands(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 1);
+    smq_message which = message_of("body-4321");
+    smq_message_info *info;
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &options);
+    for (int i = 0; i < 5000; i += 500) {
+        char command[32 * 500] = "ZADD dead{t_0}";
+        size_t used = strlen(command);
+
+        for (int j = i; j < i + 500; j++) {
+            used += (size_t) snprintf(command + used, sizeof(command) - used, " %d %dd:body-%d",
+                                      1000 + j, j, j);
+        }
+        freeReplyObject(look("t_0", command));
+    }
+    info = got("t", &which);
+    assert_int_equal(info->dead_at_ms, 5321);
+    assert_int_equal(info->due_at_ms, 4321);
+    smq_message_info_free(info);
+    which = message_of("body-5000");
+    assert_int_equal(smq_message_get(NULL, client, "t", &which, &err), SMQ_NO_MESSAGE);
+}
+
+/* --- remove --- */
+
+static void all_but_claimed_messages_are_removed(void **state)
+{
+    static const char *const gone[] = {"waits", "rests", "dead"};
+
+    (void) state;
+    for (EACH_LAYOUT(i)) {
+        const char *topic = names[i];
+        smq_consumer *consumer;
+        smq_delivery *claimed;
+        smq_message which;
+        char slot[32];
+        smq_error err;
+
+        topic_with(topic, SMQ_FIXED_TIME, layouts[i], 1);
+        consumer = consumer_made(topic);
+        claimed = one_in_each_state(topic, layouts[i], consumer);
+        for (size_t j = 0; j < 3; j++) {
+            which = named(layouts[i], gone[j]);
+            must(smq_message_remove(client, topic, &which, &err), &err);
+            assert_int_equal(smq_message_get(NULL, client, topic, &which, &err), SMQ_NO_MESSAGE);
+        }
+        which = named(layouts[i], "claimed");
+        assert_int_equal(smq_message_remove(client, topic, &which, &err), SMQ_IN_WORK);
+        must(smq_delivery_check(claimed), &err);
+        must(smq_done(claimed, &err), &err);
+        must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
+        smq_consumer_free(consumer);
+        snprintf(slot, sizeof(slot), "%s_0", topic);
+        assert_int_equal(look_number(slot, "HLEN why{%s}", slot), 1); /* the sentinels */
+        assert_int_equal(look_number(slot, "HLEN body{%s}", slot), (int) i);
+        must(smq_topic_delete(client, topic, false, &err), &err);
+    }
+}
+
+/* --- reschedule --- */
+
+static void a_rescheduled_message_comes_at_once(void **state)
+{
+    (void) state;
+    for (EACH_LAYOUT(i)) {
+        const char *topic = names[i];
+        smq_message which = named(layouts[i], "a");
+        smq_consumer *consumer;
+        smq_error err;
+
+        topic_with(topic, SMQ_RANGE_MERGE, layouts[i], 1);
+        consumer = consumer_made(topic);
+        send_named(topic, layouts[i], "a", HOUR_MS);
+        which.delay_ms = SMQ_NONE;
+        must(smq_message_reschedule(client, topic, &which, &err), &err);
+        must(smq_done(polled(consumer), &err), &err);
+        smq_consumer_free(consumer);
+    }
+}
+
+static void a_message_gets_another_time_or_priority(void **state)
+{
+    smq_message which = named(SMQ_KEYED, "a");
+    smq_message_info *info;
+    smq_error err;
+
+    (void) state;
+    topic_with("times", SMQ_FIXED_TIME, SMQ_KEYED, 4);
+    send_named("times", SMQ_KEYED, "a", HOUR_MS);
+    which.due_at_ms = 4000000000000;
+    must(smq_message_reschedule(client, "times", &which, &err), &err);
+    info = got("times", &which);
+    assert_int_equal(info->due_at_ms, 4000000000000);
+    smq_message_info_free(info);
+    which.delay_ms = 1; /* not both */
+    assert_int_equal(smq_message_reschedule(client, "times", &which, &err), SMQ_INVALID);
+    which = named(SMQ_KEYED, "a");
+    which.priority = 1;
+    assert_int_equal(smq_message_reschedule(client, "times", &which, &err), SMQ_WRONG_TYPE);
+    topic_with("priorities", SMQ_PRIORITY, SMQ_KEYED, 1);
+    send_named("priorities", SMQ_KEYED, "a", 0);
+    send_named("priorities", SMQ_KEYED, "b", 0);
+    which.priority = -8191;
+    must(smq_message_reschedule(client, "priorities", &which, &err), &err);
+    assert_int_equal(rank_of("priorities", &which), 1);
+    which.priority = 8191;
+    must(smq_message_reschedule(client, "priorities", &which, &err), &err);
+    assert_int_equal(rank_of("priorities", &which), 0);
+    which.priority = 8192;
+    assert_int_equal(smq_message_reschedule(client, "priorities", &which, &err), SMQ_INVALID);
+    info = got("priorities", &which);
+    assert_int_equal(info->priority, 8191);
+    smq_message_info_free(info);
+}
+
+static void only_waiting_messages_are_rescheduled_and_ranked(void **state)
+{
+    static const char *const cases[] = {"claimed", "rests", "dead"};
+
+    (void) state;
+    for (EACH_LAYOUT(i)) {
+        const char *topic = names[i];
+        smq_consumer *consumer;
+        smq_delivery *claimed;
+        uint64_t rank = 7;
+        smq_error err;
+
+        topic_with(topic, SMQ_FIXED_TIME, layouts[i], 1);
+        consumer = consumer_made(topic);
+        claimed = one_in_each_state(topic, layouts[i], consumer);
+        for (size_t j = 0; j < 3; j++) {
+            smq_message which = named(layouts[i], cases[j]);
+            smq_status expected = j == 0 ? SMQ_IN_WORK : SMQ_NO_MESSAGE;
+
+            assert_int_equal(smq_message_reschedule(client, topic, &which, &err), expected);
+            assert_int_equal(smq_message_rank(&rank, client, topic, &which, &err), expected);
+            assert_int_equal(rank, 7);
+        }
+        must(smq_release(claimed, 0, &err), &err);
+        smq_consumer_free(consumer);
+    }
+    topic_with("fifo", SMQ_FIFO, SMQ_KEYED, 1);
+    send_named("fifo", SMQ_KEYED, "a", 0);
+    {
+        smq_message which = named(SMQ_KEYED, "a");
+        smq_error err;
+
+        assert_int_equal(smq_message_reschedule(client, "fifo", &which, &err), SMQ_WRONG_TYPE);
+    }
+}
+
+/* --- rank --- */
+
+enum { RANKED = 1000, RANK_SLOTS = 64 };
+
+struct ranked {
+    char id[16];
+    int32_t slot;
+    int64_t place; /* smaller comes first */
+    uint64_t in_slot;
+};
+
+struct ranking {
+    struct ranked list[RANKED];
+    size_t count;
+    bool by_priority;
+};
+
+static bool rank_seen(const smq_message_info *message, void *user)
+{
+    struct ranking *ranking = user;
+    struct ranked *ranked = &ranking->list[ranking->count];
+    const struct ranked *before = ranking->count > 0 ? ranked - 1 : NULL;
+
+    snprintf(ranked->id, sizeof(ranked->id), "%.*s", (int) message->id_len,
+             (const char *) message->id);
+    ranked->slot = message->slot;
+    ranked->place = ranking->by_priority ? -message->priority : message->due_at_ms;
+    ranked->in_slot = before != NULL && before->slot == message->slot ? before->in_slot + 1 : 0;
+    ranking->count++;
+    return ranking->count < RANKED;
+}
+
+static uint64_t rank_expected(const struct ranking *ranking, size_t index, bool own_slot_only)
+{
+    const struct ranked *ranked = &ranking->list[index];
+    uint64_t rank = ranked->in_slot;
+
+    for (size_t i = 0; i < ranking->count && !own_slot_only; i++) {
+        const struct ranked *other = &ranking->list[i];
+
+        rank += other->slot != ranked->slot && other->place < ranked->place;
+    }
+    return rank;
+}
+
+static void check_ranks(const char *topic, smq_topic_type type, smq_layout layout, smq_ties ties)
+{
+    smq_topic_options options = topic_of(topic, type, RANK_SLOTS);
+    static struct ranking ranking;
+    static smq_message messages[RANKED];
+    static char ids[RANKED][16];
+    smq_error err;
+
+    options.layout = layout;
+    options.ties = ties;
+    topic_made(client, &options);
+    for (int i = 0; i < RANKED; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "m-%d", i);
+        messages[i] = named(layout, ids[i]);
+        messages[i].priority = type == SMQ_PRIORITY ? i * 7 % 20 - 10 : 0;
+        messages[i].due_at_ms = type == SMQ_FIXED_TIME ? 4000000000000 + i * 7 % 100 : 0;
+        messages[i].delay_ms = type == SMQ_RANGE_MERGE ? HOUR_MS + i * 7 % 100 : 0;
+    }
+    must(smq_send_batch(NULL, producer, topic, messages, RANKED, &err), &err);
+    ranking = (struct ranking){.by_priority = type == SMQ_PRIORITY};
+    must(smq_message_each(client, topic, NULL, rank_seen, &ranking, &err), &err);
+    assert_int_equal(ranking.count, RANKED);
+    for (size_t i = 0; i < RANKED; i++) {
+        smq_message which = named(layout, ranking.list[i].id);
+
+        assert_int_equal(rank_of(topic, &which), rank_expected(&ranking, i, type == SMQ_FIFO));
+    }
+}
+
+static void ranks_are_right_over_all_slots(void **state)
+{
+    (void) state;
+    check_ranks("r1", SMQ_FIXED_TIME, SMQ_INLINE, SMQ_TIES_ARRIVAL);
+    check_ranks("r2", SMQ_RANGE_MERGE, SMQ_KEYED, SMQ_TIES_ARRIVAL);
+    check_ranks("r3", SMQ_PRIORITY, SMQ_INLINE, SMQ_TIES_ARRIVAL);
+    check_ranks("r4", SMQ_PRIORITY, SMQ_KEYED, SMQ_TIES_BYTES);
+    check_ranks("r5", SMQ_FIFO, SMQ_KEYED, SMQ_TIES_ARRIVAL);
+}
+
+#define MESSAGE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        MESSAGE_TEST(a_message_is_shown_in_every_state),
+        MESSAGE_TEST(one_that_is_there_twice_is_shown_as_it_waits),
+        MESSAGE_TEST(a_keyed_message_is_shown_with_all_it_has),
+        MESSAGE_TEST(an_unknown_message_is_no_message),
+        MESSAGE_TEST(a_dead_letter_is_found_among_thousands),
+        MESSAGE_TEST(all_but_claimed_messages_are_removed),
+        MESSAGE_TEST(a_rescheduled_message_comes_at_once),
+        MESSAGE_TEST(a_message_gets_another_time_or_priority),
+        MESSAGE_TEST(only_waiting_messages_are_rescheduled_and_ranked),
+        MESSAGE_TEST(ranks_are_right_over_all_slots),
+    };
+
+    return cmocka_run_group_tests_name("message", tests, look_start, look_stop);
+}
