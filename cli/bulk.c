@@ -1,8 +1,17 @@
-/* bulk.c - which of many messages are meant. */
+/* bulk.c - edits of many messages at once. */
 #include "bulk.h"
 
+#include <inttypes.h>
+
 #include "message.h"
+#include "output.h"
+#include "progress.h"
 #include "say.h"
+
+bool bulk_selects(const struct bulk_filter *filter)
+{
+    return filter->id || filter->match || filter->reason || filter->older_than.given;
+}
 
 enum exit_code bulk_check(const struct bulk_filter *filter)
 {
@@ -24,4 +33,38 @@ void bulk_filter_make(smq_filter *out, smq_message *which, const struct bulk_fil
     out->older_than_ms = filter->older_than.value;
     out->limit = (uint64_t) filter->limit.value;
     out->rate_per_s = filter->rate.value;
+}
+
+static bool show(uint64_t changed, uint64_t total, void *user)
+{
+    progress_show(user, changed, total, changed);
+    return true;
+}
+
+enum exit_code bulk_run(smq_client *client, const struct command *command, const smq_filter *filter,
+                        bulk_fn *edit, const char *done, const char *missing)
+{
+    const char *topic = command->words[0];
+    struct progress progress = progress_begin(command, done);
+    uint64_t count = 0;
+    smq_error err;
+    const smq_status status = edit(&count, client, topic, filter, show, &progress, &err);
+
+    progress_end(&progress);
+    if (status != SMQ_OK) {
+        return count == 0 ? say_failure(&err)
+                          : say_error(EXIT_NOT_DONE, "%s; %s %" PRIu64 " before that", err.text,
+                                      done, count);
+    }
+    if (count == 0 && filter->which) {
+        return say_error(EXIT_NOT_DONE, "topic %s has no such %s", topic, missing);
+    }
+    if (command->global.json) {
+        json_t *document = json_object();
+        output_set(document, done, json_integer((json_int_t) count));
+        output_json(document);
+    } else if (!command->global.quiet) {
+        say("%s %" PRIu64, done, count);
+    }
+    return EXIT_DONE;
 }

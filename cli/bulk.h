@@ -1,4 +1,4 @@
-/* bulk.h - which of many messages are meant. */
+/* bulk.h - edits of many messages at once: their filter, the bar, what was done. */
 #ifndef CLI_BULK_H
 #define CLI_BULK_H
 
@@ -33,11 +33,30 @@ struct bulk_filter {
         .name = "limit", .type = FLAG_NUMBER, .offset = offsetof(struct_, filter.limit),           \
         .operand = "N", .min = 1, .max = INT64_MAX, .help = "at most N; default all"               \
     }
+#define BULK_RATE(struct_)                                                                         \
+    {                                                                                              \
+        .name = "rate", .type = FLAG_NUMBER, .offset = offsetof(struct_, filter.rate),             \
+        .operand = "N", .min = 1, .max = 1000000000, .help = "N a second; default no limit"        \
+    }
+
+/* Is anything given that leaves out some messages? */
+bool bulk_selects(const struct bulk_filter *filter);
+
 /* --key without --id is refused. */
 enum exit_code bulk_check(const struct bulk_filter *filter);
 
 /* Fills `out` and, if one message is named, *which, which must live as long. */
 void bulk_filter_make(smq_filter *out, smq_message *which, const struct bulk_filter *filter,
                       const struct topic_facts *topic);
+
+/* smq_dead_requeue() or smq_topic_purge(). */
+typedef smq_status bulk_fn(uint64_t *count, smq_client *client, const char *topic,
+                           const smq_filter *filter, smq_progress_fn *progress, void *user,
+                           smq_error *err);
+
+/* Does it with a bar, and prints or says "DONE N".  If one message was named and is not there, that
+ * is an error: "... has no MISSING ID". */
+enum exit_code bulk_run(smq_client *client, const struct command *command, const smq_filter *filter,
+                        bulk_fn *edit, const char *done, const char *missing);
 
 #endif

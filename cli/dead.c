@@ -1,14 +1,15 @@
-/* dead.c - dead list, dead requeue. */
-#include <inttypes.h>
+/* dead.c - dead list, dead requeue, dead purge. */
+#include <stdlib.h>
 
 #include "bulk.h"
 #include "command.h"
+#include "confirm.h"
 #include "listing.h"
-#include "output.h"
 #include "say.h"
 
 struct dead_options {
     struct bulk_filter filter;
+    bool all, yes;
 };
 
 #define OLDER "only those that died so long ago"
@@ -63,54 +64,117 @@ const struct verb dead_list_verb = {
 
 /* === requeue ============================================================ */
 
-struct requeue_options {
-    bool all;
-};
+#define ALL                                                                                        \
+    {                                                                                              \
+        .name = "all", .type = FLAG_SWITCH, .offset = offsetof(struct dead_options, all),          \
+        .help = "every dead letter"                                                                \
+    }
 
 static const struct flag requeue_flags[] = {
-    {.name = "all",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct requeue_options, all),
-     .help = "every dead letter; required"},
+    ALL,
+    BULK_ID(struct dead_options),
+    BULK_MATCH(struct dead_options),
+    BULK_REASON(struct dead_options),
+    BULK_OLDER(struct dead_options, OLDER),
+    BULK_LIMIT(struct dead_options),
+    BULK_RATE(struct dead_options),
 };
+
+/* Either all or some must be meant. */
+static enum exit_code check_selection(const struct command *command)
+{
+    const struct dead_options *flags = command->options;
+    const bool some = bulk_selects(&flags->filter);
+
+    if (!flags->all && !some) {
+        return say_error(EXIT_USAGE,
+                         "%s needs --all, or which: --id, --match, --reason, --older-than",
+                         command->verb->name);
+    }
+    if (flags->all && some) {
+        return say_error(EXIT_USAGE, "--all leaves nothing out; give it alone, or only the others");
+    }
+    return bulk_check(&flags->filter);
+}
+
+static enum exit_code requeue_letters(smq_client *client, const struct command *command,
+                                      const struct topic_facts *topic)
+{
+    const struct dead_options *flags = command->options;
+    smq_filter filter = SMQ_FILTER_INIT;
+    smq_message which;
+
+    bulk_filter_make(&filter, &which, &flags->filter, topic);
+    return bulk_run(client, command, &filter, smq_dead_requeue, "requeued", "dead letter");
+}
 
 static enum exit_code requeue_run(const struct command *command)
 {
-    const struct requeue_options *flags = command->options;
-    smq_client *client = NULL;
-    uint64_t count = 0;
-    smq_error err;
+    const enum exit_code code = check_selection(command);
 
-    if (!flags->all) {
-        return say_error(EXIT_USAGE, "dead requeue needs --all");
-    }
-    enum exit_code code = command_connect(&client, command);
-    if (code != EXIT_DONE) {
-        return code;
-    }
-    if (smq_dead_requeue(&count, client, command->words[0], NULL, NULL, NULL, &err) != SMQ_OK) {
-        code = count == 0 ? say_failure(&err)
-                          : say_error(EXIT_NOT_DONE, "%s; requeued %" PRIu64 " before that",
-                                      err.text, count);
-    } else if (command->global.json) {
-        json_t *document = json_object();
-        output_set(document, "requeued", json_integer((json_int_t) count));
-        output_json(document);
-    } else if (!command->global.quiet) {
-        say("requeued %" PRIu64, count);
-    }
-    smq_client_free(client);
-    return code;
+    return code == EXIT_DONE ? topic_run(command, requeue_letters) : code;
 }
 
 const struct verb dead_requeue_verb = {
     .name = "dead requeue",
-    .operands = "NAME --all",
+    .operands = "NAME",
     .summary = "send dead letters back with all retries and their own time or priority",
     .flags = requeue_flags,
     .flag_count = sizeof(requeue_flags) / sizeof(requeue_flags[0]),
-    .options_size = sizeof(struct requeue_options),
+    .options_size = sizeof(struct dead_options),
     .min_words = 1,
     .max_words = 1,
     .run = requeue_run,
+};
+
+/* === purge ============================================================== */
+
+static const struct flag purge_flags[] = {
+    ALL,
+    BULK_ID(struct dead_options),
+    BULK_MATCH(struct dead_options),
+    BULK_REASON(struct dead_options),
+    BULK_OLDER(struct dead_options, OLDER),
+    BULK_LIMIT(struct dead_options),
+    BULK_RATE(struct dead_options),
+    {.name = "yes",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct dead_options, yes),
+     .help = "do not ask; needed without a terminal"},
+};
+
+static enum exit_code purge_letters(smq_client *client, const struct command *command,
+                                    const struct topic_facts *topic)
+{
+    const struct dead_options *flags = command->options;
+    smq_filter filter = SMQ_FILTER_INIT;
+    smq_message which;
+
+    bulk_filter_make(&filter, &which, &flags->filter, topic);
+    filter.states = SMQ_DEAD;
+    return bulk_run(client, command, &filter, smq_topic_purge, "purged", "dead letter");
+}
+
+static enum exit_code purge_run(const struct command *command)
+{
+    const struct dead_options *flags = command->options;
+    enum exit_code code = check_selection(command);
+
+    if (code == EXIT_DONE) {
+        code = confirm(command, flags->yes, "Delete %s dead letters of topic %s?",
+                       flags->all ? "all" : "these", command->words[0]);
+    }
+    return code == EXIT_DONE ? topic_run(command, purge_letters) : code;
+}
+
+const struct verb dead_purge_verb = {
+    .name = "dead purge",
+    .operands = "NAME",
+    .summary = "delete dead letters for ever",
+    .flags = purge_flags,
+    .flag_count = sizeof(purge_flags) / sizeof(purge_flags[0]),
+    .options_size = sizeof(struct dead_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = purge_run,
 };

@@ -84,6 +84,13 @@ static char *printable(const void *bytes, size_t size)
     return text;
 }
 
+/* Was it sent without a key?  Then its id is the key. */
+static bool key_is_id(const smq_message_info *message)
+{
+    return message->key && message->id && message->key_len == message->id_len &&
+           memcmp(message->key, message->id, message->id_len) == 0;
+}
+
 static void add_row(const struct listing *listing, const smq_message_info *message)
 {
     struct columns row = {.count = 0};
@@ -109,7 +116,7 @@ static void add_row(const struct listing *listing, const smq_message_info *messa
         add(&row, message->reason ? message->reason : "");
     }
     if (listing->topic->layout == SMQ_KEYED) {
-        add(&row, key);
+        add(&row, key_is_id(message) ? "-" : key);
         add(&row, id);
     }
     add(&row, body);

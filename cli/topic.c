@@ -51,6 +51,7 @@ static json_t *topic_json(const smq_topic_options *topic)
     output_set(object, "max_body", json_integer(topic->max_body));
     output_set(object, "max_waiting", json_integer(amount_shown(topic->max_waiting)));
     output_set(object, "rate_per_s", json_integer(amount_shown(topic->rate_per_s)));
+    output_set(object, "paused", json_boolean(topic->paused));
     return object;
 }
 
@@ -263,6 +264,7 @@ static bool show_topic(const smq_topic_options *topic, void *user)
     add_number(table, "max_body", topic->max_body);
     add_number(table, "max_waiting", amount_shown(topic->max_waiting));
     add_number(table, "rate_per_s", amount_shown(topic->rate_per_s));
+    output_pair(table, "paused", topic->paused ? "true" : "false");
     output_table_print(table);
     return true;
 }

@@ -5,16 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const topic_members[] = {"name",        "type",
-                                            "layout",      "slots",
-                                            "shared",      "ties",
-                                            "max_retries", "backoff",
-                                            "lease_ms",    "delay_ms",
-                                            "takeover",    "debounce_ms",
-                                            "ttl_ms",      "expired_to_dead",
-                                            "skip_failed", "max_body",
-                                            "max_waiting", "rate_per_s",
-                                            NULL};
+static const char *const topic_members[] = {
+    "name",     "type",        "layout",     "slots",           "shared",
+    "ties",     "max_retries", "backoff",    "lease_ms",        "delay_ms",
+    "takeover", "debounce_ms", "ttl_ms",     "expired_to_dead", "skip_failed",
+    "max_body", "max_waiting", "rate_per_s", "paused",          NULL};
 
 static bool has_topic(const char *name)
 {

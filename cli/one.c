@@ -1,0 +1,265 @@
+/* one.c - get, rank, remove, reschedule: what can be asked or changed about one message. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command.h"
+#include "message.h"
+#include "output.h"
+#include "say.h"
+#include "when.h"
+
+/* === get ================================================================ */
+
+struct one_options {
+    const char *key;
+};
+
+#define KEY(struct_)                                                                               \
+    {                                                                                              \
+        .name = "key", .type = FLAG_TEXT, .offset = offsetof(struct_, key), .operand = "KEY",      \
+        .help = "the key it was sent with; default: ID"                                            \
+    }
+
+static const struct flag one_flags[] = {KEY(struct one_options)};
+
+static void add_bytes(struct libscols_table *table, const char *name, const void *bytes,
+                      size_t size)
+{
+    if (bytes) {
+        char *text = say_alloc(size + 1, 1);
+        output_printable(text, bytes, size);
+        output_pair(table, name, text);
+        free(text);
+    }
+}
+
+static void add_number(struct libscols_table *table, const char *name, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    output_pair(table, name, text);
+}
+
+/* A time that is not set has no row. */
+static void add_time(struct libscols_table *table, const char *name, int64_t at_ms)
+{
+    char text[40];
+
+    if (at_ms != 0) {
+        output_time(text, sizeof(text), at_ms);
+        output_pair(table, name, text);
+    }
+}
+
+static void print_message(const smq_message_info *message, const struct topic_facts *topic)
+{
+    struct libscols_table *table = output_pairs();
+
+    output_pair(table, "state", message_state_name(message->state));
+    add_number(table, "slot", message->slot);
+    add_bytes(table, "key", message->key, message->key_len);
+    if (topic->layout == SMQ_KEYED) {
+        add_bytes(table, "id", message->id, message->id_len);
+    }
+    if (topic->type == SMQ_PRIORITY) {
+        add_number(table, "priority", message->priority);
+    }
+    add_time(table, "due_at", message->due_at_ms);
+    add_time(table, "sent_at", message->sent_at_ms);
+    add_time(table, "expires_at", message->expires_at_ms);
+    add_time(table, "lease_at", message->lease_at_ms);
+    add_time(table, "dead_at", message->dead_at_ms);
+    add_number(table, "attempt", message->attempt);
+    add_number(table, "retries_left", message->retries_left);
+    if (message->reason && message->reason[0] != '\0') {
+        output_pair(table, "reason", message->reason);
+    }
+    add_bytes(table, "body", message->body, message->body_len);
+    output_table_print(table);
+}
+
+static enum exit_code get_one(smq_client *client, const struct command *command,
+                              const struct topic_facts *topic)
+{
+    const struct one_options *flags = command->options;
+    const smq_message which = message_named(topic, command->words[1], flags->key);
+    smq_message_info *message = NULL;
+    smq_error err;
+
+    if (smq_message_get(&message, client, command->words[0], &which, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    if (command->global.json) {
+        output_json(message_info_json(message));
+    } else {
+        print_message(message, topic);
+    }
+    smq_message_info_free(message);
+    return EXIT_DONE;
+}
+
+static enum exit_code rank_one(smq_client *client, const struct command *command,
+                               const struct topic_facts *topic)
+{
+    const struct one_options *flags = command->options;
+    const smq_message which = message_named(topic, command->words[1], flags->key);
+    uint64_t rank = 0;
+    smq_error err;
+
+    if (smq_message_rank(&rank, client, command->words[0], &which, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    if (command->global.json) {
+        json_t *document = json_object();
+        output_set(document, "rank", json_integer((json_int_t) rank));
+        output_json(document);
+    } else {
+        printf("%" PRIu64 "\n", rank);
+    }
+    return EXIT_DONE;
+}
+
+static enum exit_code get_run(const struct command *command)
+{
+    return topic_run(command, get_one);
+}
+
+static enum exit_code rank_run(const struct command *command)
+{
+    return topic_run(command, rank_one);
+}
+
+const struct verb get_verb = {
+    .name = "get",
+    .operands = "NAME ID",
+    .summary = "everything about one message, in whatever state",
+    .text = "ID is its id; in layout inline its body.",
+    .flags = one_flags,
+    .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
+    .options_size = sizeof(struct one_options),
+    .min_words = 2,
+    .max_words = 2,
+    .run = get_run,
+};
+
+const struct verb rank_verb = {
+    .name = "rank",
+    .operands = "NAME ID",
+    .summary = "how many waiting messages come before it",
+    .text = "Those of the topic with a strictly better time or priority, and those before it in\n"
+            "its own slot; of a fifo topic its own slot only.  ID is its id; in layout inline its\n"
+            "body.",
+    .flags = one_flags,
+    .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
+    .options_size = sizeof(struct one_options),
+    .min_words = 2,
+    .max_words = 2,
+    .run = rank_run,
+};
+
+/* === Changes ============================================================ */
+
+/* "DONE" as a word, or {"DONE":1}. */
+static void report(const struct command *command, const char *done)
+{
+    if (command->global.json) {
+        json_t *document = json_object();
+        output_set(document, done, json_integer(1));
+        output_json(document);
+    } else if (!command->global.quiet) {
+        say("%s 1", done);
+    }
+}
+
+/* === remove ============================================================= */
+
+static enum exit_code remove_one(smq_client *client, const struct command *command,
+                                 const struct topic_facts *topic)
+{
+    const struct one_options *flags = command->options;
+    const smq_message which = message_named(topic, command->words[1], flags->key);
+    smq_error err;
+
+    if (smq_message_remove(client, command->words[0], &which, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    report(command, "removed");
+    return EXIT_DONE;
+}
+
+static enum exit_code remove_run(const struct command *command)
+{
+    return topic_run(command, remove_one);
+}
+
+const struct verb remove_verb = {
+    .name = "remove",
+    .operands = "NAME ID",
+    .summary = "remove one message, unless it is claimed",
+    .text = "ID is its id; in layout inline its body.  A message that a consumer works on stays\n"
+            "(exit 75).",
+    .flags = one_flags,
+    .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
+    .options_size = sizeof(struct one_options),
+    .min_words = 2,
+    .max_words = 2,
+    .run = remove_run,
+};
+
+/* === reschedule ========================================================= */
+
+struct reschedule_options {
+    const char *key;
+    struct when when;
+};
+
+static const struct flag reschedule_flags[] = {
+    KEY(struct reschedule_options),
+    WHEN_FLAGS(struct reschedule_options),
+};
+
+static enum exit_code reschedule_one(smq_client *client, const struct command *command,
+                                     const struct topic_facts *topic)
+{
+    const struct reschedule_options *flags = command->options;
+    smq_message which = message_named(topic, command->words[1], flags->key);
+    const enum exit_code code = when_check(&flags->when, command->words[0], topic);
+    smq_error err;
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    when_apply(&which, &flags->when);
+    if (smq_message_reschedule(client, command->words[0], &which, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    report(command, "rescheduled");
+    return EXIT_DONE;
+}
+
+static enum exit_code reschedule_run(const struct command *command)
+{
+    const struct reschedule_options *flags = command->options;
+    const struct when *when = &flags->when;
+
+    if (when->delay.given + when->at.given + when->priority.given != 1) {
+        return say_error(EXIT_USAGE, "reschedule needs one of --delay, --at and --priority");
+    }
+    return topic_run(command, reschedule_one);
+}
+
+const struct verb reschedule_verb = {
+    .name = "reschedule",
+    .operands = "NAME ID",
+    .summary = "give a waiting message another time or priority",
+    .text = "ID is its id; in layout inline its body.  A message that a consumer works on stays\n"
+            "as it is (exit 75).",
+    .flags = reschedule_flags,
+    .flag_count = sizeof(reschedule_flags) / sizeof(reschedule_flags[0]),
+    .options_size = sizeof(struct reschedule_options),
+    .min_words = 2,
+    .max_words = 2,
+    .run = reschedule_run,
+};

@@ -1,0 +1,75 @@
+/* purge.c - messages are deleted for ever. */
+#include "bulk.h"
+#include "command.h"
+#include "confirm.h"
+#include "message.h"
+#include "say.h"
+
+struct purge_options {
+    struct bulk_filter filter;
+    const char *state;
+    bool yes;
+};
+
+static const struct flag purge_flags[] = {
+    {.name = "state",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct purge_options, state),
+     .operand = "STATE",
+     .help = "waiting, resting or dead; more than one with commas between; required"},
+    BULK_MATCH(struct purge_options),
+    BULK_OLDER(struct purge_options, "only those that were due, or died, so long ago"),
+    BULK_LIMIT(struct purge_options),
+    BULK_RATE(struct purge_options),
+    {.name = "yes",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct purge_options, yes),
+     .help = "do not ask; needed without a terminal"},
+};
+
+static enum exit_code purge_some(smq_client *client, const struct command *command,
+                                 const struct topic_facts *topic)
+{
+    const struct purge_options *flags = command->options;
+    smq_filter filter = SMQ_FILTER_INIT;
+    smq_message which;
+    const enum exit_code code = message_states_read(&filter.states, flags->state);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    bulk_filter_make(&filter, &which, &flags->filter, topic);
+    return bulk_run(client, command, &filter, smq_topic_purge, "purged", "message");
+}
+
+static enum exit_code purge_run(const struct command *command)
+{
+    const struct purge_options *flags = command->options;
+    unsigned states = 0;
+
+    if (!flags->state) {
+        return say_error(EXIT_USAGE,
+                         "purge needs --state waiting, --state resting or --state dead");
+    }
+    enum exit_code code = message_states_read(&states, flags->state);
+    if (code == EXIT_DONE && (states & SMQ_CLAIMED) != 0) {
+        code = say_error(EXIT_USAGE, "claimed messages cannot be purged: a consumer works on them");
+    }
+    if (code == EXIT_DONE) {
+        code = confirm(command, flags->yes, "Delete messages of topic %s (%s) for ever?",
+                       command->words[0], flags->state);
+    }
+    return code == EXIT_DONE ? topic_run(command, purge_some) : code;
+}
+
+const struct verb purge_verb = {
+    .name = "purge",
+    .operands = "NAME --state STATE",
+    .summary = "delete messages for ever",
+    .flags = purge_flags,
+    .flag_count = sizeof(purge_flags) / sizeof(purge_flags[0]),
+    .options_size = sizeof(struct purge_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = purge_run,
+};

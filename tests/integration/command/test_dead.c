@@ -1,0 +1,121 @@
+/* test_dead.c - dead letters and other messages, chosen by filters: listed, sent back, deleted. */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A topic whose messages "a1", "a2" died with exit 1, "b1" with exit 65. */
+static void create_dead(const char *name, const char *layout)
+{
+    command_done(NULL, ARGS("topic", "create", name, "--type", "fixed_time", "--layout", layout,
+                            "--slots", "2", "--backoff", "none", "--max-retries", "0"));
+    if (strcmp(layout, "keyed") == 0) {
+        command_done("a1\na2\nb1\n", ARGS("send", name, "--id-field", "1"));
+    } else {
+        command_done("a1\na2\nb1\n", ARGS("send", name));
+    }
+    command_done(NULL, ARGS("consume", name, "--exit-when-empty", "--", "sh", "-c",
+                            "case $(cat) in a*) exit 1;; esac; exit 65"));
+    assert_int_equal(command_stat(name, "dead"), 3);
+}
+
+static size_t dead_count(const char *const *arguments)
+{
+    json_t *document = command_json(NULL, arguments);
+    const size_t count = json_array_size(json_object_get(document, "dead"));
+
+    json_decref(document);
+    return count;
+}
+
+static void assert_said(const char *const *arguments, const char *wanted)
+{
+    char *err = command_err(NULL, arguments);
+
+    assert_string_equal(err, wanted);
+    free(err);
+}
+
+static void list_and_requeue(const char *topic, const char *layout)
+{
+    create_dead(topic, layout);
+    assert_int_equal(dead_count(ARGS("dead", "list", topic, "--json")), 3);
+    assert_int_equal(dead_count(ARGS("dead", "list", topic, "--json", "--reason", "exit 1")), 2);
+    assert_int_equal(dead_count(ARGS("dead", "list", topic, "--json", "--match", "b")), 1);
+    assert_int_equal(dead_count(ARGS("dead", "list", topic, "--json", "--id", "a2")), 1);
+    assert_int_equal(dead_count(ARGS("dead", "list", topic, "--json", "--limit", "2")), 2);
+    assert_int_equal(dead_count(ARGS("dead", "list", topic, "--json", "--older-than", "1h")), 0);
+    assert_said(ARGS("dead", "requeue", topic, "--id", "a2"), "requeued 1\n");
+    assert_said(ARGS("dead", "requeue", topic, "--older-than", "1h"), "requeued 0\n");
+    assert_said(ARGS("dead", "requeue", topic, "--reason", "65", "--rate", "1000"), "requeued 1\n");
+    assert_int_equal(command_stat(topic, "dead"), 1);
+    assert_int_equal(command_stat(topic, "waiting"), 2);
+    command_refused(1, topic, NULL, ARGS("dead", "requeue", topic, "--id", "a2"));
+    command_refused(1, topic, NULL, ARGS("dead", "requeue", topic, "--id", "never"));
+    assert_int_equal(command_stat(topic, "waiting"), 2);
+    assert_said(ARGS("dead", "requeue", topic, "--all"), "requeued 1\n");
+    char *out = command_out(NULL, ARGS("consume", topic, "--exit-when-empty"));
+    assert_int_equal(strlen(out), 9);
+    free(out);
+}
+
+static void test_some_are_listed_and_sent_back(void **state)
+{
+    (void) state;
+    list_and_requeue("inline", "inline");
+    list_and_requeue("keyed", "keyed");
+}
+
+static void test_a_limit_bounds_a_requeue(void **state)
+{
+    (void) state;
+    create_dead("limit", "inline");
+    assert_said(ARGS("dead", "requeue", "limit", "--all", "--limit", "2"), "requeued 2\n");
+    assert_int_equal(command_stat("limit", "dead"), 1);
+}
+
+static void test_purge_of_dead_letters_needs_a_yes(void **state)
+{
+    (void) state;
+    create_dead("sure", "keyed");
+    command_refused(64, "--yes", NULL, ARGS("dead", "purge", "sure", "--all"));
+    assert_int_equal(command_at_terminal("n\n", ARGS("dead", "purge", "sure", "--all")), 1);
+    assert_int_equal(command_stat("sure", "dead"), 3);
+    json_t *answer =
+        command_json(NULL, ARGS("dead", "purge", "sure", "--reason", "65", "--yes", "--json"));
+    assert_members(answer, ARGS("purged"));
+    assert_int_equal(json_number(answer, "purged"), 1);
+    json_decref(answer);
+    assert_int_equal(command_at_terminal("y\n", ARGS("dead", "purge", "sure", "--all")), 0);
+    assert_int_equal(command_stat("sure", "dead"), 0);
+    command_refused(1, "sure", NULL, ARGS("dead", "purge", "sure", "--id", "a1", "--yes"));
+}
+
+static void test_purge_of_what_waits(void **state)
+{
+    (void) state;
+    create_dead("mixed", "inline");
+    command_done("x1\nx2\ny1\n", ARGS("send", "mixed", "--delay", "1h"));
+    command_refused(64, "--yes", NULL, ARGS("purge", "mixed", "--state", "waiting"));
+    assert_said(ARGS("purge", "mixed", "--state", "waiting", "--match", "x", "--yes"),
+                "purged 2\n");
+    assert_int_equal(command_stat("mixed", "waiting"), 1);
+    assert_int_equal(command_stat("mixed", "dead"), 3);
+    assert_int_equal(command_at_terminal("no\n", ARGS("purge", "mixed", "--state", "dead")), 1);
+    assert_said(ARGS("purge", "mixed", "--state", "waiting,dead", "--yes"), "purged 4\n");
+    assert_int_equal(command_stat("mixed", "dead"), 0);
+    command_refused(1, "nowhere", NULL, ARGS("purge", "nowhere", "--state", "dead", "--yes"));
+    command_refused(1, "nowhere", NULL, ARGS("dead", "purge", "nowhere", "--all", "--yes"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_some_are_listed_and_sent_back),
+        cmocka_unit_test(test_a_limit_bounds_a_requeue),
+        cmocka_unit_test(test_purge_of_dead_letters_needs_a_yes),
+        cmocka_unit_test(test_purge_of_what_waits),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}

@@ -1,0 +1,227 @@
+/* test_one.c - get, rank, remove, reschedule: one message by its id. */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const info_members[] = {
+    "topic",    "slot",         "state",      "body",          "key",         "id",
+    "priority", "due_at_ms",    "sent_at_ms", "expires_at_ms", "lease_at_ms", "dead_at_ms",
+    "attempt",  "retries_left", "token",      "reason",        "cursor",      NULL};
+
+static void create(const char *name, const char *type, const char *layout)
+{
+    command_done(NULL, ARGS("topic", "create", name, "--type", type, "--layout", layout, "--slots",
+                            "4", "--backoff", "none", "--max-retries", "0"));
+}
+
+/* Every message of the topic that is due is dead after this. */
+static void kill_due(const char *topic, const char *count)
+{
+    command_done(NULL, ARGS("consume", topic, "--count", count, "--", "false"));
+}
+
+static void test_get_finds_a_message_in_any_state(void **state)
+{
+    (void) state;
+    create("found", "fixed_time", "inline");
+    command_done(NULL, ARGS("send", "found", "one", "--key", "k", "--at", "4102444800000"));
+    json_t *message = command_json(NULL, ARGS("get", "found", "one", "--key", "k", "--json"));
+    assert_members(message, info_members);
+    assert_string_equal(json_text(message, "topic"), "found");
+    assert_string_equal(json_text(message, "state"), "waiting");
+    assert_string_equal(json_text(message, "body"), "one");
+    assert_int_equal(json_number(message, "due_at_ms"), 4102444800000);
+    json_decref(message);
+    command_done(NULL, ARGS("send", "found", "two"));
+    kill_due("found", "1");
+    message = command_json(NULL, ARGS("get", "found", "two", "--json"));
+    assert_string_equal(json_text(message, "state"), "dead");
+    assert_string_equal(json_text(message, "reason"), "exit 1");
+    assert_int_equal(json_number(message, "attempt"), 1);
+    assert_true(json_number(message, "dead_at_ms") > 1000000000000);
+    json_decref(message);
+    char *table = command_out(NULL, ARGS("get", "found", "two"));
+    assert_non_null(strstr(table, "exit 1"));
+    free(table);
+}
+
+static void test_get_of_a_keyed_message_tells_all(void **state)
+{
+    (void) state;
+    create("keyed", "priority", "keyed");
+    command_done(NULL, ARGS("send", "keyed", "the body", "--id", "i", "--key", "k", "--priority",
+                            "-3", "--ttl", "1d", "--retries", "5"));
+    json_t *message = command_json(NULL, ARGS("get", "keyed", "i", "--key", "k", "--json"));
+    assert_members(message, info_members);
+    assert_string_equal(json_text(message, "id"), "i");
+    assert_string_equal(json_text(message, "key"), "k");
+    assert_string_equal(json_text(message, "body"), "the body");
+    assert_int_equal(json_number(message, "priority"), -3);
+    assert_int_equal(json_number(message, "retries_left"), 5);
+    assert_int_equal(json_number(message, "expires_at_ms") - json_number(message, "sent_at_ms"),
+                     86400000);
+    json_decref(message);
+    command_refused(1, "i", NULL, ARGS("get", "keyed", "i"));
+}
+
+static void test_bytes_that_are_no_text_come_as_base64(void **state)
+{
+    (void) state;
+    create("bytes", "priority", "keyed");
+    command_done("\xff\xfe\n", ARGS("send", "bytes", "--id-field", "1"));
+    json_t *message = command_json(NULL, ARGS("get", "bytes", "\xff\xfe", "--json"));
+    assert_string_equal(json_text(message, "body_base64"), "//4=");
+    assert_string_equal(json_text(message, "id_base64"), "//4=");
+    assert_null(json_object_get(message, "body"));
+    json_decref(message);
+}
+
+static void assert_rank(const char *topic, const char *id, const char *wanted)
+{
+    char *out = command_out(NULL, ARGS("rank", topic, id, "--json"));
+
+    assert_string_equal(out, wanted);
+    free(out);
+}
+
+static void test_rank_counts_what_comes_before(void **state)
+{
+    (void) state;
+    create("ranks", "priority", "inline");
+    command_done(NULL, ARGS("send", "ranks", "low", "--priority", "1"));
+    command_done(NULL, ARGS("send", "ranks", "high", "--priority", "9"));
+    command_done(NULL, ARGS("send", "ranks", "middle", "--priority", "5"));
+    assert_rank("ranks", "high", "{\"rank\":0}\n");
+    assert_rank("ranks", "middle", "{\"rank\":1}\n");
+    assert_rank("ranks", "low", "{\"rank\":2}\n");
+    char *out = command_out(NULL, ARGS("rank", "ranks", "low"));
+    assert_string_equal(out, "2\n");
+    free(out);
+}
+
+static void test_remove_takes_what_waits(void **state)
+{
+    (void) state;
+    create("removed", "priority", "keyed");
+    command_done(NULL, ARGS("send", "removed", "one", "--id", "i", "--key", "k"));
+    command_done(NULL, ARGS("send", "removed", "two", "--id", "j"));
+    json_t *answer = command_json(NULL, ARGS("remove", "removed", "i", "--key", "k", "--json"));
+    assert_members(answer, ARGS("removed"));
+    assert_int_equal(json_number(answer, "removed"), 1);
+    json_decref(answer);
+    char *err = command_err(NULL, ARGS("remove", "removed", "j"));
+    assert_string_equal(err, "removed 1\n");
+    free(err);
+    assert_int_equal(command_stat("removed", "waiting"), 0);
+    command_refused(1, "", NULL, ARGS("remove", "removed", "j"));
+}
+
+static void test_remove_takes_a_dead_letter(void **state)
+{
+    (void) state;
+    create("buried", "priority", "inline");
+    command_done(NULL, ARGS("send", "buried", "one"));
+    kill_due("buried", "1");
+    command_done(NULL, ARGS("remove", "buried", "one"));
+    assert_int_equal(command_stat("buried", "dead"), 0);
+}
+
+static void test_a_claimed_message_is_left_alone(void **state)
+{
+    struct run run;
+
+    (void) state;
+    create("busy", "priority", "inline");
+    command_done(NULL, ARGS("send", "busy", "one"));
+    command_start(&run, NULL,
+                  ARGS("consume", "busy", "--", "sh", "-c", "echo begun; exec sleep 1000"));
+    assert_true(run_wait_out(&run, "begun\n", TIMEOUT_MS));
+    command_refused(75, "", NULL, ARGS("remove", "busy", "one"));
+    command_refused(75, "", NULL, ARGS("reschedule", "busy", "one", "--priority", "3"));
+    json_t *message = command_json(NULL, ARGS("get", "busy", "one", "--json"));
+    assert_string_equal(json_text(message, "state"), "claimed");
+    assert_true(json_number(message, "lease_at_ms") > 1000000000000);
+    assert_int_equal(json_number(message, "attempt"), 1);
+    json_decref(message);
+    run_fini(&run);
+}
+
+static void test_reschedule_gives_another_priority(void **state)
+{
+    (void) state;
+    create("moved", "priority", "inline");
+    command_done("a\nb\n", ARGS("send", "moved", "--priority", "2"));
+    json_t *answer =
+        command_json(NULL, ARGS("reschedule", "moved", "b", "--priority", "7", "--json"));
+    assert_int_equal(json_number(answer, "rescheduled"), 1);
+    json_decref(answer);
+    assert_rank("moved", "b", "{\"rank\":0}\n");
+    json_t *message = command_json(NULL, ARGS("get", "moved", "b", "--json"));
+    assert_int_equal(json_number(message, "priority"), 7);
+    json_decref(message);
+}
+
+static void test_reschedule_gives_another_time(void **state)
+{
+    (void) state;
+    create("timed", "fixed_time", "keyed");
+    command_done(NULL, ARGS("send", "timed", "x", "--id", "i", "--delay", "1h"));
+    command_done(NULL, ARGS("reschedule", "timed", "i", "--at", "4102444800000"));
+    json_t *message = command_json(NULL, ARGS("get", "timed", "i", "--json"));
+    assert_int_equal(json_number(message, "due_at_ms"), 4102444800000);
+    json_decref(message);
+    command_done(NULL, ARGS("reschedule", "timed", "i", "--at", "0"));
+    assert_int_equal(command_stat("timed", "due"), 1);
+    command_done(NULL, ARGS("reschedule", "timed", "i", "--delay", "1h"));
+    assert_int_equal(command_stat("timed", "due"), 0);
+    command_done(NULL, ARGS("reschedule", "timed", "i", "--delay", "0"));
+    assert_int_equal(command_stat("timed", "due"), 1);
+}
+
+static void test_reschedule_refuses_what_the_topic_has_not(void **state)
+{
+    (void) state;
+    create("range", "priority", "inline");
+    command_done("a\n", ARGS("send", "range"));
+    command_refused(64, "it has no --delay", NULL,
+                    ARGS("reschedule", "range", "a", "--delay", "1s"));
+    command_refused(64, "it has no --at", NULL, ARGS("reschedule", "range", "a", "--at", "0"));
+    command_refused(64, "8191", NULL, ARGS("reschedule", "range", "a", "--priority", "8192"));
+    command_refused(1, "", NULL, ARGS("reschedule", "range", "b", "--priority", "1"));
+    command_done(NULL, ARGS("topic", "create", "line", "--type", "fifo"));
+    command_refused(64, "fifo", NULL, ARGS("reschedule", "line", "b", "--priority", "1"));
+}
+
+static void test_what_is_not_there_is_told_in_one_line(void **state)
+{
+    (void) state;
+    create("gone", "priority", "inline");
+    command_refused(1, "", NULL, ARGS("get", "gone", "nothing"));
+    command_refused(1, "", NULL, ARGS("get", "gone", "nothing", "--json"));
+    command_refused(1, "", NULL, ARGS("rank", "gone", "nothing", "--json"));
+    command_refused(1, "nowhere", NULL, ARGS("get", "nowhere", "x"));
+    command_refused(1, "nowhere", NULL, ARGS("rank", "nowhere", "x"));
+    command_refused(1, "nowhere", NULL, ARGS("remove", "nowhere", "x"));
+    command_refused(1, "nowhere", NULL, ARGS("reschedule", "nowhere", "x", "--delay", "1"));
+    command_refused(64, "", NULL, ARGS("get", "gone", ""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_get_finds_a_message_in_any_state),
+        cmocka_unit_test(test_get_of_a_keyed_message_tells_all),
+        cmocka_unit_test(test_bytes_that_are_no_text_come_as_base64),
+        cmocka_unit_test(test_rank_counts_what_comes_before),
+        cmocka_unit_test(test_remove_takes_what_waits),
+        cmocka_unit_test(test_remove_takes_a_dead_letter),
+        cmocka_unit_test(test_a_claimed_message_is_left_alone),
+        cmocka_unit_test(test_reschedule_gives_another_priority),
+        cmocka_unit_test(test_reschedule_gives_another_time),
+        cmocka_unit_test(test_reschedule_refuses_what_the_topic_has_not),
+        cmocka_unit_test(test_what_is_not_there_is_told_in_one_line),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}
