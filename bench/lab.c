@@ -31,7 +31,7 @@ struct lab *lab_new(const struct lab_options *options)
         abort();
     }
     lab->options = *options;
-    lab->report = report_new(options->json);
+    lab->report = report_new(options->json, options->folder);
     return lab;
 }
 

@@ -20,6 +20,7 @@ struct lab_options {
     bool quick, json;
     int rate;            /* messages/s of open loops; 0: as the benchmark says */
     const char *program; /* this program, to be started as a member of a fleet */
+    const char *folder;  /* where figures are kept; NULL: nowhere */
 };
 
 /* Starts no server yet. */

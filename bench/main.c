@@ -1,7 +1,10 @@
 /* main.c - measures the library against hand-written loops and against its peers, on servers of its
  * own.
  *
- *   slotmq-bench [NAME...] [--quick] [--json] [--rate N] [--list]
+ *   slotmq-bench [NAME...] [--quick] [--json] [--rate N] [--keep FOLDER [--resume]] [--list]
+ *
+ * --keep: the figures of each benchmark that came to its end are kept there as NAME.json; --resume:
+ * those that are there are not measured again.
  *
  * Thread: main. */
 #include <stdio.h>
@@ -35,7 +38,7 @@ enum { COUNT = sizeof(benches) / sizeof(benches[0]), USAGE = 64 };
 struct arguments {
     struct lab_options lab;
     bool chosen[COUNT];
-    bool list;
+    bool list, resume;
 };
 
 static int bench_named(const char *name)
@@ -61,6 +64,10 @@ static bool parse(struct arguments *out, int argc, char **argv)
             out->lab.json = true;
         } else if (strcmp(argv[i], "--list") == 0) {
             out->list = true;
+        } else if (strcmp(argv[i], "--resume") == 0) {
+            out->resume = true;
+        } else if (strcmp(argv[i], "--keep") == 0 && i + 1 < argc) {
+            out->lab.folder = argv[++i];
         } else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0) {
             out->lab.rate = atoi(argv[++i]);
         } else if (named >= 0) {
@@ -88,7 +95,7 @@ static bool run(struct lab *lab, const struct bench *bench)
 {
     report_begin(lab_report(lab), bench->name);
     bool done = bench->run(lab);
-    bool good = report_end(lab_report(lab)) && done;
+    bool good = report_end(lab_report(lab), done);
 
     if (!done) {
         fprintf(stderr, "bench: %s was not finished\n", bench->name);
@@ -113,7 +120,9 @@ int main(int argc, char **argv)
     }
     struct lab *lab = lab_new(&arguments.lab);
     for (int i = 0; i < COUNT; i++) {
-        good = (!arguments.chosen[i] || run(lab, &benches[i])) && good;
+        bool wanted = arguments.chosen[i] &&
+                      !(arguments.resume && report_kept(lab_report(lab), benches[i].name));
+        good = (!wanted || run(lab, &benches[i])) && good;
     }
     lab_free(lab);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -1,9 +1,17 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <slotmq/slotmq.h>
 
 #include "others.h"
 
@@ -19,6 +27,8 @@ struct figure {
 
 struct report {
     FILE *lines, *table; /* JSON (NULL: none), and text for people */
+    const char *folder;  /* where lines are kept (NULL: nowhere), */
+    FILE *kept;          /* those of this benchmark so far */
     const char *bench;
     int run, voids;
     bool is_void;
@@ -27,7 +37,7 @@ struct report {
     int count;
 };
 
-struct report *report_new(bool json)
+struct report *report_new(bool json, const char *folder)
 {
     struct report *report = calloc(1, sizeof(*report));
 
@@ -36,7 +46,82 @@ struct report *report_new(bool json)
     }
     report->lines = json ? stdout : NULL;
     report->table = json ? stderr : stdout;
+    report->folder = folder;
     return report;
+}
+
+static void path_of(char out[PATH_MAX], const struct report *report, const char *bench,
+                    const char *ending)
+{
+    snprintf(out, PATH_MAX, "%s/%s.json%s", report->folder, bench, ending);
+}
+
+bool report_kept(const struct report *report, const char *bench)
+{
+    char path[PATH_MAX];
+
+    if (report->folder == NULL) {
+        return false;
+    }
+    path_of(path, report, bench, "");
+    return access(path, R_OK) == 0;
+}
+
+static void line(struct report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* One line of JSON, to all who want it. */
+static void line(struct report *report, const char *format, ...)
+{
+    FILE *const files[] = {report->lines, report->kept};
+
+    for (int i = 0; i < 2; i++) {
+        if (files[i] != NULL) {
+            va_list args;
+            va_start(args, format);
+            vfprintf(files[i], format, args);
+            va_end(args);
+            fflush(files[i]);
+        }
+    }
+}
+
+static void keep_begin(struct report *report)
+{
+    char path[PATH_MAX], day[32] = "";
+    struct utsname system;
+    time_t now = time(NULL);
+
+    if (report->folder == NULL) {
+        return;
+    }
+    path_of(path, report, report->bench, ".part");
+    report->kept = fopen(path, "we");
+    if (report->kept == NULL) {
+        perror(path);
+        return;
+    }
+    uname(&system);
+    strftime(day, sizeof(day), "%Y-%m-%d", gmtime(&now));
+    line(report, "{\"bench\":\"%s\",\"day\":\"%s\",\"slotmq\":\"%s\",\"kernel\":\"%s\"}\n",
+         report->bench, day, smq_version(), system.release);
+}
+
+/* What is kept is whole, or was kept before. */
+static void keep_end(struct report *report, bool good)
+{
+    char part[PATH_MAX], path[PATH_MAX];
+
+    if (report->kept == NULL) {
+        return;
+    }
+    fclose(report->kept);
+    report->kept = NULL;
+    path_of(part, report, report->bench, ".part");
+    path_of(path, report, report->bench, "");
+    if (good ? rename(part, path) != 0 : unlink(part) != 0) {
+        perror(path);
+    }
 }
 
 void report_free(struct report *report)
@@ -49,6 +134,7 @@ void report_begin(struct report *report, const char *bench)
     report->bench = bench;
     report->run = report->voids = report->count = 0;
     report->is_void = false;
+    keep_begin(report);
 }
 
 /* Keeps what the last run measured, or forgets it. */
@@ -87,15 +173,12 @@ void report_tally(struct report *report, const char *who, struct tally_counts co
             "  duplicated %" PRIu64 "  out of order %" PRIu64 "  in %.2f s%s\n",
             report->bench, report->run, who, counts.sent, counts.handled, counts.lost,
             counts.duplicated, counts.out_of_order, seconds, lost ? "  VOID" : "");
-    if (report->lines != NULL) {
-        fprintf(report->lines,
-                "{\"bench\":\"%s\",\"run\":%d,\"who\":\"%s\",\"sent\":%" PRIu64
-                ",\"handled\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"duplicated\":%" PRIu64
-                ",\"out_of_order\":%" PRIu64 ",\"seconds\":%.4f,\"void\":%s}\n",
-                report->bench, report->run, who, counts.sent, counts.handled, counts.lost,
-                counts.duplicated, counts.out_of_order, seconds, lost ? "true" : "false");
-        fflush(report->lines);
-    }
+    line(report,
+         "{\"bench\":\"%s\",\"run\":%d,\"who\":\"%s\",\"sent\":%" PRIu64 ",\"handled\":%" PRIu64
+         ",\"lost\":%" PRIu64 ",\"duplicated\":%" PRIu64 ",\"out_of_order\":%" PRIu64
+         ",\"seconds\":%.4f,\"void\":%s}\n",
+         report->bench, report->run, who, counts.sent, counts.handled, counts.lost,
+         counts.duplicated, counts.out_of_order, seconds, lost ? "true" : "false");
 }
 
 static struct figure *figure_named(struct report *report, const char *name, const char *unit)
@@ -145,8 +228,10 @@ static double median(const struct figure *figure)
                                   : (figure->values[middle - 1] + figure->values[middle]) / 2;
 }
 
-static const char *verdict(const struct goal *goal, double value)
+/* To two digits behind the point: more is not in the figures. */
+static const char *verdict(const struct goal *goal, double exact)
 {
+    double value = round(exact * 100) / 100;
     bool more_is_better = goal->goal >= goal->limit;
 
     if (more_is_better ? value >= goal->goal : value <= goal->goal) {
@@ -162,7 +247,7 @@ static const char *number(char out[24], double value)
     return out;
 }
 
-static void print_figure(const struct report *report, const struct figure *figure)
+static void print_figure(struct report *report, const struct figure *figure)
 {
     const struct goal *goal = goal_of(figure->name);
     double value = median(figure), low = figure->values[0];
@@ -176,21 +261,18 @@ static void print_figure(const struct report *report, const struct figure *figur
                 number(cells[4], goal->limit), verdict(goal, value));
     }
     fprintf(report->table, "\n");
-    if (report->lines == NULL) {
-        return;
-    }
-    fprintf(report->lines,
-            "{\"bench\":\"%s\",\"figure\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"runs\":%d,"
-            "\"min\":%.6g,\"max\":%.6g",
-            report->bench, figure->name, value, figure->unit, figure->count, low, high);
+    line(report,
+         "{\"bench\":\"%s\",\"figure\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"runs\":%d,"
+         "\"min\":%.6g,\"max\":%.6g",
+         report->bench, figure->name, value, figure->unit, figure->count, low, high);
     if (goal != NULL) {
-        fprintf(report->lines, ",\"goal\":%.6g,\"limit\":%.6g,\"verdict\":\"%s\"", goal->goal,
-                goal->limit, verdict(goal, value));
+        line(report, ",\"goal\":%.6g,\"limit\":%.6g,\"verdict\":\"%s\"", goal->goal, goal->limit,
+             verdict(goal, value));
     }
-    fprintf(report->lines, "}\n");
+    line(report, "}\n");
 }
 
-bool report_end(struct report *report)
+bool report_end(struct report *report, bool done)
 {
     int measured = 0;
 
@@ -210,8 +292,7 @@ bool report_end(struct report *report)
         fprintf(report->table, "  %d of the runs void: messages were lost\n", report->voids);
     }
     fflush(report->table);
-    if (report->lines != NULL) {
-        fflush(report->lines);
-    }
-    return measured > 0 && report->voids == 0;
+    bool good = done && measured > 0 && report->voids == 0;
+    keep_end(report, good);
+    return good;
 }

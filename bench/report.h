@@ -2,7 +2,8 @@
  * were meant to be.
  *
  * A table goes to standard output and the runs to standard error; with JSON, lines for both go to
- * standard output and the table to standard error.
+ * standard output and the table to standard error.  With a folder the lines of a finished benchmark
+ * are also kept there, as BENCH.json, in place of older ones.
  *
  * Thread: main. */
 #ifndef BENCH_REPORT_H
@@ -14,7 +15,8 @@
 
 struct report;
 
-struct report *report_new(bool json);
+/* `folder`: NULL for none; it must exist. */
+struct report *report_new(bool json, const char *folder);
 void report_free(struct report *report);
 
 /* A benchmark begins, and each of its runs.  Values belong to the run that was begun last; one of
@@ -33,8 +35,12 @@ void report_value(struct report *report, const char *figure, const char *unit, d
 /* A figure "send/raw": how one compares with another in this run. */
 void report_ratio(struct report *report, const char *figure, double value, double by);
 
-/* Print the medians.  false: a run was void, or nothing was measured. */
-bool report_end(struct report *report);
+/* Are lines of this benchmark kept already? */
+bool report_kept(const struct report *report, const char *bench);
+
+/* Print the medians.  `done`: the benchmark came to its end.  false: it did not, a run was void, or
+ * nothing was measured. */
+bool report_end(struct report *report, bool done);
 
 /* What a figure should be, and what is not acceptable; the goal is the larger one where more is
  * better.  NULL: nobody set one. */
