@@ -12,7 +12,7 @@
 #include "scene.h"
 #include "support/wait.h"
 
-enum { LEASE_MS = 1500, LONG_MS = 600000 };
+enum { LEASE_MS = 1500, TWO_LEASES_MS = 3000, LONG_MS = 600000 };
 
 static int start(void **state)
 {
@@ -111,7 +111,7 @@ static void extended_lease_is_not_shortened_by_renewals(void **state)
                    "smq_extend");
         end = lease_end(redis, topic, "a");
         assert_true(end > scene_now_ms() + LONG_MS / 2);
-        renewed.after = lease_end(redis, topic, "b") + 2 * LEASE_MS;
+        renewed.after = lease_end(redis, topic, "b") + TWO_LEASES_MS;
         assert_true(wait_until(is_renewed, &renewed, SCENE_TIMEOUT_MS));
         assert_int_equal(lease_end(redis, topic, "a"), end);
         /* a shorter one does not shorten it to less than the topic's */
