@@ -40,10 +40,10 @@ typedef struct smq_worker_options {
     int32_t max_in_flight;      /* unanswered deliveries; default 10 * threads
                                  * batch_size                              */
     int64_t rate_per_s;         /* claimed by this worker; default no limit  */
-    int64_t handler_timeout_ms; /* from the call until the answer; then the
-                                 lease ends, and the slot goes on with other
-                                 threads although the handler may still run.
-                                 Default none: the slot waits              */
+    int64_t handler_timeout_ms; /* until answered; then the lease ends and the
+                                   slot goes on, although the handler may
+                                   still run (up to `threads` that do are
+                                   replaced).  Default none: the slot waits  */
     int64_t max_messages;       /* stop by itself when so many are answered,
                                    and never claim more; default no limit    */
     int64_t drain_timeout_ms;   /* for handlers to end when the worker stops or

@@ -42,6 +42,7 @@ struct run_queue *run_queue_new(const struct run_queue_options *options)
     queue->user = options->user;
     queue->turn = options->turn;
     queue->timed = options->timed;
+    queue->threads = (size_t) options->threads;
     queue->io = options->io;
     queue->task = options->task;
     queue->back = options->back;
@@ -256,13 +257,27 @@ void run_queue_set_strict(struct run_queue *queue, bool strict)
     run_queue_unlock(queue);
 }
 
-/* The lock is held.  Let the lane go on without the handler that holds this delivery. */
-static void lane_detach(struct run_lane *lane)
+/* The lock is held.  Let the lane go on without the handler that holds this delivery, and another
+ * thread run in the place of that one. */
+static void lane_detach(struct run_queue *queue, struct run_lane *lane)
 {
     if (lane->call != NULL) {
         lane->call->lane = NULL;
         lane->call = NULL;
+        queue->state.busy--;
+        queue->state.hung++;
+        pthread_cond_signal(&queue->state.ready);
     }
+}
+
+int32_t run_queue_hung(struct run_queue *queue)
+{
+    int32_t hung;
+
+    run_queue_lock(queue);
+    hung = queue->state.hung;
+    run_queue_unlock(queue);
+    return hung;
 }
 
 int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct delivery_list *out)
@@ -279,7 +294,7 @@ int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct deli
         if (atomic_compare_exchange_strong(&delivery->answered, &open, DELIVERY_OVERDUE)) {
             STAILQ_INSERT_TAIL(out, delivery, link);
             delivery_tell(delivery, SMQ_LEASE_LOST);
-            lane_detach(delivery->lane);
+            lane_detach(queue, delivery->lane);
             lane_answered(queue, delivery, STORE_HUNG);
         } /* else its answer is about to come */
     }

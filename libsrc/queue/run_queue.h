@@ -46,6 +46,7 @@ struct run_queue_options {
     int32_t per_slot; /* polled, without handlers: so many of a lane are begun at once; 0: it has
                          handlers */
     bool timed;       /* handlers have a time-out */
+    int32_t threads;  /* that run something at once, not counting those that hang; 0: no limit */
     struct loop *io;
     struct loop_task
         *task; /* posted to `io` when there are answers, or a watched handler is back */
@@ -119,6 +120,9 @@ void run_queue_set_strict(struct run_queue *queue, bool strict);
 /* Take what was begun at `begun_ms` or before and is not answered: it is told LEASE_LOST, and its
  * lane goes on.  Answers when the first of those that stay was begun; -1: none. */
 int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct delivery_list *out);
+
+/* How many threads are in handlers that are overdue. */
+int32_t run_queue_hung(struct run_queue *queue);
 
 /* The strand has dropped one delivery: the lane forgets it, and goes on if it waited for it.
  * true: no handler had begun it, so its answerer's reference is the caller's now. */

@@ -39,6 +39,7 @@ struct run_queue {
     void *user;
     int32_t turn;
     bool timed;
+    size_t threads;  /* that run something at once, not counting those that hang; 0: no limit */
     size_t per_slot; /* deliveries of a lane that are begun at once */
     bool polled;
     struct loop *io;
@@ -51,7 +52,9 @@ struct run_queue {
         struct delivery_begun begun; /* if `timed`: the first begun first */
         bool strict;
         struct run_deads dead;
-        int deads; /* in the list, or being told */
+        int deads;    /* in the list, or being told */
+        size_t busy;  /* threads that run something */
+        int32_t hung; /* threads whose lane goes on without them */
         struct delivery_list answers;
         bool watched;
         bool closed; /* no answer is taken */

@@ -25,6 +25,7 @@ static void call_begin(struct run_queue *queue, struct run_call *call, struct ru
     }
     call->lane = lane;
     lane->call = call;
+    queue->state.busy++;
 }
 
 static void call_run(struct run_queue *queue, struct run_call *call)
@@ -61,6 +62,9 @@ static struct run_lane *call_end(struct run_queue *queue, struct run_call *call)
     }
     if (lane != NULL) {
         lane->call = NULL;
+        queue->state.busy--;
+    } else {
+        queue->state.hung--;
     }
     if (queue->state.watched) {
         run_queue_post(queue);
@@ -91,9 +95,11 @@ static void lane_run(struct run_queue *queue, struct run_lane *lane, struct run_
 static void dead_tell(struct run_queue *queue, struct run_dead *dead)
 {
     STAILQ_REMOVE_HEAD(&queue->state.dead, link);
+    queue->state.busy++;
     run_queue_unlock(queue);
     queue->dead(&dead->info, queue->user);
     run_queue_lock(queue);
+    queue->state.busy--;
     queue->state.deads--;
     run_queue_post(queue);
     delivery_unref(dead->delivery);
@@ -110,18 +116,18 @@ void run_queue_work(struct run_queue *queue)
     inside = queue;
     run_queue_lock(queue);
     while (!queue->state.ended) {
-        dead = STAILQ_FIRST(&queue->state.dead);
+        bool enough = queue->threads > 0 && queue->state.busy >= queue->threads;
+
+        dead = enough ? NULL : STAILQ_FIRST(&queue->state.dead);
+        lane = enough ? NULL : TAILQ_FIRST(&queue->state.lanes);
         if (dead != NULL) {
             dead_tell(queue, dead);
-            continue;
-        }
-        lane = TAILQ_FIRST(&queue->state.lanes);
-        if (lane == NULL) {
+        } else if (lane != NULL) {
+            run_lane_withdraw(queue, lane);
+            lane_run(queue, lane, &call);
+        } else {
             pthread_cond_wait(&queue->state.ready, &queue->state.lock);
-            continue;
         }
-        run_lane_withdraw(queue, lane);
-        lane_run(queue, lane, &call);
     }
     run_queue_unlock(queue);
     inside = NULL;

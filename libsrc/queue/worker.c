@@ -286,6 +286,7 @@ static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options
                                       .user = options->user,
                                       .turn = worker->batch_size,
                                       .timed = worker->handler_timeout_ms > 0,
+                                      .threads = worker->threads,
                                       .io = worker->hub->io,
                                       .task = &worker->answered,
                                       .extended = &worker->extended};
@@ -342,20 +343,28 @@ static void *work(void *arg)
     return NULL;
 }
 
+smq_status worker_add_thread(smq_worker *worker, smq_error *err)
+{
+    int32_t number = worker->threads_started;
+    smq_status status;
+    char name[24];
+
+    snprintf(name, sizeof(name), "smq:work-%" PRId32, number);
+    status = thread_start(&worker->thread_ids[number], name, work, worker->queue, err);
+    worker->threads_started += status == SMQ_OK ? 1 : 0;
+    return status;
+}
+
 static smq_status start_threads(smq_worker *worker, smq_error *err)
 {
     smq_status status = SMQ_OK;
-    char name[24];
 
     if (worker->thread_ids == NULL) {
         worker->thread_ids =
-            memory_grow(NULL, (size_t) worker->threads, sizeof(*worker->thread_ids));
+            memory_grow(NULL, (size_t) WORKER_THREADS_MOST(worker), sizeof(*worker->thread_ids));
     }
     while (worker->threads_started < worker->threads && status == SMQ_OK) {
-        snprintf(name, sizeof(name), "smq:work-%" PRId32, worker->threads_started);
-        status = thread_start(&worker->thread_ids[worker->threads_started], name, work,
-                              worker->queue, err);
-        worker->threads_started += status == SMQ_OK ? 1 : 0;
+        status = worker_add_thread(worker, err);
     }
     return status;
 }

@@ -34,6 +34,9 @@ smq_status worker_check_process(const smq_worker *worker, smq_error *err);
 
 /* --- the inside --- */
 
+/* Start one more thread.  Thread: that of worker_start(), then smq:io. */
+smq_status worker_add_thread(smq_worker *worker, smq_error *err);
+
 /* The same as worker_new(), as the inside of a consumer: without a handler. */
 smq_status worker_new_polled(smq_worker **out, struct hub *hub, const smq_worker_options *options,
                              smq_consumer *consumer, smq_error *err);
@@ -55,6 +58,9 @@ enum worker_state {
 
 enum { WORKER_TAKEOVERS_MAX = 256 };
 
+/* For each thread one that may take its place while its handler hangs. */
+#define WORKER_THREADS_MOST(worker) (2 * (worker)->threads)
+
 /* What follows the word "smq:io" belongs to that thread.  Invariants: strand_count counts the
  * strands that are not freed; reserved is the sum of what the consumes on their way may bring. */
 struct smq_worker {
@@ -74,7 +80,7 @@ struct smq_worker {
     uint32_t generation; /* floor of the tokens' */
 
     pthread_t *thread_ids;
-    int32_t threads_started;
+    int32_t threads_started; /* smq:io starts some in the place of those that hang */
     atomic_bool started, stop_asked;
     uv_async_t stop_signal;
     struct loop_task begin, answered, extended, dispose;

@@ -1,9 +1,12 @@
 /* worker_overdue.c - the handler time-out of a worker: what a handler has held for too long is lost
  * to it, and its slot goes on.
  *
- * The timer runs only while something is in hand.
+ * A thread that hangs gets a substitute, but no more than each one.  The timer runs only while
+ * something is in hand.
  *
  * Thread: smq:io. */
+#include <inttypes.h>
+
 #include "base/clock.h"
 #include "queue/worker.h"
 
@@ -13,6 +16,26 @@ static void arm(smq_worker *worker, int64_t ms)
 {
     uv_update_time(worker->overdue.loop);
     uv_timer_start(&worker->overdue, on_overdue, ms > 1 ? (uint64_t) ms : 1, 0);
+}
+
+/* Have as many threads that work as there were before some hung, as far as that goes. */
+static void replace_hung(smq_worker *worker)
+{
+    int32_t hung = run_queue_hung(worker->queue);
+    int32_t most = WORKER_THREADS_MOST(worker);
+
+    if (hung == 0) {
+        return;
+    }
+    while (worker->threads_started < worker->threads + hung && worker->threads_started < most &&
+           worker_add_thread(worker, NULL) == SMQ_OK) {
+    }
+    if (hung >= worker->threads_started) {
+        events_log(worker->hub->events, SMQ_LEVEL_ERROR,
+                   "all %" PRId32 " threads of the worker of topic %s hang in handlers; nothing is "
+                   "handled here until one returns",
+                   worker->threads_started, worker->name);
+    }
 }
 
 static void on_overdue(uv_timer_t *timer)
@@ -35,6 +58,7 @@ static void on_overdue(uv_timer_t *timer)
         arm(worker,
             first >= 0 ? first + worker->handler_timeout_ms - now : worker->handler_timeout_ms);
     }
+    replace_hung(worker);
     worker_look_at_touched(worker, &touched);
 }
 

@@ -26,12 +26,25 @@ static struct {
     smq_status wait;
 } told;
 
-static int start(void **state)
+static smq_layout layout;
+
+static int start(void **state, smq_layout wanted)
 {
     struct servers_options options = {.redis = REDIS_CLUSTER};
 
     (void) state;
+    layout = wanted;
     return scene_start(&options);
+}
+
+static int start_inline(void **state)
+{
+    return start(state, SMQ_INLINE);
+}
+
+static int start_keyed(void **state)
+{
+    return start(state, SMQ_KEYED);
 }
 
 static void on_dead(const smq_message_info *message, void *user)
@@ -85,6 +98,7 @@ static void stage_init(struct stage *stage, recorder_fn *answer, int32_t max_ret
 
     *stage = (struct stage){.client = scene_client(), .recorder = recorder_new(answer)};
     topic.type = SMQ_PRIORITY;
+    topic.layout = layout;
     topic.max_retries = max_retries;
     stage->topic = scene_topic(stage->client, &topic);
     memset(&told, 0, sizeof(told));
@@ -222,5 +236,7 @@ int main(void)
         cmocka_unit_test(many_are_told_once_each),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    int failed = cmocka_run_group_tests_name("inline", tests, start_inline, scene_end);
+
+    return failed + cmocka_run_group_tests_name("keyed", tests, start_keyed, scene_end);
 }

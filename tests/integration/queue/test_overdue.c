@@ -18,14 +18,27 @@ enum { TIMEOUT_MS = 200 };
 
 /* Where handlers hang, and what is told of them. */
 static struct recorder *gate;
-static atomic_int overdue, dead;
+static atomic_int overdue, dead, stuck;
 
-static int start(void **state)
+static smq_layout layout;
+
+static int start(void **state, smq_layout wanted)
 {
     struct servers_options options = {.redis = REDIS_CLUSTER};
 
     (void) state;
+    layout = wanted;
     return scene_start(&options);
+}
+
+static int start_inline(void **state)
+{
+    return start(state, SMQ_INLINE);
+}
+
+static int start_keyed(void **state)
+{
+    return start(state, SMQ_KEYED);
 }
 
 static void on_event(const smq_event *event, void *user)
@@ -35,6 +48,9 @@ static void on_event(const smq_event *event, void *user)
         atomic_fetch_add(&overdue, 1);
     } else if (event->kind == SMQ_EVENT_DEAD) {
         atomic_fetch_add(&dead, 1);
+    } else if (event->kind == SMQ_EVENT_LOG && event->level == SMQ_LEVEL_ERROR &&
+               strstr(event->text, "threads of the worker") != NULL) {
+        atomic_fetch_add(&stuck, 1);
     }
 }
 
@@ -45,6 +61,7 @@ static smq_client *client_of(void)
     options.event = on_event;
     atomic_store(&overdue, 0);
     atomic_store(&dead, 0);
+    atomic_store(&stuck, 0);
     return scene_client_with(&options);
 }
 
@@ -53,6 +70,7 @@ static const char *topic_of(smq_client *client, int32_t max_retries, bool shared
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     options.type = SMQ_PRIORITY;
+    options.layout = layout;
     options.max_retries = max_retries;
     options.shared = shared;
     return scene_topic(client, &options);
@@ -62,7 +80,7 @@ static smq_worker *worker_of(smq_client *client, const char *topic, smq_worker_o
                              struct recorder *recorder)
 {
     options.handler_timeout_ms = TIMEOUT_MS;
-    options.threads = 2;
+    options.threads = 1; /* another one takes the place of that which hangs */
     return scene_worker_with(client, &options, topic, recorder);
 }
 
@@ -235,6 +253,41 @@ static void only_the_unanswered_of_a_batch_come_again(void **state)
     smq_client_free(client);
 }
 
+static smq_verdict hang_twice(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    if (index < 2) {
+        recorder_pass(gate);
+    }
+    return SMQ_DONE;
+}
+
+static void worker_goes_on_when_one_of_its_hung_threads_returns(void **state)
+{
+    smq_client *client = client_of();
+    const char *topic = topic_of(client, 0, false);
+    struct recorder *recorder = recorder_new(hang_twice);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+
+    (void) state;
+    gate = recorder_new(NULL);
+    recorder_gate(gate);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    worker = worker_of(client, topic, options, recorder);
+    await_one(&stuck); /* it hung twice, and there is no third thread */
+    assert_int_equal(recorder_count(recorder), 2);
+    assert_int_equal(atomic_load(&overdue), 2);
+    recorder_open(gate, 1);
+    scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .done = 1});
+    recorder_open(gate, 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+    recorder_free(gate);
+    smq_client_free(client);
+}
+
 /* In a topic of type fifo what stands behind it waits. */
 static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
 {
@@ -274,8 +327,11 @@ int main(void)
         cmocka_unit_test(late_answer_changes_nothing),
         cmocka_unit_test(stop_does_not_wait_for_what_is_overdue),
         cmocka_unit_test(only_the_unanswered_of_a_batch_come_again),
+        cmocka_unit_test(worker_goes_on_when_one_of_its_hung_threads_returns),
         cmocka_unit_test(nothing_passes_an_overdue_message_of_a_fifo_topic),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    int failed = cmocka_run_group_tests_name("inline", tests, start_inline, scene_end);
+
+    return failed + cmocka_run_group_tests_name("keyed", tests, start_keyed, scene_end);
 }
