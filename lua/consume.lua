@@ -290,11 +290,11 @@ local function take_fresh(found, mark, fresh)
     local at, last = #reply, #found
     for i = 1, last, 2 do
         local member, before = found[i], found[i + 1]
-        bytes_met = bytes_met + #member
-        if before % 1 ~= 0 or bytes_met > max_bytes and i > 1 then
+        if before % 1 ~= 0 or bytes_met + #member > max_bytes and i > 1 then
             last = i - 1
             break
         end
+        bytes_met = bytes_met + #member
         local entry = before .. mark .. member
         moved[i], moved[i + 1] = fresh, entry
         reply[at + i], reply[at + i + 1] = entry, 0

@@ -31,7 +31,9 @@ static void add_name(struct args *args, const char *name)
 
     memcpy(bytes, name, len + 1);
     for (size_t i = 0; i < len; i++) {
-        bytes[i] = bytes[i] == '!' ? '\0' : bytes[i];
+        if (bytes[i] == '!') {
+            bytes[i] = '\0';
+        }
     }
     args_add_bytes(args, bytes, len);
 }

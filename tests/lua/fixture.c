@@ -253,7 +253,9 @@ void text_format(struct buf *out, const char *data, size_t len)
 
     buf_add(out, len == 0 ? "''" : data, len == 0 ? 2 : len);
     for (size_t i = from; i < out->len; i++) {
-        out->data[i] = out->data[i] == '\0' ? '!' : out->data[i];
+        if (out->data[i] == '\0') {
+            out->data[i] = '!';
+        }
     }
 }
 

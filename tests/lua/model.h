@@ -17,7 +17,7 @@
 enum {
     MODEL_MEMBERS = 12, /* the messages that there are; '!' stands for a NUL byte */
     MODEL_MAX = 512,    /* of one state at a time */
-    MODEL_FEW_BYTES = 24,
+    MODEL_FEW_BYTES = 12,
     CALL_ITEMS_MAX = 64
 };
 extern const char *const model_members[MODEL_MEMBERS];

@@ -95,6 +95,14 @@ static void test_a_missing_claim_is_told_only_when_asked_for(void **state)
         {"consume shared n=0 done 1000c1:a done 1000c1:x", NULL}, {"field done", "1"});
 }
 
+static void test_what_was_tried_before_has_its_size_once(void **state)
+{
+    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send aaaa +0 bbbb +1", "OK aa"}, {"at 1001", ""}, {"consume 1", NULL},
+         {"consume 1 bytes=8 last=1 retry 1001c1:bbbb 0 why release 1000c1:aaaa 0",
+          "OK 1001 31001 2 11 0 1000c2:aaaa 0 1001c2:bbbb 2"});
+}
+
 static void test_retry_without_a_delay_goes_straight_back(void **state)
 {
     PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
@@ -431,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_a_retried_message_is_due_in_its_millisecond),
         cmocka_unit_test(test_done_is_gone),
         cmocka_unit_test(test_a_missing_claim_is_told_only_when_asked_for),
+        cmocka_unit_test(test_what_was_tried_before_has_its_size_once),
         cmocka_unit_test(test_retry_without_a_delay_goes_straight_back),
         cmocka_unit_test(test_retry_with_a_delay_rests_and_keeps_its_time),
         cmocka_unit_test(test_retries_end_in_dead),
