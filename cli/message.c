@@ -37,6 +37,15 @@ smq_message message_named(const struct topic_facts *topic, const char *id, const
     return message;
 }
 
+enum exit_code message_say_failure(const smq_error *err, const char *key)
+{
+    /* A text with a colon says that it is there, but not as it would have to be. */
+    if (err->status != SMQ_NO_MESSAGE || key || strchr(err->text, ':')) {
+        return say_failure(err);
+    }
+    return say_error(EXIT_NOT_DONE, "%s; if it was sent with a key, give --key", err->text);
+}
+
 const char *message_state_name(smq_state state)
 {
     for (size_t i = 0; i < STATE_COUNT; i++) {

@@ -11,6 +11,9 @@
 /* The message that ID and --key name: in layout inline ID is its body.  The texts are borrowed. */
 smq_message message_named(const struct topic_facts *topic, const char *id, const char *key);
 
+/* Says why a call about one message failed; `key` as for message_named(). */
+enum exit_code message_say_failure(const smq_error *err, const char *key);
+
 /* "waiting", "claimed", "resting", "dead". */
 const char *message_state_name(smq_state state);
 

@@ -89,7 +89,7 @@ static enum exit_code get_one(smq_client *client, const struct command *command,
     smq_error err;
 
     if (smq_message_get(&message, client, command->words[0], &which, &err) != SMQ_OK) {
-        return say_failure(&err);
+        return message_say_failure(&err, flags->key);
     }
     if (command->global.json) {
         output_json(message_info_json(message));
@@ -109,7 +109,7 @@ static enum exit_code rank_one(smq_client *client, const struct command *command
     smq_error err;
 
     if (smq_message_rank(&rank, client, command->words[0], &which, &err) != SMQ_OK) {
-        return say_failure(&err);
+        return message_say_failure(&err, flags->key);
     }
     if (command->global.json) {
         json_t *document = json_object();
@@ -183,7 +183,7 @@ static enum exit_code remove_one(smq_client *client, const struct command *comma
     smq_error err;
 
     if (smq_message_remove(client, command->words[0], &which, &err) != SMQ_OK) {
-        return say_failure(&err);
+        return message_say_failure(&err, flags->key);
     }
     report(command, "removed");
     return EXIT_DONE;
@@ -233,7 +233,7 @@ static enum exit_code reschedule_one(smq_client *client, const struct command *c
     }
     when_apply(&which, &flags->when);
     if (smq_message_reschedule(client, command->words[0], &which, &err) != SMQ_OK) {
-        return say_failure(&err);
+        return message_say_failure(&err, flags->key);
     }
     report(command, "rescheduled");
     return EXIT_DONE;

@@ -62,7 +62,8 @@ static void test_get_of_a_keyed_message_tells_all(void **state)
     assert_int_equal(json_number(message, "expires_at_ms") - json_number(message, "sent_at_ms"),
                      86400000);
     json_decref(message);
-    command_refused(1, "i", NULL, ARGS("get", "keyed", "i"));
+    command_refused(1, "give --key", NULL, ARGS("get", "keyed", "i"));
+    command_refused(1, "no such message", NULL, ARGS("get", "keyed", "i", "--key", "other"));
 }
 
 static void test_bytes_that_are_no_text_come_as_base64(void **state)
@@ -197,7 +198,7 @@ static void test_what_is_not_there_is_told_in_one_line(void **state)
 {
     (void) state;
     create("gone", "priority", "inline");
-    command_refused(1, "", NULL, ARGS("get", "gone", "nothing"));
+    command_refused(1, "give --key", NULL, ARGS("get", "gone", "nothing"));
     command_refused(1, "", NULL, ARGS("get", "gone", "nothing", "--json"));
     command_refused(1, "", NULL, ARGS("rank", "gone", "nothing", "--json"));
     command_refused(1, "nowhere", NULL, ARGS("get", "nowhere", "x"));
