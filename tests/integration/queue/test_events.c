@@ -173,29 +173,6 @@ static void fenced_slot_is_told_with_its_token(void **state)
     recorder_free(recorder);
 }
 
-/* What smq_topic_pause() and smq_topic_resume() do to one slot. */
-static void pause_slot(redisContext *redis, const char *topic, int slot)
-{
-    freeReplyObject(redisCommand(redis, "HSET slot{%s_%d} paused 1", topic, slot));
-    freeReplyObject(redisCommand(redis, "SPUBLISH wake{%s_%d} x", topic, slot));
-}
-
-static void resume_slot(redisContext *redis, const char *topic, int slot)
-{
-    freeReplyObject(redisCommand(redis, "HDEL slot{%s_%d} paused", topic, slot));
-    freeReplyObject(redisCommand(redis, "SPUBLISH wake{%s_%d} x", topic, slot));
-}
-
-static bool is_parked(void *arg)
-{
-    const char *topic = arg;
-    redisContext *redis = scene_redis();
-    bool parked = scene_redis_number(redis, "HGET slot{%s_1} parked", topic) == 0;
-
-    redisFree(redis);
-    return parked;
-}
-
 /* Of many slots the first one that pauses is told, and the last one that goes on. */
 static void pause_is_told_once_for_a_topic(void **state)
 {
@@ -203,10 +180,10 @@ static void pause_is_told_once_for_a_topic(void **state)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     struct recorder *recorder = recorder_new(NULL);
-    redisContext *redis = scene_redis();
     smq_client *client;
     smq_worker *worker;
-    char topic[16];
+    const char *topic;
+    smq_error err = {.text = ""};
 
     (void) state;
     options.event = on_event;
@@ -214,25 +191,21 @@ static void pause_is_told_once_for_a_topic(void **state)
     client = scene_client_with(&options);
     topic_options.type = SMQ_FIXED_TIME;
     topic_options.slots = 2;
-    snprintf(topic, sizeof(topic), "%s", scene_topic(client, &topic_options));
+    topic = scene_topic(client, &topic_options);
     worker = scene_worker(client, topic, recorder);
     await_kinds(&log, topic, "++");
-    pause_slot(redis, topic, 0);
+    scene_must(smq_topic_pause(client, topic, &err), &err, "smq_topic_pause");
     await_kinds(&log, topic, "++p");
-    pause_slot(redis, topic, 1);
-    assert_true(wait_until(is_parked, topic, SCENE_TIMEOUT_MS));
     scene_send(client, topic, (struct scene_message){.body = "a"});
     scene_send(client, topic, (struct scene_message){.body = "b"});
-    resume_slot(redis, topic, 0);
-    resume_slot(redis, topic, 1);
+    scene_must(smq_topic_resume(client, topic, &err), &err, "smq_topic_resume");
     recorder_await(recorder, 2);
     await_kinds(&log, topic, "++pr");
-    pause_slot(redis, topic, 0);
+    scene_must(smq_topic_pause(client, topic, &err), &err, "smq_topic_pause");
     await_kinds(&log, topic, "++prp");
     scene_stop(worker); /* which says nothing about the pause */
     await_kinds(&log, topic, "++prp--");
     smq_client_free(client);
-    redisFree(redis);
     recorder_free(recorder);
 }
 
