@@ -4,7 +4,6 @@
 #include "base/clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 static struct timespec clock_read(clockid_t clock)
 {
@@ -33,6 +32,19 @@ int64_t clock_now_us(void)
     struct timespec now = clock_read(CLOCK_BOOTTIME);
 
     return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+struct timespec clock_deadline(int64_t ms)
+{
+    struct timespec at = clock_read(CLOCK_MONOTONIC);
+
+    if (ms > 0) {
+        at.tv_sec += ms / 1000;
+        at.tv_nsec += ms % 1000 * 1000000;
+        at.tv_sec += at.tv_nsec / 1000000000;
+        at.tv_nsec %= 1000000000;
+    }
+    return at;
 }
 
 int64_t clock_wall_ms(void)

@@ -6,12 +6,16 @@
 #define BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 /* Milliseconds of CLOCK_BOOTTIME: never jumps, and goes on while the machine sleeps. */
 int64_t clock_now_ms(void);
 
 /* The same clock in microseconds. */
 int64_t clock_now_us(void);
+
+/* `ms` from now by CLOCK_MONOTONIC, for threads that wait; less than 0: now. */
+struct timespec clock_deadline(int64_t ms);
 
 /* Milliseconds since 1970; for log lines and ids only. */
 int64_t clock_wall_ms(void);

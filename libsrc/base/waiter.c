@@ -5,7 +5,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 void waiter_init(struct waiter *waiter, size_t pending)
 {
@@ -36,23 +37,9 @@ void waiter_done(struct waiter *waiter)
     pthread_mutex_unlock(&waiter->lock);
 }
 
-static struct timespec waiter_deadline(int64_t timeout_ms)
-{
-    struct timespec at = {0};
-
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += timeout_ms / 1000;
-    at.tv_nsec += timeout_ms % 1000 * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    return at;
-}
-
 bool waiter_wait(struct waiter *waiter, int64_t timeout_ms)
 {
-    struct timespec deadline = waiter_deadline(timeout_ms < 0 ? 0 : timeout_ms);
+    struct timespec deadline = clock_deadline(timeout_ms);
     int failed = 0;
     bool done = false;
 

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -120,11 +119,7 @@ static bool state_wait(smq_producer *producer, pthread_cond_t *cond, int64_t dea
     if (deadline_ms == INT64_MAX) {
         pthread_cond_wait(cond, &producer->state.lock);
     } else if (left_ms > 0) {
-        clock_gettime(CLOCK_MONOTONIC, &at);
-        at.tv_sec += left_ms / 1000;
-        at.tv_nsec += left_ms % 1000 * 1000000;
-        at.tv_sec += at.tv_nsec / 1000000000;
-        at.tv_nsec %= 1000000000;
+        at = clock_deadline(left_ms);
         pthread_cond_timedwait(cond, &producer->state.lock, &at);
     }
     return left_ms > 0;

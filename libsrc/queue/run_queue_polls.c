@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 #include "base/clock.h"
 
@@ -27,18 +26,6 @@ void run_queue_update(struct run_queue *queue)
 }
 
 /* --- polls --- */
-
-static struct timespec deadline_in(int64_t timeout_ms)
-{
-    struct timespec at = {0};
-
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += timeout_ms / 1000;
-    at.tv_nsec += timeout_ms % 1000 * 1000000;
-    at.tv_sec += at.tv_nsec / 1000000000;
-    at.tv_nsec %= 1000000000;
-    return at;
-}
 
 /* The lock is held.  false: the time is over. */
 static bool wait_for(struct run_queue *queue, pthread_cond_t *changed, int64_t timeout_ms,
@@ -85,7 +72,7 @@ static void poll_begin(struct run_queue *queue)
 bool run_queue_poll(struct run_queue *queue, smq_delivery **out, size_t *count, size_t capacity,
                     int64_t timeout_ms)
 {
-    struct timespec deadline = deadline_in(timeout_ms);
+    struct timespec deadline = clock_deadline(timeout_ms);
     size_t taken = 0;
     bool closed, again = true;
 
@@ -183,7 +170,7 @@ static bool is_open(struct run_queue *queue, uint64_t number)
 
 bool run_queue_flush(struct run_queue *queue, smq_status *late, int64_t timeout_ms)
 {
-    struct timespec deadline = deadline_in(timeout_ms);
+    struct timespec deadline = clock_deadline(timeout_ms);
     bool again = true, stored;
     uint64_t number;
 

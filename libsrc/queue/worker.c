@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -400,17 +400,10 @@ void worker_stop(smq_worker *worker)
 /* Wait until *flag, which end.lock guards; false when the time passed first. */
 static bool wait_for(smq_worker *worker, const bool *flag, int64_t timeout_ms)
 {
-    struct timespec at = {0};
+    struct timespec at = clock_deadline(timeout_ms);
     int failed = 0;
     bool reached;
 
-    if (timeout_ms >= 0) {
-        clock_gettime(CLOCK_MONOTONIC, &at);
-        at.tv_sec += timeout_ms / 1000;
-        at.tv_nsec += timeout_ms % 1000 * 1000000;
-        at.tv_sec += at.tv_nsec / 1000000000;
-        at.tv_nsec %= 1000000000;
-    }
     pthread_mutex_lock(&worker->end.lock);
     while (!*flag && failed != ETIMEDOUT) {
         failed = timeout_ms < 0

@@ -34,11 +34,37 @@ static void wall_is_the_time_since_1970(void **state)
     assert_true(clock_wall_ms() < INT64_C(1) << 43);       /* 2248, the end of due times */
 }
 
+static void deadline_is_so_far_away(void **state)
+{
+    static const int64_t rows[] = {0, 1, 999, 1000, 1001, 1999, 86400000};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t before = read_ms(CLOCK_MONOTONIC);
+        struct timespec at = clock_deadline(rows[i]);
+        int64_t at_ms = (int64_t) at.tv_sec * 1000 + at.tv_nsec / 1000000;
+
+        assert_in_range(at.tv_nsec, 0, 999999999);
+        assert_true(at_ms >= before + rows[i]);
+        assert_true(at_ms <= read_ms(CLOCK_MONOTONIC) + rows[i]);
+    }
+}
+
+static void deadline_of_no_time_is_now(void **state)
+{
+    struct timespec at = clock_deadline(-1);
+
+    (void) state;
+    assert_true((int64_t) at.tv_sec * 1000 + at.tv_nsec / 1000000 <= read_ms(CLOCK_MONOTONIC));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(now_is_the_time_since_boot),
         cmocka_unit_test(wall_is_the_time_since_1970),
+        cmocka_unit_test(deadline_is_so_far_away),
+        cmocka_unit_test(deadline_of_no_time_is_now),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
