@@ -2,10 +2,13 @@
  *
  * Thread: main. */
 #include <stdio.h>
+#include <string.h>
 
 #include "benches.h"
 #include "library.h"
 #include "scene.h"
+
+#define LEAST_US 0.01 /* a message: commands below are not worth a line */
 
 static void tell(struct lab *lab, const char *what, const struct meter *cost, uint64_t count)
 {
@@ -21,15 +24,56 @@ static void tell(struct lab *lab, const char *what, const struct meter *cost, ui
     }
 }
 
+/* Time inside each command, by INFO commandstats: that of EVALSHA holds those it calls; what is
+ * left is the script itself. */
+static bool tell_commands(struct lab *lab, const char *what, uint64_t count)
+{
+    redisReply *info = wire_ask(lab_wire(lab, 0), "INFO commandstats");
+    char figure[48], name[24];
+    double us, all = 0, scripts = 0;
+
+    if (info == NULL || info->str == NULL) {
+        freeReplyObject(info);
+        return false;
+    }
+    for (const char *line = strstr(info->str, "cmdstat_"); line != NULL;
+         line = strstr(line + 1, "\ncmdstat_")) {
+        line += *line == '\n' ? 1 : 0;
+        if (sscanf(line, "cmdstat_%23[^:]:calls=%*u,usec=%lf", name, &us) != 2) {
+            continue;
+        }
+        scripts += strcmp(name, "evalsha") == 0 ? us : 0;
+        all += strcmp(name, "evalsha") == 0 ? 0 : us;
+        if (us / (double) count >= LEAST_US) {
+            snprintf(figure, sizeof(figure), "redis-%s-in-%s", what, name);
+            report_value(lab_report(lab), figure, "us", us / (double) count);
+        }
+    }
+    freeReplyObject(info);
+    snprintf(figure, sizeof(figure), "redis-%s-in-lua", what);
+    report_value(lab_report(lab), figure, "us", (scripts - all) / (double) count);
+    return true;
+}
+
+static bool forget_commands(struct lab *lab)
+{
+    redisReply *reply = wire_ask(lab_wire(lab, 0), "CONFIG RESETSTAT");
+    bool good = reply != NULL;
+
+    freeReplyObject(reply);
+    return good;
+}
+
 static bool measure_cost(struct lab *lab, smq_client *client)
 {
     uint64_t count = lab_count(lab, 1000000, 200000);
     struct tally *tally = tally_new(count, SCENE_SLOTS);
     struct scene scene;
     struct meter sent, drained;
-    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) &&
+    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && forget_commands(lab) &&
                 library_store(lab, client, scene.topic, count, &sent) &&
-                scene_drain(&scene, count, tally, &drained);
+                tell_commands(lab, "send", count) && forget_commands(lab) &&
+                scene_drain(&scene, count, tally, &drained) && tell_commands(lab, "drain", count);
 
     if (good) {
         report_tally(lab_report(lab), "slotmq", tally_counts(tally), drained.seconds);

@@ -15,7 +15,7 @@
 
 #include "others.h"
 
-enum { FIGURES_MAX = 64, RUNS_MAX = 32, NAME_MAX_LEN = 48 };
+enum { FIGURES_MAX = 64, RUNS_MAX = 32, NAME_MAX_LEN = 48, LINE_SIZE = 1024 };
 
 /* Invariant: values[0 .. count) are of runs that are not void, but for those of the present run,
  * values[kept .. count). */
@@ -70,17 +70,19 @@ bool report_kept(const struct report *report, const char *bench)
 static void line(struct report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* One line of JSON, to all who want it. */
+/* JSON, to all who want it. */
 static void line(struct report *report, const char *format, ...)
 {
     FILE *const files[] = {report->lines, report->kept};
+    char text[LINE_SIZE];
+    va_list args;
 
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
     for (int i = 0; i < 2; i++) {
         if (files[i] != NULL) {
-            va_list args;
-            va_start(args, format);
-            vfprintf(files[i], format, args);
-            va_end(args);
+            fputs(text, files[i]);
             fflush(files[i]);
         }
     }
