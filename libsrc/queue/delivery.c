@@ -101,7 +101,7 @@ smq_delivery *delivery_new(struct run_queue *queue, struct run_lane *lane,
     delivery->lane = lane;
     delivery->attempts = claimed->attempts;
     atomic_init(&delivery->references, 2);
-    snprintf(delivery->token, sizeof(delivery->token), "%s", token);
+    memcpy(delivery->token, token, strnlen(token, sizeof(delivery->token) - 1));
     if (!entry_decode(&entry, delivery->entry, claimed->entry_len) || entry.kind != ENTRY_CLAIMED ||
         !fill_info(delivery, topic, slot, &entry, claimed)) {
         free(delivery);
