@@ -178,7 +178,7 @@ SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const cha
     }
     char *field = (char *) options + option->offset;
     if (option->kind == OPTION_STRING) {
-        memcpy(field, &value, sizeof(const char *));
+        memcpy(field, &value, option->size);
         return SMQ_OK;
     }
     status = option->kind == OPTION_CHOICE ? read_choice(&number, option, value, err)
