@@ -1,0 +1,107 @@
+/* admin.c - changes options of a topic, shows what it holds, and sends back the dead letters whose
+ * reason was a time-out, a hundred a second.
+ *
+ * usage: admin REDIS TOPIC [OPTION=VALUE...] */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <slotmq/slotmq.h>
+
+static smq_status alter(smq_client *client, const char *topic, char **settings, smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    for (; *settings != NULL && status == SMQ_OK; settings++) {
+        char *value = strchr(*settings, '=');
+
+        if (value != NULL) {
+            *value++ = '\0';
+        }
+        status = smq_topic_alter(client, topic, *settings, value != NULL ? value : "", err);
+    }
+    return status;
+}
+
+static bool show_topic(const smq_topic_options *topic, void *user)
+{
+    (void) user;
+    printf("%s: %d slots, %d retries, back-off %s%s\n", topic->name, (int) topic->slots,
+           (int) topic->max_retries, topic->backoff, topic->paused ? ", paused" : "");
+    return true;
+}
+
+static bool show_slot(const smq_slot_info *slot, void *user)
+{
+    (void) user;
+    if (slot->stats.waiting > 0) {
+        printf("slot %d of %s: %" PRIu64 " waiting\n", (int) slot->slot,
+               slot->owner[0] != '\0' ? slot->owner : "nobody", slot->stats.waiting);
+    }
+    return true;
+}
+
+static bool show_message(const smq_message_info *message, void *user)
+{
+    (void) user;
+    printf("%.*s: attempt %d%s%s\n", (int) message->id_len, (const char *) message->id,
+           (int) message->attempt, message->reason[0] != '\0' ? ": " : "", message->reason);
+    return true;
+}
+
+static smq_status look(smq_client *client, const char *topic, smq_error *err)
+{
+    smq_filter first = SMQ_FILTER_INIT;
+    smq_status status = smq_topic_each(client, topic, show_topic, NULL, err);
+
+    first.limit = 5; /* of what waits */
+    if (status == SMQ_OK) {
+        status = smq_topic_slots(client, topic, show_slot, NULL, err);
+    }
+    return status == SMQ_OK ? smq_message_each(client, topic, &first, show_message, NULL, err)
+                            : status;
+}
+
+static bool show_progress(uint64_t changed, uint64_t total, void *user)
+{
+    (void) user;
+    fprintf(stderr, "%" PRIu64 " of about %" PRIu64 "\n", changed, total);
+    return true;
+}
+
+static smq_status requeue(smq_client *client, const char *topic, smq_error *err)
+{
+    smq_filter timed_out = SMQ_FILTER_INIT;
+    uint64_t count = 0;
+
+    timed_out.states = SMQ_DEAD;
+    timed_out.reason = "timed out";
+    smq_status status = smq_message_each(client, topic, &timed_out, show_message, NULL, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    timed_out.rate_per_s = 100;
+    status = smq_dead_requeue(&count, client, topic, &timed_out, show_progress, NULL, err);
+    printf("requeued %" PRIu64 "\n", count);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_client *client = NULL;
+    smq_error err = {.status = SMQ_OK};
+
+    if (argc < 3) {
+        fprintf(stderr, "usage: admin REDIS TOPIC [OPTION=VALUE...]\n");
+        return 64;
+    }
+    options.redis = argv[1];
+    if (smq_client_new(&client, &options, &err) != SMQ_OK ||
+        alter(client, argv[2], argv + 3, &err) != SMQ_OK || look(client, argv[2], &err) != SMQ_OK ||
+        requeue(client, argv[2], &err) != SMQ_OK) {
+        fprintf(stderr, "admin: %s (%s)\n", err.text, smq_status_name(err.status));
+    }
+    smq_client_free(client);
+    return err.status == SMQ_OK ? 0 : 1;
+}

@@ -1,0 +1,87 @@
+/* batch.c - one handler call for up to 500 messages of a slot: they are written to a file, and
+ * synced once.  Each line begins with the slot and its fencing token, so that whoever reads the
+ * file can tell a line of an owner that was replaced: a larger token of that slot stands before it.
+ *
+ * usage: batch REDIS ZOOKEEPER FILE */
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <slotmq/slotmq.h>
+
+static smq_worker *worker;
+
+static void on_signal(int number)
+{
+    (void) number;
+    smq_worker_stop(worker);
+}
+
+static void write_order(FILE *file, const smq_message_info *order)
+{
+    fprintf(file, "%d %s %.*s\n", (int) order->slot, order->token, (int) order->body_len,
+            (const char *) order->body);
+}
+
+/* Thread: smq:work-0.  What is returned answers all that were not answered by a call. */
+static smq_verdict handle(smq_delivery *const *deliveries, size_t count, void *user)
+{
+    FILE *file = user;
+
+    for (size_t i = 0; i < count; i++) {
+        const smq_message_info *order = smq_delivery_info(deliveries[i]);
+
+        if (order->body_len == 0 || *(const char *) order->body != '{') {
+            smq_reject(deliveries[i], "not an order", NULL); /* this one only */
+        } else {
+            write_order(file, order);
+        }
+    }
+    return fflush(file) == 0 && fsync(fileno(file)) == 0 ? SMQ_DONE : SMQ_RETRY;
+}
+
+/* Thread: smq:work-0. */
+static void on_dead(const smq_message_info *order, void *user)
+{
+    (void) user;
+    fprintf(stderr, "dead: %.*s: %s\n", (int) order->body_len, (const char *) order->body,
+            order->reason);
+}
+
+int main(int argc, char **argv)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_client *client = NULL;
+    smq_error err = {.status = SMQ_OK};
+    FILE *file = argc == 4 ? fopen(argv[3], "a") : NULL;
+
+    if (file == NULL) {
+        fprintf(stderr, "usage: batch REDIS ZOOKEEPER FILE\n");
+        return 64;
+    }
+    options.redis = argv[1];
+    options.zookeeper = argv[2][0] != '\0' ? argv[2] : NULL;
+    work.topic = "orders";
+    work.batch = handle;
+    work.dead = on_dead;
+    work.user = file;
+    work.batch_size = 500;
+    work.threads = 1; /* one file */
+
+    if (smq_client_new(&client, &options, &err) == SMQ_OK &&
+        smq_worker_new(&worker, client, &work, &err) == SMQ_OK) {
+        signal(SIGTERM, on_signal);
+        if (smq_worker_start(worker, &err) == SMQ_OK) {
+            smq_worker_wait(worker, SMQ_FOREVER, &err);
+        }
+        signal(SIGTERM, SIG_DFL);
+    }
+    if (err.status != SMQ_OK) {
+        fprintf(stderr, "batch: %s\n", err.text);
+    }
+    smq_worker_free(worker);
+    smq_client_free(client);
+    fclose(file);
+    return err.status == SMQ_OK ? 0 : 1;
+}

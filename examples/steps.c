@@ -1,0 +1,114 @@
+/* steps.c - the steps of two orders, each order's in their order although one fails at first: a
+ * fifo topic, where the order is the key, and a step has an id, so that sending it again merges.
+ *
+ * usage: steps REDIS */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <slotmq/slotmq.h>
+
+enum { ORDERS = 2, STEPS = 3, ALL = ORDERS * STEPS };
+
+static const char *const names[STEPS] = {"pick", "pack", "ship"};
+
+static smq_worker *worker;
+static atomic_int ended;
+
+static smq_status create_topic(smq_client *client, smq_error *err)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+
+    topic.name = "steps";
+    topic.type = SMQ_FIFO; /* layout keyed */
+    topic.slots = 4;
+    topic.backoff = "fixed:200";
+    return smq_topic_create(client, &topic, err);
+}
+
+/* One batch, in the order of the array. */
+static smq_status send_steps(smq_producer *producer, smq_error *err)
+{
+    smq_message messages[ALL];
+    smq_receipt receipts[ALL];
+    char ids[ALL][32];
+    int merged = 0;
+
+    for (int i = 0; i < ALL; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "order-%d/%s", i / STEPS + 1, names[i % STEPS]);
+        messages[i] = (smq_message) SMQ_MESSAGE_INIT;
+        messages[i].key = ids[i]; /* up to the slash */
+        messages[i].key_len = strcspn(ids[i], "/");
+        messages[i].id = ids[i];
+        messages[i].id_len = SMQ_STRING;
+        messages[i].body = names[i % STEPS];
+        messages[i].body_len = SMQ_STRING;
+        messages[i].ttl_ms = 3600000; /* of no use after an hour */
+    }
+    smq_status status = smq_send_batch(receipts, producer, "steps", messages, ALL, err);
+    for (int i = 0; i < ALL; i++) {
+        merged += receipts[i].merged ? 1 : 0;
+    }
+    printf("sent %d, merged %d\n", ALL - merged, merged);
+    return status;
+}
+
+static bool is_step(const smq_message_info *step, const char *id)
+{
+    return step->id_len == strlen(id) && memcmp(step->id, id, step->id_len) == 0;
+}
+
+/* Thread: smq:work-N. */
+static smq_verdict handle(smq_delivery *delivery, void *user)
+{
+    const smq_message_info *step = smq_delivery_info(delivery);
+
+    (void) user;
+    if (is_step(step, "order-1/pack") && step->attempt == 1) {
+        smq_retry(delivery, SMQ_BACKOFF, "no box", NULL); /* what is behind it waits */
+        return SMQ_LATER;
+    }
+    if (atomic_fetch_add(&ended, 1) + 1 == ALL) {
+        smq_worker_stop(worker);
+    }
+    if (is_step(step, "order-2/ship") && step->attempt == 1) {
+        smq_reject(delivery, "carrier timed out", NULL); /* admin.c sends it back */
+        return SMQ_LATER;
+    }
+    printf("%.*s\n", (int) step->id_len, (const char *) step->id);
+    return SMQ_DONE;
+}
+
+static smq_status work_off(smq_client *client, smq_error *err)
+{
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_status status;
+
+    work.topic = "steps";
+    work.handler = handle;
+    status = smq_worker_new(&worker, client, &work, err);
+    if (status == SMQ_OK) {
+        status = smq_worker_start(worker, err);
+    }
+    return status == SMQ_OK ? smq_worker_wait(worker, SMQ_FOREVER, err) : status;
+}
+
+int main(int argc, char **argv)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_client *client = NULL;
+    smq_producer *producer = NULL;
+    smq_error err = {.status = SMQ_OK};
+
+    options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
+    if (smq_client_new(&client, &options, &err) != SMQ_OK || create_topic(client, &err) != SMQ_OK ||
+        smq_producer_new(&producer, client, NULL, &err) != SMQ_OK ||
+        send_steps(producer, &err) != SMQ_OK || send_steps(producer, &err) != SMQ_OK ||
+        work_off(client, &err) != SMQ_OK) {
+        fprintf(stderr, "steps: %s\n", err.text);
+    }
+    smq_worker_free(worker);
+    smq_producer_free(producer);
+    smq_client_free(client);
+    return err.status == SMQ_OK ? 0 : 1;
+}
