@@ -14,7 +14,7 @@ static smq_worker *worker;
 static void on_signal(int number)
 {
     (void) number;
-    smq_worker_stop(worker);
+    smq_worker_stop(worker); /* async-signal-safe */
 }
 
 static void write_order(FILE *file, const smq_message_info *order)
@@ -52,6 +52,7 @@ int main(int argc, char **argv)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    struct sigaction action = {.sa_handler = on_signal};
     smq_client *client = NULL;
     smq_error err = {.status = SMQ_OK};
     FILE *file = argc == 4 ? fopen(argv[3], "a") : NULL;
@@ -71,11 +72,11 @@ int main(int argc, char **argv)
 
     if (smq_client_new(&client, &options, &err) == SMQ_OK &&
         smq_worker_new(&worker, client, &work, &err) == SMQ_OK) {
-        signal(SIGTERM, on_signal);
+        sigaction(SIGTERM, &action, NULL);
         if (smq_worker_start(worker, &err) == SMQ_OK) {
             smq_worker_wait(worker, SMQ_FOREVER, &err);
         }
-        signal(SIGTERM, SIG_DFL);
+        signal(SIGTERM, SIG_DFL); /* the handler must not see a worker that is gone */
     }
     if (err.status != SMQ_OK) {
         fprintf(stderr, "batch: %s\n", err.text);
