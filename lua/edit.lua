@@ -92,7 +92,7 @@ function op.reschedule(member)
     local _, attempts = split(score)
     local integer = place(ARGV[6])
     redis.call('ZADD', store, join(integer, attempts), member)
-    if not timed then
+    if kind == 'p' or kind == 'f' then
         redis.call('HSET', slot, 'seq', seq)
     end
     due_at(integer)

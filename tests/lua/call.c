@@ -10,7 +10,9 @@ const char *call_script(const struct call *call)
     static const char *const names[] = {
         [CALL_SEND] = "send",         [CALL_CONSUME] = "consume", [CALL_RENEW] = "renew",
         [CALL_TAKEOVER] = "takeover", [CALL_VACATE] = "vacate",   [CALL_INSPECT] = "inspect",
-        [CALL_REQUEUE] = "edit"};
+        [CALL_RANK] = "rank",         [CALL_FIND] = "find",       [CALL_REQUEUE] = "edit",
+        [CALL_REMOVE] = "edit",       [CALL_RESCHEDULE] = "edit", [CALL_PAUSE] = "slot_pause",
+        [CALL_ALTER] = "slot_alter"};
 
     return names[call->kind];
 }
@@ -47,18 +49,25 @@ static void add_optional(struct args *args, int64_t value)
     }
 }
 
+static void add_when(struct args *args, const struct call *call, size_t index)
+{
+    char when[24];
+
+    snprintf(when, sizeof(when), "%s%" PRId64, call->sends[index].relative ? "+" : "",
+             call->sends[index].when);
+    args_add(args, when);
+}
+
 static void add_sends(struct args *args, const struct model *model, const struct call *call)
 {
     args_add(args, "wake{x}");
     args_add_int(args, call->max_waiting);
     args_add_int(args, call->debounce);
     for (size_t i = 0; i < call->count; i++) {
-        char when[24], text[32];
+        char text[32];
 
-        snprintf(when, sizeof(when), "%s%" PRId64, call->sends[i].relative ? "+" : "",
-                 call->sends[i].when);
         add_name(args, model_members[call->sends[i].member]);
-        args_add(args, when);
+        add_when(args, call, i);
         if (model->keyed) {
             model_text(text, call->sends[i].text);
             args_add(args, text);
@@ -125,37 +134,106 @@ static void add_takeover(struct args *args, const struct call *call)
     args_add(args, owner);
 }
 
+static void add_entries(struct args *args, const struct call *call)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        add_name(args, call->answers[i].entry);
+    }
+}
+
+static void add_find(struct args *args, const struct call *call)
+{
+    add_name(args, model_members[call->sends[0].member]);
+    args_add(args, "p");
+    args_add(args, "");
+    args_add(args, "");
+    args_add(args, "1000");
+}
+
+static void add_remove(struct args *args, const struct call *call)
+{
+    char state[2] = {call->state, '\0'};
+
+    args_add(args, "wake{x}");
+    args_add(args, "remove");
+    args_add(args, state);
+    add_entries(args, call);
+}
+
+static void add_edit(struct args *args, const struct call *call)
+{
+    if (call->kind == CALL_REMOVE) {
+        add_remove(args, call);
+        return;
+    }
+    args_add(args, "wake{x}");
+    args_add(args, call->kind == CALL_REQUEUE ? "requeue" : "reschedule");
+    if (call->kind == CALL_REQUEUE) {
+        add_entries(args, call);
+    } else {
+        add_name(args, model_members[call->sends[0].member]);
+        add_when(args, call, 0);
+    }
+}
+
+/* What stands behind the definition, and the token and kind of calls that have them. */
+static void add_own(struct args *args, const struct model *model, const struct call *call)
+{
+    switch (call->kind) {
+    case CALL_SEND:
+        add_sends(args, model, call);
+        break;
+    case CALL_CONSUME:
+        add_consume(args, model, call);
+        break;
+    case CALL_RENEW:
+        args_add_int(args, call->lease);
+        add_entries(args, call);
+        break;
+    case CALL_TAKEOVER:
+        add_takeover(args, call);
+        break;
+    case CALL_VACATE:
+    case CALL_INSPECT:
+        break;
+    case CALL_RANK:
+        add_name(args, model_members[call->sends[0].member]);
+        args_add(args, "");
+        break;
+    case CALL_FIND:
+        add_find(args, call);
+        break;
+    case CALL_REQUEUE:
+    case CALL_REMOVE:
+    case CALL_RESCHEDULE:
+        add_edit(args, call);
+        break;
+    case CALL_PAUSE:
+        args_add(args, "wake{x}");
+        args_add(args, call->paused ? "1" : "0");
+        break;
+    case CALL_ALTER:
+        args_add(args, "wake{x}");
+        break;
+    }
+}
+
 void call_args(struct args *args, const struct model *model, const struct call *call)
 {
     const char kind[2] = {model->kind, '\0'};
     char def[24];
     bool has_token = call->kind == CALL_CONSUME || call->kind == CALL_RENEW ||
                      call->kind == CALL_TAKEOVER || call->kind == CALL_VACATE;
+    bool has_kind = call->kind != CALL_RENEW && call->kind != CALL_VACATE &&
+                    call->kind != CALL_FIND && call->kind != CALL_PAUSE && call->kind != CALL_ALTER;
 
     snprintf(def, sizeof(def), "%c.%d", call->other_topic ? 'o' : 'n', call->version);
     args_add(args, def);
     if (has_token) {
         add_token(args, model, call->token);
     }
-    if (call->kind != CALL_RENEW && call->kind != CALL_VACATE) {
+    if (has_kind) {
         args_add(args, kind);
     }
-    if (call->kind == CALL_SEND) {
-        add_sends(args, model, call);
-    } else if (call->kind == CALL_CONSUME) {
-        add_consume(args, model, call);
-    } else if (call->kind == CALL_RENEW) {
-        args_add_int(args, call->lease);
-        for (size_t i = 0; i < call->count; i++) {
-            add_name(args, call->answers[i].entry);
-        }
-    } else if (call->kind == CALL_TAKEOVER) {
-        add_takeover(args, call);
-    } else if (call->kind == CALL_REQUEUE) {
-        args_add(args, "wake{x}");
-        args_add(args, "requeue");
-        for (size_t i = 0; i < call->count; i++) {
-            add_name(args, call->answers[i].entry);
-        }
-    }
+    add_own(args, model, call);
 }

@@ -4,14 +4,12 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "model_slot.h"
 
 enum { ROUND_CALLS = 160 };
 
@@ -34,54 +32,6 @@ static void run_late(struct duel *duel)
     buf_fini(&seen);
 }
 
-/* Some of the dead, one perhaps twice, or one that is not there. */
-static void choose_dead(struct duel *duel, struct call *call)
-{
-    const struct model_list *dead = &duel->model->dead;
-
-    for (int32_t i = 0; i < call->limit; i++) {
-        char *entry = call->answers[call->count++].entry;
-
-        if (dead->count > 0 && !percent(duel, 5)) {
-            model_dead_entry(entry, &dead->item[chance(duel, dead->count)]);
-        } else {
-            snprintf(entry, sizeof(call->answers[0].entry), "1d:nobody");
-        }
-    }
-}
-
-static void call_plainly(struct duel *duel, enum call_kind kind, uint64_t token)
-{
-    struct call *call = new_call(duel, kind, token);
-    struct buf seen = {0};
-
-    call->limit = 1 + (int32_t) chance(duel, 3);
-    call->n = 2;
-    if (kind == CALL_REQUEUE) {
-        choose_dead(duel, call);
-    }
-    execute(duel, call, &seen);
-    buf_fini(&seen);
-    free(call);
-}
-
-/* A new definition; slots and callers learn of it one by one. */
-static void alter(struct duel *duel)
-{
-    static const int32_t retries[] = {0, 1, 2, 16, 63};
-    struct definition *definition = &duel->definition;
-    bool debounced = duel->model->kind == 'm' && duel->model->keyed;
-
-    definition->version++;
-    definition->max_retries = retries[chance(duel, 5)];
-    definition->max_waiting = percent(duel, 70) ? 0 : 1 + (int64_t) chance(duel, 4);
-    definition->debounce = debounced && percent(duel, 60) ? 1 + (int64_t) chance(duel, 40) : 0;
-    definition->skip_failed = duel->model->kind == 'f' && percent(duel, 40);
-    definition->expired_to_dead = percent(duel, 50);
-    buf_printf(duel->report, "definition %d: retries %d\n", definition->version,
-               definition->max_retries);
-}
-
 static void pass_time(struct duel *duel)
 {
     uint64_t x = chance(duel, 40);
@@ -95,42 +45,6 @@ static void pass_time(struct duel *duel)
     }
 }
 
-/* The owner before goes on as if nothing had happened. */
-static void zombie_calls(struct duel *duel)
-{
-    static const enum call_kind kinds[] = {CALL_CONSUME, CALL_RENEW, CALL_TAKEOVER, CALL_VACATE};
-    struct consumer *zombie = &duel->consumers[1];
-
-    if (duel->model->shared || zombie->token == 0) {
-        return;
-    }
-    if (percent(duel, 50)) {
-        consume(duel, zombie);
-    } else {
-        call_plainly(duel, kinds[chance(duel, 4)], zombie->token);
-    }
-}
-
-static void look_after(struct duel *duel, const struct consumer *consumer)
-{
-    uint64_t x = chance(duel, 10);
-
-    if (x < 2) {
-        call_plainly(duel, CALL_INSPECT, 0);
-    } else if (x < 4) {
-        call_plainly(duel, CALL_REQUEUE, 0);
-    } else if (x < 6) {
-        set_paused(duel, !duel->model->paused && chance(duel, 2) == 0);
-    } else if (x < 8) {
-        alter(duel);
-        if (percent(duel, 30)) {
-            zombie_calls(duel);
-        }
-    } else if (!duel->model->shared) {
-        call_plainly(duel, CALL_VACATE, consumer->token);
-    }
-}
-
 static void step(struct duel *duel)
 {
     bool shared = duel->model->shared;
@@ -141,22 +55,22 @@ static void step(struct duel *duel)
         send_some(duel);
     } else if (x < 41) {
         pass_time(duel);
-    } else if (x < 77) {
+    } else if (x < 75) {
         if (consumer->ready) {
             consume(duel, consumer);
         }
-    } else if (x < 81) {
+    } else if (x < 79) {
         renew(duel, consumer);
-    } else if (x < 85) {
+    } else if (x < 83) {
         if (!shared) {
             take_over(duel);
         }
-    } else if (x < 89) {
+    } else if (x < 87) {
         run_late(duel);
-    } else if (x < 92) {
+    } else if (x < 90) {
         zombie_calls(duel);
     } else {
-        look_after(duel, consumer);
+        look_after(duel);
     }
 }
 
@@ -171,10 +85,10 @@ static void drain(struct duel *duel)
     struct consumer *consumer = &duel->consumers[0];
 
     duel->faults = false;
-    set_paused(duel, false);
     while (duel->late_count > 0 && !duel->failed) {
         run_late(duel);
     }
+    resume(duel);
     if (!consumer->ready && !duel->failed) {
         take_over(duel);
     }
@@ -219,7 +133,7 @@ static void begin(struct duel *duel)
                duel->model->keyed ? "keyed" : "inline", shared ? "shared" : "exclusive",
                duel->strict ? "strict" : "fast", duel->lease);
     duel->definition.version = 7 + (int) chance(duel, 3); /* 9 and 10 are near */
-    alter(duel);
+    new_definition(duel);
     duel->model->version = duel->definition.version;
     fixture_listen(duel->fixture, duel->model->heard);
     open_slot(duel);

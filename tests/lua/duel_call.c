@@ -254,11 +254,3 @@ void open_slot(struct duel *duel)
     freeReplyObject(reply);
     args_clear(&args);
 }
-
-void set_paused(struct duel *duel, bool paused)
-{
-    append(duel, paused ? "HSET slot{x} paused 1" : "HDEL slot{x} paused");
-    freeReplyObject(fixture_reply(duel->fixture));
-    duel->model->paused = paused;
-    buf_printf(duel->report, "%s\n", paused ? "paused" : "resumed");
-}

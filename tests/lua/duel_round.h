@@ -65,9 +65,8 @@ void fail_duel(struct duel *duel, const char *what);
 /* Do the call on both sides and compare; `seen` gets the reply. */
 void execute(struct duel *duel, const struct call *call, struct buf *seen);
 
-/* Open the slot, pause it or go on, and look at all of it. */
+/* Open the slot, and look at all of it. */
 void open_slot(struct duel *duel);
-void set_paused(struct duel *duel, bool paused);
 void compare_now(struct duel *duel);
 
 /* --- players: duel_play.c --- */
@@ -75,11 +74,26 @@ void compare_now(struct duel *duel);
 /* A call with what all of its caller's calls carry. */
 struct call *new_call(struct duel *duel, enum call_kind kind, uint64_t token);
 
+/* It arrives once, twice, late or not at all. */
+void send_through(struct duel *duel, const struct call *call, struct buf *seen);
+
+void fill_sends(struct duel *duel, struct call *call);
 void send_some(struct duel *duel);
 void consume(struct duel *duel, struct consumer *consumer);
 void renew(struct duel *duel, const struct consumer *consumer);
 
 /* Until it is complete; now and then the new owner dies on the way. */
 void take_over(struct duel *duel);
+
+/* --- who looks after the topic: duel_admin.c --- */
+
+void new_definition(struct duel *duel);
+void look_after(struct duel *duel);
+
+/* The owner before goes on as if nothing had happened. */
+void zombie_calls(struct duel *duel);
+
+/* A slot that is paused goes on. */
+void resume(struct duel *duel);
 
 #endif

@@ -66,58 +66,6 @@ static void model_vacate(struct model *model, struct buf *reply, const struct ca
     }
 }
 
-/* With all its retries and no expiry; the body of a later send stays. */
-static int64_t revive(struct model *model, const struct model_message *message)
-{
-    const struct model_attempts none = {0};
-
-    if (model_references(model, message->member) == 0) {
-        model->bodies[message->member] = message->body;
-        model->bodies[message->member].expiry = -1;
-    }
-    return model_give_back(model, message, none);
-}
-
-static size_t dead_find(const struct model *model, const char *name)
-{
-    char entry[64];
-    size_t index = 0;
-
-    for (; index < model->dead.count; index++) {
-        model_dead_entry(entry, &model->dead.item[index]);
-        if (strcmp(entry, name) == 0) {
-            break;
-        }
-    }
-    return index;
-}
-
-static void model_requeue(struct model *model, struct buf *reply, const struct call *call)
-{
-    int64_t due = INT64_MAX;
-    int moved = 0;
-
-    if (model_refused(model, reply, call, false)) {
-        return;
-    }
-    model_keep_version(model, call);
-    buf_printf(reply, "OK ");
-    for (size_t i = 0; i < call->count; i++) {
-        size_t index = dead_find(model, call->answers[i].entry);
-        bool there = index < model->dead.count;
-
-        buf_printf(reply, "%d", there);
-        if (there) {
-            struct model_message message = list_take(&model->dead, index);
-            int64_t at = revive(model, &message);
-
-            due = at < due ? at : due;
-            moved++;
-        }
-    }
-    model_wake(model, !model_timed(model) && moved > 0 ? 0 : due);
-}
-
 static void model_inspect(struct model *model, struct buf *reply, const struct call *call)
 {
     struct hand hand = model_hand(model);
@@ -152,10 +100,19 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
 void model_call(struct model *model, struct buf *reply, const struct call *call)
 {
     static void (*const functions[])(struct model *, struct buf *, const struct call *) = {
-        [CALL_SEND] = model_send,       [CALL_CONSUME] = model_consume,
-        [CALL_RENEW] = model_renew,     [CALL_TAKEOVER] = model_takeover,
-        [CALL_VACATE] = model_vacate,   [CALL_INSPECT] = model_inspect,
+        [CALL_SEND] = model_send,
+        [CALL_CONSUME] = model_consume,
+        [CALL_RENEW] = model_renew,
+        [CALL_TAKEOVER] = model_takeover,
+        [CALL_VACATE] = model_vacate,
+        [CALL_INSPECT] = model_inspect,
+        [CALL_RANK] = model_rank,
+        [CALL_FIND] = model_find,
         [CALL_REQUEUE] = model_requeue,
+        [CALL_REMOVE] = model_remove,
+        [CALL_RESCHEDULE] = model_reschedule,
+        [CALL_PAUSE] = model_pause,
+        [CALL_ALTER] = model_alter,
     };
 
     functions[call->kind](model, reply, call);

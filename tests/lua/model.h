@@ -89,7 +89,7 @@ struct model {
     uint64_t step;
     uint64_t handled_step[MODEL_MEMBERS]; /* the latest claim that was answered for good */
     int64_t joined;  /* of the merges, those of two messages that the slot held both */
-    int64_t dropped; /* expired */
+    int64_t dropped; /* expired, or removed */
     bool passing;    /* the last consume let others pass what failed */
 };
 
@@ -100,7 +100,13 @@ enum call_kind {
     CALL_TAKEOVER,
     CALL_VACATE,
     CALL_INSPECT,
-    CALL_REQUEUE
+    CALL_RANK,
+    CALL_FIND,
+    CALL_REQUEUE,
+    CALL_REMOVE,
+    CALL_RESCHEDULE,
+    CALL_PAUSE,
+    CALL_ALTER
 };
 
 struct call_answer {
@@ -123,8 +129,10 @@ struct call {
     int64_t lease;
     uint64_t last;
     bool strict;
+    char state;  /* remove: w waiting, r resting, d dead */
+    bool paused; /* pause: or not any more */
     size_t count;
-    struct call_answer answers[CALL_ITEMS_MAX]; /* done first; entries of renew */
+    struct call_answer answers[CALL_ITEMS_MAX]; /* done first; entries of renew and of edits */
     struct {
         int member;
         bool relative;

@@ -3,7 +3,7 @@
 
 static const int64_t two32 = INT64_C(1) << 32;
 
-static int64_t place_of(struct model *model, bool relative, int64_t when)
+int64_t model_place(struct model *model, bool relative, int64_t when)
 {
     switch (model->kind) {
     case 'f':
@@ -21,13 +21,18 @@ static int64_t place_of(struct model *model, bool relative, int64_t when)
     return when > model->now ? when : model->now;
 }
 
+bool model_has_priority(const struct model_message *waiting, int64_t priority)
+{
+    int64_t has = waiting->at >= 0 ? waiting->at / two32 : -((-waiting->at - 1) / two32) - 1;
+
+    return has == priority;
+}
+
 static bool keeps_place(const struct model *model, const struct model_message *waiting,
                         const struct call *call, int64_t when)
 {
-    int64_t priority = waiting->at >= 0 ? waiting->at / two32 : -((-waiting->at - 1) / two32) - 1;
-
     return model->kind == 'f' || (model->kind == 'm' && call->debounce == 0) ||
-           (model->kind == 'p' && priority == when);
+           (model->kind == 'p' && model_has_priority(waiting, when));
 }
 
 /* The last send of what waits gives it all but the time of the first. */
@@ -52,7 +57,7 @@ static int64_t put(struct model *model, const struct call *call, size_t index,
     if (waiting != NULL && keeps_place(model, waiting, call, call->sends[index].when)) {
         return INT64_MAX;
     }
-    message.at = place_of(model, call->sends[index].relative, call->sends[index].when);
+    message.at = model_place(model, call->sends[index].relative, call->sends[index].when);
     if (waiting == NULL) {
         list_put(&model->waiting, &message);
         return message.at;

@@ -104,6 +104,20 @@ static int compare_prepare(const void *left, const void *right)
     return strcmp(a_entry, b_entry);
 }
 
+static int compare_dead(const void *left, const void *right)
+{
+    const struct model_message *a = left, *b = right;
+    char a_entry[64], b_entry[64];
+    int order = compare_scores(a, b);
+
+    if (order != 0) {
+        return order;
+    }
+    model_dead_entry(a_entry, a);
+    model_dead_entry(b_entry, b);
+    return strcmp(a_entry, b_entry);
+}
+
 static void list_sort(struct model_list *list, int (*order)(const void *, const void *))
 {
     qsort(list->item, list->count, sizeof(list->item[0]), order);
@@ -117,6 +131,11 @@ void sort_waiting(struct model_list *list)
 void sort_prepare(struct model_list *list)
 {
     list_sort(list, compare_prepare);
+}
+
+void sort_dead(struct model_list *list)
+{
+    list_sort(list, compare_dead);
 }
 
 struct hand model_hand(const struct model *model)

@@ -22,6 +22,7 @@ void model_dead_entry(char out[64], const struct model_message *message);
 /* In the order of the sorted sets. */
 void sort_waiting(struct model_list *list);
 void sort_prepare(struct model_list *list);
+void sort_dead(struct model_list *list);
 
 /* What is in hand now. */
 struct hand {
@@ -69,7 +70,20 @@ void add_token(struct buf *reply, const struct model *model);
 /* FIRST or FIRST,LIMIT,EXPIRY,REFS */
 void add_header(struct buf *out, const struct model_body *body, int references);
 
+/* A new place in the store. */
+int64_t model_place(struct model *model, bool relative, int64_t when);
+/* Kind p: does a waiting message have that priority? */
+bool model_has_priority(const struct model_message *waiting, int64_t priority);
+
 void model_send(struct model *model, struct buf *reply, const struct call *call);
 void model_consume(struct model *model, struct buf *reply, const struct call *call);
+
+void model_rank(struct model *model, struct buf *reply, const struct call *call);
+void model_find(struct model *model, struct buf *reply, const struct call *call);
+void model_requeue(struct model *model, struct buf *reply, const struct call *call);
+void model_remove(struct model *model, struct buf *reply, const struct call *call);
+void model_reschedule(struct model *model, struct buf *reply, const struct call *call);
+void model_pause(struct model *model, struct buf *reply, const struct call *call);
+void model_alter(struct model *model, struct buf *reply, const struct call *call);
 
 #endif

@@ -107,8 +107,8 @@ static void test_rescheduled_to_another_time(void **state)
 static void test_rescheduled_to_another_priority(void **state)
 {
     PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"send a 1 b 2", "OK aa"},
-         {"edit reschedule a 3", "OK 1"}, {"store", "b@2 a@3"}, {"edit reschedule a -3", "OK 1"},
-         {"store", "a@-3 b@2"});
+         {"edit reschedule a 3", "OK 1"}, {"store", "b@2 a@3"}, {"field seq", "nil"},
+         {"edit reschedule a -3", "OK 1"}, {"store", "a@-3 b@2"});
     /* by arrival: behind those that have this priority, unless it has it */
     PLAY(state, {"open p", "OK"}, {"send a 1 b 1 c 2", "OK aaa"}, {"edit reschedule a 1", "OK 1"},
          {"store", "b@8589934590 a@8589934591 c@12884901885"}, {"edit reschedule a 2", "OK 1"},
