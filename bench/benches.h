@@ -23,6 +23,7 @@ bool bench_load(struct lab *lab);
 bool bench_e2e(struct lab *lab);
 bool bench_delayed(struct lab *lab);
 bool bench_peers(struct lab *lab);
+bool bench_keyed(struct lab *lab);
 bool bench_rebalance(struct lab *lab);
 bool bench_redis_cost(struct lab *lab);
 bool bench_memory(struct lab *lab);

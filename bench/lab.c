@@ -177,7 +177,8 @@ smq_client *lab_client(struct lab *lab)
     return client;
 }
 
-bool lab_topic(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots)
+bool lab_topic_laid_out(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots,
+                        smq_layout layout)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_error err = {.text = ""};
@@ -186,5 +187,11 @@ bool lab_topic(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], in
     options.name = name;
     options.type = SMQ_FIXED_TIME;
     options.slots = slots;
+    options.layout = layout;
     return lab_good(smq_topic_create(client, &options, &err), &err);
+}
+
+bool lab_topic(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots)
+{
+    return lab_topic_laid_out(lab, client, name, slots, SMQ_INLINE);
 }

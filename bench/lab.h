@@ -53,9 +53,11 @@ bool lab_empty(struct lab *lab);
 /* A client of the library.  NULL, said on standard error: none. */
 smq_client *lab_client(struct lab *lab);
 
-/* A topic of type fixed_time under a new name, in `name`. */
+/* A topic of type fixed_time under a new name, in `name`; layout inline, or as given. */
 enum { LAB_NAME_SIZE = 32 };
 bool lab_topic(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots);
+bool lab_topic_laid_out(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots,
+                        smq_layout layout);
 
 /* Says why on standard error when it is not SMQ_OK. */
 bool lab_good(smq_status status, const smq_error *err);

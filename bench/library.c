@@ -1,7 +1,6 @@
 #include "library.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,11 +19,24 @@ smq_message library_message(char body[TALLY_BODY], uint64_t number)
 
 /* === Sending ============================================================ */
 
-static void count_failed(const smq_receipt *receipt, void *user)
+void library_count_failed(const smq_receipt *receipt, void *user)
 {
     if (receipt->status != SMQ_OK) {
         atomic_fetch_add((atomic_ulong *) user, 1);
     }
+}
+
+bool library_flush(smq_producer *producer, atomic_ulong *failed)
+{
+    smq_error err = {.text = ""};
+
+    if (!lab_good(smq_producer_flush(producer, FLUSH_MS, &err), &err)) {
+        return false;
+    }
+    if (*failed > 0) {
+        fprintf(stderr, "bench: %lu sends failed\n", (unsigned long) *failed);
+    }
+    return *failed == 0;
 }
 
 bool library_send_async(smq_producer *producer, const char *topic, uint64_t count)
@@ -35,19 +47,14 @@ bool library_send_async(smq_producer *producer, const char *topic, uint64_t coun
 
     for (uint64_t i = 0; i < count; i++) {
         smq_message message = library_message(body, i);
-        smq_status status = smq_send_async(producer, topic, &message, count_failed, &failed, &err);
+        smq_status status =
+            smq_send_async(producer, topic, &message, library_count_failed, &failed, &err);
         if (status != SMQ_OK) {
             (void) smq_producer_flush(producer, FLUSH_MS, NULL);
             return lab_good(status, &err);
         }
     }
-    if (!lab_good(smq_producer_flush(producer, FLUSH_MS, &err), &err)) {
-        return false;
-    }
-    if (failed > 0) {
-        fprintf(stderr, "bench: %lu sends failed\n", (unsigned long) failed);
-    }
-    return failed == 0;
+    return library_flush(producer, &failed);
 }
 
 bool library_send_batches(smq_producer *producer, const char *topic, uint64_t count, int batch)

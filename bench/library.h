@@ -4,6 +4,7 @@
 #ifndef BENCH_LIBRARY_H
 #define BENCH_LIBRARY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,6 +18,10 @@
 bool library_send_async(smq_producer *producer, const char *topic, uint64_t count);
 bool library_send_batches(smq_producer *producer, const char *topic, uint64_t count, int batch);
 bool library_send_blocking(smq_producer *producer, const char *topic, uint64_t count, int threads);
+
+/* smq_producer_flush(), and no send has failed: `failed` is what library_count_failed() counted. */
+bool library_flush(smq_producer *producer, atomic_ulong *failed);
+void library_count_failed(const smq_receipt *receipt, void *user);
 
 /* A patient producer, and library_send_async() by it; what that has cost. */
 smq_producer *library_producer(smq_client *client);

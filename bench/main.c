@@ -30,6 +30,7 @@ static const struct bench benches[] = {
     {"depth", "drain where 10 million messages wait", bench_depth},
     {"slots", "drain 1, 64, 1,024 and 4,096 slots", bench_slots},
     {"nodes", "Redis CPU a message with 1, 2 and 3 masters", bench_nodes},
+    {"keyed", "send and drain bodies of 1 KiB in both layouts", bench_keyed},
     {"rebalance", "join, leave and death in a fleet of 16 with 1,024 slots", bench_rebalance},
 };
 
