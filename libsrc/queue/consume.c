@@ -46,6 +46,7 @@ static void starve(struct strand *strand)
     if (!strand->starved) {
         strand->starved = true;
         TAILQ_INSERT_TAIL(&strand->worker->starved, strand, link);
+        worker_await_tokens(strand->worker);
     }
 }
 

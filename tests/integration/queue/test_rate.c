@@ -143,6 +143,31 @@ static void slow_rate_lets_the_first_message_pass_at_once(void **state)
     smq_client_free(client);
 }
 
+/* Nothing else happens that could remind the worker of the message. */
+static void message_that_finds_no_token_waits_for_the_next_one(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 1, 0);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+
+    (void) state;
+    options.rate_per_s = 2;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    for (int i = 1; i <= 3; i++) {
+        char body[16];
+
+        snprintf(body, sizeof(body), "%d", i);
+        scene_send(client, topic, (struct scene_message){.body = body});
+        recorder_await(recorder, i);
+    }
+    assert_true(recorder_seen(recorder, 2).at_ms - recorder_seen(recorder, 1).at_ms >= 490);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
 /* --- a fleet --- */
 
 static int64_t now_ns(void)
@@ -253,6 +278,7 @@ int main(void)
         cmocka_unit_test(lone_process_has_the_whole_rate_of_the_topic),
         cmocka_unit_test(smaller_of_two_rates_holds),
         cmocka_unit_test(slow_rate_lets_the_first_message_pass_at_once),
+        cmocka_unit_test(message_that_finds_no_token_waits_for_the_next_one),
         cmocka_unit_test(rate_of_the_topic_holds_over_the_fleet_while_one_leaves),
     };
 
