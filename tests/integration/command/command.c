@@ -143,33 +143,78 @@ void command_refused(int code, const char *text, const char *in, const char *con
 
 /* === At a terminal ====================================================== */
 
-int command_at_terminal(const char *answer, const char *const *arguments)
+/* The two ends of a new terminal. */
+static void open_terminal(int *master, int *slave)
 {
-    const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    *master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(*master >= 0);
+    assert_int_equal(grantpt(*master), 0);
+    assert_int_equal(unlockpt(*master), 0);
+    *slave = open(ptsname(*master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(*slave >= 0);
+}
+
+/* Starts the command with these descriptors. */
+static pid_t start_with(const char *const *arguments, int in, int err)
+{
     const char *argv[ARGUMENTS_MAX + 2] = {getenv("SLOTMQ_COMMAND")};
     char redis[512];
-    int status = 0;
 
     for (size_t i = 0; arguments[i]; i++) {
         assert_true(i < ARGUMENTS_MAX);
         argv[i + 1] = arguments[i];
     }
-    assert_true(terminal >= 0);
-    assert_int_equal(grantpt(terminal), 0);
-    assert_int_equal(unlockpt(terminal), 0);
-    const int keyboard = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    assert_true(keyboard >= 0);
-    assert_int_equal(write(terminal, answer, strlen(answer)), strlen(answer));
     snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(servers));
     const char *const environment[] = {redis, NULL};
     const pid_t pid = process_start(
-        &(struct process_options){.argv = argv, .environment = environment, .in = keyboard});
+        &(struct process_options){.argv = argv, .environment = environment, .in = in, .err = err});
     assert_true(pid > 0);
+    return pid;
+}
+
+static int exit_code_of(pid_t pid)
+{
+    int status = 0;
+
     assert_true(process_wait(pid, &status, TIMEOUT_MS));
-    close(keyboard);
-    close(terminal);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
+}
+
+int command_at_terminal(const char *answer, const char *const *arguments)
+{
+    int master = -1;
+    int slave = -1;
+
+    open_terminal(&master, &slave);
+    assert_int_equal(write(master, answer, strlen(answer)), strlen(answer));
+    const int code = exit_code_of(start_with(arguments, slave, 0));
+    close(slave);
+    close(master);
+    return code;
+}
+
+char *command_shown(const char *const *arguments)
+{
+    char part[4096];
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t got = 0;
+    int master = -1;
+    int slave = -1;
+    FILE *all = open_memstream(&text, &size);
+
+    assert_non_null(all);
+    open_terminal(&master, &slave);
+    const pid_t pid = start_with(arguments, 0, slave);
+    close(slave);
+    while ((got = read(master, part, sizeof(part))) > 0) {
+        assert_int_equal(fwrite(part, 1, (size_t) got, all), got);
+    }
+    close(master);
+    assert_int_equal(fclose(all), 0);
+    assert_int_equal(exit_code_of(pid), 0);
+    return text;
 }
 
 /* === Statistics ========================================================= */

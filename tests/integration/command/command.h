@@ -58,6 +58,10 @@ void command_end(struct run *run);
  */
 int command_at_terminal(const char *answer, const char *const *arguments);
 
+/* Run it with a terminal as its standard error; it must succeed.  What is seen there, to be freed.
+ */
+char *command_shown(const char *const *arguments);
+
 /* A count of `slotmq stat TOPIC --json`. */
 json_int_t command_stat(const char *topic, const char *name);
 

@@ -1,6 +1,7 @@
 /* test_dead.c - dead letters and other messages, chosen by filters: listed, sent back, deleted. */
 #include "command.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,24 @@ static void test_a_limit_bounds_a_requeue(void **state)
     assert_int_equal(command_stat("limit", "dead"), 1);
 }
 
+/* By its rate it takes most of a second. */
+static void test_a_terminal_sees_a_bar(void **state)
+{
+    char lines[80 * 3 + 1] = "";
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "bar", "--type", "priority", "--slots", "1"));
+    for (int i = 10; i < 90; i++) {
+        snprintf(lines + strlen(lines), 4, "%d\n", i);
+    }
+    command_done(lines, ARGS("send", "bar"));
+    command_done(NULL, ARGS("consume", "bar", "--exit-when-empty", "--", "sh", "-c", "exit 65"));
+    char *seen = command_shown(ARGS("dead", "requeue", "bar", "--all", "--rate", "100"));
+    assert_non_null(strstr(seen, "%  requeued "));
+    assert_non_null(strstr(seen, "requeued 80\r\n"));
+    free(seen);
+}
+
 static void test_purge_of_dead_letters_needs_a_yes(void **state)
 {
     (void) state;
@@ -113,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_some_are_listed_and_sent_back),
         cmocka_unit_test(test_a_limit_bounds_a_requeue),
+        cmocka_unit_test(test_a_terminal_sees_a_bar),
         cmocka_unit_test(test_purge_of_dead_letters_needs_a_yes),
         cmocka_unit_test(test_purge_of_what_waits),
     };

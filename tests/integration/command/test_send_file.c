@@ -111,23 +111,6 @@ static void test_whole_lines_before_a_broken_place_are_sent(void **state)
     (void) fclose(err);
 }
 
-/* What a terminal is shown until its other end is closed. */
-static char *read_terminal(int master)
-{
-    char *text = NULL;
-    size_t size = 0;
-    char part[4096];
-    ssize_t got = 0;
-    FILE *all = open_memstream(&text, &size);
-
-    assert_non_null(all);
-    while ((got = read(master, part, sizeof(part))) > 0) {
-        assert_int_equal(fwrite(part, 1, (size_t) got, all), got);
-    }
-    assert_int_equal(fclose(all), 0);
-    return text;
-}
-
 static void make_long_file(char *path, size_t size)
 {
     make_file(path, size, "long", "");
@@ -142,32 +125,14 @@ static void make_long_file(char *path, size_t size)
 static void test_a_terminal_sees_a_bar(void **state)
 {
     char path[512];
-    char redis[512];
-    int status = 0;
-    const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 
     (void) state;
-    assert_true(master >= 0);
-    assert_int_equal(grantpt(master), 0);
-    assert_int_equal(unlockpt(master), 0);
-    const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    assert_true(slave >= 0);
     create("long");
     make_long_file(path, sizeof(path));
-    const char *const argv[] = {getenv("SLOTMQ_COMMAND"), "send", "long", "--file", path, NULL};
-    snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
-    const char *const environment[] = {redis, NULL};
-    const pid_t pid = process_start(
-        &(struct process_options){.argv = argv, .environment = environment, .err = slave});
-    assert_true(pid > 0);
-    close(slave);
-    char *seen = read_terminal(master);
-    assert_true(process_wait(pid, &status, TIMEOUT_MS));
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    char *seen = command_shown(ARGS("send", "long", "--file", path));
     assert_non_null(strstr(seen, "%  sent "));
     assert_non_null(strstr(seen, "merged"));
     free(seen);
-    close(master);
     (void) unlink(path);
 }
 
