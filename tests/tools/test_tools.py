@@ -130,6 +130,35 @@ class Headers(Folder):
         self.assertEqual(run("headers.py", self.root).returncode, 0)
 
 
+class Features(Folder):
+    ROW = "| send | `smq_send` | `send` | `unit/a.c:sends` | |"
+
+    def verdict(self, row, heading="## Sources"):
+        self.write("include/slotmq/a.h", "int smq_send(void);")
+        self.write("docs/slotmq.1", ".Cm send")
+        self.write("tests/unit/a.c", "static void sends(void **state) {}")
+        self.write("docs/FEATURES.md", f"{heading}\n\n| feature | call | command | test | note |\n|---|---|---|---|---|\n{row}\n")
+        return run("features.py", self.root)
+
+    def test_row_that_holds(self):
+        self.assertEqual(self.verdict(self.ROW).returncode, 0)
+
+    def test_what_is_named_must_exist(self):
+        for name, other in (("smq_send", "smq_sent"), ("`send`", "`sand`"), ("a.c", "b.c"), (":sends", ":sand")):
+            self.assertEqual(self.verdict(self.ROW.replace(name, other)).returncode, 1, other)
+
+    def test_row_with_a_hole(self):
+        self.assertEqual(self.verdict("| send | | `send` | `unit/a.c:sends` | |").returncode, 1)
+
+    def test_dash_needs_a_note(self):
+        row = "| send | - | `send` | `unit/a.c:sends` | %s |"
+        self.assertEqual(self.verdict(row % "").returncode, 1)
+        self.assertEqual(self.verdict(row % "not needed").returncode, 0)
+
+    def test_no_row_is_no_success(self):
+        self.assertEqual(self.verdict(self.ROW, "## Elsewhere").returncode, 1)
+
+
 class Configuration(Folder):
     PAGE = "## Topic: `smq_topic_options`\n\n| `slots` | integer |\n"
 
