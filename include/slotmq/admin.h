@@ -14,7 +14,7 @@ extern "C" {
 /* === Looking, editing, dead letters ===================================== */
 
 /* All of these block up to request_timeout_ms per round trip, use no command
- * that a large topic makes slow. */
+ * that a large topic makes slow, and fail with NO_TOPIC. */
 
 /* What a topic holds and has done, whole fleet.  Gauges, then counters. */
 typedef struct smq_stats {
@@ -96,7 +96,8 @@ SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const c
                                     const smq_filter *filter, smq_progress_fn *progress, void *user,
                                     smq_error *err);
 
-/* Delete messages for ever.  filter.states must be given; CLAIMED is refused.
+/* Delete messages for ever.  filter.states must be given; with SMQ_CLAIMED it
+ * fails: INVALID.
  * *count (may be NULL) is also set on failure. */
 SMQ_API smq_status smq_topic_purge(uint64_t *count, smq_client *client, const char *topic,
                                    const smq_filter *filter, smq_progress_fn *progress, void *user,
@@ -114,6 +115,7 @@ typedef struct smq_slot_info {
 /* Valid during the visit. */
 typedef bool smq_slot_fn(const smq_slot_info *slot, void *user);
 
+/* Visit the slots of a topic, in their order. */
 SMQ_API smq_status smq_topic_slots(smq_client *client, const char *topic, smq_slot_fn *visit,
                                    void *user, smq_error *err);
 

@@ -57,13 +57,14 @@ typedef enum smq_class {
     SMQ_CLASS_FATAL    /* free the handle and make a new one                 */
 } smq_class;
 
-/* X(name, value, class, text).  Values never change; new ones are appended. */
+/* X(name, value, class, text).  Values never change; new ones are appended.
+ * NO_MEMBER and NO_SESSION are for calls to come: nothing returns them yet. */
 #define SMQ_STATUS_MAP(X)                                                                          \
     X(SMQ_OK, 0, OK, "success")                                                                    \
     X(SMQ_INVALID, -1, USAGE, "invalid argument or option")                                        \
     X(SMQ_WRONG_THREAD, -2, USAGE, "this call would wait for itself")                              \
     X(SMQ_FORKED, -3, USAGE, "the handle was made before fork()")                                  \
-    X(SMQ_NO_TOPIC, -4, USAGE, "no such topic or group")                                           \
+    X(SMQ_NO_TOPIC, -4, USAGE, "no such topic")                                                    \
     X(SMQ_TOPIC_DIFFERS, -5, USAGE, "topic exists with another definition")                        \
     X(SMQ_NOT_EMPTY, -6, USAGE, "the topic still holds messages")                                  \
     X(SMQ_WRONG_TYPE, -7, USAGE, "not for this type or layout of topic")                           \

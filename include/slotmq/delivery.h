@@ -33,14 +33,16 @@ typedef enum smq_verdict {
 SMQ_API smq_status smq_done(smq_delivery *delivery, smq_error *err);
 
 /* One retry used; after the last the message is dead.  `delay_ms` from now, or
- * SMQ_BACKOFF.  `reason` (or NULL; at most 200 bytes) stays with it. */
+ * SMQ_BACKOFF.  `reason` (or NULL; its first 200 bytes count) is kept by a dead
+ * letter: that of its last answer. */
 SMQ_API smq_status smq_retry(smq_delivery *delivery, int64_t delay_ms, const char *reason,
                              smq_error *err);
 
+/* Dead at once; `reason` as for smq_retry(). */
 SMQ_API smq_status smq_reject(smq_delivery *delivery, const char *reason, smq_error *err);
 
-/* No retry used.  Give a delay when the reason is that others are overloaded,
- * or the message comes straight back. */
+/* Back in `delay_ms`, or at once with 0; no retry used.  Give a delay when the reason is that
+ * others are overloaded, or the message comes straight back. */
 SMQ_API smq_status smq_release(smq_delivery *delivery, int64_t delay_ms, smq_error *err);
 
 /* Let the lease last at least `lease_ms` (1 .. 1 day) from now, also if this

@@ -11,7 +11,9 @@ extern "C" {
 #endif
 
 /* What to send.  The body: in layout inline 1 byte .. 64 KiB, in layout keyed
- * up to the topic's max_body; empty with body NULL and body_len 0. */
+ * up to the topic's max_body; empty with body NULL and body_len 0.  The same
+ * struct names a stored message in smq_message_...() and smq_filter: there key
+ * and id (layout inline: key and body) must be what was sent. */
 typedef struct smq_message {
     size_t struct_size;
     const void *body;
@@ -24,8 +26,10 @@ typedef struct smq_message {
     int64_t priority;    /* priority topics; larger is more urgent        */
     int64_t delay_ms;    /* time topics: due this long after the send;
                             SMQ_NONE: at once; 0: the topic's delay, which
-                            range_merge then must have                    */
-    int64_t due_at_ms;   /* fixed_time: due then; not with delay_ms       */
+                            range_merge then must have; fixed_time: see
+                            due_at_ms                                     */
+    int64_t due_at_ms;   /* fixed_time: due then, past or 0: at once; not
+                            with delay_ms                                 */
     int64_t ttl_ms;      /* layout keyed: not handled after it, 1 .. 2^43;
                             0: the topic's; SMQ_NONE: none                */
     int32_t max_retries; /* layout keyed: 1 .. 63; 0: the topic's;
@@ -69,7 +73,7 @@ typedef struct smq_message_info {
     const char *token;  /* fencing token of the slot's owner: 24 hex
                            digits, newer is larger by strcmp(); "" when
                            the topic is shared                            */
-    const char *reason; /* why it failed last; at most 200 bytes          */
+    const char *reason; /* dead: why, at most 200 bytes; else ""          */
     const char *cursor; /* visits: pass it as filter.cursor to go on here */
 } smq_message_info;
 

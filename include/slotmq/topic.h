@@ -92,12 +92,14 @@ SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const 
 /* Stop and start claiming, fleet-wide, within a second; work in hand ends and
  * sends go on.  Stored in Redis: it outlives every process.  Repeated, it
  * completes one that was cut in the middle.
- * Blocks: request_timeout_ms per round trip. */
+ * Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC. */
 SMQ_API smq_status smq_topic_pause(smq_client *client, const char *topic, smq_error *err);
 SMQ_API smq_status smq_topic_resume(smq_client *client, const char *topic, smq_error *err);
 
 /* Delete a topic with all it holds.  Without `force` only an empty one.
- * Owners are fenced; handlers that run end with SMQ_NO_TOPIC. */
+ * Owners are fenced; workers and consumers end with SMQ_NO_TOPIC.  One that was
+ * cut in the middle is completed by calling it again.
+ * Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC, NOT_EMPTY. */
 SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool force,
                                     smq_error *err);
 
@@ -105,7 +107,8 @@ SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool 
  * dies when they return.  false ends the visit (the call returns SMQ_OK). */
 typedef bool smq_topic_fn(const smq_topic_options *topic, void *user);
 
-/* Describe one topic, or all (NULL), with every default filled in. */
+/* Describe one topic, or all (NULL), with every default filled in.
+ * Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC (one that was named). */
 SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_topic_fn *visit,
                                   void *user, smq_error *err);
 

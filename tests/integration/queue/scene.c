@@ -157,6 +157,16 @@ bool scene_send(smq_client *client, const char *topic, struct scene_message mess
     return receipt.merged;
 }
 
+void scene_send_numbers(smq_client *client, const char *topic, int from, int count)
+{
+    char body[16];
+
+    for (int i = from; i < from + count; i++) {
+        snprintf(body, sizeof(body), "%d", i);
+        scene_send(client, topic, (struct scene_message){.body = body});
+    }
+}
+
 int64_t scene_now_ms(void)
 {
     struct timespec now;

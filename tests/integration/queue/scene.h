@@ -48,6 +48,9 @@ struct scene_message {
 /* Send one; was it merged? */
 bool scene_send(smq_client *client, const char *topic, struct scene_message message);
 
+/* Send the bodies "from", "from + 1", ...: of a topic with one slot they come in this order. */
+void scene_send_numbers(smq_client *client, const char *topic, int from, int count);
+
 int64_t scene_now_ms(void);              /* wall clock */
 void scene_await_clock(int64_t past_ms); /* until the wall clock is past that */
 

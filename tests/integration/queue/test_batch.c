@@ -53,17 +53,6 @@ static const char *topic_of(smq_client *client, int32_t slots)
     return scene_topic(client, &options);
 }
 
-/* "0", "1", ... of one priority: the first sent is first. */
-static void send_numbers(smq_client *client, const char *topic, int count)
-{
-    char body[16];
-
-    for (int i = 0; i < count; i++) {
-        snprintf(body, sizeof(body), "%d", i);
-        scene_send(client, topic, (struct scene_message){.body = body});
-    }
-}
-
 static void call_begins(size_t count)
 {
     pthread_mutex_lock(&calls.recorder->lock);
@@ -123,7 +112,7 @@ static void batch_comes_in_order_and_is_settled_at_once(void **state)
     smq_worker *worker;
 
     (void) state;
-    send_numbers(client, topic, COUNT + 1);
+    scene_send_numbers(client, topic, 0, COUNT + 1);
     calls.verdict = SMQ_DONE;
     recorder_gate(recorder);
     worker = batch_worker(client, topic, note_all, COUNT, recorder);
@@ -158,7 +147,7 @@ static void batches_of_many_slots_end_well(void **state)
     (void) state;
     calls.verdict = SMQ_DONE;
     worker = batch_worker(client, topic, note_all, 10, recorder);
-    send_numbers(client, topic, 500);
+    scene_send_numbers(client, topic, 0, 500);
     scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .done = 500});
     assert_int_equal(recorder_count(recorder), 500);
     for (int i = 0; i < calls.count && i < CALLS_MAX; i++) {
@@ -195,7 +184,7 @@ static void verdict_answers_what_no_call_has(void **state)
     smq_worker *worker;
 
     (void) state;
-    send_numbers(client, topic, 5);
+    scene_send_numbers(client, topic, 0, 5);
     worker = batch_worker(client, topic, answer_some, 5, recorder);
     scene_await_counts(client, topic,
                        (struct scene_counts){.waiting = 0, .claimed = 0, .dead = 1, .done = 4});
@@ -214,7 +203,7 @@ static void retried_batch_comes_again(void **state)
     smq_worker *worker;
 
     (void) state;
-    send_numbers(client, topic, 3);
+    scene_send_numbers(client, topic, 0, 3);
     calls.verdict = SMQ_RETRY;
     recorder_gate(recorder);
     worker = batch_worker(client, topic, note_all, 3, recorder);
@@ -256,7 +245,7 @@ static void batch_left_for_later_is_answered_from_other_threads(void **state)
     smq_worker *worker;
 
     (void) state;
-    send_numbers(client, topic, COUNT + 1);
+    scene_send_numbers(client, topic, 0, COUNT + 1);
     calls.verdict = SMQ_LATER;
     worker = batch_worker(client, topic, note_all, COUNT, recorder);
     recorder_await(recorder, COUNT);
@@ -292,7 +281,7 @@ static void stop_waits_for_the_batch_and_gives_back_the_rest(void **state)
     smq_worker *worker;
 
     (void) state;
-    send_numbers(client, topic, 30);
+    scene_send_numbers(client, topic, 0, 30);
     calls.verdict = SMQ_DONE;
     recorder_gate(recorder);
     worker = batch_worker(client, topic, note_all, 20, recorder);

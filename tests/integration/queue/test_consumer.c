@@ -33,17 +33,6 @@ static const char *topic_of(smq_client *client, bool shared, int32_t slots)
     return scene_topic(client, &options);
 }
 
-/* "0", "1", ...: of a topic with one slot they come in this order. */
-static void send_numbers(smq_client *client, const char *topic, int from, int count)
-{
-    char body[16];
-
-    for (int i = from; i < from + count; i++) {
-        snprintf(body, sizeof(body), "%d", i);
-        scene_send(client, topic, (struct scene_message){.body = body});
-    }
-}
-
 /* How many a poll gives that does not wait. */
 static size_t poll_now(smq_consumer *consumer, smq_delivery **out, size_t capacity)
 {
@@ -129,7 +118,7 @@ static void polls_give_all_messages_once(void **state)
         topic = scene_topic(client, &options);
         consume.per_slot = rows[i].per_slot;
         consumer = scene_consumer_with(client, &consume, topic);
-        send_numbers(client, topic, 0, 200);
+        scene_send_numbers(client, topic, 0, 200);
         poll_all_numbers(consumer);
         flush(consumer);
         assert_int_equal(scene_stats(client, topic).done, 200);
@@ -200,7 +189,7 @@ static void one_slot_is_serial_by_default(void **state)
     char body[16];
 
     (void) state;
-    send_numbers(client, topic, 0, 20);
+    scene_send_numbers(client, topic, 0, 20);
     consumer = scene_consumer(client, topic);
     for (int i = 0; i < 20; i++) {
         delivery = scene_poll(consumer);
@@ -223,7 +212,7 @@ static void per_slot_gives_more_in_order(void **state)
     smq_delivery *held[8];
 
     (void) state;
-    send_numbers(client, topic, 0, 5);
+    scene_send_numbers(client, topic, 0, 5);
     options.per_slot = 3;
     consumer = scene_consumer_with(client, &options, topic);
     for (int i = 0; i < 3; i++) {
@@ -259,10 +248,10 @@ static void per_slot_fills_up_while_others_are_held(void **state)
     options.per_slot = 4;
     consumer = scene_consumer_with(client, &options, topic);
     for (int i = 0; i < 4; i++) {
-        send_numbers(client, topic, i, 1);
+        scene_send_numbers(client, topic, i, 1);
         held[i] = scene_poll(consumer);
     }
-    send_numbers(client, topic, 4, 1);
+    scene_send_numbers(client, topic, 4, 1);
     assert_int_equal(smq_retry(held[2], 200, NULL, NULL), SMQ_OK);
     held[2] = scene_poll(consumer);
     assert_string_equal(scene_body(held[2]), "4");
@@ -288,12 +277,12 @@ static void descriptor_is_readable_while_a_poll_would_give_something(void **stat
     (void) state;
     assert_true(smq_consumer_fd(consumer) >= 0);
     assert_false(is_readable(consumer));
-    send_numbers(client, topic, 0, 1);
+    scene_send_numbers(client, topic, 0, 1);
     await_readable(consumer);
     assert_true(is_readable(consumer)); /* looking does not change it */
     assert_int_equal(poll_now(consumer, &delivery, 1), 1);
     assert_false(is_readable(consumer));
-    send_numbers(client, topic, 1, 2);
+    scene_send_numbers(client, topic, 1, 2);
     assert_false(is_readable(consumer)); /* they wait for the answer */
     scene_done(delivery);
     await_readable(consumer);
@@ -322,7 +311,7 @@ static void max_in_flight_bounds_what_is_claimed(void **state)
     smq_delivery *held[6];
 
     (void) state;
-    send_numbers(client, topic, 0, 60);
+    scene_send_numbers(client, topic, 0, 60);
     options.max_in_flight = 5;
     consumer = scene_consumer_with(client, &options, topic);
     for (int i = 0; i < 5; i++) {
@@ -403,7 +392,7 @@ static void many_threads_poll_and_others_answer(void **state)
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, poll_all, &pool), 0);
     }
-    send_numbers(client, topic, 0, MESSAGES);
+    scene_send_numbers(client, topic, 0, MESSAGES);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL); /* the stop wakes all of them */
     }
@@ -433,7 +422,7 @@ static void flush_waits_for_what_cannot_be_stored_yet(void **state)
     topic = topic_of(client, false, 1);
     consumer = scene_consumer(client, topic);
     flush(consumer); /* nothing to wait for */
-    send_numbers(client, topic, 0, 1);
+    scene_send_numbers(client, topic, 0, 1);
     delivery = scene_poll(consumer);
     snprintf(key, sizeof(key), "%s_0", topic);
     node = servers_node_of(scene_servers(), key);
@@ -458,7 +447,7 @@ static void flush_tells_of_an_answer_that_came_too_late(void **state)
     smq_error err = {.text = ""};
 
     (void) state;
-    send_numbers(client, topic, 0, 1);
+    scene_send_numbers(client, topic, 0, 1);
     delivery = scene_poll(consumer);
     assert_int_equal(scene_redis_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic), 1);
     scene_done(delivery); /* nobody knows it yet */
@@ -480,7 +469,7 @@ static void flush_tells_of_a_newer_owner(void **state)
     smq_error err = {.text = ""};
 
     (void) state;
-    send_numbers(client, topic, 0, 1);
+    scene_send_numbers(client, topic, 0, 1);
     delivery = scene_poll(consumer);
     freeReplyObject(redisCommand(redis, "HSET slot{%s_0} token 0000000200000000000000ff", topic));
     scene_done(delivery);
@@ -499,7 +488,7 @@ static void overdue_delivery_lets_its_slot_go_on(void **state)
     smq_delivery *held, *next;
 
     (void) state;
-    send_numbers(client, topic, 0, 2);
+    scene_send_numbers(client, topic, 0, 2);
     options.handler_timeout_ms = 200;
     consumer = scene_consumer_with(client, &options, topic);
     held = scene_poll(consumer);

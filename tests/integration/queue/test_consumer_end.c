@@ -34,16 +34,6 @@ static const char *topic_of(smq_client *client, bool shared, int32_t slots)
     return scene_topic(client, &options);
 }
 
-static void send_numbers(smq_client *client, const char *topic, int count)
-{
-    char body[16];
-
-    for (int i = 0; i < count; i++) {
-        snprintf(body, sizeof(body), "%d", i);
-        scene_send(client, topic, (struct scene_message){.body = body});
-    }
-}
-
 /* Poll to the end: what it says. */
 static smq_status poll_end(smq_consumer *consumer, smq_error *err)
 {
@@ -71,7 +61,7 @@ static void stop_gives_back_the_rest_and_waits_for_answers(void **state)
         smq_stats stats;
         smq_error err = {.text = ""};
 
-        send_numbers(client, topic, 5);
+        scene_send_numbers(client, topic, 0, 5);
         consumer = scene_consumer(client, topic);
         held = scene_poll(consumer);
         scene_await_counts(client, topic, (struct scene_counts){.claimed = 5, .waiting = 0});
@@ -103,7 +93,7 @@ static void drain_timeout_ends_the_loop_without_the_answer(void **state)
     smq_error err = {.text = ""};
 
     (void) state;
-    send_numbers(client, topic, 1);
+    scene_send_numbers(client, topic, 0, 1);
     options.drain_timeout_ms = 100;
     consumer = scene_consumer_with(client, &options, topic);
     held = scene_poll(consumer);
@@ -129,7 +119,7 @@ static void held_delivery_outlives_its_consumer(void **state)
         smq_stats stats;
         smq_error err = {.text = ""};
 
-        send_numbers(client, topic, 3);
+        scene_send_numbers(client, topic, 0, 3);
         consumer = scene_consumer(client, topic);
         scene_done(scene_poll(consumer));
         held = scene_poll(consumer);
@@ -163,7 +153,7 @@ static void free_stores_the_answers_so_far(void **state)
     smq_consumer *consumer = scene_consumer(client, topic);
 
     (void) state;
-    send_numbers(client, topic, 50);
+    scene_send_numbers(client, topic, 0, 50);
     for (int i = 0; i < 50; i++) {
         scene_done(scene_poll(consumer));
     }
@@ -181,7 +171,7 @@ static void deleted_topic_ends_the_loop(void **state)
     smq_error err = {.text = ""};
 
     (void) state;
-    send_numbers(client, topic, 1);
+    scene_send_numbers(client, topic, 0, 1);
     held = scene_poll(consumer);
     scene_must(smq_topic_delete(other, topic, true, &err), &err, "smq_topic_delete");
     (void) smq_done(held, NULL);
@@ -237,7 +227,7 @@ static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
     client_options.event_user = &log;
     client = scene_client_with(&client_options);
     topic = topic_of(client, false, 1);
-    send_numbers(client, topic, 2);
+    scene_send_numbers(client, topic, 0, 2);
     options.max_poll_gap_ms = 400;
     options.drain_timeout_ms = 100;
     first = scene_consumer_with(client, &options, topic);
@@ -352,7 +342,7 @@ static void poll_after_a_gap_joins_again(void **state)
         options.max_poll_gap_ms = 200;
         consumer = scene_consumer_with(client, &options, topic);
         for (int round = 0; round < 3; round++) {
-            send_numbers(client, topic, 1);
+            scene_send_numbers(client, topic, 0, 1);
             held = scene_poll(consumer);
             scene_await_standing(held, SMQ_CLOSED); /* it hurries us: the slot goes */
             scene_done(held);
@@ -434,7 +424,7 @@ static void resting_consumer_can_be_stopped_and_freed(void **state)
         smq_delivery *held;
 
         options.max_poll_gap_ms = 100;
-        send_numbers(client, topic, 1);
+        scene_send_numbers(client, topic, 0, 1);
         consumer = scene_consumer_with(client, &options, topic);
         held = scene_poll(consumer);
         scene_await_standing(held, SMQ_CLOSED);

@@ -316,16 +316,6 @@ static void every_key_is_in_order_under_failures(void **state)
     smq_client_free(client);
 }
 
-static void send_numbers(smq_client *client, const char *topic, int from, int count)
-{
-    char body[16];
-
-    for (int i = from; i < from + count; i++) {
-        snprintf(body, sizeof(body), "%d", i);
-        scene_send(client, topic, (struct scene_message){.body = body});
-    }
-}
-
 /* A failure now and then, while the slot is claimed ahead as fast as it goes. */
 static smq_verdict fail_now_and_then(smq_delivery *delivery, const struct seen *seen, int index)
 {
@@ -352,11 +342,11 @@ static void order_holds_while_the_slot_is_claimed_ahead(void **state)
     int next = 0;
 
     (void) state;
-    send_numbers(client, topic, 0, COUNT / 2);
+    scene_send_numbers(client, topic, 0, COUNT / 2);
     options.batch_size = 20;
     options.threads = 4;
     worker = scene_worker_with(client, &options, topic, recorder);
-    send_numbers(client, topic, COUNT / 2, COUNT / 2);
+    scene_send_numbers(client, topic, COUNT / 2, COUNT / 2);
     scene_await_counts(client, topic, (struct scene_counts){.done = COUNT});
     /* each one follows its predecessor, or is that once more */
     for (int i = 0; i < recorder_count(recorder); i++) {

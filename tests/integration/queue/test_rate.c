@@ -41,16 +41,6 @@ static const char *topic_of(smq_client *client, int32_t slots, int64_t rate_per_
 
 /* --- one process --- */
 
-static void send_numbers(smq_client *client, const char *topic, int count)
-{
-    char body[16];
-
-    for (int i = 0; i < count; i++) {
-        snprintf(body, sizeof(body), "%d", i);
-        scene_send(client, topic, (struct scene_message){.body = body});
-    }
-}
-
 /* Scripts that all nodes have run. */
 static int64_t scripts_run(void)
 {
@@ -80,7 +70,7 @@ static void check_pace(smq_client *client, const char *topic, int64_t own_rate, 
     int64_t before, first, last;
 
     options.rate_per_s = own_rate;
-    send_numbers(client, topic, count);
+    scene_send_numbers(client, topic, 0, count);
     before = scripts_run();
     worker = scene_worker_with(client, &options, topic, recorder);
     recorder_await(recorder, count);
@@ -133,7 +123,7 @@ static void slow_rate_lets_the_first_message_pass_at_once(void **state)
     (void) state;
     options.rate_per_s = 1;
     options.batch_size = 1;
-    send_numbers(client, topic, 3);
+    scene_send_numbers(client, topic, 0, 3);
     worker = scene_worker_with(client, &options, topic, recorder);
     recorder_await(recorder, 2);
     assert_true(recorder_seen(recorder, 1).at_ms - recorder_seen(recorder, 0).at_ms >= 990);

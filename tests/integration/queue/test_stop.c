@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -33,16 +32,6 @@ static const char *topic_of(smq_client *client, bool shared, int32_t slots)
     return scene_topic(client, &options);
 }
 
-static void send_numbers(smq_client *client, const char *topic, int count)
-{
-    char body[16];
-
-    for (int i = 0; i < count; i++) {
-        snprintf(body, sizeof(body), "%d", i);
-        scene_send(client, topic, (struct scene_message){.body = body});
-    }
-}
-
 static void stop_lets_the_handler_end_and_gives_back_the_rest(void **state)
 {
     smq_client *client = scene_client();
@@ -53,7 +42,7 @@ static void stop_lets_the_handler_end_and_gives_back_the_rest(void **state)
     smq_error err = {.text = ""};
 
     (void) state;
-    send_numbers(client, topic, 50);
+    scene_send_numbers(client, topic, 0, 50);
     recorder_gate(recorder);
     worker = scene_worker(client, topic, recorder);
     recorder_await(recorder, 1);
@@ -94,7 +83,7 @@ static void hung_handler_is_abandoned_and_its_late_answer_dropped(void **state)
 
     (void) state;
     options.drain_timeout_ms = 100;
-    send_numbers(client, topic, 1);
+    scene_send_numbers(client, topic, 0, 1);
     recorder_gate(recorder);
     worker = scene_worker_with(client, &options, topic, recorder);
     recorder_await(recorder, 1);
@@ -139,7 +128,7 @@ static void delivery_outlives_its_worker(void **state)
 
     (void) state;
     options.drain_timeout_ms = SMQ_NONE;
-    send_numbers(client, topic, 1);
+    scene_send_numbers(client, topic, 0, 1);
     worker = scene_worker_with(client, &options, topic, recorder);
     recorder_await(recorder, 1);
     delivery = recorder_seen(recorder, 0).delivery;
@@ -165,7 +154,7 @@ static void max_messages_ends_the_worker_and_claims_no_more(void **state)
         smq_worker *worker;
         smq_stats stats;
 
-        send_numbers(client, topic, 20);
+        scene_send_numbers(client, topic, 0, 20);
         options.max_messages = 7;
         worker = scene_worker_with(client, &options, topic, recorder);
         scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS, &err), &err, "smq_worker_wait");
@@ -189,7 +178,7 @@ static void max_in_flight_bounds_what_is_claimed(void **state)
     smq_worker *worker;
 
     (void) state;
-    send_numbers(client, topic, 60);
+    scene_send_numbers(client, topic, 0, 60);
     options.max_in_flight = 5;
     recorder_gate(recorder);
     worker = scene_worker_with(client, &options, topic, recorder);
