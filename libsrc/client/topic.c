@@ -1,6 +1,7 @@
 /* topic.c - public entry points: topics.
  *
  * Thread: any. */
+#include <slotmq/options.h>
 #include <slotmq/topic.h>
 
 #include "client/client.h"
@@ -38,8 +39,12 @@ SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_top
 SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const char *option,
                                    const char *value, smq_error *err)
 {
+    smq_topic_options parsed = SMQ_TOPIC_OPTIONS_INIT;
     smq_status status = client_check(client, err);
 
+    if (status == SMQ_OK) { /* only for its error: the nearest name, or the range */
+        status = smq_option_parse(&parsed, SMQ_OPTIONS_TOPIC, option, value, err);
+    }
     return status == SMQ_OK ? admin_topic_alter(client->hub, topic, option, value, err) : status;
 }
 

@@ -255,7 +255,7 @@ static void what_cannot_be_altered_is_told(void **state)
     static const struct {
         const char *option, *value, *told;
     } cases[] = {{"slots", "8", "fixed"},       {"type", "priority", "fixed"},
-                 {"max_retries", "64", "63"},   {"nonsense", "1", "nonsense"},
+                 {"max_retries", "64", "63"},   {"lease", "1", "\"lease_ms\""},
                  {"lease_ms", "soon", "soon"},  {NULL, "1", "name"},
                  {"max_retries", NULL, "value"}};
     smq_topic_options options = {.struct_size = sizeof(options), .type = SMQ_FIXED_TIME};
