@@ -21,7 +21,9 @@ int main(void)
     smq_message message = SMQ_MESSAGE_INIT;
     smq_stats stats = SMQ_STATS_INIT;
     smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_filter filter = SMQ_FILTER_INIT;
     (void) client, (void) topic, (void) producer, (void) worker, (void) consumer, (void) message, (void) stats, (void) metrics;
+    (void) filter;
     return sizeof(smq_error) == 256 ? 0 : 1;
 }
 """,
