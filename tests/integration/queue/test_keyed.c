@@ -34,10 +34,12 @@ static const char *keyed_topic(smq_client *client, smq_topic_type type, int32_t 
 
 static smq_producer *producer_of(smq_client *client)
 {
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer = NULL;
     smq_error err = {.text = ""};
 
-    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    options.send_timeout_ms = 60000;
+    scene_must(smq_producer_new(&producer, client, &options, &err), &err, "smq_producer_new");
     return producer;
 }
 
@@ -181,15 +183,21 @@ static smq_verdict compare(smq_delivery *delivery, const struct seen *seen, int 
 /* Send what is expected, and have it delivered. */
 static void goes_through(const smq_topic_options *options)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_topic(client, options);
+    smq_client_options patient = SMQ_CLIENT_OPTIONS_INIT;
+    smq_client *client;
+    const char *topic;
     struct recorder *recorder = recorder_new(compare);
-    smq_worker *worker = scene_worker(client, topic, recorder);
-    smq_producer *producer = producer_of(client);
+    smq_worker *worker;
+    smq_producer *producer;
     smq_message message = SMQ_MESSAGE_INIT;
     smq_receipt receipt;
     smq_error err = {.text = ""};
 
+    patient.request_timeout_ms = 60000; /* others wait behind a body of 64 MiB */
+    client = scene_client_with(&patient);
+    topic = scene_topic(client, options);
+    worker = scene_worker(client, topic, recorder);
+    producer = producer_of(client);
     message.body = expected.body;
     message.body_len = expected.body_len;
     message.key = expected.key;
