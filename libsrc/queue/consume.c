@@ -285,7 +285,7 @@ static void settle(struct consume_call *consume, const struct store_consumed *co
 
         if (consumed->results[i] == '1' || consume->repeated) {
             tell_settled(strand, delivery, consumed->now_ms);
-            strand->worker->answered_count++;
+            strand->worker->answered_count += delivery->unseen ? 0 : 1;
         } else {
             metric_add(&strand->worker->hub->metrics.lease_lost, 1);
             delivery_tell(delivery, SMQ_LEASE_LOST);

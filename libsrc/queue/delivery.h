@@ -53,6 +53,7 @@ struct smq_delivery {
     int64_t leased_ms;               /* smq:io: when its lease was asked for last */
     int64_t claimed_us;              /* smq:io: when it came, by clock_now_us() */
     bool in_hand, unanswered;        /* smq:io: how its strand counts it */
+    bool unseen;                     /* smq:io: it goes back before a handler has seen it */
     STAILQ_ENTRY(smq_delivery) link; /* of the lane, the queue's answers, the strand's answers */
     TAILQ_ENTRY(smq_delivery) in_hand_link; /* smq:io */
     char token[TOKEN_TEXT_LEN + 1];

@@ -91,6 +91,7 @@ void hand_give_back(struct strand *strand, smq_delivery *delivery)
 {
     atomic_store(&delivery->answered, DELIVERY_ANSWERED);
     delivery->answer.op = STORE_RELEASE;
+    delivery->unseen = true;
     hand_answered(strand, delivery);
     worker_unused(strand->worker, 1);
     delivery_unref(delivery); /* its answerer's */

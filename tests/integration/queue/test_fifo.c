@@ -77,6 +77,34 @@ static void waiting_messages_go_in_the_order_of_sends(void **state)
     smq_client_free(client);
 }
 
+static smq_verdict fail_once(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    return index == 0 ? SMQ_RETRY : SMQ_DONE;
+}
+
+static void what_no_handler_saw_does_not_count_as_answered(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, false);
+    struct recorder *recorder = recorder_new(fail_once);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    smq_error err = {.text = ""};
+
+    (void) state;
+    send_letters(client, topic, "abcd");
+    options.max_messages = 3;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS, &err), &err, "smq_worker_wait");
+    assert_order(recorder, "aab");
+    assert_int_equal(recorder_count(recorder), 3);
+    smq_worker_free(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
 /* "b" fails at its first two deliveries, and rests after them. */
 static smq_verdict fail_b_twice(smq_delivery *delivery, const struct seen *seen, int index)
 {
@@ -368,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting_messages_go_in_the_order_of_sends),
+        cmocka_unit_test(what_no_handler_saw_does_not_count_as_answered),
         cmocka_unit_test(failed_message_blocks_those_behind_it),
         cmocka_unit_test(dead_message_lets_the_others_go_on),
         cmocka_unit_test(rejected_message_lets_the_others_go_on),
