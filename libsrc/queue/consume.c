@@ -185,14 +185,21 @@ static void consume_send(struct consume_call *consume)
                   worker->hub->request_timeout_ms);
 }
 
+/* Somebody has woken a slot that waits long for tokens: what it was to see may be another rate. */
+static bool must_recheck(const struct strand *strand)
+{
+    return strand->recheck && strand->starved && worker_awaits_tokens_long(strand->worker);
+}
+
 bool consume_begin(struct strand *strand)
 {
     int32_t n = claim_count(strand);
     struct consume_call *consume;
 
-    if (n == 0 && strand->answer_count == 0) {
+    if (n == 0 && strand->answer_count == 0 && !must_recheck(strand)) {
         return false;
     }
+    strand->recheck = false;
     consume = memory_new(sizeof(*consume));
     consume->strand = strand;
     consume->era = strand->era;

@@ -200,6 +200,7 @@ static void on_notice(enum redis_notice notice, void *user)
     struct strand *strand = user;
 
     (void) notice;
+    strand->recheck = true;
     if (strand->consuming != NULL) {
         strand->woken = true;
         return;
@@ -321,7 +322,7 @@ void strand_end(struct strand *strand, enum strand_event event, smq_status stand
     lists_remove(strand);
     strand->due_at = strand->drain_at = 0;
     set_timer(strand);
-    strand->look = strand->woken = strand->plenty = false;
+    strand->look = strand->woken = strand->recheck = strand->plenty = false;
     if (owned) {
         strand_event(strand, SMQ_EVENT_SLOT_LOST, standing,
                      "slot %" PRId32 " of topic %s is no longer ours: %s", strand->slot,

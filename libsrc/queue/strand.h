@@ -37,6 +37,7 @@ struct strand {
     bool revoked;   /* coordination waits for coord_released() */
     bool look;      /* something may be had */
     bool woken;     /* somebody said so while a consume was on its way */
+    bool recheck;   /* somebody said so, and no consume has begun since */
     bool plenty;    /* the last claim was cut short: more can be had at once */
     bool starved;   /* in the worker's list of those who wait for room */
     bool waits;     /* in the worker's list of those who wait for their takeover */

@@ -184,8 +184,10 @@ void worker_unused(smq_worker *worker, int32_t count);
 void worker_owns(smq_worker *worker, int32_t change);
 void worker_rates_set(smq_worker *worker);
 
-/* Some may be starved for want of tokens only: feed them in time. */
+/* Some may be starved for want of tokens only: feed them in time.  Does that take longer than a
+ * change of the topic may take to be seen? */
 void worker_await_tokens(smq_worker *worker);
+bool worker_awaits_tokens_long(const smq_worker *worker);
 
 /* --- worker_overdue.c; Thread: smq:io --- */
 

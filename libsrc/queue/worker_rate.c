@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "queue/worker.h"
 
+enum { LONG_MS = 500 };
+
 static double per_s(int64_t rate)
 {
     return rate > 0 ? (double) rate : LIMITER_NONE;
@@ -94,19 +96,34 @@ static void on_tokens(uv_timer_t *timer)
     worker_feed(timer->data);
 }
 
+/* Until there are tokens of both; INT64_MAX: not before a rate or the number of slots changes. */
+static int64_t wait_ms(const smq_worker *worker)
+{
+    int64_t now = clock_now_ms();
+    int64_t own = limiter_wait_ms(&worker->own, now);
+    int64_t share = limiter_wait_ms(&worker->share, now);
+
+    if (own < 0 || share < 0) {
+        return INT64_MAX;
+    }
+    return own > share ? own : share;
+}
+
 void worker_await_tokens(smq_worker *worker)
 {
-    int64_t now, own, share;
+    int64_t wait;
 
     if (TAILQ_EMPTY(&worker->starved) || !is_limited(worker) || places(worker, 1) == 0) {
         return;
     }
-    now = clock_now_ms();
-    own = limiter_wait_ms(&worker->own, now);
-    share = limiter_wait_ms(&worker->share, now);
-    if (own < 0 || share < 0) {
-        return; /* until the rate or the number of slots changes */
+    wait = wait_ms(worker);
+    if (wait < INT64_MAX) {
+        uv_update_time(worker->tokens.loop);
+        uv_timer_start(&worker->tokens, on_tokens, (uint64_t) wait, 0);
     }
-    uv_update_time(worker->tokens.loop);
-    uv_timer_start(&worker->tokens, on_tokens, (uint64_t) (own > share ? own : share), 0);
+}
+
+bool worker_awaits_tokens_long(const smq_worker *worker)
+{
+    return is_limited(worker) && wait_ms(worker) > LONG_MS;
 }

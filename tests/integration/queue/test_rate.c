@@ -17,7 +17,7 @@
 #include "scene.h"
 #include "support/wait.h"
 
-enum { SLOTS = 64, KEYS = 5000 };
+enum { SLOTS = 64, MANY_SLOTS = 1024, KEYS = 5000 };
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -195,6 +195,93 @@ struct fleet {
     int64_t until_ns;
 };
 
+/* --- a member with a small part of a slow topic --- */
+
+struct part {
+    smq_client *client;
+    const char *topic;
+    int32_t slot; /* -1: count the owned ones */
+    int owned;
+    uint64_t left; /* messages of the slot */
+};
+
+static bool see_part(const smq_slot_info *slot, void *user)
+{
+    struct part *part = user;
+
+    part->owned += slot->owner[0] != '\0' ? 1 : 0;
+    if (slot->slot == part->slot) {
+        part->left = slot->stats.waiting + slot->stats.claimed;
+    }
+    return true;
+}
+
+static void part_read(struct part *part)
+{
+    smq_error err = {.text = ""};
+
+    part->owned = 0;
+    scene_must(smq_topic_slots(part->client, part->topic, see_part, part, &err), &err,
+               "smq_topic_slots");
+}
+
+static bool all_is_owned(void *arg)
+{
+    struct part *part = arg;
+
+    part_read(part);
+    return part->owned == MANY_SLOTS;
+}
+
+static bool slot_is_empty(void *arg)
+{
+    struct part *part = arg;
+
+    part_read(part);
+    return part->left == 0;
+}
+
+static smq_client *fleet_client(void)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    options.zookeeper = servers_zookeeper(scene_servers());
+    options.session_timeout_ms = 20000;
+    return scene_client_with(&options);
+}
+
+/* One of 1024 slots at 1 message a second has its next token in 17 minutes. */
+static void new_rate_reaches_who_waits_long_for_a_token(void **state)
+{
+    smq_client *client = fleet_client(), *other = fleet_client();
+    struct part part = {.client = client, .topic = topic_of(client, MANY_SLOTS, 1), .slot = -1};
+    struct recorder *recorder = recorder_new(NULL);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
+    smq_worker *worker;
+    smq_error err = {.text = ""};
+
+    (void) state;
+    options.topic = part.topic;
+    options.weight = 1000; /* so that one slot is left for the other */
+    scene_must(smq_consumer_new(&consumer, other, &options, &err), &err, "smq_consumer_new");
+    assert_true(wait_until(all_is_owned, &part, SCENE_TIMEOUT_MS));
+    worker = scene_worker(client, part.topic, recorder);
+    scene_send_numbers(client, part.topic, 0, 3 * MANY_SLOTS);
+    recorder_await(recorder, 1);
+    part.slot = recorder_seen(recorder, 0).slot;
+    scene_must(smq_topic_alter(client, part.topic, "rate_per_s", "1000000", &err), &err,
+               "smq_topic_alter");
+    assert_true(wait_until(slot_is_empty, &part, SCENE_TIMEOUT_MS));
+    scene_stop(worker);
+    smq_consumer_free(consumer);
+    recorder_free(recorder);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
+/* --- four processes --- */
+
 static bool four_own_all_slots(void *arg)
 {
     struct fleet *fleet = arg;
@@ -269,6 +356,7 @@ int main(void)
         cmocka_unit_test(smaller_of_two_rates_holds),
         cmocka_unit_test(slow_rate_lets_the_first_message_pass_at_once),
         cmocka_unit_test(message_that_finds_no_token_waits_for_the_next_one),
+        cmocka_unit_test(new_rate_reaches_who_waits_long_for_a_token),
         cmocka_unit_test(rate_of_the_topic_holds_over_the_fleet_while_one_leaves),
     };
 
