@@ -87,7 +87,7 @@ static bool measure_cost(struct lab *lab, smq_client *client)
 
 bool bench_redis_cost(struct lab *lab)
 {
-    return scene_runs(lab, 1, measure_cost);
+    return scene_runs(lab, LAB_SHORT, measure_cost);
 }
 
 /* === Memory ============================================================= */
@@ -136,5 +136,5 @@ static bool measure_memory(struct lab *lab, smq_client *client)
 
 bool bench_memory(struct lab *lab)
 {
-    return scene_runs(lab, 1, measure_memory);
+    return scene_runs(lab, LAB_SHORT, measure_memory);
 }

@@ -153,5 +153,5 @@ static bool measure(struct lab *lab, smq_client *client)
 
 bool bench_delayed(struct lab *lab)
 {
-    return scene_runs(lab, 1, measure);
+    return scene_runs(lab, LAB_LONG, measure);
 }

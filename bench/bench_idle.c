@@ -93,7 +93,7 @@ bool bench_idle(struct lab *lab)
 {
     bool good = lab_servers(lab, 1, false);
 
-    for (int run = 0; run < lab_runs(lab) && good; run++) {
+    for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
         report_run(lab_report(lab));
         good = measure(lab);
     }

@@ -93,5 +93,5 @@ static bool measure(struct lab *lab, smq_client *client)
 
 bool bench_keyed(struct lab *lab)
 {
-    return scene_runs(lab, 1, measure);
+    return scene_runs(lab, LAB_LONG, measure);
 }

@@ -144,7 +144,7 @@ static bool measure_rates(struct lab *lab, smq_client *client)
 
 bool bench_load(struct lab *lab)
 {
-    return scene_runs(lab, 1, measure_rates);
+    return scene_runs(lab, LAB_LONG, measure_rates);
 }
 
 static bool measure_e2e(struct lab *lab, smq_client *client)
@@ -156,5 +156,5 @@ static bool measure_e2e(struct lab *lab, smq_client *client)
 
 bool bench_e2e(struct lab *lab)
 {
-    return scene_runs(lab, 1, measure_e2e);
+    return scene_runs(lab, LAB_LONG, measure_e2e);
 }

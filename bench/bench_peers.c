@@ -84,5 +84,5 @@ bool bench_peers(struct lab *lab)
             fprintf(stderr, "bench: %s is left out: %s\n", peers[i]->name, missing);
         }
     }
-    return scene_runs(lab, 1, measure);
+    return scene_runs(lab, LAB_LONG, measure);
 }

@@ -241,7 +241,7 @@ bool bench_rebalance(struct lab *lab)
 {
     bool good = lab_servers(lab, 1, true);
 
-    for (int run = 0; run < lab_runs(lab) && good; run++) {
+    for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
         report_run(lab_report(lab));
         good = measure(lab);
     }

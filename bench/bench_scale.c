@@ -65,7 +65,7 @@ static bool measure_slots(struct lab *lab, smq_client *client)
 
 bool bench_slots(struct lab *lab)
 {
-    return scene_runs(lab, 1, measure_slots);
+    return scene_runs(lab, LAB_LONG, measure_slots);
 }
 
 /* === Depth ============================================================== */
@@ -112,7 +112,7 @@ bool bench_depth(struct lab *lab)
     bool good = client != NULL && scene_open(&deep, lab, client, SCENE_SLOTS) &&
                 raw_send(deep.raw, messages, FILL_BATCH);
 
-    for (int run = 0; run < lab_runs(lab) && good; run++) {
+    for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
         good = measure_depth(&deep, tally, name);
     }
     scene_close(&deep);
@@ -152,7 +152,7 @@ static bool all_on_masters(struct lab *lab, int masters, double redis_us[])
     smq_client *client = lab_servers(lab, masters, false) ? lab_client(lab) : NULL;
     bool good = client != NULL;
 
-    for (int run = 0; run < lab_runs(lab) && good; run++) {
+    for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
         good = on_masters(lab, client, &redis_us[run]);
     }
     smq_client_free(client);
@@ -170,7 +170,7 @@ bool bench_nodes(struct lab *lab)
             return false;
         }
     }
-    for (int run = 0; run < lab_runs(lab); run++) {
+    for (int run = 0; run < lab_runs(lab, LAB_LONG); run++) {
         report_run(lab_report(lab));
         for (int masters = 1; masters <= MOST; masters++) {
             snprintf(figure, sizeof(figure), "nodes-%d-redis-cpu", masters);

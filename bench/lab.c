@@ -62,9 +62,12 @@ struct report *lab_report(struct lab *lab)
     return lab->report;
 }
 
-int lab_runs(const struct lab *lab)
+int lab_runs(const struct lab *lab, enum lab_pace pace)
 {
-    return lab->options.quick ? RUNS_QUICK : RUNS;
+    if (!lab->options.quick) {
+        return RUNS;
+    }
+    return pace == LAB_LONG ? 1 : RUNS_QUICK;
 }
 
 uint64_t lab_count(const struct lab *lab, uint64_t full, uint64_t quick)

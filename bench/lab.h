@@ -30,8 +30,9 @@ void lab_free(struct lab *lab);
 const struct lab_options *lab_options(const struct lab *lab);
 struct report *lab_report(struct lab *lab);
 
-/* How many runs, and `full` or `quick` of something. */
-int lab_runs(const struct lab *lab);
+/* How many runs, fewer of what takes long; and `full` or `quick` of something. */
+enum lab_pace { LAB_SHORT, LAB_LONG };
+int lab_runs(const struct lab *lab, enum lab_pace pace);
 uint64_t lab_count(const struct lab *lab, uint64_t full, uint64_t quick);
 
 /* A Redis Cluster of so many masters, empty; `zookeeper`: and a ZooKeeper.  Servers that fit are

@@ -75,12 +75,12 @@ struct outcome scene_tell(struct lab *lab, const char *name, struct tally_counts
     return outcome;
 }
 
-bool scene_runs(struct lab *lab, int masters, scene_measure_fn *measure)
+bool scene_runs(struct lab *lab, enum lab_pace pace, scene_measure_fn *measure)
 {
-    smq_client *client = lab_servers(lab, masters, false) ? lab_client(lab) : NULL;
+    smq_client *client = lab_servers(lab, 1, false) ? lab_client(lab) : NULL;
     bool good = client != NULL;
 
-    for (int run = 0; run < lab_runs(lab) && good; run++) {
+    for (int run = 0; run < lab_runs(lab, pace) && good; run++) {
         report_run(lab_report(lab));
         good = measure(lab, client);
     }

@@ -50,8 +50,8 @@ struct outcome {
 struct outcome scene_tell(struct lab *lab, const char *name, struct tally_counts counts,
                           const struct meter *cost);
 
-/* Run a benchmark: so many masters, a client, and `measure` for each run. */
+/* Run a benchmark on one master: a client, and `measure` for each run. */
 typedef bool scene_measure_fn(struct lab *lab, smq_client *client);
-bool scene_runs(struct lab *lab, int masters, scene_measure_fn *measure);
+bool scene_runs(struct lab *lab, enum lab_pace pace, scene_measure_fn *measure);
 
 #endif
