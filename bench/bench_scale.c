@@ -165,13 +165,13 @@ bool bench_nodes(struct lab *lab)
     double redis_us[MOST + 1][RUNS_MAX] = {{0}};
     char figure[32];
 
+    report_run(lab_report(lab));
     for (int masters = 1; masters <= MOST; masters++) {
         if (!all_on_masters(lab, masters, redis_us[masters])) {
             return false;
         }
     }
     for (int run = 0; run < lab_runs(lab, LAB_LONG); run++) {
-        report_run(lab_report(lab));
         for (int masters = 1; masters <= MOST; masters++) {
             snprintf(figure, sizeof(figure), "nodes-%d-redis-cpu", masters);
             report_value(lab_report(lab), figure, "us/message", redis_us[masters][run]);
