@@ -15,23 +15,6 @@ enum { ROUND_CALLS = 160 };
 
 /* --- one round --- */
 
-static void run_late(struct duel *duel)
-{
-    struct buf seen = {0};
-    size_t index;
-    struct call *call;
-
-    if (duel->late_count > 0) {
-        call = memory_new(sizeof(*call));
-        index = chance(duel, duel->late_count);
-        *call = duel->late[index];
-        duel->late[index] = duel->late[--duel->late_count];
-        execute(duel, call, &seen);
-        free(call);
-    }
-    buf_fini(&seen);
-}
-
 static void pass_time(struct duel *duel)
 {
     uint64_t x = chance(duel, 40);
@@ -148,7 +131,9 @@ static void play_round(struct duel *duel)
     for (int i = 0; i < ROUND_CALLS && !duel->failed; i++) {
         step(duel);
     }
-    if (!duel->failed) {
+    if (!duel->failed && percent(duel, 15)) {
+        delete_topic(duel);
+    } else if (!duel->failed) {
         drain(duel);
     }
     if (!duel->failed) {

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "model_slot.h"
@@ -31,9 +32,11 @@ static void choose_name(struct duel *duel, char name[64], char state)
     }
 }
 
-/* Some of a state, one perhaps twice, or one that is not there. */
-static void choose_some(struct duel *duel, struct call *call, char state)
+/* Some of one of the states, one perhaps twice, or one that is not there. */
+static void choose_some(struct duel *duel, struct call *call, const char *states)
 {
+    char state = states[chance(duel, strlen(states))];
+
     call->state = state;
     call->count = 1 + chance(duel, 3);
     for (size_t i = 0; i < call->count; i++) {
@@ -52,7 +55,7 @@ static void edit(struct duel *duel)
     if (kind == CALL_RESCHEDULE) {
         fill_sends(duel, call);
     } else {
-        choose_some(duel, call, kind == CALL_REQUEUE ? 'd' : "wrd"[chance(duel, 3)]);
+        choose_some(duel, call, kind == CALL_REQUEUE ? "d" : "wrd");
     }
     if (kind != CALL_RESCHEDULE || duel->model->kind != 'f') {
         send_through(duel, call, &seen);
@@ -160,4 +163,62 @@ void look_after(struct duel *duel)
     } else if (!duel->model->shared) {
         call_plainly(duel, CALL_VACATE, duel->consumers[0].token);
     }
+}
+
+/* --- the end of the topic --- */
+
+/* true: its definition is gone. */
+static bool seal(struct duel *duel, bool force)
+{
+    const struct model *model = duel->model;
+    size_t left = model->waiting.count + model->prepare.count + model->dead.count;
+    struct args args = {0};
+    struct buf seen = {0}, expected = {0};
+    char def[24];
+
+    snprintf(def, sizeof(def), "n.%d", duel->definition.version);
+    args_add(&args, def);
+    args_add(&args, force ? "1" : "0");
+    run_script(duel, "slot_seal", &args, &seen);
+    buf_printf(&expected, "OK");
+    if (!force && left > 0) {
+        buf_clear(&expected);
+        buf_printf(&expected, "NOT_EMPTY %zu", left);
+    }
+    if (strcmp(seen.data, expected.data) != 0) {
+        fail_duel(duel, "the slot is not sealed as it should");
+    }
+    buf_fini(&seen);
+    buf_fini(&expected);
+    return force || left == 0;
+}
+
+static void clear(struct duel *duel)
+{
+    struct buf seen = {0};
+
+    do {
+        struct args args = {0};
+
+        args_add_int(&args, 1 + (int64_t) chance(duel, 4));
+        run_script(duel, "slot_clear", &args, &seen);
+    } while (strcmp(seen.data, "OK 1") == 0);
+    model_clear(duel->model);
+    buf_fini(&seen);
+}
+
+void delete_topic(struct duel *duel)
+{
+    if (!seal(duel, false)) {
+        (void) seal(duel, true);
+    }
+    model_seal(duel->model);
+    while (duel->late_count > 0 && !duel->failed) {
+        run_late(duel);
+    }
+    send_some(duel);
+    consume(duel, &duel->consumers[0]);
+    zombie_calls(duel);
+    edit(duel);
+    clear(duel);
 }

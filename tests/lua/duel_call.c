@@ -234,12 +234,30 @@ void compare_now(struct duel *duel)
     compare_state(duel);
 }
 
+void run_script(struct duel *duel, const char *name, struct args *args, struct buf *seen)
+{
+    size_t index = script_index(name);
+    redisReply *reply;
+
+    fixture_append(duel->fixture, scripts_all[index], duel->scripts[index], args);
+    reply = fixture_reply(duel->fixture);
+    buf_clear(seen);
+    reply_format(seen, reply);
+    freeReplyObject(reply);
+    buf_printf(duel->report, "%s:", name);
+    for (size_t i = 0; i < args->count; i++) {
+        buf_printf(duel->report, " %s", args->data[i]);
+    }
+    buf_printf(duel->report, "\n    %s\n", seen->data);
+    args_clear(args);
+}
+
 void open_slot(struct duel *duel)
 {
     const char kind[2] = {duel->model->kind, '\0'};
     char def[24];
     struct args args = {0};
-    redisReply *reply;
+    struct buf seen = {0};
 
     fixture_flush(duel->fixture);
     duel->fixture->keyed = duel->model->keyed;
@@ -247,10 +265,9 @@ void open_slot(struct duel *duel)
     args_add(&args, def);
     args_add(&args, kind);
     args_add(&args, duel->model->shared ? "1" : "0");
-    reply = fixture_call(duel->fixture, fixture_script("slot_open"), &args);
-    if (reply->type != REDIS_REPLY_ARRAY) {
-        fail_msg("slot_open: %s", reply->str);
+    run_script(duel, "slot_open", &args, &seen);
+    if (strcmp(seen.data, "OK") != 0) {
+        fail_duel(duel, "the slot does not open");
     }
-    freeReplyObject(reply);
-    args_clear(&args);
+    buf_fini(&seen);
 }

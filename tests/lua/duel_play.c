@@ -51,6 +51,23 @@ void send_through(struct duel *duel, const struct call *call, struct buf *seen)
     (void) deliver(duel, call, draw_fate(duel), seen);
 }
 
+void run_late(struct duel *duel)
+{
+    struct buf seen = {0};
+    size_t index;
+    struct call *call;
+
+    if (duel->late_count > 0) {
+        call = memory_new(sizeof(*call));
+        index = chance(duel, duel->late_count);
+        *call = duel->late[index];
+        duel->late[index] = duel->late[--duel->late_count];
+        execute(duel, call, &seen);
+        free(call);
+    }
+    buf_fini(&seen);
+}
+
 /* --- calls --- */
 
 /* Mostly that of the topic as it is now; or of before an alteration, or of another topic. */

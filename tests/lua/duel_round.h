@@ -65,11 +65,17 @@ void fail_duel(struct duel *duel, const char *what);
 /* Do the call on both sides and compare; `seen` gets the reply. */
 void execute(struct duel *duel, const struct call *call, struct buf *seen);
 
+/* Run a script that the model has no call for; `seen` gets the reply. */
+void run_script(struct duel *duel, const char *name, struct args *args, struct buf *seen);
+
 /* Open the slot, and look at all of it. */
 void open_slot(struct duel *duel);
 void compare_now(struct duel *duel);
 
 /* --- players: duel_play.c --- */
+
+/* A call that came late comes now. */
+void run_late(struct duel *duel);
 
 /* A call with what all of its caller's calls carry. */
 struct call *new_call(struct duel *duel, enum call_kind kind, uint64_t token);
@@ -95,5 +101,8 @@ void zombie_calls(struct duel *duel);
 
 /* A slot that is paused goes on. */
 void resume(struct duel *duel);
+
+/* The topic is deleted, whatever it holds; those who do not know yet are refused. */
+void delete_topic(struct duel *duel);
 
 #endif

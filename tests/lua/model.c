@@ -118,6 +118,22 @@ void model_call(struct model *model, struct buf *reply, const struct call *call)
     functions[call->kind](model, reply, call);
 }
 
+void model_seal(struct model *model)
+{
+    model->sealed = true;
+}
+
+void model_clear(struct model *model)
+{
+    model->waiting.count = 0;
+    model->prepare.count = 0;
+    model->dead.count = 0;
+    model->seq = 0;
+    model->parked = -1;
+    model->paused = false;
+    memset(model->counters, 0, sizeof(model->counters));
+}
+
 void model_init(struct model *model, char kind, bool shared, bool keyed)
 {
     memset(model, 0, sizeof(*model));

@@ -73,6 +73,7 @@ struct model {
     char kind;
     bool shared, keyed;
     int version; /* of the definition that the slot knows */
+    bool sealed; /* it knows none any more */
     bool paused;
     int64_t now;
     uint64_t token; /* 0: nobody yet */
@@ -145,6 +146,10 @@ struct call {
 
 /* The slot is open, and nobody owns it. */
 void model_init(struct model *model, char kind, bool shared, bool keyed);
+
+/* Take the definition away; then all that the topic had in the slot. */
+void model_seal(struct model *model);
+void model_clear(struct model *model);
 
 /* Do the call; `reply` gets the answer. */
 void model_call(struct model *model, struct buf *reply, const struct call *call);

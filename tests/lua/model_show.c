@@ -77,7 +77,10 @@ static void show_list(struct buf *out, const char *name, const struct model_list
 
 static void show_slot(struct buf *out, const struct model *model)
 {
-    buf_printf(out, "slot '' ''\nslot def n.%d\n", model->version);
+    buf_printf(out, "slot '' ''\n");
+    if (!model->sealed) {
+        buf_printf(out, "slot def n.%d\n", model->version);
+    }
     buf_printf(out, "slot base %" PRIu64 "\nslot claims %" PRIu64 "\n", model->base, model->claims);
     if (model->parked >= 0) {
         buf_printf(out, "slot parked %" PRId64 "\n", model->parked);

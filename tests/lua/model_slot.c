@@ -285,6 +285,10 @@ void model_wake(struct model *model, int64_t due)
 bool model_refused(const struct model *model, struct buf *reply, const struct call *call,
                    bool needs_token)
 {
+    if (model->sealed) {
+        buf_printf(reply, "NO_TOPIC");
+        return true;
+    }
     if (call->other_topic || call->version < model->version) {
         buf_printf(reply, "STALE");
         return true;

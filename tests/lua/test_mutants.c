@@ -198,6 +198,14 @@ static const struct mutant mutants[] = {
     {"a rank of priorities counts those behind", "rank",
      "priority and redis.call('ZCARD', store) - 1 - rank or rank", "rank"},
     {"what is in work is not found", "find", "where == 'd' or not search(prepare)", "true"},
+    {"a cleared slot has bodies", "slot_clear", "redis.call('HDEL', body, unpack(gone))", ""},
+    {"a cleared slot has bodies of dead letters", "slot_clear",
+     "redis.call('HDEL', why, 'B' .. letter, 'H' .. letter)", ""},
+    {"a slot is clear too early", "slot_clear", "left > 3 and 1 or 0", "left > 4 and 1 or 0"},
+    {"a cleared slot forgets its claims", "slot_clear", "'parked', 'seq'",
+     "'claims', 'parked', 'seq'"},
+    {"what is not empty is sealed", "slot_seal", "ARGV[2] == '0' and left > 3", "false"},
+    {"a sealed slot takes messages", "send", "return { 'NO_TOPIC' }", "return nil"},
 };
 
 /* These show in slots of kind f only. */
