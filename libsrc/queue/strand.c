@@ -54,10 +54,12 @@ static void due(struct strand *strand)
 static void on_timer(uv_timer_t *timer)
 {
     struct strand *strand = timer->data;
+    smq_worker *worker = strand->worker;
     int64_t now = clock_now_ms();
 
     if (strand->drain_at != 0 && now >= strand->drain_at) {
         strand_abandon(strand);
+        worker_feed(worker);
     } else if (strand->due_at != 0 && now >= strand->due_at) {
         due(strand);
     } else {

@@ -182,6 +182,41 @@ static void deleted_topic_ends_the_loop(void **state)
     smq_client_free(client);
 }
 
+/* Nobody else tells the worker that there is room again: nothing of its other slots is in hand. */
+static void lost_slot_makes_room_for_the_others(void **state)
+{
+    smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_client *client, *other;
+    smq_consumer *first, *second;
+    smq_delivery *held;
+    const char *topic;
+
+    (void) state;
+    client_options.zookeeper = servers_zookeeper(scene_servers());
+    client = scene_client_with(&client_options);
+    other = scene_client_with(&client_options);
+    topic = topic_of(client, false, 2);
+    scene_send_numbers(client, topic, 0, 64);
+    options.max_in_flight = 1;
+    options.drain_timeout_ms = 100;
+    first = scene_consumer_with(client, &options, topic);
+    for (held = scene_poll(first); smq_delivery_info(held)->slot == 0; held = scene_poll(first)) {
+        scene_done(held);
+    }
+    scene_send_numbers(client, topic, 0, 64);
+    second = scene_consumer(other, topic); /* gets the last slot */
+    scene_await_standing(held, SMQ_LEASE_LOST);
+    assert_int_equal(smq_done(held, NULL), SMQ_LEASE_LOST);
+    held = scene_poll(first);
+    assert_int_equal(smq_delivery_info(held)->slot, 0);
+    scene_done(held);
+    smq_consumer_free(second);
+    smq_consumer_free(first);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
 /* --- nobody polls --- */
 
 struct log {
@@ -548,6 +583,7 @@ int main(void)
         cmocka_unit_test(held_delivery_outlives_its_consumer),
         cmocka_unit_test(free_stores_the_answers_so_far),
         cmocka_unit_test(deleted_topic_ends_the_loop),
+        cmocka_unit_test(lost_slot_makes_room_for_the_others),
         cmocka_unit_test(slots_of_a_consumer_that_nobody_polls_go_to_others),
         cmocka_unit_test(fleet_shares_by_weight_and_passes_over_who_does_not_poll),
         cmocka_unit_test(poll_after_a_gap_joins_again),
