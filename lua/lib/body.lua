@@ -51,7 +51,7 @@ local function body_drop(members)
         fields[i] = 'h' .. member
     end
     for i, text in ipairs(redis.call('HMGET', body, unpack(fields))) do
-        if text and not string.find(text, ',', 1, true) then
+        if text and (not string.find(text, ',', 1, true) or string.sub(text, -2) == ',1') then
             gone[#gone + 1], gone[#gone + 2] = fields[i], 'b' .. members[i]
         elseif text then
             body_refer(members[i], -1)

@@ -263,7 +263,7 @@ static void see_consumed(struct duel *duel, struct consumer *consumer, const str
 
 void consume(struct duel *duel, struct consumer *consumer)
 {
-    static const int32_t sizes[] = {0, 1, 2, 5};
+    static const int32_t sizes[] = {0, 1, 2, 5, 40};
     struct call *call = new_call(duel, CALL_CONSUME, consumer->token);
     enum fate fate = draw_fate(duel);
     struct buf seen = {0};
@@ -273,7 +273,7 @@ void consume(struct duel *duel, struct consumer *consumer)
             decide(duel, &consumer->hand[i]);
         }
     }
-    call->n = sizes[chance(duel, 4)];
+    call->n = sizes[chance(duel, 5)];
     call->last = consumer->last;
     fill_answers(call, consumer);
     if (deliver(duel, call, fate, &seen)) {
