@@ -29,6 +29,7 @@ struct work {
         const char *when; /* NULL: remove */
         int sends;
         bool done;
+        bool gone; /* removed by a try whose reply was lost, unless it turns up again */
     } edit;
     struct {
         uint64_t count;
@@ -320,7 +321,7 @@ static void edit_send(struct store_call *call, int32_t index, void *user)
     store_edit(call, work->hub->redis, 0);
 }
 
-/* Gone at a repeated try: the first, whose reply was lost, may have removed it. */
+/* Gone at a repeated try: removed by the first, whose reply was lost, or claimed meanwhile. */
 static enum calls_next edit_done(const struct store_result *result, int32_t index, void *user,
                                  smq_error *err)
 {
@@ -331,7 +332,8 @@ static enum calls_next edit_done(const struct store_result *result, int32_t inde
     if (result->outcome != STORE_OK || !store_edit_read(&results, result, 1)) {
         return admin_fail(err, &work->topic, work->which.slot, result);
     }
-    work->edit.done = results[0] == '1' || (work->edit.when == NULL && work->edit.sends > 1);
+    work->edit.done = results[0] == '1';
+    work->edit.gone = !work->edit.done && work->edit.when == NULL && work->edit.sends > 1;
     return CALLS_DONE;
 }
 
@@ -345,6 +347,10 @@ static smq_status remove_found(struct work *work, struct seen_page *page, smq_er
 {
     smq_status status = find(work, page, err);
 
+    if (status == SMQ_OK && page->paged.count == 0 && work->edit.gone) {
+        work->edit.done = true;
+        return SMQ_OK;
+    }
     if (status == SMQ_OK && page->paged.count == 0) {
         return no_message(work, "", err);
     }

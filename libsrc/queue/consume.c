@@ -31,7 +31,7 @@ struct consume_call {
     int32_t n;
     bool sent;     /* on its way */
     bool repeated; /* an earlier try may have been executed */
-    int64_t sent_ms;
+    int64_t sent_ms, lease_ms;
     size_t count;
     smq_delivery **settling;
     struct store_answer *answers;
@@ -180,6 +180,7 @@ static void consume_send(struct consume_call *consume)
     store_slot_fill(&consume->slot, &worker->topic, strand->slot);
     consume->sent = true;
     consume->sent_ms = clock_now_ms();
+    consume->lease_ms = worker->topic.lease_ms;
     strand_call_begin(strand);
     store_consume(&consume->call, worker->hub->redis, &consume->slot, &args,
                   worker->hub->request_timeout_ms);
@@ -322,7 +323,7 @@ static smq_delivery *claimed(struct consume_call *consume, const struct store_re
                    worker->name);
         return NULL;
     }
-    delivery->leased_ms = consume->sent_ms;
+    delivery->leased_ms = consume->sent_ms + consume->lease_ms - worker->topic.lease_ms;
     delivery->claimed_us = clock_now_us();
     hand_add(strand, delivery);
     hand_event(strand, SMQ_EVENT_CLAIMED, SMQ_OK, delivery, "claimed");
@@ -339,6 +340,9 @@ static void take_claims(struct consume_call *consume, const struct store_result 
 
     if (!strand->worker->shared) {
         token_format(token, strand->token);
+    }
+    if (count > 0 && consume->lease_ms < strand->worker->topic.lease_ms) {
+        worker_renew_soon(strand->worker);
     }
     for (size_t i = 0; i < count; i++) {
         delivery = claimed(consume, result, i, token);

@@ -96,6 +96,14 @@ static void on_ended(struct renewal *renewal)
 
 /* --- of its own accord --- */
 
+/* An extension that was asked for meanwhile reaches farther. */
+static void note_lease(smq_delivery *delivery, int64_t leased_ms)
+{
+    if (leased_ms > delivery->leased_ms) {
+        delivery->leased_ms = leased_ms;
+    }
+}
+
 static void on_renewed(struct store_call *call, const struct store_result *result)
 {
     struct renewal *renewal = call->user;
@@ -113,7 +121,8 @@ static void on_renewed(struct store_call *call, const struct store_result *resul
     }
     for (size_t i = 0; i < renewal->count; i++) {
         if (results[i] == '1') {
-            renewal->deliveries[i]->leased_ms = renewal->sent_ms;
+            note_lease(renewal->deliveries[i],
+                       renewal->sent_ms + renewal->lease_ms - strand->worker->topic.lease_ms);
         } else {
             lose(renewal, renewal->deliveries[i]);
         }

@@ -155,6 +155,9 @@ bool worker_is_strict(const smq_worker *worker);
 /* The strand that has this delivery in hand. */
 struct strand *worker_strand(const smq_delivery *delivery);
 
+/* Look at all leases in hand at once, and then as often as the definition demands. */
+void worker_renew_soon(smq_worker *worker);
+
 /* A script says that the definition is not the stored one: read it again. */
 void worker_refresh(smq_worker *worker);
 

@@ -81,13 +81,33 @@ bool worker_is_strict(const smq_worker *worker)
     return worker->topic.type == SMQ_FIFO && !worker->topic.skip_failed;
 }
 
+/* What is in hand was leased for so long, and not for what the definition says now. */
+static void adjust_leases(smq_worker *worker, int64_t lease_ms)
+{
+    int64_t shift = lease_ms - worker->topic.lease_ms;
+    struct strand *strand;
+    smq_delivery *delivery;
+
+    LIST_FOREACH(strand, &worker->busy, busy_link)
+    {
+        TAILQ_FOREACH(delivery, &strand->hand, in_hand_link)
+        {
+            delivery->leased_ms += shift;
+        }
+    }
+}
+
+void worker_renew_soon(smq_worker *worker)
+{
+    uint64_t period = (uint64_t) worker->topic.lease_ms / RENEWALS_A_LEASE;
+
+    uv_timer_start(&worker->renewal, on_renewal, 0, period);
+}
+
 /* What the definition says holds from now on. */
 static void follow_topic(smq_worker *worker)
 {
-    const struct topic *topic = &worker->topic;
-    uint64_t period = (uint64_t) topic->lease_ms / RENEWALS_A_LEASE;
-
-    uv_timer_start(&worker->renewal, on_renewal, period, period);
+    worker_renew_soon(worker);
     run_queue_set_strict(worker->queue, worker_is_strict(worker));
     worker_rates_set(worker);
 }
@@ -301,7 +321,7 @@ static void on_definition(const struct topic *topic, smq_status status, const ch
                           void *user)
 {
     smq_worker *worker = user;
-    int64_t now = clock_now_ms();
+    int64_t now = clock_now_ms(), lease_ms;
 
     worker->refreshing = false;
     worker->reads--;
@@ -311,7 +331,9 @@ static void on_definition(const struct topic *topic, smq_status status, const ch
     }
     if (status == SMQ_OK && strcmp(topic->nonce, worker->topic.nonce) == 0) {
         worker->missing_at = 0;
+        lease_ms = worker->topic.lease_ms;
         worker->topic = *topic;
+        adjust_leases(worker, lease_ms);
         follow_topic(worker);
         worker_feed(worker);
     } else if (status == SMQ_OK) {

@@ -100,6 +100,36 @@ static void lease_of_a_long_handler_is_renewed(void **state)
     smq_client_free(client);
 }
 
+/* What is in hand has the old lease, and must be renewed in its time. */
+static void longer_lease_comes_in_time_for_what_is_in_hand(void **state)
+{
+    smq_client *client = scene_client(), *other = scene_client();
+    const char *topic = topic_of(client, LEASE_MS);
+    struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
+    smq_worker *one, *two;
+    smq_error err = {.text = ""};
+
+    (void) state;
+    recorder_gate(first);
+    one = scene_worker(client, topic, first);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    recorder_await(first, 1);
+    two = scene_worker(other, topic, second);
+    scene_must(smq_topic_alter(client, topic, "lease_ms", "1h", &err), &err, "smq_topic_alter");
+    assert_true(wait_until(two_leases_have_passed, first, SCENE_TIMEOUT_MS));
+    assert_int_equal(recorder_count(second), 0);
+    assert_int_equal(smq_delivery_check(recorder_seen(first, 0).delivery), SMQ_OK);
+    recorder_open(first, 1);
+    scene_await_counts(client, topic, (struct scene_counts){.done = 1});
+    assert_int_equal(scene_stats(client, topic).lease_lost, 0);
+    scene_stop(one);
+    scene_stop(two);
+    recorder_free(first);
+    recorder_free(second);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
 static bool somebody_runs(void *arg)
 {
     return members_runs(arg, "hang") > 0;
@@ -166,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_members_work_on_one_slot_at_once),
         cmocka_unit_test(lease_of_a_long_handler_is_renewed),
+        cmocka_unit_test(longer_lease_comes_in_time_for_what_is_in_hand),
         cmocka_unit_test(claims_of_a_killed_process_lapse),
         cmocka_unit_test(late_answer_changes_nothing),
     };

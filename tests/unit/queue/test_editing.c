@@ -281,9 +281,16 @@ static void what_a_slot_says_is_passed_on(void **state)
 static void a_removal_whose_reply_was_lost_is_done(void **state)
 {
     (void) state;
-    ANSWER("OK #5 " TOKEN " w a 1 ''", "", "OK 0");
+    ANSWER("OK #5 " TOKEN " w a 1 ''", "", "OK 0", "OK #5 " TOKEN " -");
     assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_OK);
-    assert_string_equal(replies.asked, "find edit edit ");
+    assert_string_equal(replies.asked, "find edit edit find ");
+}
+
+static void a_message_that_was_claimed_while_a_reply_was_lost_is_in_work(void **state)
+{
+    (void) state;
+    ANSWER("OK #5 " TOKEN " w a 1 ''", "", "OK 0", "OK #5 " TOKEN " c 1c2:a 900 ''");
+    assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_IN_WORK);
 }
 
 static void a_message_that_moves_is_followed(void **state)
@@ -331,6 +338,7 @@ int main(void)
         EDITING_TEST(keyed_nonsense_is_refused),
         EDITING_TEST(what_a_slot_says_is_passed_on),
         EDITING_TEST(a_removal_whose_reply_was_lost_is_done),
+        EDITING_TEST(a_message_that_was_claimed_while_a_reply_was_lost_is_in_work),
         EDITING_TEST(a_message_that_moves_is_followed),
         EDITING_TEST(a_search_goes_on_piece_by_piece),
         EDITING_TEST(a_requeue_whose_reply_was_lost_is_counted),
