@@ -63,7 +63,7 @@ def machine():
     redis = re.search(r"v=(\S+)", said("redis-server", "--version"))
     lines = [
         f"- {cpu.group(1) if cpu else 'unknown CPU'}, {os.cpu_count()} cores, {memory:.0f} GiB; "
-        f"Linux {os.uname().release}; {said('cc', '--version')}",
+        f"Linux {os.uname().release.split('-')[0]}; {said('cc', '--version')}",
         f"- Redis {redis.group(1) if redis else '?'}, a cluster of one master, persistence off; "
         + ", ".join(f"{name} {said('pkg-config', '--modversion', name)}"
                     for name in ("hiredis", "libuv")),
