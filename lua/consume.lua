@@ -310,15 +310,19 @@ end
 local function deliver_above(last)
     local all = redis.call('ZRANGE', prepare, 0, before_score(REST), 'BYSCORE', 'WITHSCORES')
     for i = 1, #all, 2 do
-        local _, _, claim, member = decode(all[i])
+        local before, _, claim, member = decode(all[i])
         if tonumber(claim) > last then
             local _, attempts = split(all[i + 1])
-            renew(all[i], all[i + 1])
+            local header, bytes
             if body then
-                local header, bytes = beside(member)
-                deliver(all[i], attempts, header or '0', bytes or '')
+                header, bytes = beside(member)
+            end
+            if body and not (header and bytes) then
+                redis.call('ZREM', prepare, all[i])
+                bury(member, before, attempts, 'its body is missing')
             else
-                deliver(all[i], attempts)
+                renew(all[i], all[i + 1])
+                deliver(all[i], attempts, header, bytes)
             end
         end
     end

@@ -68,6 +68,15 @@ static void test_a_lost_reply_comes_again_with_bodies(void **state)
           "OK 1000 31000 1 '' 1 1000c1:a 0 1000,2,,1 one 1000c1:b 0 1000 two"});
 }
 
+static void test_a_body_missing_at_a_lost_reply_is_a_dead_letter(void **state)
+{
+    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a +0 one '' '' b +0 two '' ''", "OK aa"}, {"consume 1", NULL},
+         {"redis HDEL body{x} ba ha", "2"},
+         {"consume 1 n=0 last=0", "OK 1000 31000 1 '' 1 1000c1:b 0 1000 two"},
+         {"prepare", "1000c1:b@31000"}, {"why", "1000d:a=its body is missing"});
+}
+
 static void test_a_dead_letter_holds_its_message(void **state)
 {
     PLAY(state, {"open p keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
@@ -214,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_two_claims_of_one_member_end_in_one_call),
         cmocka_unit_test(test_a_takeover_keeps_bodies),
         cmocka_unit_test(test_a_lost_reply_comes_again_with_bodies),
+        cmocka_unit_test(test_a_body_missing_at_a_lost_reply_is_a_dead_letter),
         cmocka_unit_test(test_a_dead_letter_holds_its_message),
         cmocka_unit_test(test_a_requeue_brings_the_body_back),
         cmocka_unit_test(test_a_message_has_its_own_retry_limit),

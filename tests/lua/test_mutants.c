@@ -25,7 +25,7 @@ static const struct mutant mutants[] = {
     {"a lost reply is not noticed", "consume", "local lost = not shared and last < claims",
      "local lost = false"},
     {"what is delivered again is not leased again", "consume",
-     "renew(all[i], all[i + 1])\n            if body", "if body"},
+     "renew(all[i], all[i + 1])\n                deliver(", "deliver("},
     {"consume does not check the token", "consume", "if token ~= ARGV[2] or token == NOBODY then",
      "if false then"},
     {"renew does not check the token", "renew", "if token ~= ARGV[2] or token == NOBODY then",
