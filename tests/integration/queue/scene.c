@@ -17,6 +17,7 @@
 #include "support/wait.h"
 
 static struct servers *servers;
+static smq_layout layout;
 
 /* --- servers and clients --- */
 
@@ -24,6 +25,39 @@ int scene_start(const struct servers_options *options)
 {
     servers = servers_start(options);
     return servers != NULL ? 0 : -1;
+}
+
+int scene_start_cluster(void **state)
+{
+    struct servers_options options = {.redis = REDIS_CLUSTER};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+int scene_start_fleet(void **state)
+{
+    struct servers_options options = {.redis = REDIS_CLUSTER, .zookeeper = true};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+int scene_start_inline(void **state)
+{
+    layout = SMQ_INLINE;
+    return scene_start_cluster(state);
+}
+
+int scene_start_keyed(void **state)
+{
+    layout = SMQ_KEYED;
+    return scene_start_cluster(state);
+}
+
+smq_layout scene_layout(void)
+{
+    return layout;
 }
 
 int scene_end(void **state)
@@ -63,6 +97,16 @@ smq_client *scene_client(void)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
     return scene_client_with(&options);
+}
+
+const char *scene_priority_topic(smq_client *client, bool shared, int32_t slots)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_PRIORITY;
+    options.shared = shared;
+    options.slots = slots;
+    return scene_topic(client, &options);
 }
 
 const char *scene_topic(smq_client *client, const smq_topic_options *options)

@@ -20,6 +20,14 @@ enum { SCENE_SEEN_MAX = 4096, SCENE_TIMEOUT_MS = 120000 };
 
 /* Servers of the whole program: cmocka's group set-up and tear-down. */
 int scene_start(const struct servers_options *options);
+
+/* The usual set-ups of a group: three masters; these with ZooKeeper; three masters, with the layout
+ * in which the tests of the group create their topics. */
+int scene_start_cluster(void **state);
+int scene_start_fleet(void **state);
+int scene_start_inline(void **state);
+int scene_start_keyed(void **state);
+smq_layout scene_layout(void);
 int scene_end(void **state);
 struct servers *scene_servers(void);
 
@@ -29,6 +37,7 @@ void scene_must(smq_status status, const smq_error *err, const char *what);
 
 /* A new topic of one slot without back-off, but for what `options` say; its name. */
 const char *scene_topic(smq_client *client, const smq_topic_options *options);
+const char *scene_priority_topic(smq_client *client, bool shared, int32_t slots);
 
 /* A connection to the first Redis node, and one integer or string from it. */
 redisContext *scene_redis(void);

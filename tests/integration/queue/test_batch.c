@@ -22,33 +22,12 @@ static struct {
     size_t sizes[CALLS_MAX];
 } calls;
 
-static smq_layout layout;
-
-static int start(void **state, smq_layout wanted)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER};
-
-    (void) state;
-    layout = wanted;
-    return scene_start(&options);
-}
-
-static int start_inline(void **state)
-{
-    return start(state, SMQ_INLINE);
-}
-
-static int start_keyed(void **state)
-{
-    return start(state, SMQ_KEYED);
-}
-
 static const char *topic_of(smq_client *client, int32_t slots)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     options.type = SMQ_PRIORITY;
-    options.layout = layout;
+    options.layout = scene_layout();
     options.slots = slots;
     return scene_topic(client, &options);
 }
@@ -337,7 +316,7 @@ int main(void)
         cmocka_unit_test(exactly_one_kind_of_handler_is_wanted),
     };
 
-    int failed = cmocka_run_group_tests_name("inline", tests, start_inline, scene_end);
+    int failed = cmocka_run_group_tests_name("inline", tests, scene_start_inline, scene_end);
 
-    return failed + cmocka_run_group_tests_name("keyed", tests, start_keyed, scene_end);
+    return failed + cmocka_run_group_tests_name("keyed", tests, scene_start_keyed, scene_end);
 }

@@ -15,24 +15,6 @@
 
 #include "scene.h"
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER};
-
-    (void) state;
-    return scene_start(&options);
-}
-
-static const char *topic_of(smq_client *client, bool shared, int32_t slots)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_PRIORITY;
-    options.shared = shared;
-    options.slots = slots;
-    return scene_topic(client, &options);
-}
-
 /* How many a poll gives that does not wait. */
 static size_t poll_now(smq_consumer *consumer, smq_delivery **out, size_t capacity)
 {
@@ -131,7 +113,7 @@ static void polls_give_all_messages_once(void **state)
 static void each_answer_does_what_it_says(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer *consumer = scene_consumer(client, topic);
     smq_delivery *delivery;
     smq_stats stats;
@@ -183,7 +165,7 @@ static void poll_waits_for_a_message_and_for_its_time(void **state)
 static void one_slot_is_serial_by_default(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer *consumer;
     smq_delivery *delivery, *more[4];
     char body[16];
@@ -206,7 +188,7 @@ static void one_slot_is_serial_by_default(void **state)
 static void per_slot_gives_more_in_order(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held[8];
@@ -239,7 +221,7 @@ static void per_slot_gives_more_in_order(void **state)
 static void per_slot_fills_up_while_others_are_held(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held[5];
@@ -270,7 +252,7 @@ static void per_slot_fills_up_while_others_are_held(void **state)
 static void descriptor_is_readable_while_a_poll_would_give_something(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer *consumer = scene_consumer(client, topic);
     smq_delivery *delivery, *more;
 
@@ -305,7 +287,7 @@ static void descriptor_is_readable_while_a_poll_would_give_something(void **stat
 static void max_in_flight_bounds_what_is_claimed(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 16);
+    const char *topic = scene_priority_topic(client, false, 16);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held[6];
@@ -383,7 +365,7 @@ static void *poll_all(void *arg)
 static void many_threads_poll_and_others_answer(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 16);
+    const char *topic = scene_priority_topic(client, false, 16);
     struct pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
     pthread_t threads[THREADS];
 
@@ -419,7 +401,7 @@ static void flush_waits_for_what_cannot_be_stored_yet(void **state)
     (void) state;
     options.request_timeout_ms = 500;
     client = scene_client_with(&options);
-    topic = topic_of(client, false, 1);
+    topic = scene_priority_topic(client, false, 1);
     consumer = scene_consumer(client, topic);
     flush(consumer); /* nothing to wait for */
     scene_send_numbers(client, topic, 0, 1);
@@ -440,7 +422,7 @@ static void flush_waits_for_what_cannot_be_stored_yet(void **state)
 static void flush_tells_of_an_answer_that_came_too_late(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer *consumer = scene_consumer(client, topic);
     redisContext *redis = scene_redis_of(topic);
     smq_delivery *delivery;
@@ -462,7 +444,7 @@ static void flush_tells_of_an_answer_that_came_too_late(void **state)
 static void flush_tells_of_a_newer_owner(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer *consumer = scene_consumer(client, topic);
     redisContext *redis = scene_redis_of(topic);
     smq_delivery *delivery;
@@ -482,7 +464,7 @@ static void flush_tells_of_a_newer_owner(void **state)
 static void overdue_delivery_lets_its_slot_go_on(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held, *next;
@@ -521,5 +503,5 @@ int main(void)
         cmocka_unit_test(overdue_delivery_lets_its_slot_go_on),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
 }

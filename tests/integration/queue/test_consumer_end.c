@@ -16,24 +16,6 @@
 #include "scene.h"
 #include "support/wait.h"
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER, .zookeeper = true};
-
-    (void) state;
-    return scene_start(&options);
-}
-
-static const char *topic_of(smq_client *client, bool shared, int32_t slots)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_PRIORITY;
-    options.shared = shared;
-    options.slots = slots;
-    return scene_topic(client, &options);
-}
-
 /* Poll to the end: what it says. */
 static smq_status poll_end(smq_consumer *consumer, smq_error *err)
 {
@@ -54,7 +36,7 @@ static void stop_gives_back_the_rest_and_waits_for_answers(void **state)
     (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = scene_client();
-        const char *topic = topic_of(client, shared[i], 1);
+        const char *topic = scene_priority_topic(client, shared[i], 1);
         smq_consumer *consumer;
         smq_delivery *held, *more;
         size_t count = 1;
@@ -86,7 +68,7 @@ static void stop_gives_back_the_rest_and_waits_for_answers(void **state)
 static void drain_timeout_ends_the_loop_without_the_answer(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held;
@@ -113,7 +95,7 @@ static void held_delivery_outlives_its_consumer(void **state)
     (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = scene_client(), *other = scene_client();
-        const char *topic = topic_of(client, shared[i], 1);
+        const char *topic = scene_priority_topic(client, shared[i], 1);
         smq_consumer *consumer, *heir;
         smq_delivery *held, *again;
         smq_stats stats;
@@ -149,7 +131,7 @@ static void held_delivery_outlives_its_consumer(void **state)
 static void free_stores_the_answers_so_far(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 16);
+    const char *topic = scene_priority_topic(client, false, 16);
     smq_consumer *consumer = scene_consumer(client, topic);
 
     (void) state;
@@ -165,7 +147,7 @@ static void free_stores_the_answers_so_far(void **state)
 static void deleted_topic_ends_the_loop(void **state)
 {
     smq_client *client = scene_client(), *other = scene_client();
-    const char *topic = topic_of(client, false, 2);
+    const char *topic = scene_priority_topic(client, false, 2);
     smq_consumer *consumer = scene_consumer(client, topic);
     smq_delivery *held;
     smq_error err = {.text = ""};
@@ -196,7 +178,7 @@ static void lost_slot_makes_room_for_the_others(void **state)
     client_options.zookeeper = servers_zookeeper(scene_servers());
     client = scene_client_with(&client_options);
     other = scene_client_with(&client_options);
-    topic = topic_of(client, false, 2);
+    topic = scene_priority_topic(client, false, 2);
     scene_send_numbers(client, topic, 0, 64);
     options.max_in_flight = 1;
     options.drain_timeout_ms = 100;
@@ -261,7 +243,7 @@ static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
     client_options.event = on_event;
     client_options.event_user = &log;
     client = scene_client_with(&client_options);
-    topic = topic_of(client, false, 1);
+    topic = scene_priority_topic(client, false, 1);
     scene_send_numbers(client, topic, 0, 2);
     options.max_poll_gap_ms = 400;
     options.drain_timeout_ms = 100;
@@ -347,7 +329,7 @@ static void fleet_shares_by_weight_and_passes_over_who_does_not_poll(void **stat
     for (int i = 0; i < 2; i++) {
         pair.clients[i] = scene_client_with(&client_options);
     }
-    topic = topic_of(pair.clients[0], false, 8);
+    topic = scene_priority_topic(pair.clients[0], false, 8);
     for (int i = 0; i < 2; i++) {
         options.weight = i == 0 ? 3 : 1;
         pair.consumers[i] = scene_consumer_with(pair.clients[i], &options, topic);
@@ -369,7 +351,7 @@ static void poll_after_a_gap_joins_again(void **state)
     (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = scene_client();
-        const char *topic = topic_of(client, shared[i], 4);
+        const char *topic = scene_priority_topic(client, shared[i], 4);
         smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *consumer;
         smq_delivery *held, *delivery;
@@ -398,7 +380,7 @@ static void poll_after_a_gap_joins_again(void **state)
 static void descriptor_asks_for_a_poll_in_time(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_metrics metrics = SMQ_METRICS_INIT;
@@ -427,7 +409,7 @@ static void descriptor_asks_for_a_poll_in_time(void **state)
 static void waiting_poll_is_no_gap(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_consumer *consumer;
@@ -453,7 +435,7 @@ static void resting_consumer_can_be_stopped_and_freed(void **state)
     (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = scene_client();
-        const char *topic = topic_of(client, false, 1);
+        const char *topic = scene_priority_topic(client, false, 1);
         smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *consumer;
         smq_delivery *held;
@@ -481,7 +463,7 @@ static void resting_consumer_can_be_stopped_and_freed(void **state)
 static void bad_options_are_refused_with_a_clear_text(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     const struct {
         smq_consumer_options options;
         smq_status status;
@@ -516,7 +498,7 @@ static void bad_options_are_refused_with_a_clear_text(void **state)
 static void bad_calls_are_refused(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer *consumer = scene_consumer(client, topic), *second = NULL;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
@@ -545,7 +527,7 @@ static void bad_calls_are_refused(void **state)
 static void child_of_fork_is_refused(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, false, 1);
+    const char *topic = scene_priority_topic(client, false, 1);
     smq_consumer *consumer = scene_consumer(client, topic);
     smq_delivery *delivery;
     size_t count = 0;
@@ -595,5 +577,5 @@ int main(void)
         cmocka_unit_test(child_of_fork_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
 }

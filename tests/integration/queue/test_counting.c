@@ -17,14 +17,6 @@
 
 enum { MESSAGES = 50, KINDS = 5, SLOTS = 16 };
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER, .zookeeper = true};
-
-    (void) state;
-    return scene_start(&options);
-}
-
 static const char *topic_of(smq_client *client, int32_t slots)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -573,5 +565,5 @@ int main(void)
         cmocka_unit_test(bad_names_of_topics_are_refused),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
 }

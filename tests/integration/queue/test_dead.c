@@ -26,27 +26,6 @@ static struct {
     smq_status wait;
 } told;
 
-static smq_layout layout;
-
-static int start(void **state, smq_layout wanted)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER};
-
-    (void) state;
-    layout = wanted;
-    return scene_start(&options);
-}
-
-static int start_inline(void **state)
-{
-    return start(state, SMQ_INLINE);
-}
-
-static int start_keyed(void **state)
-{
-    return start(state, SMQ_KEYED);
-}
-
 static void on_dead(const smq_message_info *message, void *user)
 {
     uint64_t dead = scene_stats(told.client, message->topic).dead;
@@ -98,7 +77,7 @@ static void stage_init(struct stage *stage, recorder_fn *answer, int32_t max_ret
 
     *stage = (struct stage){.client = scene_client(), .recorder = recorder_new(answer)};
     topic.type = SMQ_PRIORITY;
-    topic.layout = layout;
+    topic.layout = scene_layout();
     topic.max_retries = max_retries;
     stage->topic = scene_topic(stage->client, &topic);
     memset(&told, 0, sizeof(told));
@@ -236,7 +215,7 @@ int main(void)
         cmocka_unit_test(many_are_told_once_each),
     };
 
-    int failed = cmocka_run_group_tests_name("inline", tests, start_inline, scene_end);
+    int failed = cmocka_run_group_tests_name("inline", tests, scene_start_inline, scene_end);
 
-    return failed + cmocka_run_group_tests_name("keyed", tests, start_keyed, scene_end);
+    return failed + cmocka_run_group_tests_name("keyed", tests, scene_start_keyed, scene_end);
 }

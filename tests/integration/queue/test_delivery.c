@@ -14,14 +14,6 @@
 
 enum { LEASE_MS = 1500, TWO_LEASES_MS = 3000, LONG_MS = 600000 };
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER};
-
-    (void) state;
-    return scene_start(&options);
-}
-
 static const char *topic_of(smq_client *client, bool shared)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -343,5 +335,5 @@ int main(void)
         cmocka_unit_test(later_is_answered_in_a_callback),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
 }

@@ -13,14 +13,6 @@
 
 enum { LONG_MS = 600000, REST_MS = 300 };
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER};
-
-    (void) state;
-    return scene_start(&options);
-}
-
 static const char *fifo_topic(smq_client *client, int32_t slots, bool skip_failed)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -407,5 +399,5 @@ int main(void)
         cmocka_unit_test(order_holds_while_the_slot_is_claimed_ahead),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
 }

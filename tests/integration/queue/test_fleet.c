@@ -20,14 +20,6 @@
 
 enum { SLOTS = 64, KEYS = 5000 };
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER, .zookeeper = true};
-
-    (void) state;
-    return scene_start(&options);
-}
-
 static const char *topic_of(smq_client *client)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -385,5 +377,5 @@ int main(void)
         cmocka_unit_test(missing_zookeeper_is_said_in_time),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
 }

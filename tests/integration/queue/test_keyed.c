@@ -14,14 +14,6 @@
 
 enum { SLOTS = 16, BIG = 1024 * 1024, LARGEST = 64 * BIG };
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER};
-
-    (void) state;
-    return scene_start(&options);
-}
-
 static const char *keyed_topic(smq_client *client, smq_topic_type type, int32_t slots)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -560,5 +552,5 @@ int main(void)
         cmocka_unit_test(inline_topics_take_no_ids),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
 }

@@ -20,14 +20,6 @@ enum {
     LONG_REST_MS = 600
 };
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER};
-
-    (void) state;
-    return scene_start(&options);
-}
-
 static smq_topic_options keyed(smq_topic_type type)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -346,5 +338,5 @@ int main(void)
         cmocka_unit_test(bound_is_shared_by_the_slots),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
 }

@@ -20,27 +20,6 @@ enum { TIMEOUT_MS = 200 };
 static struct recorder *gate;
 static atomic_int overdue, dead, stuck;
 
-static smq_layout layout;
-
-static int start(void **state, smq_layout wanted)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER};
-
-    (void) state;
-    layout = wanted;
-    return scene_start(&options);
-}
-
-static int start_inline(void **state)
-{
-    return start(state, SMQ_INLINE);
-}
-
-static int start_keyed(void **state)
-{
-    return start(state, SMQ_KEYED);
-}
-
 static void on_event(const smq_event *event, void *user)
 {
     (void) user;
@@ -70,7 +49,7 @@ static const char *topic_of(smq_client *client, int32_t max_retries, bool shared
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     options.type = SMQ_PRIORITY;
-    options.layout = layout;
+    options.layout = scene_layout();
     options.max_retries = max_retries;
     options.shared = shared;
     return scene_topic(client, &options);
@@ -331,7 +310,7 @@ int main(void)
         cmocka_unit_test(nothing_passes_an_overdue_message_of_a_fifo_topic),
     };
 
-    int failed = cmocka_run_group_tests_name("inline", tests, start_inline, scene_end);
+    int failed = cmocka_run_group_tests_name("inline", tests, scene_start_inline, scene_end);
 
-    return failed + cmocka_run_group_tests_name("keyed", tests, start_keyed, scene_end);
+    return failed + cmocka_run_group_tests_name("keyed", tests, scene_start_keyed, scene_end);
 }

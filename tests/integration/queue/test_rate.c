@@ -21,14 +21,6 @@ enum { SLOTS = 64, MANY_SLOTS = 1024, KEYS = 5000 };
 
 #define SECOND_NS INT64_C(1000000000)
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER, .zookeeper = true};
-
-    (void) state;
-    return scene_start(&options);
-}
-
 static const char *topic_of(smq_client *client, int32_t slots, int64_t rate_per_s)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -360,5 +352,5 @@ int main(void)
         cmocka_unit_test(rate_of_the_topic_holds_over_the_fleet_while_one_leaves),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
 }
