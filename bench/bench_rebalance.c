@@ -178,13 +178,10 @@ static bool fleet_start(struct fleet *fleet)
 {
     smq_client *client = lab_client(fleet->lab);
     bool good = client != NULL && lab_topic(fleet->lab, client, fleet->topic, SLOTS);
-    const char *folder = getenv("TMPDIR");
 
     smq_client_free(client);
-    snprintf(fleet->path, sizeof(fleet->path), "%s/slotmq-bench-XXXXXX",
-             folder != NULL ? folder : "/tmp");
-    int file = mkstemp(fleet->path);
-    fleet->lines = file >= 0 ? fdopen(file, "r") : NULL;
+    snprintf(fleet->path, sizeof(fleet->path), "%s/members", getenv("TMPDIR"));
+    fleet->lines = fopen(fleet->path, "w+e");
     if (fleet->lines == NULL) {
         perror(fleet->path);
         return false;
@@ -212,7 +209,6 @@ static void fleet_stop(struct fleet *fleet)
     }
     if (fleet->lines != NULL) {
         fclose(fleet->lines);
-        unlink(fleet->path);
     }
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "benches.h"
+#include "guard.h"
 #include "lab.h"
 #include "member.h"
 
@@ -104,10 +105,24 @@ static bool run(struct lab *lab, const struct bench *bench)
     return good;
 }
 
+static int run_all(void *arg)
+{
+    const struct arguments *arguments = arg;
+    struct lab *lab = lab_new(&arguments->lab);
+    bool good = true;
+
+    for (int i = 0; i < COUNT; i++) {
+        bool wanted = arguments->chosen[i] &&
+                      !(arguments->resume && report_kept(lab_report(lab), benches[i].name));
+        good = (!wanted || run(lab, &benches[i])) && good;
+    }
+    lab_free(lab);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments;
-    bool good = true;
 
     if (argc == 1 + MEMBER_ARGUMENTS && strcmp(argv[1], MEMBER_OPTION) == 0) {
         return member_main(argv + 1);
@@ -119,12 +134,5 @@ int main(int argc, char **argv)
         list();
         return EXIT_SUCCESS;
     }
-    struct lab *lab = lab_new(&arguments.lab);
-    for (int i = 0; i < COUNT; i++) {
-        bool wanted = arguments.chosen[i] &&
-                      !(arguments.resume && report_kept(lab_report(lab), benches[i].name));
-        good = (!wanted || run(lab, &benches[i])) && good;
-    }
-    lab_free(lab);
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return guard_run(run_all, &arguments);
 }

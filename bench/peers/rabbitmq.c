@@ -162,7 +162,7 @@ static bool with_server(int port, uint64_t count, struct peer_result *out)
 /* Everything of its own: folder, ports, and the port mapper of Erlang, which outlives it. */
 struct broker {
     struct port amqp, distribution, mapper;
-    char folder[64];
+    char folder[PATH_MAX - 64];
     char environment[8][PATH_MAX];
     const char *pointers[9];
     pid_t pid;
@@ -199,7 +199,7 @@ static bool broker_start(struct broker *broker, struct lab *lab)
     const char *const argv[] = {PROGRAM, NULL};
     struct process_options options = {.argv = argv, .environment = broker->pointers};
 
-    snprintf(broker->folder, sizeof(broker->folder), "/tmp/slotmq-bench-XXXXXX");
+    snprintf(broker->folder, sizeof(broker->folder), "%s/rabbitmq-XXXXXX", getenv("TMPDIR"));
     if (mkdtemp(broker->folder) == NULL || !port_reserve(&broker->amqp, false) ||
         !port_reserve(&broker->distribution, false) || !port_reserve(&broker->mapper, false)) {
         return false;

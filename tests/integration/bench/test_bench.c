@@ -1,0 +1,174 @@
+/* test_bench.c - slotmq-bench: what it prints and keeps, and that nothing of it stays when it is
+ * interrupted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/run.h"
+#include "support/server.h"
+#include "support/wait.h"
+
+enum { TIMEOUT_MS = 240000 };
+
+static const char *program; /* the path of slotmq-bench */
+
+/* Where it may leave nothing, and where it keeps figures. */
+struct place {
+    char folder[64], scratch[80], figures[80], environment[96];
+};
+
+static int entries(const char *folder)
+{
+    DIR *listing = opendir(folder);
+    const struct dirent *entry;
+    int count = -2; /* . and .. */
+
+    assert_non_null(listing);
+    while ((entry = readdir(listing)) != NULL) {
+        count++;
+    }
+    closedir(listing);
+    return count;
+}
+
+static void start(struct run *run, const struct place *place, const char *bench, const char *option)
+{
+    const char *const argv[] = {program,  bench,          "--quick", "--json",
+                                "--keep", place->figures, option,    NULL};
+    const char *const environment[] = {place->environment, NULL};
+
+    assert_true(run_start(run, &(struct run_options){.argv = argv, .environment = environment}));
+}
+
+static bool is_kept(const struct place *place, const char *bench)
+{
+    char path[160];
+    struct stat status;
+
+    snprintf(path, sizeof(path), "%s/%s.json", place->figures, bench);
+    return stat(path, &status) == 0;
+}
+
+/* Orphans would be our children. */
+static void assert_nothing_stays(const struct place *place)
+{
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    assert_int_equal(entries(place->scratch), 0);
+}
+
+/* ======================================================================== */
+
+static void test_an_interrupted_run_is_not_kept(void **state)
+{
+    const struct place *place = *state;
+    struct run run;
+
+    start(&run, place, "raw", NULL);
+    assert_true(run_wait_err(&run, "sent", TIMEOUT_MS));
+    run_signal(&run, SIGINT);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 130);
+    assert_non_null(strstr(run.err, "bench: interrupted; everything was stopped"));
+    run_fini(&run);
+    assert_false(is_kept(place, "raw"));
+    assert_nothing_stays(place);
+}
+
+static bool members_write(void *arg)
+{
+    const struct place *place = arg;
+    DIR *listing = opendir(place->scratch);
+    const struct dirent *entry;
+    struct stat status = {.st_size = 0};
+    char path[PATH_MAX];
+
+    while ((entry = readdir(listing)) != NULL && status.st_size == 0) {
+        snprintf(path, sizeof(path), "%s/%s/members", place->scratch, entry->d_name);
+        (void) stat(path, &status);
+    }
+    closedir(listing);
+    return status.st_size > 0;
+}
+
+/* A Redis node, ZooKeeper, and members of a fleet. */
+static void test_a_fleet_ends_with_it(void **state)
+{
+    struct place *place = *state;
+    struct run run;
+
+    start(&run, place, "rebalance", NULL);
+    assert_true(wait_until(members_write, place, TIMEOUT_MS));
+    run_signal(&run, SIGTERM);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 130);
+    run_fini(&run);
+    assert_nothing_stays(place);
+}
+
+static void test_usage(void **state)
+{
+    const char *const argv[] = {program, "walk", NULL};
+    struct run run;
+
+    (void) state;
+    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 64);
+    assert_non_null(strstr(run.err, "\"walk\" is no benchmark"));
+    run_fini(&run);
+}
+
+/* ======================================================================== */
+
+static int setup(void **state)
+{
+    static struct place place;
+
+    snprintf(place.folder, sizeof(place.folder), "/tmp/slotmq-test-bench-XXXXXX");
+    if (mkdtemp(place.folder) == NULL) {
+        return -1;
+    }
+    snprintf(place.scratch, sizeof(place.scratch), "%s/scratch", place.folder);
+    snprintf(place.figures, sizeof(place.figures), "%s/figures", place.folder);
+    snprintf(place.environment, sizeof(place.environment), "TMPDIR=%s", place.scratch);
+    *state = &place;
+    return mkdir(place.scratch, 0700) == 0 && mkdir(place.figures, 0700) == 0 &&
+                   prctl(PR_SET_CHILD_SUBREAPER, 1L) == 0
+               ? 0
+               : -1;
+}
+
+static int teardown(void **state)
+{
+    const struct place *place = *state;
+
+    folder_remove(place->folder);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_interrupted_run_is_not_kept),
+        cmocka_unit_test(test_a_fleet_ends_with_it),
+        cmocka_unit_test(test_usage),
+    };
+
+    program = argc > 1 ? argv[1] : "slotmq-bench";
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
