@@ -107,29 +107,36 @@ static bool by_library(struct scene *scene, uint64_t count)
 }
 
 /* Bytes a message; what the empty topic needs is not counted. */
-static bool weigh(struct lab *lab, smq_client *client, store_fn *store, uint64_t count, double *out)
+static bool weigh(struct lab *lab, smq_client *client, store_fn *store, const char *name,
+                  double *out)
 {
+    uint64_t count = lab_count(lab, 1000000, 200000), before = 0, after = 0;
+    struct tally_counts counts;
     struct scene scene;
-    uint64_t before = 0, after = 0;
-    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && meter_used_memory(&before, lab) &&
-                store(&scene, count) && meter_used_memory(&after, lab);
+    struct meter cost;
+    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && meter_used_memory(&before, lab);
 
+    meter_start_here(&cost);
+    good = good && store(&scene, count);
+    meter_stop_here(&cost);
+    good = good && meter_used_memory(&after, lab) && scene_stored(&scene, count, &counts);
     scene_close(&scene);
-    *out = (double) (after - before) / (double) count;
+    if (good) {
+        *out = (double) (after - before) / (double) count;
+        report_tally(lab_report(lab), name, counts, cost.seconds);
+        report_value(lab_report(lab), name, "bytes", *out);
+    }
     return good;
 }
 
 static bool measure_memory(struct lab *lab, smq_client *client)
 {
-    uint64_t count = lab_count(lab, 1000000, 200000);
     double zadd, library;
 
-    if (!weigh(lab, client, by_zadd, count, &zadd) ||
-        !weigh(lab, client, by_library, count, &library)) {
+    if (!weigh(lab, client, by_zadd, "memory-zadd", &zadd) ||
+        !weigh(lab, client, by_library, "memory-slotmq", &library)) {
         return false;
     }
-    report_value(lab_report(lab), "memory-zadd", "bytes", zadd);
-    report_value(lab_report(lab), "memory-slotmq", "bytes", library);
     report_ratio(lab_report(lab), "memory/zadd", library, zadd);
     return true;
 }

@@ -1,7 +1,8 @@
-/* bench_delayed.c - many messages come due within one second: how late are they handled?
+/* bench_delayed.c - many messages come due while a worker waits: how late are they handled?  Three
+ * times: a million at a rate that one master can follow; a million within one second, which it
+ * cannot, held against a plain drain of as many; and a hundred thousand within one second.
  *
  * Thread: main; the handler runs on one thread of the worker. */
-#include <semaphore.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -10,24 +11,14 @@
 #include "samples.h"
 #include "scene.h"
 
-enum {
-    PATIENCE_S = 120,
-    FLUSH_MS = 120000,
-    SPAN_MS = 1000,
-    LEAST_LEAD_MS = 2000,
-    STORED_A_MS = 100
-};
+enum { LEAST_LEAD_MS = 2000, STORED_A_MS = 100 };
 
-/* Invariant: `late` is the handler's until `all` is posted. */
+/* Invariant: `late` and last_ms are the handler's until the consumer has stopped. */
 struct delayed {
-    struct lab *lab;
-    smq_client *client;
-    char topic[LAB_NAME_SIZE];
     uint64_t messages;
-    struct tally *tally;
-    struct samples late; /* ms */
-    double early;        /* handled before due: must stay 0 */
-    sem_t all;
+    int64_t begin_ms, span_ms; /* due evenly spread over them */
+    struct samples late;       /* ms */
+    double early, last_ms;     /* handled before due, must stay 0; when the last one was handled */
 };
 
 static double wall_ms(void)
@@ -38,46 +29,36 @@ static double wall_ms(void)
     return (double) now.tv_sec * 1000 + (double) now.tv_nsec / 1e6;
 }
 
-static smq_verdict handle(smq_delivery *delivery, void *user)
+static void note_late(const smq_message_info *info, void *user)
 {
-    const smq_message_info *info = smq_delivery_info(delivery);
     struct delayed *delayed = user;
-    double late = wall_ms() - (double) info->due_at_ms;
+    double now_ms = wall_ms(), late = now_ms - (double) info->due_at_ms;
 
     samples_add(&delayed->late, late);
     delayed->early += late < 0 ? 1 : 0;
-    if (tally_tick(delayed->tally, info->slot, info->body, info->body_len) == delayed->messages) {
-        sem_post(&delayed->all);
-    }
-    return SMQ_DONE;
+    delayed->last_ms = now_ms;
 }
 
-/* Due times are spread evenly over the second, which begins when all is stored. */
-static bool send_all(struct delayed *delayed, smq_producer *producer, int64_t begin_ms)
+static void shape(smq_message *message, uint64_t number, void *user)
 {
-    char body[TALLY_BODY];
-    smq_error err = {.text = ""};
+    const struct delayed *delayed = user;
 
-    for (uint64_t i = 0; i < delayed->messages; i++) {
-        smq_message message = library_message(body, i);
-        message.delay_ms = 0;
-        message.due_at_ms = begin_ms + (int64_t) (i * SPAN_MS / delayed->messages);
-        if (!lab_good(smq_send_async(producer, delayed->topic, &message, NULL, NULL, &err), &err)) {
-            return false;
-        }
-    }
-    return lab_good(smq_producer_flush(producer, FLUSH_MS, &err), &err);
+    message->delay_ms = 0;
+    message->due_at_ms =
+        delayed->begin_ms + (int64_t) (number * (uint64_t) delayed->span_ms / delayed->messages);
 }
 
-static bool store(struct delayed *delayed)
+/* The first one is due when all are stored. */
+static bool store(struct delayed *delayed, smq_client *client, const char *topic)
 {
     int64_t lead_ms = LEAST_LEAD_MS + (int64_t) (delayed->messages / STORED_A_MS);
-    int64_t begin_ms = (int64_t) wall_ms() + lead_ms;
-    smq_producer *producer = library_producer(delayed->client);
-    bool good = producer != NULL && send_all(delayed, producer, begin_ms);
+    smq_producer *producer = library_producer(client);
 
+    delayed->begin_ms = (int64_t) wall_ms() + lead_ms;
+    bool good =
+        producer != NULL && library_send_shaped(producer, topic, delayed->messages, shape, delayed);
     smq_producer_free(producer);
-    if (good && wall_ms() > (double) begin_ms) {
+    if (good && wall_ms() > (double) delayed->begin_ms) {
         fprintf(stderr, "bench: storing took longer than %lld ms: too slow here\n",
                 (long long) lead_ms);
         good = false;
@@ -85,39 +66,30 @@ static bool store(struct delayed *delayed)
     return good;
 }
 
-static bool await(sem_t *semaphore)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_S;
-    return sem_timedwait(semaphore, &until) == 0;
-}
-
 /* The worker is there before anything is due. */
-static bool work(struct delayed *delayed)
+static bool work(struct delayed *delayed, struct lab *lab, smq_client *client, struct tally *tally)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    struct library_consumer consumer = {
+        .tally = tally, .messages = delayed->messages, .seen = note_late, .user = delayed};
+    char topic[LAB_NAME_SIZE];
 
-    options.topic = delayed->topic;
-    options.handler = handle;
-    options.user = delayed;
-    options.threads = 1;
-    bool good = lab_good(smq_worker_new(&worker, delayed->client, &options, &err), &err) &&
-                lab_good(smq_worker_start(worker, &err), &err) && store(delayed) &&
-                await(&delayed->all);
-    smq_worker_free(worker);
+    if (!lab_empty(lab) || !lab_topic(lab, client, topic, SCENE_SLOTS)) {
+        return false;
+    }
+    bool good =
+        library_consumer_start(&consumer, client, topic, 0) && store(delayed, client, topic);
+    if (good) {
+        library_consumer_await(&consumer);
+    }
+    library_consumer_stop(&consumer);
     return good;
 }
 
-static void tell(struct delayed *delayed, const char *name)
+static void tell(struct lab *lab, struct delayed *delayed, const char *name)
 {
-    struct report *report = lab_report(delayed->lab);
+    struct report *report = lab_report(lab);
     char figure[48];
 
-    report_tally(report, name, tally_counts(delayed->tally), SPAN_MS / 1000.0);
     snprintf(figure, sizeof(figure), "%s-p50", name);
     report_value(report, figure, "ms", samples_quantile(&delayed->late, 0.5));
     snprintf(figure, sizeof(figure), "%s-p99", name);
@@ -126,29 +98,57 @@ static void tell(struct delayed *delayed, const char *name)
     report_value(report, figure, "messages", delayed->early);
 }
 
-static bool with_messages(struct lab *lab, smq_client *client, uint64_t messages, const char *name)
+/* `span_s`: from when the first one was due until the last one was handled. */
+static bool due_within(struct lab *lab, smq_client *client, uint64_t messages, int64_t span_ms,
+                       const char *name, double *span_s)
 {
-    struct delayed delayed = {.lab = lab, .client = client, .messages = messages};
+    struct delayed delayed = {.messages = messages, .span_ms = span_ms};
+    struct tally *tally = tally_new(messages, SCENE_SLOTS);
+    bool good = work(&delayed, lab, client, tally);
 
-    delayed.tally = tally_new(messages, SCENE_SLOTS);
-    sem_init(&delayed.all, 0, 0);
-    bool good =
-        lab_empty(lab) && lab_topic(lab, client, delayed.topic, SCENE_SLOTS) && work(&delayed);
     if (good) {
-        tell(&delayed, name);
+        *span_s = (delayed.last_ms - (double) delayed.begin_ms) / 1000;
+        report_tally(lab_report(lab), name, tally_counts(tally), *span_s);
+        tell(lab, &delayed, name);
     }
-    sem_destroy(&delayed.all);
     samples_fini(&delayed.late);
-    tally_free(delayed.tally);
+    tally_free(tally);
     return good;
 }
 
-/* The first number is within what one master can do; the second is more than it can. */
+static bool plain_drain(struct lab *lab, smq_client *client, uint64_t messages, double *seconds)
+{
+    struct tally *tally = tally_new(messages, SCENE_SLOTS);
+    struct scene scene;
+    struct meter cost;
+    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && scene_fill(&scene, messages) &&
+                scene_drain(&scene, messages, tally, &cost);
+
+    scene_close(&scene);
+    if (good) {
+        report_tally(lab_report(lab), "delayed-drain", tally_counts(tally), cost.seconds);
+        *seconds = cost.seconds;
+    }
+    tally_free(tally);
+    return good;
+}
+
 static bool measure(struct lab *lab, smq_client *client)
 {
-    return with_messages(lab, client, 100000, "delayed") &&
-           with_messages(lab, client, lab_count(lab, 1000000, 300000),
-                         lab_options(lab)->quick ? "delayed-300k" : "delayed-1M");
+    uint64_t many = lab_count(lab, 1000000, 200000);
+    double followed, span, drain, small;
+
+    if (!due_within(lab, client, many, (int64_t) lab_count(lab, 10000, 2000), "delayed",
+                    &followed) ||
+        !due_within(lab, client, many, 1000, "delayed-1s", &span) ||
+        !plain_drain(lab, client, many, &drain) ||
+        !due_within(lab, client, 100000, 1000, "delayed-1s-100k", &small)) {
+        return false;
+    }
+    report_value(lab_report(lab), "delayed-1s-span", "s", span);
+    report_value(lab_report(lab), "delayed-drain", "s", drain);
+    report_ratio(lab_report(lab), "delayed-1s-span/drain", span, drain);
+    return true;
 }
 
 bool bench_delayed(struct lab *lab)

@@ -1,26 +1,20 @@
-/* bench_idle.c - what a process costs that owns 1,024 empty slots and waits.
+/* bench_idle.c - what a process costs that owns 1,024 empty slots and waits; after that it must
+ * still handle what is sent.
  *
  * Thread: main. */
 #include <semaphore.h>
 #include <time.h>
 
 #include "benches.h"
-#include "meter.h"
+#include "library.h"
 
-enum { SLOTS = 1024, SETTLE_S = 3 };
+enum { SLOTS = 1024, MESSAGES = 4 * SLOTS, SETTLE_S = 3, PATIENCE_S = 60 };
 
 static void pass(int seconds)
 {
     const struct timespec time = {.tv_sec = seconds};
 
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
-}
-
-static smq_verdict never(smq_delivery *delivery, void *user)
-{
-    (void) delivery;
-    (void) user;
-    return SMQ_DONE;
 }
 
 static void count_gained(const smq_event *event, void *user)
@@ -30,44 +24,65 @@ static void count_gained(const smq_event *event, void *user)
     }
 }
 
-static bool watch(struct lab *lab)
+static bool await_all_slots(sem_t *gained)
 {
-    int seconds = (int) lab_count(lab, 20, 5);
-    struct meter cost;
-
-    pass(SETTLE_S);
-    if (!meter_start(&cost, lab)) {
-        return false;
+    for (int i = 0; i < SLOTS; i++) {
+        if (!library_await(gained, PATIENCE_S)) {
+            return false;
+        }
     }
-    pass(seconds);
-    if (!meter_stop(&cost, lab)) {
-        return false;
-    }
-    /* The look itself is one command. */
-    double commands = cost.commands > 0 ? (double) cost.commands - 1 : 0;
-    report_value(lab_report(lab), "idle-commands", "commands/s", commands / cost.seconds);
-    report_value(lab_report(lab), "idle-cpu", "%", cost.client_cpu_s * 100 / cost.seconds);
-    report_value(lab_report(lab), "idle-redis-cpu", "%", cost.redis_cpu_s * 100 / cost.seconds);
     return true;
+}
+
+static bool watch(struct lab *lab, struct meter *cost)
+{
+    pass(SETTLE_S);
+    if (!meter_start(cost, lab)) {
+        return false;
+    }
+    pass((int) lab_count(lab, 20, 5));
+    return meter_stop(cost, lab);
+}
+
+static void tell(struct lab *lab, const struct meter *cost)
+{
+    /* The look itself is one command. */
+    double commands = cost->commands > 0 ? (double) cost->commands - 1 : 0;
+
+    report_value(lab_report(lab), "idle-commands", "commands/s", commands / cost->seconds);
+    report_value(lab_report(lab), "idle-cpu", "%", cost->client_cpu_s * 100 / cost->seconds);
+    report_value(lab_report(lab), "idle-redis-cpu", "%", cost->redis_cpu_s * 100 / cost->seconds);
+}
+
+static bool wake(struct lab *lab, smq_client *client, const char *topic,
+                 struct library_consumer *consumer)
+{
+    struct meter cost;
+    bool good = library_store(lab, client, topic, MESSAGES, &cost);
+
+    if (good) {
+        library_consumer_await(consumer);
+        report_tally(lab_report(lab), "afterwards", tally_counts(consumer->tally), cost.seconds);
+    }
+    return good;
 }
 
 static bool idle(struct lab *lab, smq_client *client, sem_t *gained)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    struct library_consumer consumer = {.tally = tally_new(MESSAGES, SLOTS), .messages = MESSAGES};
     char topic[LAB_NAME_SIZE];
-    smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    struct meter cost;
+    bool good = lab_topic(lab, client, topic, SLOTS);
 
-    options.topic = topic;
-    options.handler = never;
-    bool good = lab_topic(lab, client, topic, SLOTS) &&
-                lab_good(smq_worker_new(&worker, client, &options, &err), &err) &&
-                lab_good(smq_worker_start(worker, &err), &err);
-    for (int i = 0; i < SLOTS && good; i++) {
-        sem_wait(gained);
+    if (good) {
+        good = library_consumer_start(&consumer, client, topic, 0) && await_all_slots(gained) &&
+               watch(lab, &cost) && wake(lab, client, topic, &consumer);
+        library_consumer_stop(&consumer);
     }
-    good = good && watch(lab);
-    smq_worker_free(worker);
+    if (good) {
+        tell(lab, &cost);
+    }
+    tally_free(consumer.tally);
     return good;
 }
 
@@ -91,11 +106,5 @@ static bool measure(struct lab *lab)
 
 bool bench_idle(struct lab *lab)
 {
-    bool good = lab_servers(lab, 1, false);
-
-    for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
-        report_run(lab_report(lab));
-        good = measure(lab);
-    }
-    return good;
+    return lab_servers(lab, 1, false) && lab_repeat(lab, LAB_LONG, measure);
 }

@@ -10,41 +10,23 @@
 
 enum { BODY = 1024 };
 
-static bool send_all(smq_producer *producer, const char *topic, uint64_t count, smq_layout layout)
-{
+/* Invariant: `layout` is that of the topic; the message is sent before the next one is made. */
+struct kilobyte {
+    smq_layout layout;
     char body[BODY];
-    atomic_ulong failed = 0;
-    smq_error err = {.text = ""};
+};
 
-    for (uint64_t i = 0; i < count; i++) {
-        smq_message message = SMQ_MESSAGE_INIT;
-        tally_body(body, sizeof(body), i);
-        message.body = body;
-        message.body_len = sizeof(body);
-        message.delay_ms = SMQ_NONE;
-        if (layout == SMQ_KEYED) { /* also the key */
-            message.id = body;
-            message.id_len = TALLY_DIGITS;
-        }
-        smq_status status =
-            smq_send_async(producer, topic, &message, library_count_failed, &failed, &err);
-        if (!lab_good(status, &err)) {
-            (void) smq_producer_flush(producer, SMQ_FOREVER, NULL);
-            return false;
-        }
-    }
-    return library_flush(producer, &failed);
-}
-
-static bool store(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
-                  smq_layout layout, struct meter *cost)
+static void shape(smq_message *message, uint64_t number, void *user)
 {
-    smq_producer *producer = library_producer(client);
-    bool good = producer != NULL && meter_start(cost, lab) &&
-                send_all(producer, topic, count, layout) && meter_stop(cost, lab);
+    struct kilobyte *kilobyte = user;
 
-    smq_producer_free(producer);
-    return good;
+    tally_body(kilobyte->body, sizeof(kilobyte->body), number);
+    message->body = kilobyte->body;
+    message->body_len = sizeof(kilobyte->body);
+    if (kilobyte->layout == SMQ_KEYED) { /* also the key */
+        message->id = kilobyte->body;
+        message->id_len = TALLY_DIGITS;
+    }
 }
 
 struct both {
@@ -55,13 +37,13 @@ static bool in_layout(struct lab *lab, smq_client *client, smq_layout layout, co
                       struct both *out)
 {
     uint64_t count = lab_count(lab, 300000, 60000);
+    struct kilobyte kilobyte = {.layout = layout};
     char topic[LAB_NAME_SIZE], figure[32];
-    struct library_drain how = {.topic = topic, .batch = SCENE_BATCH, .messages = count};
     struct tally *tally = tally_new(count, SCENE_SLOTS);
     struct meter sent, drained;
     bool good = lab_empty(lab) && lab_topic_laid_out(lab, client, topic, SCENE_SLOTS, layout) &&
-                store(lab, client, topic, count, layout, &sent) &&
-                library_drain(lab, client, &how, tally, &drained);
+                library_store_shaped(lab, client, topic, count, shape, &kilobyte, &sent) &&
+                library_drain(lab, client, topic, SCENE_BATCH, count, tally, &drained);
 
     if (good) {
         struct tally_counts counts = tally_counts(tally);

@@ -1,22 +1,23 @@
 /* bench_latency.c - how long until a message that is sent into an idle topic reaches its handler:
- * by the library, by a hand-written loop that waits for the wake-up and claims, and by BLPOP.
+ * by the library, by a hand-written loop that waits for the wake-up and claims, and by BLPOP.  And
+ * by the library when messages come at a rate.
  *
  * Thread: main sends; each way has a thread that picks up. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "benches.h"
 #include "library.h"
+#include "load.h"
 #include "samples.h"
 #include "scene.h"
 
 enum { PAUSE_NS = 1500000, WARM_UP = 20, PATIENCE_S = 30, FLUSH_MS = 30000 };
 
-/* One message at a time. */
+/* One message at a time.  Invariant: `tally` is the thread's while it picks up. */
 struct pickup {
     struct scene *scene;
     sem_t handled;
@@ -25,7 +26,8 @@ struct pickup {
     struct raw *sender;     /* the others' */
     struct wire *listener;  /* what the thread waits on */
     struct wire *pusher;
-    uint64_t messages;
+    uint64_t messages, sent;
+    struct tally *tally;
 };
 
 static void picked_up(struct pickup *pickup)
@@ -41,28 +43,26 @@ static void pass(int64_t ns)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-static bool await(sem_t *semaphore)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_S;
-    return sem_timedwait(semaphore, &until) == 0;
-}
-
 /* Sends one message without waiting for the reply; then takes the reply. */
 typedef bool send_fn(struct pickup *pickup, uint64_t number);
 typedef bool sent_fn(struct pickup *pickup);
 
-/* The pause lets the consumer park and everything go to sleep. */
+/* The pause lets the consumer park and everything go to sleep.  A message that is not picked up is
+ * lost, and the last one. */
 static bool take_samples(struct pickup *pickup, send_fn *send, sent_fn *sent,
                          struct samples *samples)
 {
     for (uint64_t i = 0; i < pickup->messages; i++) {
         pass(PAUSE_NS);
         int64_t start_ns = meter_now_ns();
-        if (!send(pickup, i) || !await(&pickup->handled) || !sent(pickup)) {
-            fprintf(stderr, "bench: message %llu was not picked up\n", (unsigned long long) i);
+        if (!send(pickup, i)) {
+            return false;
+        }
+        pickup->sent++;
+        if (!library_await(&pickup->handled, PATIENCE_S)) {
+            return true;
+        }
+        if (!sent(pickup)) {
             return false;
         }
         if (i >= WARM_UP) {
@@ -74,11 +74,10 @@ static bool take_samples(struct pickup *pickup, send_fn *send, sent_fn *sent,
 
 /* === The library ======================================================== */
 
-static smq_verdict handle(smq_delivery *delivery, void *user)
+static void seen(const smq_message_info *info, void *user)
 {
-    (void) delivery;
+    (void) info;
     picked_up(user);
-    return SMQ_DONE;
 }
 
 static bool library_send(struct pickup *pickup, uint64_t number)
@@ -98,20 +97,15 @@ static bool library_sent(struct pickup *pickup)
 
 static bool by_library(struct pickup *pickup, struct samples *samples)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    struct library_consumer consumer = {
+        .tally = pickup->tally, .messages = pickup->messages, .seen = seen, .user = pickup};
+    smq_client *client = pickup->scene->client;
 
-    options.topic = pickup->scene->topic;
-    options.handler = handle;
-    options.user = pickup;
-    options.threads = 1;
-    pickup->producer = library_producer(pickup->scene->client);
-    bool good = pickup->producer != NULL &&
-                lab_good(smq_worker_new(&worker, pickup->scene->client, &options, &err), &err) &&
-                lab_good(smq_worker_start(worker, &err), &err) &&
+    pickup->producer = library_producer(client);
+    bool good = library_consumer_start(&consumer, client, pickup->scene->topic, 0) &&
+                pickup->producer != NULL &&
                 take_samples(pickup, library_send, library_sent, samples);
-    smq_worker_free(worker);
+    library_consumer_stop(&consumer);
     smq_producer_free(pickup->producer);
     return good;
 }
@@ -119,7 +113,7 @@ static bool by_library(struct pickup *pickup, struct samples *samples)
 /* === By hand ============================================================ */
 
 /* Claims what a slot has, answers it, and parks. */
-static bool consume_until_parked(struct pickup *pickup, int slot, uint64_t *picked)
+static bool consume_until_parked(struct pickup *pickup, int slot)
 {
     struct raw *raw = pickup->scene->raw;
     redisReply *answered = NULL;
@@ -135,7 +129,7 @@ static bool consume_until_parked(struct pickup *pickup, int slot, uint64_t *pick
         some = raw_count(answered) > 0;
         if (some) {
             picked_up(pickup);
-            *picked += raw_count(answered);
+            raw_tick(pickup->tally, slot, answered);
         }
     }
     freeReplyObject(answered);
@@ -145,12 +139,11 @@ static bool consume_until_parked(struct pickup *pickup, int slot, uint64_t *pick
 static void *wake_and_claim(void *arg)
 {
     struct pickup *pickup = arg;
-    uint64_t picked = 0;
     bool good = true;
 
-    while (picked < pickup->messages && good) {
+    while (tally_counts(pickup->tally).handled < pickup->messages && good) {
         int slot = raw_woken(pickup->listener);
-        good = slot >= 0 && consume_until_parked(pickup, slot, &picked);
+        good = slot >= 0 && consume_until_parked(pickup, slot);
     }
     return NULL;
 }
@@ -167,17 +160,15 @@ static bool raw_sent_one(struct pickup *pickup)
 
 static bool park_all(struct pickup *pickup)
 {
-    uint64_t picked = 0;
-
     for (int i = 0; i < SCENE_SLOTS; i++) {
-        if (!consume_until_parked(pickup, i, &picked)) {
+        if (!consume_until_parked(pickup, i)) {
             return false;
         }
     }
     return true;
 }
 
-/* The thread ends by itself after the last message; what failed ends when its connection does. */
+/* The thread ends by itself after the last message, or waits for one that does not come. */
 static bool with_thread(struct pickup *pickup, void *(*body)(void *arg), send_fn *send,
                         sent_fn *sent, struct samples *samples)
 {
@@ -188,7 +179,7 @@ static bool with_thread(struct pickup *pickup, void *(*body)(void *arg), send_fn
         return false;
     }
     bool good = take_samples(pickup, send, sent, samples);
-    if (!good) {
+    if (!good || samples->count + WARM_UP < pickup->messages) {
         pthread_cancel(thread);
     }
     pthread_join(thread, NULL);
@@ -214,13 +205,15 @@ static bool by_hand(struct pickup *pickup, struct samples *samples)
 static void *pop(void *arg)
 {
     struct pickup *pickup = arg;
+    bool good = true;
 
-    for (uint64_t i = 0; i < pickup->messages; i++) {
+    for (uint64_t i = 0; i < pickup->messages && good; i++) {
         redisReply *reply = wire_ask(pickup->listener, "BLPOP list 0");
-        if (reply == NULL) {
-            break;
+        good = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
+        if (good) {
+            picked_up(pickup);
+            tally_tick(pickup->tally, 0, reply->element[1]->str, reply->element[1]->len);
         }
-        picked_up(pickup);
         freeReplyObject(reply);
     }
     return NULL;
@@ -262,28 +255,47 @@ static bool by_blpop(struct pickup *pickup, struct samples *samples)
 
 typedef bool way_fn(struct pickup *pickup, struct samples *samples);
 
+static void tell(struct lab *lab, const struct pickup *pickup, struct samples *samples,
+                 const char *name, double seconds)
+{
+    struct tally_counts counts = tally_counts(pickup->tally);
+    char figure[48];
+
+    counts.sent = pickup->sent;
+    counts.lost = counts.sent - counts.handled;
+    snprintf(figure, sizeof(figure), "latency-%s", name);
+    report_tally(lab_report(lab), figure, counts, seconds);
+    snprintf(figure, sizeof(figure), "latency-%s-p50", name);
+    report_value(lab_report(lab), figure, "us", samples_quantile(samples, 0.5));
+    snprintf(figure, sizeof(figure), "latency-%s-p99", name);
+    report_value(lab_report(lab), figure, "us", samples_quantile(samples, 0.99));
+}
+
 static bool measure_way(struct lab *lab, smq_client *client, way_fn *way, const char *name,
                         double *p50)
 {
     struct samples samples = {.count = 0};
     struct scene scene;
     struct pickup pickup = {.scene = &scene, .messages = lab_count(lab, 2000, 500) + WARM_UP};
-    char figure[48];
+    struct meter cost;
 
+    pickup.tally = tally_new(pickup.messages, SCENE_SLOTS);
     sem_init(&pickup.handled, 0, 0);
+    meter_start_here(&cost);
     bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && way(&pickup, &samples);
+    meter_stop_here(&cost);
     scene_close(&scene);
     sem_destroy(&pickup.handled);
-    *p50 = samples_quantile(&samples, 0.5);
-    snprintf(figure, sizeof(figure), "latency-%s-p50", name);
-    report_value(lab_report(lab), figure, "us", *p50);
-    snprintf(figure, sizeof(figure), "latency-%s-p99", name);
-    report_value(lab_report(lab), figure, "us", samples_quantile(&samples, 0.99));
+    if (good) {
+        tell(lab, &pickup, &samples, name, cost.seconds);
+        *p50 = samples_quantile(&samples, 0.5);
+    }
     samples_fini(&samples);
+    tally_free(pickup.tally);
     return good;
 }
 
-static bool measure(struct lab *lab, smq_client *client)
+static bool when_idle(struct lab *lab, smq_client *client)
 {
     double blpop, raw, library;
 
@@ -298,7 +310,27 @@ static bool measure(struct lab *lab, smq_client *client)
     return true;
 }
 
+static bool at_rates(struct lab *lab, smq_client *client)
+{
+    static const int rates[] = {1000, 10000, 50000};
+    char name[32];
+
+    for (int i = 0; i < 3; i++) {
+        uint64_t messages = (uint64_t) rates[i] * lab_count(lab, 5, 2);
+        snprintf(name, sizeof(name), "latency-%dk", rates[i] / 1000);
+        if (!load_at(lab, client, rates[i], messages, name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool measure(struct lab *lab, smq_client *client)
+{
+    return when_idle(lab, client) && at_rates(lab, client);
+}
+
 bool bench_latency(struct lab *lab)
 {
-    return scene_runs(lab, LAB_SHORT, measure);
+    return scene_runs(lab, LAB_LONG, measure);
 }

@@ -80,9 +80,8 @@ bool bench_peers(struct lab *lab)
 {
     for (int i = 0; i < PEERS; i++) {
         const char *missing = peers[i]->missing(lab);
-        if (missing != NULL) {
-            fprintf(stderr, "bench: %s is left out: %s\n", peers[i]->name, missing);
-        }
+        report_note(lab_report(lab), missing != NULL ? "%s is left out: %s" : "%s: %s",
+                    peers[i]->name, missing != NULL ? missing : peers[i]->how);
     }
     return scene_runs(lab, LAB_LONG, measure);
 }

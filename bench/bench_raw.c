@@ -71,26 +71,18 @@ static bool measure_scripts(struct lab *lab, smq_client *client, int batch)
     return good;
 }
 
-static bool measure_streams(struct lab *lab, int batch)
+static bool measure_streams(struct lab *lab)
 {
-    uint64_t count = messages_for(lab, batch);
-    struct tally *tally = tally_new(count, SCENE_SLOTS);
-    struct streams *streams = lab_empty(lab) ? streams_open(lab, SCENE_SLOTS) : NULL;
-    struct meter sent, drained;
+    uint64_t count = messages_for(lab, SCENE_BATCH);
+    struct streams_result result;
 
-    meter_start_here(&sent);
-    bool good = streams != NULL && streams_send(streams, count);
-    meter_stop_here(&sent);
-    meter_start_here(&drained);
-    good = good && streams_drain(streams, tally, batch);
-    meter_stop_here(&drained);
-    if (good) {
-        report_value(lab_report(lab), "streams-add", "messages/s", (double) count / sent.seconds);
-        tell(lab, "streams-read", batch, tally_counts(tally), &drained);
+    if (!streams_measure(lab, count, &result)) {
+        return false;
     }
-    streams_close(streams);
-    tally_free(tally);
-    return good;
+    report_value(lab_report(lab), "streams-add", "messages/s",
+                 (double) count / result.sent.seconds);
+    tell(lab, "streams-read", SCENE_BATCH, result.counts, &result.drained);
+    return true;
 }
 
 static bool measure(struct lab *lab, smq_client *client)
@@ -100,7 +92,7 @@ static bool measure(struct lab *lab, smq_client *client)
             return false;
         }
     }
-    return measure_streams(lab, SCENE_BATCH);
+    return measure_streams(lab);
 }
 
 bool bench_raw(struct lab *lab)

@@ -1,5 +1,6 @@
 /* bench_rebalance.c - a member joins a fleet of 16 that owns 1,024 slots, leaves it, or dies: how
- * long until every slot has an owner again, and how long had a slot that moved none?
+ * long until every slot has an owner again, and how long had a slot that moved none?  A few
+ * messages are handled all the time, none of which may be lost.
  *
  * Thread: main. */
 #include <limits.h>
@@ -9,17 +10,32 @@
 #include <unistd.h>
 
 #include "benches.h"
+#include "library.h"
 #include "member.h"
 #include "meter.h"
 #include "samples.h"
 #include "support/process.h"
 #include "support/wait.h"
 
-enum { SLOTS = 1024, MEMBERS = 16, MEMBERS_MAX = MEMBERS + 1, PATIENCE_MS = 60000, NOBODY = -1 };
+enum {
+    SLOTS = 1024,
+    MEMBERS = 16,
+    MEMBERS_MAX = MEMBERS + 1,
+    PATIENCE_MS = 60000,
+    NOBODY = -1,
+    RATE = 200, /* messages a second: enough to see a loss, too few to slow anything */
+    MESSAGES_MAX = 100000
+};
 
-/* What the lines of the members say so far. */
+/* What the lines of the members say so far.  Invariant: messages 0 .. sent - 1 were sent, and
+ * `tally` has those that were handled. */
 struct fleet {
     struct lab *lab;
+    smq_client *client;
+    smq_producer *producer;
+    struct tally *tally;
+    uint64_t sent;
+    int64_t begin_ns;
     char topic[LAB_NAME_SIZE], path[PATH_MAX];
     FILE *lines;
     pid_t pids[MEMBERS_MAX];
@@ -41,6 +57,8 @@ static void take_line(struct fleet *fleet, const char *line)
     if (sscanf(line, "%c %d %d %lld", &kind, &member, &slot, &at_ns) != 4 || member < 0 ||
         member >= MEMBERS_MAX || slot < 0 || slot >= SLOTS) {
         fprintf(stderr, "bench: a member wrote \"%s\"\n", line);
+    } else if (kind == 'H') {
+        tally_tick_number(fleet->tally, slot, (uint64_t) at_ns);
     } else if (kind == 'S') {
         fleet->joined_ns[member] = at_ns;
     } else if (kind == 'G') {
@@ -68,23 +86,53 @@ static bool is_shared_out(const struct fleet *fleet)
     return shares == fleet->wanted;
 }
 
-static bool read_on(void *arg)
+static void read_on(struct fleet *fleet)
 {
-    struct fleet *fleet = arg;
     char line[128];
 
     clearerr(fleet->lines);
     while (fgets(line, sizeof(line), fleet->lines) != NULL) {
         take_line(fleet, line);
     }
+}
+
+/* What should be sent by now.  What is refused was not sent. */
+static void send_on(struct fleet *fleet)
+{
+    int64_t ns = meter_now_ns() - fleet->begin_ns;
+    char body[TALLY_BODY];
+
+    while (fleet->sent < MESSAGES_MAX && (int64_t) fleet->sent * 1000000000 < ns * RATE) {
+        smq_message message = library_message(body, fleet->sent);
+        if (smq_send_async(fleet->producer, fleet->topic, &message, NULL, NULL, NULL) != SMQ_OK) {
+            return;
+        }
+        fleet->sent++;
+    }
+}
+
+static bool shares_out(void *arg)
+{
+    struct fleet *fleet = arg;
+
+    send_on(fleet);
+    read_on(fleet);
     return is_shared_out(fleet);
+}
+
+static bool all_handled(void *arg)
+{
+    struct fleet *fleet = arg;
+
+    read_on(fleet);
+    return tally_counts(fleet->tally).handled == fleet->sent;
 }
 
 static bool await_shares(struct fleet *fleet, int wanted, int gone)
 {
     fleet->wanted = wanted;
     fleet->gone = gone;
-    if (!wait_until(read_on, fleet, PATIENCE_MS)) {
+    if (!wait_until(shares_out, fleet, PATIENCE_MS)) {
         fprintf(stderr, "bench: %d members do not share the slots within a minute\n", wanted);
         return false;
     }
@@ -174,18 +222,24 @@ static bool death(struct fleet *fleet)
 
 /* --- */
 
-static bool fleet_start(struct fleet *fleet)
+static bool lines_open(struct fleet *fleet)
 {
-    smq_client *client = lab_client(fleet->lab);
-    bool good = client != NULL && lab_topic(fleet->lab, client, fleet->topic, SLOTS);
-
-    smq_client_free(client);
     snprintf(fleet->path, sizeof(fleet->path), "%s/members", getenv("TMPDIR"));
     fleet->lines = fopen(fleet->path, "w+e");
     if (fleet->lines == NULL) {
         perror(fleet->path);
-        return false;
     }
+    return fleet->lines != NULL;
+}
+
+static bool fleet_start(struct fleet *fleet)
+{
+    fleet->client = lab_client(fleet->lab);
+    fleet->producer = fleet->client != NULL ? library_producer(fleet->client) : NULL;
+    fleet->begin_ns = meter_now_ns();
+    bool good = fleet->producer != NULL && lines_open(fleet) &&
+                lab_topic(fleet->lab, fleet->client, fleet->topic, SLOTS);
+
     for (int i = 0; i < SLOTS; i++) {
         fleet->owner[i] = NOBODY;
     }
@@ -193,6 +247,23 @@ static bool fleet_start(struct fleet *fleet)
         good = member_start(fleet, i);
     }
     return good && await_shares(fleet, MEMBERS, NOBODY);
+}
+
+/* What is not handled by now was lost. */
+static bool settle(struct fleet *fleet)
+{
+    smq_error err = {.text = ""};
+
+    if (!lab_good(smq_producer_flush(fleet->producer, PATIENCE_MS, &err), &err)) {
+        return false;
+    }
+    (void) wait_until(all_handled, fleet, PATIENCE_MS);
+    struct tally_counts counts = tally_counts(fleet->tally);
+    counts.sent = fleet->sent;
+    counts.lost = counts.sent - counts.handled;
+    report_tally(lab_report(fleet->lab), "meanwhile", counts,
+                 (double) (meter_now_ns() - fleet->begin_ns) / 1e9);
+    return true;
 }
 
 static void fleet_stop(struct fleet *fleet)
@@ -210,6 +281,8 @@ static void fleet_stop(struct fleet *fleet)
     if (fleet->lines != NULL) {
         fclose(fleet->lines);
     }
+    smq_producer_free(fleet->producer);
+    smq_client_free(fleet->client);
 }
 
 static bool measure(struct lab *lab)
@@ -221,25 +294,21 @@ static bool measure(struct lab *lab)
         abort();
     }
     fleet->lab = lab;
+    fleet->tally = tally_new(MESSAGES_MAX, SLOTS);
     bool good = lab_empty(lab) && fleet_start(fleet) && join(fleet, &pauses) &&
-                leave(fleet, &pauses) && death(fleet);
+                leave(fleet, &pauses) && death(fleet) && settle(fleet);
     if (good) {
         report_value(lab_report(lab), "rebalance-pause-p50", "ms", samples_quantile(&pauses, 0.5));
         report_value(lab_report(lab), "rebalance-pause-p99", "ms", samples_quantile(&pauses, 0.99));
     }
     fleet_stop(fleet);
     samples_fini(&pauses);
+    tally_free(fleet->tally);
     free(fleet);
     return good;
 }
 
 bool bench_rebalance(struct lab *lab)
 {
-    bool good = lab_servers(lab, 1, true);
-
-    for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
-        report_run(lab_report(lab));
-        good = measure(lab);
-    }
-    return good;
+    return lab_servers(lab, 1, true) && lab_repeat(lab, LAB_LONG, measure);
 }

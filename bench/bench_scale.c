@@ -7,8 +7,6 @@
 #include "library.h"
 #include "scene.h"
 
-enum { FILL_BATCH = 500 };
-
 /* Rate of one drain of `count` messages out of those stored; the others still wait. */
 static bool drain_some(struct scene *scene, struct tally *tally, uint64_t count, const char *figure,
                        double *rate)
@@ -70,54 +68,77 @@ bool bench_slots(struct lab *lab)
 
 /* === Depth ============================================================== */
 
-enum { SHALLOW = 100000 };
+enum { TAKEN = 100000, LEAST = 10000, MANY = 1000000, DEPTHS = 4 };
 
-static bool drain_shallow(struct lab *lab, smq_client *client, double *rate)
-{
-    struct tally *tally = tally_new(SHALLOW, SCENE_SLOTS);
+/* A topic filled beside the others, and what became of its messages. */
+struct pool {
     struct scene scene;
-    bool good = scene_add(&scene, lab, client, SCENE_SLOTS) && scene_fill(&scene, SHALLOW) &&
-                drain_some(&scene, tally, SHALLOW, "depth-100k", rate);
+    struct tally *tally;
+};
 
-    scene_close(&scene);
-    tally_free(tally);
+static bool pool_open(struct pool *pool, struct lab *lab, smq_client *client, uint64_t messages)
+{
+    pool->tally = tally_new(messages, SCENE_SLOTS);
+    return scene_add(&pool->scene, lab, client, SCENE_SLOTS) && scene_fill(&pool->scene, messages);
+}
+
+static void pool_close(struct pool *pool)
+{
+    scene_close(&pool->scene);
+    tally_free(pool->tally);
+}
+
+/* All of a pool that is made for it. */
+static bool drain_new(struct lab *lab, smq_client *client, uint64_t messages, const char *figure,
+                      double *rate)
+{
+    struct pool pool = {.tally = NULL};
+    uint64_t taken = messages < TAKEN ? messages : TAKEN;
+    bool good = pool_open(&pool, lab, client, messages) &&
+                drain_some(&pool.scene, pool.tally, taken, figure, rate);
+
+    pool_close(&pool);
     return good;
 }
 
-static bool measure_depth(struct scene *deep, struct tally *tally, const char *name)
+static bool measure_depth(struct pool *deep, struct lab *lab, smq_client *client,
+                          const char *deepest)
 {
-    struct lab *lab = deep->lab;
+    const char *const names[DEPTHS] = {"10k", "100k", "1M", deepest};
+    double rates[DEPTHS];
     char figure[32];
-    double shallow_rate, deep_rate;
 
     report_run(lab_report(lab));
-    snprintf(figure, sizeof(figure), "depth-%s", name);
-    if (!drain_shallow(lab, deep->client, &shallow_rate) ||
-        !drain_some(deep, tally, SHALLOW, figure, &deep_rate)) {
+    snprintf(figure, sizeof(figure), "depth-%s", deepest);
+    if (!drain_new(lab, client, LEAST, "depth-10k", &rates[0]) ||
+        !drain_new(lab, client, TAKEN, "depth-100k", &rates[1]) ||
+        !drain_new(lab, client, MANY, "depth-1M", &rates[2]) ||
+        !drain_some(&deep->scene, deep->tally, TAKEN, figure, &rates[3])) {
         return false;
     }
-    snprintf(figure, sizeof(figure), "depth-%s/100k", name);
-    report_ratio(lab_report(lab), figure, deep_rate, shallow_rate);
+    for (int i = 0; i < DEPTHS; i++) {
+        snprintf(figure, sizeof(figure), "depth-%s/100k", names[i]);
+        if (i != 1) {
+            report_ratio(lab_report(lab), figure, rates[i], rates[1]);
+        }
+    }
     return true;
 }
 
-/* The deep topic is filled once; each run takes a little from its top. */
+/* The deepest topic is filled once; each run takes a little from its top. */
 bool bench_depth(struct lab *lab)
 {
     uint64_t messages = lab_count(lab, 10000000, 2000000);
-    const char *name = lab_options(lab)->quick ? "2M" : "10M";
-    struct tally *tally = tally_new(messages, SCENE_SLOTS);
-    struct scene deep = {.lab = lab};
+    const char *deepest = lab_options(lab)->quick ? "2M" : "10M";
+    struct pool deep = {.tally = NULL};
     smq_client *client = lab_servers(lab, 1, false) ? lab_client(lab) : NULL;
-    bool good = client != NULL && scene_open(&deep, lab, client, SCENE_SLOTS) &&
-                raw_send(deep.raw, messages, FILL_BATCH);
+    bool good = client != NULL && pool_open(&deep, lab, client, messages);
 
     for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
-        good = measure_depth(&deep, tally, name);
+        good = measure_depth(&deep, lab, client, deepest);
     }
-    scene_close(&deep);
+    pool_close(&deep);
     smq_client_free(client);
-    tally_free(tally);
     return good;
 }
 
@@ -127,15 +148,13 @@ bool bench_depth(struct lab *lab)
 static bool on_masters(struct lab *lab, smq_client *client, double *redis_us)
 {
     uint64_t count = lab_count(lab, 500000, 150000);
-    struct library_drain how = {.batch = SCENE_BATCH, .messages = count};
     struct tally *tally = tally_new(count, SCENE_SLOTS);
     char topic[LAB_NAME_SIZE], name[24];
     struct meter sent, drained;
     bool good = lab_empty(lab) && lab_topic(lab, client, topic, SCENE_SLOTS) &&
-                library_store(lab, client, topic, count, &sent);
+                library_store(lab, client, topic, count, &sent) &&
+                library_drain(lab, client, topic, SCENE_BATCH, count, tally, &drained);
 
-    how.topic = topic;
-    good = good && library_drain(lab, client, &how, tally, &drained);
     if (good) {
         double us = (sent.redis_cpu_s + drained.redis_cpu_s) * 1e6 / (double) count;
         snprintf(name, sizeof(name), "nodes-%d", lab_masters(lab));

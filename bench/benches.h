@@ -19,7 +19,6 @@ bool bench_raw(struct lab *lab);
 bool bench_send(struct lab *lab);
 bool bench_drain(struct lab *lab);
 bool bench_latency(struct lab *lab);
-bool bench_load(struct lab *lab);
 bool bench_e2e(struct lab *lab);
 bool bench_delayed(struct lab *lab);
 bool bench_peers(struct lab *lab);

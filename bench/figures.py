@@ -42,7 +42,7 @@ WORDS = {
     "nodes-3/1": "Redis CPU a message with 3 masters ÷ with 1",
     "idle-commands": "commands a second of an idle process, 1,024 slots",
     "idle-cpu": "CPU of an idle process, 1,024 slots, %",
-    "delayed-p99": "lateness p99 when 100,000 messages come due in a second, ms",
+    "delayed-p99": "lateness p99 of 10^6 messages due evenly within 10 s, which one master can follow, ms",
     "rebalance-join": "join of a 17th member, 1,024 slots: coverage complete, s",
     "rebalance-leave": "graceful leave: coverage complete, s",
     "rebalance-pause-p99": "pause of a moved slot p99, ms",

@@ -17,7 +17,7 @@ struct lab {
     struct lab_options options;
     struct report *report;
     struct servers *servers;
-    int masters;
+    int masters, replicas; /* of each */
     bool zookeeper;
     struct wire *wires[MASTERS_MAX];
     int topics; /* made so far */
@@ -75,6 +75,17 @@ uint64_t lab_count(const struct lab *lab, uint64_t full, uint64_t quick)
     return lab->options.quick ? quick : full;
 }
 
+bool lab_repeat(struct lab *lab, enum lab_pace pace, bool (*measure)(struct lab *lab))
+{
+    bool good = true;
+
+    for (int run = 0; run < lab_runs(lab, pace) && good; run++) {
+        report_run(lab->report);
+        good = measure(lab);
+    }
+    return good;
+}
+
 /* Children inherit it: servers get the first core, this process the second. */
 static void take_core(int number)
 {
@@ -87,15 +98,16 @@ static void take_core(int number)
     }
 }
 
-static bool start_servers(struct lab *lab, int masters, bool zookeeper)
+static bool start_servers(struct lab *lab, int masters, int replicas, bool zookeeper)
 {
     struct servers_options options = {
-        .redis = REDIS_CLUSTER, .masters = masters, .zookeeper = zookeeper};
+        .redis = REDIS_CLUSTER, .masters = masters, .replicas = replicas, .zookeeper = zookeeper};
 
     take_core(0);
     lab->servers = servers_start(&options);
     take_core(1);
     lab->masters = masters;
+    lab->replicas = replicas;
     lab->zookeeper = zookeeper;
     for (int i = 0; i < masters && lab->servers != NULL; i++) {
         lab->wires[i] = wire_open(server_address(servers_node(lab->servers, (size_t) i)));
@@ -131,13 +143,19 @@ bool lab_empty(struct lab *lab)
     return true;
 }
 
-bool lab_servers(struct lab *lab, int masters, bool zookeeper)
+bool lab_servers_with_replicas(struct lab *lab, int masters, int replicas, bool zookeeper)
 {
-    if (lab->servers != NULL && lab->masters == masters && lab->zookeeper == zookeeper) {
+    if (lab->servers != NULL && lab->masters == masters && lab->replicas == replicas &&
+        lab->zookeeper == zookeeper) {
         return lab_empty(lab);
     }
     stop_servers(lab);
-    return start_servers(lab, masters, zookeeper);
+    return start_servers(lab, masters, replicas, zookeeper);
+}
+
+bool lab_servers(struct lab *lab, int masters, bool zookeeper)
+{
+    return lab_servers_with_replicas(lab, masters, 0, zookeeper);
 }
 
 const char *lab_redis(const struct lab *lab)

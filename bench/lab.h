@@ -35,9 +35,14 @@ enum lab_pace { LAB_SHORT, LAB_LONG };
 int lab_runs(const struct lab *lab, enum lab_pace pace);
 uint64_t lab_count(const struct lab *lab, uint64_t full, uint64_t quick);
 
-/* A Redis Cluster of so many masters, empty; `zookeeper`: and a ZooKeeper.  Servers that fit are
- * used again.  false, said on standard error: they cannot be had. */
+/* Call `measure` for each run. */
+bool lab_repeat(struct lab *lab, enum lab_pace pace, bool (*measure)(struct lab *lab));
+
+/* A Redis Cluster of so many masters, empty, each with so many replicas; `zookeeper`: and a
+ * ZooKeeper.  Servers that fit are used again.  false, said on standard error: they cannot be had.
+ */
 bool lab_servers(struct lab *lab, int masters, bool zookeeper);
+bool lab_servers_with_replicas(struct lab *lab, int masters, int replicas, bool zookeeper);
 
 const char *lab_redis(const struct lab *lab);     /* addresses, as smq_client_options wants them */
 const char *lab_zookeeper(const struct lab *lab); /* NULL: none */

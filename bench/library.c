@@ -1,10 +1,12 @@
 #include "library.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
-enum { THREADS_MAX = 64, PATIENCE_MS = 60000, FLUSH_MS = 120000, DRAIN_MS = 600000 };
+enum { THREADS_MAX = 64, PATIENCE_MS = 60000, FLUSH_MS = 120000, STALL_S = 30 };
 
 smq_message library_message(char body[TALLY_BODY], uint64_t number)
 {
@@ -19,14 +21,14 @@ smq_message library_message(char body[TALLY_BODY], uint64_t number)
 
 /* === Sending ============================================================ */
 
-void library_count_failed(const smq_receipt *receipt, void *user)
+static void count_failed(const smq_receipt *receipt, void *user)
 {
     if (receipt->status != SMQ_OK) {
         atomic_fetch_add((atomic_ulong *) user, 1);
     }
 }
 
-bool library_flush(smq_producer *producer, atomic_ulong *failed)
+static bool flush(smq_producer *producer, atomic_ulong *failed)
 {
     smq_error err = {.text = ""};
 
@@ -39,7 +41,8 @@ bool library_flush(smq_producer *producer, atomic_ulong *failed)
     return *failed == 0;
 }
 
-bool library_send_async(smq_producer *producer, const char *topic, uint64_t count)
+bool library_send_shaped(smq_producer *producer, const char *topic, uint64_t count,
+                         library_shape_fn *shape, void *user)
 {
     char body[TALLY_BODY];
     atomic_ulong failed = 0;
@@ -47,14 +50,21 @@ bool library_send_async(smq_producer *producer, const char *topic, uint64_t coun
 
     for (uint64_t i = 0; i < count; i++) {
         smq_message message = library_message(body, i);
-        smq_status status =
-            smq_send_async(producer, topic, &message, library_count_failed, &failed, &err);
+        if (shape != NULL) {
+            shape(&message, i, user);
+        }
+        smq_status status = smq_send_async(producer, topic, &message, count_failed, &failed, &err);
         if (status != SMQ_OK) {
             (void) smq_producer_flush(producer, FLUSH_MS, NULL);
             return lab_good(status, &err);
         }
     }
-    return library_flush(producer, &failed);
+    return flush(producer, &failed);
+}
+
+bool library_send_async(smq_producer *producer, const char *topic, uint64_t count)
+{
+    return library_send_shaped(producer, topic, count, NULL, NULL);
 }
 
 bool library_send_batches(smq_producer *producer, const char *topic, uint64_t count, int batch)
@@ -135,57 +145,97 @@ smq_producer *library_producer(smq_client *client)
     return producer;
 }
 
-bool library_store(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
-                   struct meter *cost)
+bool library_store_shaped(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
+                          library_shape_fn *shape, void *user, struct meter *cost)
 {
     smq_producer *producer = library_producer(client);
     bool good = producer != NULL && meter_start(cost, lab) &&
-                library_send_async(producer, topic, count) && meter_stop(cost, lab);
+                library_send_shaped(producer, topic, count, shape, user) && meter_stop(cost, lab);
 
     smq_producer_free(producer);
     return good;
 }
 
-/* === Consuming ========================================================== */
+bool library_store(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
+                   struct meter *cost)
+{
+    return library_store_shaped(lab, client, topic, count, NULL, NULL, cost);
+}
 
-struct drain {
-    struct tally *tally;
-    uint64_t messages;
-    smq_worker *worker;
-};
+/* === Consuming ========================================================== */
 
 static smq_verdict handle(smq_delivery *delivery, void *user)
 {
     const smq_message_info *info = smq_delivery_info(delivery);
-    struct drain *drain = user;
+    struct library_consumer *consumer = user;
 
-    if (tally_tick(drain->tally, info->slot, info->body, info->body_len) == drain->messages) {
-        smq_worker_stop(drain->worker);
+    if (consumer->seen != NULL) {
+        consumer->seen(info, consumer->user);
+    }
+    if (tally_tick(consumer->tally, info->slot, info->body, info->body_len) == consumer->messages) {
+        sem_post(&consumer->all);
     }
     return SMQ_DONE;
 }
 
-static bool work(struct drain *drain, smq_client *client, const struct library_drain *how)
+bool library_consumer_start(struct library_consumer *consumer, smq_client *client,
+                            const char *topic, int batch)
 {
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_error err = {.text = ""};
 
-    options.topic = how->topic;
+    sem_init(&consumer->all, 0, 0);
+    consumer->worker = NULL;
+    options.topic = topic;
     options.handler = handle;
-    options.user = drain;
-    options.threads = how->threads > 0 ? how->threads : 1;
-    options.batch_size = how->batch;
-    bool good = lab_good(smq_worker_new(&drain->worker, client, &options, &err), &err) &&
-                lab_good(smq_worker_start(drain->worker, &err), &err) &&
-                lab_good(smq_worker_wait(drain->worker, DRAIN_MS, &err), &err);
-    smq_worker_free(drain->worker);
-    return good;
+    options.user = consumer;
+    options.threads = 1;
+    options.batch_size = batch;
+    return lab_good(smq_worker_new(&consumer->worker, client, &options, &err), &err) &&
+           lab_good(smq_worker_start(consumer->worker, &err), &err);
 }
 
-bool library_drain(struct lab *lab, smq_client *client, const struct library_drain *how,
-                   struct tally *tally, struct meter *cost)
+void library_consumer_await(struct library_consumer *consumer)
 {
-    struct drain drain = {.tally = tally, .messages = how->messages};
+    uint64_t handled, before;
 
-    return meter_start(cost, lab) && work(&drain, client, how) && meter_stop(cost, lab);
+    do {
+        before = tally_counts(consumer->tally).handled;
+        if (library_await(&consumer->all, STALL_S)) {
+            return;
+        }
+        handled = tally_counts(consumer->tally).handled;
+    } while (handled > before);
+}
+
+void library_consumer_stop(struct library_consumer *consumer)
+{
+    smq_worker_free(consumer->worker);
+    consumer->worker = NULL;
+    sem_destroy(&consumer->all);
+}
+
+bool library_drain(struct lab *lab, smq_client *client, const char *topic, int batch,
+                   uint64_t messages, struct tally *tally, struct meter *cost)
+{
+    struct library_consumer consumer = {.tally = tally, .messages = messages};
+
+    if (!meter_start(cost, lab)) {
+        return false;
+    }
+    bool good = library_consumer_start(&consumer, client, topic, batch);
+    if (good) {
+        library_consumer_await(&consumer);
+    }
+    library_consumer_stop(&consumer);
+    return good && meter_stop(cost, lab);
+}
+
+bool library_await(sem_t *semaphore, int seconds)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    return sem_timedwait(semaphore, &until) == 0;
 }

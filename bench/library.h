@@ -4,7 +4,7 @@
 #ifndef BENCH_LIBRARY_H
 #define BENCH_LIBRARY_H
 
-#include <stdatomic.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,33 +14,57 @@
 #include "meter.h"
 #include "tally.h"
 
-/* Send messages 0 .. count - 1 and wait until all are stored. */
+/* The same message that all loops send: `number` in a body of TALLY_BODY bytes, due at once. */
+smq_message library_message(char body[TALLY_BODY], uint64_t number);
+
+/* Makes message `number`, which is as above, another one; or waits until it is time to send it. */
+typedef void library_shape_fn(smq_message *message, uint64_t number, void *user);
+
+/* Send messages 0 .. count - 1 and wait until all are stored.  false: some are not. */
 bool library_send_async(smq_producer *producer, const char *topic, uint64_t count);
+bool library_send_shaped(smq_producer *producer, const char *topic, uint64_t count,
+                         library_shape_fn *shape, void *user);
 bool library_send_batches(smq_producer *producer, const char *topic, uint64_t count, int batch);
 bool library_send_blocking(smq_producer *producer, const char *topic, uint64_t count, int threads);
 
-/* smq_producer_flush(), and no send has failed: `failed` is what library_count_failed() counted. */
-bool library_flush(smq_producer *producer, atomic_ulong *failed);
-void library_count_failed(const smq_receipt *receipt, void *user);
-
-/* A patient producer, and library_send_async() by it; what that has cost. */
+/* A patient producer; and one of these sends by it: what that has cost. */
 smq_producer *library_producer(smq_client *client);
 bool library_store(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
                    struct meter *cost);
+bool library_store_shaped(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
+                          library_shape_fn *shape, void *user, struct meter *cost);
 
-/* The same message that the loops send. */
-smq_message library_message(char body[TALLY_BODY], uint64_t number);
+/* Called for each message, on the thread of the handler. */
+typedef void library_seen_fn(const smq_message_info *info, void *user);
 
-/* How a worker of the topic does it. */
-struct library_drain {
-    const char *topic;
-    int threads, batch; /* 0: one thread, the library's own batch */
-    uint64_t messages;  /* stop after so many */
+/* A worker with one handler thread, which does nothing but tick off what it gets.
+ *
+ * Invariant: tally, messages, seen and user are set by the owner and stay while it runs; `all` is
+ * posted when `messages` different ones were handled. */
+struct library_consumer {
+    struct tally *tally;
+    uint64_t messages;
+    library_seen_fn *seen; /* NULL: nothing */
+    void *user;
+    sem_t all;
+    smq_worker *worker;
 };
 
-/* Consume with an empty handler; `cost` is from the start of the worker until it has stopped
+/* `batch`: of a claim; 0: the library's own.  Whatever start has returned, stop is allowed: once.
+ */
+bool library_consumer_start(struct library_consumer *consumer, smq_client *client,
+                            const char *topic, int batch);
+void library_consumer_stop(struct library_consumer *consumer);
+
+/* Until all are handled, or nothing was for half a minute: the tally tells. */
+void library_consumer_await(struct library_consumer *consumer);
+
+/* Consume until `messages` are handled; `cost` is from the start of the worker until it has stopped
  * cleanly. */
-bool library_drain(struct lab *lab, smq_client *client, const struct library_drain *drain,
-                   struct tally *tally, struct meter *cost);
+bool library_drain(struct lab *lab, smq_client *client, const char *topic, int batch,
+                   uint64_t messages, struct tally *tally, struct meter *cost);
+
+/* Wait for a post, at most so long. */
+bool library_await(sem_t *semaphore, int seconds);
 
 #endif

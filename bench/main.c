@@ -15,22 +15,23 @@
 #include "guard.h"
 #include "lab.h"
 #include "member.h"
+#include "meter.h"
 
 static const struct bench benches[] = {
     {"raw", "hand-written loops by batch size, and Redis Streams", bench_raw},
     {"send", "send: blocking, asynchronous, in batches", bench_send},
     {"drain", "consume a backlog with an empty handler", bench_drain},
     {"peers", "the same messages through other queues", bench_peers},
-    {"latency", "from a send into an idle topic to its handler, against BLPOP", bench_latency},
-    {"load", "from the intended send to the handler at 1k, 10k and 50k a second", bench_load},
-    {"e2e", "the same at --rate N; default 100,000 a second", bench_e2e},
-    {"delayed", "lateness of 100,000 and of a million messages due in one second", bench_delayed},
+    {"latency", "pick-up when idle, against BLPOP; and at 1k, 10k and 50k a second", bench_latency},
+    {"e2e", "sent and consumed at once: at 50 and 80 % of what goes through, or --rate N",
+     bench_e2e},
+    {"delayed", "lateness of a million messages due in 10 s, and in one second", bench_delayed},
     {"redis-cost", "what a message costs Redis: CPU, commands, traffic", bench_redis_cost},
     {"memory", "bytes a waiting message takes, against ZADD", bench_memory},
     {"idle", "commands and CPU of a process that owns 1,024 empty slots", bench_idle},
-    {"depth", "drain where 10 million messages wait", bench_depth},
+    {"depth", "drain where 10,000 to 10 million messages wait", bench_depth},
     {"slots", "drain 1, 64, 1,024 and 4,096 slots", bench_slots},
-    {"nodes", "Redis CPU a message with 1, 2 and 3 masters", bench_nodes},
+    {"nodes", "Redis CPU of a message with 1, 2 and 3 masters", bench_nodes},
     {"keyed", "send and drain bodies of 1 KiB in both layouts", bench_keyed},
     {"rebalance", "join, leave and death in a fleet of 16 with 1,024 slots", bench_rebalance},
 };
@@ -95,28 +96,47 @@ static void list(void)
 
 static bool run(struct lab *lab, const struct bench *bench)
 {
-    report_begin(lab_report(lab), bench->name);
-    bool done = bench->run(lab);
-    bool good = report_end(lab_report(lab), done);
+    struct report *report = lab_report(lab);
+    int64_t start_ns = meter_now_ns();
 
-    if (!done) {
-        fprintf(stderr, "bench: %s was not finished\n", bench->name);
-    }
+    report_begin(report, bench->name, bench->about);
+    bool done = bench->run(lab);
+    double seconds = (double) (meter_now_ns() - start_ns) / 1e9;
+    bool good = report_end(report, done, seconds);
+
+    fprintf(stderr, "bench: %s %s after %.0f s\n", bench->name, done ? "ended" : "was not finished",
+            seconds);
     return good;
+}
+
+static bool is_wanted(const struct arguments *arguments, struct lab *lab, int index)
+{
+    const char *name = benches[index].name;
+
+    if (!arguments->chosen[index]) {
+        return false;
+    }
+    if (arguments->resume && report_kept(lab_report(lab), name)) {
+        fprintf(stderr, "bench: %s is kept from before\n", name);
+        return false;
+    }
+    return true;
 }
 
 static int run_all(void *arg)
 {
     const struct arguments *arguments = arg;
     struct lab *lab = lab_new(&arguments->lab);
+    int64_t start_ns = meter_now_ns();
     bool good = true;
 
     for (int i = 0; i < COUNT; i++) {
-        bool wanted = arguments->chosen[i] &&
-                      !(arguments->resume && report_kept(lab_report(lab), benches[i].name));
-        good = (!wanted || run(lab, &benches[i])) && good;
+        if (is_wanted(arguments, lab, i)) {
+            good = run(lab, &benches[i]) && good;
+        }
     }
     lab_free(lab);
+    fprintf(stderr, "bench: all in %.0f s\n", (double) (meter_now_ns() - start_ns) / 1e9);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -9,6 +9,7 @@
 #include <slotmq/slotmq.h>
 
 #include "meter.h"
+#include "tally.h"
 
 static smq_worker *worker;
 static const char *number;
@@ -21,11 +22,11 @@ static void on_signal(int signal_number)
 }
 
 /* One write(2) a line: the members append to the same file. */
-static void note(char kind, int32_t slot)
+static void note(char kind, int32_t slot, int64_t value)
 {
     char line[64];
     int len = snprintf(line, sizeof(line), "%c %s %d %lld\n", kind, number, (int) slot,
-                       (long long) meter_now_ns());
+                       (long long) value);
 
     if (write(file, line, (size_t) len) != len) {
         perror("bench: member");
@@ -37,16 +38,18 @@ static void on_event(const smq_event *event, void *user)
 {
     (void) user;
     if (event->kind == SMQ_EVENT_SLOT_GAINED) {
-        note('G', event->slot);
+        note('G', event->slot, meter_now_ns());
     } else if (event->kind == SMQ_EVENT_SLOT_LOST) {
-        note('L', event->slot);
+        note('L', event->slot, meter_now_ns());
     }
 }
 
 static smq_verdict handle(smq_delivery *delivery, void *user)
 {
-    (void) delivery;
+    const smq_message_info *info = smq_delivery_info(delivery);
+
     (void) user;
+    note('H', info->slot, (int64_t) tally_number(info->body, info->body_len));
     return SMQ_DONE;
 }
 
@@ -90,7 +93,7 @@ int member_main(char **arguments)
     options.zookeeper = arguments[2];
     options.session_timeout_ms = MEMBER_SESSION_MS;
     options.event = on_event;
-    note('S', 0);
+    note('S', 0, meter_now_ns());
     smq_status status = smq_client_new(&client, &options, &err);
     if (status == SMQ_OK) {
         status = consume(client, arguments[3], &err);

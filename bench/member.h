@@ -1,7 +1,8 @@
-/* member.h - a process of a fleet that does nothing but own slots, and writes down when.
+/* member.h - a process of a fleet that writes down when it owns slots, and what it handles.
  *
- * Each line of its file, which all members share: "S MEMBER - NS" before it joins, "G MEMBER SLOT
- * NS" and "L MEMBER SLOT NS" for a slot gained and lost.  Times are CLOCK_MONOTONIC.
+ * Each line of its file, which all members share: "S MEMBER 0 NS" before it joins, "G MEMBER SLOT
+ * NS" and "L MEMBER SLOT NS" for a slot gained and lost, "H MEMBER SLOT NUMBER" for a message.
+ * Times are CLOCK_MONOTONIC.
  *
  * Thread: main. */
 #ifndef BENCH_MEMBER_H

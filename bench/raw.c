@@ -261,7 +261,7 @@ static const redisReply *entry_of(const redisReply *reply, size_t index)
     return reply->element[HEAD + 2 * index];
 }
 
-const char *raw_body(const redisReply *reply, size_t index, size_t *len)
+static const char *body_of(const redisReply *reply, size_t index, size_t *len)
 {
     const redisReply *entry = entry_of(reply, index);
     const char *colon = memchr(entry->str, ':', entry->len);
@@ -308,11 +308,11 @@ redisReply *raw_consumed(struct raw *raw, int slot)
     return reply;
 }
 
-static void tick_all(struct tally *tally, int slot, const redisReply *reply)
+void raw_tick(struct tally *tally, int slot, const redisReply *reply)
 {
     for (size_t i = 0, count = raw_count(reply); i < count; i++) {
         size_t len;
-        const char *body = raw_body(reply, i, &len);
+        const char *body = body_of(reply, i, &len);
         tally_tick(tally, slot, body, len);
     }
 }
@@ -332,7 +332,7 @@ bool raw_drain(struct raw *raw, struct tally *tally, int batch)
             return false;
         }
         if (raw_count(reply) > 0) {
-            tick_all(tally, slot, reply);
+            raw_tick(tally, slot, reply);
             raw_consume(raw, slot, batch, reply);
             raw->asked[asked++ % (uint64_t) raw->count] = slot;
         }

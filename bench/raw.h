@@ -42,9 +42,9 @@ bool raw_drain(struct raw *raw, struct tally *tally, int batch);
 void raw_consume(struct raw *raw, int slot, int batch, const redisReply *answered);
 redisReply *raw_consumed(struct raw *raw, int slot); /* its reply, checked; NULL: refused */
 
-/* The messages of such a reply: how many, and the body of one. */
+/* The messages of such a reply: how many; and tick them off. */
 size_t raw_count(const redisReply *reply);
-const char *raw_body(const redisReply *reply, size_t index, size_t *len);
+void raw_tick(struct tally *tally, int slot, const redisReply *reply);
 
 /* Hear the wake-ups of all slots on a connection of its own; wait for one: its slot, or -1. */
 bool raw_listen(struct raw *raw, struct wire *listener);

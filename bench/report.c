@@ -18,11 +18,12 @@
 enum { FIGURES_MAX = 64, RUNS_MAX = 32, NAME_MAX_LEN = 48, LINE_SIZE = 1024 };
 
 /* Invariant: values[0 .. count) are of runs that are not void, but for those of the present run,
- * values[kept .. count). */
+ * values[kept .. count).  `why` says what is wrong with `uncounted` more. */
 struct figure {
     char name[NAME_MAX_LEN], unit[16];
     double values[RUNS_MAX];
-    int count, kept;
+    int count, kept, uncounted;
+    const char *why;
 };
 
 struct report {
@@ -88,7 +89,7 @@ static void line(struct report *report, const char *format, ...)
     }
 }
 
-static void keep_begin(struct report *report)
+static void keep_begin(struct report *report, const char *about)
 {
     char path[PATH_MAX], day[32] = "";
     struct utsname system;
@@ -105,8 +106,10 @@ static void keep_begin(struct report *report)
     }
     uname(&system);
     strftime(day, sizeof(day), "%Y-%m-%d", gmtime(&now));
-    line(report, "{\"bench\":\"%s\",\"day\":\"%s\",\"slotmq\":\"%s\",\"kernel\":\"%s\"}\n",
-         report->bench, day, smq_version(), system.release);
+    line(report,
+         "{\"bench\":\"%s\",\"about\":\"%s\",\"day\":\"%s\",\"slotmq\":\"%s\","
+         "\"kernel\":\"%s\"}\n",
+         report->bench, about, day, smq_version(), system.release);
 }
 
 /* What is kept is whole, or was kept before. */
@@ -131,12 +134,24 @@ void report_free(struct report *report)
     free(report);
 }
 
-void report_begin(struct report *report, const char *bench)
+void report_begin(struct report *report, const char *bench, const char *about)
 {
     report->bench = bench;
     report->run = report->voids = report->count = 0;
     report->is_void = false;
-    keep_begin(report);
+    keep_begin(report, about);
+}
+
+void report_note(struct report *report, const char *format, ...)
+{
+    char text[LINE_SIZE / 2];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    fprintf(stderr, "%s: %s\n", report->bench, text);
+    line(report, "{\"bench\":\"%s\",\"note\":\"%s\"}\n", report->bench, text);
 }
 
 /* Keeps what the last run measured, or forgets it. */
@@ -215,6 +230,14 @@ void report_ratio(struct report *report, const char *figure, double value, doubl
     report_value(report, figure, "ratio", by > 0 ? value / by : 0);
 }
 
+void report_uncounted(struct report *report, const char *figure, const char *why)
+{
+    struct figure *found = figure_named(report, figure, "ratio");
+
+    found->uncounted++;
+    found->why = why;
+}
+
 static int compare(const void *left, const void *right)
 {
     const double *a = left, *b = right;
@@ -249,51 +272,80 @@ static const char *number(char out[24], double value)
     return out;
 }
 
-static void print_figure(struct report *report, const struct figure *figure)
+static void print_line(struct report *report, const struct figure *figure, double value)
 {
     const struct goal *goal = goal_of(figure->name);
-    double value = median(figure), low = figure->values[0];
-    double high = figure->values[figure->count - 1];
-    char cells[5][24];
 
-    fprintf(report->table, "  %-26s %10s %-11s %10s .. %-10s", figure->name,
-            number(cells[0], value), figure->unit, number(cells[1], low), number(cells[2], high));
-    if (goal != NULL) {
-        fprintf(report->table, " goal %-5s limit %-5s %s", number(cells[3], goal->goal),
-                number(cells[4], goal->limit), verdict(goal, value));
+    line(report, "{\"bench\":\"%s\",\"figure\":\"%s\",\"value\":", report->bench, figure->name);
+    if (figure->count > 0) {
+        line(report, "%.6g,\"min\":%.6g,\"max\":%.6g", value, figure->values[0],
+             figure->values[figure->count - 1]);
+    } else {
+        line(report, "null");
     }
-    fprintf(report->table, "\n");
-    line(report,
-         "{\"bench\":\"%s\",\"figure\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"runs\":%d,"
-         "\"min\":%.6g,\"max\":%.6g",
-         report->bench, figure->name, value, figure->unit, figure->count, low, high);
+    line(report, ",\"unit\":\"%s\",\"runs\":%d", figure->unit, figure->count);
+    if (figure->uncounted > 0) {
+        line(report, ",\"uncounted\":%d,\"why\":\"%s\"", figure->uncounted, figure->why);
+    }
     if (goal != NULL) {
         line(report, ",\"goal\":%.6g,\"limit\":%.6g,\"verdict\":\"%s\"", goal->goal, goal->limit,
-             verdict(goal, value));
+             figure->count > 0 ? verdict(goal, value) : "does not count");
     }
     line(report, "}\n");
 }
 
-bool report_end(struct report *report, bool done)
+static void print_row(struct report *report, const struct figure *figure, double value)
+{
+    const struct goal *goal = goal_of(figure->name);
+    char cells[5][24];
+
+    fprintf(report->table, "  %-28s", figure->name);
+    if (figure->count > 0) {
+        fprintf(report->table, " %10s %-11s %10s .. %-10s", number(cells[0], value), figure->unit,
+                number(cells[1], figure->values[0]),
+                number(cells[2], figure->values[figure->count - 1]));
+    }
+    if (goal != NULL && figure->count > 0) {
+        fprintf(report->table, " goal %-5s limit %-5s %s", number(cells[3], goal->goal),
+                number(cells[4], goal->limit), verdict(goal, value));
+    }
+    if (figure->uncounted > 0) {
+        fprintf(report->table, "  (%d of the runs do not count: %s)", figure->uncounted,
+                figure->why);
+    }
+    fprintf(report->table, "\n");
+}
+
+static int print_figures(struct report *report)
 {
     int measured = 0;
 
-    end_run(report);
-    fprintf(report->table, "%s: median of %d run%s\n", report->bench, report->run,
-            report->run == 1 ? "" : "s");
     for (int i = 0; i < report->count; i++) {
         struct figure *figure = &report->figures[i];
 
-        if (figure->count > 0) {
-            qsort(figure->values, (size_t) figure->count, sizeof(double), compare);
-            print_figure(report, figure);
+        qsort(figure->values, (size_t) figure->count, sizeof(double), compare);
+        if (figure->count > 0 || figure->uncounted > 0) {
+            double value = figure->count > 0 ? median(figure) : 0;
+            print_row(report, figure, value);
+            print_line(report, figure, value);
             measured++;
         }
     }
+    return measured;
+}
+
+bool report_end(struct report *report, bool done, double seconds)
+{
+    end_run(report);
+    fprintf(report->table, "%s: median of %d run%s\n", report->bench, report->run,
+            report->run == 1 ? "" : "s");
+    int measured = print_figures(report);
     if (report->voids > 0) {
         fprintf(report->table, "  %d of the runs void: messages were lost\n", report->voids);
     }
     fflush(report->table);
+    line(report, "{\"bench\":\"%s\",\"took_s\":%.1f,\"voids\":%d}\n", report->bench, seconds,
+         report->voids);
     bool good = done && measured > 0 && report->voids == 0;
     keep_end(report, good);
     return good;

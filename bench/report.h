@@ -21,8 +21,12 @@ void report_free(struct report *report);
 
 /* A benchmark begins, and each of its runs.  Values belong to the run that was begun last; one of
  * them, "others", is what everybody else took of the machine meanwhile. */
-void report_begin(struct report *report, const char *bench);
+void report_begin(struct report *report, const char *bench, const char *about);
 void report_run(struct report *report);
+
+/* Something a reader of the figures should know: plain text of one line. */
+void report_note(struct report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* What `who` did in this run.  A run in which anything was lost is void: none of its values
  * counts. */
@@ -35,12 +39,15 @@ void report_value(struct report *report, const char *figure, const char *unit, d
 /* A figure "send/raw": how one compares with another in this run. */
 void report_ratio(struct report *report, const char *figure, double value, double by);
 
+/* The ratio of this run does not count: `why`, a constant. */
+void report_uncounted(struct report *report, const char *figure, const char *why);
+
 /* Are lines of this benchmark kept already? */
 bool report_kept(const struct report *report, const char *bench);
 
-/* Print the medians.  `done`: the benchmark came to its end.  false: it did not, a run was void, or
- * nothing was measured. */
-bool report_end(struct report *report, bool done);
+/* Print the medians.  `done`: the benchmark came to its end, after `seconds`.  false: it did not, a
+ * run was void, or nothing was measured. */
+bool report_end(struct report *report, bool done, double seconds);
 
 /* What a figure should be, and what is not acceptable; the goal is the larger one where more is
  * better.  NULL: nobody set one. */

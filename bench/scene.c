@@ -33,9 +33,7 @@ bool scene_fill(struct scene *scene, uint64_t count)
 
 bool scene_drain(struct scene *scene, uint64_t count, struct tally *tally, struct meter *cost)
 {
-    struct library_drain how = {.topic = scene->topic, .batch = SCENE_BATCH, .messages = count};
-
-    return library_drain(scene->lab, scene->client, &how, tally, cost);
+    return library_drain(scene->lab, scene->client, scene->topic, SCENE_BATCH, count, tally, cost);
 }
 
 bool scene_stored(struct scene *scene, uint64_t sent, struct tally_counts *out)
@@ -52,27 +50,32 @@ bool scene_stored(struct scene *scene, uint64_t sent, struct tally_counts *out)
     return good;
 }
 
-static void tell_cpu(struct lab *lab, const char *name, const char *whose, double us)
+static double tell_cpu(struct lab *lab, const char *name, const char *whose, double us)
 {
     char figure[48];
 
     snprintf(figure, sizeof(figure), "%.24s-%s-cpu", name, whose);
     report_value(lab_report(lab), figure, "us/message", us);
+    return us;
+}
+
+struct outcome scene_tell_cpu(struct lab *lab, const char *name, const struct meter *cost,
+                              double count)
+{
+    return (struct outcome){
+        .rate = count / cost->seconds,
+        .client_us = tell_cpu(lab, name, "client", cost->client_cpu_s * 1e6 / count),
+        .redis_us = tell_cpu(lab, name, "redis", cost->redis_cpu_s * 1e6 / count)};
 }
 
 struct outcome scene_tell(struct lab *lab, const char *name, struct tally_counts counts,
                           const struct meter *cost)
 {
     double count = (double) counts.handled;
-    struct outcome outcome = {.rate = count / cost->seconds,
-                              .client_us = cost->client_cpu_s * 1e6 / count,
-                              .redis_us = cost->redis_cpu_s * 1e6 / count};
 
     report_tally(lab_report(lab), name, counts, cost->seconds);
-    report_value(lab_report(lab), name, "messages/s", outcome.rate);
-    tell_cpu(lab, name, "client", outcome.client_us);
-    tell_cpu(lab, name, "redis", outcome.redis_us);
-    return outcome;
+    report_value(lab_report(lab), name, "messages/s", count / cost->seconds);
+    return scene_tell_cpu(lab, name, cost, count);
 }
 
 bool scene_runs(struct lab *lab, enum lab_pace pace, scene_measure_fn *measure)

@@ -46,9 +46,12 @@ struct outcome {
     double client_us, redis_us; /* CPU */
 };
 
-/* Report a run: the figures "NAME", "NAME-client-cpu" and "NAME-redis-cpu". */
+/* Report a run: the figures "NAME", "NAME-client-cpu" and "NAME-redis-cpu"; or only the last two.
+ */
 struct outcome scene_tell(struct lab *lab, const char *name, struct tally_counts counts,
                           const struct meter *cost);
+struct outcome scene_tell_cpu(struct lab *lab, const char *name, const struct meter *cost,
+                              double count);
 
 /* Run a benchmark on one master: a client, and `measure` for each run. */
 typedef bool scene_measure_fn(struct lab *lab, smq_client *client);

@@ -66,8 +66,11 @@ static void add(atomic_uint_fast64_t *counter)
 
 uint64_t tally_tick(struct tally *tally, int slot, const char *body, size_t size)
 {
-    uint64_t number = tally_number(body, size);
+    return tally_tick_number(tally, slot, tally_number(body, size));
+}
 
+uint64_t tally_tick_number(struct tally *tally, int slot, uint64_t number)
+{
     if (number >= tally->messages || slot < 0 || slot >= tally->slots ||
         atomic_exchange_explicit(&tally->seen[number], true, memory_order_relaxed)) {
         add(&tally->duplicated);

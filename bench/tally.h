@@ -30,6 +30,7 @@ uint64_t tally_number(const char *body, size_t size);
 /* A message was handled: how many different ones are handled now.  Within a slot numbers should
  * grow. */
 uint64_t tally_tick(struct tally *tally, int slot, const char *body, size_t size);
+uint64_t tally_tick_number(struct tally *tally, int slot, uint64_t number);
 
 struct tally_counts tally_counts(const struct tally *tally);
 

@@ -210,7 +210,7 @@ static bool with_server(int port, uint64_t count, struct peer_result *out)
 static const char *missing(const struct lab *lab)
 {
     (void) lab;
-    return peer_has_program("beanstalkd") ? NULL : "there is no beanstalkd";
+    return peer_has_program("beanstalkd") ? NULL : "there is no such program";
 }
 
 static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)

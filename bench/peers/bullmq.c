@@ -28,9 +28,9 @@ static const char *missing(const struct lab *lab)
 
     script_path(path, lab, "node_modules/bullmq/package.json");
     if (!peer_has_program("node")) {
-        return "there is no node";
+        return "there is no program node";
     }
-    return access(path, R_OK) == 0 ? NULL : "npm has not fetched it: see ./dev bench";
+    return access(path, R_OK) == 0 ? NULL : "npm has not fetched it, which ./dev bench lets it do";
 }
 
 static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)

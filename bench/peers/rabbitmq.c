@@ -233,7 +233,7 @@ static void broker_stop(struct broker *broker)
 static const char *missing(const struct lab *lab)
 {
     (void) lab;
-    return access(PROGRAM, X_OK) == 0 ? NULL : "there is no " PROGRAM;
+    return access(PROGRAM, X_OK) == 0 ? NULL : "there is no " PROGRAM " (Debian: rabbitmq-server)";
 }
 
 static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)
@@ -255,7 +255,8 @@ static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)
 static const char *missing(const struct lab *lab)
 {
     (void) lab;
-    return "built without librabbitmq-dev";
+    return "built without librabbitmq: install librabbitmq-dev, then meson setup --reconfigure "
+           "build";
 }
 
 static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)

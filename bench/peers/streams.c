@@ -4,11 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "meter.h"
 #include "peers/peer.h"
 #include "wire.h"
 
-enum { KEY_SIZE = 24, WINDOW = 1000, ANSWERS = 3 /* of XACK, XDEL and XREADGROUP */ };
+enum {
+    STREAMS = 64,
+    BATCH = 100,
+    KEY_SIZE = 24,
+    WINDOW = 1000,
+    ANSWERS = 3 /* of XACK, XDEL and XREADGROUP */
+};
 
 /* What is in flight of one stream; `acks`: the two replies that come before the messages. */
 struct ask {
@@ -18,9 +23,8 @@ struct ask {
 
 struct streams {
     struct wire *wire;
-    int count;
-    char (*keys)[KEY_SIZE];
-    struct ask *asked; /* a ring of `count` */
+    char keys[STREAMS][KEY_SIZE];
+    struct ask asked[STREAMS]; /* a ring */
 };
 
 static bool make_group(struct streams *streams, const char *key)
@@ -32,39 +36,32 @@ static bool make_group(struct streams *streams, const char *key)
     return good;
 }
 
-struct streams *streams_open(struct lab *lab, int count)
+static void streams_close(struct streams *streams)
+{
+    if (streams != NULL) {
+        wire_close(streams->wire);
+        free(streams);
+    }
+}
+
+static struct streams *streams_open(struct lab *lab)
 {
     struct streams *streams = calloc(1, sizeof(*streams));
 
-    if (streams == NULL ||
-        (streams->keys = calloc((size_t) count, sizeof(*streams->keys))) == NULL ||
-        (streams->asked = calloc((size_t) count, sizeof(*streams->asked))) == NULL) {
+    if (streams == NULL) {
         abort();
     }
-    streams->count = count;
     streams->wire = wire_open(lab_redis(lab));
-    for (int i = 0; i < count && streams->wire != NULL; i++) {
+    bool good = streams->wire != NULL;
+    for (int i = 0; i < STREAMS && good; i++) {
         snprintf(streams->keys[i], KEY_SIZE, "stream%d", i);
-        if (!make_group(streams, streams->keys[i])) {
-            wire_close(streams->wire);
-            streams->wire = NULL;
-        }
+        good = make_group(streams, streams->keys[i]);
     }
-    if (streams->wire == NULL) {
+    if (!good) {
         streams_close(streams);
         return NULL;
     }
     return streams;
-}
-
-void streams_close(struct streams *streams)
-{
-    if (streams != NULL) {
-        wire_close(streams->wire);
-        free(streams->keys);
-        free(streams->asked);
-        free(streams);
-    }
 }
 
 static void render_add(struct streams *streams, uint64_t number)
@@ -74,13 +71,14 @@ static void render_add(struct streams *streams, uint64_t number)
     tally_body(body, sizeof(body), number);
     wire_command(streams->wire, 5);
     wire_text(streams->wire, "XADD");
-    wire_text(streams->wire, streams->keys[number % (uint64_t) streams->count]);
+    wire_text(streams->wire, streams->keys[number % STREAMS]);
     wire_text(streams->wire, "*");
     wire_text(streams->wire, "b");
     wire_bytes(streams->wire, body, sizeof(body));
 }
 
-bool streams_send(struct streams *streams, uint64_t count)
+/* As many in flight as for 10 batches. */
+static bool streams_send(struct streams *streams, uint64_t count)
 {
     uint64_t sent = 0;
 
@@ -163,16 +161,16 @@ static void tick_all(struct tally *tally, int stream, const redisReply *entries)
     }
 }
 
-bool streams_drain(struct streams *streams, struct tally *tally, int batch)
+static bool streams_drain(struct streams *streams, struct tally *tally, int batch)
 {
-    uint64_t ring = (uint64_t) streams->count, asked = 0;
+    uint64_t asked = 0;
 
-    for (int i = 0; i < streams->count; i++) {
+    for (int i = 0; i < STREAMS; i++) {
         render_read(streams, i, batch, NULL);
         streams->asked[asked++] = (struct ask){.stream = i};
     }
     for (uint64_t answered = 0; answered < asked; answered++) {
-        struct ask ask = streams->asked[answered % ring];
+        struct ask ask = streams->asked[answered % STREAMS];
         redisReply *reply =
             skip(streams, ask.acks ? ANSWERS - 1 : 0) ? wire_reply(streams->wire) : NULL;
         if (reply == NULL) {
@@ -182,16 +180,28 @@ bool streams_drain(struct streams *streams, struct tally *tally, int batch)
         if (entries != NULL) {
             tick_all(tally, ask.stream, entries);
             render_read(streams, ask.stream, batch, entries);
-            streams->asked[asked++ % ring] = (struct ask){.stream = ask.stream, .acks = true};
+            streams->asked[asked++ % STREAMS] = (struct ask){.stream = ask.stream, .acks = true};
         }
         freeReplyObject(reply);
     }
     return true;
 }
 
-/* === As a peer ========================================================== */
+bool streams_measure(struct lab *lab, uint64_t count, struct streams_result *out)
+{
+    struct tally *tally = tally_new(count, STREAMS);
+    struct streams *streams = lab_empty(lab) ? streams_open(lab) : NULL;
+    bool good = streams != NULL && meter_start(&out->sent, lab) && streams_send(streams, count) &&
+                meter_stop(&out->sent, lab) && meter_start(&out->drained, lab) &&
+                streams_drain(streams, tally, BATCH) && meter_stop(&out->drained, lab);
 
-enum { PEER_STREAMS = 64, PEER_BATCH = 100 };
+    out->counts = tally_counts(tally);
+    streams_close(streams);
+    tally_free(tally);
+    return good;
+}
+
+/* === As a peer ========================================================== */
 
 static const char *missing(const struct lab *lab)
 {
@@ -201,18 +211,10 @@ static const char *missing(const struct lab *lab)
 
 static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)
 {
-    struct tally *tally = tally_new(count, PEER_STREAMS);
-    struct streams *streams = streams_open(lab, PEER_STREAMS);
-    int64_t start_ns = meter_now_ns();
-    bool good = streams != NULL && streams_send(streams, count);
-    int64_t sent_ns = meter_now_ns();
+    struct streams_result result;
+    bool good = streams_measure(lab, count, &result);
 
-    good = good && streams_drain(streams, tally, PEER_BATCH);
-    out->sent_s = (double) (sent_ns - start_ns) / 1e9;
-    out->drained_s = (double) (meter_now_ns() - sent_ns) / 1e9;
-    out->counts = tally_counts(tally);
-    streams_close(streams);
-    tally_free(tally);
+    *out = (struct peer_result){result.sent.seconds, result.drained.seconds, result.counts};
     return good;
 }
 

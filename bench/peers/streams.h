@@ -9,18 +9,17 @@
 #include <stdint.h>
 
 #include "lab.h"
+#include "meter.h"
 #include "tally.h"
 
-struct streams;
+struct streams_result {
+    struct meter sent, drained;
+    struct tally_counts counts;
+};
 
-/* So many streams, each with a consumer group. */
-struct streams *streams_open(struct lab *lab, int count);
-void streams_close(struct streams *streams);
-
-/* XADD of messages 0 .. count - 1, as many in flight as for `batch` messages of the library. */
-bool streams_send(struct streams *streams, uint64_t count);
-
-/* XREADGROUP of `batch`, then XACK and XDEL of them with the next one, until nothing is left. */
-bool streams_drain(struct streams *streams, struct tally *tally, int batch);
+/* On an empty lab: XADD of messages 0 .. count - 1 to 64 streams, each with a consumer group; then
+ * XREADGROUP of 100 from each in turn, with XACK and XDEL of the last 100, until nothing is left.
+ */
+bool streams_measure(struct lab *lab, uint64_t count, struct streams_result *out);
 
 #endif

@@ -74,6 +74,31 @@ static void assert_nothing_stays(const struct place *place)
 
 /* ======================================================================== */
 
+static void test_figures_are_printed_and_kept(void **state)
+{
+    const struct place *place = *state;
+    struct run run;
+
+    start(&run, place, "memory", NULL);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.out, "{\"bench\":\"memory\",\"run\":1,\"who\":\"memory-zadd\","
+                                    "\"sent\":200000,\"handled\":200000,\"lost\":0,"
+                                    "\"duplicated\":0,\"out_of_order\":0,"));
+    assert_non_null(strstr(run.out, "{\"bench\":\"memory\",\"figure\":\"memory/zadd\",\"value\":"));
+    assert_non_null(strstr(run.err, "bench: all in "));
+    assert_true(is_kept(place, "memory"));
+    run_fini(&run);
+    assert_nothing_stays(place);
+
+    start(&run, place, "memory", "--resume");
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 0);
+    assert_string_equal(run.out, "");
+    assert_non_null(strstr(run.err, "bench: memory is kept from before"));
+    run_fini(&run);
+}
+
 static void test_an_interrupted_run_is_not_kept(void **state)
 {
     const struct place *place = *state;
@@ -164,6 +189,7 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_figures_are_printed_and_kept),
         cmocka_unit_test(test_an_interrupted_run_is_not_kept),
         cmocka_unit_test(test_a_fleet_ends_with_it),
         cmocka_unit_test(test_usage),
