@@ -2,7 +2,8 @@
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, token, kind, wake, n, max_bytes, lease_ms, max_retries, last (shared: -), flags: s skip
 --      failed, x expired ones die, r the call is repeated; or -,
---      ndone, entry..., (op, entry, delay, reason)... with op t retry, x reject, b release, h hung
+--      ndone, entry..., (op, entry, delay, reason)... with op d done with retries used, t retry,
+--      x reject, b release, h hung
 -- RETURN OK, now, next (ms, or empty: never by itself), claims, results: 1 done, 0 gone, u one of
 --        the two, a character an answer, again: 1 more can be had at once, 2 paused,
 --        (entry, attempts [, header, body])..., [how many had expired, if any]
@@ -46,6 +47,7 @@ base, claims = tonumber(base), tonumber(claims)
 -- @include count
 -- @include body
 -- @include give_back
+-- @include reason
 -- @include bury
 -- @include lose
 -- @include wake
@@ -61,6 +63,13 @@ end
 
 local settle = {}
 
+-- One with retries used may have a reason; those without stand before all others.
+function settle.d(member, before, claim, attempts)
+    count('done')
+    body_refer(member, -1)
+    reason_drop(member, attempts)
+end
+
 -- The handler answered, so it is no suspect any more.
 function settle.t(member, before, claim, attempts, delay, reason)
     attempts = attempts - attempts % 2
@@ -70,6 +79,7 @@ function settle.t(member, before, claim, attempts, delay, reason)
         return
     end
     count('retried')
+    reason_keep(member, reason)
     if fifo or tonumber(delay) > 0 then
         rest(member, before, claim, attempts + 2, delay)
     else
@@ -260,6 +270,7 @@ local function expire(member, before, attempts)
         bury(member, before, attempts, 'expired')
     else
         body_refer(member, -1)
+        reason_drop(member, attempts)
     end
 end
 

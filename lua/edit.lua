@@ -22,6 +22,7 @@ end
 -- @include entry
 -- @include count
 -- @include body
+-- @include reason
 -- @include give_back
 -- @include revive
 -- @include wake
@@ -36,23 +37,45 @@ local function due_at(integer)
     earliest = math.min(earliest, timed and integer or 0)
 end
 
+-- An entry has ended; score: if it may have a reason.
+local function ended(member, score)
+    body_refer(member, -1)
+    if score then
+        local _, attempts = split(score)
+        reason_drop(member, attempts)
+    end
+end
+
 local remove = {}
 
-function remove.w(name)
+-- Of the members in ARGV, all at once; false: none.
+local function look_up_reasons(from, to)
+    local fields = {}
+    for i = from, to do
+        fields[#fields + 1] = 'R' .. ARGV[i]
+    end
+    return redis.call('HMGET', why, unpack(fields))
+end
+
+-- Its score is read only when there is a reason, which may be that of a copy.
+function remove.w(name, reason)
+    local score = reason and redis.call('ZSCORE', store, name)
     if redis.call('ZREM', store, name) == 0 then
         return false
     end
-    body_refer(name, -1)
+    ended(name, score)
     return true
 end
 
 -- Kind f: what waits behind it may be claimed now.
 function remove.r(name)
     local _, letter, _, member = decode(name)
-    if letter ~= 'r' or redis.call('ZREM', prepare, name) == 0 then
+    local score = letter == 'r' and redis.call('ZSCORE', prepare, name)
+    if not score then
         return false
     end
-    body_refer(member, -1)
+    redis.call('ZREM', prepare, name)
+    ended(member, score)
     if kind == 'f' then
         due_at(0)
     end
@@ -69,8 +92,8 @@ end
 
 local op = {}
 
-function op.remove(name)
-    return remove[ARGV[5]](name)
+function op.remove(name, reason)
+    return remove[ARGV[5]](name, reason)
 end
 
 function op.requeue(name)
@@ -104,8 +127,13 @@ if ARGV[4] == 'reschedule' and kind == 'p' and seq >= PLACES then
 end
 def_keep(def, ARGV[1])
 local first, last = ARGV[4] == 'remove' and 6 or 5, ARGV[4] == 'reschedule' and 5 or #ARGV
+local reasons = {}
+if ARGV[4] == 'remove' and ARGV[5] == 'w' and first <= last then
+    reasons = look_up_reasons(first, last)
+end
 for i = first, last do
-    results[#results + 1] = ARGV[i] ~= '' and op[ARGV[4]](ARGV[i]) and 1 or 0
+    local done = ARGV[i] ~= '' and op[ARGV[4]](ARGV[i], reasons[i - first + 1])
+    results[#results + 1] = done and 1 or 0
 end
 count_save()
 if earliest < math.huge then

@@ -24,15 +24,15 @@ end
 -- @include clock
 -- @include entry
 -- @include walk
+-- @include reason
 -- @include stored
 
 local reply = { 'OK', now, token, '-' }
 
 local function found(state, name, score)
     reply[4] = state
-    local reason = state == 'd' and redis.call('HGET', why, name) or ''
-    add_stored(reply, name, score, reason, stored_header(state, name, member),
-        stored_body(state, name, member))
+    add_stored(reply, name, score, stored_reason(state, name, member, score),
+        stored_header(state, name, member), stored_body(state, name, member))
 end
 
 local looked = 0

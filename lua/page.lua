@@ -26,6 +26,7 @@ end
 -- @include clock
 -- @include entry
 -- @include walk
+-- @include reason
 -- @include stored
 
 local newest = ARGV[12] ~= '' and now - tonumber(ARGV[12])
@@ -85,7 +86,7 @@ local function look(its_name, its_score)
             return (not timed and state ~= 'd' or state == 'c' or state == 'r') and 0 or nil
         end
     end
-    local its_reason = state == 'd' and redis.call('HGET', why, its_name) or ''
+    local its_reason = stored_reason(state, its_name, member, its_score)
     if wanted_reason ~= '' and not string.find(its_reason, wanted_reason, 1, true) then
         return 0
     end

@@ -40,17 +40,13 @@ end
 local empty = body and clear_bodies or clear
 local room = empty(store, limit)
 room = empty(prepare, room, true)
-local letters = redis.call('ZRANGE', dead, '-inf', '(+inf', 'BYSCORE', 'LIMIT', 0, room)
-if #letters > 0 then
-    redis.call('ZREM', dead, unpack(letters))
-    redis.call('HDEL', why, unpack(letters))
-    if body then
-        for _, letter in ipairs(letters) do
-            redis.call('HDEL', why, 'B' .. letter, 'H' .. letter)
-        end
-    end
-end
+clear(dead, room)
 local left = redis.call('ZCARD', store) + redis.call('ZCARD', prepare) + redis.call('ZCARD', dead)
 redis.call('HDEL', slot, 'parked', 'seq', 'paused', 'sent', 'merged', 'done', 'retried', 'rejected',
     'expired', 'released', 'lease_lost')
+-- What stood beside messages goes at once, and is freed in the background.
+if left == 3 then
+    redis.call('UNLINK', why)
+    redis.call('HSET', why, '', '')
+end
 return { 'OK', left > 3 and 1 or 0 }

@@ -34,6 +34,7 @@ def_keep(def, ARGV[1])
 -- @include count
 -- @include body
 -- @include give_back
+-- @include reason
 -- @include bury
 -- @include lose
 -- @include sentinels

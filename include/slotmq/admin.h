@@ -64,7 +64,7 @@ typedef struct smq_filter {
     unsigned states;          /* smq_state, or-ed; visits: default WAITING   */
     const smq_message *which; /* just this one                               */
     const char *contains;     /* in body, key or id                          */
-    const char *reason;       /* in the reason; only dead letters keep one   */
+    const char *reason;       /* in the reason of the last failure           */
     int64_t older_than_ms;    /* since it was due, or died; of what has no due
                                  time: since it was first sent               */
     uint64_t limit;           /* at most so many; default all                */

@@ -33,12 +33,12 @@ typedef enum smq_verdict {
 SMQ_API smq_status smq_done(smq_delivery *delivery, smq_error *err);
 
 /* One retry used; after the last the message is dead.  `delay_ms` from now, or
- * SMQ_BACKOFF.  `reason` (or NULL; its first 200 bytes count) is kept by a dead
- * letter: that of its last answer. */
+ * SMQ_BACKOFF.  `reason` (or NULL: none; its first 200 bytes count) is shown with the
+ * message, in whatever state, until it fails again or is done. */
 SMQ_API smq_status smq_retry(smq_delivery *delivery, int64_t delay_ms, const char *reason,
                              smq_error *err);
 
-/* Dead at once; `reason` as for smq_retry(). */
+/* Dead at once; the dead letter keeps `reason`, which is as for smq_retry(). */
 SMQ_API smq_status smq_reject(smq_delivery *delivery, const char *reason, smq_error *err);
 
 /* Back in `delay_ms`, or at once with 0; no retry used.  Give a delay when the reason is that

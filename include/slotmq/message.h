@@ -73,7 +73,8 @@ typedef struct smq_message_info {
     const char *token;  /* fencing token of the slot's owner: 24 hex
                            digits, newer is larger by strcmp(); "" when
                            the topic is shared                            */
-    const char *reason; /* dead: why, at most 200 bytes; else ""          */
+    const char *reason; /* stored ones: why it failed last, at most 200
+                           bytes; "" when nobody said, and in deliveries  */
     const char *cursor; /* visits: pass it as filter.cursor to go on here */
 } smq_message_info;
 

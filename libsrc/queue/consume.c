@@ -108,6 +108,13 @@ static void consume_free(struct consume_call *consume)
     free(consume);
 }
 
+static enum store_answer_op op_of(const smq_delivery *delivery)
+{
+    bool retried = delivery->answer.op == STORE_DONE && delivery->attempts.retries > 0;
+
+    return retried ? STORE_DONE_RETRIED : delivery->answer.op;
+}
+
 static void answer_fill(struct store_answer *out, const smq_delivery *delivery,
                         const struct topic *topic)
 {
@@ -116,21 +123,21 @@ static void answer_fill(struct store_answer *out, const smq_delivery *delivery,
     if (delay_ms == SMQ_BACKOFF) {
         delay_ms = backoff_delay(&topic->backoff, delivery->attempts.retries, random_u64());
     }
-    *out = (struct store_answer){.op = delivery->answer.op,
+    *out = (struct store_answer){.op = op_of(delivery),
                                  .entry = delivery->entry,
                                  .entry_len = delivery->entry_len,
                                  .delay_ms = delay_ms,
                                  .reason = delivery->answer.reason};
 }
 
-/* Move those of `taken` with the answer "done", or the others, into the call. */
+/* Move those of `taken` that are done without a retry used, or the others, into the call. */
 static void settle_some(struct consume_call *consume, struct delivery_list *taken, bool done)
 {
     smq_delivery *delivery;
 
     STAILQ_FOREACH(delivery, taken, link)
     {
-        if ((delivery->answer.op == STORE_DONE) == done) {
+        if ((op_of(delivery) == STORE_DONE) == done) {
             answer_fill(&consume->answers[consume->count], delivery,
                         &consume->strand->worker->topic);
             consume->settling[consume->count++] = delivery;
@@ -255,6 +262,7 @@ static void tell_settled(const struct strand *strand, smq_delivery *delivery, in
 
     switch (delivery->answer.op) {
     case STORE_DONE:
+    case STORE_DONE_RETRIED:
         metric_add(&metrics->done, 1);
         hand_event(strand, SMQ_EVENT_DONE, SMQ_OK, delivery, "done");
         return;

@@ -90,13 +90,14 @@ bool store_send_read(const char **results, const struct store_result *result, si
 
 /* --- consume --- */
 enum store_answer_op {
-    STORE_DONE = 'd',
+    STORE_DONE = 'D',         /* without a retry used: many at once, so no letter of the script */
+    STORE_DONE_RETRIED = 'd', /* with some: the reason of the last is stored beside it */
     STORE_RETRY = 't',
     STORE_REJECT = 'x',
     STORE_RELEASE = 'b',
     STORE_HUNG = 'h' /* its handler took too long: lost, as if its process had died */
 };
-/* Why a message is dead whose claims were lost until no retry was left: lua/lib/lose.lua. */
+/* Why a message failed whose last claim was lost: lua/lib/reason.lua. */
 #define STORE_REASON_LOST "its process died or hung"
 
 struct store_answer {
@@ -285,7 +286,7 @@ struct store_seen {
     struct entry entry; /* waiting: member and before-image only */
     int64_t integer;    /* of the score: time, place, end of the lease or of the rest, or death */
     struct attempts attempts;
-    const char *reason; /* "" none */
+    const char *reason; /* why it failed last; "" none */
     /* keyed */
     const char *body;
     size_t body_len;

@@ -6,6 +6,7 @@ local function bury(member, before, attempts, reason)
         count('merged')
     end
     redis.call('HSET', why, entry, string.sub(reason, 1, 200))
+    reason_drop(member, attempts)
     local header = body and redis.call('HGET', body, 'h' .. member)
     if header then
         local first, limit, expiry = header_split(header)

@@ -7,6 +7,6 @@ local function lose(member, before, attempts)
     elseif attempts < 2 * limit_of(member) then
         give_back(member, before, attempts + 2)
     else
-        bury(member, before, attempts, 'its process died or hung')
+        bury(member, before, attempts, LOST)
     end
 end

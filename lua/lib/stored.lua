@@ -1,5 +1,5 @@
 -- What is stored beside a message: of a dead letter in `why`, of all others of layout keyed in
--- `body`; nothing inline.
+-- `body`, inline nothing; and why it failed last.
 
 local function stored_header(state, name, member)
     if not body then
@@ -17,6 +17,14 @@ local function stored_body(state, name, member)
         return redis.call('HGET', why, 'B' .. name) or ''
     end
     return redis.call('HGET', body, 'b' .. member) or ''
+end
+
+local function stored_reason(state, name, member, score)
+    if state == 'd' then
+        return redis.call('HGET', why, name) or ''
+    end
+    local _, attempts = split(score)
+    return reason_of(member, attempts)
 end
 
 -- One message more in a reply.

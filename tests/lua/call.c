@@ -89,12 +89,12 @@ static void add_answers(struct args *args, const struct call *call)
         add_name(args, call->answers[i].entry);
     }
     for (size_t i = done; i < call->count; i++) {
-        char op[2] = {call->answers[i].op, '\0'};
+        char op[2] = {call->answers[i].op == 'D' ? 'd' : call->answers[i].op, '\0'};
 
         args_add(args, op);
         add_name(args, call->answers[i].entry);
         args_add_int(args, call->answers[i].delay);
-        args_add(args, "why");
+        args_add(args, call->answers[i].reason);
     }
 }
 

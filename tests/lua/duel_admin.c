@@ -149,11 +149,11 @@ void zombie_calls(struct duel *duel)
 
 void look_after(struct duel *duel)
 {
-    static const enum call_kind looks[] = {CALL_INSPECT, CALL_RANK, CALL_FIND};
+    static const enum call_kind looks[] = {CALL_INSPECT, CALL_RANK, CALL_FIND, CALL_FIND};
     uint64_t x = chance(duel, 10);
 
     if (x < 2) {
-        call_plainly(duel, looks[chance(duel, 3)], 0);
+        call_plainly(duel, looks[chance(duel, 4)], 0);
     } else if (x < 5) {
         edit(duel);
     } else if (x < 7) {

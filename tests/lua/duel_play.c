@@ -154,25 +154,33 @@ void send_some(struct duel *duel)
 
 static void decide(struct duel *duel, struct held *held)
 {
+    static const char *const reasons[] = {"", "why", "because"};
     uint64_t x = chance(duel, 100);
 
     held->op = "dtxbh"[x < 55 ? 0 : x < 75 ? 1 : x < 80 ? 2 : x < 94 ? 3 : 4];
     held->delay = chance(duel, 2) == 0 ? 0 : (int64_t) chance(duel, 20);
+    held->reason = reasons[chance(duel, 3)];
 }
 
-/* The answers that are decided, done first. */
+static char op_of(const struct held *held)
+{
+    return held->op == 'd' && held->retried ? 'D' : held->op;
+}
+
+/* The answers that are decided, those done without a retry first. */
 static void fill_answers(struct call *call, const struct consumer *consumer)
 {
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < consumer->count && call->count < CALL_ITEMS_MAX; i++) {
             const struct held *held = &consumer->hand[i];
 
-            if (held->op != 0 && (held->op == 'd') == (pass == 0)) {
+            if (held->op != 0 && (op_of(held) == 'd') == (pass == 0)) {
                 struct call_answer *answer = &call->answers[call->count++];
 
                 call->repeated = call->repeated || held->sent;
 
-                answer->op = held->op;
+                answer->op = op_of(held);
+                answer->reason = held->reason;
                 answer->delay = held->delay;
                 memcpy(answer->entry, held->entry, sizeof(held->entry));
             }
@@ -213,9 +221,10 @@ static void see_results(struct duel *duel, struct consumer *consumer, const stru
     }
 }
 
-static void see_message(struct duel *duel, struct consumer *consumer, const char *entry)
+static void see_message(struct duel *duel, struct consumer *consumer, const char *entry,
+                        int attempts)
 {
-    struct held held = {0};
+    struct held held = {.reason = "", .retried = attempts > 1};
 
     if (find_held(consumer, entry) != NULL) {
         fail_duel(duel, "a message was delivered again while it was in hand");
@@ -232,8 +241,13 @@ static void see_messages(struct duel *duel, struct consumer *consumer, char *wor
     char *save = NULL;
     const char *entry = strtok_r(words, " ", &save);
 
-    while (entry != NULL && strtok_r(NULL, " ", &save) != NULL && !duel->failed) {
-        see_message(duel, consumer, entry);
+    while (entry != NULL && !duel->failed) {
+        const char *attempts = strtok_r(NULL, " ", &save);
+
+        if (attempts == NULL) {
+            return;
+        }
+        see_message(duel, consumer, entry, atoi(attempts));
         entry = strtok_r(NULL, " ", &save);
         if (duel->model->keyed) {
             (void) strtok_r(NULL, " ", &save); /* the header was `entry` */

@@ -13,7 +13,9 @@ struct held {
     char entry[64];
     char op; /* the answer, once decided: a repeated call must give the same one; 0: in work */
     int64_t delay;
-    bool sent; /* an answer went out whose outcome is not known */
+    const char *reason;
+    bool retried; /* retries were used when it came */
+    bool sent;    /* an answer went out whose outcome is not known */
 };
 
 /* A consuming process.  `last` is the highest claim number that it knows. */

@@ -132,6 +132,7 @@ void model_clear(struct model *model)
     model->parked = -1;
     model->paused = false;
     memset(model->counters, 0, sizeof(model->counters));
+    memset(model->reasons, 0, sizeof(model->reasons));
 }
 
 void model_init(struct model *model, char kind, bool shared, bool keyed)

@@ -85,6 +85,7 @@ struct model {
     uint64_t counters[MODEL_COUNTERS];
     struct model_list waiting, prepare, dead;
     struct model_body bodies[MODEL_MEMBERS];
+    const char *reasons[MODEL_MEMBERS]; /* of the last answer retry; NULL: none */
 
     /* Not of the slot: for the laws that hold over all calls. */
     uint64_t step;
@@ -111,9 +112,10 @@ enum call_kind {
 };
 
 struct call_answer {
-    char op; /* d done, t retry, x reject, b release, h hung */
+    char op; /* d done, D done with retries used, t retry, x reject, b release, h hung */
     char entry[64];
     int64_t delay;
+    const char *reason; /* "" none */
 };
 
 /* One call of a script with all its arguments. */
@@ -133,7 +135,7 @@ struct call {
     char state;  /* remove: w waiting, r resting, d dead */
     bool paused; /* pause: or not any more */
     size_t count;
-    struct call_answer answers[CALL_ITEMS_MAX]; /* done first; entries of renew and of edits */
+    struct call_answer answers[CALL_ITEMS_MAX]; /* d first; entries of renew and of edits */
     struct {
         int member;
         bool relative;

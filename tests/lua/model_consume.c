@@ -22,6 +22,7 @@ static void retry(struct model *model, const struct model_message *message,
 {
     model->counters[MODEL_RETRIED]++;
     attempts.retries++;
+    model->reasons[message->member] = answer->reason[0] != '\0' ? answer->reason : NULL;
     if (answer->delay > 0 || model->kind == 'f') {
         rest(model, message, attempts, answer->delay);
     } else {
@@ -54,9 +55,10 @@ static void settle(struct model *model, struct buf *results, const struct call_a
     message = list_take(&model->prepare, (size_t) index);
     attempts = message.attempts;
     attempts.suspect = false;
-    if (answer->op == 'd') {
+    if (answer->op == 'd' || answer->op == 'D') {
         model->counters[MODEL_DONE]++;
         model_handled(model, &message);
+        model_forget(model, message.member, attempts);
     } else if (answer->op == 'b') {
         release(model, &message, answer);
     } else if (answer->op == 'h') {
@@ -64,7 +66,7 @@ static void settle(struct model *model, struct buf *results, const struct call_a
     } else if (answer->op == 'x' ||
                attempts.retries >= model_limit(model, message.member, max_retries)) {
         model->counters[MODEL_REJECTED]++;
-        model_bury(model, &message, attempts, "why");
+        model_bury(model, &message, attempts, answer->reason);
     } else {
         retry(model, &message, attempts, answer);
     }
@@ -160,6 +162,7 @@ static void expire(struct claim *claim, const struct model_message *message)
         model_bury(claim->model, message, message->attempts, "expired");
     } else {
         model_handled(claim->model, message);
+        model_forget(claim->model, message->member, message->attempts);
         claim->model->dropped++;
     }
 }

@@ -37,11 +37,12 @@ static void add_found(struct buf *reply, const struct model *model, char state, 
                       const struct model_message *message)
 {
     const struct model_body *body = state == 'd' ? &message->body : &model->bodies[message->member];
+    const char *reason = state == 'd' ? message->reason : model_reason(model, message);
     char text[32];
 
     buf_printf(reply, " %c %s", state, name);
     add_score(reply, message);
-    buf_printf(reply, " %s", state == 'd' ? message->reason : "''");
+    buf_printf(reply, " %s", reason[0] == '\0' ? "''" : reason);
     if (model->keyed) {
         model_text(text, body->text);
         buf_printf(reply, " ");
@@ -170,6 +171,9 @@ static bool remove_one(struct model *model, char state, const char *name)
     message = list_take(list, (size_t) index);
     if (state == 'w') {
         message.claimed_step = model->step;
+    }
+    if (state != 'd') {
+        model_forget(model, message.member, message.attempts);
     }
     model_handled(model, &message);
     model->dropped++;

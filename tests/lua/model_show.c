@@ -27,13 +27,22 @@ static void show_letter(struct buf *out, const struct model_message *message, bo
     char entry[64], field[80];
 
     model_dead_entry(entry, message);
-    buf_printf(out, "why %s %s\n", entry, message->reason);
+    buf_printf(out, "why %s %s\n", entry, message->reason[0] == '\0' ? "''" : message->reason);
     if (keyed) {
         snprintf(field, sizeof(field), "why B%s", entry);
         show_body(out, field, &message->body);
         buf_printf(out, "why H%s ", entry);
         add_header(out, &message->body, 1);
         buf_printf(out, "\n");
+    }
+}
+
+static void show_reasons(struct buf *out, const struct model *model)
+{
+    for (int i = 0; i < MODEL_MEMBERS; i++) {
+        if (model->reasons[i] != NULL) {
+            buf_printf(out, "why R%s %s\n", model_members[i], model->reasons[i]);
+        }
     }
 }
 
@@ -105,6 +114,7 @@ void model_show(struct buf *out, const struct model *model)
     show_list(out, "store", &model->waiting, model->keyed);
     show_list(out, "prepare", &model->prepare, model->keyed);
     show_list(out, "dead", &model->dead, model->keyed);
+    show_reasons(out, model);
     if (model->keyed) {
         show_bodies(out, model);
     }
@@ -149,6 +159,28 @@ static const char *law_of_claims(const struct model *model)
     return NULL;
 }
 
+static bool list_has_retried(const struct model_list *list, int member)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->item[i].member == member && list->item[i].attempts.retries > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A reason stands beside a message that failed, or nothing would take it away. */
+static const char *law_of_reasons(const struct model *model)
+{
+    for (int i = 0; i < MODEL_MEMBERS; i++) {
+        if (model->reasons[i] != NULL && !list_has_retried(&model->waiting, i) &&
+            !list_has_retried(&model->prepare, i)) {
+            return "a reason is left of a message that is gone";
+        }
+    }
+    return NULL;
+}
+
 const char *model_broken_law(const struct model *model)
 {
     struct hand hand = model_hand(model);
@@ -161,5 +193,5 @@ const char *model_broken_law(const struct model *model)
     if (hand.suspect && hand.count > 1) {
         return "a suspect is in hand beside another message";
     }
-    return law_of_claims(model);
+    return law_of_reasons(model) != NULL ? law_of_reasons(model) : law_of_claims(model);
 }

@@ -233,12 +233,30 @@ void model_handled(struct model *model, const struct model_message *message)
     *step = message->claimed_step > *step ? message->claimed_step : *step;
 }
 
+void model_forget(struct model *model, int member, struct model_attempts attempts)
+{
+    if (attempts.retries > 0) {
+        model->reasons[member] = NULL;
+    }
+}
+
+const char *model_reason(const struct model *model, const struct model_message *message)
+{
+    const char *reason = model->reasons[message->member];
+
+    if (message->attempts.suspect) {
+        return died;
+    }
+    return message->attempts.retries > 0 && reason != NULL ? reason : "";
+}
+
 void model_bury(struct model *model, const struct model_message *message,
                 struct model_attempts attempts, const char *reason)
 {
     struct model_message corpse = *message;
 
     model_handled(model, message);
+    model_forget(model, message->member, attempts);
     corpse.at = model->now;
     corpse.attempts = attempts;
     corpse.resting = false;

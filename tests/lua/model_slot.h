@@ -52,6 +52,10 @@ int64_t model_give_back(struct model *model, const struct model_message *message
 void model_handled(struct model *model, const struct model_message *message);
 void model_bury(struct model *model, const struct model_message *message,
                 struct model_attempts attempts, const char *reason);
+/* An entry with so many attempts has ended: the reason of its last retry goes along. */
+void model_forget(struct model *model, int member, struct model_attempts attempts);
+/* Why a message that is not dead failed last; "": it did not, or nobody said. */
+const char *model_reason(const struct model *model, const struct model_message *message);
 /* Its process died or hung. */
 void model_lose(struct model *model, const struct model_message *message, int32_t max_retries);
 

@@ -110,7 +110,7 @@ static void send_args(struct args *args, const struct words *words)
 }
 
 /* done ENTRY | retry ENTRY DELAY REASON | reject ENTRY REASON | release ENTRY DELAY | hung ENTRY 0
- */
+ * | retried-done ENTRY 0 */
 static void consume_answers(struct args *args, const struct words *words)
 {
     size_t i = 2;
@@ -128,7 +128,9 @@ static void consume_answers(struct args *args, const struct words *words)
         bool retry = strcmp(op, "retry") == 0;
         bool reject = strcmp(op, "reject") == 0;
 
-        args_add(args, retry ? "t" : reject ? "x" : op[0] == 'h' ? "h" : "b");
+        bool done_late = strcmp(op, "retried-done") == 0;
+
+        args_add(args, retry ? "t" : reject ? "x" : done_late ? "d" : op[0] == 'h' ? "h" : "b");
         args_add(args, word_at(words, i + 1));
         args_add(args, reject ? "0" : word_at(words, i + 2));
         args_add(args, reject ? word_at(words, i + 2) : retry ? word_at(words, i + 3) : "");

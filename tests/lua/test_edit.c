@@ -27,7 +27,7 @@ static void test_removed_with_what_is_stored_beside_it(void **state)
          {"send a +0 one '' '' b +0 two '' '' c +0 three '' ''", "OK aaa"}, {"consume 1", NULL},
          {"send a +0 four '' ''", "OK a"},
          {"consume 1 n=0 last=1 retry 1000c1:b 50 no reject 1000c1:c bad", NULL},
-         {"why", "1000d:c=bad B1000d:c=three H1000d:c=1000"}, {"edit remove w a", "OK 1"},
+         {"why", "1000d:c=bad B1000d:c=three H1000d:c=1000 Rb=no"}, {"edit remove w a", "OK 1"},
          {"body", "ba=four bb=two ha=1000 hb=1000"}, {"edit remove r 1000r1:b", "OK 1"},
          {"body", "ba=four ha=1000"}, {"edit remove d 1000d:c", "OK 1"}, {"why", ""},
          {"send d +0 five '' ''", "OK a"}, {"edit remove w d", "OK 1"},

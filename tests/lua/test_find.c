@@ -15,7 +15,7 @@ static void test_in_every_state(void **state)
          {"send a +0 b +0 c +0 d +9", "OK aaaa"}, {"consume 1 n=3", NULL},
          {"consume 1 n=0 last=1 retry 1000c1:b 50 no reject 1000c1:c bad", NULL},
          {"find a", "OK 1000 " TOKEN " c 1000c1:a 31000 ''"},
-         {"find b", "OK 1000 " TOKEN " r 1000r1:b 17592186045466.016 ''"},
+         {"find b", "OK 1000 " TOKEN " r 1000r1:b 17592186045466.016 no"},
          {"find c", "OK 1000 " TOKEN " d 1000d:c 1000 bad"},
          {"find d", "OK 1000 " TOKEN " w d 1009 ''"}, {"find e", "OK 1000 " TOKEN " -"},
          {"find :a", "OK 1000 " TOKEN " -"}, {"find 1:a", "OK 1000 " TOKEN " -"});

@@ -60,10 +60,10 @@ static void test_claimed_and_resting(void **state)
          {"page w", "OK 1000 " TOKEN " 0 '' ''"},
          {"page c", "OK 1000 " TOKEN " 0 31000 1000c1:c 1000c1:a 31000 '' 1000c1:c 31000 ''"},
          {"page r", "OK 1000 " TOKEN " 0 17592186045466.016 1000r1:b"
-                    " 1000r1:d 17592186045436.016 '' 1000r1:b 17592186045466.016 ''"},
+                    " 1000r1:d 17592186045436.016 no 1000r1:b 17592186045466.016 no"},
          {"page c 31000 1000c1:c", "OK 1000 " TOKEN " 0 31000 1000c1:c"},
          {"page r 31000 1000c1:c limit=1",
-          "OK 1000 " TOKEN " 1 17592186045436.016 1000r1:d 1000r1:d 17592186045436.016 ''"});
+          "OK 1000 " TOKEN " 1 17592186045436.016 1000r1:d 1000r1:d 17592186045436.016 no"});
 }
 
 static void test_dead_with_reasons(void **state)

@@ -480,6 +480,123 @@ static void only_waiting_messages_are_rescheduled_and_ranked(void **state)
     }
 }
 
+/* --- reasons --- */
+
+static void flushed(smq_consumer *consumer)
+{
+    smq_error err;
+
+    must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
+}
+
+static void assert_failed(const char *topic, const smq_message *which, smq_state state,
+                          const char *reason)
+{
+    smq_message_info *info = got(topic, which);
+
+    assert_int_equal(info->state, state);
+    assert_string_equal(info->reason, reason);
+    smq_message_info_free(info);
+}
+
+static bool count_seen(const smq_message_info *message, void *user)
+{
+    assert_string_equal(message->reason, "not now");
+    ++*(int *) user;
+    return true;
+}
+
+/* Of those in these states, how many have "not" in the reason? */
+static int not_now_count(const char *topic, unsigned states)
+{
+    smq_filter filter = SMQ_FILTER_INIT;
+    smq_error err;
+    int count = 0;
+
+    filter.states = states;
+    filter.reason = "not";
+    must(smq_message_each(client, topic, &filter, count_seen, &count, &err), &err);
+    return count;
+}
+
+/* Nothing but the sentinels. */
+static void assert_no_reason_is_left(const char *topic, int32_t slots)
+{
+    for (int32_t i = 0; i < slots; i++) {
+        char key[64];
+
+        snprintf(key, sizeof(key), "why{%s_%d}", topic, (int) i);
+        assert_int_equal(look_number(key, "HLEN %s", key), 1);
+    }
+}
+
+/* While it is claimed, rests and waits; done, it is unknown. */
+static void the_last_reason_is_shown_until_it_is_done(void **state)
+{
+    (void) state;
+    for (EACH_LAYOUT(i)) {
+        const char *topic = names[i];
+        smq_message which = named(layouts[i], "a");
+        smq_delivery *delivery;
+        smq_consumer *consumer;
+        smq_error err;
+
+        topic_with(topic, SMQ_FIXED_TIME, layouts[i], 4);
+        consumer = consumer_made(topic);
+        send_named(topic, layouts[i], "a", 0);
+        must(smq_retry(polled(consumer), 1, "at first", &err), &err);
+        delivery = polled(consumer);
+        assert_failed(topic, &which, SMQ_CLAIMED, "at first");
+        must(smq_topic_pause(client, topic, &err), &err);
+        must(smq_retry(delivery, 0, "not now", &err), &err);
+        flushed(consumer);
+        assert_failed(topic, &which, SMQ_WAITING, "not now");
+        assert_int_equal(not_now_count(topic, SMQ_WAITING), 1);
+        must(smq_topic_resume(client, topic, &err), &err);
+        must(smq_release(polled(consumer), HOUR_MS, &err), &err);
+        flushed(consumer);
+        assert_failed(topic, &which, SMQ_RESTING, "not now");
+        assert_int_equal(not_now_count(topic, SMQ_RESTING | SMQ_WAITING), 1);
+        must(smq_message_remove(client, topic, &which, &err), &err);
+        assert_no_reason_is_left(topic, 4);
+        send_named(topic, layouts[i], "a", 0);
+        delivery = polled(consumer);
+        assert_failed(topic, &which, SMQ_CLAIMED, "");
+        must(smq_retry(delivery, 0, "not now", &err), &err);
+        must(smq_done(polled(consumer), &err), &err);
+        flushed(consumer);
+        assert_int_equal(smq_message_get(NULL, client, topic, &which, &err), SMQ_NO_MESSAGE);
+        assert_no_reason_is_left(topic, 4);
+        smq_consumer_free(consumer);
+    }
+}
+
+static void a_dead_letter_keeps_its_last_reason(void **state)
+{
+    (void) state;
+    for (EACH_LAYOUT(i)) {
+        const char *topic = names[i];
+        smq_topic_options options = topic_of(topic, SMQ_PRIORITY, 1);
+        smq_message which = named(layouts[i], "a");
+        smq_consumer *consumer;
+        smq_error err;
+
+        options.layout = layouts[i];
+        options.max_retries = 1;
+        topic_made(client, &options);
+        consumer = consumer_made(topic);
+        send_named(topic, layouts[i], "a", 0);
+        must(smq_retry(polled(consumer), 0, "at first", &err), &err);
+        must(smq_retry(polled(consumer), 0, "not now", &err), &err);
+        flushed(consumer);
+        assert_failed(topic, &which, SMQ_DEAD, "not now");
+        must(smq_topic_pause(client, topic, &err), &err);
+        must(smq_dead_requeue(NULL, client, topic, NULL, NULL, NULL, &err), &err);
+        assert_failed(topic, &which, SMQ_WAITING, "");
+        smq_consumer_free(consumer);
+    }
+}
+
 /* --- rank --- */
 
 enum { RANKED = 1000, RANK_SLOTS = 64 };
@@ -578,6 +695,8 @@ int main(void)
         MESSAGE_TEST(a_rescheduled_message_comes_at_once),
         MESSAGE_TEST(a_message_gets_another_time_or_priority),
         MESSAGE_TEST(only_waiting_messages_are_rescheduled_and_ranked),
+        MESSAGE_TEST(the_last_reason_is_shown_until_it_is_done),
+        MESSAGE_TEST(a_dead_letter_keeps_its_last_reason),
         MESSAGE_TEST(ranks_are_right_over_all_slots),
     };
 
