@@ -36,9 +36,7 @@ static struct libscols_table *make_table(const struct topic_facts *topic, bool d
         add(&titles, topic->type == SMQ_PRIORITY ? ">PRIORITY" : "DUE_AT");
     }
     add(&titles, ">ATTEMPTS");
-    if (dead) {
-        add(&titles, "REASON");
-    }
+    add(&titles, "REASON");
     if (topic->layout == SMQ_KEYED) {
         add(&titles, "KEY");
         add(&titles, "ID");
@@ -112,9 +110,7 @@ static void add_row(const struct listing *listing, const smq_message_info *messa
     }
     add(&row, when);
     add(&row, attempt);
-    if (listing->dead) {
-        add(&row, message->reason ? message->reason : "");
-    }
+    add(&row, message->reason ? message->reason : "");
     if (listing->topic->layout == SMQ_KEYED) {
         add(&row, key_is_id(message) ? "-" : key);
         add(&row, id);

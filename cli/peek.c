@@ -7,7 +7,7 @@
 #define PEEK_DEFAULT 100
 
 struct peek_options {
-    const char *state, *match, *cursor;
+    const char *state, *match, *reason, *cursor;
     struct flag_value limit;
 };
 
@@ -24,6 +24,11 @@ static const struct flag peek_flags[] = {
      .offset = PEEK(match),
      .operand = "TEXT",
      .help = "only those with TEXT in body, key or id"},
+    {.name = "reason",
+     .type = FLAG_TEXT,
+     .offset = PEEK(reason),
+     .operand = "TEXT",
+     .help = "only those that failed last with TEXT in the reason"},
     {.name = "limit",
      .type = FLAG_NUMBER,
      .offset = PEEK(limit),
@@ -66,6 +71,7 @@ static enum exit_code peek_run(const struct command *command)
     enum exit_code code = EXIT_DONE;
 
     filter.contains = flags->match;
+    filter.reason = flags->reason;
     filter.cursor = flags->cursor;
     filter.limit = flags->limit.given ? (uint64_t) flags->limit.value : PEEK_DEFAULT;
     if (flags->state) {

@@ -18,6 +18,7 @@ static const struct flag purge_flags[] = {
      .operand = "STATE",
      .help = "waiting, resting or dead; more than one with commas between; required"},
     BULK_MATCH(struct purge_options),
+    BULK_REASON(struct purge_options),
     BULK_OLDER(struct purge_options, "only those that were due, or died, so long ago"),
     BULK_LIMIT(struct purge_options),
     BULK_RATE(struct purge_options),

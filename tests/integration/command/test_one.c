@@ -66,6 +66,44 @@ static void test_get_of_a_keyed_message_tells_all(void **state)
     command_refused(1, "no such message", NULL, ARGS("get", "keyed", "i", "--key", "other"));
 }
 
+static void assert_failed_and_rests(const char *topic)
+{
+    command_done(NULL, ARGS("consume", topic, "--count", "1", "--", "sh", "-c", "exit 3"));
+    json_t *message = command_json(NULL, ARGS("get", topic, "one", "--json"));
+    assert_members(message, info_members);
+    assert_string_equal(json_text(message, "state"), "resting");
+    assert_string_equal(json_text(message, "reason"), "exit 3");
+    assert_int_equal(json_number(message, "attempt"), 1);
+    json_decref(message);
+    char *table = command_out(NULL, ARGS("get", topic, "one"));
+    assert_non_null(strstr(table, "exit 3"));
+    free(table);
+    table = command_out(NULL, ARGS("peek", topic, "--state", "resting"));
+    assert_non_null(strstr(table, "REASON"));
+    assert_non_null(strstr(table, "exit 3"));
+    free(table);
+    table = command_out(NULL, ARGS("peek", topic, "--state", "resting", "--reason", "t 4"));
+    assert_null(strstr(table, "one"));
+    free(table);
+    command_done(NULL, ARGS("purge", topic, "--state", "resting", "--reason", "t 4", "--yes"));
+    assert_int_equal(command_stat(topic, "resting"), 1);
+    command_done(NULL, ARGS("purge", topic, "--state", "resting", "--reason", "t 3", "--yes"));
+    assert_int_equal(command_stat(topic, "resting"), 0);
+}
+
+static void test_get_tells_why_a_message_failed_last(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "failed", "--type", "fixed_time", "--backoff",
+                            "fixed:3600000"));
+    command_done(NULL, ARGS("send", "failed", "one"));
+    assert_failed_and_rests("failed");
+    command_done(NULL, ARGS("topic", "create", "failed_id", "--type", "fixed_time", "--layout",
+                            "keyed", "--backoff", "fixed:3600000"));
+    command_done(NULL, ARGS("send", "failed_id", "body", "--id", "one"));
+    assert_failed_and_rests("failed_id");
+}
+
 static void test_bytes_that_are_no_text_come_as_base64(void **state)
 {
     (void) state;
@@ -213,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_get_finds_a_message_in_any_state),
         cmocka_unit_test(test_get_of_a_keyed_message_tells_all),
+        cmocka_unit_test(test_get_tells_why_a_message_failed_last),
         cmocka_unit_test(test_bytes_that_are_no_text_come_as_base64),
         cmocka_unit_test(test_rank_counts_what_comes_before),
         cmocka_unit_test(test_remove_takes_what_waits),
