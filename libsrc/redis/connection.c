@@ -38,7 +38,7 @@ struct connection {
     TAILQ_HEAD(, exchange) exchanges;
     uint64_t sent, flushed;
     redisReader *reader;
-    struct reply_limits limits;
+    struct reply_room room; /* of the reply that is read */
     struct greeting {
         struct exchange exchange; /* first, so that it is found from it */
         struct connection *connection;
@@ -61,6 +61,7 @@ struct writing {
 static void connection_destroy(struct connection *connection)
 {
     redisReaderFree(connection->reader);
+    reply_room_fini(&connection->room);
     uv_freeaddrinfo(connection->found);
     buf_fini(&connection->out);
     free(connection);
@@ -200,7 +201,6 @@ static void take_reply(struct connection *connection, redisReply *reply)
     } else {
         fail(connection, SMQ_UNAVAILABLE, "it sent a reply that nobody asked for");
     }
-    freeReplyObject(reply);
 }
 
 static void parse(struct connection *connection)
@@ -208,7 +208,7 @@ static void parse(struct connection *connection)
     while (connection->state != CLOSING) {
         struct exchange *exchange = TAILQ_FIRST(&connection->exchanges);
         void *reply = NULL;
-        connection->limits.max_elements = exchange != NULL ? exchange->max_elements : 8;
+        connection->room.max_elements = exchange != NULL ? exchange->max_elements : 8;
         if (redisReaderGetReply(connection->reader, &reply) != REDIS_OK) {
             fail(connection, SMQ_UNAVAILABLE, "it sent something that is no reply");
             return;
@@ -216,9 +216,8 @@ static void parse(struct connection *connection)
         if (reply == NULL) {
             return;
         }
-        connection->limits.elements = 0;
-        connection->limits.bytes = 0;
         take_reply(connection, reply);
+        reply_room_clear(&connection->room);
     }
 }
 
@@ -442,7 +441,7 @@ struct connection *connection_new(struct loop *loop, const struct connection_opt
     connection->loop = loop_uv(loop);
     connection->state = RESOLVING;
     connection->heard_ms = clock_now_ms();
-    connection->reader = reply_reader_new(&connection->limits);
+    connection->reader = reply_reader_new(&connection->room);
     if (connection->reader == NULL) {
         abort(); /* out of memory, as in base/memory.h */
     }

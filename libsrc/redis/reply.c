@@ -3,7 +3,6 @@
  * Thread: smq:io. */
 #include "redis/reply.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static int nesting(const redisReadTask *task)
@@ -16,71 +15,62 @@ static int nesting(const redisReadTask *task)
     return depth;
 }
 
-/* Hang `reply` into its parent; freed with it by freeReplyObject(). */
-static void *attach(const redisReadTask *task, redisReply *reply)
+/* A reply with room for `extra` bytes behind it, hung into its parent; NULL: no memory. */
+static redisReply *reply_new(const redisReadTask *task, int type, size_t extra)
 {
-    if (reply != NULL && task->parent != NULL) {
+    struct reply_room *room = task->privdata;
+    redisReply *reply = arena_take(&room->arena, sizeof(*reply) + extra);
+
+    if (reply == NULL) {
+        return NULL;
+    }
+    memset(reply, 0, sizeof(*reply));
+    reply->type = type;
+    if (task->parent != NULL) {
         redisReply *parent = task->parent->obj;
         parent->element[task->idx] = reply;
     }
     return reply;
 }
 
-static redisReply *reply_new(int type)
-{
-    redisReply *reply = calloc(1, sizeof(*reply));
-
-    if (reply != NULL) {
-        reply->type = type;
-    }
-    return reply;
-}
-
 static void *create_string(const redisReadTask *task, char *text, size_t len)
 {
-    struct reply_limits *limits = task->privdata;
-    redisReply *reply = NULL;
+    struct reply_room *room = task->privdata;
 
-    limits->bytes += len;
-    if (limits->bytes <= REPLY_UNREAD_MAX) {
-        reply = reply_new(task->type);
+    room->bytes += len;
+    if (room->bytes > REPLY_UNREAD_MAX) {
+        return NULL;
     }
+    redisReply *reply = reply_new(task, task->type, len + 1);
     if (reply == NULL) {
         return NULL;
     }
-    reply->str = malloc(len + 1);
-    if (reply->str == NULL) {
-        free(reply);
-        return NULL;
-    }
+    reply->str = (char *) (reply + 1);
     memcpy(reply->str, text, len);
     reply->str[len] = '\0';
     reply->len = len;
-    return attach(task, reply);
+    return reply;
 }
 
 static void *create_some_array(const redisReadTask *task, size_t count)
 {
-    struct reply_limits *limits = task->privdata;
+    struct reply_room *room = task->privdata;
 
-    if (count > limits->max_elements || nesting(task) >= REPLY_NESTING_MAX) {
+    if (count > room->max_elements || nesting(task) >= REPLY_NESTING_MAX) {
         return NULL;
     }
-    limits->elements += count;
-    if (limits->elements > REPLY_ARRAYS_MAX * limits->max_elements) {
+    room->elements += count;
+    if (room->elements > REPLY_ARRAYS_MAX * room->max_elements) {
         return NULL;
     }
-    redisReply *reply = reply_new(REDIS_REPLY_ARRAY);
+    redisReply *reply = reply_new(task, REDIS_REPLY_ARRAY, count * sizeof(*reply->element));
     if (reply == NULL) {
         return NULL;
     }
-    reply->element = calloc(count > 0 ? count : 1, sizeof(*reply->element));
-    if (reply->element == NULL) {
-        free(reply);
-        return NULL;
-    }
+    reply->element = (redisReply **) (reply + 1);
+    memset(reply->element, 0, count * sizeof(*reply->element));
     reply->elements = count;
-    return attach(task, reply);
+    return reply;
 }
 
 #if HIREDIS_MAJOR >= 1
@@ -97,17 +87,23 @@ static void *create_array(const redisReadTask *task, int count)
 
 static void *create_integer(const redisReadTask *task, long long value)
 {
-    redisReply *reply = reply_new(REDIS_REPLY_INTEGER);
+    redisReply *reply = reply_new(task, REDIS_REPLY_INTEGER, 0);
 
     if (reply != NULL) {
         reply->integer = value;
     }
-    return attach(task, reply);
+    return reply;
 }
 
 static void *create_nil(const redisReadTask *task)
 {
-    return attach(task, reply_new(REDIS_REPLY_NIL));
+    return reply_new(task, REDIS_REPLY_NIL, 0);
+}
+
+/* What lies in the arena goes with the arena. */
+static void leave(void *reply)
+{
+    (void) reply;
 }
 
 static redisReplyObjectFunctions functions = {
@@ -115,17 +111,28 @@ static redisReplyObjectFunctions functions = {
     .createArray = create_array,
     .createInteger = create_integer,
     .createNil = create_nil,
-    .freeObject = freeReplyObject,
+    .freeObject = leave,
 };
 
-redisReader *reply_reader_new(struct reply_limits *limits)
+redisReader *reply_reader_new(struct reply_room *room)
 {
     redisReader *reader = redisReaderCreateWithFunctions(&functions);
 
     if (reader != NULL) {
-        reader->privdata = limits;
+        reader->privdata = room;
     }
     return reader;
+}
+
+void reply_room_clear(struct reply_room *room)
+{
+    room->elements = room->bytes = 0;
+    arena_clear(&room->arena);
+}
+
+void reply_room_fini(struct reply_room *room)
+{
+    arena_fini(&room->arena);
 }
 
 bool reply_is(const redisReply *reply, const char *text)

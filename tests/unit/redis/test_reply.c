@@ -22,7 +22,7 @@ static void test_good_replies(void **state)
     assert_false(reply_is(reply->element[1], "7"));
     assert_int_equal(reply->element[1]->integer, 7);
     assert_int_equal(reply->element[2]->element[0]->type, REDIS_REPLY_NIL);
-    freeReplyObject(reply);
+    resp_free();
 }
 
 static void test_bad_replies(void **state)
@@ -39,6 +39,7 @@ static void test_bad_replies(void **state)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         assert_null(resp(texts[i], strlen(texts[i]), 3));
     }
+    resp_free();
 }
 
 /* An array of `count` arrays of 60 numbers, filled up to 60 with numbers. */
@@ -64,8 +65,9 @@ static void test_arrays_do_not_multiply(void **state)
 
     (void) state;
     assert_non_null(reply);
-    freeReplyObject(reply);
+    resp_free();
     assert_null(arrays_of_arrays(REPLY_ARRAYS_MAX));
+    resp_free();
 }
 
 int main(void)

@@ -75,7 +75,7 @@ static void test_replies(void **state)
         } else {
             assert_null(slotmap_owner(&map, 0));
         }
-        freeReplyObject(reply);
+        resp_free();
         slotmap_fini(&map);
     }
 }
@@ -95,7 +95,7 @@ static void test_a_bad_map_never_replaces_a_good_one(void **state)
         assert_false(slotmap_parse(&map, reply, "origin", &why));
         assert_non_null(why);
         assert_string_equal(slotmap_owner(&map, 77)->host, "good");
-        freeReplyObject(reply);
+        resp_free();
     }
     slotmap_fini(&map);
 }

@@ -1,0 +1,86 @@
+/* arena.c - many small things that are made one after another and die together.
+ *
+ * Thread: its owner's. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { ARENA_BLOCK_SIZE = 32 * 1024 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size; /* of `bytes` */
+    alignas(max_align_t) char bytes[];
+};
+
+/* What is larger than a usual block gets one for itself, behind the one that is cut from. */
+static void *arena_grow(struct arena *arena, size_t size)
+{
+    size_t most = size > ARENA_BLOCK_SIZE ? size : ARENA_BLOCK_SIZE;
+    struct arena_block *block = malloc(sizeof(*block) + most);
+
+    if (block == NULL) {
+        return NULL;
+    }
+    block->size = most;
+    if (size > ARENA_BLOCK_SIZE && arena->blocks != NULL) {
+        block->next = arena->blocks->next;
+        arena->blocks->next = block;
+        return block->bytes;
+    }
+    block->next = arena->blocks;
+    arena->blocks = block;
+    arena->used = size;
+    return block->bytes;
+}
+
+void *arena_take(struct arena *arena, size_t size)
+{
+    size_t rounded = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    struct arena_block *block = arena->blocks;
+
+    if (rounded < size || rounded > SIZE_MAX - sizeof(*block)) {
+        return NULL;
+    }
+    if (block == NULL || block->size - arena->used < rounded) {
+        return arena_grow(arena, rounded);
+    }
+    void *thing = block->bytes + arena->used;
+    arena->used += rounded;
+    return thing;
+}
+
+/* Free all blocks but `kept`. */
+static void free_blocks(struct arena *arena, const struct arena_block *kept)
+{
+    struct arena_block *block = arena->blocks, *next;
+
+    for (; block != NULL; block = next) {
+        next = block->next;
+        if (block != kept) {
+            free(block);
+        }
+    }
+}
+
+void arena_clear(struct arena *arena)
+{
+    struct arena_block *kept = arena->blocks;
+
+    if (kept != NULL && kept->size > ARENA_BLOCK_SIZE) {
+        kept = NULL;
+    }
+    free_blocks(arena, kept);
+    if (kept != NULL) {
+        kept->next = NULL;
+    }
+    *arena = (struct arena){.blocks = kept};
+}
+
+void arena_fini(struct arena *arena)
+{
+    free_blocks(arena, NULL);
+    *arena = (struct arena){.blocks = NULL};
+}
