@@ -45,8 +45,6 @@ struct request {
     struct redis *redis;
     struct lane *lane;
     struct node *node; /* it was written to */
-    char *bytes;
-    size_t len;
     int64_t deadline_ms, timeout_ms;
     bool asking;
     struct server_address ask;
@@ -167,7 +165,6 @@ static void wheel_remove(struct redis *redis, struct request *request)
 static void request_release(struct request *request)
 {
     if (request->command == NULL && request->on_wire == 0) {
-        free(request->bytes);
         free(request->why);
         free(request);
     }
@@ -389,6 +386,8 @@ static void wire(struct request *request, struct node *node)
 {
     const struct script *script = request->command->script;
     struct lane *lane = request->lane;
+    const char *bytes;
+    size_t len;
 
     TAILQ_REMOVE(&lane->waiting, request, link);
     lane->wired = request;
@@ -408,42 +407,11 @@ static void wire(struct request *request, struct node *node)
     }
     request->run.max_elements = request->command->max_elements;
     request->on_wire++;
-    connection_send(node->connection, request->bytes, request->len, &request->run);
+    bytes = redis_command_render(request->command, &len);
+    connection_send(node->connection, bytes, len, &request->run);
 }
 
 /* --- sending --------------------------------------------------------------------------------- */
-
-static void format_request(struct request *request)
-{
-    const struct redis_command *command = request->command;
-    const struct redis_args *args = &command->args;
-    size_t extra = command->script != NULL ? 3 : 0, count = args->count + extra;
-    const char **argv = memory_grow(NULL, count + 1, sizeof(*argv));
-    size_t *lens = memory_grow(NULL, count + 1, sizeof(*lens));
-    char keys[12];
-
-    if (extra > 0) {
-        (void) snprintf(keys, sizeof(keys), "%d", command->keys);
-        argv[0] = "EVALSHA";
-        argv[1] = command->script->sha1;
-        argv[2] = keys;
-        lens[0] = 7;
-        lens[1] = strlen(command->script->sha1);
-        lens[2] = strlen(keys);
-    }
-    for (size_t i = 0; i < args->count; i++) {
-        size_t from = i == 0 ? 0 : args->offsets[i - 1];
-        argv[extra + i] = args->bytes.data + from;
-        lens[extra + i] = args->offsets[i] - from;
-    }
-    long long len = redisFormatCommandArgv(&request->bytes, (int) count, argv, lens);
-    if (len < 0) {
-        abort(); /* out of memory, as in base/memory.h */
-    }
-    request->len = (size_t) len;
-    free(argv);
-    free(lens);
-}
 
 void redis_send(struct redis *redis, struct redis_command *command)
 {
@@ -458,7 +426,6 @@ void redis_send(struct redis *redis, struct redis_command *command)
     request->announce.done = on_announce_reply;
     request->timeout_ms = command->timeout_ms > 0 ? command->timeout_ms : redis->request_timeout_ms;
     request->deadline_ms = clock_now_ms() + request->timeout_ms;
-    format_request(request);
     request->lane = lane_get(redis, command->hash_slot);
     TAILQ_INSERT_TAIL(&request->lane->waiting, request, link);
     wheel_add(redis, request);

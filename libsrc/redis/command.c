@@ -1,15 +1,51 @@
-/* command.c - building commands.
+/* command.c - building commands, which are rendered at once.
+ *
+ * The head of a command, which counts the arguments, is written last, into room in front of them.
  *
  * Thread: any, one at a time for a command. */
-#include <inttypes.h>
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "redis/redis.h"
 
-enum { MAX_ELEMENTS_DEFAULT = 64 };
+enum {
+    MAX_ELEMENTS_DEFAULT = 64,
+    NUMBER_MAX = 20,            /* digits of 64 bits, or a sign and digits */
+    FRAME_MAX = NUMBER_MAX + 5, /* "$12", CR, LF in front of an argument, CR, LF behind it */
+    HEAD_ROOM = 128             /* "*12", CR, LF; EVALSHA, a hash, and the number of keys */
+};
+
+/* These write something so that it ends at `end`, and answer where it begins. */
+
+static char *put_digits(char *end, uint64_t number)
+{
+    do {
+        *--end = (char) ('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return end;
+}
+
+static char *put_bytes(char *end, const char *bytes, size_t len)
+{
+    memcpy(end - len, bytes, len);
+    return end - len;
+}
+
+/* "$12", CR, LF */
+static char *put_count(char *end, char kind, size_t count)
+{
+    end = put_digits(put_bytes(end, "\r\n", 2), count);
+    *--end = kind;
+    return end;
+}
+
+static char *put_arg(char *end, const char *arg, size_t len)
+{
+    end = put_bytes(put_bytes(end, "\r\n", 2), arg, len);
+    return put_count(end, '$', len);
+}
 
 void redis_command_init(struct redis_command *command, const struct script *script,
                         int32_t hash_slot, redis_done_fn *done, void *user)
@@ -26,7 +62,6 @@ void redis_command_init(struct redis_command *command, const struct script *scri
 void redis_command_fini(struct redis_command *command)
 {
     buf_fini(&command->args.bytes);
-    free(command->args.offsets);
     memset(&command->args, 0, sizeof(command->args));
 }
 
@@ -38,14 +73,22 @@ void redis_command_clear(struct redis_command *command)
 
 void redis_arg(struct redis_command *command, const void *data, size_t len)
 {
-    struct redis_args *args = &command->args;
+    struct buf *bytes = &command->args.bytes;
+    char frame[FRAME_MAX];
+    char *end = frame + sizeof(frame), *begin = put_count(end, '$', len);
 
-    if (args->count == args->size) {
-        args->size = args->size == 0 ? 16 : args->size * 2;
-        args->offsets = memory_grow(args->offsets, args->size, sizeof(*args->offsets));
+    if (command->args.count++ == 0) {
+        (void) buf_room(bytes, HEAD_ROOM);
+        bytes->len = HEAD_ROOM;
     }
-    buf_add(&args->bytes, data, len);
-    args->offsets[args->count++] = args->bytes.len;
+    char *at = buf_room(bytes, len + FRAME_MAX);
+    memcpy(at, begin, (size_t) (end - begin));
+    at += end - begin;
+    if (len > 0) {
+        memcpy(at, data, len);
+    }
+    memcpy(at + len, "\r\n", 2);
+    bytes->len = (size_t) (at + len + 2 - bytes->data);
 }
 
 void redis_arg_string(struct redis_command *command, const char *string)
@@ -55,8 +98,33 @@ void redis_arg_string(struct redis_command *command, const char *string)
 
 void redis_arg_int(struct redis_command *command, int64_t value)
 {
-    char text[24];
-    int len = snprintf(text, sizeof(text), "%" PRId64, value);
+    char text[NUMBER_MAX];
+    char *end = text + sizeof(text);
+    char *begin = put_digits(end, value < 0 ? -(uint64_t) value : (uint64_t) value);
 
-    redis_arg(command, text, (size_t) len);
+    if (value < 0) {
+        *--begin = '-';
+    }
+    redis_arg(command, begin, (size_t) (end - begin));
+}
+
+const char *redis_command_render(const struct redis_command *command, size_t *len)
+{
+    const struct script *script = command->script;
+    const struct buf *bytes = &command->args.bytes;
+    size_t count = command->args.count;
+    char *begin = bytes->data + HEAD_ROOM;
+
+    assert(count > 0);
+    if (script != NULL) {
+        char keys[NUMBER_MAX];
+        char *end = keys + sizeof(keys), *digits = put_digits(end, (uint64_t) command->keys);
+        begin = put_arg(begin, digits, (size_t) (end - digits));
+        begin = put_arg(begin, script->sha1, strlen(script->sha1));
+        begin = put_arg(begin, "EVALSHA", 7);
+        count += 3;
+    }
+    begin = put_count(begin, '*', count);
+    *len = (size_t) (bytes->data + bytes->len - begin);
+    return begin;
 }

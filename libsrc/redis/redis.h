@@ -1,7 +1,8 @@
 /* redis.h - commands to a Redis Cluster, or to a single server: routing, pipelining, redirects,
  * repeats.
  *
- * Knows nothing of queues.  hiredis is the codec, libuv the transport.
+ * Knows nothing of queues.  hiredis reads replies, libuv is the transport; commands are rendered
+ * here as they are built (decision 0006).
  *
  * Thread: the loop given to redis_new(), smq:io, unless a function says otherwise. */
 #ifndef REDIS_REDIS_H
@@ -60,10 +61,9 @@ struct redis_command {
     bool once;          /* do not wait for a server that is away or not ready: fail at once */
     redis_done_fn *done;
     void *user;
-    struct redis_args { /* keys, then arguments */
-        struct buf bytes;
-        size_t *offsets; /* of each argument's end in `bytes` */
-        size_t count, size;
+    struct redis_args {   /* keys, then arguments */
+        struct buf bytes; /* rendered, behind room for the head of the command */
+        size_t count;
     } args;
     struct redis_command_state *state; /* private; NULL while its maker owns it */
 };
@@ -75,6 +75,9 @@ void redis_command_clear(struct redis_command *command); /* args only; memory is
 void redis_arg(struct redis_command *command, const void *data, size_t len);
 void redis_arg_string(struct redis_command *command, const char *string);
 void redis_arg_int(struct redis_command *command, int64_t value);
+
+/* The whole command as it is sent; it stands in the command, until that is changed. */
+const char *redis_command_render(const struct redis_command *command, size_t *len);
 
 struct redis_options {
     const char *servers;        /* "host:port,host:port" or "redis://user:password@host:port,..." */

@@ -80,12 +80,19 @@ void fake_resume(void)
     pthread_mutex_unlock(&fake.lock);
 }
 
+/* Behind "*12" or the argument before; "$12", CR, LF is in front of each. */
 const char *fake_arg(const struct redis_command *command, size_t index, size_t *len)
 {
-    size_t begin = index == 0 ? 0 : command->args.offsets[index - 1];
+    const char *at = strchr(redis_command_render(command, len), '$');
+    char *digits_end = NULL;
 
-    *len = command->args.offsets[index] - begin;
-    return command->args.bytes.data + begin;
+    for (size_t skip = index + (command->script != NULL ? 3 : 0);; skip--) {
+        *len = strtoul(at + 1, &digits_end, 10);
+        if (skip == 0) {
+            return digits_end + 2;
+        }
+        at = digits_end + 2 + *len + 2;
+    }
 }
 
 bool fake_arg_is(const struct redis_command *command, size_t index, const char *text)
@@ -138,52 +145,6 @@ redisReply *fake_array(size_t count)
 void fake_put(redisReply *array, size_t index, redisReply *element)
 {
     array->element[index] = element;
-}
-
-/* --- commands --- */
-
-void redis_command_init(struct redis_command *command, const struct script *script,
-                        int32_t hash_slot, redis_done_fn *done, void *user)
-{
-    *command = (struct redis_command){
-        .script = script, .hash_slot = hash_slot, .done = done, .user = user};
-}
-
-void redis_command_fini(struct redis_command *command)
-{
-    buf_fini(&command->args.bytes);
-    free(command->args.offsets);
-}
-
-void redis_command_clear(struct redis_command *command)
-{
-    buf_clear(&command->args.bytes);
-    command->args.count = 0;
-}
-
-void redis_arg(struct redis_command *command, const void *data, size_t len)
-{
-    struct redis_args *args = &command->args;
-
-    if (args->count == args->size) {
-        args->size = args->size != 0 ? 2 * args->size : 16;
-        args->offsets = memory_grow(args->offsets, args->size, sizeof(*args->offsets));
-    }
-    buf_add(&args->bytes, data, len);
-    args->offsets[args->count++] = args->bytes.len;
-}
-
-void redis_arg_string(struct redis_command *command, const char *string)
-{
-    redis_arg(command, string, strlen(string));
-}
-
-void redis_arg_int(struct redis_command *command, int64_t value)
-{
-    char text[24];
-
-    snprintf(text, sizeof(text), "%lld", (long long) value);
-    redis_arg_string(command, text);
 }
 
 /* --- the client --- */
