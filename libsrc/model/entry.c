@@ -26,64 +26,47 @@ enum {
 
 /* --- entries --- */
 
-static bool entry_parse_before(int64_t *out, const char *text, size_t len)
+/* "-20"; answers its length, 0: it is none. */
+static size_t entry_take_before(int64_t *out, const char *text, size_t len)
 {
     bool negative = len > 0 && text[0] == '-';
     int64_t amount = 0;
+    size_t digits = number_take(&amount, text + negative, len - negative, ENTRY_INTEGER_END - 1);
 
-    if (!number_parse(&amount, text + negative, len - negative, ENTRY_INTEGER_END - 1) ||
-        (negative && amount == 0)) {
-        return false;
+    if (digits == 0 || (negative && amount == 0)) {
+        return 0;
     }
     *out = negative ? -amount : amount;
-    return true;
+    return digits + negative;
 }
 
-/* The claim number: at least 1, and none in a dead letter. */
-static bool entry_parse_claim(uint64_t *out, enum entry_kind kind, const char *text, size_t len)
+static bool entry_is_kind(char letter)
 {
-    int64_t claim = 0;
-
-    if (kind == ENTRY_DEAD) {
-        *out = 0;
-        return len == 0;
-    }
-    if (!number_parse(&claim, text, len, INT64_MAX) || claim == 0) {
-        return false;
-    }
-    *out = (uint64_t) claim;
-    return true;
-}
-
-/* The first letter of "20c17", or NULL. */
-static const char *entry_find_letter(const char *head, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        if (head[i] == ENTRY_CLAIMED || head[i] == ENTRY_RESTING || head[i] == ENTRY_DEAD) {
-            return head + i;
-        }
-    }
-    return NULL;
+    return letter == ENTRY_CLAIMED || letter == ENTRY_RESTING || letter == ENTRY_DEAD;
 }
 
 bool entry_decode(struct entry *out, const char *data, size_t len)
 {
-    const char *colon = len == 0 ? NULL : memchr(data, ':', len);
-    const char *letter = colon == NULL ? NULL : entry_find_letter(data, (size_t) (colon - data));
     struct entry entry = {0};
+    int64_t claim = 0;
+    size_t at = entry_take_before(&entry.before, data, len);
 
-    if (letter == NULL || !entry_parse_before(&entry.before, data, (size_t) (letter - data))) {
+    if (at == 0 || at == len || !entry_is_kind(data[at])) {
         return false;
     }
-    entry.kind = (enum entry_kind) * letter;
-    if (!entry_parse_claim(&entry.claim, entry.kind, letter + 1, (size_t) (colon - letter - 1))) {
-        return false;
+    entry.kind = (enum entry_kind) data[at++];
+    if (entry.kind != ENTRY_DEAD) { /* the claim number: at least 1 */
+        at += number_take(&claim, data + at, len - at, INT64_MAX);
+        if (claim == 0) {
+            return false;
+        }
     }
-    entry.member = colon + 1;
-    entry.member_len = len - (size_t) (entry.member - data);
-    if (entry.member_len == 0) {
-        return false;
+    if (len - at < 2 || data[at] != ':') {
+        return false; /* an entry has a member */
     }
+    entry.claim = (uint64_t) claim;
+    entry.member = data + at + 1;
+    entry.member_len = len - at - 1;
     *out = entry;
     return true;
 }

@@ -5,23 +5,33 @@
 
 #include <string.h>
 
+/* As many as an int64_t has; a number of so many does not overflow a uint64_t. */
+enum { DIGITS_MAX = 19 };
+
+size_t number_take(int64_t *out, const char *text, size_t len, int64_t max)
+{
+    uint64_t value = 0;
+    size_t used = 0;
+
+    for (; used < len && text[used] >= '0' && text[used] <= '9'; used++) {
+        if (used == DIGITS_MAX) {
+            return 0;
+        }
+        value = value * 10 + (uint64_t) (text[used] - '0');
+    }
+    if (used == 0 || (used > 1 && text[0] == '0') || value > (uint64_t) max) {
+        return 0;
+    }
+    *out = (int64_t) value;
+    return used;
+}
+
 bool number_parse(int64_t *out, const char *text, size_t len, int64_t max)
 {
     int64_t value = 0;
+    size_t used = number_take(&value, text, len, max);
 
-    if (len == 0 || (len > 1 && text[0] == '0')) {
-        return false;
-    }
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] < '0' || text[i] > '9') {
-            return false;
-        }
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, text[i] - '0', &value)) {
-            return false;
-        }
-    }
-    if (value > max) {
+    if (used == 0 || used != len) {
         return false;
     }
     *out = value;

@@ -8,8 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Read all of text[0..len) as a number 0 .. max in the one form in which it is printed: digits
- * only, no leading zero.  false: it is something else; `*out` is untouched. */
+/* Read the number 0 .. max that text[0..len) begins with, in the one form in which it is printed:
+ * all digits that are there, no leading zero.  Answers how many they are; 0: it begins with
+ * something else, and `*out` is untouched. */
+size_t number_take(int64_t *out, const char *text, size_t len, int64_t max);
+
+/* Read all of text[0..len) as such a number.  false: it is something else; `*out` is untouched. */
 bool number_parse(int64_t *out, const char *text, size_t len, int64_t max);
 
 /* The same for a duration: a number followed by ms, s, m, h or d; without a unit milliseconds.  The
