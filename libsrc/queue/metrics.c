@@ -1,6 +1,6 @@
 /* metrics.c - what the parts of one client count.
  *
- * Thread: any. */
+ * Thread: as metrics.h says. */
 #include "queue/metrics.h"
 
 static size_t bucket_of(int64_t us)

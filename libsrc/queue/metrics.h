@@ -1,6 +1,7 @@
 /* metrics.h - what the parts of one client count, each where it happens.
  *
- * Thread: any.  The numbers stand for themselves: nothing is ordered by them. */
+ * Thread: smq:io counts, but for what is shared; any may read.  The numbers stand for themselves:
+ * nothing is ordered by them. */
 #ifndef QUEUE_METRICS_H
 #define QUEUE_METRICS_H
 
@@ -17,21 +18,35 @@ struct metrics {
     metric slots_gained, slots_lost;
     metric in_flight;
     metric handling_us_sum, handling[SMQ_HISTOGRAM_SIZE];
-    char apart[64]; /* of what follows, which is written by the threads of the application */
+    char apart[64]; /* of what follows, which is shared with the threads of the application */
     metric send_pending;
 };
 
+/* Thread: smq:io; so no other count comes between the two steps. */
 static inline void metric_add(metric *which, uint64_t count)
 {
-    atomic_fetch_add_explicit(which, count, memory_order_relaxed);
+    uint64_t value = atomic_load_explicit(which, memory_order_relaxed);
+
+    atomic_store_explicit(which, value + count, memory_order_relaxed);
 }
 
 static inline void metric_subtract(metric *which, uint64_t count)
 {
+    metric_add(which, 0 - count);
+}
+
+/* Thread: any, for what is shared. */
+static inline void metric_share_add(metric *which, uint64_t count)
+{
+    atomic_fetch_add_explicit(which, count, memory_order_relaxed);
+}
+
+static inline void metric_share_subtract(metric *which, uint64_t count)
+{
     atomic_fetch_sub_explicit(which, count, memory_order_relaxed);
 }
 
-/* A delivery was answered so long after its claim. */
+/* A delivery was answered so long after its claim.  Thread: smq:io. */
 void metrics_handled(struct metrics *metrics, int64_t us);
 
 /* Fill what is counted here. */

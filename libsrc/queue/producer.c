@@ -162,7 +162,7 @@ static void state_add(smq_producer *producer, struct send *send)
 {
     send->number = ++producer->state.last_number;
     TAILQ_INSERT_TAIL(&producer->state.all, send, pending);
-    metric_add(&producer->hub->metrics.send_pending, 1);
+    metric_share_add(&producer->hub->metrics.send_pending, 1);
     if (send->group == NULL) {
         producer->state.count++;
         producer->state.bytes += send_bytes(send);
@@ -175,7 +175,7 @@ static void state_add(smq_producer *producer, struct send *send)
 static void state_remove(smq_producer *producer, struct send *send)
 {
     TAILQ_REMOVE(&producer->state.all, send, pending);
-    metric_subtract(&producer->hub->metrics.send_pending, 1);
+    metric_share_subtract(&producer->hub->metrics.send_pending, 1);
     if (send->group == NULL) {
         producer->state.count--;
         producer->state.bytes -= send_bytes(send);
