@@ -167,7 +167,9 @@ static void take_answers(struct consume_call *consume)
     consume->settling = memory_grow(NULL, count, sizeof(*consume->settling));
     consume->answers = memory_grow(NULL, count, sizeof(*consume->answers));
     settle_some(consume, &taken, true);
-    settle_some(consume, &taken, false);
+    if (consume->count < count) {
+        settle_some(consume, &taken, false);
+    }
 }
 
 static void consume_send(struct consume_call *consume)
@@ -254,10 +256,15 @@ static void tell_dead(const struct strand *strand, smq_delivery *delivery, const
     run_queue_bury(strand->worker->queue, delivery, reason != NULL ? reason : "", now_ms);
 }
 
+/* May it not fail once more? */
+static bool is_last(const struct strand *strand, const smq_delivery *delivery)
+{
+    return delivery_retries_left(delivery, &strand->worker->topic) == 0;
+}
+
 static void tell_settled(const struct strand *strand, smq_delivery *delivery, int64_t now_ms)
 {
     struct metrics *metrics = &strand->worker->hub->metrics;
-    bool last = delivery_retries_left(delivery, &strand->worker->topic) == 0;
     const char *reason = delivery->answer.reason;
 
     switch (delivery->answer.op) {
@@ -275,7 +282,7 @@ static void tell_settled(const struct strand *strand, smq_delivery *delivery, in
         tell_dead(strand, delivery, "rejected", reason, now_ms);
         return;
     case STORE_HUNG: /* OVERDUE was told */
-        if (last && delivery->attempts.suspect) {
+        if (delivery->attempts.suspect && is_last(strand, delivery)) {
             tell_dead(strand, delivery, "dead: its handler hung again", STORE_REASON_LOST, now_ms);
         } else {
             metric_add(&metrics->lease_lost, 1);
@@ -284,7 +291,7 @@ static void tell_settled(const struct strand *strand, smq_delivery *delivery, in
     case STORE_RETRY:
         break;
     }
-    if (last) {
+    if (is_last(strand, delivery)) {
         tell_dead(strand, delivery, "dead after its last retry", reason, now_ms);
     } else {
         metric_add(&metrics->retried, 1);
@@ -309,12 +316,12 @@ static void settle(struct consume_call *consume, const struct store_consumed *co
                        consumed->results[i] == 'u' ? "Redis has lost claims, perhaps this one"
                                                    : "the answer came too late");
         }
-        hand_remove(strand, delivery);
     }
+    hand_remove_answered(strand, consume->settling, consume->count);
 }
 
 static smq_delivery *claimed(struct consume_call *consume, const struct store_result *result,
-                             size_t index, const char *token)
+                             size_t index, const char *token, int64_t now_us)
 {
     struct strand *strand = consume->strand;
     smq_worker *worker = strand->worker;
@@ -322,8 +329,8 @@ static smq_delivery *claimed(struct consume_call *consume, const struct store_re
     smq_delivery *delivery = NULL;
 
     if (store_consume_message(&message, result, &consume->slot, index)) {
-        delivery = delivery_new(worker->queue, &strand->lane, &worker->topic, strand->slot, token,
-                                &message);
+        delivery = delivery_new(&worker->pool, worker->queue, &strand->lane, &worker->topic,
+                                strand->slot, token, &message);
     }
     if (delivery == NULL) {
         events_log(worker->hub->events, SMQ_LEVEL_ERROR,
@@ -332,7 +339,7 @@ static smq_delivery *claimed(struct consume_call *consume, const struct store_re
         return NULL;
     }
     delivery->leased_ms = consume->sent_ms + consume->lease_ms - worker->topic.lease_ms;
-    delivery->claimed_us = clock_now_us();
+    delivery->claimed_us = now_us;
     hand_add(strand, delivery);
     hand_event(strand, SMQ_EVENT_CLAIMED, SMQ_OK, delivery, "claimed");
     return delivery;
@@ -344,6 +351,7 @@ static void take_claims(struct consume_call *consume, const struct store_result 
     struct strand *strand = consume->strand;
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
     char token[TOKEN_TEXT_LEN + 1] = "";
+    int64_t now_us = clock_now_us();
     smq_delivery *delivery;
 
     if (!strand->worker->shared) {
@@ -353,7 +361,7 @@ static void take_claims(struct consume_call *consume, const struct store_result 
         worker_renew_soon(strand->worker);
     }
     for (size_t i = 0; i < count; i++) {
-        delivery = claimed(consume, result, i, token);
+        delivery = claimed(consume, result, i, token, now_us);
         if (delivery != NULL && (strand->state == STRAND_STOPPING || is_passed(strand))) {
             hand_give_back(strand, delivery);
         } else if (delivery != NULL) {

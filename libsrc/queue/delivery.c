@@ -13,7 +13,11 @@
 #include "model/member.h"
 #include "queue/run_queue.h"
 
-enum { REASON_MAX = 200 };
+enum {
+    REASON_MAX = 200,
+    USUAL_LEN = 256, /* of entry and body */
+    SPARE_MAX = 1000 /* deliveries in a pool */
+};
 
 /* false: the member is none of layout keyed. */
 static bool fill_keyed(smq_delivery *delivery, const struct entry *entry,
@@ -84,12 +88,62 @@ int32_t delivery_retries_left(const smq_delivery *delivery, const struct topic *
     return limit > delivery->attempts.retries ? limit - delivery->attempts.retries : 0;
 }
 
-smq_delivery *delivery_new(struct run_queue *queue, struct run_lane *lane,
-                           const struct topic *topic, int32_t slot, const char *token,
-                           const struct store_claimed *claimed)
+/* --- memory --- */
+
+/* With room for `len` bytes of entry and body, not zeroed; it holds a reference of the queue. */
+static smq_delivery *delivery_take(struct delivery_pool *pool, struct run_queue *queue, size_t len)
+{
+    bool usual = pool != NULL && len <= USUAL_LEN;
+    smq_delivery *delivery = usual ? SLIST_FIRST(&pool->spare) : NULL;
+
+    if (delivery != NULL) {
+        SLIST_REMOVE_HEAD(&pool->spare, spare_link);
+        pool->count--;
+    } else {
+        delivery = memory_grow(NULL, 1, sizeof(*delivery) + (usual ? USUAL_LEN : len) + 1);
+        (void) run_queue_ref(queue);
+    }
+    *delivery = (smq_delivery){.queue = queue, .usual = usual};
+    return delivery;
+}
+
+static void delivery_free(smq_delivery *delivery)
+{
+    struct run_queue *queue = delivery->queue;
+
+    free(delivery);
+    run_queue_unref(queue);
+}
+
+/* It has no reference any more. */
+static void delivery_give_back(smq_delivery *delivery, struct delivery_pool *pool)
+{
+    if (pool == NULL || !delivery->usual || pool->count == SPARE_MAX) {
+        delivery_free(delivery);
+        return;
+    }
+    SLIST_INSERT_HEAD(&pool->spare, delivery, spare_link);
+    pool->count++;
+}
+
+void delivery_pool_fini(struct delivery_pool *pool)
+{
+    smq_delivery *delivery;
+
+    while ((delivery = SLIST_FIRST(&pool->spare)) != NULL) {
+        SLIST_REMOVE_HEAD(&pool->spare, spare_link);
+        delivery_free(delivery);
+    }
+    pool->count = 0;
+}
+
+smq_delivery *delivery_new(struct delivery_pool *pool, struct run_queue *queue,
+                           struct run_lane *lane, const struct topic *topic, int32_t slot,
+                           const char *token, const struct store_claimed *claimed)
 {
     size_t body_len = topic->layout == SMQ_KEYED ? claimed->body_len : 0;
-    smq_delivery *delivery = memory_new(sizeof(*delivery) + claimed->entry_len + body_len + 1);
+    size_t len = claimed->entry_len + body_len;
+    smq_delivery *delivery = delivery_take(pool, queue, len);
     struct entry entry;
 
     memcpy(delivery->entry, claimed->entry, claimed->entry_len);
@@ -97,35 +151,50 @@ smq_delivery *delivery_new(struct run_queue *queue, struct run_lane *lane,
     if (body_len > 0) {
         memcpy(delivery->entry + claimed->entry_len, claimed->body, body_len);
     }
-    delivery->queue = queue;
+    delivery->entry[len] = '\0';
     delivery->lane = lane;
     delivery->attempts = claimed->attempts;
+    delivery->held = 1;
     atomic_init(&delivery->references, 2);
     memcpy(delivery->token, token, strnlen(token, sizeof(delivery->token) - 1));
     if (!entry_decode(&entry, delivery->entry, claimed->entry_len) || entry.kind != ENTRY_CLAIMED ||
         !fill_info(delivery, topic, slot, &entry, claimed)) {
-        free(delivery);
+        delivery_give_back(delivery, pool);
         return NULL;
     }
-    (void) run_queue_ref(queue);
     return delivery;
 }
+
+/* --- references --- */
 
 void delivery_ref(smq_delivery *delivery)
 {
     atomic_fetch_add_explicit(&delivery->references, 1, memory_order_relaxed);
 }
 
-void delivery_unref(smq_delivery *delivery)
+/* Were these the last ones?  Whoever has all that there are shares them with nobody. */
+static bool drop(smq_delivery *delivery, int count)
 {
-    struct run_queue *queue = delivery->queue;
-
-    if (atomic_fetch_sub(&delivery->references, 1) != 1) {
-        return;
+    if (atomic_load_explicit(&delivery->references, memory_order_acquire) != count &&
+        atomic_fetch_sub(&delivery->references, count) != count) {
+        return false;
     }
     free(delivery->answer.reason);
-    free(delivery);
-    run_queue_unref(queue);
+    return true;
+}
+
+void delivery_unref(smq_delivery *delivery)
+{
+    if (drop(delivery, 1)) {
+        delivery_free(delivery);
+    }
+}
+
+void delivery_leave_hand(smq_delivery *delivery, struct delivery_pool *pool)
+{
+    if (drop(delivery, delivery->held)) {
+        delivery_give_back(delivery, pool);
+    }
 }
 
 static bool is_late(smq_status standing)
@@ -204,7 +273,7 @@ smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int6
     }
     if (status != SMQ_OK) {
         (void) refuse(delivery, status, err);
-        run_queue_tell_late(delivery->queue, status);
+        run_queue_refuse(delivery->queue, delivery, status);
         delivery_unref(delivery);
         return status;
     }
@@ -248,20 +317,16 @@ static enum store_answer_op verdict_op(smq_verdict verdict)
     return STORE_RETRY;
 }
 
-bool delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict)
+enum delivery_verdict delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict)
 {
     smq_status status = verdict == SMQ_LATER ? SMQ_INVALID : take_right(delivery);
 
-    if (status == SMQ_INVALID) {
-        return false;
-    }
     if (status != SMQ_OK) {
-        delivery_unref(delivery);
-        return false;
+        return status == SMQ_INVALID ? DELIVERY_LEFT : DELIVERY_TOO_LATE;
     }
     delivery->answer.op = verdict_op(verdict);
     delivery->answer.delay_ms = delivery->answer.op == STORE_RETRY ? SMQ_BACKOFF : 0;
-    return true;
+    return DELIVERY_TAKEN;
 }
 
 void delivery_id(char out[DELIVERY_ID_MAX], const smq_delivery *delivery)

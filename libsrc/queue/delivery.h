@@ -1,5 +1,8 @@
 /* delivery.h - a claimed message on its way from a strand to a handler and back as an answer.
  *
+ * Those of usual size are kept in a pool of their worker when they have ended: a message in the
+ * steady state allocates nothing.
+ *
  * Thread: as each function says. */
 #ifndef QUEUE_DELIVERY_H
 #define QUEUE_DELIVERY_H
@@ -29,12 +32,15 @@ enum delivery_answered {
  * nothing else.  `lane` is NULL as soon as the strand has dropped it.
  *
  * References: one of the strand while it has the delivery in hand, one of whoever must answer it
- * (un-begun: the lane; begun: the user; answered: the queue), one of the call that runs it. */
+ * (un-begun: the lane; begun: the user; answered: the queue, then the strand).  A call of a handler
+ * lives on that of the answer which it waits for; it gets one of its own when somebody else
+ * answers. */
 struct smq_delivery {
     smq_message_info info; /* points into what follows, and into the queue's topic */
     struct run_queue *queue;
     struct run_lane *lane; /* guarded by the queue's lock */
     bool begun;            /* the same: counted in the lane */
+    bool called;           /* the same: a call of a handler has it, without a reference */
     int64_t begun_ms;      /* the same: when, if the queue has a handler time-out */
     TAILQ_ENTRY(smq_delivery) begun_link;
     uint64_t open_number; /* the same: of its answer, while that is not stored; 0: none */
@@ -52,11 +58,14 @@ struct smq_delivery {
     } answer;
     int64_t leased_ms;               /* smq:io: when its lease was asked for last */
     int64_t claimed_us;              /* smq:io: when it came, by clock_now_us() */
+    int held;                        /* smq:io: references of its strand */
     bool in_hand, unanswered;        /* smq:io: how its strand counts it */
     bool unseen;                     /* smq:io: it goes back before a handler has seen it */
     STAILQ_ENTRY(smq_delivery) link; /* of the lane, the queue's answers, the strand's answers */
+    SLIST_ENTRY(smq_delivery) spare_link;
     TAILQ_ENTRY(smq_delivery) in_hand_link; /* smq:io */
     char token[TOKEN_TEXT_LEN + 1];
+    bool usual; /* its size is that of the pool's */
     size_t entry_len;
     char entry[]; /* as it was claimed; layout keyed: then the body */
 };
@@ -65,11 +74,23 @@ STAILQ_HEAD(delivery_list, smq_delivery);
 TAILQ_HEAD(delivery_hand, smq_delivery);
 TAILQ_HEAD(delivery_begun, smq_delivery);
 
+/* Deliveries of one queue that have ended, to be used again; zero is empty.  Thread: smq:io. */
+struct delivery_pool {
+    SLIST_HEAD(, smq_delivery) spare; /* each holds a reference of the queue */
+    size_t count;
+};
+
 /* Make a delivery of what was claimed; NULL: its entry is none.  It has two references, and holds
- * one of `queue`.  Thread: smq:io. */
-smq_delivery *delivery_new(struct run_queue *queue, struct run_lane *lane,
-                           const struct topic *topic, int32_t slot, const char *token,
-                           const struct store_claimed *claimed);
+ * one of `queue`.  `pool`: NULL for none.  Thread: smq:io. */
+smq_delivery *delivery_new(struct delivery_pool *pool, struct run_queue *queue,
+                           struct run_lane *lane, const struct topic *topic, int32_t slot,
+                           const char *token, const struct store_claimed *claimed);
+
+/* End the references of its strand; the last one gives it to the pool.  Thread: smq:io. */
+void delivery_leave_hand(smq_delivery *delivery, struct delivery_pool *pool);
+
+/* Free what is in the pool.  Thread: any, when smq:io does not know it any more. */
+void delivery_pool_fini(struct delivery_pool *pool);
 
 /* Thread: any. */
 void delivery_ref(smq_delivery *delivery);
@@ -93,10 +114,13 @@ smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int6
  * Fails: LEASE_LOST, FENCED, CLOSED, UNKNOWN, UNAVAILABLE, ...  Thread: any but smq:io. */
 smq_status delivery_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err);
 
-/* Answer it by what a handler returned, unless a call has, it is too late, or the handler said
- * LATER.  true: the answer stands in it, for run_queue_answer(); else nothing is left to do.
- * Thread: smq:work-N. */
-bool delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict);
+/* Answer it by what a handler returned.  Thread: smq:work-N. */
+enum delivery_verdict {
+    DELIVERY_TAKEN,    /* the answer stands in it, for run_queue_answer() */
+    DELIVERY_TOO_LATE, /* the reference of the one who answers is the caller's to end */
+    DELIVERY_LEFT      /* somebody else has answered, or will: the handler said LATER */
+};
+enum delivery_verdict delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict);
 
 /* The failures it may still have, by its own limit or the topic's. */
 int32_t delivery_retries_left(const smq_delivery *delivery, const struct topic *topic);

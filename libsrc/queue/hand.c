@@ -34,16 +34,17 @@ void hand_event(const struct strand *strand, smq_event_kind kind, smq_status sta
 {
     const smq_worker *worker = strand->worker;
     char id[DELIVERY_ID_MAX];
-    smq_event event = {.status = status,
-                       .topic = worker->name,
-                       .slot = strand->slot,
-                       .token = delivery->token,
-                       .message_id = id,
-                       .attempt = delivery->info.attempt};
+    smq_event event;
 
     if (!events_wanted(worker->hub->events, kind)) {
         return;
     }
+    event = (smq_event){.status = status,
+                        .topic = worker->name,
+                        .slot = strand->slot,
+                        .token = delivery->token,
+                        .message_id = id,
+                        .attempt = delivery->info.attempt};
     delivery_id(id, delivery);
     events_emit(worker->hub->events, kind, &event,
                 "%s: message \"%s\" of slot %" PRId32 " of topic %s, attempt %" PRId32, what, id,
@@ -92,9 +93,9 @@ void hand_give_back(struct strand *strand, smq_delivery *delivery)
     atomic_store(&delivery->answered, DELIVERY_ANSWERED);
     delivery->answer.op = STORE_RELEASE;
     delivery->unseen = true;
+    delivery->held++; /* its answerer's */
     hand_answered(strand, delivery);
     worker_unused(strand->worker, 1);
-    delivery_unref(delivery); /* its answerer's */
 }
 
 static void give_back_all(struct strand *strand, struct delivery_list *unbegun)
@@ -125,7 +126,8 @@ void hand_overdue(struct strand *strand, smq_delivery *delivery)
     hand_recall_held(strand, delivery);
 }
 
-void hand_remove(struct strand *strand, smq_delivery *delivery)
+/* The queue has forgotten it. */
+static void let_go(struct strand *strand, smq_delivery *delivery)
 {
     count_answered(strand, delivery);
     TAILQ_REMOVE(&strand->hand, delivery, in_hand_link);
@@ -135,8 +137,21 @@ void hand_remove(struct strand *strand, smq_delivery *delivery)
     if (strand->in_hand == 0) {
         LIST_REMOVE(strand, busy_link);
     }
+    delivery_leave_hand(delivery, &strand->worker->pool);
+}
+
+void hand_remove(struct strand *strand, smq_delivery *delivery)
+{
     (void) run_queue_forget(strand->worker->queue, delivery);
-    delivery_unref(delivery);
+    let_go(strand, delivery);
+}
+
+void hand_remove_answered(struct strand *strand, smq_delivery **deliveries, size_t count)
+{
+    run_queue_forget_answered(strand->worker->queue, deliveries, count);
+    for (size_t i = 0; i < count; i++) {
+        let_go(strand, deliveries[i]);
+    }
 }
 
 void hand_lose(struct strand *strand, smq_delivery *delivery)

@@ -169,12 +169,22 @@ void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane)
 
 /* --- answers --- */
 
+void run_call_keep(smq_delivery *delivery)
+{
+    if (delivery->called) {
+        delivery->called = false;
+        delivery_ref(delivery);
+    }
+}
+
 bool run_queue_take(struct run_queue *queue, struct delivery_list *answers)
 {
+    bool first = STAILQ_EMPTY(&queue->state.answers);
     smq_delivery *delivery;
 
     STAILQ_FOREACH(delivery, answers, link)
     {
+        run_call_keep(delivery);
         lane_answered(queue, delivery, delivery->answer.op);
         if (queue->polled && !queue->state.closed) {
             run_queue_open(queue, delivery);
@@ -185,7 +195,9 @@ bool run_queue_take(struct run_queue *queue, struct delivery_list *answers)
     }
     if (!STAILQ_EMPTY(answers)) {
         STAILQ_CONCAT(&queue->state.answers, answers);
-        run_queue_post(queue);
+        if (first) { /* else they wait for smq:io already */
+            run_queue_post(queue);
+        }
     }
     return true;
 }
@@ -338,6 +350,19 @@ bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery)
     delivery->lane = NULL;
     run_queue_unlock(queue);
     return unbegun;
+}
+
+void run_queue_forget_answered(struct run_queue *queue, smq_delivery **deliveries, size_t count)
+{
+    run_queue_lock(queue);
+    for (size_t i = 0; i < count; i++) {
+        run_queue_stored(queue, deliveries[i]);
+        if (deliveries[i]->begun) {
+            lane_settle(queue, deliveries[i]);
+        }
+        deliveries[i]->lane = NULL;
+    }
+    run_queue_unlock(queue);
 }
 
 bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane)

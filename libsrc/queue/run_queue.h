@@ -94,8 +94,8 @@ void run_queue_show(struct run_queue *queue, int descriptor);
  * the queue is closed. */
 bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery);
 
-/* An answer was refused: a flush says so. */
-void run_queue_tell_late(struct run_queue *queue, smq_status status);
+/* An answer of this delivery is refused, before its answerer's reference ends: a flush says so. */
+void run_queue_refuse(struct run_queue *queue, smq_delivery *delivery, smq_status status);
 
 /* --- smq:io --- */
 
@@ -127,6 +127,9 @@ int32_t run_queue_hung(struct run_queue *queue);
 /* The strand has dropped one delivery: the lane forgets it, and goes on if it waited for it.
  * true: no handler had begun it, so its answerer's reference is the caller's now. */
 bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery);
+
+/* The same for deliveries that are answered. */
+void run_queue_forget_answered(struct run_queue *queue, smq_delivery **deliveries, size_t count);
 
 /* The delivery is stored as dead since `at_ms`: have a thread tell it. */
 void run_queue_bury(struct run_queue *queue, smq_delivery *delivery, const char *reason,

@@ -23,7 +23,7 @@ STAILQ_HEAD(run_deads, run_dead);
 /* What a thread has the handler do, one call after another. */
 struct run_call {
     struct run_lane *lane;     /* guarded by the queue's lock; NULL: it goes on without the call */
-    smq_delivery **deliveries; /* room for `most` */
+    smq_delivery **deliveries; /* room for `most`; NULL: its verdict has ended it for the call */
     size_t most, count;
     struct delivery_list answers; /* by its verdict */
 };
@@ -87,6 +87,9 @@ void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane);
 
 /* Somebody is given this delivery, which was the lane's first. */
 void run_lane_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now_ms);
+
+/* Somebody else answers what a call has: the call gets a reference. */
+void run_call_keep(smq_delivery *delivery);
 
 /* Take answers, with the references of those who answer, out of the list; false: the queue is
  * closed, and they stay. */

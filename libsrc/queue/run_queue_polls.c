@@ -188,9 +188,10 @@ bool run_queue_flush(struct run_queue *queue, smq_status *late, int64_t timeout_
     return stored;
 }
 
-void run_queue_tell_late(struct run_queue *queue, smq_status status)
+void run_queue_refuse(struct run_queue *queue, smq_delivery *delivery, smq_status status)
 {
     run_queue_lock(queue);
+    run_call_keep(delivery);
     queue->state.late = status;
     run_queue_unlock(queue);
 }

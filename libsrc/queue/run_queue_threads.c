@@ -20,7 +20,7 @@ static void call_begin(struct run_queue *queue, struct run_call *call, struct ru
     while (call->count < call->most && (delivery = STAILQ_FIRST(&lane->ready)) != NULL) {
         STAILQ_REMOVE_HEAD(&lane->ready, link);
         run_lane_begin(queue, delivery, now_ms);
-        delivery_ref(delivery);
+        delivery->called = true;
         call->deliveries[call->count++] = delivery;
     }
     call->lane = lane;
@@ -37,13 +37,38 @@ static void call_run(struct run_queue *queue, struct run_call *call)
 
     STAILQ_INIT(&call->answers);
     for (size_t i = 0; i < call->count; i++) {
-        if (delivery_take_verdict(call->deliveries[i], verdict)) {
-            STAILQ_INSERT_TAIL(&call->answers, call->deliveries[i], link);
+        smq_delivery *delivery = call->deliveries[i];
+        enum delivery_verdict taken = delivery_take_verdict(delivery, verdict);
+
+        if (taken == DELIVERY_TAKEN) {
+            STAILQ_INSERT_TAIL(&call->answers, delivery, link);
             group++;
+        } else if (taken == DELIVERY_TOO_LATE) {
+            delivery_unref(delivery); /* its answerer's */
         }
+        call->deliveries[i] = taken == DELIVERY_LEFT ? delivery : NULL;
     }
     if (group > 0) {
         STAILQ_FIRST(&call->answers)->answer.group = group;
+    }
+}
+
+/* The lock is held.  The call does not need its deliveries any more. */
+static void call_let_go(struct run_call *call)
+{
+    smq_delivery *delivery;
+
+    STAILQ_FOREACH(delivery, &call->answers, link)
+    {
+        delivery->called = false;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        delivery = call->deliveries[i];
+        if (delivery != NULL && !delivery->called) {
+            delivery_unref(delivery); /* somebody has answered it meanwhile */
+        } else if (delivery != NULL) {
+            delivery->called = false;
+        }
     }
 }
 
@@ -54,6 +79,7 @@ static struct run_lane *call_end(struct run_queue *queue, struct run_call *call)
     struct run_lane *lane = call->lane;
     smq_delivery *delivery;
 
+    call_let_go(call);
     if (!run_queue_take(queue, &call->answers)) {
         while ((delivery = STAILQ_FIRST(&call->answers)) != NULL) {
             STAILQ_REMOVE_HEAD(&call->answers, link);
@@ -68,9 +94,6 @@ static struct run_lane *call_end(struct run_queue *queue, struct run_call *call)
     }
     if (queue->state.watched) {
         run_queue_post(queue);
-    }
-    for (size_t i = 0; i < call->count; i++) {
-        delivery_unref(call->deliveries[i]);
     }
     return lane;
 }

@@ -135,8 +135,11 @@ void hand_add(struct strand *strand, smq_delivery *delivery);
 /* It was answered; it is still in hand until that is stored. */
 void hand_answered(struct strand *strand, smq_delivery *delivery);
 
-/* It is not in hand any more; ends the strand's reference. */
+/* It is not in hand any more; ends the strand's references. */
 void hand_remove(struct strand *strand, smq_delivery *delivery);
+
+/* The same for what is answered. */
+void hand_remove_answered(struct strand *strand, smq_delivery **deliveries, size_t count);
 
 /* Its handler takes too long: it is answered in its place. */
 void hand_overdue(struct strand *strand, smq_delivery *delivery);

@@ -266,6 +266,7 @@ static void init_end(smq_worker *worker)
 /* Free the memory; nothing of it is known to smq:io or to a thread any more. */
 static void worker_destroy(smq_worker *worker)
 {
+    delivery_pool_fini(&worker->pool);
     if (worker->queue != NULL) {
         run_queue_unref(worker->queue);
     }

@@ -109,6 +109,7 @@ struct smq_worker {
     int32_t paused_strands; /* whose slot was paused when they looked last */
     struct strand_queue waiting, starved;
     struct strand_list busy, leaving;
+    struct delivery_pool pool;
     int64_t in_hand, unanswered, reserved, answered_count;
     int32_t owned;             /* strands that are ACTIVE */
     struct limiter own, share; /* rates of the worker, and of its part of the topic */

@@ -192,14 +192,17 @@ void worker_touch(struct strand_batch *touched, struct strand *strand)
     }
 }
 
+/* With the reference of the one who has answered. */
 static void take_answer(smq_delivery *delivery, struct strand_batch *touched, int64_t now_us)
 {
     struct strand *strand;
 
-    if (!delivery->in_hand) {
-        return; /* its strand has dropped it */
+    if (!delivery->in_hand) {     /* its strand has dropped it */
+        delivery_unref(delivery); /* its answerer's */
+        return;
     }
     strand = worker_strand(delivery);
+    delivery->held++;
     hand_answered(strand, delivery);
     metrics_handled(&strand->worker->hub->metrics, now_us - delivery->claimed_us);
     hand_recall_held(strand, delivery);
@@ -251,7 +254,6 @@ void worker_on_answered(struct loop_task *task)
     while ((delivery = STAILQ_FIRST(&answers)) != NULL) {
         STAILQ_REMOVE_HEAD(&answers, link);
         take_answer(delivery, &touched, now_us);
-        delivery_unref(delivery); /* its answerer's */
     }
     worker_look_at_touched(worker, &touched);
     worker_check_end(worker); /* the last dead letter may be told */

@@ -99,7 +99,7 @@ static smq_delivery *add(struct stage *stage, int lane, const char *body)
     smq_delivery *delivery;
 
     snprintf(entry, sizeof(entry), "20c17:%s", body);
-    delivery = delivery_new(stage->queue, &stage->lanes[lane], &topic, lane, "",
+    delivery = delivery_new(NULL, stage->queue, &stage->lanes[lane], &topic, lane, "",
                             &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
     assert_non_null(delivery);
     stage->hand[stage->count++] = delivery;

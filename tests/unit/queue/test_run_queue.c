@@ -146,7 +146,7 @@ static smq_delivery *add(struct stage *stage, struct run_lane *lane, const char 
 
     snprintf(entry, sizeof(entry), "20c17:%s", body);
     delivery =
-        delivery_new(stage->queue, lane, &topic, 3, "",
+        delivery_new(NULL, stage->queue, lane, &topic, 3, "",
                      &(struct store_claimed){
                          .entry = entry, .entry_len = strlen(entry), .attempts = {.retries = 2}});
     assert_non_null(delivery);
@@ -300,10 +300,10 @@ static void verdicts_answer_as_they_say(void **state)
         delivery = add(&stage, &lane, "a");
         run_queue_recall(stage.queue, &lane, &list);
         assert_ptr_equal(STAILQ_FIRST(&list), delivery);
-        assert_true(delivery_take_verdict(delivery, rows[i].verdict));
+        assert_int_equal(delivery_take_verdict(delivery, rows[i].verdict), DELIVERY_TAKEN);
         assert_int_equal(delivery->answer.op, rows[i].op);
         assert_int_equal(delivery->answer.delay_ms, rows[i].delay_ms);
-        assert_false(delivery_take_verdict(delivery, rows[i].verdict));
+        assert_int_equal(delivery_take_verdict(delivery, rows[i].verdict), DELIVERY_LEFT);
         assert_true(run_queue_answer(stage.queue, delivery));
         stage_fini(&stage);
     }
@@ -477,6 +477,86 @@ static void delivery_outlives_the_queue_of_its_worker(void **state)
     assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, &err), SMQ_CLOSED);
 }
 
+/* Nobody but the running call has it then. */
+static void late_answer_inside_the_handler_leaves_it_to_the_call(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *delivery;
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 1, 100);
+    stage_says(&stage, SMQ_DONE);
+    delivery = add(&stage, &lane, "a");
+    stage_await(&stage, &stage.begun, 1);
+    delivery_tell(delivery, SMQ_FENCED);
+    assert_false(run_queue_forget(stage.queue, delivery));
+    delivery_unref(delivery); /* the strand's */
+    assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, NULL), SMQ_FENCED);
+    assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, NULL), SMQ_INVALID);
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.returned, 1);
+    stage_fini(&stage);
+}
+
+static void late_verdict_ends_the_delivery(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *delivery;
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 1, 100);
+    stage_says(&stage, SMQ_DONE);
+    delivery = add(&stage, &lane, "a");
+    stage_await(&stage, &stage.begun, 1);
+    delivery_tell(delivery, SMQ_LEASE_LOST);
+    assert_false(run_queue_forget(stage.queue, delivery));
+    delivery_unref(delivery); /* the strand's */
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.returned, 1);
+    stage_fini(&stage);
+}
+
+/* Nothing of what it was before stays. */
+static void ended_delivery_is_used_again(void **state)
+{
+    struct topic topic = {.name = "t", .type = SMQ_FIXED_TIME, .max_retries = 16};
+    static const char first_entry[] = "20c17:first", second_entry[] = "21c18:2", large[4096];
+    struct delivery_pool pool = {.count = 0};
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *first, *second;
+    struct store_claimed claimed = {.entry = first_entry, .entry_len = strlen(first_entry)};
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 0, 100);
+    first = delivery_new(&pool, stage.queue, &lane, &topic, 3, "token", &claimed);
+    delivery_tell(first, SMQ_LEASE_LOST);
+    assert_int_equal(delivery_answer(first, STORE_DONE, 0, "why", NULL), SMQ_LEASE_LOST);
+    delivery_leave_hand(first, &pool);
+    assert_int_equal(pool.count, 1);
+    claimed = (struct store_claimed){.entry = large, .entry_len = sizeof(large)};
+    assert_null(delivery_new(&pool, stage.queue, &lane, &topic, 3, "", &claimed));
+    assert_int_equal(pool.count, 1); /* too large for it */
+    claimed = (struct store_claimed){.entry = second_entry, .entry_len = strlen(second_entry)};
+    second = delivery_new(&pool, stage.queue, &lane, &topic, 4, "", &claimed);
+    assert_ptr_equal(second, first);
+    assert_int_equal(pool.count, 0);
+    assert_int_equal(delivery_standing(second), SMQ_OK);
+    assert_string_equal(second->info.body, "2");
+    assert_string_equal(second->info.token, "");
+    assert_null(second->answer.reason);
+    second->held++; /* its answerer's */
+    delivery_leave_hand(second, &pool);
+    assert_int_equal(pool.count, 1);
+    delivery_pool_fini(&pool);
+    stage_fini(&stage);
+}
+
 static void ids_are_escaped_and_cut(void **state)
 {
     struct run_lane lane;
@@ -490,7 +570,7 @@ static void ids_are_escaped_and_cut(void **state)
     delivery = add(&stage, &lane, "a\x01\\b");
     delivery_id(id, delivery);
     assert_string_equal(id, "a\\x01\\x5cb");
-    assert_true(delivery_take_verdict(delivery, SMQ_DONE));
+    assert_int_equal(delivery_take_verdict(delivery, SMQ_DONE), DELIVERY_TAKEN);
     assert_true(run_queue_answer(stage.queue, delivery));
     stage_fini(&stage);
 }
@@ -510,6 +590,9 @@ int main(void)
         cmocka_unit_test(late_answer_of_an_overdue_delivery_is_refused),
         cmocka_unit_test(strict_lane_is_held_until_it_is_recalled),
         cmocka_unit_test(delivery_outlives_the_queue_of_its_worker),
+        cmocka_unit_test(late_answer_inside_the_handler_leaves_it_to_the_call),
+        cmocka_unit_test(late_verdict_ends_the_delivery),
+        cmocka_unit_test(ended_delivery_is_used_again),
         cmocka_unit_test(ids_are_escaped_and_cut),
     };
 
