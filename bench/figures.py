@@ -10,7 +10,8 @@ import sys
 HEAD = """# Benchmarks
 
 Written by `./dev bench`; do not edit. Figures of different benchmarks come from different minutes, and of one machine: compare the ratios,
-each of which is the median over runs in which both sides were measured one after the other.
+each of which is the median over runs in which both sides were measured one after the other. [bench/README.md](../bench/README.md) says
+how to read them.
 
     ./dev bench                  # all, then this page; up to an hour
     ./dev bench --resume         # go on where it was stopped
@@ -18,7 +19,7 @@ each of which is the median over runs in which both sides were measured one afte
     ./dev bench --quick          # a first look: less of everything, nothing is kept
 
 Redis, and every other server, runs on the first core, what sends and consumes on the second. Bodies have 64 bytes. Each run counts what
-was sent, handled, lost, duplicated and out of order; a run that lost anything is void. *others* is what everybody else took of the
+was sent, handled, lost, duplicated and out of order; a run that lost anything is void. *Others* is what everybody else took of the
 machine meanwhile, in percent of a core: over 20 or so, take the figures for an upper bound of time and a lower bound of speed.
 """
 
@@ -95,6 +96,14 @@ def others_of(lines):
     return next((number(line["value"]) for line in lines if line.get("figure") == "others"), "?")
 
 
+def value_of(line):
+    """The median, and how many runs do not count."""
+    left_out = f"{line['why']} in {line['uncounted']} runs" if line.get("uncounted") else ""
+    if line["value"] is None:
+        return left_out
+    return number(line["value"]) + (f" ({left_out})" if left_out else "")
+
+
 def goals(benches):
     yield "| figure | what | value | goal | not beyond | |"
     yield "|---|---|---:|---:|---:|---|"
@@ -104,30 +113,43 @@ def goals(benches):
         if line is None:
             yield f"| {name} | {words} | not measured | | | |"
         else:
-            yield (f"| {name} | {words} | {number(line['value'])} | {number(line['goal'])} | "
+            yield (f"| {name} | {words} | {value_of(line)} | {number(line['goal'])} | "
                    f"{number(line['limit'])} | {line['verdict']} |")
 
 
-def details(name, lines):
-    head = lines[0]
-    runs = [line for line in lines if "run" in line]
-    yield f"## {name}"
+def summary(lines):
+    """A few sentences: what, when, and what became of the messages."""
+    head, runs = lines[0], [line for line in lines if "run" in line]
+    took = next((line["took_s"] for line in lines if "took_s" in line), None)
+    yield f"{head.get('about', '?')[:1].upper()}{head.get('about', '?')[1:]}."
     yield ""
-    yield (f"{head.get('day', '?')}, slotmq {head.get('slotmq', '?')}; others took "
-           f"{others_of(lines)} % of a core.")
+    yield (f"{head.get('day', '?')}, slotmq {head.get('slotmq', '?')}"
+           + (f", in {took:.0f} s" if took is not None else "")
+           + f"; others took {others_of(lines)} % of a core.")
     if runs:
         total = {key: sum(run[key] for run in runs)
                  for key in ("sent", "handled", "lost", "duplicated", "out_of_order")}
         yield (f"All runs together: sent {total['sent']:,}, handled {total['handled']:,}, lost "
                f"{total['lost']:,}, duplicated {total['duplicated']:,}, out of order "
                f"{total['out_of_order']:,}.")
+
+
+def details(name, lines):
+    notes = [line["note"] for line in lines if "note" in line]
+    yield f"## {name}"
     yield ""
+    yield from summary(lines)
+    yield ""
+    if notes:
+        yield from (f"- {note}" for note in notes)
+        yield ""
     yield "| figure | median | | least | most | runs |"
     yield "|---|---:|---|---:|---:|---:|"
     for line in figures_of(lines):
         if line["figure"] != "others":
-            yield (f"| {line['figure']} | {number(line['value'])} | {line['unit']} | "
-                   f"{number(line['min'])} | {number(line['max'])} | {line['runs']} |")
+            least, most = (number(line[key]) if key in line else "" for key in ("min", "max"))
+            yield (f"| {line['figure']} | {value_of(line)} | {line['unit']} | {least} | {most} | "
+                   f"{line['runs']} |")
 
 
 def main():

@@ -1,0 +1,142 @@
+/* test_report.c - what benchmarks keep of their runs: medians, what is void, what does not count.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report.h"
+
+struct kept {
+    char folder[32], path[48], text[8192];
+};
+
+static void read_kept(struct kept *kept)
+{
+    FILE *file = fopen(kept->path, "re");
+
+    assert_non_null(file);
+    size_t len = fread(kept->text, 1, sizeof(kept->text) - 1, file);
+    kept->text[len] = '\0';
+    fclose(file);
+}
+
+static int setup(void **state)
+{
+    struct kept *kept = calloc(1, sizeof(*kept));
+
+    snprintf(kept->folder, sizeof(kept->folder), "/tmp/slotmq-report-XXXXXX");
+    if (mkdtemp(kept->folder) == NULL) {
+        return -1;
+    }
+    snprintf(kept->path, sizeof(kept->path), "%s/jump.json", kept->folder);
+    *state = kept;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct kept *kept = *state;
+
+    unlink(kept->path);
+    rmdir(kept->folder);
+    free(kept);
+    return 0;
+}
+
+static void run(struct report *report, double value, uint64_t lost)
+{
+    report_run(report);
+    report_tally(report, "frog", (struct tally_counts){.sent = 10, .lost = lost}, 1);
+    report_value(report, "height", "cm", value);
+}
+
+static struct report *begin(const struct kept *kept)
+{
+    struct report *report = report_new(false, kept->folder);
+
+    report_begin(report, "jump", "how high");
+    return report;
+}
+
+static void median_of_the_runs(void **state)
+{
+    struct kept *kept = *state;
+    struct report *report = begin(kept);
+
+    run(report, 3, 0);
+    run(report, 1, 0);
+    run(report, 2, 0);
+    report_note(report, "on %s", "grass");
+    assert_true(report_end(report, true, 12.34));
+    assert_true(report_kept(report, "jump"));
+    report_free(report);
+    read_kept(kept);
+    assert_non_null(strstr(kept->text, "{\"bench\":\"jump\",\"about\":\"how high\",\"day\":\""));
+    assert_non_null(strstr(kept->text, "{\"bench\":\"jump\",\"figure\":\"height\",\"value\":2,"
+                                       "\"min\":1,\"max\":3,\"unit\":\"cm\",\"runs\":3}"));
+    assert_non_null(strstr(kept->text, "{\"bench\":\"jump\",\"note\":\"on grass\"}"));
+    assert_non_null(strstr(kept->text, "{\"bench\":\"jump\",\"took_s\":12.3,\"voids\":0}"));
+}
+
+static void void_run_counts_for_nothing(void **state)
+{
+    struct kept *kept = *state;
+    struct report *report = begin(kept);
+
+    run(report, 1, 0);
+    run(report, 100, 1);
+    assert_false(report_end(report, true, 1));
+    assert_false(report_kept(report, "jump"));
+    report_free(report);
+}
+
+static void unfinished_is_not_kept(void **state)
+{
+    struct kept *kept = *state;
+    struct report *report = begin(kept);
+
+    run(report, 1, 0);
+    assert_false(report_end(report, false, 1));
+    assert_false(report_kept(report, "jump"));
+    report_free(report);
+}
+
+static void runs_that_do_not_count_are_told(void **state)
+{
+    struct kept *kept = *state;
+    struct report *report = begin(kept);
+
+    run(report, 1, 0);
+    report_uncounted(report, "drain/raw", "too short");
+    report_uncounted(report, "jump/raw", "too short");
+    run(report, 1, 0);
+    report_ratio(report, "drain/raw", 1, 2);
+    assert_true(report_end(report, true, 1));
+    report_free(report);
+    read_kept(kept);
+    assert_non_null(strstr(kept->text, "\"figure\":\"drain/raw\",\"value\":0.5,"));
+    assert_non_null(strstr(kept->text, "\"runs\":1,\"uncounted\":1,\"why\":\"too short\","
+                                       "\"goal\":0.95,\"limit\":0.8,\"verdict\":\"MISSED\"}"));
+    assert_non_null(strstr(kept->text, "\"figure\":\"jump/raw\",\"value\":null,\"unit\":\"ratio\","
+                                       "\"runs\":0,\"uncounted\":1,\"why\":\"too short\"}"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(median_of_the_runs, setup, teardown),
+        cmocka_unit_test_setup_teardown(void_run_counts_for_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(unfinished_is_not_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(runs_that_do_not_count_are_told, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
