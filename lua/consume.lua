@@ -19,14 +19,12 @@
 local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, channel = ARGV[3], ARGV[4]
 local n, max_bytes = math.min(tonumber(ARGV[5]), 1000), tonumber(ARGV[6])
-local lease_ms, max_retries = tonumber(ARGV[7]), tonumber(ARGV[8])
-local shared, fifo = ARGV[2] == 'shared', kind == 'f'
-local skip_failed = string.find(ARGV[10], 's', 1, true)
-local repeated = string.find(ARGV[10], 'r', 1, true)
-local expired_to_dead = string.find(ARGV[10], 'x', 1, true)
+local lease_ms, last, flags = tonumber(ARGV[7]), tonumber(ARGV[9]), ARGV[10]
+local shared, fifo, priority = ARGV[2] == 'shared', kind == 'f', kind == 'p' or kind == 'b'
+local repeated = flags ~= '-' and string.find(flags, 'r', 1, true)
 
-local def, token, base, claims, parked, paused =
-    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused'))
+local def, token, base, claims, parked, paused, done =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused', 'done'))
 -- @include def
 local refused = def_refused(def, ARGV[1])
 if refused then
@@ -43,6 +41,140 @@ base, claims = tonumber(base), tonumber(claims)
 
 -- @include clock
 -- @include entry
+
+local lease_end, NEVER = now + lease_ms, 9007199254740992
+
+-- The end of the first lease (nil: nothing in hand), whether a suspect has it, the end of the first
+-- rest (nil: none).
+local function look()
+    local head = redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')
+    if not head[1] or head[1] == '' then
+        return nil, false, nil
+    end
+    local lease, attempts = split(head[2])
+    if lease >= REST then
+        return nil, false, lease - REST
+    end
+    local resting = redis.call('ZRANGE', prepare, REST, '(inf', 'BYSCORE', 'LIMIT', '0', '1',
+        'WITHSCORES')
+    return lease, attempts % 2 == 1, resting[1] and split(resting[2]) - REST
+end
+
+-- What an owner answers is there, unless the call is repeated or a failover lost writes; so it is
+-- removed without a look, and if something was not there nobody knows what.  Answers how many were;
+-- nil: one is no entry, and nothing was removed.
+local function remove_own(from, to)
+    for i = from, to do
+        if ARGV[i] == '' then
+            return nil
+        end
+    end
+    return redis.call('ZREM', prepare, unpack(ARGV, from, to))
+end
+
+local many = tonumber(ARGV[11])
+local answers, removed, settled = 12 + many, nil, ''
+if many > 0 and not (shared or body or repeated) then
+    removed = remove_own(12, answers - 1)
+    settled = string.rep(removed == many and '1' or 'u', many)
+end
+
+-- 0. Most calls are of an owner who claims what was never tried, inline, while nothing is to be
+-- brought back.  They end here, before what they do not need is made.
+
+-- The first that wait, up to n, into the reply: as { fresh, entry, fresh, entry, ... }, how many,
+-- and the score of the next one (nil: none).  nil: one was tried before.
+local function meet(reply, fresh, mark)
+    local count, bytes, upto, moved = 0, 0, math.min(n, 16), nil
+    local ready, score, number = (priority or fifo) and math.huge or now + 1, nil, nil
+    repeat
+        local from, part = count, nil
+        if priority then
+            part = redis.call('ZRANGE', store, from, upto, 'REV', 'WITHSCORES')
+        else
+            part = redis.call('ZRANGE', store, from, upto, 'WITHSCORES')
+        end
+        moved = moved or part
+        for i = 1, #part, 2 do
+            local member = part[i]
+            if member == '' then
+                return moved, count, nil
+            elseif part[i + 1] ~= score then
+                score = part[i + 1]
+                number = tonumber(score)
+            end
+            bytes = bytes + #member
+            if count == n or number >= ready or bytes > max_bytes and count > 0 then
+                return moved, count, score
+            elseif number % 1 ~= 0 then
+                return nil
+            end
+            local at, entry = 2 * count, score .. mark .. member
+            moved[at + 1], moved[at + 2] = fresh, entry
+            reply[at + 7], reply[at + 8] = entry, 0
+            count = count + 1
+        end
+        upto = math.min(n, count + math.floor(math.max(max_bytes - bytes, 0) * count / bytes))
+    until count == from
+    return moved, count, nil
+end
+
+local function ordinary()
+    local lease, suspect_in_hand, rest_end = look()
+    if lease and lease <= now or suspect_in_hand or rest_end and (fifo or rest_end <= now) then
+        return nil
+    end
+    local reply, changed = { 'OK', now, '', claims, settled, 0 }, {}
+    local moved, count, head =
+        meet(reply, string.format('%d', lease_end), string.format('c%d:', claims + 1))
+    if not moved then
+        return nil
+    end
+    if removed and removed > 0 then
+        changed[1], changed[2] = 'done', tonumber(done or 0) + removed
+    end
+    if count > 0 then
+        if priority then
+            redis.call('ZREMRANGEBYRANK', store, -count, '-1')
+        else
+            redis.call('ZREMRANGEBYRANK', store, '0', count - 1)
+        end
+        redis.call('ZADD', prepare, unpack(moved, 1, 2 * count))
+        reply[4] = claims + 1
+        changed[#changed + 1], changed[#changed + 2] = 'claims', claims + 1
+        lease = math.min(lease or lease_end, lease_end)
+    end
+    local due = math.min(lease or NEVER, rest_end or NEVER)
+    local head_due, attempts = split(head or NEVER)
+    if not lease or attempts % 2 == 0 then
+        due = math.min(due, head and (priority or fifo) and now or head_due)
+    end
+    if due < NEVER then
+        reply[3], reply[6] = due, due <= now and 1 or 0
+    end
+    if n > 0 and count == 0 and due > now then
+        changed[#changed + 1], changed[#changed + 2] = 'parked', due
+    elseif count > 0 and parked then
+        redis.call('HDEL', slot, 'parked')
+    end
+    if changed[1] then
+        redis.call('HSET', slot, unpack(changed))
+    end
+    return reply
+end
+
+if not (shared or body or paused or repeated) and answers > #ARGV and (removed or many == 0)
+    and last == claims then
+    local reply = ordinary()
+    if reply then
+        return reply
+    end
+end
+
+local max_retries = tonumber(ARGV[8])
+local skip_failed = string.find(flags, 's', 1, true)
+local expired_to_dead = string.find(flags, 'x', 1, true)
+
 -- @include first
 -- @include count
 -- @include body
@@ -106,26 +238,8 @@ function settle.h(member, before, claim, attempts)
     lose(member, before, attempts)
 end
 
--- What an owner answers is there, unless the call is repeated or a failover lost writes; so it is
--- removed without a look, and if something was not there nobody knows what.
-local function settle_own(from, to)
-    local many = to - from + 1
-    for i = from, to do
-        if ARGV[i] == '' then
-            return false
-        end
-    end
-    local removed = redis.call('ZREM', prepare, unpack(ARGV, from, to))
-    count('done', removed)
-    results[1] = string.rep(removed == many and '1' or 'u', many)
-    return true
-end
-
 -- Looks first, then removes in one command: replicas and the log get one instead of hundreds.
 local function settle_done(from, to)
-    if not (shared or body or repeated) and settle_own(from, to) then
-        return
-    end
     local scores, present = redis.call('ZMSCORE', prepare, unpack(ARGV, from, to)), {}
     for i = from, to do
         local there = scores[i - from + 1] and ARGV[i] ~= ''
@@ -150,8 +264,10 @@ local function settle_done(from, to)
     end
 end
 
-local answers = 12 + tonumber(ARGV[11])
-if answers > 12 then
+if removed then
+    count('done', removed)
+    results[1] = settled
+elseif many > 0 then
     settle_done(12, answers - 1)
 end
 for i = answers, #ARGV, 4 do
@@ -167,27 +283,9 @@ end
 
 -- 2. Bring back.  What its own owner meets lapsed stays in hand.
 
-local lease_end = now + lease_ms
-
 local function renew(entry, score)
     local _, attempts = split(score)
     redis.call('ZADD', prepare, 'XX', join(lease_end, attempts), entry)
-end
-
--- The end of the first lease (nil: nothing in hand), whether a suspect has it, the end of the first
--- rest (nil: none).
-local function look()
-    local head = redis.call('ZRANGE', prepare, 0, 0, 'WITHSCORES')
-    if not head[1] or head[1] == '' then
-        return nil, false, nil
-    end
-    local lease, attempts = split(head[2])
-    if lease >= REST then
-        return nil, false, lease - REST
-    end
-    local resting = redis.call('ZRANGE', prepare, REST, '(inf', 'BYSCORE', 'LIMIT', 0, 1,
-        'WITHSCORES')
-    return lease, attempts % 2 == 1, resting[1] and split(resting[2]) - REST
 end
 
 -- Does so for all entries whose time is over, from a score on.  true: there may be more.
@@ -296,28 +394,6 @@ local function take(mark, member, before, score, attempts)
     suspect_in_hand = attempts % 2 == 1
 end
 
--- Inline: what was never tried, up to the first that was.  Answers how many.
-local function take_fresh(found, mark, fresh)
-    local at, last = #reply, #found
-    for i = 1, last, 2 do
-        local member, before = found[i], found[i + 1]
-        if before % 1 ~= 0 or bytes_met + #member > max_bytes and i > 1 then
-            last = i - 1
-            break
-        end
-        bytes_met = bytes_met + #member
-        local entry = before .. mark .. member
-        moved[i], moved[i + 1] = fresh, entry
-        reply[at + i], reply[at + i + 1] = entry, 0
-    end
-    taken = last / 2
-    if taken > 0 then
-        met = taken
-        lease = math.min(lease or lease_end, lease_end)
-    end
-    return taken
-end
-
 local function deliver_above(last)
     local all = redis.call('ZRANGE', prepare, 0, before_score(REST), 'BYSCORE', 'WITHSCORES')
     for i = 1, #all, 2 do
@@ -338,8 +414,6 @@ local function deliver_above(last)
         end
     end
 end
-
-local NEVER = 9007199254740992
 
 -- Kind f: what rests, the first sent first; with skip failed only what may come again.
 local function resting()
@@ -384,8 +458,6 @@ local function claim_rested(mark)
     return not suspect_in_hand and 'inf' or nil
 end
 
-local priority = kind == 'p' or kind == 'b'
-
 local function waiting(up_to)
     if priority then
         return first(store, '+inf', '(-inf', n, max_bytes, true)
@@ -397,10 +469,7 @@ end
 
 local function claim_waiting(mark, up_to)
     local found, ranks, fresh = waiting(up_to), 0, join(lease_end, 0)
-    if not body then
-        ranks = take_fresh(found, mark, fresh)
-    end
-    for i = 2 * ranks + 1, #found, 2 do
+    for i = 1, #found, 2 do
         local member, before, attempts, score = found[i], found[i + 1], 0, fresh
         if string.find(before, '[.e]') then
             before, attempts = split(before)
@@ -438,7 +507,6 @@ local function claim()
     end
 end
 
-local last = tonumber(ARGV[9])
 local lost = not shared and last < claims
 if lost then
     deliver_above(math.max(last, base))

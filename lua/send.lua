@@ -18,24 +18,25 @@ local refused = def_refused(def, ARGV[1])
 if refused then
     return refused
 end
-local members, whens, many = {}, {}, 0
+local many, when = 0, ARGV[FIRST + 1]
+local one_time = when and tonumber(when) -- is it that of all of them?
 for i = FIRST, #ARGV, WIDTH do
-    local member, when = ARGV[i], ARGV[i + 1]
-    if member == '' or not when or not (whens[many] == when or tonumber(when)) then
+    local its_when = ARGV[i + 1]
+    if its_when ~= when and one_time then
+        one_time = false
+    end
+    if ARGV[i] == '' or not (one_time or tonumber(its_when or '')) then
         return redis.error_reply('ERR an empty message, or no number for when')
     end
     many = many + 1
-    members[many], whens[many] = member, when
 end
 
 -- @include clock
 -- @include entry
--- @include count
--- @include body
--- @include wake
 -- @include place
+-- @include wake
 
-local ordered = kind == 'p' or kind == 'f'
+local ordered, timed = kind == 'p' or kind == 'f', kind == 'm' or kind == 't'
 seq = tonumber(seq or 0)
 if kind == 'p' then
     local after = seq + many
@@ -46,6 +47,64 @@ if kind == 'p' then
     end
 end
 def_keep(def, ARGV[1])
+
+-- Inline, without a bound and for one time: stored at once, and where nothing has that time yet,
+-- the scores tell afterwards what waited before.  Most calls end here, before what they do not need
+-- is made; of kinds without times those of one message, if it is new.
+if one_time and (timed or many == 1) and max_waiting == 0 and not body then
+    local integer = place(when)
+    local fresh, added = join(integer, 0), nil
+    if many == 1 or redis.call('ZCOUNT', store, fresh, fresh) == 0 then
+        for i = FIRST - 1, #ARGV - 1, 2 do
+            ARGV[i] = fresh -- before each member
+        end
+        added = redis.call('ZADD', store, 'NX', unpack(ARGV, FIRST - 1, #ARGV - 1))
+    end
+    local results = added == many and string.rep('a', many)
+    if not results and added and timed then
+        local members, is_added, placed = {}, {}, {}
+        results = {}
+        for i = 1, many do
+            members[i] = ARGV[FIRST + 2 * i - 2]
+        end
+        for i, score in ipairs(redis.call('ZMSCORE', store, unpack(members))) do
+            local member = members[i]
+            if many > 1 and score == fresh and not is_added[member] then
+                is_added[member], results[i] = true, 'a'
+            else
+                local _, attempts = split(score)
+                placed[#placed + 1], placed[#placed + 2] = join(integer, attempts), member
+                results[i] = 'm'
+            end
+        end
+        if kind == 't' then
+            redis.call('ZADD', store, unpack(placed))
+        end
+        redis.call('HINCRBY', slot, 'merged', many - added)
+        results = table.concat(results)
+    end
+    if results then
+        if added > 0 then
+            redis.call('HINCRBY', slot, 'sent', added)
+        end
+        if ordered then
+            redis.call('HSET', slot, 'seq', seq)
+        end
+        if added > 0 or kind == 't' then
+            wake(parked, timed and integer or 0)
+        end
+        return { 'OK', results }
+    end
+    seq = ordered and seq - 1 or seq
+end
+
+-- @include count
+-- @include body
+
+local members, whens = {}, {}
+for i = FIRST, #ARGV, WIDTH do
+    members[#members + 1], whens[#members + 1] = ARGV[i], ARGV[i + 1]
+end
 
 -- Does a message that waits keep its place when it is sent again?
 local function stays(score, when)
@@ -106,7 +165,8 @@ local function put(member, when, index, old)
 end
 
 -- Of times: what was placed last, as most of a call are for the same time.
-local timed, last_when, last_score = not ordered and kind ~= 'b' and not body, nil, nil
+local last_when, last_score
+timed = timed and not body
 
 for i = 1, many do
     local member, when = members[i], whens[i]

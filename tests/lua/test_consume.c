@@ -42,6 +42,19 @@ static void test_claims_no_more_than_n_and_says_that_more_is_there(void **state)
          {"consume 1 n=2 last=2", "OK 1000 31000 2 '' 0"});
 }
 
+static void test_claims_more_than_are_read_at_once(void **state)
+{
+    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a 0 b 0 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0 k 0 l 0 m 0 n 0 o 0 p 0 q 0 r 0 s 0 t 0",
+          "OK aaaaaaaaaaaaaaaaaaaa"},
+         {"consume 1 n=19", "OK 1000 1000 1 '' 1 1000c1:a 0 1000c1:b 0 1000c1:c 0 1000c1:d 0"
+                            " 1000c1:e 0 1000c1:f 0 1000c1:g 0 1000c1:h 0 1000c1:i 0 1000c1:j 0"
+                            " 1000c1:k 0 1000c1:l 0 1000c1:m 0 1000c1:n 0 1000c1:o 0 1000c1:p 0"
+                            " 1000c1:q 0 1000c1:r 0 1000c1:s 0"},
+         {"store", "t@1000"}, {"at 1001", ""},
+         {"consume 1 n=17 last=1", "OK 1001 31000 2 '' 0 1000c2:t 0"});
+}
+
 static void test_max_bytes_bounds_a_claim_but_one_always_comes(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
@@ -434,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_claims_what_is_due_in_order),
         cmocka_unit_test(test_claims_priorities_from_the_largest),
         cmocka_unit_test(test_claims_no_more_than_n_and_says_that_more_is_there),
+        cmocka_unit_test(test_claims_more_than_are_read_at_once),
         cmocka_unit_test(test_max_bytes_bounds_a_claim_but_one_always_comes),
         cmocka_unit_test(test_attempts_come_along),
         cmocka_unit_test(test_a_retried_message_is_due_in_its_millisecond),

@@ -21,6 +21,19 @@ static void test_fixed_time_takes_the_last_time(void **state)
          {"store", "c@1000 a@1500 b@3000 d@5000"}, {"field sent", "4"}, {"field merged", "4"});
 }
 
+static void test_many_for_one_time_merge_like_one(void **state)
+{
+    PLAY(state, {"open t", "OK"}, {"at 1000", ""},
+         {"redis ZADD x 1500.0234375 a", "1"}, /* 1 retry, suspect */
+         {"send a +9 b +9 a +9 b +9 c +9", "OK mamma"}, {"store", "b@1009 c@1009 a@1009~1s"},
+         {"field sent", "2"}, {"field merged", "3"},
+         {"send b +9 d +9", "OK ma"}, /* some have this time already */
+         {"store", "b@1009 c@1009 d@1009 a@1009~1s"}, {"open m", "OK"}, {"at 1000", ""},
+         {"redis ZADD x 1500.0234375 a", "1"}, {"send a +9 b +9 a +9 b +9", "OK mamm"},
+         {"store", "b@1009 a@1500~1s"}, {"send a +9 b +9", "OK mm"}, {"store", "b@1009 a@1500~1s"},
+         {"field sent", "1"}, {"field merged", "5"});
+}
+
 static void test_priority_by_bytes_takes_the_last_priority(void **state)
 {
     PLAY(state, {"open b", "OK"}, {"send a 5 b -3 c 0 a 7 b -1099511627776", "OK aaamm"},
@@ -144,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_range_merge_keeps_the_first_time),
         cmocka_unit_test(test_fixed_time_takes_the_last_time),
+        cmocka_unit_test(test_many_for_one_time_merge_like_one),
         cmocka_unit_test(test_priority_by_bytes_takes_the_last_priority),
         cmocka_unit_test(test_priority_by_arrival_keeps_the_place_of_the_same_priority),
         cmocka_unit_test(test_a_merge_keeps_the_attempts),
