@@ -18,10 +18,3 @@ local function reason_drop(member, attempts)
         redis.call('HDEL', why, 'R' .. member)
     end
 end
-
-local function reason_of(member, attempts)
-    if attempts % 2 == 1 then
-        return LOST
-    end
-    return attempts > 0 and redis.call('HGET', why, 'R' .. member) or ''
-end

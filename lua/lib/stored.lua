@@ -24,7 +24,10 @@ local function stored_reason(state, name, member, score)
         return redis.call('HGET', why, name) or ''
     end
     local _, attempts = split(score)
-    return reason_of(member, attempts)
+    if attempts % 2 == 1 then
+        return LOST
+    end
+    return attempts > 0 and redis.call('HGET', why, 'R' .. member) or ''
 end
 
 -- One message more in a reply.
