@@ -61,7 +61,7 @@ local function look()
 end
 
 -- What an owner answers is there, unless the call is repeated or a failover lost writes; so it is
--- removed without a look, and if something was not there nobody knows what.  Answers how many were;
+-- removed without a look, and if only a part was there nobody knows which.  Answers how many were;
 -- nil: one is no entry, and nothing was removed.
 local function remove_own(from, to)
     for i = from, to do
@@ -76,7 +76,7 @@ local many = tonumber(ARGV[11])
 local answers, removed, settled = 12 + many, nil, ''
 if many > 0 and not (shared or body or repeated) then
     removed = remove_own(12, answers - 1)
-    settled = string.rep(removed == many and '1' or 'u', many)
+    settled = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
 end
 
 -- 0. Most calls are of an owner who claims what was never tried, inline, while nothing is to be

@@ -395,8 +395,8 @@ static void reply_consumed(const struct claim *claim, struct buf *reply, int64_t
     }
 }
 
-/* Inline, an owner's answers are not looked up unless it is unsure itself: when one is gone, each
- * may be the one. */
+/* Inline, an owner's answers are not looked up unless it is unsure itself: when some are gone, each
+ * may be one of them. */
 static void blur_results(const struct model *model, struct buf *results, const struct call *call)
 {
     size_t done = 0, gone = 0;
@@ -404,7 +404,7 @@ static void blur_results(const struct model *model, struct buf *results, const s
     while (done < call->count && call->answers[done].op == 'd') {
         gone += results->data[done++] == '0';
     }
-    if (gone > 0 && !model->shared && !model->keyed && !call->repeated) {
+    if (gone > 0 && gone < done && !model->shared && !model->keyed && !call->repeated) {
         memset(results->data, 'u', done);
     }
 }

@@ -102,6 +102,7 @@ static void test_a_missing_claim_is_told_only_when_asked_for(void **state)
         {"consume 1 n=0 last=1 flags=r done 1000c1:a done 1000c1:x done 1000c1:b",
          "OK 1000 31000 1 101 0"},
         {"consume 1 n=0 last=1 done 1000c1:c done 1000c1:x done 1000c1:y", "OK 1000 31000 1 uuu 0"},
+        {"consume 1 n=0 last=1 done 1000c1:x done 1000c1:y", "OK 1000 31000 1 00 0"},
         {"consume 1 n=0 last=1 done '' done 1000c1:x", "OK 1000 31000 1 00 0"},
         {"prepare", "1000c1:d@31000"}, {"field done", "3"}, {"open m shared", "OK"},
         {"at 1000", ""}, {"send a +0 b +0", "OK aa"}, {"consume shared", NULL},
