@@ -62,7 +62,8 @@ SMQ_API int smq_consumer_fd(const smq_consumer *consumer);
 
 /* Wait until every answer so far is stored or known to be too late.
  * Blocks: timeout_ms.  Fails: TIMED_OUT; LEASE_LOST or FENCED when an answer
- * since the last flush changed nothing. */
+ * since the last flush changed nothing; UNKNOWN when none did that, but one
+ * may have changed nothing. */
 SMQ_API smq_status smq_consumer_flush(smq_consumer *consumer, int64_t timeout_ms, smq_error *err);
 
 /* Begin a graceful stop: claim no more, give back what was not polled without

@@ -29,7 +29,7 @@ typedef struct smq_metrics {
     uint64_t released;
     uint64_t dead;       /* rejected, failed with no retry left, hung again */
     uint64_t expired;    /* found with their time to live over        */
-    uint64_t lease_lost; /* claims that ended without a stored answer */
+    uint64_t lease_lost; /* ended without an answer stored for certain */
     uint64_t fenced;     /* calls refused: the slot has a newer owner */
     uint64_t redirects;  /* MOVED and ASK that were followed          */
     uint64_t reconnects; /* connections to Redis made once more       */

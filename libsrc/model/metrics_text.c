@@ -40,7 +40,7 @@ static const struct family process_families[] = {
     {"slotmq_messages_expired_total", "counter", "Messages found with their time to live over.",
      PROCESS(expired)},
     {"slotmq_messages_lease_lost_total", "counter",
-     "Claims that ended without a stored answer: their messages are delivered again.",
+     "Claims that ended without an answer stored for certain: their messages may come again.",
      PROCESS(lease_lost)},
     {"slotmq_calls_fenced_total", "counter",
      "Calls that were refused because a slot has a newer owner.", PROCESS(fenced)},

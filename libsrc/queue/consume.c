@@ -299,22 +299,48 @@ static void tell_settled(const struct strand *strand, smq_delivery *delivery, in
     }
 }
 
+/* What became of an answer: OK, LEASE_LOST (nothing), or UNKNOWN.  When a repeated call finds no
+ * claim, its earlier try has settled it; but a shared topic gives a claim to others when its lease
+ * is over. */
+static smq_status settled_as(const struct consume_call *consume, const smq_delivery *delivery,
+                             char result)
+{
+    const smq_worker *worker = consume->strand->worker;
+
+    if (result == '1') {
+        return SMQ_OK;
+    } else if (result == 'u') {
+        return SMQ_UNKNOWN;
+    } else if (!consume->repeated) {
+        return SMQ_LEASE_LOST;
+    }
+    return worker->shared && clock_now_ms() >= delivery->leased_ms + worker->topic.lease_ms
+               ? SMQ_UNKNOWN
+               : SMQ_OK;
+}
+
+static void tell_unsettled(const struct strand *strand, smq_delivery *delivery, smq_status status)
+{
+    metric_add(&strand->worker->hub->metrics.lease_lost, 1);
+    delivery_tell(delivery, status);
+    hand_event(strand, SMQ_EVENT_LEASE_LOST, status, delivery,
+               status == SMQ_UNKNOWN ? "nobody knows whether its answer is stored"
+                                     : "the answer came too late");
+}
+
 static void settle(struct consume_call *consume, const struct store_consumed *consumed)
 {
     struct strand *strand = consume->strand;
 
     for (size_t i = 0; i < consume->count; i++) {
         smq_delivery *delivery = consume->settling[i];
+        smq_status status = settled_as(consume, delivery, consumed->results[i]);
 
-        if (consumed->results[i] == '1' || consume->repeated) {
+        if (status == SMQ_OK) {
             tell_settled(strand, delivery, consumed->now_ms);
             strand->worker->answered_count += delivery->unseen ? 0 : 1;
         } else {
-            metric_add(&strand->worker->hub->metrics.lease_lost, 1);
-            delivery_tell(delivery, SMQ_LEASE_LOST);
-            hand_event(strand, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery,
-                       consumed->results[i] == 'u' ? "Redis has lost claims, perhaps this one"
-                                                   : "the answer came too late");
+            tell_unsettled(strand, delivery, status);
         }
     }
     hand_remove_answered(strand, consume->settling, consume->count);

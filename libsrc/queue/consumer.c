@@ -170,6 +170,12 @@ smq_status consumer_flush(smq_consumer *consumer, int64_t timeout_ms, smq_error 
     if (!run_queue_flush(consumer->worker->queue, &late, timeout_ms)) {
         return status_set(err, SMQ_TIMED_OUT, "answers of topic %s are not stored yet", topic);
     }
+    if (late == SMQ_UNKNOWN) {
+        return status_set(err, late,
+                          "nobody knows whether an answer of topic %s is stored: its reply was "
+                          "lost; its message may be delivered again",
+                          topic);
+    }
     if (late != SMQ_OK) {
         return status_set(err, late,
                           "an answer of topic %s came too late: %s; its message is delivered again",

@@ -96,8 +96,8 @@ void delivery_pool_fini(struct delivery_pool *pool);
 void delivery_ref(smq_delivery *delivery);
 void delivery_unref(smq_delivery *delivery);
 
-/* Tell the handler how it stands: CLOSED, or LEASE_LOST or FENCED, which then stays.  Thread:
- * smq:io. */
+/* Tell how it stands: CLOSED, or LEASE_LOST or FENCED, which then stays; UNKNOWN: nobody knows
+ * whether its answer is stored.  Thread: smq:io. */
 void delivery_tell(smq_delivery *delivery, smq_status standing);
 smq_status delivery_standing(const smq_delivery *delivery);
 

@@ -82,7 +82,8 @@ bool run_queue_poll(struct run_queue *queue, smq_delivery **out, size_t *count, 
                     int64_t timeout_ms);
 
 /* Wait until each answer taken so far is stored, or known to be too late: *late gets the status of
- * the last such one since the last flush, or SMQ_OK.  false: the time passed first. */
+ * the last such one since the last flush; else UNKNOWN if there was one of those, or SMQ_OK.
+ * false: the time passed first. */
 bool run_queue_flush(struct run_queue *queue, smq_status *late, int64_t timeout_ms);
 
 /* From now on keep an eventfd readable while a poll would not wait; -1: none. */

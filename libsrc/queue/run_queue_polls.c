@@ -133,6 +133,14 @@ static bool is_late(smq_status status)
     return status == SMQ_LEASE_LOST || status == SMQ_FENCED;
 }
 
+/* The lock is held.  What is certain is told rather than what is not. */
+static void note_late(struct run_queue *queue, smq_status status)
+{
+    if (is_late(status) || (status == SMQ_UNKNOWN && !is_late(queue->state.late))) {
+        queue->state.late = status;
+    }
+}
+
 void run_queue_open(struct run_queue *queue, smq_delivery *delivery)
 {
     smq_status standing = delivery_standing(delivery);
@@ -154,9 +162,7 @@ void run_queue_stored(struct run_queue *queue, smq_delivery *delivery)
     }
     delivery->open_number = 0;
     TAILQ_REMOVE(&queue->state.open, delivery, open_link);
-    if (is_late(standing)) {
-        queue->state.late = standing;
-    }
+    note_late(queue, standing);
     pthread_cond_broadcast(&queue->state.stored);
 }
 

@@ -1,0 +1,323 @@
+/* test_claiming.c - claiming and settling against a fake of the Redis client: replies that are
+ * lost, and what then may be said of the answers. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <slotmq/consumer.h>
+#include <slotmq/metrics.h>
+#include <slotmq/topic.h>
+
+#include "base/clock.h"
+#include "fake_redis.h"
+#include "model/topic.h"
+#include "support/wait.h"
+
+enum { WAIT_MS = 30000, SHORT_LEASE_MS = 100, LONG_LEASE_MS = 3600000 };
+
+/* Where the arguments of consume, renew begin; what of them the model reads. */
+enum { CONSUME_N = 9, CONSUME_FLAGS = 14, CONSUME_DONE = 15, RENEW_ENTRIES = 5 };
+
+/* A shared topic of one slot: what waits there, and how answers are met. */
+static struct model {
+    pthread_mutex_t lock;
+    int64_t lease_ms;
+    int waiting, claims;
+    bool lose;             /* the reply to the next answers, which are stored */
+    bool hold_repeated;    /* keep what is repeated back */
+    char result;           /* of what is not repeated */
+    smq_status lease_lost; /* of that event; 1: it has not come */
+} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static smq_client *client;
+
+/* --- the server --- */
+
+static redisReply *definition(void)
+{
+    static const char *const names[] = {"state", "definition", "nonce", "version", "generation"};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    redisReply *reply = fake_array(10);
+    struct topic topic;
+    struct buf text = {0};
+
+    options.name = "t";
+    options.type = SMQ_FIXED_TIME;
+    options.shared = true;
+    options.slots = 1;
+    options.lease_ms = model.lease_ms;
+    assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
+    topic_format(&text, &topic);
+    for (size_t i = 0; i < 5; i++) {
+        fake_put(reply, 2 * i, fake_text(names[i]));
+    }
+    fake_put(reply, 1, fake_text("ready"));
+    fake_put(reply, 3, fake_string(text.data, text.len));
+    fake_put(reply, 5, fake_text("00000000000000aa"));
+    fake_put(reply, 7, fake_text("1"));
+    fake_put(reply, 9, fake_text("1"));
+    buf_fini(&text);
+    return reply;
+}
+
+static int64_t number_of(const struct redis_command *command, size_t index)
+{
+    char text[24] = "";
+    size_t len;
+    const char *data = fake_arg(command, index, &len);
+
+    memcpy(text, data, len < sizeof(text) ? len : sizeof(text) - 1);
+    return strtoll(text, NULL, 10);
+}
+
+/* So many answers, all with the same result. */
+static redisReply *results_of(size_t count, char result)
+{
+    char results[16];
+
+    assert_true(count < sizeof(results));
+    memset(results, result, count);
+    return fake_string(results, count);
+}
+
+static redisReply *consumed(const struct redis_command *command, size_t answers, bool repeated)
+{
+    int64_t n = number_of(command, CONSUME_N);
+    size_t count = (size_t) (n < model.waiting ? n : model.waiting);
+    redisReply *reply = fake_array(6 + 2 * count);
+    char entry[32];
+
+    model.claims += count > 0;
+    model.waiting -= (int) count;
+    fake_put(reply, 0, fake_text("OK"));
+    fake_put(reply, 1, fake_integer(5));
+    fake_put(reply, 2, fake_text(""));
+    fake_put(reply, 3, fake_integer(model.claims));
+    fake_put(reply, 4, results_of(answers, repeated ? '0' : model.result));
+    fake_put(reply, 5, fake_integer(0));
+    for (size_t i = 0; i < count; i++) {
+        snprintf(entry, sizeof(entry), "1c%d:%zu", model.claims, i);
+        fake_put(reply, 6 + 2 * i, fake_text(entry));
+        fake_put(reply, 7 + 2 * i, fake_integer(0));
+    }
+    return reply;
+}
+
+static bool consume(const struct redis_command *command, struct fake_answer *answer)
+{
+    size_t answers = (size_t) number_of(command, CONSUME_DONE);
+    bool repeated = fake_arg_is(command, CONSUME_FLAGS, "r");
+
+    if (repeated && model.hold_repeated) {
+        return false;
+    }
+    if (answers > 0 && model.lose) {
+        model.lose = false;
+        *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+        return true;
+    }
+    answer->reply = consumed(command, answers, repeated);
+    return true;
+}
+
+static redisReply *renew(const struct redis_command *command)
+{
+    redisReply *reply = fake_array(3);
+
+    fake_put(reply, 0, fake_text("OK"));
+    fake_put(reply, 1, fake_integer(5));
+    fake_put(reply, 2, results_of(command->args.count - RENEW_ENTRIES, '1'));
+    return reply;
+}
+
+static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+{
+    bool answered = true;
+
+    (void) user;
+    pthread_mutex_lock(&model.lock);
+    if (command->script == NULL) {
+        answer->reply = definition();
+    } else if (strcmp(command->script->name, "consume") == 0) {
+        answered = consume(command, answer);
+    } else if (strcmp(command->script->name, "renew") == 0) {
+        answer->reply = renew(command);
+    } else { /* vacate */
+        answer->reply = fake_array(1);
+        fake_put(answer->reply, 0, fake_text("OK"));
+    }
+    pthread_mutex_unlock(&model.lock);
+    return answered;
+}
+
+/* --- the client --- */
+
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    if (event->kind == SMQ_EVENT_LEASE_LOST) {
+        pthread_mutex_lock(&model.lock);
+        model.lease_lost = event->status;
+        pthread_mutex_unlock(&model.lock);
+    }
+}
+
+static int set_up(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    (void) state;
+    model.lease_ms = LONG_LEASE_MS;
+    model.waiting = 1;
+    model.claims = 0;
+    model.lose = model.hold_repeated = false;
+    model.result = '1';
+    model.lease_lost = 1;
+    fake_serve(serve, NULL);
+    fake_connects(SMQ_OK);
+    options.redis = "fake:1";
+    options.event = on_event;
+    assert_int_equal(smq_client_new(&client, &options, NULL), SMQ_OK);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    smq_client_free(client);
+    return 0;
+}
+
+static smq_consumer *consumer_of_topic(void)
+{
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
+
+    options.topic = "t";
+    assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
+    return consumer;
+}
+
+static void answer_done(smq_consumer *consumer)
+{
+    smq_delivery *delivery = NULL;
+    size_t count = 0;
+
+    assert_int_equal(smq_consumer_poll(&delivery, &count, consumer, 1, WAIT_MS, NULL), SMQ_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
+}
+
+static bool event_has_come(void *arg)
+{
+    bool come;
+
+    (void) arg;
+    pthread_mutex_lock(&model.lock);
+    come = model.lease_lost != 1;
+    pthread_mutex_unlock(&model.lock);
+    return come;
+}
+
+/* All are told the same of the answer: flush, metrics and event. */
+static void assert_told(smq_consumer *consumer, smq_status status)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), status);
+    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    assert_int_equal(metrics.done, status == SMQ_OK ? 1 : 0);
+    assert_int_equal(metrics.lease_lost, status == SMQ_OK ? 0 : 1);
+    if (status != SMQ_OK) {
+        assert_true(wait_until(event_has_come, NULL, WAIT_MS));
+        assert_int_equal(model.lease_lost, status);
+    }
+    assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK); /* said once */
+}
+
+/* --- the tests --- */
+
+static void an_answer_is_what_the_script_says(void **state)
+{
+    static const struct {
+        char result;
+        smq_status status;
+    } cases[] = {{'1', SMQ_OK}, {'0', SMQ_LEASE_LOST}, {'u', SMQ_UNKNOWN}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        smq_consumer *consumer;
+
+        (void) tear_down(state);
+        (void) set_up(state);
+        model.result = cases[i].result;
+        consumer = consumer_of_topic();
+        answer_done(consumer);
+        assert_told(consumer, cases[i].status);
+        smq_consumer_free(consumer);
+    }
+}
+
+/* Nobody else can have taken it meanwhile: the first try has settled it. */
+static void a_repeated_answer_within_its_lease_is_stored(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic();
+
+    (void) state;
+    model.lose = true;
+    answer_done(consumer);
+    assert_told(consumer, SMQ_OK);
+    smq_consumer_free(consumer);
+}
+
+static bool is_held(void *arg)
+{
+    (void) arg;
+    return fake_held() > 0;
+}
+
+static bool is_past(void *arg)
+{
+    return clock_now_ms() > *(const int64_t *) arg;
+}
+
+/* The first try may have settled it, or come to nothing and somebody else has it. */
+static void nobody_knows_of_a_repeated_answer_after_its_lease(void **state)
+{
+    smq_consumer *consumer;
+    int64_t over;
+
+    (void) state;
+    model.lease_ms = SHORT_LEASE_MS;
+    model.lose = model.hold_repeated = true;
+    consumer = consumer_of_topic();
+    answer_done(consumer);
+    assert_true(wait_until(is_held, NULL, WAIT_MS));
+    over = clock_now_ms() + SHORT_LEASE_MS;
+    assert_true(wait_until(is_past, &over, WAIT_MS));
+    pthread_mutex_lock(&model.lock);
+    model.hold_repeated = false;
+    pthread_mutex_unlock(&model.lock);
+    fake_resume();
+    assert_told(consumer, SMQ_UNKNOWN);
+    smq_consumer_free(consumer);
+}
+
+#define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLAIMING_TEST(an_answer_is_what_the_script_says),
+        CLAIMING_TEST(a_repeated_answer_within_its_lease_is_stored),
+        CLAIMING_TEST(nobody_knows_of_a_repeated_answer_after_its_lease),
+    };
+
+    return cmocka_run_group_tests_name("claiming", tests, NULL, NULL);
+}
