@@ -19,7 +19,8 @@ enum {
     ANSWERS_MAX = 1000,
     CLAIM_BYTES_MAX = 1048576,
     SWEEP_MS = 300000, /* at the latest; a fifth earlier at the earliest */
-    MEMBERSHIP_PAUSE_MS = 500
+    MEMBERSHIP_PAUSE_MS = 500,
+    TURN_MS = 20 /* so that answers and claims can go in one call */
 };
 
 /* Invariant: `settling` are in their strand's hand, unless the call's era is over. */
@@ -81,10 +82,22 @@ static int32_t claim_wish(struct strand *strand)
     return (int32_t) (batch - strand->unanswered);
 }
 
+/* While others wait for room a strand goes on for the rest of its turn only, then it waits behind
+ * them. */
+static bool has_turn(struct strand *strand)
+{
+    int64_t now = clock_now_ms();
+
+    if (TAILQ_EMPTY(&strand->worker->starved)) {
+        strand->turn_ms = now;
+    }
+    return now - strand->turn_ms < TURN_MS;
+}
+
 static int32_t claim_count(struct strand *strand)
 {
     int32_t wish = claim_wish(strand);
-    int32_t n = wish > 0 ? worker_room(strand->worker, wish) : 0;
+    int32_t n = wish > 0 && has_turn(strand) ? worker_room(strand->worker, wish) : 0;
 
     if (wish > 0 && n == 0) {
         starve(strand);

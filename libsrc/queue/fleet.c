@@ -115,6 +115,7 @@ static void take(smq_worker *worker, const struct fleet_notice *notice)
             strand_lost(strand, "this process is no longer a member");
         }
     }
+    worker_feed(worker);
 }
 
 static void left(struct fleet *fleet, struct fleet_topic *topic)

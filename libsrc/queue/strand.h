@@ -53,6 +53,7 @@ struct strand {
     struct consume_call *consuming; /* on its way, or to be repeated; NULL: none */
     int failures;                   /* of calls, in a row */
     int64_t due_at, drain_at;       /* by clock_now_ms(); 0: never */
+    int64_t turn_ms;                /* the same: when it last claimed and nobody starved */
     uv_timer_t timer;
     bool subscribed;
     struct redis_subscription subscription;

@@ -1,5 +1,5 @@
-/* test_claiming.c - claiming and settling against a fake of the Redis client: replies that are
- * lost, and what then may be said of the answers. */
+/* test_claiming.c - claiming and settling against a fake of the Redis client: what may be said of
+ * answers whose reply was lost, and who may claim next. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,16 +20,23 @@
 #include "model/topic.h"
 #include "support/wait.h"
 
-enum { WAIT_MS = 30000, SHORT_LEASE_MS = 100, LONG_LEASE_MS = 3600000 };
+enum {
+    WAIT_MS = 30000,
+    MANY = 64,
+    ENDLESS = 1000000,
+    SHORT_LEASE_MS = 100,
+    LONG_LEASE_MS = 3600000
+};
 
 /* Where the arguments of consume, renew begin; what of them the model reads. */
 enum { CONSUME_N = 9, CONSUME_FLAGS = 14, CONSUME_DONE = 15, RENEW_ENTRIES = 5 };
 
-/* A shared topic of one slot: what waits there, and how answers are met. */
+/* A shared topic: what waits in each slot, and how answers are met. */
 static struct model {
     pthread_mutex_t lock;
     int64_t lease_ms;
-    int waiting, claims;
+    int32_t slots;
+    int waiting, claims;   /* in all slots; ENDLESS: in each */
     bool lose;             /* the reply to the next answers, which are stored */
     bool hold_repeated;    /* keep what is repeated back */
     char result;           /* of what is not repeated */
@@ -51,7 +58,7 @@ static redisReply *definition(void)
     options.name = "t";
     options.type = SMQ_FIXED_TIME;
     options.shared = true;
-    options.slots = 1;
+    options.slots = model.slots;
     options.lease_ms = model.lease_ms;
     assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
     topic_format(&text, &topic);
@@ -95,7 +102,7 @@ static redisReply *consumed(const struct redis_command *command, size_t answers,
     char entry[32];
 
     model.claims += count > 0;
-    model.waiting -= (int) count;
+    model.waiting -= model.waiting < ENDLESS ? (int) count : 0;
     fake_put(reply, 0, fake_text("OK"));
     fake_put(reply, 1, fake_integer(5));
     fake_put(reply, 2, fake_text(""));
@@ -175,6 +182,7 @@ static int set_up(void **state)
 
     (void) state;
     model.lease_ms = LONG_LEASE_MS;
+    model.slots = 1;
     model.waiting = 1;
     model.claims = 0;
     model.lose = model.hold_repeated = false;
@@ -195,24 +203,29 @@ static int tear_down(void **state)
     return 0;
 }
 
-static smq_consumer *consumer_of_topic(void)
+static smq_consumer *consumer_of_topic(int32_t max_in_flight)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
 
     options.topic = "t";
+    options.max_in_flight = max_in_flight;
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     return consumer;
 }
 
-static void answer_done(smq_consumer *consumer)
+/* Poll one and answer it; its slot. */
+static int32_t answer_done(smq_consumer *consumer)
 {
     smq_delivery *delivery = NULL;
     size_t count = 0;
+    int32_t slot;
 
     assert_int_equal(smq_consumer_poll(&delivery, &count, consumer, 1, WAIT_MS, NULL), SMQ_OK);
     assert_int_equal(count, 1);
+    slot = smq_delivery_info(delivery)->slot;
     assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
+    return slot;
 }
 
 static bool event_has_come(void *arg)
@@ -257,7 +270,7 @@ static void an_answer_is_what_the_script_says(void **state)
         (void) tear_down(state);
         (void) set_up(state);
         model.result = cases[i].result;
-        consumer = consumer_of_topic();
+        consumer = consumer_of_topic(0);
         answer_done(consumer);
         assert_told(consumer, cases[i].status);
         smq_consumer_free(consumer);
@@ -267,7 +280,7 @@ static void an_answer_is_what_the_script_says(void **state)
 /* Nobody else can have taken it meanwhile: the first try has settled it. */
 static void a_repeated_answer_within_its_lease_is_stored(void **state)
 {
-    smq_consumer *consumer = consumer_of_topic();
+    smq_consumer *consumer = consumer_of_topic(0);
 
     (void) state;
     model.lose = true;
@@ -296,7 +309,7 @@ static void nobody_knows_of_a_repeated_answer_after_its_lease(void **state)
     (void) state;
     model.lease_ms = SHORT_LEASE_MS;
     model.lose = model.hold_repeated = true;
-    consumer = consumer_of_topic();
+    consumer = consumer_of_topic(0);
     answer_done(consumer);
     assert_true(wait_until(is_held, NULL, WAIT_MS));
     over = clock_now_ms() + SHORT_LEASE_MS;
@@ -309,6 +322,28 @@ static void nobody_knows_of_a_repeated_answer_after_its_lease(void **state)
     smq_consumer_free(consumer);
 }
 
+/* However much waits in each: those that have nothing in hand are not passed for ever. */
+static void every_slot_has_its_turn(void **state)
+{
+    smq_consumer *consumer;
+    int64_t deadline = clock_now_ms() + WAIT_MS;
+    bool seen[MANY] = {false};
+    int count = 0;
+
+    (void) state;
+    model.slots = MANY;
+    model.waiting = ENDLESS;
+    consumer = consumer_of_topic(1);
+    while (count < MANY && clock_now_ms() < deadline) {
+        int32_t slot = answer_done(consumer);
+
+        count += !seen[slot];
+        seen[slot] = true;
+    }
+    assert_int_equal(count, MANY);
+    smq_consumer_free(consumer);
+}
+
 #define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -317,6 +352,7 @@ int main(void)
         CLAIMING_TEST(an_answer_is_what_the_script_says),
         CLAIMING_TEST(a_repeated_answer_within_its_lease_is_stored),
         CLAIMING_TEST(nobody_knows_of_a_repeated_answer_after_its_lease),
+        CLAIMING_TEST(every_slot_has_its_turn),
     };
 
     return cmocka_run_group_tests_name("claiming", tests, NULL, NULL);
