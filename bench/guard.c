@@ -78,15 +78,18 @@ static void end_children(void)
 /* Until it has ended, or somebody wants us to: then false. */
 static bool await(pid_t pid, const sigset_t *held, int *status)
 {
-    for (;;) {
+    pid_t ended = 0;
+
+    while (ended != pid) {
         int number = sigwaitinfo(held, NULL);
         if (number > 0 && number != SIGCHLD) {
             return false;
         }
-        if (waitpid(pid, status, WNOHANG) == pid) {
-            return true;
-        }
+        do { /* orphans, too */
+            ended = waitpid(-1, status, WNOHANG);
+        } while (ended > 0 && ended != pid);
     }
+    return true;
 }
 
 static pid_t start(int (*body)(void *arg), void *arg, const sigset_t *mask)

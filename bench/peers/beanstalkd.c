@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-#include "meter.h"
 #include "peers/peer.h"
 #include "support/port.h"
 #include "support/process.h"
@@ -31,10 +31,12 @@ static bool connect_to(struct tube *tube, int port)
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t) port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct timeval patience = {.tv_sec = PEER_STALL_S};
     int on = 1;
 
     *tube = (struct tube){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     setsockopt(tube->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(tube->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     return connect(tube->fd, (const struct sockaddr *) &address, sizeof(address)) == 0;
 }
 
@@ -109,8 +111,9 @@ static void put(struct tube *tube, uint64_t number)
     render(tube, "\r\n", 2);
 }
 
-static bool send_all(struct tube *tube, uint64_t count)
+static bool send_all(void *arg, uint64_t count)
 {
+    struct tube *tube = arg;
     uint64_t sent = 0;
 
     for (uint64_t answered = 0; answered < count; answered++) {
@@ -154,8 +157,9 @@ static bool take_one(struct tube *tube, struct tally *tally, bool another)
 
 /* Replies come in the order of the commands: first those of 100 times reserve, then of delete and
  * reserve in turn. */
-static bool drain(struct tube *tube, struct tally *tally, uint64_t count)
+static bool drain(void *arg, struct tally *tally, uint64_t count)
 {
+    struct tube *tube = arg;
     uint64_t reserved = count < IN_FLIGHT ? count : IN_FLIGHT;
 
     for (uint64_t i = 0; i < reserved; i++) {
@@ -188,22 +192,14 @@ static bool answers(void *arg)
 
 static bool with_server(int port, uint64_t count, struct peer_result *out)
 {
-    struct tally *tally = tally_new(count, 1);
     struct tube *tube = calloc(1, sizeof(*tube));
-    bool good = tube != NULL && connect_to(tube, port);
-    int64_t start_ns = meter_now_ns();
 
-    good = good && send_all(tube, count);
-    int64_t sent_ns = meter_now_ns();
-    good = good && drain(tube, tally, count);
-    out->sent_s = (double) (sent_ns - start_ns) / 1e9;
-    out->drained_s = (double) (meter_now_ns() - sent_ns) / 1e9;
-    out->counts = tally_counts(tally);
-    if (tube != NULL) {
-        close(tube->fd);
+    if (tube == NULL) {
+        abort();
     }
+    bool good = connect_to(tube, port) && peer_time(tube, send_all, drain, count, out);
+    close(tube->fd);
     free(tube);
-    tally_free(tally);
     return good;
 }
 

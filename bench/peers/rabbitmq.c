@@ -16,7 +16,6 @@
 #include <amqp_framing.h>
 #include <amqp_tcp_socket.h>
 
-#include "meter.h"
 #include "support/port.h"
 #include "support/process.h"
 #include "support/run.h"
@@ -85,8 +84,9 @@ static bool confirm(amqp_connection_state_t connection, uint64_t *confirmed)
     return true;
 }
 
-static bool send_all(amqp_connection_state_t connection, uint64_t count)
+static bool send_all(void *arg, uint64_t count)
 {
+    amqp_connection_state_t connection = arg;
     char body[TALLY_BODY];
     amqp_bytes_t bytes = {.len = sizeof(body), .bytes = body};
     uint64_t confirmed = 0;
@@ -115,8 +115,11 @@ static bool send_all(amqp_connection_state_t connection, uint64_t count)
     return true;
 }
 
-static bool drain(amqp_connection_state_t connection, struct tally *tally, uint64_t count)
+static bool drain(void *arg, struct tally *tally, uint64_t count)
 {
+    const struct timeval patience = {.tv_sec = PEER_STALL_S};
+    amqp_connection_state_t connection = arg;
+
     amqp_basic_qos(connection, CHANNEL, 0, PREFETCH, 0);
     amqp_basic_consume(connection, CHANNEL, queue, amqp_empty_bytes, 0, 0, 0, amqp_empty_table);
     if (!replied(connection, "a consumer")) {
@@ -125,7 +128,7 @@ static bool drain(amqp_connection_state_t connection, struct tally *tally, uint6
     for (uint64_t i = 1; i <= count; i++) {
         amqp_envelope_t envelope;
         amqp_maybe_release_buffers(connection);
-        if (amqp_consume_message(connection, &envelope, NULL, 0).reply_type !=
+        if (amqp_consume_message(connection, &envelope, &patience, 0).reply_type !=
             AMQP_RESPONSE_NORMAL) {
             fprintf(stderr, "bench: RabbitMQ gave no message\n");
             return false;
@@ -142,18 +145,10 @@ static bool drain(amqp_connection_state_t connection, struct tally *tally, uint6
 static bool with_server(int port, uint64_t count, struct peer_result *out)
 {
     amqp_connection_state_t connection = amqp_new_connection();
-    struct tally *tally = tally_new(count, 1);
-    bool good = open_channel(connection, port);
-    int64_t start_ns = meter_now_ns();
+    bool good =
+        open_channel(connection, port) && peer_time(connection, send_all, drain, count, out);
 
-    good = good && send_all(connection, count);
-    int64_t sent_ns = meter_now_ns();
-    good = good && drain(connection, tally, count);
-    out->sent_s = (double) (sent_ns - start_ns) / 1e9;
-    out->drained_s = (double) (meter_now_ns() - sent_ns) / 1e9;
-    out->counts = tally_counts(tally);
     amqp_destroy_connection(connection);
-    tally_free(tally);
     return good;
 }
 
