@@ -51,10 +51,12 @@ enum exit_code bulk_run(smq_client *client, const struct command *command, const
     const smq_status status = edit(&count, client, topic, filter, show, &progress, &err);
 
     progress_end(&progress);
+    if (status != SMQ_OK && count == 0) {
+        return say_failure(&err);
+    }
     if (status != SMQ_OK) {
-        return count == 0 ? say_failure(&err)
-                          : say_error(EXIT_NOT_DONE, "%s; %s %" PRIu64 " before that", err.text,
-                                      done, count);
+        return say_error(status == SMQ_UNKNOWN ? exit_code_of(status) : EXIT_NOT_DONE,
+                         "%s; %s %" PRIu64 " for certain", err.text, done, count);
     }
     if (count == 0 && filter->which) {
         return say_error(EXIT_NOT_DONE, "topic %s has no such %s", topic, missing);

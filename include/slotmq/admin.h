@@ -85,20 +85,21 @@ SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const
                                     smq_message_fn *visit, void *user, smq_error *err);
 
 /* Called now and then during bulk edits, on the calling thread; false stops
- * them.  `total` is a guess. */
+ * them.  `changed` for certain; `total` is a guess. */
 typedef bool smq_progress_fn(uint64_t changed, uint64_t total, void *user);
 
 /* Send dead letters back to where they were, with their own time, priority or
  * place, all retries and no time to live.  What dies meanwhile stays dead.
- * *count (may be NULL) is also set on failure.  filter.states is ignored;
- * `filter` NULL: all. */
+ * *count (may be NULL) is also set on failure: of those requeued for certain.
+ * filter.states is ignored; `filter` NULL: all.
+ * Fails: UNKNOWN (all was tried, but a reply was lost, and nobody knows of as
+ * many as `err` says; do it again). */
 SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const char *topic,
                                     const smq_filter *filter, smq_progress_fn *progress, void *user,
                                     smq_error *err);
 
 /* Delete messages for ever.  filter.states must be given; with SMQ_CLAIMED it
- * fails: INVALID.
- * *count (may be NULL) is also set on failure. */
+ * fails: INVALID.  *count and UNKNOWN: as for smq_dead_requeue(). */
 SMQ_API smq_status smq_topic_purge(uint64_t *count, smq_client *client, const char *topic,
                                    const smq_filter *filter, smq_progress_fn *progress, void *user,
                                    smq_error *err);

@@ -5,6 +5,7 @@
  * the beginning is left alone, or a message that always dies would keep us here for ever.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -39,7 +40,8 @@ struct bulk {
     int64_t told_ms; /* clock_now_ms() of the last progress */
     int64_t next_ms; /* of the next round, by the rate */
     uint64_t changed;
-    uint64_t told;          /* of these */
+    uint64_t unknown;       /* of these nobody knows: a reply was lost */
+    uint64_t told;          /* of those that were changed */
     uint64_t found, looked; /* messages of the states in so many slots */
     struct lane lanes[BULK_LANES];
     struct lane *round[BULK_LANES]; /* that work in this round */
@@ -67,7 +69,7 @@ static void edit_send(struct store_call *call, const struct bulk *bulk, struct l
     store_edit(call, bulk->hub->redis, 0);
 }
 
-/* Gone at a repeated try: the first, whose reply was lost, may have done it. */
+/* Gone at a repeated try: the first, whose reply was lost, may have done it, or somebody else. */
 static enum calls_next edit_done(struct bulk *bulk, struct lane *lane,
                                  const struct store_result *result, smq_error *err)
 {
@@ -77,7 +79,11 @@ static enum calls_next edit_done(struct bulk *bulk, struct lane *lane,
         return admin_fail(err, bulk->topic, lane->reader.slot, result);
     }
     for (size_t i = 0; i < lane->take; i++) {
-        bulk->changed += results[i] == '1' || lane->sends > 1;
+        if (results[i] == '1') {
+            bulk->changed++;
+        } else if (lane->sends > 1) {
+            bulk->unknown++;
+        }
     }
     lane->at += lane->take;
     lane->left -= lane->take;
@@ -156,10 +162,16 @@ static bool lane_begin(struct lane *lane, const struct bulk *bulk, const struct 
 
 /* --- rounds --- */
 
+/* Perhaps changed. */
+static uint64_t bulk_tried(const struct bulk *bulk)
+{
+    return bulk->changed + bulk->unknown;
+}
+
 /* So many may be changed in the next round. */
 static uint64_t bulk_room(const struct bulk *bulk)
 {
-    uint64_t room = bulk->filter->limit - bulk->changed;
+    uint64_t room = bulk->filter->limit - bulk_tried(bulk);
     uint64_t rate = (uint64_t) bulk->filter->rate_per_s;
     uint64_t share = rate < ROUNDS_PER_S ? 1 : rate / ROUNDS_PER_S;
 
@@ -195,17 +207,17 @@ static void sleep_ms(int64_t duration_ms)
 }
 
 /* After a round that began at `began_ms`: what was lost to a stall is not made up for. */
-static void bulk_hold_rate(struct bulk *bulk, int64_t began_ms, uint64_t changed)
+static void bulk_hold_rate(struct bulk *bulk, int64_t began_ms, uint64_t tried)
 {
     int64_t rate = bulk->filter->rate_per_s;
 
-    if (rate == 0 || changed == 0) {
+    if (rate == 0 || tried == 0) {
         return;
     }
     if (bulk->next_ms < began_ms) {
         bulk->next_ms = began_ms;
     }
-    bulk->next_ms += ((int64_t) changed * 1000 + rate - 1) / rate;
+    bulk->next_ms += ((int64_t) tried * 1000 + rate - 1) / rate;
     sleep_ms(bulk->next_ms > clock_now_ms() ? bulk->next_ms - clock_now_ms() : 0);
 }
 
@@ -230,7 +242,7 @@ static void bulk_tell(struct bulk *bulk)
 static smq_status bulk_round(struct bulk *bulk, smq_error *err)
 {
     struct calls_job job = {.user = bulk, .send = lane_send, .done = lane_done};
-    uint64_t before = bulk->changed;
+    uint64_t before = bulk_tried(bulk);
     int64_t began_ms = clock_now_ms();
     smq_status status;
 
@@ -243,12 +255,12 @@ static smq_status bulk_round(struct bulk *bulk, smq_error *err)
     for (int32_t i = 0; i < bulk->round_count; i++) {
         lane_go_on(bulk->round[i]);
     }
-    bulk->stopped = bulk->changed >= bulk->filter->limit;
+    bulk->stopped = bulk_tried(bulk) >= bulk->filter->limit;
     if (clock_now_ms() - bulk->told_ms >= PROGRESS_MS) {
         bulk_tell(bulk);
     }
     if (!bulk->stopped) {
-        bulk_hold_rate(bulk, began_ms, bulk->changed - before);
+        bulk_hold_rate(bulk, began_ms, bulk_tried(bulk) - before);
     }
     return SMQ_OK;
 }
@@ -330,6 +342,18 @@ static smq_status bulk_run(struct bulk *bulk, struct looking *looking, smq_error
     return status;
 }
 
+/* Of all that was done to the end: is it certain? */
+static smq_status bulk_result(const struct bulk *bulk, smq_error *err)
+{
+    if (bulk->unknown == 0) {
+        return SMQ_OK;
+    }
+    return status_set(err, SMQ_UNKNOWN,
+                      "a reply was lost: nobody knows of %" PRIu64
+                      " messages of topic %s whether they were %s; do it again",
+                      bulk->unknown, bulk->topic->name, bulk->requeue ? "requeued" : "purged");
+}
+
 static smq_status bulk_edit(uint64_t *count, struct hub *hub, const char *topic,
                             const smq_filter *filter, bool requeue, smq_progress_fn *progress,
                             void *user, smq_error *err)
@@ -350,6 +374,9 @@ static smq_status bulk_edit(uint64_t *count, struct hub *hub, const char *topic,
     }
     if (status == SMQ_OK) {
         status = bulk_run(bulk, &looking, err);
+    }
+    if (status == SMQ_OK) {
+        status = bulk_result(bulk, err);
     }
     if (count != NULL) {
         *count = bulk->changed;

@@ -184,8 +184,9 @@ static smq_status alter(void)
     return smq_topic_alter(client, "t", "max_retries", "3", NULL);
 }
 
-#define HOLDS "OK #5 #1 #1 #0 #0 #1 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0"
-#define PAGED "OK #5 " TOKEN
+#define HOLDS    "OK #5 #1 #1 #0 #0 #1 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0"
+#define PAGED    "OK #5 " TOKEN
+#define TWO_DEAD "OK #5 #0 #0 #0 #0 #2 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0"
 
 static void nonsense_is_refused(void **state)
 {
@@ -316,16 +317,58 @@ static void a_search_goes_on_piece_by_piece(void **state)
     assert_string_equal(replies.asked, "find find find find ");
 }
 
-/* Counted once, although the first reply was lost. */
-static void a_requeue_whose_reply_was_lost_is_counted(void **state)
+/* What a repeated try does was not done before; of the rest nobody knows. */
+static void a_requeue_whose_reply_was_lost_counts_what_is_certain(void **state)
+{
+    static const struct {
+        const char *second;
+        uint64_t count;
+        smq_status status;
+        const char *unknown;
+    } cases[] = {{"OK 11", 2, SMQ_OK, NULL},
+                 {"OK 01", 1, SMQ_UNKNOWN, " 1 messages"},
+                 {"OK 00", 0, SMQ_UNKNOWN, " 2 messages"}};
+    smq_error err;
+    uint64_t count;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *lines[] = {TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "",
+                               cases[i].second};
+
+        answer_with(lines, 4);
+        assert_int_equal(smq_dead_requeue(&count, client, "t", NULL, NULL, NULL, &err),
+                         cases[i].status);
+        assert_int_equal(count, cases[i].count);
+        assert_string_equal(replies.asked, "inspect page edit edit ");
+        if (cases[i].unknown != NULL) {
+            assert_non_null(strstr(err.text, cases[i].unknown));
+        }
+    }
+}
+
+/* Somebody else has taken it since the page was read: that is certain. */
+static void what_is_gone_at_the_first_try_is_not_unknown(void **state)
 {
     uint64_t count;
 
     (void) state;
-    ANSWER("OK #5 #0 #0 #0 #0 #2 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0",
-           PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "", "OK 00");
+    ANSWER(TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "OK 01");
     assert_int_equal(smq_dead_requeue(&count, client, "t", NULL, NULL, NULL, NULL), SMQ_OK);
-    assert_int_equal(count, 2);
+    assert_int_equal(count, 1);
+}
+
+/* Nor may the limit be passed by what was perhaps changed. */
+static void what_is_unknown_counts_against_the_limit(void **state)
+{
+    smq_filter filter = SMQ_FILTER_INIT;
+    uint64_t count;
+
+    (void) state;
+    filter.limit = 1;
+    ANSWER(TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "", "OK 0");
+    assert_int_equal(smq_dead_requeue(&count, client, "t", &filter, NULL, NULL, NULL), SMQ_UNKNOWN);
+    assert_int_equal(count, 0);
     assert_string_equal(replies.asked, "inspect page edit edit ");
 }
 
@@ -341,7 +384,9 @@ int main(void)
         EDITING_TEST(a_message_that_was_claimed_while_a_reply_was_lost_is_in_work),
         EDITING_TEST(a_message_that_moves_is_followed),
         EDITING_TEST(a_search_goes_on_piece_by_piece),
-        EDITING_TEST(a_requeue_whose_reply_was_lost_is_counted),
+        EDITING_TEST(a_requeue_whose_reply_was_lost_counts_what_is_certain),
+        EDITING_TEST(what_is_gone_at_the_first_try_is_not_unknown),
+        EDITING_TEST(what_is_unknown_counts_against_the_limit),
     };
 
     return cmocka_run_group_tests_name("editing", tests, NULL, NULL);
