@@ -8,7 +8,7 @@
 
 #include "say.h"
 
-bool confirm_ask(const char *question)
+static bool ask(const char *question)
 {
     char answer[16] = "";
 
@@ -34,7 +34,7 @@ enum exit_code confirm(const struct command *command, bool yes, const char *form
     va_start(args, format);
     vsnprintf(question, sizeof(question), format, args);
     va_end(args);
-    if (!confirm_ask(question)) {
+    if (!ask(question)) {
         return say_error(EXIT_NOT_DONE, "nothing was deleted");
     }
     return EXIT_DONE;

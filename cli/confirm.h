@@ -9,7 +9,4 @@
 enum exit_code confirm(const struct command *command, bool yes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Did the person at the terminal say yes? */
-bool confirm_ask(const char *question);
-
 #endif

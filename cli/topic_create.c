@@ -1,8 +1,4 @@
 /* topic_create.c - topic create, topic delete. */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "command.h"
 #include "confirm.h"
 #include "output.h"
@@ -110,17 +106,8 @@ static const struct flag delete_flags[] = {
     {.name = "yes",
      .type = FLAG_SWITCH,
      .offset = offsetof(struct delete_options, yes),
-     .help = "do not ask"},
+     .help = "do not ask; with --force needed without a terminal"},
 };
-
-/* A person at a terminal is asked before messages are thrown away; a program is not. */
-static bool confirm_delete(const char *name)
-{
-    char question[256];
-
-    snprintf(question, sizeof(question), "Delete topic %s with all its messages?", name);
-    return confirm_ask(question);
-}
 
 static enum exit_code delete_run(const struct command *command)
 {
@@ -128,14 +115,16 @@ static enum exit_code delete_run(const struct command *command)
     const char *name = command->words[0];
     smq_client *client = NULL;
     smq_error err;
-    enum exit_code code = command_connect(&client, command);
+    enum exit_code code = confirm(command, flags->yes || !flags->force,
+                                  "Delete topic %s with all its messages?", name);
 
+    if (code == EXIT_DONE) {
+        code = command_connect(&client, command);
+    }
     if (code != EXIT_DONE) {
         return code;
     }
-    if (flags->force && !flags->yes && isatty(STDIN_FILENO) && !confirm_delete(name)) {
-        code = say_error(EXIT_NOT_DONE, "topic %s was not deleted", name);
-    } else if (smq_topic_delete(client, name, flags->force, &err) != SMQ_OK) {
+    if (smq_topic_delete(client, name, flags->force, &err) != SMQ_OK) {
         code = say_failure(&err);
     } else if (command->global.json) {
         json_t *document = json_object();

@@ -174,7 +174,10 @@ static void test_delete_keeps_messages_unless_forced(void **state)
     command_done(NULL, ARGS("send", "full", "precious"));
     command_refused(1, "full", NULL, ARGS("topic", "delete", "full"));
     assert_int_equal(command_stat("full", "waiting"), 1);
-    json_t *answer = command_json(NULL, ARGS("topic", "delete", "full", "--force", "--json"));
+    command_refused(64, "--yes", NULL, ARGS("topic", "delete", "full", "--force"));
+    assert_int_equal(command_stat("full", "waiting"), 1);
+    json_t *answer =
+        command_json(NULL, ARGS("topic", "delete", "full", "--force", "--yes", "--json"));
     assert_string_equal(json_text(answer, "deleted"), "full");
     json_decref(answer);
     command_refused(1, "full", NULL, ARGS("topic", "show", "full"));
