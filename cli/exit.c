@@ -13,7 +13,6 @@ enum exit_code exit_code_of(smq_status status)
         return EXIT_DATA;
     case SMQ_NO_TOPIC:
     case SMQ_NO_MESSAGE:
-    case SMQ_NO_MEMBER:
     case SMQ_NOT_EMPTY:
         return EXIT_NOT_DONE;
     case SMQ_TOPIC_DIFFERS:
@@ -24,7 +23,6 @@ enum exit_code exit_code_of(smq_status status)
     case SMQ_BAD_SERVER:
         return EXIT_SERVER;
     case SMQ_UNAVAILABLE:
-    case SMQ_NO_SESSION:
         return EXIT_UNAVAILABLE;
     case SMQ_NO_MEMORY:
     case SMQ_TIMED_OUT:

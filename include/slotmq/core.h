@@ -57,8 +57,7 @@ typedef enum smq_class {
     SMQ_CLASS_FATAL    /* free the handle and make a new one                 */
 } smq_class;
 
-/* X(name, value, class, text).  Values never change; new ones are appended.
- * NO_MEMBER and NO_SESSION are for calls to come: nothing returns them yet. */
+/* X(name, value, class, text).  Values never change; new ones are appended. */
 #define SMQ_STATUS_MAP(X)                                                                          \
     X(SMQ_OK, 0, OK, "success")                                                                    \
     X(SMQ_INVALID, -1, USAGE, "invalid argument or option")                                        \
@@ -70,7 +69,6 @@ typedef enum smq_class {
     X(SMQ_WRONG_TYPE, -7, USAGE, "not for this type or layout of topic")                           \
     X(SMQ_TOO_BIG, -8, USAGE, "larger than the topic allows")                                      \
     X(SMQ_NO_MESSAGE, -9, USAGE, "no such message")                                                \
-    X(SMQ_NO_MEMBER, -10, USAGE, "no such member of the fleet")                                    \
     X(SMQ_DENIED, -11, USAGE, "credentials or permission refused")                                 \
     X(SMQ_BAD_SERVER, -12, USAGE, "server too old, or it evicts keys")                             \
     X(SMQ_OTHER_FLEET, -13, USAGE, "topic belongs to another fleet")                               \
@@ -79,7 +77,6 @@ typedef enum smq_class {
     X(SMQ_UNAVAILABLE, -16, RETRY, "no server for this slot; not done")                            \
     X(SMQ_FULL, -17, RETRY, "send buffer, topic or Redis is full")                                 \
     X(SMQ_IN_WORK, -18, RETRY, "a consumer works on the message")                                  \
-    X(SMQ_NO_SESSION, -19, RETRY, "no ZooKeeper session; rejoining")                               \
     X(SMQ_UNKNOWN, -20, UNKNOWN, "reply lost; it may have been done")                              \
     X(SMQ_LEASE_LOST, -21, ABORT, "the lease ended; delivered again")                              \
     X(SMQ_FENCED, -22, ABORT, "a newer owner holds the slot")                                      \

@@ -16,13 +16,12 @@ static void test_documented_codes(void **state)
     } rows[] = {
         {SMQ_OK, 0},         {SMQ_NO_TOPIC, 1},       {SMQ_NO_MESSAGE, 1},
         {SMQ_NOT_EMPTY, 1},  {SMQ_INVALID, 64},       {SMQ_WRONG_TYPE, 64},
-        {SMQ_TOO_BIG, 65},   {SMQ_UNAVAILABLE, 69},   {SMQ_NO_SESSION, 69},
+        {SMQ_TOO_BIG, 65},   {SMQ_UNAVAILABLE, 69},   {SMQ_FENCED, 75},
         {SMQ_INTERNAL, 70},  {SMQ_TOPIC_DIFFERS, 73}, {SMQ_OTHER_FLEET, 73},
         {SMQ_TIMED_OUT, 75}, {SMQ_UNKNOWN, 75},       {SMQ_FULL, 75},
         {SMQ_DENIED, 77},    {SMQ_BAD_SERVER, 78},    {SMQ_WRONG_THREAD, 70},
-        {SMQ_FORKED, 70},    {SMQ_CLOSED, 70},        {SMQ_NO_MEMBER, 1},
+        {SMQ_FORKED, 70},    {SMQ_CLOSED, 70},        {SMQ_NAME_TAKEN, 75},
         {SMQ_NO_MEMORY, 75}, {SMQ_IN_WORK, 75},       {SMQ_LEASE_LOST, 75},
-        {SMQ_FENCED, 75},    {SMQ_NAME_TAKEN, 75},
     };
     size_t known = 0;
 
