@@ -10,16 +10,18 @@ enum { DIGITS_MAX = 19 };
 
 size_t number_take(int64_t *out, const char *text, size_t len, int64_t max)
 {
+    size_t most = len < DIGITS_MAX + 1 ? len : DIGITS_MAX + 1;
     uint64_t value = 0;
     size_t used = 0;
 
-    for (; used < len && text[used] >= '0' && text[used] <= '9'; used++) {
-        if (used == DIGITS_MAX) {
-            return 0;
+    for (; used < most; used++) {
+        unsigned digit = (unsigned char) text[used] - (unsigned) '0';
+        if (digit > 9) {
+            break;
         }
-        value = value * 10 + (uint64_t) (text[used] - '0');
+        value = value * 10 + digit;
     }
-    if (used == 0 || (used > 1 && text[0] == '0') || value > (uint64_t) max) {
+    if (used == 0 || used > DIGITS_MAX || (used > 1 && text[0] == '0') || value > (uint64_t) max) {
         return 0;
     }
     *out = (int64_t) value;

@@ -12,16 +12,28 @@ int32_t slot_of_key(const void *key, size_t len, int32_t slots)
     return (int32_t) (crc32_z(0, key, len) & (uint32_t) (slots - 1));
 }
 
+/* "dead{T_i}" of "dead{" and "T_i" */
+static void slot_key_fill(char *out, const char *noun, const char *store, size_t len)
+{
+    size_t noun_len = strlen(noun);
+
+    memcpy(out, noun, noun_len);
+    memcpy(out + noun_len, store, len);
+    memcpy(out + noun_len + len, "}", 2);
+}
+
 void slot_keys_fill(struct slot_keys *out, const char *topic, int32_t slot)
 {
-    snprintf(out->store, SLOT_KEY_MAX, "%.*s_%d", TOPIC_NAME_MAX, topic, slot);
-    snprintf(out->prepare, SLOT_KEY_MAX, "prepare{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
-    snprintf(out->dead, SLOT_KEY_MAX, "dead{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
-    snprintf(out->why, SLOT_KEY_MAX, "why{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
-    snprintf(out->slot, SLOT_KEY_MAX, "slot{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
-    snprintf(out->body, SLOT_KEY_MAX, "body{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
-    snprintf(out->wake, SLOT_KEY_MAX, "wake{%.*s_%d}", TOPIC_NAME_MAX, topic, slot);
-    out->hash_slot = slot_hash(out->store, strlen(out->store));
+    size_t len =
+        (size_t) snprintf(out->store, SLOT_KEY_MAX, "%.*s_%d", TOPIC_NAME_MAX, topic, slot);
+
+    slot_key_fill(out->prepare, "prepare{", out->store, len);
+    slot_key_fill(out->dead, "dead{", out->store, len);
+    slot_key_fill(out->why, "why{", out->store, len);
+    slot_key_fill(out->slot, "slot{", out->store, len);
+    slot_key_fill(out->body, "body{", out->store, len);
+    slot_key_fill(out->wake, "wake{", out->store, len);
+    out->hash_slot = slot_hash(out->store, len);
 }
 
 void slot_topic_key(char *out, const char *topic)
