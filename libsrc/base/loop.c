@@ -13,7 +13,8 @@
 
 STAILQ_HEAD(loop_tasks, loop_task);
 
-/* Invariant: while `mailbox.tasks` is not empty, a wake-up is on its way to the thread. */
+/* Invariant: while `mailbox.tasks` is not empty, a wake-up is on its way to the thread, or
+ * `posting` is not 0.  The loop stays while it is not. */
 struct loop {
     uv_loop_t uv;
     uv_async_t wake;
@@ -23,6 +24,7 @@ struct loop {
         pthread_mutex_t lock;
         struct loop_tasks tasks;
     } mailbox;
+    atomic_int posting; /* threads inside loop_post() */
 };
 
 /* Run the tasks posted so far; those that they post come with the next call, after the sockets had
@@ -65,7 +67,7 @@ static void *loop_main(void *arg)
 
     do {
         (void) uv_run(&loop->uv, UV_RUN_DEFAULT);
-    } while (loop_run_tasks(loop));
+    } while (atomic_load(&loop->posting) > 0 || loop_run_tasks(loop));
     uv_close((uv_handle_t *) &loop->wake, NULL);
     (void) uv_run(&loop->uv, UV_RUN_DEFAULT);
     return NULL;
@@ -119,13 +121,15 @@ void loop_post(struct loop *loop, struct loop_task *task)
     if (atomic_exchange(&task->posted, true)) {
         return;
     }
+    atomic_fetch_add(&loop->posting, 1);
     pthread_mutex_lock(&loop->mailbox.lock);
     first = STAILQ_EMPTY(&loop->mailbox.tasks);
     STAILQ_INSERT_TAIL(&loop->mailbox.tasks, task, link);
-    if (first) {
-        (void) uv_async_send(&loop->wake); /* inside: the loop may be gone outside */
-    }
     pthread_mutex_unlock(&loop->mailbox.lock);
+    if (first) { /* outside: the thread runs at once where it can, and takes the lock */
+        (void) uv_async_send(&loop->wake);
+    }
+    atomic_fetch_sub(&loop->posting, 1);
 }
 
 uv_loop_t *loop_uv(struct loop *loop)

@@ -409,6 +409,7 @@ static void take_claims(struct consume_call *consume, const struct store_result 
     }
     if (!STAILQ_EMPTY(&list)) {
         run_queue_add(strand->worker->queue, &strand->lane, &list);
+        worker_rouse(strand->worker);
     }
 }
 

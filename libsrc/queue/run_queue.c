@@ -95,10 +95,31 @@ void run_queue_lock(struct run_queue *queue)
     pthread_mutex_lock(&queue->state.lock);
 }
 
+void run_queue_wake(struct run_queue *queue)
+{
+    if (queue->state.offered) {
+        queue->state.offered = false;
+        pthread_cond_signal(&queue->state.ready);
+    }
+}
+
 void run_queue_unlock(struct run_queue *queue)
 {
     run_queue_update(queue);
+    run_queue_wake(queue);
     pthread_mutex_unlock(&queue->state.lock);
+}
+
+void run_queue_unlock_first(struct run_queue *queue)
+{
+    bool offered = queue->state.offered;
+
+    queue->state.offered = false;
+    run_queue_update(queue);
+    pthread_mutex_unlock(&queue->state.lock);
+    if (offered) {
+        pthread_cond_signal(&queue->state.ready);
+    }
 }
 
 /* The loop is there until run_queue_close(). */
@@ -117,7 +138,8 @@ void run_lane_offer(struct run_queue *queue, struct run_lane *lane)
     }
     lane->queued = true;
     TAILQ_INSERT_TAIL(&queue->state.lanes, lane, link);
-    pthread_cond_signal(&queue->state.ready);
+    run_queue_wake(queue); /* one for each */
+    queue->state.offered = true;
 }
 
 /* The lock is held.  Nobody has to answer this delivery any more. */
@@ -177,11 +199,11 @@ void run_call_keep(smq_delivery *delivery)
     }
 }
 
-bool run_queue_take(struct run_queue *queue, struct delivery_list *answers)
+bool run_queue_take(struct run_queue *queue, struct delivery_list *answers, bool *post)
 {
-    bool first = STAILQ_EMPTY(&queue->state.answers);
     smq_delivery *delivery;
 
+    *post = false;
     STAILQ_FOREACH(delivery, answers, link)
     {
         run_call_keep(delivery);
@@ -194,10 +216,8 @@ bool run_queue_take(struct run_queue *queue, struct delivery_list *answers)
         return false;
     }
     if (!STAILQ_EMPTY(answers)) {
+        *post = STAILQ_EMPTY(&queue->state.answers); /* else it is told already */
         STAILQ_CONCAT(&queue->state.answers, answers);
-        if (first) { /* else they wait for smq:io already */
-            run_queue_post(queue);
-        }
     }
     return true;
 }
@@ -205,11 +225,14 @@ bool run_queue_take(struct run_queue *queue, struct delivery_list *answers)
 bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery)
 {
     struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
-    bool taken;
+    bool taken, post;
 
     STAILQ_INSERT_TAIL(&answers, delivery, link);
     run_queue_lock(queue);
-    taken = run_queue_take(queue, &answers);
+    taken = run_queue_take(queue, &answers, &post);
+    if (post) {
+        run_queue_post(queue);
+    }
     run_queue_unlock(queue);
     return taken;
 }
@@ -227,7 +250,22 @@ void run_queue_add(struct run_queue *queue, struct run_lane *lane, struct delive
     run_queue_lock(queue);
     STAILQ_CONCAT(&lane->ready, list);
     run_lane_offer(queue, lane);
+    queue->state.added += queue->state.offered ? 1 : 0;
+    queue->state.offered = false;
     run_queue_unlock(queue);
+}
+
+void run_queue_rouse(struct run_queue *queue)
+{
+    size_t added;
+
+    run_queue_lock(queue);
+    added = queue->state.added;
+    queue->state.added = 0;
+    run_queue_unlock(queue);
+    for (; added > 0; added--) { /* outside: who is woken finds the lock free */
+        pthread_cond_signal(&queue->state.ready);
+    }
 }
 
 void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out)

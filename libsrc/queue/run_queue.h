@@ -102,8 +102,10 @@ void run_queue_refuse(struct run_queue *queue, smq_delivery *delivery, smq_statu
 
 void run_lane_init(struct run_lane *lane);
 
-/* Give claimed messages to the handlers; the list is empty afterwards. */
+/* Give claimed messages to the handlers; the list is empty afterwards.  Nobody is woken for them
+ * before run_queue_rouse(): what several claims have brought in one turn of the loop wakes once. */
 void run_queue_add(struct run_queue *queue, struct run_lane *lane, struct delivery_list *list);
+void run_queue_rouse(struct run_queue *queue);
 
 /* Take the answers so far. */
 void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out);

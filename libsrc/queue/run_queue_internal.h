@@ -26,6 +26,7 @@ struct run_call {
     smq_delivery **deliveries; /* room for `most`; NULL: its verdict has ended it for the call */
     size_t most, count;
     struct delivery_list answers; /* by its verdict */
+    bool post;                    /* smq:io is to be told, when the lock is given back */
 };
 
 /* Only `state` changes after run_queue_new(). */
@@ -56,6 +57,8 @@ struct run_queue {
         size_t busy;  /* threads that run something */
         int32_t hung; /* threads whose lane goes on without them */
         struct delivery_list answers;
+        bool offered; /* a lane was queued, and nobody is woken for it yet */
+        size_t added; /* lanes that were, and wait for run_queue_rouse() */
         bool watched;
         bool closed; /* no answer is taken */
         bool ended;  /* no handler is begun */
@@ -78,6 +81,13 @@ struct run_queue {
 void run_queue_lock(struct run_queue *queue);
 void run_queue_unlock(struct run_queue *queue);
 
+/* The same for one who knows that the queue stays: who is woken then runs at once where he can, and
+ * finds the lock free. */
+void run_queue_unlock_first(struct run_queue *queue);
+
+/* Wake who is to be woken and not woken yet: before the lock is given back in another way. */
+void run_queue_wake(struct run_queue *queue);
+
 /* Have smq:io look at the answers, and at handlers that are back. */
 void run_queue_post(struct run_queue *queue);
 
@@ -92,8 +102,8 @@ void run_lane_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now
 void run_call_keep(smq_delivery *delivery);
 
 /* Take answers, with the references of those who answer, out of the list; false: the queue is
- * closed, and they stay. */
-bool run_queue_take(struct run_queue *queue, struct delivery_list *answers);
+ * closed, and they stay.  `*post`: smq:io is to be told. */
+bool run_queue_take(struct run_queue *queue, struct delivery_list *answers, bool *post);
 
 /* --- run_queue_polls.c --- */
 

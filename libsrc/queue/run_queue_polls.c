@@ -32,6 +32,7 @@ static bool wait_for(struct run_queue *queue, pthread_cond_t *changed, int64_t t
                      const struct timespec *deadline)
 {
     run_queue_update(queue);
+    run_queue_wake(queue);
     return (timeout_ms < 0
                 ? pthread_cond_wait(changed, &queue->state.lock)
                 : pthread_cond_timedwait(changed, &queue->state.lock, deadline)) != ETIMEDOUT;

@@ -80,7 +80,7 @@ static struct run_lane *call_end(struct run_queue *queue, struct run_call *call)
     smq_delivery *delivery;
 
     call_let_go(call);
-    if (!run_queue_take(queue, &call->answers)) {
+    if (!run_queue_take(queue, &call->answers, &call->post)) {
         while ((delivery = STAILQ_FIRST(&call->answers)) != NULL) {
             STAILQ_REMOVE_HEAD(&call->answers, link);
             delivery_unref(delivery); /* its answerer's */
@@ -92,10 +92,17 @@ static struct run_lane *call_end(struct run_queue *queue, struct run_call *call)
     } else {
         queue->state.hung--;
     }
-    if (queue->state.watched) {
-        run_queue_post(queue);
-    }
+    call->post = (call->post || queue->state.watched) && !queue->state.closed;
     return lane;
+}
+
+/* The loop stays until this thread has ended. */
+static void call_post(struct run_queue *queue, struct run_call *call)
+{
+    if (call->post) {
+        call->post = false;
+        loop_post(queue->io, queue->task);
+    }
 }
 
 /* The lock is held, but not while the handler runs. */
@@ -103,7 +110,8 @@ static void lane_run(struct run_queue *queue, struct run_lane *lane, struct run_
 {
     for (size_t run = 0; run < (size_t) queue->turn && !queue->state.ended; run += call->count) {
         call_begin(queue, call, lane);
-        run_queue_unlock(queue);
+        run_queue_unlock_first(queue);
+        call_post(queue, call);
         call_run(queue, call);
         run_queue_lock(queue);
         if (call_end(queue, call) == NULL || lane->held || lane->begun > 0 ||
@@ -141,6 +149,12 @@ void run_queue_work(struct run_queue *queue)
     while (!queue->state.ended) {
         bool enough = queue->threads > 0 && queue->state.busy >= queue->threads;
 
+        if (call.post) {
+            run_queue_unlock_first(queue);
+            call_post(queue, &call);
+            run_queue_lock(queue);
+            continue;
+        }
         dead = enough ? NULL : STAILQ_FIRST(&queue->state.dead);
         lane = enough ? NULL : TAILQ_FIRST(&queue->state.lanes);
         if (dead != NULL) {
@@ -149,10 +163,12 @@ void run_queue_work(struct run_queue *queue)
             run_lane_withdraw(queue, lane);
             lane_run(queue, lane, &call);
         } else {
+            run_queue_wake(queue);
             pthread_cond_wait(&queue->state.ready, &queue->state.lock);
         }
     }
     run_queue_unlock(queue);
+    call_post(queue, &call);
     inside = NULL;
     free(call.deliveries);
 }

@@ -114,6 +114,7 @@ struct smq_worker {
     int32_t owned;             /* strands that are ACTIVE */
     struct limiter own, share; /* rates of the worker, and of its part of the topic */
     uv_timer_t renewal, drain, tokens, overdue;
+    uv_prepare_t rouse;      /* runs when the handler threads are to be woken */
     int handles_open, reads; /* reads of the definition on their way */
 };
 
@@ -127,6 +128,9 @@ void worker_on_dispose(struct loop_task *task);
 /* Make what must be closed again: timers, the stop signal. */
 void worker_open(smq_worker *worker);
 void worker_handle_closed(smq_worker *worker);
+
+/* Wake the handler threads for what was added, at the end of this turn of the loop. */
+void worker_rouse(smq_worker *worker);
 
 /* Begin to stop. */
 void worker_begin_stopping(smq_worker *worker);

@@ -54,15 +54,30 @@ void worker_open(smq_worker *worker)
     uv_timer_init(uv, &worker->drain);
     uv_timer_init(uv, &worker->tokens);
     uv_timer_init(uv, &worker->overdue);
+    uv_prepare_init(uv, &worker->rouse);
     worker->stop_signal.data = worker->renewal.data = worker->drain.data = worker;
-    worker->tokens.data = worker->overdue.data = worker;
-    worker->handles_open = 5;
+    worker->tokens.data = worker->overdue.data = worker->rouse.data = worker;
+    worker->handles_open = 6;
     if (worker->consumer != NULL) {
         consumer_opened(worker->consumer, worker);
     }
 }
 
 /* --- running --- */
+
+static void on_rouse(uv_prepare_t *rouse)
+{
+    smq_worker *worker = rouse->data;
+
+    uv_prepare_stop(rouse);
+    run_queue_rouse(worker->queue);
+}
+
+/* What several replies of one read have brought wakes once. */
+void worker_rouse(smq_worker *worker)
+{
+    uv_prepare_start(&worker->rouse, on_rouse);
+}
 
 static void on_renewal(uv_timer_t *timer)
 {
@@ -521,6 +536,7 @@ void worker_on_dispose(struct loop_task *task)
     uv_close((uv_handle_t *) &worker->drain, on_closed);
     uv_close((uv_handle_t *) &worker->tokens, on_closed);
     uv_close((uv_handle_t *) &worker->overdue, on_closed);
+    uv_close((uv_handle_t *) &worker->rouse, on_closed);
     if (worker->consumer != NULL) {
         consumer_close(worker->consumer);
     }

@@ -105,6 +105,7 @@ static smq_delivery *add(struct stage *stage, int lane, const char *body)
     stage->hand[stage->count++] = delivery;
     STAILQ_INSERT_TAIL(&list, delivery, link);
     run_queue_add(stage->queue, &stage->lanes[lane], &list);
+    run_queue_rouse(stage->queue);
     return delivery;
 }
 

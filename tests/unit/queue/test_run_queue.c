@@ -152,6 +152,7 @@ static smq_delivery *add(struct stage *stage, struct run_lane *lane, const char 
     assert_non_null(delivery);
     STAILQ_INSERT_TAIL(&list, delivery, link);
     run_queue_add(stage->queue, lane, &list);
+    run_queue_rouse(stage->queue);
     return delivery;
 }
 
@@ -448,6 +449,7 @@ static void strict_lane_is_held_until_it_is_recalled(void **state)
     run_queue_recall_held(stage.queue, &lane, &list); /* it is not held any more */
     stage_says(&stage, SMQ_REJECT);
     run_queue_add(stage.queue, &lane, &list);
+    run_queue_rouse(stage.queue);
     stage_open(&stage, 2);
     stage_await(&stage, &stage.returned, 3);
     stage_fini(&stage);
