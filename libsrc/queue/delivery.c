@@ -94,10 +94,10 @@ int32_t delivery_retries_left(const smq_delivery *delivery, const struct topic *
 static smq_delivery *delivery_take(struct delivery_pool *pool, struct run_queue *queue, size_t len)
 {
     bool usual = pool != NULL && len <= USUAL_LEN;
-    smq_delivery *delivery = usual ? SLIST_FIRST(&pool->spare) : NULL;
+    smq_delivery *delivery = usual ? STAILQ_FIRST(&pool->spare) : NULL;
 
     if (delivery != NULL) {
-        SLIST_REMOVE_HEAD(&pool->spare, spare_link);
+        STAILQ_REMOVE_HEAD(&pool->spare, link);
         pool->count--;
     } else {
         delivery = memory_grow(NULL, 1, sizeof(*delivery) + (usual ? USUAL_LEN : len) + 1);
@@ -122,16 +122,22 @@ static void delivery_give_back(smq_delivery *delivery, struct delivery_pool *poo
         delivery_free(delivery);
         return;
     }
-    SLIST_INSERT_HEAD(&pool->spare, delivery, spare_link);
+    STAILQ_INSERT_HEAD(&pool->spare, delivery, link);
     pool->count++;
+}
+
+void delivery_pool_init(struct delivery_pool *pool)
+{
+    STAILQ_INIT(&pool->spare);
+    pool->count = 0;
 }
 
 void delivery_pool_fini(struct delivery_pool *pool)
 {
     smq_delivery *delivery;
 
-    while ((delivery = SLIST_FIRST(&pool->spare)) != NULL) {
-        SLIST_REMOVE_HEAD(&pool->spare, spare_link);
+    while ((delivery = STAILQ_FIRST(&pool->spare)) != NULL) {
+        STAILQ_REMOVE_HEAD(&pool->spare, link);
         delivery_free(delivery);
     }
     pool->count = 0;

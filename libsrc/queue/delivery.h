@@ -36,37 +36,40 @@ enum delivery_answered {
  * lives on that of the answer which it waits for; it gets one of its own when somebody else
  * answers. */
 struct smq_delivery {
-    smq_message_info info; /* points into what follows, and into the queue's topic */
     struct run_queue *queue;
     struct run_lane *lane; /* guarded by the queue's lock */
-    bool begun;            /* the same: counted in the lane */
-    bool called;           /* the same: a call of a handler has it, without a reference */
-    int64_t begun_ms;      /* the same: when, if the queue has a handler time-out */
-    TAILQ_ENTRY(smq_delivery) begun_link;
-    uint64_t open_number; /* the same: of its answer, while that is not stored; 0: none */
-    TAILQ_ENTRY(smq_delivery) open_link;
+    STAILQ_ENTRY(smq_delivery)
+    link; /* of the lane, the queue's or the strand's answers, the pool */
+    TAILQ_ENTRY(smq_delivery) in_hand_link; /* smq:io */
     atomic_int references;
-    atomic_int answered; /* enum delivery_answered */
-    atomic_int standing; /* what smq_delivery_check() says */
-    struct attempts attempts;
-    int32_t max_retries; /* its own limit; -1: the topic's */
+    atomic_int answered;      /* enum delivery_answered */
+    atomic_int standing;      /* what smq_delivery_check() says */
+    int held;                 /* smq:io: references of its strand */
+    bool begun;               /* the queue's lock: counted in the lane */
+    bool called;              /* the same: a call of a handler has it, without a reference */
+    bool in_hand, unanswered; /* smq:io: how its strand counts it */
+    bool unseen;              /* smq:io: it goes back before a handler has seen it */
+    bool usual;               /* its size is that of the pool's */
     struct {
         enum store_answer_op op;
         int64_t delay_ms;
         char *reason; /* NULL: none */
         size_t group; /* so many answers, itself the first, belong together; 0: it alone */
     } answer;
-    int64_t leased_ms;               /* smq:io: when its lease was asked for last */
-    int64_t claimed_us;              /* smq:io: when it came, by clock_now_us() */
-    int held;                        /* smq:io: references of its strand */
-    bool in_hand, unanswered;        /* smq:io: how its strand counts it */
-    bool unseen;                     /* smq:io: it goes back before a handler has seen it */
-    STAILQ_ENTRY(smq_delivery) link; /* of the lane, the queue's answers, the strand's answers */
-    SLIST_ENTRY(smq_delivery) spare_link;
-    TAILQ_ENTRY(smq_delivery) in_hand_link; /* smq:io */
-    char token[TOKEN_TEXT_LEN + 1];
-    bool usual; /* its size is that of the pool's */
+    int64_t claimed_us; /* smq:io: when it came, by clock_now_us() */
+    int64_t leased_ms;  /* smq:io: when its lease was asked for last */
     size_t entry_len;
+    struct attempts attempts;
+    int32_t max_retries; /* its own limit; -1: the topic's */
+
+    /* what most deliveries do not need */
+    int64_t begun_ms; /* the queue's lock: when, if the queue has a handler time-out */
+    TAILQ_ENTRY(smq_delivery) begun_link;
+    uint64_t open_number; /* the same: of its answer, while that is not stored; 0: none */
+    TAILQ_ENTRY(smq_delivery) open_link;
+
+    smq_message_info info; /* points into what follows, and into the queue's topic */
+    char token[TOKEN_TEXT_LEN + 1];
     char entry[]; /* as it was claimed; layout keyed: then the body */
 };
 
@@ -74,11 +77,13 @@ STAILQ_HEAD(delivery_list, smq_delivery);
 TAILQ_HEAD(delivery_hand, smq_delivery);
 TAILQ_HEAD(delivery_begun, smq_delivery);
 
-/* Deliveries of one queue that have ended, to be used again; zero is empty.  Thread: smq:io. */
+/* Deliveries of one queue that have ended, to be used again.  Thread: smq:io. */
 struct delivery_pool {
-    SLIST_HEAD(, smq_delivery) spare; /* each holds a reference of the queue */
+    struct delivery_list spare; /* each holds a reference of the queue */
     size_t count;
 };
+
+void delivery_pool_init(struct delivery_pool *pool);
 
 /* Make a delivery of what was claimed; NULL: its entry is none.  It has two references, and holds
  * one of `queue`.  `pool`: NULL for none.  Thread: smq:io. */

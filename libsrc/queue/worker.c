@@ -317,6 +317,7 @@ smq_status worker_new_polled(smq_worker **out, struct hub *hub, const smq_worker
     TAILQ_INIT(&worker->starved);
     LIST_INIT(&worker->busy);
     LIST_INIT(&worker->leaving);
+    delivery_pool_init(&worker->pool);
     limiter_init(&worker->own);
     limiter_init(&worker->share);
     status = take_options(worker, options, err);

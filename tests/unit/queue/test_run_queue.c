@@ -527,13 +527,14 @@ static void ended_delivery_is_used_again(void **state)
 {
     struct topic topic = {.name = "t", .type = SMQ_FIXED_TIME, .max_retries = 16};
     static const char first_entry[] = "20c17:first", second_entry[] = "21c18:2", large[4096];
-    struct delivery_pool pool = {.count = 0};
+    struct delivery_pool pool;
     struct run_lane lane;
     struct stage stage;
     smq_delivery *first, *second;
     struct store_claimed claimed = {.entry = first_entry, .entry_len = strlen(first_entry)};
 
     (void) state;
+    delivery_pool_init(&pool);
     run_lane_init(&lane);
     stage_init(&stage, 0, 100);
     first = delivery_new(&pool, stage.queue, &lane, &topic, 3, "token", &claimed);
