@@ -35,11 +35,10 @@ struct place {
 static int entries(const char *folder)
 {
     DIR *listing = opendir(folder);
-    const struct dirent *entry;
     int count = -2; /* . and .. */
 
     assert_non_null(listing);
-    while ((entry = readdir(listing)) != NULL) {
+    while (readdir(listing) != NULL) {
         count++;
     }
     closedir(listing);
