@@ -1,7 +1,8 @@
 /* cluster.c - requests and lanes: who waits for what, and where it goes.
  *
- * A lane is the queue of one hash slot.  At most one request of a lane is on the wire, so its order
- * survives every redirect and repeat; requests of different lanes share the pipeline of their node.
+ * A lane is the queue of one hash slot, and one more of each for commands with replicas.  At most
+ * one request of a lane is on the wire, so its order survives every redirect and repeat; requests
+ * of different lanes share the pipeline of their node.
  *
  * Thread: smq:io. */
 #include <assert.h>
@@ -27,7 +28,9 @@ enum lane_place { LANE_FRESH, LANE_STALLED, LANE_UNROUTED, LANE_PAUSED, LANE_WIR
 /* Invariant: `link` is in the list that `place` names; WIRED is in none, and `wired` is not NULL.
  */
 struct lane {
-    int64_t number; /* hash slot; above: one command without a key */
+    int64_t number;    /* made of the next two; or that of one command without a key */
+    int32_t hash_slot; /* or REDIS_ANY_NODE */
+    int replicas;
     struct redis *redis;
     enum lane_place place;
     struct lane_list *list;
@@ -104,15 +107,25 @@ static void lane_pause(struct lane *lane, struct request *request)
     redis_retry_soon(lane->redis);
 }
 
-static struct lane *lane_get(struct redis *redis, int32_t hash_slot)
+static int64_t lane_number(struct redis *redis, const struct redis_command *command)
+{
+    if (command->hash_slot < 0) {
+        return -1 - (int64_t) redis->next_any++;
+    }
+    return (int64_t) command->replicas * SLOTMAP_SLOTS + command->hash_slot;
+}
+
+static struct lane *lane_get(struct redis *redis, const struct redis_command *command)
 {
     struct lane *lane = NULL;
-    int64_t number = hash_slot >= 0 ? hash_slot : SLOTMAP_SLOTS + (int64_t) redis->next_any++;
+    int64_t number = lane_number(redis, command);
 
     HASH_FIND(hh, redis->lanes, &number, sizeof(number), lane);
     if (lane == NULL) {
         lane = memory_new(sizeof(*lane));
         lane->number = number;
+        lane->hash_slot = command->hash_slot;
+        lane->replicas = command->replicas;
         lane->redis = redis;
         TAILQ_INIT(&lane->waiting);
         HASH_ADD(hh, redis->lanes, number, sizeof(lane->number), lane);
@@ -176,6 +189,7 @@ static void finish(struct request *request, enum redis_outcome outcome, smq_stat
 {
     struct redis_command *command = request->command;
     struct lane *lane = request->lane;
+    struct node *by = request->node;
     struct redis_result result = {
         .outcome = outcome, .status = status, .reply = reply, .text = text};
 
@@ -190,13 +204,14 @@ static void finish(struct request *request, enum redis_outcome outcome, smq_stat
     request->command = NULL;
     request_release(request);
     command->state = NULL;
+    command->by = by;
     command->done(&result, command->user);
 }
 
 static void give_up(struct request *request, enum redis_outcome outcome, smq_status status,
                     const char *what)
 {
-    char text[SERVER_TEXT_MAX + 304];
+    char text[NODE_NAME_MAX + 304];
 
     (void) snprintf(text, sizeof(text), "%s: %.300s", request->node->name, what);
     finish(request, outcome, status, NULL, text);
@@ -241,7 +256,7 @@ static void redirect(struct request *request, const struct step *step)
 static bool is_redirect(const struct request *request, const struct step *step)
 {
     return (step->kind == STEP_MOVED || step->kind == STEP_ASK) &&
-           request->lane->number == step->hash_slot;
+           request->lane->hash_slot == step->hash_slot;
 }
 
 /* It was not executed: again, there or elsewhere. */
@@ -409,6 +424,9 @@ static void wire(struct request *request, struct node *node)
     request->on_wire++;
     bytes = redis_command_render(request->command, &len);
     connection_send(node->connection, bytes, len, &request->run);
+    if (lane->replicas > 0) {
+        replicas_wrote(node, request->command);
+    }
 }
 
 /* --- sending --------------------------------------------------------------------------------- */
@@ -426,7 +444,7 @@ void redis_send(struct redis *redis, struct redis_command *command)
     request->announce.done = on_announce_reply;
     request->timeout_ms = command->timeout_ms > 0 ? command->timeout_ms : redis->request_timeout_ms;
     request->deadline_ms = clock_now_ms() + request->timeout_ms;
-    request->lane = lane_get(redis, command->hash_slot);
+    request->lane = lane_get(redis, command);
     TAILQ_INSERT_TAIL(&request->lane->waiting, request, link);
     wheel_add(redis, request);
 }
@@ -439,8 +457,8 @@ static struct node *route(struct redis *redis, const struct lane *lane,
 
     if (request->asking) {
         address = &request->ask;
-    } else if (lane->number < SLOTMAP_SLOTS) {
-        address = slotmap_owner(&redis->map, (int32_t) lane->number);
+    } else if (lane->hash_slot != REDIS_ANY_NODE) {
+        address = slotmap_owner(&redis->map, lane->hash_slot);
     } else if (redis->map.count > 0) {
         struct node *node = redis_node_up(redis);
         if (node != NULL) {
@@ -448,7 +466,7 @@ static struct node *route(struct redis *redis, const struct lane *lane,
         }
         address = &redis->map.nodes[random_u64() % redis->map.count];
     }
-    return address == NULL ? NULL : redis_node(redis, address);
+    return address == NULL ? NULL : redis_node_with(redis, address, lane->replicas);
 }
 
 /* Must this request not wait for this node? */
@@ -474,7 +492,7 @@ static void pump_lane(struct lane *lane)
     } else if (node == NULL) {
         lane_go(lane, LANE_UNROUTED, &redis->unrouted);
         topology_refresh(redis);
-    } else if (node->state == NODE_UP) {
+    } else if (node->state == NODE_UP && replicas_may_write(node)) {
         wire(request, node);
     } else if (is_hopeless(request, node)) {
         finish(request, REDIS_NOT_DONE, node->status, NULL, node->why);
@@ -501,6 +519,7 @@ static void pump(uv_idle_t *idle)
     while ((lane = TAILQ_FIRST(&fresh)) != NULL) {
         pump_lane(lane);
     }
+    replicas_turn(redis);
     if (TAILQ_EMPTY(&redis->fresh)) {
         uv_idle_stop(idle);
         if (redis->closing && redis->requests == 0) {
@@ -620,28 +639,6 @@ static void pause_tick(uv_timer_t *timer)
     }
 }
 
-/* --- counting -------------------------------------------------------------------------------- */
-
-void redis_count_redirect(struct redis *redis)
-{
-    atomic_fetch_add_explicit(&redis->counts.redirects, 1, memory_order_relaxed);
-}
-
-void redis_count_ready(struct redis *redis, bool *known)
-{
-    if (*known) {
-        atomic_fetch_add_explicit(&redis->counts.reconnects, 1, memory_order_relaxed);
-    }
-    *known = true;
-}
-
-struct redis_counts redis_counts(const struct redis *redis)
-{
-    return (struct redis_counts){
-        .redirects = atomic_load_explicit(&redis->counts.redirects, memory_order_relaxed),
-        .reconnects = atomic_load_explicit(&redis->counts.reconnects, memory_order_relaxed)};
-}
-
 /* --- the client ------------------------------------------------------------------------------ */
 
 void redis_adopt(struct redis *redis, uv_handle_t *handle)
@@ -675,6 +672,8 @@ struct redis *redis_new(struct loop *loop, const struct redis_options *options,
     redis_adopt(redis, (uv_handle_t *) &redis->pump);
     redis_adopt(redis, (uv_handle_t *) &redis->pause_timer);
     redis_adopt(redis, (uv_handle_t *) &redis->deadline_timer);
+    uv_timer_init(loop_uv(loop), &redis->replicas_timer);
+    redis_adopt(redis, (uv_handle_t *) &redis->replicas_timer);
     pubsub_start(redis);
     topology_start(redis, ready, user);
     return redis;
@@ -713,6 +712,7 @@ static void close_handles(struct redis *redis)
     uv_close((uv_handle_t *) &redis->pump, on_handle_closed);
     uv_close((uv_handle_t *) &redis->pause_timer, on_handle_closed);
     uv_close((uv_handle_t *) &redis->deadline_timer, on_handle_closed);
+    uv_close((uv_handle_t *) &redis->replicas_timer, on_handle_closed);
     uv_close((uv_handle_t *) &redis->topology.timer, on_handle_closed);
     uv_close((uv_handle_t *) &redis->topology.start_timer, on_handle_closed);
     uv_close((uv_handle_t *) &redis->pubsub.timer, on_handle_closed);
@@ -725,6 +725,7 @@ void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
     redis->closed_user = user;
     uv_timer_stop(&redis->pause_timer);
     uv_timer_stop(&redis->deadline_timer);
+    uv_timer_stop(&redis->replicas_timer);
     topology_stop(redis);
     pubsub_stop(redis);
     redis_routes_changed(redis);

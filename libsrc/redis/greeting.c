@@ -92,3 +92,22 @@ smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
     }
     return SMQ_OK;
 }
+
+int greeting_replicas(const redisReply *reply)
+{
+    static const char mark[] = ",state=online,";
+    char role[16];
+    int count = 0;
+
+    if (reply->type != REDIS_REPLY_STRING) {
+        return -1;
+    }
+    field(role, sizeof(role), reply->str, "role");
+    if (strcmp(role, "master") != 0) {
+        return -1;
+    }
+    for (const char *at = reply->str; (at = strstr(at, mark)) != NULL; at += sizeof(mark) - 1) {
+        count++;
+    }
+    return count;
+}

@@ -17,4 +17,8 @@ smq_status greeting_check_auth(char *why, size_t size, const redisReply *reply);
  * DENIED: not allowed to look, nothing is known. */
 smq_status greeting_check_info(char *why, size_t size, const redisReply *reply);
 
+/* The reply of INFO replication: how many replicas are in step with this master.  -1: it does not
+ * say, or is no master. */
+int greeting_replicas(const redisReply *reply);
+
 #endif

@@ -2,6 +2,7 @@
  *
  *   cluster.c   requests and lanes: who waits for what, and where it goes
  *   node.c      servers: connecting to them, losing them, letting them go
+ *   replicas.c  connections behind which WAIT is written
  *   topology.c  learning the slot map
  *   pubsub.c    subscriptions
  *
@@ -29,14 +30,43 @@ struct pubsub_channel;
 
 TAILQ_HEAD(lane_list, lane);
 
-/* One server: a seed, or one that was named by the cluster.
+/* Of a node whose commands replicas must have, too.
  *
- * Invariants: `connection` is NULL exactly when DOWN or BAD.  `stalled` is empty when UP.  It stays
- * while it is a seed, in the slot map, or has commands. */
+ * UNKNOWN: are there enough?  ASKED: that was asked.  FEW: no, or fewer acknowledged; again at
+ * `due_ms`.  OPEN: yes.  WRITTEN: commands were written in this turn.  WAITING: WAIT is behind
+ * them.
+ *
+ * Invariants: commands are written in OPEN and WRITTEN only, so the reply to WAIT speaks of all of
+ * them.  ASKED and WAITING have a reply to come, until `due_ms`; `awaits` is empty in all but
+ * WAITING and FEW.  UNKNOWN while the node is not UP. */
+struct replicas {
+    int wanted; /* 0: a node for everything else, of which nothing below is used */
+    enum replicas_state {
+        REPLICAS_UNKNOWN,
+        REPLICAS_ASKED,
+        REPLICAS_FEW,
+        REPLICAS_OPEN,
+        REPLICAS_WRITTEN,
+        REPLICAS_WAITING
+    } state;
+    int64_t due_ms;
+    int64_t until_ms; /* WRITTEN: the earliest of its commands */
+    int acknowledged; /* WAITING, FEW: so many did when WAIT came back last; -1: it did not yet */
+    TAILQ_HEAD(await_list, redis_await) awaits;
+    struct exchange may_wait, info, wait;
+};
+
+enum { NODE_NAME_MAX = SERVER_TEXT_MAX + 16 };
+
+/* One server: a seed, or one that was named by the cluster; or the second connection to it.
+ *
+ * Invariants: `connection` is NULL exactly when DOWN or BAD.  `stalled` is empty when UP, unless
+ * replicas are waited for.  It stays while it is a seed, in the slot map, or has commands. */
 struct node {
     struct redis *redis;
     struct server_address address;
-    char name[SERVER_TEXT_MAX];
+    char name[NODE_NAME_MAX];
+    struct replicas replicas;
     enum node_state { NODE_DOWN, NODE_CONNECTING, NODE_UP, NODE_BAD } state;
     struct connection *connection;
     struct lane_list stalled; /* wait for it to come up */
@@ -74,6 +104,8 @@ struct redis {
     uv_idle_t pump;            /* runs while there are fresh lanes */
     uv_timer_t pause_timer;    /* ticks while lanes are paused or nodes are to be tried again */
     uv_timer_t deadline_timer; /* ticks while there are requests */
+    uv_timer_t replicas_timer; /* ticks while a node has something with a `due_ms` */
+    bool written;              /* a node is in REPLICAS_WRITTEN */
     TAILQ_HEAD(request_list, request) wheel[WHEEL_SLOTS];
     int64_t wheel_ms; /* the tick that was looked at last */
     size_t requests;
@@ -110,10 +142,6 @@ void redis_routes_changed(struct redis *redis);
 void redis_lanes_freshen(struct lane_list *list);
 /* Look again, soon and until it is done, at what waits for its moment: lanes, nodes. */
 void redis_retry_soon(struct redis *redis);
-/* A MOVED or ASK is followed. */
-void redis_count_redirect(struct redis *redis);
-/* A connection is ready; `known`, which is set: it was so before. */
-void redis_count_ready(struct redis *redis, bool *known);
 /* How long to wait after so many failures: exponential, with full jitter. */
 int64_t redis_pause_ms(uint64_t failures, int64_t min, int64_t max);
 void redis_adopt(struct redis *redis, uv_handle_t *handle);
@@ -121,6 +149,9 @@ void redis_adopt(struct redis *redis, uv_handle_t *handle);
 /* --- node.c --- */
 
 struct node *redis_node(struct redis *redis, const struct server_address *address);
+/* The connection for commands that so many replicas must have, too; 0: the usual one. */
+struct node *redis_node_with(struct redis *redis, const struct server_address *address,
+                             int replicas);
 /* Any that is up; NULL: none is. */
 struct node *redis_node_up(struct redis *redis);
 void redis_node_connect(struct node *node);
@@ -128,6 +159,23 @@ void redis_node_connect(struct node *node);
 void redis_node_down(struct node *node, smq_status status, const char *why);
 /* Let go of servers that the cluster does not name any more. */
 void redis_sweep_nodes(struct redis *redis);
+/* A MOVED or ASK is followed. */
+void redis_count_redirect(struct redis *redis);
+/* A connection is ready; `known`, which is set: it was so before. */
+void redis_count_ready(struct redis *redis, bool *known);
+
+/* --- replicas.c --- */
+
+void replicas_init(struct node *node, int wanted);
+/* The node is up.  Its lanes go on when it has enough replicas. */
+void replicas_node_up(struct node *node);
+void replicas_node_down(struct node *node);
+/* May a command be written now? */
+bool replicas_may_write(const struct node *node);
+/* One was written. */
+void replicas_wrote(struct node *node, const struct redis_command *command);
+/* The end of the turn: WAIT behind what was written. */
+void replicas_turn(struct redis *redis);
 
 /* --- topology.c --- */
 

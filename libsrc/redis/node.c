@@ -1,4 +1,4 @@
-/* node.c - servers: connecting to them, losing them, letting them go.
+/* node.c - servers: connecting to them, losing them, letting them go; what is counted.
  *
  * Thread: smq:io. */
 #include <stdio.h>
@@ -14,10 +14,20 @@ enum { RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000 };
 
 struct node *redis_node(struct redis *redis, const struct server_address *address)
 {
-    char name[SERVER_TEXT_MAX];
+    return redis_node_with(redis, address, 0);
+}
+
+struct node *redis_node_with(struct redis *redis, const struct server_address *address,
+                             int replicas)
+{
+    char name[NODE_NAME_MAX];
     struct node *node;
 
     server_address_format(name, address);
+    if (replicas > 0) {
+        size_t len = strlen(name);
+        (void) snprintf(name + len, sizeof(name) - len, " (WAIT %d)", replicas);
+    }
     HASH_FIND_STR(redis->nodes, name, node);
     if (node == NULL) {
         node = memory_new(sizeof(*node));
@@ -25,6 +35,7 @@ struct node *redis_node(struct redis *redis, const struct server_address *addres
         node->address = *address;
         memcpy(node->name, name, sizeof(name));
         TAILQ_INIT(&node->stalled);
+        replicas_init(node, replicas);
         HASH_ADD_STR(redis->nodes, name, node);
     }
     return node;
@@ -41,7 +52,11 @@ static void on_node_ready(struct connection *connection, void *user)
     node->why[0] = '\0';
     events_emit(node->redis->events, SMQ_EVENT_CONNECTED, NULL, "connected to Redis at %s",
                 node->name);
-    redis_lanes_freshen(&node->stalled);
+    if (node->replicas.wanted > 0) {
+        replicas_node_up(node);
+    } else {
+        redis_lanes_freshen(&node->stalled);
+    }
     topology_node_up(node);
 }
 
@@ -57,6 +72,7 @@ static void node_lost(struct node *node, smq_status status, const char *text)
     node->state = status == SMQ_UNAVAILABLE ? NODE_DOWN : NODE_BAD;
     node->retry_ms = clock_now_ms() + redis_pause_ms(node->failures, RETRY_MIN_MS, RETRY_MAX_MS);
     node->failures++;
+    replicas_node_down(node);
     if (was_up || node->failures == 1) {
         events_emit(redis->events, SMQ_EVENT_DISCONNECTED,
                     &(smq_event){.status = status, .slot = -1}, "%s", text);
@@ -140,10 +156,32 @@ struct node *redis_node_up(struct redis *redis)
     struct node *found = NULL;
 
     for (struct node *node = redis->nodes; node != NULL; node = node->hh.next) {
-        if (node->state == NODE_UP && (found == NULL || skip > 0)) {
+        if (node->state == NODE_UP && node->replicas.wanted == 0 && (found == NULL || skip > 0)) {
             found = node;
         }
         skip -= skip > 0 ? 1 : 0;
     }
     return found;
+}
+
+/* --- counting -------------------------------------------------------------------------------- */
+
+void redis_count_redirect(struct redis *redis)
+{
+    atomic_fetch_add_explicit(&redis->counts.redirects, 1, memory_order_relaxed);
+}
+
+void redis_count_ready(struct redis *redis, bool *known)
+{
+    if (*known) {
+        atomic_fetch_add_explicit(&redis->counts.reconnects, 1, memory_order_relaxed);
+    }
+    *known = true;
+}
+
+struct redis_counts redis_counts(const struct redis *redis)
+{
+    return (struct redis_counts){
+        .redirects = atomic_load_explicit(&redis->counts.redirects, memory_order_relaxed),
+        .reconnects = atomic_load_explicit(&redis->counts.reconnects, memory_order_relaxed)};
 }

@@ -24,6 +24,7 @@
 
 struct redis;
 struct redis_command;
+struct node;
 
 /* What is known about a command that has ended.  Never guess between them. */
 enum redis_outcome {
@@ -50,7 +51,8 @@ enum { REDIS_ANY_NODE = -1 };
 /* One command.  Owned by the client from redis_send() until just before `done` is called, exactly
  * once; then by its maker again, who may send it again or free it.  Commands of one hash slot are
  * executed in the order in which they were sent, also across redirects and repeats: one of them is
- * on its way at a time, while those of different hash slots share the pipeline of their node. */
+ * on its way at a time, while those of different hash slots share the pipeline of their node.
+ * Commands with `replicas` go over connections of their own, and have an order of their own. */
 struct redis_command {
     const struct script *script; /* NULL: args name the command */
     int keys;                    /* of a script: how many of args are keys */
@@ -59,12 +61,15 @@ struct redis_command {
         max_elements; /* arrays of the reply may have so many elements, at any level; default 64 */
     int64_t timeout_ms; /* from redis_send() to the end, repeats included; 0: request_timeout_ms */
     bool once;          /* do not wait for a server that is away or not ready: fail at once */
+    int replicas;       /* over 0: redis_await() will wait until so many have what it wrote, ... */
+    int64_t until_ms;   /* ... until then, by clock_now_ms() */
     redis_done_fn *done;
     void *user;
     struct redis_args {   /* keys, then arguments */
         struct buf bytes; /* rendered, behind room for the head of the command */
         size_t count;
     } args;
+    struct node *by;                   /* private: who executed it; valid during `done` */
     struct redis_command_state *state; /* private; NULL while its maker owns it */
 };
 
@@ -108,6 +113,29 @@ struct redis_counts redis_counts(const struct redis *redis);
 /* End everything: commands not yet written end NOT_DONE / CLOSED, others UNKNOWN; then sockets and
  * memory go. `closed` (may be NULL) is called last. */
 void redis_close(struct redis *redis, void (*closed)(void *user), void *user);
+
+/* --- Replicas -----------------------------------------------------------------------------------
+ *
+ * A command with `replicas` is sent only while its node knows of so many that are in step, and not
+ * while one before it is still awaited: so what replicas cannot have is not stored either. */
+
+/* Waits until replicas have what a command wrote.  Owned by the client from redis_await() until
+ * just before `done` is called, exactly once. */
+struct redis_await {
+    int64_t until_ms; /* by clock_now_ms(); of the command, at first */
+    /* DONE: enough have it.  NOT_DONE / TIMED_OUT: fewer in time, it still stands on the master.
+     * UNKNOWN: the connection ended; a failover may have lost what was written.  No reply. */
+    redis_done_fn *done;
+    void *user;
+    struct node *node; /* private */
+    TAILQ_ENTRY(redis_await) link;
+};
+
+/* Only in the callback of a command with `replicas` that was DONE. */
+void redis_await(struct redis_await *await, const struct redis_command *command);
+
+/* Go on until another `until_ms`.  Only in the callback of the await, when it was NOT_DONE. */
+void redis_await_again(struct redis_await *await);
 
 /* --- Sharded pub/sub ---------------------------------------------------------------------------
  */

@@ -24,12 +24,15 @@ struct redis {
     void (*closed)(void *user);
     void *closed_user;
     struct fake_list sent, held; /* smq:io */
+    TAILQ_HEAD(await_list, redis_await) awaits;
 };
 
 static struct {
     pthread_mutex_t lock;
     fake_server_fn *server;
     void *user;
+    fake_replicas_fn *replicas;
+    void *replicas_user;
     smq_status connects;
     size_t held;
     int clients;
@@ -43,6 +46,14 @@ void fake_serve(fake_server_fn *server, void *user)
     pthread_mutex_lock(&fake.lock);
     fake.server = server;
     fake.user = user;
+    pthread_mutex_unlock(&fake.lock);
+}
+
+void fake_replicate(fake_replicas_fn *replicas, void *user)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.replicas = replicas;
+    fake.replicas_user = user;
     pthread_mutex_unlock(&fake.lock);
 }
 
@@ -149,7 +160,8 @@ void fake_put(redisReply *array, size_t index, redisReply *element)
 
 /* --- the client --- */
 
-static void command_end(struct redis_command_state *state, const struct fake_answer *answer)
+static void command_end(struct redis *redis, struct redis_command_state *state,
+                        const struct fake_answer *answer)
 {
     struct redis_command *command = state->command;
     struct redis_result result = {.outcome = answer->outcome,
@@ -159,18 +171,58 @@ static void command_end(struct redis_command_state *state, const struct fake_ans
 
     free(state);
     command->state = NULL;
+    command->by = (struct node *) redis; /* which nobody but redis_await() looks into */
     command->done(&result, command->user);
     if (answer->reply != NULL) {
         freeReplyObject(answer->reply);
     }
 }
 
-static void hold(struct redis *redis, struct redis_command_state *state)
+static void count_held(void)
 {
-    STAILQ_INSERT_TAIL(&redis->held, state, link);
     pthread_mutex_lock(&fake.lock);
     fake.held++;
     pthread_mutex_unlock(&fake.lock);
+}
+
+static void hold(struct redis *redis, struct redis_command_state *state)
+{
+    STAILQ_INSERT_TAIL(&redis->held, state, link);
+    count_held();
+}
+
+static void await_end(struct redis_await *await, const struct fake_answer *answer)
+{
+    struct redis_result result = {.outcome = answer->outcome,
+                                  .status = answer->status,
+                                  .text = answer->outcome == REDIS_DONE ? "" : "the fake said so"};
+
+    await->done(&result, await->user);
+}
+
+static void work_on_awaits(struct redis *redis)
+{
+    struct await_list list = TAILQ_HEAD_INITIALIZER(list);
+    struct redis_await *await;
+
+    TAILQ_CONCAT(&list, &redis->awaits, link);
+    while ((await = TAILQ_FIRST(&list)) != NULL) {
+        struct fake_answer answer = {.outcome = REDIS_DONE, .status = SMQ_OK};
+        fake_replicas_fn *replicas;
+        void *user;
+
+        TAILQ_REMOVE(&list, await, link);
+        pthread_mutex_lock(&fake.lock);
+        replicas = fake.replicas;
+        user = fake.replicas_user;
+        pthread_mutex_unlock(&fake.lock);
+        if (replicas == NULL || replicas(await, &answer, user)) {
+            await_end(await, &answer);
+        } else {
+            TAILQ_INSERT_TAIL(&redis->awaits, await, link);
+            count_held();
+        }
+    }
 }
 
 static void take_all(struct redis *redis, struct fake_list *out)
@@ -208,11 +260,12 @@ static void on_work(struct loop_task *task)
         user = fake.user;
         pthread_mutex_unlock(&fake.lock);
         if (server(state->command, &answer, user)) {
-            command_end(state, &answer);
+            command_end(redis, state, &answer);
         } else {
             hold(redis, state);
         }
     }
+    work_on_awaits(redis);
 }
 
 static void on_ready(struct loop_task *task)
@@ -243,6 +296,7 @@ struct redis *redis_new(struct loop *loop, const struct redis_options *options,
     redis->ready_user = user;
     STAILQ_INIT(&redis->sent);
     STAILQ_INIT(&redis->held);
+    TAILQ_INIT(&redis->awaits);
     if (fake.connects != SMQ_TIMED_OUT) {
         loop_post(loop, &redis->ready);
     }
@@ -264,6 +318,21 @@ void redis_send(struct redis *redis, struct redis_command *command)
     loop_post(redis->loop, &redis->work);
 }
 
+void redis_await(struct redis_await *await, const struct redis_command *command)
+{
+    await->node = command->by;
+    await->until_ms = command->until_ms;
+    redis_await_again(await);
+}
+
+void redis_await_again(struct redis_await *await)
+{
+    struct redis *redis = (struct redis *) await->node;
+
+    TAILQ_INSERT_TAIL(&redis->awaits, await, link);
+    loop_post(redis->loop, &redis->work);
+}
+
 struct redis_counts redis_counts(const struct redis *redis)
 {
     (void) redis;
@@ -274,6 +343,7 @@ void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
 {
     struct fake_list list = STAILQ_HEAD_INITIALIZER(list);
     struct redis_command_state *state;
+    struct redis_await *await;
 
     pthread_mutex_lock(&fake.lock);
     fake.redis = NULL;
@@ -281,7 +351,12 @@ void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
     take_all(redis, &list);
     while ((state = STAILQ_FIRST(&list)) != NULL) {
         STAILQ_REMOVE_HEAD(&list, link);
-        command_end(state, &(struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN});
+        command_end(redis, state,
+                    &(struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN});
+    }
+    while ((await = TAILQ_FIRST(&redis->awaits)) != NULL) {
+        TAILQ_REMOVE(&redis->awaits, await, link);
+        await_end(await, &(struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN});
     }
     redis->closed = closed;
     redis->closed_user = user;

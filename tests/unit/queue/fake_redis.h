@@ -19,13 +19,19 @@ typedef bool fake_server_fn(const struct redis_command *command, struct fake_ans
                             void *user);
 void fake_serve(fake_server_fn *server, void *user);
 
+/* The same for those who wait for replicas; without it these have everything at once.  An answer
+ * has no reply. */
+typedef bool fake_replicas_fn(const struct redis_await *await, struct fake_answer *answer,
+                              void *user);
+void fake_replicate(fake_replicas_fn *replicas, void *user);
+
 /* What redis_new() comes to; the default is SMQ_OK.  SMQ_TIMED_OUT: nothing is ever said. */
 void fake_connects(smq_status status);
 
 /* Clients that were made and are not closed yet. */
 int fake_clients(void);
 
-/* Commands that are held back, and asking the server about them again. */
+/* Commands and awaits that are held back, and asking about them again. */
 size_t fake_held(void);
 void fake_resume(void);
 

@@ -55,6 +55,35 @@ static void test_info(void **state)
     }
 }
 
+static void test_replicas(void **state)
+{
+    static const struct {
+        int type;
+        const char *text;
+        int count;
+    } replicas[] = {
+        {REDIS_REPLY_STRING, "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n", 0},
+        {REDIS_REPLY_STRING,
+         "# Replication\r\nrole:master\r\nconnected_slaves:3\r\n"
+         "slave0:ip=10.0.0.1,port=7003,state=online,offset=14,lag=0\r\n"
+         "slave1:ip=10.0.0.2,port=7003,state=wait_bgsave,offset=0,lag=0\r\n"
+         "slave2:ip=10.0.0.3,port=7003,state=online,offset=14,lag=1\r\n",
+         2},
+        {REDIS_REPLY_STRING, "# Replication\r\nrole:slave\r\nconnected_slaves:0\r\n", -1},
+        {REDIS_REPLY_STRING, "", -1},
+        {REDIS_REPLY_ERROR, "NOPERM this user has no permissions", -1},
+        {REDIS_REPLY_INTEGER, "", -1},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(replicas) / sizeof(replicas[0]); i++) {
+        char text[400];
+        redisReply reply = {.type = replicas[i].type, .str = text, .len = strlen(replicas[i].text)};
+        memcpy(text, replicas[i].text, strlen(replicas[i].text) + 1);
+        assert_int_equal(greeting_replicas(&reply), replicas[i].count);
+    }
+}
+
 static void test_auth(void **state)
 {
     char error[] = "WRONGPASS invalid username-password pair", why[256];
@@ -75,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_info),
+        cmocka_unit_test(test_replicas),
         cmocka_unit_test(test_auth),
     };
 
