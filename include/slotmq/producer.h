@@ -29,6 +29,7 @@ typedef void smq_sent_fn(const smq_receipt *receipt, void *user);
 
 typedef struct smq_producer_options {
     size_t struct_size;
+    int32_t replicas;          /* acknowledged by so many replicas too; 0    */
     int64_t send_timeout_ms;   /* with all repeats; default 10000            */
     bool no_repeat;            /* do not repeat a send whose reply was lost  */
     int64_t max_pending;       /* sends without a receipt; default 100000    */
@@ -38,7 +39,14 @@ typedef struct smq_producer_options {
 } smq_producer_options;
 #define SMQ_PRODUCER_OPTIONS_INIT SMQ_INIT(smq_producer_options)
 
-/* One producer serves all topics and threads.  NULL options: all defaults. */
+/* One producer serves all topics and threads.  NULL options: all defaults.
+ *
+ * `replicas` (up to 16): a send is done when so many replicas of its node have
+ * the message, too, so that it outlives the loss of the node if one of them
+ * takes over.  Such sends go over a connection of their own, which others do
+ * not wait for.  While a node has fewer replicas in step nothing is sent to it
+ * (UNAVAILABLE in the end).  What was stored, but not acknowledged by enough of
+ * them in time, is UNKNOWN: it stands on its node, and may be handled. */
 SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
                                     const smq_producer_options *options, smq_error *err);
 
@@ -46,8 +54,8 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
  * trips.  What was not done, or whose reply was lost, is repeated in time: the
  * repeat merges, or is one more delivery if the first was claimed meanwhile.
  * `out` may be NULL; else it is filled whatever is returned.
- * Blocks: send_timeout_ms.  Fails: UNKNOWN (stored or not), FULL (Redis, or the
- * topic's max_waiting). */
+ * Blocks: send_timeout_ms.  Fails: UNKNOWN (stored or not, or on too few
+ * replicas), FULL (Redis, or the topic's max_waiting). */
 SMQ_API smq_status smq_send(smq_receipt *out, smq_producer *producer, const char *topic,
                             const smq_message *message, smq_error *err);
 

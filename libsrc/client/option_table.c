@@ -95,6 +95,8 @@ const struct option option_table[] = {
      DEFAULT("none"),
      TEXT("Messages a second that the whole fleet claims; not for shared topics.")},
 
+    {PRODUCER(replicas), INTEGER(0, 16, "0 .. 16"), DEFAULT("0"),
+     TEXT("Replicas of its node that must have a message, too, before its send is done.")},
     {PRODUCER(send_timeout_ms), DURATION(1, DAY, "1ms .. 1d"), DEFAULT("10s"),
      TEXT("How long a send may take with all its repeats.")},
     {PRODUCER(no_repeat), SWITCH, DEFAULT("false"),

@@ -70,26 +70,28 @@ static void list_prepend(struct send_list *list, struct send_list *before)
     STAILQ_CONCAT(list, before);
 }
 
-static void send_expire(struct outboxes *all, struct send *send)
+/* `why`: what kept it from being sent, or NULL. */
+static void send_expire(struct outboxes *all, struct send *send, const char *why)
 {
-    char text[160];
+    char text[400];
 
-    snprintf(text, sizeof(text), "topic %.120s: %s", send->topic,
+    snprintf(text, sizeof(text), "topic %.120s: %s%s%.200s", send->topic,
              send->unknown                   ? "no answer came in time"
              : send->status == SMQ_TIMED_OUT ? "it could not be sent in time"
              : send->status == SMQ_NO_TOPIC  ? "the slot has no definition"
-                                             : "no server in time");
+                                             : "no server in time",
+             why != NULL ? ": " : "", why != NULL ? why : "");
     send_end(all, send, send->status, text);
 }
 
 /* The list is in the order of the deadlines, nearly: an earlier one behind may end a bit late. */
-static void expire_heads(struct outboxes *all, struct send_list *list, int64_t now_ms)
+static void expire_heads(struct outbox *outbox, int64_t now_ms)
 {
     struct send *send;
 
-    while ((send = STAILQ_FIRST(list)) != NULL && send->deadline_ms <= now_ms) {
-        STAILQ_REMOVE_HEAD(list, link);
-        send_expire(all, send);
+    while ((send = STAILQ_FIRST(&outbox->queue)) != NULL && send->deadline_ms <= now_ms) {
+        STAILQ_REMOVE_HEAD(&outbox->queue, link);
+        send_expire(outbox->topic->all, send, outbox->why);
     }
 }
 
@@ -167,21 +169,23 @@ static void outbox_rest(struct outbox *outbox)
     wake_at(outbox->topic->all, outbox->resume_ms < deadline_ms ? outbox->resume_ms : deadline_ms);
 }
 
-/* Nobody is left for whom it failed: the next send is not made to wait.  While the topic is blocked
- * those are only elsewhere. */
-static void outbox_forgive(struct outbox *outbox)
+void outbox_forgive(struct outbox *outbox)
 {
-    if (!outbox->topic->blocked) {
-        outbox->failures = 0;
-        outbox->resume_ms = 0;
-    }
+    outbox->failures = 0;
+    outbox->resume_ms = 0;
+    free(outbox->why);
+    outbox->why = NULL;
 }
 
+/* With an empty queue nobody is left for whom it failed: the next send is not made to wait.  While
+ * the topic is blocked those are only elsewhere. */
 void outbox_settle(struct outbox *outbox)
 {
     if (STAILQ_EMPTY(&outbox->queue)) {
         outbox_set_state(outbox, OUTBOX_EMPTY);
-        outbox_forgive(outbox);
+        if (!outbox->topic->blocked) {
+            outbox_forgive(outbox);
+        }
     } else if (outbox->resume_ms > clock_now_ms()) {
         outbox_rest(outbox);
     } else {
@@ -189,10 +193,12 @@ void outbox_settle(struct outbox *outbox)
     }
 }
 
-void outbox_failed(struct outbox *outbox)
+void outbox_failed(struct outbox *outbox, const char *why)
 {
     outbox->resume_ms = clock_now_ms() + repeat_delay(outbox->failures);
     outbox->failures++;
+    free(outbox->why);
+    outbox->why = memory_string(why);
 }
 
 static struct outbox *topic_outbox(struct outbox_topic *topic, int32_t slot)
@@ -242,7 +248,10 @@ static struct outbox_topic *topic_find(struct outboxes *all, const char *name)
 static void topic_free_slots(struct outbox_topic *topic)
 {
     for (int32_t i = 0; topic->known && i < topic->topic.slots; i++) {
-        free(topic->slots[i]);
+        if (topic->slots[i] != NULL) {
+            free(topic->slots[i]->why);
+            free(topic->slots[i]);
+        }
     }
     free(topic->slots);
     topic->slots = NULL;
@@ -479,12 +488,13 @@ void topic_request_ended(struct outbox_topic *topic)
 
 /* --- all --- */
 
-struct outboxes *outboxes_new(struct hub *hub, bool no_repeat, outboxes_ended_fn *ended, void *user)
+struct outboxes *outboxes_new(struct hub *hub, const struct outboxes_options *options,
+                              outboxes_ended_fn *ended, void *user)
 {
     struct outboxes *all = memory_new(sizeof(*all));
 
     all->hub = hub;
-    all->no_repeat = no_repeat;
+    all->options = *options;
     all->ended_fn = ended;
     all->user = user;
     all->wake_ms = INT64_MAX;
@@ -515,7 +525,7 @@ void outboxes_turn(struct outboxes *all)
     struct outbox *outbox;
 
     while ((outbox = TAILQ_FIRST(&all->ready)) != NULL) {
-        expire_heads(all, &outbox->queue, now_ms);
+        expire_heads(outbox, now_ms);
         if (STAILQ_EMPTY(&outbox->queue)) {
             outbox_set_state(outbox, OUTBOX_EMPTY);
         } else {
@@ -558,7 +568,7 @@ static void topic_expire(struct outbox_topic *topic, int64_t now_ms)
     while ((send = STAILQ_FIRST(&list)) != NULL) {
         STAILQ_REMOVE_HEAD(&list, link);
         if (send->deadline_ms <= now_ms) {
-            send_expire(topic->all, send);
+            send_expire(topic->all, send, NULL);
             continue;
         }
         STAILQ_INSERT_TAIL(&topic->unplaced, send, link);
@@ -592,7 +602,7 @@ static void on_timer(uv_timer_t *timer)
     }
     for (outbox = TAILQ_FIRST(&all->resting); outbox != NULL; outbox = next) {
         next = TAILQ_NEXT(outbox, link);
-        expire_heads(all, &outbox->queue, now_ms);
+        expire_heads(outbox, now_ms);
         outbox_settle(outbox);
     }
     outboxes_turn(all);

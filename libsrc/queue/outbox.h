@@ -54,8 +54,12 @@ struct outboxes;
 /* These sends have ended; they belong to the callee now. */
 typedef void outboxes_ended_fn(struct send_list *ended, void *user);
 
-struct outboxes *outboxes_new(struct hub *hub, bool no_repeat, outboxes_ended_fn *ended,
-                              void *user);
+struct outboxes_options {
+    bool no_repeat;
+    int replicas; /* a send is done when so many have it, too */
+};
+struct outboxes *outboxes_new(struct hub *hub, const struct outboxes_options *options,
+                              outboxes_ended_fn *ended, void *user);
 
 /* Take all sends of `list` and put them on the wire, as far as their outboxes are free. */
 void outboxes_add(struct outboxes *all, struct send_list *list);

@@ -24,6 +24,7 @@ struct outbox {
     int32_t slot;
     int failures;      /* in a row */
     int64_t resume_ms; /* not on the wire before */
+    char *why;         /* the last of them; NULL: none */
 };
 TAILQ_HEAD(outbox_list, outbox);
 
@@ -52,10 +53,11 @@ struct outbox_topic {
 };
 TAILQ_HEAD(outbox_topic_list, outbox_topic);
 
-/* One call of the send script.  Owns the sends in `batch`. */
+/* One call of the send script, and the wait for replicas behind it.  Owns the sends in `batch`. */
 struct request {
     LIST_ENTRY(request) link; /* on the wire, or spare */
     struct store_call call;
+    struct redis_await await;
     struct outbox *outbox; /* NULL: closed meanwhile */
     struct store_slot slot;
     struct send_list batch;
@@ -65,7 +67,7 @@ LIST_HEAD(request_list, request);
 
 struct outboxes {
     struct hub *hub;
-    bool no_repeat;
+    struct outboxes_options options;
     outboxes_ended_fn *ended_fn;
     void *user;
     struct outbox_topic *topics;
@@ -90,8 +92,11 @@ void outbox_set_state(struct outbox *outbox, enum outbox_state state);
 /* What an outbox does next, now that it is not on the wire. */
 void outbox_settle(struct outbox *outbox);
 
-/* Begin or prolong the rest of an outbox after a failure. */
-void outbox_failed(struct outbox *outbox);
+/* Begin or prolong the rest of an outbox after a failure; `why` is for people. */
+void outbox_failed(struct outbox *outbox, const char *why);
+
+/* No failure stands between it and the wire. */
+void outbox_forgive(struct outbox *outbox);
 
 /* End one send: report it later.  `text` is for people. */
 void send_end(struct outboxes *all, struct send *send, smq_status status, const char *text);

@@ -1,4 +1,5 @@
-/* outbox_wire.c - requests of the send script: building them, and what their ends mean.
+/* outbox_wire.c - requests of the send script: building them, waiting for replicas behind them, and
+ * what their ends mean.
  *
  * Thread: smq:io. */
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 enum { SPARE_MAX = 64, SPARE_BYTES_MAX = 64 * 1024, TEXT_MAX = 240 };
 
 static void on_sent(struct store_call *call, const struct store_result *result);
+static void on_acknowledged(const struct redis_result *result, void *user);
 
 /* --- memory --- */
 
@@ -26,6 +28,8 @@ static struct request *request_new(struct outboxes *all)
     }
     request = memory_new(sizeof(*request));
     store_call_init(&request->call, on_sent, request);
+    request->await.done = on_acknowledged;
+    request->await.user = request;
     STAILQ_INIT(&request->batch);
     return request;
 }
@@ -102,13 +106,15 @@ void request_begin(struct outbox *outbox, int64_t now_ms)
 {
     struct outboxes *all = outbox->topic->all;
     struct request *request = request_new(all);
-    int64_t left_ms;
+    int64_t deadline_ms, left_ms;
 
     request->outbox = outbox;
     request->count = 0;
     store_slot_fill(&request->slot, &outbox->topic->topic, outbox->slot);
     store_send_begin(&request->call, &request->slot);
-    left_ms = request_fill(request, &outbox->queue) - now_ms;
+    deadline_ms = request_fill(request, &outbox->queue);
+    store_send_replicas(&request->call, all->options.replicas, deadline_ms);
+    left_ms = deadline_ms - now_ms;
     if (left_ms > all->hub->request_timeout_ms) {
         left_ms = all->hub->request_timeout_ms;
     }
@@ -130,11 +136,13 @@ static void batch_end(struct request *request, smq_status status, const char *te
     }
 }
 
-static void send_stored(struct outboxes *all, struct send *send, bool merged)
+/* It stands in Redis; `status`: and is done, or not where it is asked for. */
+static void send_stored(struct outboxes *all, struct send *send, smq_status status,
+                        const char *text)
 {
     struct hub *hub = all->hub;
+    bool merged = send->merged;
 
-    send->merged = merged;
     metric_add(merged ? &hub->metrics.merged : &hub->metrics.sent, 1);
     if (events_wanted(hub->events, SMQ_EVENT_SENT)) {
         events_emit(hub->events, SMQ_EVENT_SENT,
@@ -143,7 +151,7 @@ static void send_stored(struct outboxes *all, struct send *send, bool merged)
                     merged ? "merged" : "added", send->message.body_len, send->place.slot,
                     send->topic);
     }
-    send_end(all, send, SMQ_OK, "");
+    send_end(all, send, status, text);
 }
 
 /* Its slot has its share of what may wait. */
@@ -158,25 +166,31 @@ static void send_refused(struct outboxes *all, struct send *send, const struct t
     send_end(all, send, SMQ_FULL, text);
 }
 
-/* `results` are one character a message. */
+/* `results` are one character a message.  If replicas are asked for, those that were stored stay.
+ */
 static void batch_stored(struct request *request, const char *results)
 {
-    const struct outbox_topic *topic = request->outbox->topic;
+    struct outboxes *all = request->outbox->topic->all;
+    struct send_list batch = STAILQ_HEAD_INITIALIZER(batch);
     struct send *send;
 
-    while ((send = STAILQ_FIRST(&request->batch)) != NULL) {
-        STAILQ_REMOVE_HEAD(&request->batch, link);
+    STAILQ_CONCAT(&batch, &request->batch);
+    while ((send = STAILQ_FIRST(&batch)) != NULL) {
+        STAILQ_REMOVE_HEAD(&batch, link);
+        send->merged = *results == 'm';
         if (*results == 'f') {
-            send_refused(topic->all, send, &topic->topic);
+            send_refused(all, send, &request->outbox->topic->topic);
+        } else if (all->options.replicas > 0) {
+            STAILQ_INSERT_TAIL(&request->batch, send, link);
         } else {
-            send_stored(topic->all, send, *results == 'm');
+            send_stored(all, send, SMQ_OK, "");
         }
         results++;
     }
 }
 
 /* Send the batch again later; `unknown`: it may have been stored already. */
-static void batch_repeat(struct request *request, smq_status status, bool unknown)
+static void batch_repeat(struct request *request, smq_status status, const char *why, bool unknown)
 {
     struct send *send;
 
@@ -185,17 +199,17 @@ static void batch_repeat(struct request *request, smq_status status, bool unknow
         send->status = status;
         send->unknown = send->unknown || unknown;
     }
-    outbox_failed(request->outbox);
+    outbox_failed(request->outbox, why);
     outbox_put_back(request->outbox, &request->batch);
 }
 
 static void batch_lost(struct request *request, const char *text)
 {
-    if (request->outbox->topic->all->no_repeat) {
+    if (request->outbox->topic->all->options.no_repeat) {
         batch_end(request, SMQ_UNKNOWN, text);
         return;
     }
-    batch_repeat(request, SMQ_UNKNOWN, true);
+    batch_repeat(request, SMQ_UNKNOWN, text, true);
 }
 
 static bool is_temporary(smq_status status)
@@ -221,11 +235,11 @@ static void request_answered(struct request *request, const struct store_result 
     case STORE_NO_TOPIC:
     case STORE_STALE:
         topic_block(request->outbox->topic);
-        batch_repeat(request, SMQ_NO_TOPIC, false);
+        batch_repeat(request, SMQ_NO_TOPIC, result->text, false);
         break;
     case STORE_NOT_DONE:
         if (is_temporary(result->status)) {
-            batch_repeat(request, result->status, false);
+            batch_repeat(request, result->status, result->text, false);
         } else {
             batch_end(request, result->status, text);
         }
@@ -241,26 +255,98 @@ static void request_answered(struct request *request, const struct store_result 
     }
 }
 
-static void on_sent(struct store_call *call, const struct store_result *result)
+/* Its sends have ended, or went back.  The outbox may be gone then. */
+static void request_end(struct request *request)
 {
-    struct request *request = call->user;
     struct outbox *outbox = request->outbox;
-    struct outboxes *all;
+    struct outboxes *all = outbox->topic->all;
 
-    if (outbox == NULL) {
-        request_free(request);
-        return;
-    }
-    all = outbox->topic->all;
     LIST_REMOVE(request, link);
-    if (result->outcome == STORE_OK) {
-        outbox->failures = 0;
-        outbox->resume_ms = 0;
-    }
-    request_answered(request, result);
     request_recycle(all, request);
     outbox_settle(outbox);
     topic_request_ended(outbox->topic);
+}
+
+/* The replicas are waited for while there is something in the batch. */
+static void on_sent(struct store_call *call, const struct store_result *result)
+{
+    struct request *request = call->user;
+    struct outboxes *all;
+
+    if (request->outbox == NULL) {
+        request_free(request);
+        return;
+    }
+    all = request->outbox->topic->all;
+    if (result->outcome == STORE_OK && all->options.replicas == 0) {
+        outbox_forgive(request->outbox);
+    }
+    request_answered(request, result);
+    if (STAILQ_EMPTY(&request->batch)) {
+        request_end(request);
+    } else {
+        store_send_await(call, &request->await);
+    }
+    outboxes_turn(all);
+}
+
+/* --- replicas --- */
+
+/* End those whose time is over by then; returns the earliest deadline of the others. */
+static int64_t batch_end_until(struct request *request, int64_t until_ms, smq_status status,
+                               const char *text)
+{
+    struct send_list batch = STAILQ_HEAD_INITIALIZER(batch);
+    struct send *send;
+    int64_t deadline_ms = INT64_MAX;
+
+    STAILQ_CONCAT(&batch, &request->batch);
+    while ((send = STAILQ_FIRST(&batch)) != NULL) {
+        STAILQ_REMOVE_HEAD(&batch, link);
+        if (send->deadline_ms <= until_ms) {
+            send_stored(request->outbox->topic->all, send, status, text);
+            continue;
+        }
+        deadline_ms = send->deadline_ms < deadline_ms ? send->deadline_ms : deadline_ms;
+        STAILQ_INSERT_TAIL(&request->batch, send, link);
+    }
+    return deadline_ms;
+}
+
+/* A stored message needs no second send as long as its connection stands, only more time; else it
+ * may be lost, and is repeated as after a lost reply. */
+static void request_acknowledged(struct request *request, const struct redis_result *result)
+{
+    char text[TEXT_MAX];
+
+    snprintf(text, sizeof(text), "slot %" PRId32 " of topic %s: stored, but %s",
+             request->outbox->slot, request->outbox->topic->name, result->text);
+    if (result->outcome == REDIS_DONE) {
+        outbox_forgive(request->outbox);
+        (void) batch_end_until(request, INT64_MAX, SMQ_OK, "");
+    } else if (result->outcome == REDIS_NOT_DONE) {
+        request->await.until_ms = batch_end_until(request, clock_now_ms(), SMQ_UNKNOWN, text);
+    } else {
+        batch_lost(request, text);
+    }
+}
+
+static void on_acknowledged(const struct redis_result *result, void *user)
+{
+    struct request *request = user;
+    struct outboxes *all;
+
+    if (request->outbox == NULL) {
+        request_free(request);
+        return;
+    }
+    all = request->outbox->topic->all;
+    request_acknowledged(request, result);
+    if (STAILQ_EMPTY(&request->batch)) {
+        request_end(request);
+    } else {
+        redis_await_again(&request->await);
+    }
     outboxes_turn(all);
 }
 

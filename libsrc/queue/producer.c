@@ -21,7 +21,8 @@ enum {
     SEND_TIMEOUT_DEFAULT_MS = 10000,
     SEND_TIMEOUT_MAX_MS = 86400000,
     PENDING_DEFAULT = 100000,
-    PENDING_MAX = 1000000000
+    PENDING_MAX = 1000000000,
+    REPLICAS_MAX = 16
 };
 #define PENDING_BYTES_DEFAULT ((int64_t) 64 * 1024 * 1024)
 #define PENDING_BYTES_MAX     ((int64_t) 1 << 40)
@@ -34,7 +35,7 @@ TAILQ_HEAD(pending_list, send);
 struct smq_producer {
     struct hub *hub;
     int64_t send_timeout_ms, full_timeout_ms, max_count, max_bytes;
-    bool no_repeat;
+    struct outboxes_options options;
     struct loop_task take, close; /* on smq:io */
     struct loop_task give;        /* on smq:call */
     struct outboxes *outboxes;    /* smq:io */
@@ -73,6 +74,10 @@ static smq_status take_options(smq_producer *producer, const smq_producer_option
         check_range("send_timeout_ms", &producer->send_timeout_ms, options->send_timeout_ms,
                     SEND_TIMEOUT_MAX_MS, SEND_TIMEOUT_DEFAULT_MS, err);
 
+    if (status == SMQ_OK && (options->replicas < 0 || options->replicas > REPLICAS_MAX)) {
+        status = status_set(err, SMQ_INVALID, "replicas is %" PRId32 "; give 0 .. %d",
+                            options->replicas, REPLICAS_MAX);
+    }
     if (status == SMQ_OK) {
         status = check_range("max_pending", &producer->max_count, options->max_pending, PENDING_MAX,
                              PENDING_DEFAULT, err);
@@ -87,7 +92,8 @@ static smq_status take_options(smq_producer *producer, const smq_producer_option
     } else {
         producer->full_timeout_ms = SMQ_FOREVER;
     }
-    producer->no_repeat = options->no_repeat;
+    producer->options =
+        (struct outboxes_options){.no_repeat = options->no_repeat, .replicas = options->replicas};
     return status;
 }
 
@@ -311,7 +317,7 @@ static void on_ended(struct send_list *ended, void *user)
 static void take_inbox(smq_producer *producer, struct send_list *out)
 {
     if (producer->outboxes == NULL) {
-        producer->outboxes = outboxes_new(producer->hub, producer->no_repeat, on_ended, producer);
+        producer->outboxes = outboxes_new(producer->hub, &producer->options, on_ended, producer);
     }
     state_lock(producer);
     STAILQ_CONCAT(out, &producer->state.inbox);

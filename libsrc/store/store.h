@@ -79,11 +79,14 @@ struct store_message {
     int32_t max_retries; /* -1: the topic's */
     int64_t ttl_ms;      /* -1: for ever */
 };
-/* Begin, add up to 1,000 messages, send. */
+/* Begin, add up to 1,000 messages, send.  With `replicas`, `done` may then call store_send_await(),
+ * which waits until `until_ms` (redis_await()). */
 void store_send_begin(struct store_call *call, const struct store_slot *slot);
 void store_send_add(struct store_call *call, const struct store_slot *slot,
                     const struct store_message *message);
+void store_send_replicas(struct store_call *call, int replicas, int64_t until_ms);
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms);
+void store_send_await(struct store_call *call, struct redis_await *await);
 /* `*results` gets one character a message: 'a' added, 'm' merged, 'f' refused because the slot is
  * full; valid during `done`. */
 bool store_send_read(const char **results, const struct store_result *result, size_t count);
