@@ -20,7 +20,7 @@
 struct send_options {
     const char *key, *file;
     const char *id;
-    struct flag_value key_field, id_field, ttl, retries;
+    struct flag_value key_field, id_field, ttl, retries, replicas;
     struct when when;
 };
 
@@ -66,6 +66,13 @@ static const struct flag send_flags[] = {
      .min = 0,
      .max = 63,
      .help = "layout keyed: retries before it is dead, instead of the topic's"},
+    {.name = "replicas",
+     .type = FLAG_NUMBER,
+     .offset = SEND(replicas),
+     .operand = "N",
+     .min = 0,
+     .max = 16,
+     .help = "wait until N replicas of its node have it, too; default 0"},
     {.name = "file",
      .type = FLAG_TEXT,
      .offset = SEND(file),
@@ -381,6 +388,7 @@ static enum exit_code send_all(struct sender *sender, smq_client *client)
     smq_error err;
 
     options.full_timeout_ms = ROOM_TIMEOUT_MS;
+    options.replicas = (int32_t) sender->flags->replicas.value;
     if (smq_producer_new(&sender->producer, client, &options, &err) != SMQ_OK) {
         return say_failure(&err);
     }

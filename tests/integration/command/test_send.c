@@ -217,6 +217,18 @@ static void test_an_unknown_topic_is_not_found(void **state)
 }
 
 /* A reply that comes too late makes the library send again, which merges: only the sum is sure. */
+/* The servers of these tests have no replicas. */
+static void test_replicas_that_are_not_there_are_missed(void **state)
+{
+    (void) state;
+    create("careful", "fixed_time");
+    command_done(NULL, ARGS("send", "careful", "a", "--replicas", "0"));
+    command_refused(64, "--replicas", NULL, ARGS("send", "careful", "b", "--replicas", "17"));
+    command_refused(69, "it has 0 replicas in step, and 1 shall acknowledge", NULL,
+                    ARGS("send", "careful", "b", "--replicas", "1"));
+    assert_int_equal(command_stat("careful", "waiting"), 1);
+}
+
 static void test_many_lines_are_sent_at_once(void **state)
 {
     char *text = NULL;
@@ -253,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_the_first_bad_line_ends_it_and_is_named),
         cmocka_unit_test(test_limits_of_body_and_key),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),
+        cmocka_unit_test(test_replicas_that_are_not_there_are_missed),
         cmocka_unit_test(test_many_lines_are_sent_at_once),
     };
 
