@@ -17,6 +17,7 @@ struct bench {
 
 bool bench_raw(struct lab *lab);
 bool bench_send(struct lab *lab);
+bool bench_acks(struct lab *lab);
 bool bench_drain(struct lab *lab);
 bool bench_latency(struct lab *lab);
 bool bench_e2e(struct lab *lab);

@@ -20,6 +20,7 @@
 static const struct bench benches[] = {
     {"raw", "hand-written loops by batch size, and Redis Streams", bench_raw},
     {"send", "send: blocking, asynchronous, in batches", bench_send},
+    {"acks", "send: done when the master has it, and when a replica has it, too", bench_acks},
     {"drain", "consume a backlog with an empty handler", bench_drain},
     {"peers", "the same messages through other queues", bench_peers},
     {"latency", "pick-up when idle, against BLPOP; and at 1k, 10k and 50k a second", bench_latency},
