@@ -46,6 +46,7 @@ struct smq_delivery {
     atomic_int standing;      /* what smq_delivery_check() says */
     int held;                 /* smq:io: references of its strand */
     bool begun;               /* the queue's lock: counted in the lane */
+    bool holds;               /* the same: its answer holds the lane */
     bool called;              /* the same: a call of a handler has it, without a reference */
     bool in_hand, unanswered; /* smq:io: how its strand counts it */
     bool unseen;              /* smq:io: it goes back before a handler has seen it */

@@ -108,12 +108,12 @@ static void give_back_all(struct strand *strand, struct delivery_list *unbegun)
     }
 }
 
-void hand_recall_held(struct strand *strand, const smq_delivery *delivery)
+void hand_recall_held(struct strand *strand, smq_delivery *delivery)
 {
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
 
     if (!delivery_is_over(delivery->answer.op)) {
-        run_queue_recall_held(strand->worker->queue, &strand->lane, &unbegun);
+        run_queue_recall_held(strand->worker->queue, delivery, &unbegun);
         give_back_all(strand, &unbegun);
     }
 }

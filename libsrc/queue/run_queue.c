@@ -166,7 +166,8 @@ static void lane_answered(struct run_queue *queue, smq_delivery *delivery, enum 
         return; /* its strand has dropped it */
     }
     if (queue->state.strict && !delivery_is_over(op)) {
-        lane->held = true;
+        delivery->holds = true;
+        lane->held++;
     }
     lane_settle(queue, delivery);
 }
@@ -279,23 +280,33 @@ void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out)
 static void lane_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out)
 {
     run_lane_withdraw(queue, lane);
-    lane->held = false;
     STAILQ_CONCAT(out, &lane->ready);
+}
+
+/* The lock is held. */
+static void lane_let_go(struct run_lane *lane, smq_delivery *delivery)
+{
+    if (delivery->holds) {
+        delivery->holds = false;
+        lane->held -= lane->held > 0 ? 1 : 0;
+    }
 }
 
 void run_queue_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out)
 {
     run_queue_lock(queue);
     lane_recall(queue, lane, out);
+    lane->held = 0;
     run_queue_unlock(queue);
 }
 
-void run_queue_recall_held(struct run_queue *queue, struct run_lane *lane,
+void run_queue_recall_held(struct run_queue *queue, smq_delivery *delivery,
                            struct delivery_list *out)
 {
     run_queue_lock(queue);
-    if (lane->held) {
-        lane_recall(queue, lane, out);
+    if (delivery->holds) {
+        lane_recall(queue, delivery->lane, out);
+        lane_let_go(delivery->lane, delivery);
     }
     run_queue_unlock(queue);
 }
@@ -384,6 +395,10 @@ bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery)
         lane_settle(queue, delivery);
     } else if (lane != NULL && !atomic_load(&delivery->answered)) {
         unbegun = lane_remove(queue, lane, delivery);
+    }
+    if (delivery->holds) { /* its answer comes too late to be looked at */
+        lane_let_go(lane, delivery);
+        run_lane_offer(queue, lane);
     }
     delivery->lane = NULL;
     run_queue_unlock(queue);

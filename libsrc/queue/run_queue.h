@@ -31,7 +31,7 @@ struct run_lane {
     struct run_call *call; /* a handler that has not returned; NULL: none that it waits for */
     size_t begun;          /* deliveries that a handler was given, and that nobody has answered */
     bool queued;
-    bool held; /* until the rest of it is recalled */
+    size_t held; /* by so many answers, until the rest of it is recalled */
     TAILQ_ENTRY(run_lane) link;
 };
 
@@ -113,8 +113,8 @@ void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out);
 /* Take the un-begun deliveries of a lane back, in their order; it is not held any more. */
 void run_queue_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out);
 
-/* The same, if the lane is held. */
-void run_queue_recall_held(struct run_queue *queue, struct run_lane *lane,
+/* The same, if this delivery's answer holds its lane: that ends. */
+void run_queue_recall_held(struct run_queue *queue, smq_delivery *delivery,
                            struct delivery_list *out);
 
 /* Hold lanes whose delivery comes back, or do not. */

@@ -147,7 +147,7 @@ void hand_overdue(struct strand *strand, smq_delivery *delivery);
 
 /* It was answered so that it comes back: in a strict queue nothing may pass it, so what no handler
  * has begun is given back with it. */
-void hand_recall_held(struct strand *strand, const smq_delivery *delivery);
+void hand_recall_held(struct strand *strand, smq_delivery *delivery);
 
 /* Its lease is lost; the handler is told. */
 void hand_lose(struct strand *strand, smq_delivery *delivery);

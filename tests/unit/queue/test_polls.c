@@ -255,6 +255,29 @@ static void flush_tells_once_of_late_answers(void **state)
     stage_fini(&stage);
 }
 
+/* The strand drops what was answered before it has seen the answer: nobody will recall the rest. */
+static void lane_goes_on_when_what_holds_it_is_dropped(void **state)
+{
+    struct stage stage;
+    smq_delivery *first, *second, *third;
+
+    (void) state;
+    stage_init(&stage, 2);
+    run_queue_set_strict(stage.queue, true);
+    first = add(&stage, 0, "a");
+    second = add(&stage, 0, "b");
+    third = add(&stage, 0, "c");
+    assert_string_equal(take(&stage, HAND_MAX), "ab");
+    assert_int_equal(delivery_answer(first, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
+    assert_int_equal(delivery_answer(second, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
+    (void) run_queue_forget(stage.queue, first);
+    assert_string_equal(take(&stage, HAND_MAX), ""); /* the other one comes back, too */
+    (void) run_queue_forget(stage.queue, second);
+    assert_string_equal(take(&stage, HAND_MAX), "c");
+    answer(third);
+    stage_fini(&stage);
+}
+
 static void first_poll_of_a_rest_says_so(void **state)
 {
     struct stage stage;
@@ -284,6 +307,7 @@ int main(void)
         cmocka_unit_test(descriptor_follows_what_a_poll_would_give),
         cmocka_unit_test(flush_waits_for_each_answer_before_it),
         cmocka_unit_test(flush_tells_once_of_late_answers),
+        cmocka_unit_test(lane_goes_on_when_what_holds_it_is_dropped),
         cmocka_unit_test(first_poll_of_a_rest_says_so),
     };
 

@@ -430,23 +430,23 @@ static void strict_lane_is_held_until_it_is_recalled(void **state)
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
     struct run_lane lane;
     struct stage stage;
-    smq_delivery *second, *third;
+    smq_delivery *first, *second, *third;
 
     (void) state;
     run_lane_init(&lane);
     stage_init(&stage, 1, 100);
     run_queue_set_strict(stage.queue, true);
     stage_says(&stage, SMQ_RETRY);
-    add(&stage, &lane, "a");
+    first = add(&stage, &lane, "a");
     second = add(&stage, &lane, "b");
     stage_await(&stage, &stage.begun, 1);
     stage_open(&stage, 1);
     stage_await(&stage, &stage.posted, 1);
     third = add(&stage, &lane, "c"); /* brought by a claim that was on its way */
-    run_queue_recall_held(stage.queue, &lane, &list);
+    run_queue_recall_held(stage.queue, first, &list);
     assert_ptr_equal(STAILQ_FIRST(&list), second);
     assert_ptr_equal(STAILQ_NEXT(second, link), third);
-    run_queue_recall_held(stage.queue, &lane, &list); /* it is not held any more */
+    run_queue_recall_held(stage.queue, first, &list); /* it is not held any more */
     stage_says(&stage, SMQ_REJECT);
     run_queue_add(stage.queue, &lane, &list);
     run_queue_rouse(stage.queue);
