@@ -394,23 +394,50 @@ local function take(mark, member, before, score, attempts)
     suspect_in_hand = attempts % 2 == 1
 end
 
-local function deliver_above(last)
+local function by_place(a, b)
+    return a.place < b.place
+end
+
+-- Among equals, those with the larger bytes first.
+local function by_priority(a, b)
+    return a.place > b.place or a.place == b.place and a.at > b.at
+end
+
+-- Claims above a number, in the order in which they were claimed.
+local function above(last)
     local all = redis.call('ZRANGE', prepare, 0, before_score(REST), 'BYSCORE', 'WITHSCORES')
+    local found = {}
     for i = 1, #all, 2 do
         local before, _, claim, member = decode(all[i])
         if tonumber(claim) > last then
-            local _, attempts = split(all[i + 1])
-            local header, bytes
-            if body then
-                header, bytes = beside(member)
-            end
-            if body and not (header and bytes) then
-                redis.call('ZREM', prepare, all[i])
-                bury(member, before, attempts, 'its body is missing')
-            else
-                renew(all[i], all[i + 1])
-                deliver(all[i], attempts, header, bytes)
-            end
+            found[#found + 1] = {
+                entry = all[i], score = all[i + 1], before = before, place = tonumber(before),
+                member = member, at = i
+            }
+        end
+    end
+    if fifo or priority then
+        table.sort(found, fifo and by_place or by_priority)
+    end
+    return found
+end
+
+-- Hands claims over again, whatever has become of them since: one whose time to live is over, and
+-- larger bodies of later sends, too.  Nothing may be dropped or given back here, for this call may
+-- come late, and what it meets be in hand.
+local function deliver_above(last)
+    for _, it in ipairs(above(last)) do
+        local _, attempts = split(it.score)
+        local header, bytes
+        if body then
+            header, bytes = beside(it.member)
+        end
+        if body and not (header and bytes) then
+            redis.call('ZREM', prepare, it.entry)
+            bury(it.member, it.before, attempts, 'its body is missing')
+        else
+            renew(it.entry, it.score)
+            deliver(it.entry, attempts, header, bytes)
         end
     end
 end
@@ -427,7 +454,7 @@ local function resting()
             over = over - REST, attempts = attempts
         }
     end
-    table.sort(found, function(a, b) return a.place < b.place end)
+    table.sort(found, by_place)
     return found
 end
 

@@ -2,6 +2,7 @@
 #include "model_slot.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- settle --- */
@@ -294,16 +295,43 @@ static void claim(struct claim *claim)
     }
 }
 
+static bool is_unknown(const struct model *model, const struct model_message *message,
+                       const struct call *call)
+{
+    return !message->resting && message->claim > call->last && message->claim > model->base;
+}
+
+/* In the order in which they were claimed. */
+static int compare_places(const void *a, const void *b)
+{
+    const struct model_message *one = *(struct model_message *const *) a,
+                               *other = *(struct model_message *const *) b;
+
+    if (one->before != other->before) {
+        return one->before < other->before ? -1 : 1;
+    }
+    return one < other ? -1 : 1; /* their bytes are in this order */
+}
+
 static void claim_again(struct model *model, struct buf *delivered, const struct call *call)
 {
+    struct model_message *found[MODEL_MAX];
+    size_t count = 0;
+
     sort_prepare(&model->prepare);
     for (size_t i = 0; i < model->prepare.count; i++) {
-        struct model_message *message = &model->prepare.item[i];
-
-        if (!message->resting && message->claim > call->last && message->claim > model->base) {
-            message->at = model->now + call->lease;
-            deliver(model, delivered, message);
+        if (is_unknown(model, &model->prepare.item[i], call)) {
+            found[count++] = &model->prepare.item[i];
         }
+    }
+    if (model->kind == 'f' || model_by_priority(model)) {
+        qsort(found, count, sizeof(found[0]), compare_places);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct model_message *message = found[model_by_priority(model) ? count - 1 - i : i];
+
+        message->at = model->now + call->lease;
+        deliver(model, delivered, message);
     }
 }
 

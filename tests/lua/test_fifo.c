@@ -71,6 +71,16 @@ static void test_a_lost_claim_keeps_its_place(void **state)
          {"consume 2 last=2 done 1c2:c", "OK 1000 31000 3 1 0 2c3:a 1 1000 2"});
 }
 
+/* Places are numbers: 10 comes behind 9. */
+static void test_a_lost_reply_comes_again_in_the_order_of_sends(void **state)
+{
+    PLAY(state, {"open f", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a 0 b 0 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0", "OK aaaaaaaaaa"}, {"consume 1", NULL},
+         {"consume 1 last=0",
+          "OK 1000 31000 1 '' 1 1c1:a 0 2c1:b 0 3c1:c 0 4c1:d 0 5c1:e 0 6c1:f 0 7c1:g 0 8c1:h 0"
+          " 9c1:i 0 10c1:j 0"});
+}
+
 static void test_a_released_message_keeps_its_place(void **state)
 {
     PLAY(state, OPENED, {"consume 1 n=2", NULL},
@@ -148,6 +158,7 @@ int main(void)
         cmocka_unit_test(test_others_pass_when_the_topic_says_so),
         cmocka_unit_test(test_a_dead_message_blocks_no_longer),
         cmocka_unit_test(test_a_lost_claim_keeps_its_place),
+        cmocka_unit_test(test_a_lost_reply_comes_again_in_the_order_of_sends),
         cmocka_unit_test(test_a_released_message_keeps_its_place),
         cmocka_unit_test(test_a_rest_that_expires_lets_others_go_on),
         cmocka_unit_test(test_a_suspect_whose_rest_is_over_blocks_until_it_can_be_claimed),

@@ -68,6 +68,16 @@ static void test_a_lost_reply_comes_again_with_bodies(void **state)
           "OK 1000 31000 1 '' 1 1000c1:a 0 1000,2,,1 one 1000c1:b 0 1000 two"});
 }
 
+/* It was claimed in time; and a send may have given it a larger body. */
+static void test_a_lost_reply_comes_again_whatever_was_sent_since(void **state)
+{
+    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a +0 one '' 10 b +0 two '' ''", "OK aa"}, {"consume 1 bytes=8", NULL},
+         {"send b +90 larger '' ''", "OK a"}, {"at 1010", ""},
+         {"consume 1 last=0 bytes=8",
+          "OK 1010 1090 1 '' 1 1000c1:a 0 1000,,1010,1 one 1000c1:b 0 1000,,,2 larger"});
+}
+
 static void test_a_body_missing_at_a_lost_reply_is_a_dead_letter(void **state)
 {
     PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
@@ -223,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_two_claims_of_one_member_end_in_one_call),
         cmocka_unit_test(test_a_takeover_keeps_bodies),
         cmocka_unit_test(test_a_lost_reply_comes_again_with_bodies),
+        cmocka_unit_test(test_a_lost_reply_comes_again_whatever_was_sent_since),
         cmocka_unit_test(test_a_body_missing_at_a_lost_reply_is_a_dead_letter),
         cmocka_unit_test(test_a_dead_letter_holds_its_message),
         cmocka_unit_test(test_a_requeue_brings_the_body_back),

@@ -11,7 +11,7 @@
 #include "clocked.h"
 #include "duel.h"
 
-enum { CALLS_MAX = 40000 };
+enum { CALLS_MAX = 60000 };
 
 /* `from`, which must stand in the script exactly once, becomes `to`. */
 struct mutant {
@@ -25,7 +25,7 @@ static const struct mutant mutants[] = {
     {"a lost reply is not noticed", "consume", "local lost = not shared and last < claims",
      "local lost = false"},
     {"what is delivered again is not leased again", "consume",
-     "renew(all[i], all[i + 1])\n                deliver(", "deliver("},
+     "renew(it.entry, it.score)\n            deliver(", "deliver("},
     {"consume does not check the token", "consume", "if token ~= ARGV[2] or token == NOBODY then",
      "if false then"},
     {"renew does not check the token", "renew", "if token ~= ARGV[2] or token == NOBODY then",
@@ -185,6 +185,8 @@ static const struct mutant mutants[] = {
     {"what waits already is new for the same time", "send", "timed and not old and when",
      "timed and when"},
     {"the same time is that of the call before", "send", "when == last_when", "last_when"},
+    {"a lost reply of priorities comes again in another order", "consume",
+     "fifo and by_place or by_priority", "by_place"},
     {"what was tried is as good as new", "consume", "elseif number % 1 ~= 0 then",
      "elseif false then"},
     {"what is new has any size", "consume", "bytes > max_bytes and count > 0", "false"},
@@ -292,6 +294,8 @@ static const struct mutant fifo_mutants[] = {
     {"kind f brings back what rests", "consume", "rest_end <= now and not fifo", "rest_end <= now"},
     {"kind f retries through the store", "consume", "if fifo or tonumber(delay) > 0",
      "if tonumber(delay) > 0"},
+    {"a lost reply of kind f comes again in no order", "consume",
+     "fifo and by_place or by_priority", "by_priority"},
     {"a rest blocks nothing", "consume", "if held_up and not skip_failed then", "if false then"},
     {"a rest blocks though others may pass", "consume", "if held_up and not skip_failed then",
      "if held_up then"},
@@ -303,8 +307,8 @@ static const struct mutant fifo_mutants[] = {
     {"what has rested is not claimed alone", "consume", "held_up = taken > 0", "held_up = false"},
     {"a suspect that rested is claimed beside others", "consume",
      "it.over > now or it.attempts % 2 == 1 and lease", "it.over > now"},
-    {"what rests comes in the order of the ends", "consume",
-     "table.sort(found, function(a, b) return a.place < b.place end)", ""},
+    {"what rests comes in the order of the ends", "consume", "end\n    table.sort(found, by_place)",
+     "end"},
     {"a return of kind f forgets its place", "consume", "kind ~= 'm' and kind ~= 'f' or waiting",
      "kind ~= 'm' or waiting"},
     {"kind f sleeps past the end of a rest that others pass", "consume",
