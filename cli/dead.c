@@ -70,15 +70,13 @@ const struct verb dead_list_verb = {
         .help = "every dead letter"                                                                \
     }
 
-static const struct flag requeue_flags[] = {
-    ALL,
-    BULK_ID(struct dead_options),
-    BULK_MATCH(struct dead_options),
-    BULK_REASON(struct dead_options),
-    BULK_OLDER(struct dead_options, OLDER),
-    BULK_LIMIT(struct dead_options),
-    BULK_RATE(struct dead_options),
-};
+/* Of requeue and purge. */
+#define SELECTION                                                                                  \
+    ALL, BULK_ID(struct dead_options), BULK_MATCH(struct dead_options),                            \
+        BULK_REASON(struct dead_options), BULK_OLDER(struct dead_options, OLDER),                  \
+        BULK_LIMIT(struct dead_options), BULK_RATE(struct dead_options)
+
+static const struct flag requeue_flags[] = {SELECTION};
 
 /* Either all or some must be meant. */
 static enum exit_code check_selection(const struct command *command)
@@ -97,15 +95,22 @@ static enum exit_code check_selection(const struct command *command)
     return bulk_check(&flags->filter);
 }
 
-static enum exit_code requeue_letters(smq_client *client, const struct command *command,
-                                      const struct topic_facts *topic)
+static enum exit_code edit_letters(smq_client *client, const struct command *command,
+                                   const struct topic_facts *topic, bulk_fn *edit, const char *done)
 {
     const struct dead_options *flags = command->options;
     smq_filter filter = SMQ_FILTER_INIT;
     smq_message which;
 
     bulk_filter_make(&filter, &which, &flags->filter, topic);
-    return bulk_run(client, command, &filter, smq_dead_requeue, "requeued", "dead letter");
+    filter.states = SMQ_DEAD;
+    return bulk_run(client, command, &filter, edit, done, "dead letter");
+}
+
+static enum exit_code requeue_letters(smq_client *client, const struct command *command,
+                                      const struct topic_facts *topic)
+{
+    return edit_letters(client, command, topic, smq_dead_requeue, "requeued");
 }
 
 static enum exit_code requeue_run(const struct command *command)
@@ -130,13 +135,7 @@ const struct verb dead_requeue_verb = {
 /* === purge ============================================================== */
 
 static const struct flag purge_flags[] = {
-    ALL,
-    BULK_ID(struct dead_options),
-    BULK_MATCH(struct dead_options),
-    BULK_REASON(struct dead_options),
-    BULK_OLDER(struct dead_options, OLDER),
-    BULK_LIMIT(struct dead_options),
-    BULK_RATE(struct dead_options),
+    SELECTION,
     {.name = "yes",
      .type = FLAG_SWITCH,
      .offset = offsetof(struct dead_options, yes),
@@ -146,13 +145,7 @@ static const struct flag purge_flags[] = {
 static enum exit_code purge_letters(smq_client *client, const struct command *command,
                                     const struct topic_facts *topic)
 {
-    const struct dead_options *flags = command->options;
-    smq_filter filter = SMQ_FILTER_INIT;
-    smq_message which;
-
-    bulk_filter_make(&filter, &which, &flags->filter, topic);
-    filter.states = SMQ_DEAD;
-    return bulk_run(client, command, &filter, smq_topic_purge, "purged", "dead letter");
+    return edit_letters(client, command, topic, smq_topic_purge, "purged");
 }
 
 static enum exit_code purge_run(const struct command *command)

@@ -10,29 +10,9 @@
 
 #include <cmocka.h>
 
-#include "look.h"
+#include "sender.h"
 
 #define REST 17592186044416.0 /* 2^44 */
-
-static smq_client *client;
-static smq_producer *producer;
-
-static int set_up(void **state)
-{
-    (void) state;
-    look_flush();
-    client = client_made();
-    producer = producer_made(client, NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_producer_free(producer);
-    smq_client_free(client);
-    return 0;
-}
 
 static void put(const char *topic, int slot, const char *set, double score, const char *entry)
 {
@@ -289,18 +269,16 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
     assert_int_equal(each_dead("t", NULL, &seen, &err), SMQ_INVALID);
 }
 
-#define ADMIN_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ADMIN_TEST(counts_are_summed_over_the_slots),
-        ADMIN_TEST(small_and_unset_structs),
-        ADMIN_TEST(slots_are_visited_in_their_order),
-        ADMIN_TEST(a_broken_slot_is_told),
-        ADMIN_TEST(a_dead_letter_tells_its_story),
-        ADMIN_TEST(a_priority_is_shown_as_it_was_given),
-        ADMIN_TEST(many_dead_letters_are_visited_and_requeued),
+        SENDER_TEST(counts_are_summed_over_the_slots),
+        SENDER_TEST(small_and_unset_structs),
+        SENDER_TEST(slots_are_visited_in_their_order),
+        SENDER_TEST(a_broken_slot_is_told),
+        SENDER_TEST(a_dead_letter_tells_its_story),
+        SENDER_TEST(a_priority_is_shown_as_it_was_given),
+        SENDER_TEST(many_dead_letters_are_visited_and_requeued),
     };
 
     return cmocka_run_group_tests_name("admin", tests, look_start, look_stop);

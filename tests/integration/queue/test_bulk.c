@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "look.h"
+#include "sender.h"
 #include "support/wait.h"
 
 enum { HOUR_MS = 3600000, SLOTS = 4 };
@@ -22,26 +22,6 @@ static const char *const names[] = {[SMQ_INLINE] = "inline", [SMQ_KEYED] = "keye
     smq_layout layout = SMQ_INLINE;                                                                \
     layout <= SMQ_KEYED;                                                                           \
     layout++
-
-static smq_client *client;
-static smq_producer *producer;
-
-static int set_up(void **state)
-{
-    (void) state;
-    look_flush();
-    client = client_made();
-    producer = producer_made(client, NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_producer_free(producer);
-    smq_client_free(client);
-    return 0;
-}
 
 /* --- messages --- */
 
@@ -638,22 +618,20 @@ static void messages_are_purged_by_state_and_filter(void **state)
     }
 }
 
-#define BULK_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BULK_TEST(messages_come_slot_by_slot_in_their_order),
-        BULK_TEST(a_cursor_goes_on_where_it_was_given),
-        BULK_TEST(a_cursor_stands_what_happens_meanwhile),
-        BULK_TEST(only_what_passes_the_filter_is_shown),
-        BULK_TEST(bad_filters_are_refused),
-        BULK_TEST(a_large_topic_is_visited_in_short_calls),
-        BULK_TEST(large_bodies_come_a_few_at_a_time),
-        BULK_TEST(dead_letters_are_requeued_by_filter),
-        BULK_TEST(what_dies_again_meanwhile_stays_dead),
-        BULK_TEST(a_requeue_keeps_its_rate_and_tells_how_far_it_is),
-        BULK_TEST(messages_are_purged_by_state_and_filter),
+        SENDER_TEST(messages_come_slot_by_slot_in_their_order),
+        SENDER_TEST(a_cursor_goes_on_where_it_was_given),
+        SENDER_TEST(a_cursor_stands_what_happens_meanwhile),
+        SENDER_TEST(only_what_passes_the_filter_is_shown),
+        SENDER_TEST(bad_filters_are_refused),
+        SENDER_TEST(a_large_topic_is_visited_in_short_calls),
+        SENDER_TEST(large_bodies_come_a_few_at_a_time),
+        SENDER_TEST(dead_letters_are_requeued_by_filter),
+        SENDER_TEST(what_dies_again_meanwhile_stays_dead),
+        SENDER_TEST(a_requeue_keeps_its_rate_and_tells_how_far_it_is),
+        SENDER_TEST(messages_are_purged_by_state_and_filter),
     };
 
     return cmocka_run_group_tests_name("bulk", tests, look_start, look_stop);

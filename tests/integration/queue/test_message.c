@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "look.h"
+#include "sender.h"
 
 enum { HOUR_MS = 3600000 };
 
@@ -21,26 +21,6 @@ static const char *const names[] = {"inline", "keyed"};
     size_t i = 0;                                                                                  \
     i < 2;                                                                                         \
     i++
-
-static smq_client *client;
-static smq_producer *producer;
-
-static int set_up(void **state)
-{
-    (void) state;
-    look_flush();
-    client = client_made();
-    producer = producer_made(client, NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_producer_free(producer);
-    smq_client_free(client);
-    return 0;
-}
 
 /* --- messages --- */
 
@@ -681,23 +661,21 @@ static void ranks_are_right_over_all_slots(void **state)
     check_ranks("r5", SMQ_FIFO, SMQ_KEYED, SMQ_TIES_ARRIVAL);
 }
 
-#define MESSAGE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        MESSAGE_TEST(a_message_is_shown_in_every_state),
-        MESSAGE_TEST(one_that_is_there_twice_is_shown_as_it_waits),
-        MESSAGE_TEST(a_keyed_message_is_shown_with_all_it_has),
-        MESSAGE_TEST(an_unknown_message_is_no_message),
-        MESSAGE_TEST(a_dead_letter_is_found_among_thousands),
-        MESSAGE_TEST(all_but_claimed_messages_are_removed),
-        MESSAGE_TEST(a_rescheduled_message_comes_at_once),
-        MESSAGE_TEST(a_message_gets_another_time_or_priority),
-        MESSAGE_TEST(only_waiting_messages_are_rescheduled_and_ranked),
-        MESSAGE_TEST(the_last_reason_is_shown_until_it_is_done),
-        MESSAGE_TEST(a_dead_letter_keeps_its_last_reason),
-        MESSAGE_TEST(ranks_are_right_over_all_slots),
+        SENDER_TEST(a_message_is_shown_in_every_state),
+        SENDER_TEST(one_that_is_there_twice_is_shown_as_it_waits),
+        SENDER_TEST(a_keyed_message_is_shown_with_all_it_has),
+        SENDER_TEST(an_unknown_message_is_no_message),
+        SENDER_TEST(a_dead_letter_is_found_among_thousands),
+        SENDER_TEST(all_but_claimed_messages_are_removed),
+        SENDER_TEST(a_rescheduled_message_comes_at_once),
+        SENDER_TEST(a_message_gets_another_time_or_priority),
+        SENDER_TEST(only_waiting_messages_are_rescheduled_and_ranked),
+        SENDER_TEST(the_last_reason_is_shown_until_it_is_done),
+        SENDER_TEST(a_dead_letter_keeps_its_last_reason),
+        SENDER_TEST(ranks_are_right_over_all_slots),
     };
 
     return cmocka_run_group_tests_name("message", tests, look_start, look_stop);

@@ -11,28 +11,8 @@
 #include <cmocka.h>
 
 #include "base/waiter.h"
-#include "look.h"
+#include "sender.h"
 #include "support/wait.h"
-
-static smq_client *client;
-static smq_producer *producer;
-
-static int set_up(void **state)
-{
-    (void) state;
-    look_flush();
-    client = client_made();
-    producer = producer_made(client, NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_producer_free(producer);
-    smq_client_free(client);
-    return 0;
-}
 
 static int64_t server_now_ms(const char *key)
 {
@@ -479,24 +459,22 @@ static void callbacks_may_call_everything_that_does_not_wait_for_them(void **sta
     waiter_fini(&inside.waiter);
 }
 
-#define SEND_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SEND_TEST(range_merge_keeps_the_first_time),
-        SEND_TEST(a_delay_of_the_topic_is_the_default),
-        SEND_TEST(fixed_time_takes_the_last_time),
-        SEND_TEST(priority_takes_the_last_one_and_keeps_arrival),
-        SEND_TEST(priority_by_bytes_has_the_larger_range),
-        SEND_TEST(bodies_are_any_bytes),
-        SEND_TEST(a_batch_goes_to_its_slots),
-        SEND_TEST(a_known_definition_may_be_old),
-        SEND_TEST(a_hundred_thousand_are_sent_without_waiting),
-        SEND_TEST(nothing_is_lost_when_connections_are_killed),
-        SEND_TEST(a_paused_master_delays_only_its_slots),
-        SEND_TEST(a_full_server_says_so_and_drains),
-        SEND_TEST(callbacks_may_call_everything_that_does_not_wait_for_them),
+        SENDER_TEST(range_merge_keeps_the_first_time),
+        SENDER_TEST(a_delay_of_the_topic_is_the_default),
+        SENDER_TEST(fixed_time_takes_the_last_time),
+        SENDER_TEST(priority_takes_the_last_one_and_keeps_arrival),
+        SENDER_TEST(priority_by_bytes_has_the_larger_range),
+        SENDER_TEST(bodies_are_any_bytes),
+        SENDER_TEST(a_batch_goes_to_its_slots),
+        SENDER_TEST(a_known_definition_may_be_old),
+        SENDER_TEST(a_hundred_thousand_are_sent_without_waiting),
+        SENDER_TEST(nothing_is_lost_when_connections_are_killed),
+        SENDER_TEST(a_paused_master_delays_only_its_slots),
+        SENDER_TEST(a_full_server_says_so_and_drains),
+        SENDER_TEST(callbacks_may_call_everything_that_does_not_wait_for_them),
     };
 
     return cmocka_run_group_tests_name("send", tests, look_start, look_stop);
