@@ -276,6 +276,14 @@ bool reply_time(int64_t *out, const redisReply *reply, size_t index)
     return reply_number(out, reply, index) && *out >= 0;
 }
 
+static bool is_one_of(char letter, const char *allowed)
+{
+    while (*allowed != '\0' && *allowed != letter) {
+        allowed++;
+    }
+    return *allowed != '\0';
+}
+
 bool reply_results(const char **out, const redisReply *reply, size_t index, size_t count,
                    const char *allowed)
 {
@@ -286,7 +294,7 @@ bool reply_results(const char **out, const redisReply *reply, size_t index, size
         return false;
     }
     for (size_t i = 0; i < len; i++) {
-        if (data[i] == '\0' || strchr(allowed, data[i]) == NULL) {
+        if (!is_one_of(data[i], allowed)) {
             return false;
         }
     }
