@@ -341,10 +341,20 @@ static void tell_unsettled(const struct strand *strand, smq_delivery *delivery, 
                                      : "the answer came too late");
 }
 
+/* They were seen last when the call was sent: have them come together. */
+static void fetch(const struct consume_call *consume)
+{
+    for (size_t i = 0; i < consume->count; i++) {
+        __builtin_prefetch(consume->settling[i], 1);
+        __builtin_prefetch(&consume->settling[i]->answer, 1);
+    }
+}
+
 static void settle(struct consume_call *consume, const struct store_consumed *consumed)
 {
     struct strand *strand = consume->strand;
 
+    fetch(consume);
     for (size_t i = 0; i < consume->count; i++) {
         smq_delivery *delivery = consume->settling[i];
         smq_status status = settled_as(consume, delivery, consumed->results[i]);

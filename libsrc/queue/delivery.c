@@ -149,11 +149,16 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct run_queue *queue,
 {
     size_t body_len = topic->layout == SMQ_KEYED ? claimed->body_len : 0;
     size_t len = claimed->entry_len + body_len;
-    smq_delivery *delivery = delivery_take(pool, queue, len);
     struct entry entry;
+    smq_delivery *delivery;
 
+    if (!entry_decode(&entry, claimed->entry, claimed->entry_len) || entry.kind != ENTRY_CLAIMED) {
+        return NULL;
+    }
+    delivery = delivery_take(pool, queue, len);
     memcpy(delivery->entry, claimed->entry, claimed->entry_len);
     delivery->entry_len = claimed->entry_len;
+    entry.member = delivery->entry + (entry.member - claimed->entry);
     if (body_len > 0) {
         memcpy(delivery->entry + claimed->entry_len, claimed->body, body_len);
     }
@@ -163,8 +168,7 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct run_queue *queue,
     delivery->held = 1;
     atomic_init(&delivery->references, 2);
     memcpy(delivery->token, token, strnlen(token, sizeof(delivery->token) - 1));
-    if (!entry_decode(&entry, delivery->entry, claimed->entry_len) || entry.kind != ENTRY_CLAIMED ||
-        !fill_info(delivery, topic, slot, &entry, claimed)) {
+    if (!fill_info(delivery, topic, slot, &entry, claimed)) {
         delivery_give_back(delivery, pool);
         return NULL;
     }
