@@ -4,8 +4,11 @@
 #include "base/loop.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -13,18 +16,22 @@
 
 STAILQ_HEAD(loop_tasks, loop_task);
 
-/* Invariant: while `mailbox.tasks` is not empty, a wake-up is on its way to the thread, or
- * `posting` is not 0.  The loop stays while it is not. */
+/* The bell is an eventfd and no uv_async_t: where sender and loop share a core, that one makes the
+ * loop spin until the sender runs again.
+ *
+ * Invariant: while `mailbox.tasks` is not empty, a ring is on its way to the thread, or `posting`
+ * is not 0.  The loop stays while it is not. */
 struct loop {
     uv_loop_t uv;
-    uv_async_t wake;
+    int bell;
+    uv_poll_t wake;
     pthread_t thread;
     struct loop_task stop;
     struct {
         pthread_mutex_t lock;
         struct loop_tasks tasks;
     } mailbox;
-    atomic_int posting; /* threads inside loop_post() */
+    atomic_int posting; /* threads inside loop_post(), or before loop_ring() */
 };
 
 /* Run the tasks posted so far; those that they post come with the next call, after the sockets had
@@ -47,9 +54,15 @@ static bool loop_run_tasks(struct loop *loop)
     return any;
 }
 
-static void loop_on_wake(uv_async_t *wake)
+static void loop_on_wake(uv_poll_t *wake, int status, int events)
 {
-    (void) loop_run_tasks(wake->data);
+    struct loop *loop = wake->data;
+    eventfd_t rings;
+
+    (void) status;
+    (void) events;
+    (void) eventfd_read(loop->bell, &rings);
+    (void) loop_run_tasks(loop);
 }
 
 /* From now on only the handles of others keep the loop alive; it still takes tasks, which closing
@@ -80,6 +93,9 @@ static void loop_destroy(struct loop *loop)
 
     assert(left == 0); /* an object did not close its handles */
     (void) left;
+    if (loop->bell >= 0) {
+        (void) close(loop->bell);
+    }
     pthread_mutex_destroy(&loop->mailbox.lock);
     free(loop);
 }
@@ -98,11 +114,14 @@ smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err)
     STAILQ_INIT(&loop->mailbox.tasks);
     loop->stop.run = loop_on_stop;
     loop->wake.data = loop;
-    failed = uv_async_init(&loop->uv, &loop->wake, loop_on_wake);
+    loop->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    failed = loop->bell < 0 ? uv_translate_sys_error(errno)
+                            : uv_poll_init(&loop->uv, &loop->wake, loop->bell);
     if (failed != 0) {
         loop_destroy(loop);
         return status_set(err, SMQ_NO_MEMORY, "cannot make an event loop: %s", uv_strerror(failed));
     }
+    (void) uv_poll_start(&loop->wake, UV_READABLE, loop_on_wake);
     status = thread_start(&loop->thread, thread_name, loop_main, loop, err);
     if (status != SMQ_OK) {
         uv_close((uv_handle_t *) &loop->wake, NULL);
@@ -114,22 +133,35 @@ smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err)
     return SMQ_OK;
 }
 
-void loop_post(struct loop *loop, struct loop_task *task)
+bool loop_put(struct loop *loop, struct loop_task *task)
 {
     bool first = false;
 
     if (atomic_exchange(&task->posted, true)) {
-        return;
+        return false;
     }
     atomic_fetch_add(&loop->posting, 1);
     pthread_mutex_lock(&loop->mailbox.lock);
     first = STAILQ_EMPTY(&loop->mailbox.tasks);
     STAILQ_INSERT_TAIL(&loop->mailbox.tasks, task, link);
     pthread_mutex_unlock(&loop->mailbox.lock);
-    if (first) { /* outside: the thread runs at once where it can, and takes the lock */
-        (void) uv_async_send(&loop->wake);
+    if (!first) {
+        atomic_fetch_sub(&loop->posting, 1);
     }
+    return first;
+}
+
+void loop_ring(struct loop *loop)
+{
+    (void) eventfd_write(loop->bell, 1);
     atomic_fetch_sub(&loop->posting, 1);
+}
+
+void loop_post(struct loop *loop, struct loop_task *task)
+{
+    if (loop_put(loop, task)) {
+        loop_ring(loop);
+    }
 }
 
 uv_loop_t *loop_uv(struct loop *loop)

@@ -32,6 +32,11 @@ smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err);
  * queued does nothing.  Async-signal-safe: no.  Thread: any, the loop's own too. */
 void loop_post(struct loop *loop, struct loop_task *task);
 
+/* The same in two steps, for who holds a lock that the task takes: loop_put() under it, and when
+ * that answers true, loop_ring() after it; the loop is there until then.  Thread: any. */
+bool loop_put(struct loop *loop, struct loop_task *task);
+void loop_ring(struct loop *loop);
+
 /* The libuv loop, for handles of the objects that live on it.  Thread: the loop's. */
 uv_loop_t *loop_uv(struct loop *loop);
 

@@ -10,46 +10,36 @@
 
 void waiter_init(struct waiter *waiter, size_t pending)
 {
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&waiter->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    pthread_mutex_init(&waiter->lock, NULL);
-    waiter->pending = pending;
+    atomic_init(&waiter->pending, pending);
+    (void) sem_init(&waiter->open, 0, pending == 0 ? 1 : 0);
 }
 
 void waiter_fini(struct waiter *waiter)
 {
-    pthread_cond_destroy(&waiter->changed);
-    pthread_mutex_destroy(&waiter->lock);
+    (void) sem_destroy(&waiter->open);
 }
 
 void waiter_done(struct waiter *waiter)
 {
-    pthread_mutex_lock(&waiter->lock);
-    assert(waiter->pending > 0);
-    waiter->pending--;
-    if (waiter->pending == 0) {
-        pthread_cond_broadcast(&waiter->changed); /* inside: the waiter may be gone outside */
+    size_t pending = atomic_fetch_sub(&waiter->pending, 1);
+
+    assert(pending > 0);
+    if (pending == 1) {
+        (void) sem_post(&waiter->open);
     }
-    pthread_mutex_unlock(&waiter->lock);
 }
 
 bool waiter_wait(struct waiter *waiter, int64_t timeout_ms)
 {
     struct timespec deadline = clock_deadline(timeout_ms);
-    int failed = 0;
-    bool done = false;
+    int failed;
 
-    pthread_mutex_lock(&waiter->lock);
-    while (waiter->pending > 0 && failed != ETIMEDOUT) {
-        failed = timeout_ms < 0
-                     ? pthread_cond_wait(&waiter->changed, &waiter->lock)
-                     : pthread_cond_timedwait(&waiter->changed, &waiter->lock, &deadline);
+    do {
+        failed = timeout_ms < 0 ? sem_wait(&waiter->open)
+                                : sem_clockwait(&waiter->open, CLOCK_MONOTONIC, &deadline);
+    } while (failed != 0 && errno == EINTR);
+    if (failed == 0) {
+        (void) sem_post(&waiter->open); /* it stays open */
     }
-    done = waiter->pending == 0;
-    pthread_mutex_unlock(&waiter->lock);
-    return done;
+    return failed == 0;
 }

@@ -4,16 +4,17 @@
 #ifndef BASE_WAITER_H
 #define BASE_WAITER_H
 
-#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Invariant: `pending` counts what waiter_wait() still waits for. */
+/* Invariant: `pending` counts what waiter_wait() still waits for; `open` is posted when it comes to
+ * 0, which is the last that the other threads do with it. */
 struct waiter {
-    pthread_mutex_t lock;
-    pthread_cond_t changed; /* on CLOCK_MONOTONIC */
-    size_t pending;
+    atomic_size_t pending;
+    sem_t open;
 };
 
 void waiter_init(struct waiter *waiter, size_t pending);

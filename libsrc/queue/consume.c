@@ -427,8 +427,7 @@ static void take_claims(struct consume_call *consume, const struct store_result 
 static void plan(struct strand *strand, const struct consume_call *consume,
                  const struct store_consumed *consumed)
 {
-    int64_t sweep = SWEEP_MS - (int64_t) (random_u64() % (SWEEP_MS / 5));
-    int64_t wait = consumed->next_ms >= 0 ? consumed->next_ms - consumed->now_ms + 1 : sweep;
+    int64_t sweep, wait;
 
     if (consume->n > 0) {
         strand->plenty = consumed->again || consumed->count >= (size_t) consume->n;
@@ -438,6 +437,8 @@ static void plan(struct strand *strand, const struct consume_call *consume,
                    (strand->in_hand > 0 && !is_wanting(strand));
     strand->woken = false;
     if (strand->state == STRAND_ACTIVE && !strand->look) {
+        sweep = SWEEP_MS - (int64_t) (random_u64() % (SWEEP_MS / 5));
+        wait = consumed->next_ms >= 0 ? consumed->next_ms - consumed->now_ms + 1 : sweep;
         strand_arm(strand, wait < 1 ? 1 : wait < sweep ? wait : sweep);
     }
 }

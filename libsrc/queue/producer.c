@@ -163,7 +163,7 @@ static int64_t send_bytes(const struct send *send)
     return (int64_t) (send->message.body_len + send->message.key_len + id_len);
 }
 
-/* Hand an accepted send to smq:io. */
+/* Accept a send; state_hand_over() comes after the last one. */
 static void state_add(smq_producer *producer, struct send *send)
 {
     send->number = ++producer->state.last_number;
@@ -174,7 +174,18 @@ static void state_add(smq_producer *producer, struct send *send)
         producer->state.bytes += send_bytes(send);
     }
     STAILQ_INSERT_TAIL(&producer->state.inbox, send, link);
-    loop_post(producer->hub->io, &producer->take);
+}
+
+/* The lock is held, and let go before smq:io wakes, which takes it first of all. */
+static void state_hand_over(smq_producer *producer)
+{
+    struct loop *io = producer->hub->io;
+    bool rings = loop_put(io, &producer->take);
+
+    state_unlock(producer);
+    if (rings) {
+        loop_ring(io);
+    }
 }
 
 /* Its receipt was given, or is about to be given to a waiting call. */
@@ -272,8 +283,8 @@ static void tell_failure(struct hub *hub, const struct send *send)
     }
 }
 
-/* The lock is held. */
-static void sort_ended(smq_producer *producer, struct send_list *ended, struct send_list *here)
+/* The lock is held.  true: smq:call is to be rung, when it is held no more. */
+static bool sort_ended(smq_producer *producer, struct send_list *ended, struct send_list *here)
 {
     struct send *send;
 
@@ -289,8 +300,9 @@ static void sort_ended(smq_producer *producer, struct send_list *ended, struct s
     if (!STAILQ_EMPTY(&producer->state.ended) && !producer->state.giving) {
         producer->state.giving = true;
         producer->state.references++;
-        loop_post(producer->hub->call, &producer->give);
+        return loop_put(producer->hub->call, &producer->give);
     }
+    return false;
 }
 
 static void on_ended(struct send_list *ended, void *user)
@@ -299,10 +311,14 @@ static void on_ended(struct send_list *ended, void *user)
     struct hub *hub = producer->hub;
     struct send_list here = STAILQ_HEAD_INITIALIZER(here);
     struct send *send;
+    bool rings;
 
     state_lock(producer);
-    sort_ended(producer, ended, &here);
+    rings = sort_ended(producer, ended, &here);
     state_unlock(producer);
+    if (rings) {
+        loop_ring(hub->call);
+    }
     while ((send = STAILQ_FIRST(&here)) != NULL) {
         STAILQ_REMOVE_HEAD(&here, link);
         if (send->group != NULL) {
@@ -444,7 +460,7 @@ static smq_status send_and_wait(smq_producer *producer, struct send *sends, size
         }
         return closed_error(&group->err);
     }
-    state_unlock(producer);
+    state_hand_over(producer);
     (void) waiter_wait(&group->waiter, SMQ_FOREVER);
     waiter_fini(&group->waiter);
     return group->first_failed == SIZE_MAX ? SMQ_OK : group->err.status;
@@ -597,13 +613,14 @@ smq_status producer_send_async(smq_producer *producer, const char *topic,
     send->user = user;
     state_lock(producer);
     status = wait_for_room(producer, send_bytes(send), err);
-    if (status == SMQ_OK) {
-        state_add(producer, send);
-        send = NULL;
+    if (status != SMQ_OK) {
+        state_unlock(producer);
+        free(send);
+        return status;
     }
-    state_unlock(producer);
-    free(send);
-    return status;
+    state_add(producer, send);
+    state_hand_over(producer);
+    return SMQ_OK;
 }
 
 smq_status producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err)

@@ -1,5 +1,6 @@
 /* test_send.c - sending to a real cluster: what stands in the sets afterwards, and what is lost
  * when connections break. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
