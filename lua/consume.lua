@@ -83,25 +83,32 @@ end
 -- brought back.  They end here, before what they do not need is made.
 
 -- The first that wait, up to n, into the reply: as { fresh, entry, fresh, entry, ... }, how many,
--- and the score of the next one (nil: none).  nil: one was tried before.
+-- and the score of the next one (nil: none).  nil: one was tried before.  It reads a few, then
+-- more, as many as fit by the sizes seen.  Scores are dear to read: where some have the same one,
+-- Redis is asked how many, and for the members alone.
 local function meet(reply, fresh, mark)
-    local count, bytes, upto, moved = 0, 0, math.min(n, 16), nil
-    local ready, score, number = (priority or fifo) and math.huge or now + 1, nil, nil
-    repeat
-        local from, part = count, nil
-        if priority then
-            part = redis.call('ZRANGE', store, from, upto, 'REV', 'WITHSCORES')
+    local count, bytes, upto, moved = 0, 0, math.min(n, 3), nil
+    local ready, width = (priority or fifo) and math.huge or now + 1, 2
+    local score, number, prefix, begun, last_alike, part
+    while true do
+        if width == 1 then
+            part = priority and redis.call('ZRANGE', store, count, upto, 'REV')
+                or redis.call('ZRANGE', store, count, upto)
         else
-            part = redis.call('ZRANGE', store, from, upto, 'WITHSCORES')
+            part = priority and redis.call('ZRANGE', store, count, upto, 'REV', 'WITHSCORES')
+                or redis.call('ZRANGE', store, count, upto, 'WITHSCORES')
         end
         moved = moved or part
-        for i = 1, #part, 2 do
+        if #part == 0 then
+            return moved, count, nil
+        end
+        for i = 1, #part, width do
             local member = part[i]
             if member == '' then
                 return moved, count, nil
-            elseif part[i + 1] ~= score then
-                score = part[i + 1]
-                number = tonumber(score)
+            elseif width == 2 and part[i + 1] ~= score then
+                score, begun, last_alike = part[i + 1], count, nil
+                number, prefix = tonumber(score), nil
             end
             bytes = bytes + #member
             if count == n or number >= ready or bytes > max_bytes and count > 0 then
@@ -109,14 +116,20 @@ local function meet(reply, fresh, mark)
             elseif number % 1 ~= 0 then
                 return nil
             end
-            local at, entry = 2 * count, score .. mark .. member
+            local at, entry = 2 * count, prefix and prefix .. member or score .. mark .. member
             moved[at + 1], moved[at + 2] = fresh, entry
             reply[at + 7], reply[at + 8] = entry, 0
             count = count + 1
         end
-        upto = math.min(n, count + math.floor(math.max(max_bytes - bytes, 0) * count / bytes))
-    until count == from
-    return moved, count, nil
+        local fit = math.floor(math.max(max_bytes - bytes, 0) * count / bytes)
+        upto, width = math.min(n, count + fit, 5 * count), 2
+        if not last_alike and count - begun > 2 then
+            last_alike = begun + redis.call('ZCOUNT', store, score, score) - 1
+        end
+        if last_alike and last_alike >= count then
+            upto, width, prefix = math.min(upto, last_alike), 1, score .. mark
+        end
+    end
 end
 
 local function ordinary()

@@ -52,7 +52,12 @@ static void test_claims_more_than_are_read_at_once(void **state)
                             " 1000c1:k 0 1000c1:l 0 1000c1:m 0 1000c1:n 0 1000c1:o 0 1000c1:p 0"
                             " 1000c1:q 0 1000c1:r 0 1000c1:s 0"},
          {"store", "t@1000"}, {"at 1001", ""},
-         {"consume 1 n=17 last=1", "OK 1001 31000 2 '' 0 1000c2:t 0"});
+         {"consume 1 n=17 last=1", "OK 1001 31000 2 '' 0 1000c2:t 0"}, {"open b", "OK"},
+         {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a 9 b 8 c 8 d 8 e 8 f 7 g 7 h 6", "OK aaaaaaaa"},
+         {"consume 1 n=7", "OK 1000 1000 1 '' 1 9c1:a 0 8c1:e 0 8c1:d 0 8c1:c 0 8c1:b 0 7c1:g 0"
+                           " 7c1:f 0"},
+         {"store", "h@6"});
 }
 
 static void test_max_bytes_bounds_a_claim_but_one_always_comes(void **state)
