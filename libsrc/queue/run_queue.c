@@ -396,7 +396,7 @@ bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery)
     } else if (lane != NULL && !atomic_load(&delivery->answered)) {
         unbegun = lane_remove(queue, lane, delivery);
     }
-    if (delivery->holds) { /* its answer comes too late to be looked at */
+    if (lane != NULL && delivery->holds) { /* its answer comes too late to be looked at */
         lane_let_go(lane, delivery);
         run_lane_offer(queue, lane);
     }

@@ -94,7 +94,7 @@ static redisReply *results_of(size_t count, char result)
     return fake_string(results, count);
 }
 
-static redisReply *consumed(const struct redis_command *command, size_t answers, bool repeated)
+static redisReply *consumed(const struct redis_command *command, size_t answers, char result)
 {
     int64_t n = number_of(command, CONSUME_N);
     size_t count = (size_t) (n < model.waiting ? n : model.waiting);
@@ -107,7 +107,7 @@ static redisReply *consumed(const struct redis_command *command, size_t answers,
     fake_put(reply, 1, fake_integer(5));
     fake_put(reply, 2, fake_text(""));
     fake_put(reply, 3, fake_integer(model.claims));
-    fake_put(reply, 4, results_of(answers, repeated ? '0' : model.result));
+    fake_put(reply, 4, results_of(answers, result));
     fake_put(reply, 5, fake_integer(0));
     for (size_t i = 0; i < count; i++) {
         snprintf(entry, sizeof(entry), "1c%d:%zu", model.claims, i);
@@ -121,6 +121,7 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
 {
     size_t answers = (size_t) number_of(command, CONSUME_DONE);
     bool repeated = fake_arg_is(command, CONSUME_FLAGS, "r");
+    char result = model.result;
 
     if (repeated && model.hold_repeated) {
         return false;
@@ -130,7 +131,10 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
         *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
         return true;
     }
-    answer->reply = consumed(command, answers, repeated);
+    if (repeated) {
+        result = '0';
+    }
+    answer->reply = consumed(command, answers, result);
     return true;
 }
 
