@@ -91,19 +91,26 @@ void fake_resume(void)
     pthread_mutex_unlock(&fake.lock);
 }
 
-/* Behind "*12" or the argument before; "$12", CR, LF is in front of each. */
+/* Reads "$12", CR, LF, which is in front of each argument; what is rendered ends without a NUL. */
+static const char *length_of_arg(const char *at, size_t *len)
+{
+    *len = 0;
+    for (at++; *at != '\r'; at++) {
+        *len = *len * 10 + (size_t) (*at - '0');
+    }
+    return at + 2;
+}
+
+/* The first is behind "*12", CR, LF. */
 const char *fake_arg(const struct redis_command *command, size_t index, size_t *len)
 {
-    const char *at = strchr(redis_command_render(command, len), '$');
-    char *digits_end = NULL;
+    const char *rendered = redis_command_render(command, len);
+    const char *at = length_of_arg(memchr(rendered, '$', *len), len);
 
-    for (size_t skip = index + (command->script != NULL ? 3 : 0);; skip--) {
-        *len = strtoul(at + 1, &digits_end, 10);
-        if (skip == 0) {
-            return digits_end + 2;
-        }
-        at = digits_end + 2 + *len + 2;
+    for (size_t skip = index + (command->script != NULL ? 3 : 0); skip > 0; skip--) {
+        at = length_of_arg(at + *len + 2, len);
     }
+    return at;
 }
 
 bool fake_arg_is(const struct redis_command *command, size_t index, const char *text)
