@@ -52,35 +52,30 @@ void *arena_take(struct arena *arena, size_t size)
     return thing;
 }
 
-/* Free all blocks but `kept`. */
-static void free_blocks(struct arena *arena, const struct arena_block *kept)
+static void free_blocks(struct arena_block *block)
 {
-    struct arena_block *block = arena->blocks, *next;
-
-    for (; block != NULL; block = next) {
-        next = block->next;
-        if (block != kept) {
-            free(block);
-        }
+    while (block != NULL) {
+        struct arena_block *next = block->next;
+        free(block);
+        block = next;
     }
 }
 
 void arena_clear(struct arena *arena)
 {
-    struct arena_block *kept = arena->blocks;
+    struct arena_block *newest = arena->blocks;
 
-    if (kept != NULL && kept->size > ARENA_BLOCK_SIZE) {
-        kept = NULL;
+    if (newest == NULL || newest->size > ARENA_BLOCK_SIZE) {
+        arena_fini(arena);
+        return;
     }
-    free_blocks(arena, kept);
-    if (kept != NULL) {
-        kept->next = NULL;
-    }
-    *arena = (struct arena){.blocks = kept};
+    free_blocks(newest->next);
+    newest->next = NULL;
+    arena->used = 0;
 }
 
 void arena_fini(struct arena *arena)
 {
-    free_blocks(arena, NULL);
+    free_blocks(arena->blocks);
     *arena = (struct arena){.blocks = NULL};
 }

@@ -15,11 +15,11 @@ int32_t slot_of_key(const void *key, size_t len, int32_t slots)
 /* "dead{T_i}" of "dead{" and "T_i" */
 static void slot_key_fill(char *out, const char *noun, const char *store, size_t len)
 {
-    size_t noun_len = strlen(noun);
-
-    memcpy(out, noun, noun_len);
-    memcpy(out + noun_len, store, len);
-    memcpy(out + noun_len + len, "}", 2);
+    for (; *noun != '\0'; noun++) {
+        *out++ = *noun;
+    }
+    memcpy(out, store, len);
+    memcpy(out + len, "}", 2);
 }
 
 void slot_keys_fill(struct slot_keys *out, const char *topic, int32_t slot)

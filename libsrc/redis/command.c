@@ -71,6 +71,14 @@ void redis_command_clear(struct redis_command *command)
     command->args.count = 0;
 }
 
+static char *add_bytes(char *at, const void *bytes, size_t len)
+{
+    if (len > 0) {
+        memcpy(at, bytes, len);
+    }
+    return at + len;
+}
+
 void redis_arg(struct redis_command *command, const void *data, size_t len)
 {
     struct buf *bytes = &command->args.bytes;
@@ -82,13 +90,9 @@ void redis_arg(struct redis_command *command, const void *data, size_t len)
         bytes->len = HEAD_ROOM;
     }
     char *at = buf_room(bytes, len + FRAME_MAX);
-    memcpy(at, begin, (size_t) (end - begin));
-    at += end - begin;
-    if (len > 0) {
-        memcpy(at, data, len);
-    }
-    memcpy(at + len, "\r\n", 2);
-    bytes->len = (size_t) (at + len + 2 - bytes->data);
+    at = add_bytes(at, begin, (size_t) (end - begin));
+    at = add_bytes(add_bytes(at, data, len), "\r\n", 2);
+    bytes->len = (size_t) (at - bytes->data);
 }
 
 void redis_arg_string(struct redis_command *command, const char *string)

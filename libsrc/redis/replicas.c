@@ -133,7 +133,7 @@ static void send_wait(struct node *node, int64_t until_ms)
     int64_t ms = until_ms - now_ms;
     char number[16], time[24];
 
-    ms -= ms > 2 * WAIT_SLACK_MS ? WAIT_SLACK_MS : 0; /* so that a count comes in time */
+    ms -= ms / 2 > WAIT_SLACK_MS ? WAIT_SLACK_MS : 0; /* so that a count comes in time */
     ms = ms < WAIT_MIN_MS ? WAIT_MIN_MS : ms;         /* 0 would be for ever */
     ms = ms > most_ms ? most_ms : ms;
     (void) snprintf(number, sizeof(number), "%d", replicas->wanted);

@@ -89,7 +89,7 @@ static void add_answers(struct args *args, const struct call *call)
         add_name(args, call->answers[i].entry);
     }
     for (size_t i = done; i < call->count; i++) {
-        char op[2] = {call->answers[i].op == 'D' ? 'd' : call->answers[i].op, '\0'};
+        char op[2] = {(char) (call->answers[i].op == 'D' ? 'd' : call->answers[i].op), '\0'};
 
         args_add(args, op);
         add_name(args, call->answers[i].entry);

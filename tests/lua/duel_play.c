@@ -164,7 +164,7 @@ static void decide(struct duel *duel, struct held *held)
 
 static char op_of(const struct held *held)
 {
-    return held->op == 'd' && held->retried ? 'D' : held->op;
+    return (char) (held->op == 'd' && held->retried ? 'D' : held->op);
 }
 
 /* The answers that are decided, those done without a retry first. */

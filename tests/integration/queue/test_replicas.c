@@ -12,7 +12,7 @@
 #include "scene.h"
 #include "support/wait.h"
 
-enum { MASTERS = 3, SLOTS = 8, SHORT_MS = 1500, LONG_MS = 60000 };
+enum { MASTERS = 3, SLOTS = 8, SHORT_MS = 1500, LONG_MS = 60000, LONGEST_MS = 600000 };
 
 static int start(void **state)
 {
@@ -121,7 +121,7 @@ static int64_t waiting_at(const struct server *server, const char *store)
 static void what_is_acknowledged_is_on_the_replica(void **state)
 {
     struct scene scene;
-    redisContext *replicas[MASTERS];
+    redisContext *replicas[MASTERS] = {NULL};
     smq_receipt receipt;
     smq_error err;
 
@@ -236,7 +236,7 @@ static void others_do_not_wait_for_the_replica(void **state)
     smq_error err;
 
     (void) state;
-    scene_init(&scene, 1, 10 * LONG_MS);
+    scene_init(&scene, 1, LONGEST_MS);
     must_send(scene.producer, scene.topic, "before");
     worker = scene_worker(scene.client, scene.topic, recorder);
     recorder_await(recorder, 1);
@@ -306,7 +306,7 @@ static void a_lost_replica_is_said_and_its_return_is_noticed(void **state)
     smq_error err;
 
     (void) state;
-    scene_init(&scene, 1, 10 * LONG_MS);
+    scene_init(&scene, 1, LONGEST_MS);
     brief = producer_with(scene.client, 1, SHORT_MS);
     link = (struct link){.redis = scene_redis_of(scene.topic)};
     server_stop(scene.replica);
@@ -315,7 +315,7 @@ static void a_lost_replica_is_said_and_its_return_is_noticed(void **state)
     assert_non_null(strstr(err.text, "it has 0 replicas in step"));
     send_async(scene.producer, scene.topic, 0, 3, &receipts);
     assert_true(server_restart(scene.replica));
-    scene_must(smq_producer_flush(scene.producer, 10 * LONG_MS, &err), &err, "flush");
+    scene_must(smq_producer_flush(scene.producer, LONGEST_MS, &err), &err, "flush");
     assert_int_equal(receipts.ok, 3);
     assert_int_equal(waiting_at(scene.replica, scene.store), 3);
     redisFree(link.redis);
@@ -349,7 +349,7 @@ static void what_was_acknowledged_outlives_its_master(void **state)
     smq_error err;
 
     (void) state;
-    scene_init(&scene, SLOTS, 10 * LONG_MS);
+    scene_init(&scene, SLOTS, LONGEST_MS);
     send_async(scene.producer, scene.topic, 0, COUNT, &receipts);
     assert_true(wait_until(has_some, &some, LONG_MS));
     send_async(scene.producer, scene.topic, COUNT, COUNT, &receipts);
@@ -358,7 +358,7 @@ static void what_was_acknowledged_outlives_its_master(void **state)
     send_async(scene.producer, scene.topic, 2 * COUNT, COUNT, &receipts);
     assert_true(servers_wait(scene_servers(), LONG_MS));
     assert_true(server_restart(master));
-    scene_must(smq_producer_flush(scene.producer, 10 * LONG_MS, &err), &err, "flush");
+    scene_must(smq_producer_flush(scene.producer, LONGEST_MS, &err), &err, "flush");
     assert_int_equal(receipts.ok, 3 * COUNT);
     assert_int_equal(scene_stats(scene.client, scene.topic).waiting, 3 * COUNT);
     assert_int_equal(waiting_at(master, scene.store), waiting_at(scene.replica, scene.store));

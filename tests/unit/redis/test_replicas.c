@@ -442,7 +442,7 @@ static void test_silence_ends_in_time_and_costs_the_connection(void **state)
     struct nodes *nodes = *state;
     struct send send;
 
-    nodes_start(nodes, 2 * SHORT_MS);
+    nodes_start(nodes, (int64_t) 2 * SHORT_MS);
     nodes_step(nodes->a, "WAIT 1", NULL);
     send = eval_briefly(nodes, 1, 0);
     assert_ended(&send, REDIS_NOT_DONE, SMQ_TIMED_OUT, "no answer of its replicas in time");
