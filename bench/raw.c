@@ -189,6 +189,25 @@ bool raw_posted(struct raw *raw)
     return good;
 }
 
+/* Each look at a member moves one bucket of the old table, which has fewer than there are members.
+ */
+bool raw_end_growth(struct raw *raw, uint64_t count)
+{
+    static const char look[] = "for i = 1, ARGV[1] do redis.call('ZSCORE', KEYS[1], '') end";
+    unsigned long long each = (unsigned long long) (count / (uint64_t) raw->count) + 1;
+
+    for (int i = 0; i < raw->count; i++) {
+        redisReply *reply =
+            wire_ask(raw->wire, "EVAL %s 1 %s %llu", look, raw->slots[i].store, each);
+        bool good = reply != NULL && reply->type != REDIS_REPLY_ERROR;
+        freeReplyObject(reply);
+        if (!good) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Members of a sorted set that always has one of its own; a plain one has none. */
 static bool add_members(struct raw *raw, const char *key, uint64_t own, uint64_t *out)
 {

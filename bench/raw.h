@@ -28,6 +28,11 @@ bool raw_send(struct raw *raw, uint64_t count, int batch);
 bool raw_post(struct raw *raw, int slot, uint64_t number);
 bool raw_posted(struct raw *raw);
 
+/* Lets Redis end what it puts off: a set that outgrows its hash table moves to the next one a
+ * little with each command, so those that are just filled are slower than those that stand. `count`
+ * is that of the messages that wait. */
+bool raw_end_growth(struct raw *raw, uint64_t count);
+
 /* How many messages wait. */
 bool raw_waiting(struct raw *raw, uint64_t *out);
 
