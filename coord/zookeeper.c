@@ -13,9 +13,9 @@
 /* Whoever mistyped an address hears of it within 10 s, whatever the session time-out. */
 enum { FIRST_ANSWER_MAX_MS = 8000 };
 
-struct zookeeper_timings zookeeper_timings = {.join = 500,
+struct zookeeper_timings zookeeper_timings = {.join = 150,
                                               .cold = 3000,
-                                              .ack = 30,
+                                              .ack = 10,
                                               .leave = 5000,
                                               .revoke_extra = 10000,
                                               .retry = 200,
