@@ -276,27 +276,14 @@ bool reply_time(int64_t *out, const redisReply *reply, size_t index)
     return reply_number(out, reply, index) && *out >= 0;
 }
 
-static bool is_one_of(char letter, const char *allowed)
-{
-    while (*allowed != '\0' && *allowed != letter) {
-        allowed++;
-    }
-    return *allowed != '\0';
-}
-
 bool reply_results(const char **out, const redisReply *reply, size_t index, size_t count,
                    const char *allowed)
 {
     const char *data;
     size_t len;
 
-    if (!reply_string(&data, &len, reply, index) || len != count) {
+    if (!reply_string(&data, &len, reply, index) || len != count || strspn(data, allowed) != len) {
         return false;
-    }
-    for (size_t i = 0; i < len; i++) {
-        if (!is_one_of(data[i], allowed)) {
-            return false;
-        }
     }
     *out = data;
     return true;

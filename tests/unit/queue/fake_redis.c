@@ -62,6 +62,19 @@ void fake_connects(smq_status status)
     fake.connects = status;
 }
 
+smq_client *fake_client(fake_server_fn *server, smq_event_fn *event)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_client *client = NULL;
+
+    fake_serve(server, NULL);
+    fake_connects(SMQ_OK);
+    options.redis = "fake:1";
+    options.event = event;
+    (void) smq_client_new(&client, &options, NULL);
+    return client;
+}
+
 int fake_clients(void)
 {
     int clients;

@@ -28,6 +28,9 @@ void fake_replicate(fake_replicas_fn *replicas, void *user);
 /* What redis_new() comes to; the default is SMQ_OK.  SMQ_TIMED_OUT: nothing is ever said. */
 void fake_connects(smq_status status);
 
+/* A client of what `server` answers; `event` may be NULL.  The caller frees it. */
+smq_client *fake_client(fake_server_fn *server, smq_event_fn *event);
+
 /* Clients that were made and are not closed yet. */
 int fake_clients(void);
 

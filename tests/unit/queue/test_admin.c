@@ -168,17 +168,13 @@ static smq_client *client;
 
 static int set_up(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
     (void) state;
     model.late = 0;
     model.lost = model.unseals = model.clears = 0;
     memset(model.sealed, 0, sizeof(model.sealed));
     snprintf(model.state, sizeof(model.state), "ready");
-    fake_serve(serve, NULL);
-    fake_connects(SMQ_OK);
-    options.redis = "fake:1";
-    assert_int_equal(smq_client_new(&client, &options, NULL), SMQ_OK);
+    client = fake_client(serve, NULL);
+    assert_non_null(client);
     return 0;
 }
 

@@ -182,8 +182,6 @@ static void on_event(const smq_event *event, void *user)
 
 static int set_up(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
     (void) state;
     model.lease_ms = LONG_LEASE_MS;
     model.slots = 1;
@@ -192,11 +190,8 @@ static int set_up(void **state)
     model.lose = model.hold_repeated = false;
     model.result = '1';
     model.lease_lost = 1;
-    fake_serve(serve, NULL);
-    fake_connects(SMQ_OK);
-    options.redis = "fake:1";
-    options.event = on_event;
-    assert_int_equal(smq_client_new(&client, &options, NULL), SMQ_OK);
+    client = fake_client(serve, on_event);
+    assert_non_null(client);
     return 0;
 }
 

@@ -118,17 +118,13 @@ static smq_message which;
 
 static int set_up(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
     (void) state;
     layout = SMQ_INLINE;
     which = (smq_message) SMQ_MESSAGE_INIT;
     which.body = "a";
     which.body_len = 1;
-    fake_serve(serve, NULL);
-    fake_connects(SMQ_OK);
-    options.redis = "fake:1";
-    assert_int_equal(smq_client_new(&client, &options, NULL), SMQ_OK);
+    client = fake_client(serve, NULL);
+    assert_non_null(client);
     return 0;
 }
 

@@ -156,6 +156,19 @@ static smq_delivery *add(struct stage *stage, struct run_lane *lane, const char 
     return delivery;
 }
 
+/* A stage of one thread whose handler has begun with one delivery, and will say `verdict`. */
+static smq_delivery *begin_one(struct stage *stage, struct run_lane *lane, smq_verdict verdict)
+{
+    smq_delivery *delivery;
+
+    run_lane_init(lane);
+    stage_init(stage, 1, 100);
+    stage_says(stage, verdict);
+    delivery = add(stage, lane, "a");
+    stage_await(stage, &stage->begun, 1);
+    return delivery;
+}
+
 static void lane_runs_one_after_another_in_order(void **state)
 {
     struct run_lane lane;
@@ -252,11 +265,7 @@ static void call_inside_the_handler_wins_over_its_verdict(void **state)
     smq_error err = {.text = ""};
 
     (void) state;
-    run_lane_init(&lane);
-    stage_init(&stage, 1, 100);
-    stage_says(&stage, SMQ_DONE);
-    delivery = add(&stage, &lane, "a");
-    stage_await(&stage, &stage.begun, 1);
+    delivery = begin_one(&stage, &lane, SMQ_DONE);
     assert_int_equal(delivery_answer(delivery, STORE_REJECT, 0, "why", NULL), SMQ_OK);
     assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, &err), SMQ_INVALID);
     stage_open(&stage, 1);
@@ -464,11 +473,7 @@ static void delivery_outlives_the_queue_of_its_worker(void **state)
     smq_error err = {.text = ""};
 
     (void) state;
-    run_lane_init(&lane);
-    stage_init(&stage, 1, 100);
-    stage_says(&stage, SMQ_LATER);
-    delivery = add(&stage, &lane, "a");
-    stage_await(&stage, &stage.begun, 1);
+    delivery = begin_one(&stage, &lane, SMQ_LATER);
     stage_open(&stage, 1);
     stage_fini(&stage);
     (void) run_queue_forget(delivery->queue, delivery);
@@ -487,11 +492,7 @@ static void late_answer_inside_the_handler_leaves_it_to_the_call(void **state)
     smq_delivery *delivery;
 
     (void) state;
-    run_lane_init(&lane);
-    stage_init(&stage, 1, 100);
-    stage_says(&stage, SMQ_DONE);
-    delivery = add(&stage, &lane, "a");
-    stage_await(&stage, &stage.begun, 1);
+    delivery = begin_one(&stage, &lane, SMQ_DONE);
     delivery_tell(delivery, SMQ_FENCED);
     assert_false(run_queue_forget(stage.queue, delivery));
     delivery_unref(delivery); /* the strand's */
@@ -509,11 +510,7 @@ static void late_verdict_ends_the_delivery(void **state)
     smq_delivery *delivery;
 
     (void) state;
-    run_lane_init(&lane);
-    stage_init(&stage, 1, 100);
-    stage_says(&stage, SMQ_DONE);
-    delivery = add(&stage, &lane, "a");
-    stage_await(&stage, &stage.begun, 1);
+    delivery = begin_one(&stage, &lane, SMQ_DONE);
     delivery_tell(delivery, SMQ_LEASE_LOST);
     assert_false(run_queue_forget(stage.queue, delivery));
     delivery_unref(delivery); /* the strand's */
