@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "proxy.h"
 #include "scene.h"
+#include "support/proxy.h"
 #include "support/wait.h"
 
 /* A client behind a proxy, and one that is not. */

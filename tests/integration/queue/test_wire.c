@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/waiter.h"
-#include "proxy.h"
 #include "queue/worker.h"
 #include "scene.h"
+#include "support/proxy.h"
 #include "support/wait.h"
 
 /* A worker behind a proxy; what the test sends goes straight to Redis. */

@@ -1,7 +1,7 @@
-/* proxy.c - stands between a client and one Redis server.
+/* proxy.c - a proxy between clients and one server.
  *
  * Thread: as proxy.h says; links belong to the proxy's thread, `state` is shared. */
-#include "proxy.h"
+#include "support/proxy.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,17 +11,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 enum { LINKS_MAX = 64, CHUNK = 65536 };
 
-/* Invariant: fds are -1 when the link is free.  `kept` is what the client has not got. */
+/* Bytes on their way. */
+struct chunk {
+    STAILQ_ENTRY(chunk) link;
+    int64_t due_ms; /* when they arrive */
+    size_t len;
+    char data[];
+};
+
+STAILQ_HEAD(chunks, chunk);
+
+/* Invariant: fds are -1 when the link is free. */
 struct link {
     int client, server;
     bool subscribes;
-    char *kept;
-    size_t kept_len;
+    struct chunks requests, replies;
 };
 
 enum proxy_wish { PROXY_PASS, PROXY_HOLD, PROXY_CUT };
@@ -35,16 +47,28 @@ struct proxy {
         pthread_mutex_t lock;
         pthread_cond_t changed;
         enum proxy_wish wish;
+        int64_t delay_ms;
         bool stop, kept, obeyed;
     } state;
 };
+
+static void chunks_clear(struct chunks *chunks)
+{
+    struct chunk *chunk;
+
+    while ((chunk = STAILQ_FIRST(chunks)) != NULL) {
+        STAILQ_REMOVE_HEAD(chunks, link);
+        free(chunk);
+    }
+}
 
 static void link_close(struct link *link)
 {
     close(link->client);
     close(link->server);
-    free(link->kept);
-    *link = (struct link){.client = -1, .server = -1};
+    chunks_clear(&link->requests);
+    chunks_clear(&link->replies);
+    link->client = link->server = -1;
 }
 
 static bool write_all(int fd, const char *data, size_t len)
@@ -85,7 +109,9 @@ static void link_accept(struct proxy *proxy)
             if (server < 0) {
                 break;
             }
-            proxy->links[i] = (struct link){.client = client, .server = server};
+            proxy->links[i].client = client;
+            proxy->links[i].server = server;
+            proxy->links[i].subscribes = false;
             return;
         }
     }
@@ -99,72 +125,123 @@ static bool is_subscription(const char *data, size_t len)
     return memmem(data, len, "SSUBSCRIBE", 10) != NULL;
 }
 
-static bool pass_request(struct link *link, char *buffer)
+/* Read what has come from `fd`, and put it into `chunks` for its way of `delay_ms`. */
+static struct chunk *take_chunk(int fd, struct chunks *chunks, int64_t delay_ms)
 {
-    ssize_t n = recv(link->client, buffer, CHUNK, 0);
+    static _Thread_local char buffer[CHUNK];
+    ssize_t n = recv(fd, buffer, CHUNK, 0);
+    struct chunk *chunk;
 
     if (n <= 0) {
-        return false;
+        return NULL;
     }
-    link->subscribes = link->subscribes || is_subscription(buffer, (size_t) n);
-    return write_all(link->server, buffer, (size_t) n);
+    chunk = malloc(sizeof(*chunk) + (size_t) n);
+    chunk->due_ms = clock_now_ms() + delay_ms;
+    chunk->len = (size_t) n;
+    memcpy(chunk->data, buffer, chunk->len);
+    STAILQ_INSERT_TAIL(chunks, chunk, link);
+    return chunk;
 }
 
-static void keep(struct proxy *proxy, struct link *link, const char *data, size_t len)
+/* Hand over what has arrived.  false: the other side is gone. */
+static bool give_chunks(int fd, struct chunks *chunks)
 {
-    link->kept = realloc(link->kept, link->kept_len + len);
-    memcpy(link->kept + link->kept_len, data, len);
-    link->kept_len += len;
-    pthread_mutex_lock(&proxy->state.lock);
-    proxy->state.kept = true;
-    pthread_mutex_unlock(&proxy->state.lock);
+    int64_t now = clock_now_ms();
+    struct chunk *chunk;
+    bool good = true;
+
+    while (good && (chunk = STAILQ_FIRST(chunks)) != NULL && chunk->due_ms <= now) {
+        STAILQ_REMOVE_HEAD(chunks, link);
+        good = write_all(fd, chunk->data, chunk->len);
+        free(chunk);
+    }
+    return good;
 }
 
-static bool pass_reply(struct proxy *proxy, struct link *link, char *buffer, enum proxy_wish wish)
+static bool link_holds(const struct link *link, enum proxy_wish wish)
 {
-    ssize_t n = recv(link->server, buffer, CHUNK, 0);
-
-    if (n <= 0) {
-        return false;
-    }
-    if (wish == PROXY_HOLD && !link->subscribes) {
-        keep(proxy, link, buffer, (size_t) n);
-        return true;
-    }
-    return write_all(link->client, buffer, (size_t) n);
+    return wish == PROXY_HOLD && !link->subscribes;
 }
 
-static void obey(struct proxy *proxy, enum proxy_wish wish)
+static bool link_read(struct proxy *proxy, struct link *link, const struct pollfd polled[2],
+                      enum proxy_wish wish, int64_t delay_ms)
+{
+    const struct chunk *chunk;
+
+    if (polled[0].revents != 0) {
+        chunk = take_chunk(link->client, &link->requests, delay_ms);
+        if (chunk == NULL) {
+            return false;
+        }
+        link->subscribes = link->subscribes || is_subscription(chunk->data, chunk->len);
+    }
+    if (polled[1].revents != 0) {
+        if (take_chunk(link->server, &link->replies, delay_ms) == NULL) {
+            return false;
+        }
+        if (link_holds(link, wish)) {
+            pthread_mutex_lock(&proxy->state.lock);
+            proxy->state.kept = true;
+            pthread_mutex_unlock(&proxy->state.lock);
+        }
+    }
+    return true;
+}
+
+static void links_give(struct proxy *proxy, enum proxy_wish wish)
 {
     for (int i = 0; i < LINKS_MAX; i++) {
         struct link *link = &proxy->links[i];
 
-        if (link->client < 0 || link->subscribes || wish == PROXY_HOLD) {
-            continue;
-        }
-        if (wish == PROXY_CUT ||
-            (link->kept_len > 0 && !write_all(link->client, link->kept, link->kept_len))) {
+        if (link->client >= 0 &&
+            (!give_chunks(link->server, &link->requests) ||
+             (!link_holds(link, wish) && !give_chunks(link->client, &link->replies)))) {
             link_close(link);
-            continue;
         }
-        free(link->kept);
-        link->kept = NULL;
-        link->kept_len = 0;
+    }
+}
+
+/* How long until the next bytes arrive; -1: none are on their way. */
+static int links_due(const struct proxy *proxy, enum proxy_wish wish)
+{
+    int64_t due = INT64_MAX;
+    int64_t now = clock_now_ms();
+
+    for (int i = 0; i < LINKS_MAX; i++) {
+        const struct link *link = &proxy->links[i];
+        const struct chunk *request = STAILQ_FIRST(&link->requests);
+        const struct chunk *reply = link_holds(link, wish) ? NULL : STAILQ_FIRST(&link->replies);
+
+        due = request != NULL && request->due_ms < due ? request->due_ms : due;
+        due = reply != NULL && reply->due_ms < due ? reply->due_ms : due;
+    }
+    return due == INT64_MAX ? -1 : due <= now ? 0 : (int) (due - now);
+}
+
+static void cut_links(struct proxy *proxy)
+{
+    for (int i = 0; i < LINKS_MAX; i++) {
+        if (proxy->links[i].client >= 0 && !proxy->links[i].subscribes) {
+            link_close(&proxy->links[i]);
+        }
     }
 }
 
 /* What the test wishes now; a new wish is obeyed first.  false: stop. */
-static bool take_wish(struct proxy *proxy, enum proxy_wish *out)
+static bool take_wish(struct proxy *proxy, enum proxy_wish *out, int64_t *delay_ms)
 {
     bool stop, obeyed;
 
     pthread_mutex_lock(&proxy->state.lock);
     *out = proxy->state.wish;
+    *delay_ms = proxy->state.delay_ms;
     stop = proxy->state.stop;
     obeyed = proxy->state.obeyed;
     pthread_mutex_unlock(&proxy->state.lock);
     if (!obeyed) {
-        obey(proxy, *out);
+        if (*out == PROXY_CUT) {
+            cut_links(proxy);
+        }
         pthread_mutex_lock(&proxy->state.lock);
         if (*out == PROXY_CUT) {
             *out = proxy->state.wish = PROXY_PASS;
@@ -177,9 +254,9 @@ static bool take_wish(struct proxy *proxy, enum proxy_wish *out)
     return !stop;
 }
 
-static void serve(struct proxy *proxy, const struct pollfd *polled, enum proxy_wish wish)
+static void serve(struct proxy *proxy, const struct pollfd *polled, enum proxy_wish wish,
+                  int64_t delay_ms)
 {
-    static _Thread_local char buffer[CHUNK];
     uint64_t count;
 
     if (polled[0].revents != 0) {
@@ -187,18 +264,8 @@ static void serve(struct proxy *proxy, const struct pollfd *polled, enum proxy_w
     }
     for (int i = 0; i < LINKS_MAX; i++) {
         struct link *link = &proxy->links[i];
-        bool good = true;
 
-        if (link->client < 0) {
-            continue;
-        }
-        if (polled[2 + 2 * i].revents != 0) {
-            good = pass_request(link, buffer);
-        }
-        if (good && polled[3 + 2 * i].revents != 0) {
-            good = pass_reply(proxy, link, buffer, wish);
-        }
-        if (!good) {
+        if (link->client >= 0 && !link_read(proxy, link, &polled[2 + 2 * i], wish, delay_ms)) {
             link_close(link);
         }
     }
@@ -212,16 +279,18 @@ static void *proxy_main(void *arg)
     struct proxy *proxy = arg;
     struct pollfd polled[2 + 2 * LINKS_MAX];
     enum proxy_wish wish;
+    int64_t delay_ms;
 
-    while (take_wish(proxy, &wish)) {
+    while (take_wish(proxy, &wish, &delay_ms)) {
+        links_give(proxy, wish);
         polled[0] = (struct pollfd){.fd = proxy->wake, .events = POLLIN};
         polled[1] = (struct pollfd){.fd = proxy->listener, .events = POLLIN};
         for (int i = 0; i < LINKS_MAX; i++) {
             polled[2 + 2 * i] = (struct pollfd){.fd = proxy->links[i].client, .events = POLLIN};
             polled[3 + 2 * i] = (struct pollfd){.fd = proxy->links[i].server, .events = POLLIN};
         }
-        if (poll(polled, 2 + 2 * LINKS_MAX, -1) > 0) {
-            serve(proxy, polled, wish);
+        if (poll(polled, 2 + 2 * LINKS_MAX, links_due(proxy, wish)) > 0) {
+            serve(proxy, polled, wish, delay_ms);
         }
     }
     return NULL;
@@ -253,7 +322,9 @@ struct proxy *proxy_start(int port)
     proxy->state.obeyed = true;
     snprintf(proxy->address, sizeof(proxy->address), "127.0.0.1:%d", ntohs(address.sin_port));
     for (int i = 0; i < LINKS_MAX; i++) {
-        proxy->links[i] = (struct link){.client = -1, .server = -1};
+        proxy->links[i].client = proxy->links[i].server = -1;
+        STAILQ_INIT(&proxy->links[i].requests);
+        STAILQ_INIT(&proxy->links[i].replies);
     }
     pthread_mutex_init(&proxy->state.lock, NULL);
     pthread_cond_init(&proxy->state.changed, NULL);
@@ -303,6 +374,14 @@ void proxy_stop(struct proxy *proxy)
 const char *proxy_address(const struct proxy *proxy)
 {
     return proxy->address;
+}
+
+void proxy_delay(struct proxy *proxy, int64_t one_way_ms)
+{
+    pthread_mutex_lock(&proxy->state.lock);
+    proxy->state.delay_ms = one_way_ms;
+    wake(proxy);
+    pthread_mutex_unlock(&proxy->state.lock);
 }
 
 void proxy_hold(struct proxy *proxy)

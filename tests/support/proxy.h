@@ -1,13 +1,15 @@
-/* proxy.h - stands between a client and one Redis server, and delays or loses its replies when the
- * test says so.
+/* proxy.h - a proxy between clients and one server (Redis or ZooKeeper): it makes the network slow,
+ * and keeps replies back or loses them when the test says so.
  *
- * Connections that carry subscriptions are never touched: what they bring overtakes the others.
+ * Connections that carry subscriptions of Redis are never kept back or cut: what they bring
+ * overtakes the others.
  *
  * Thread: any; the inside is a thread of its own. */
-#ifndef QUEUE_PROXY_H
-#define QUEUE_PROXY_H
+#ifndef SUPPORT_PROXY_H
+#define SUPPORT_PROXY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct proxy;
 
@@ -15,6 +17,9 @@ struct proxy;
 struct proxy *proxy_start(int port);
 void proxy_stop(struct proxy *proxy);
 const char *proxy_address(const struct proxy *proxy); /* "127.0.0.1:12345" */
+
+/* From now on every byte takes `one_way_ms` in each direction: half a round trip. */
+void proxy_delay(struct proxy *proxy, int64_t one_way_ms);
 
 /* Keep replies back from now on. */
 void proxy_hold(struct proxy *proxy);
