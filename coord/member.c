@@ -394,6 +394,10 @@ static void member_on_beat_reply(void *user, const struct zk_reply *reply)
     }
     if (!member->writing) {
         member->version = reply->stat.version;
+        member->stale = false;
+    }
+    if (member->dirty) {
+        member_write_soon(zookeeper);
     }
     member_renew_lease(zookeeper, member->beat_at);
     if (lapsed) { /* grants that came meanwhile were put off */
@@ -437,9 +441,10 @@ static void member_on_written(void *user, const struct zk_reply *reply)
     if (reply->rc == ZOK) {
         member->version = reply->stats[0].version;
         ownership_written(zookeeper);
-    } else { /* perhaps done: the version is read by a heartbeat, then it is written again */
-        member->dirty = true;
+    } else {
+        member->dirty = member->stale = true;
         member_on_beat(&member->beat);
+        return;
     }
     if (member->dirty) {
         member_write_soon(zookeeper);
@@ -453,7 +458,8 @@ static void member_on_batch(uv_timer_t *timer)
     struct buf text = {0};
     struct zk_op op = {.kind = ZK_SET, .path = member->path, .version = member->version};
 
-    if (member->state != MEMBER_IN || member->writing || !zookeeper->session.connected) {
+    if (member->state != MEMBER_IN || member->writing || member->stale ||
+        !zookeeper->session.connected) {
         return;
     }
     member->dirty = false;
@@ -470,7 +476,7 @@ void member_write_soon(struct zookeeper *zookeeper)
     struct member *member = &zookeeper->member;
 
     member->dirty = true;
-    if (member->state == MEMBER_IN && !member->writing &&
+    if (member->state == MEMBER_IN && !member->writing && !member->stale &&
         !uv_is_active((uv_handle_t *) &member->batch)) {
         uv_timer_start(&member->batch, member_on_batch, (uint64_t) zookeeper->timings.ack, 0);
     }
@@ -509,6 +515,6 @@ void member_expired(struct zookeeper *zookeeper)
         member->state = MEMBER_OUT;
     }
     member->incarnation = 0;
-    member->beating = member->writing = member->dirty = false;
+    member->beating = member->writing = member->dirty = member->stale = false;
     member->name_until = 0;
 }

@@ -56,6 +56,8 @@ struct member {
     bool beating; /* a heartbeat is out */
     int64_t beat_at;
     bool dirty, writing;
+    bool stale; /* a write failed, and may have been done: a heartbeat reads `version` before the
+                   next one */
     uv_timer_t beat, batch, retry;
 };
 

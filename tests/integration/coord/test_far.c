@@ -1,0 +1,150 @@
+/* test_far.c - members far from ZooKeeper: a proxy makes each round trip long, and loses replies.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "fleet.h"
+#include "raw.h"
+#include "support/proxy.h"
+#include "support/servers.h"
+#include "support/wait.h"
+
+enum { SESSION_MS = 4000, NEVER_MS = 600000 };
+
+static const char *program;
+static struct servers *servers;
+
+/* Invariant: `near` and `far` are "host:port/root" with a root of its own for each test; `far` goes
+ * through the proxy. */
+struct stage {
+    struct fleet fleet;
+    struct proxy *proxy;
+    char root[32];
+    char near[128], far[128];
+};
+
+static int set_up(void **state)
+{
+    static struct stage stage;
+    static int number;
+
+    stage.proxy = proxy_start(server_port(servers_zookeeper_server(servers)));
+    (void) snprintf(stage.root, sizeof(stage.root), "/far-%d", ++number);
+    (void) snprintf(stage.near, sizeof(stage.near), "%s%s", servers_zookeeper(servers), stage.root);
+    (void) snprintf(stage.far, sizeof(stage.far), "%s%s", proxy_address(stage.proxy), stage.root);
+    fleet_init(&stage.fleet, program, stage.near, SESSION_MS);
+    *state = &stage;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct stage *stage = *state;
+
+    fleet_fini(&stage->fleet);
+    proxy_stop(stage->proxy);
+    return 0;
+}
+
+static int start_far(struct stage *stage, const char *name)
+{
+    int seat = 0;
+
+    stage->fleet.servers = stage->far;
+    seat = fleet_start(&stage->fleet, name);
+    stage->fleet.servers = stage->near;
+    return seat;
+}
+
+/* Waiting for a node to be written. */
+struct node {
+    zhandle_t *handle;
+    char path[128];
+    int32_t version;
+};
+
+static int32_t node_version(const struct node *node)
+{
+    struct Stat stat = {0};
+
+    assert_int_equal(zoo_exists(node->handle, node->path, 0, &stat), ZOK);
+    return stat.version;
+}
+
+static bool node_is_written(void *arg)
+{
+    const struct node *node = arg;
+
+    return node_version(node) > node->version;
+}
+
+/* A write of the member's node is executed, its reply is lost with the connection: the version that
+ * the member knows is old.  It still acknowledges a revocation, without which nothing moves here.
+ */
+static void a_member_whose_reply_was_lost_still_acknowledges(void **state)
+{
+    struct stage *stage = *state;
+    struct fleet *fleet = &stage->fleet;
+    struct node node = {.handle = raw_connect(servers_zookeeper(servers), NULL)};
+    int near = fleet_start(fleet, "near");
+    int far = 0;
+    int third = 0;
+    int64_t began = 0;
+
+    fleet_join(fleet, near, "orders", "n1", 64);
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){near, -1}));
+    proxy_delay(stage->proxy, 30);
+    far = start_far(stage, "far");
+    fleet_tell(fleet, far, "join orders n1 1 64 1 %d", NEVER_MS);
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){near, far, -1}));
+
+    (void) snprintf(node.path, sizeof(node.path), "%s/members/far", stage->root);
+    node.version = node_version(&node);
+    proxy_hold(stage->proxy);
+    fleet_join(fleet, far, "others", "n1", 1);
+    assert_true(wait_until(node_is_written, &node, FLEET_TIMEOUT_MS));
+    proxy_cut(stage->proxy);
+    zookeeper_close(node.handle);
+
+    third = fleet_start(fleet, "third");
+    began = clock_now_ms();
+    fleet_join(fleet, third, "orders", "n1", 64);
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){near, far, third, -1}));
+    print_message("a join after a cut connection took %lld ms, 60 ms from ZooKeeper\n",
+                  (long long) (clock_now_ms() - began));
+    assert_int_equal(fleet_board(fleet, "orders")->overlaps, 0);
+}
+
+int main(int argc, char **argv)
+{
+#define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        STAGED(a_member_whose_reply_was_lost_still_acknowledges),
+    };
+    int failed = 0;
+
+    if (argc < 2) {
+        (void) fprintf(stderr, "usage: %s PROGRAM-OF-A-MEMBER [TEST]\n", argv[0]);
+        return 64;
+    }
+    program = argv[1];
+    if (argc > 2) {
+        cmocka_set_test_filter(argv[2]);
+    }
+    servers = servers_start(&(struct servers_options){.zookeeper = true});
+    if (servers == NULL) {
+        return 1;
+    }
+    failed = cmocka_run_group_tests_name("far", tests, NULL, NULL);
+    servers_free(servers);
+    return failed;
+}
