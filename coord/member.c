@@ -1,9 +1,9 @@
 /* member.c - our node in ZooKeeper: entering with it, keeping it up to date, and the heartbeat that
  * renews the lease of this member.
  *
- * To enter: make the root and its folders, read the generation, create members/NAME, look at what
- * was created.  Any call of this chain that fails ends it; it begins anew after a while or with the
- * next connection.  Every step may be repeated.
+ * To enter: read the root, or make it (root.c), create members/NAME, look at what was created.  Any
+ * call of this chain that fails ends it; it begins anew after a while or with the next connection.
+ * Every step may be repeated.
  *
  * Thread: smq:coord. */
 #include <errno.h>
@@ -19,14 +19,8 @@
 #include "base/random.h"
 #include "coord/zookeeper.h"
 
-static const char member_root_format[] = "slotmq 1\nfence_generation %" PRIu32 "\n";
-static const char *const member_folders[] = {"leader_epoch", "members", "topics"};
-
-enum { MEMBER_FOLDERS = sizeof(member_folders) / sizeof(member_folders[0]) };
-
 static void member_enter(struct zookeeper *zookeeper);
 static void member_look(struct zookeeper *zookeeper);
-static void member_create(struct zookeeper *zookeeper);
 
 static void member_on_beat(uv_timer_t *timer);
 static void member_on_batch(uv_timer_t *timer);
@@ -107,8 +101,7 @@ static void member_renew_lease(struct zookeeper *zookeeper, int64_t issued_ms)
 
 /* --- entering --- */
 
-/* A step failed, or must wait: begin anew in a while. */
-static void member_later(struct zookeeper *zookeeper, enum member_state state, int64_t delay_ms)
+void member_later(struct zookeeper *zookeeper, enum member_state state, int64_t delay_ms)
 {
     zookeeper->member.state = state;
     uv_timer_start(&zookeeper->member.retry, member_on_retry, (uint64_t) delay_ms, 0);
@@ -123,121 +116,6 @@ void member_refuse(struct zookeeper *zookeeper, smq_status status, const char *t
     ownership_fail_all(zookeeper, status, text);
 }
 
-static void member_on_root(void *user, const struct zk_reply *reply)
-{
-    struct zookeeper *zookeeper = user;
-    uint32_t generation = 0;
-    int version = 0;
-    char *text = NULL;
-    int found = 0;
-
-    if (reply->rc == ZNOAUTH) {
-        member_refuse(zookeeper, SMQ_DENIED,
-                      "ZooKeeper refused to show the nodes of the fleet: check zookeeper_auth");
-        return;
-    }
-    if (reply->rc != ZOK) {
-        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
-        return;
-    }
-    text = memory_copy(reply->data, reply->len);
-    found = sscanf(text, "slotmq %d fence_generation %" SCNu32, &version, &generation);
-    free(text);
-    if (found != 2 || version != 1 || generation < 1) {
-        member_refuse(zookeeper, SMQ_OTHER_FLEET,
-                      "the root node in ZooKeeper is not of a fleet of this version; choose "
-                      "another root");
-        return;
-    }
-    zookeeper->fence_generation = generation;
-    member_create(zookeeper);
-}
-
-/* The path of the parent number `step` of the root, or NULL when step is the root itself. */
-static char *member_parent(const struct zookeeper *zookeeper, int step)
-{
-    const char *at = zookeeper->root + 1;
-
-    for (int i = 0; at != NULL; i++) {
-        at = strchr(at, '/');
-        if (at == NULL) {
-            return NULL;
-        }
-        if (i == step) {
-            return memory_copy(zookeeper->root, (size_t) (at - zookeeper->root));
-        }
-        at++;
-    }
-    return NULL;
-}
-
-static int member_parents(const struct zookeeper *zookeeper)
-{
-    int count = 0;
-
-    for (const char *at = zookeeper->root + 1; *at != '\0'; at++) {
-        count += *at == '/' ? 1 : 0;
-    }
-    return count;
-}
-
-static void member_make_folder(struct zookeeper *zookeeper);
-
-static void member_on_folder(void *user, const struct zk_reply *reply)
-{
-    struct zookeeper *zookeeper = user;
-
-    if (reply->rc == ZNOAUTH) {
-        member_refuse(zookeeper, SMQ_DENIED,
-                      "ZooKeeper refused to create the nodes of the fleet: check zookeeper_auth");
-        return;
-    }
-    if (reply->rc != ZOK && reply->rc != ZNODEEXISTS) {
-        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
-        return;
-    }
-    zookeeper->member.step++;
-    member_make_folder(zookeeper);
-}
-
-/* Make what number `step` is: the parents of the root, the root, its folders. */
-static void member_make_folder(struct zookeeper *zookeeper)
-{
-    int step = zookeeper->member.step;
-    int parents = member_parents(zookeeper);
-    char *parent = member_parent(zookeeper, step);
-    char text[64];
-    struct zk_op op = {.kind = ZK_CREATE, .path = parent, .data = ""};
-
-    if (step == parents + 1 + MEMBER_FOLDERS) {
-        zk_get(&zookeeper->session, "", false, member_on_root, zookeeper);
-        return;
-    }
-    if (step == parents) {
-        op.path = "";
-        op.data = text;
-        op.len = (size_t) snprintf(text, sizeof(text), member_root_format, UINT32_C(1));
-    } else if (step > parents) {
-        op.path = member_folders[step - parents - 1];
-    }
-    zk_write(&zookeeper->session, &op, 1, member_on_folder, zookeeper);
-    free(parent);
-}
-
-static void member_on_folders_seen(void *user, const struct zk_reply *reply)
-{
-    struct zookeeper *zookeeper = user;
-
-    zookeeper->member.step = 0;
-    if (reply->rc == ZOK) { /* topics is made last */
-        zk_get(&zookeeper->session, "", false, member_on_root, zookeeper);
-    } else if (reply->rc == ZNONODE) {
-        member_make_folder(zookeeper);
-    } else {
-        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
-    }
-}
-
 static void member_enter(struct zookeeper *zookeeper)
 {
     struct member *member = &zookeeper->member;
@@ -247,7 +125,7 @@ static void member_enter(struct zookeeper *zookeeper)
     }
     uv_timer_stop(&member->retry);
     member->state = MEMBER_ENTERING;
-    zk_exists(&zookeeper->session, "topics", false, member_on_folders_seen, zookeeper);
+    root_enter(zookeeper);
 }
 
 static void member_encode(struct zookeeper *zookeeper, struct buf *out)
@@ -363,7 +241,7 @@ static void member_look(struct zookeeper *zookeeper)
     zk_get(&zookeeper->session, zookeeper->member.path, true, member_on_look, zookeeper);
 }
 
-static void member_create(struct zookeeper *zookeeper)
+void member_create(struct zookeeper *zookeeper)
 {
     struct buf text = {0};
     struct zk_op op = {.kind = ZK_CREATE_EPHEMERAL, .path = zookeeper->member.path};

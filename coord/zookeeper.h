@@ -1,7 +1,8 @@
 /* zookeeper.h - the parts of one member of a fleet, and how they call each other.
  *
- * member: the session's node, its heartbeat and lease.  ownership: the slots of one topic here.
- * election: who is the assigner.  assigner: who owns which slot; runs in one member.
+ * root: the root of the fleet and its folders.  member: the session's node, its heartbeat and
+ * lease.  ownership: the slots of one topic here.  election: who is the assigner.  assigner: who
+ * owns which slot; runs in one member.
  *
  * Thread: smq:coord. */
 #ifndef COORD_ZOOKEEPER_H
@@ -49,7 +50,6 @@ struct member {
     char *path;
     int64_t incarnation;
     int32_t version;
-    int step;
     int64_t name_until; /* WAITING: then the name is taken */
     smq_status refusal; /* REFUSED: why */
     const char *refusal_text;
@@ -113,11 +113,15 @@ struct zookeeper {
     struct election election;
     struct assigner *assigner;
     uint32_t fence_generation;
+    int root_step; /* of making the root and its folders */
     _Atomic int64_t lease_until;
     struct loop_task start;
     struct waiter *waiter; /* of coord_zookeeper_new(), until the first answer */
     bool denied;
 };
+
+/* root.c */
+void root_enter(struct zookeeper *zookeeper); /* read or make the root; then member_create() */
 
 /* member.c */
 void member_init(struct zookeeper *zookeeper);
@@ -126,6 +130,9 @@ void member_fini(struct zookeeper *zookeeper);
 void member_connected(struct zookeeper *zookeeper);
 void member_expired(struct zookeeper *zookeeper);
 void member_node_changed(struct zookeeper *zookeeper); /* the watch on our node fired */
+void member_create(struct zookeeper *zookeeper);       /* the root was read */
+/* A step of entering failed, or must wait: begin anew in a while. */
+void member_later(struct zookeeper *zookeeper, enum member_state state, int64_t delay_ms);
 void member_refuse(struct zookeeper *zookeeper, smq_status status, const char *text);
 void member_write_soon(struct zookeeper *zookeeper); /* what the node says is out of date */
 bool member_lease_valid(const struct zookeeper *zookeeper);
