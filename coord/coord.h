@@ -66,7 +66,7 @@ struct coord_topic {
 
 struct coord_lease_reply {
     smq_status status;    /* OK: held by me.  IN_WORK: held by another.  Else it is not known. */
-    struct token token;   /* OK: generation and epoch */
+    struct token token;   /* OK: generation; as epoch how often it was acquired, under 2^32 */
     int64_t remaining_ms; /* OK, IN_WORK: until the lease ends */
 };
 

@@ -4,6 +4,9 @@
  * never comes cannot harm: a lease that could not be renewed ends here by our own clock, counted
  * from before the call, and there by the clock of the node.
  *
+ * Redis counts the acquires, and a failover may lose one, so that two owners get the same count.
+ * Their tokens differ all the same: the epoch is the count, then the random part of the owner.
+ *
  * Thread: smq:coord. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +23,8 @@ enum {
     STANDALONE_RETRY_MS = 1000,
     STANDALONE_JITTER_MS = 500, /* on top, so that those who stand by do not ask together */
     STANDALONE_RETRY_MIN_MS = 50,
-    STANDALONE_LEAVE_MS = 3000
+    STANDALONE_LEAVE_MS = 3000,
+    STANDALONE_SALT_BITS = 32
 };
 
 enum standalone_state {
@@ -54,7 +58,8 @@ struct standalone {
     coord_lease_fn *lease;
     void *lease_user;
     uint64_t cookie;
-    char *owner; /* the name and a random part, so that a restarted process is another owner */
+    char *owner;   /* the name and a random part, so that a restarted process is another owner */
+    uint32_t salt; /* the random part as a number; of every token */
 };
 
 static void standalone_on_timer(uv_timer_t *timer);
@@ -191,17 +196,24 @@ static void standalone_release(struct standalone_topic *topic)
     standalone_ask(topic, COORD_LEASE_RELEASE);
 }
 
+static struct token standalone_token(const struct standalone *self, struct token leased)
+{
+    return (struct token){.generation = leased.generation,
+                          .epoch = leased.epoch << STANDALONE_SALT_BITS | self->salt};
+}
+
 static void standalone_lease_is_mine(struct standalone_topic *topic,
                                      const struct coord_lease_reply *reply)
 {
-    bool changed = token_compare(topic->token, reply->token) != 0;
+    struct token token = standalone_token(standalone_of(topic), reply->token);
+    bool changed = token_compare(topic->token, token) != 0;
 
     if (changed && topic->held_count > 0) {
         standalone_lose(topic);
     }
     topic->lease_until = topic->asked_at + reply->remaining_ms;
     if (changed || topic->state == STANDALONE_WAITING) {
-        topic->token = reply->token;
+        topic->token = token;
         topic->state = STANDALONE_HELD;
         standalone_grant(topic);
     }
@@ -447,6 +459,7 @@ smq_status coord_standalone_new(struct coord **out, const struct coord_options *
         return status;
     }
     random_hex(nonce, sizeof(nonce));
+    self->salt = (uint32_t) strtoul(nonce, NULL, 16);
     self->owner = memory_new(size);
     (void) snprintf(self->owner, size, "%s-%s", options->name, nonce);
     self->lease = lease;

@@ -2,18 +2,19 @@
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, token, kind, mode (fast or strict), max_retries, limit, owner
 -- RETURN OK, base, given_back, more: 1 repeat the call before the first claim
---        | FENCED, token (stored: larger, or the word of a shared topic) | NO_TOPIC | STALE
+--        | FENCED, token (stored: larger, of another owner, or the word of a shared topic)
+--        | NO_TOPIC | STALE
 --
 -- Stores a token that is larger than the stored one; the claims made so far are then the former
 -- owner's.  Fast: gives those back, a limited number a call.  Strict: leaves them until their
--- leases end.  The same token again only goes on with that, and changes nothing once its owner
--- has claimed.
+-- leases end.  The same token again, from the same owner, only continues with that, and changes
+-- nothing once the owner has claimed.
 
 local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, max_retries, limit = ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6])
 
-local def, token, base, claims =
-    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims'))
+local def, token, base, claims, owner =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'owner'))
 -- @include def
 local refused = def_refused(def, ARGV[1])
 if refused then
@@ -23,6 +24,8 @@ end
 -- @include token
 token = token or NOBODY
 if token == 'shared' or newer(token, ARGV[2]) or ARGV[2] == NOBODY then
+    return { 'FENCED', token }
+elseif token == ARGV[2] and owner and owner ~= '' and owner ~= ARGV[7] then
     return { 'FENCED', token }
 end
 

@@ -108,7 +108,7 @@ bool store_lease_read(struct token *token, int64_t *remaining_ms, const struct s
         return reply_number(remaining_ms, result->reply, 2);
     }
     if (!reply_count(&generation, result->reply, 1) || generation > UINT32_MAX ||
-        !reply_count(&token->epoch, result->reply, 2)) {
+        !reply_count(&token->epoch, result->reply, 2) || token->epoch > UINT32_MAX) {
         return false;
     }
     token->generation = (uint32_t) generation;

@@ -75,6 +75,16 @@ static void test_a_smaller_token_is_refused(void **state)
          {"takeover ffffffffffffffffffffffff", "OK 0 0 0"});
 }
 
+/* Redis lost what made the tokens differ: one of two owners must get another token. */
+static void test_an_equal_token_of_another_owner_is_refused(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 5 owner=host-1", "OK 0 0 0"}, {"at 1000", ""},
+         {"send a +0", "OK a"}, {"consume 5", NULL},
+         {"takeover 5 owner=host-2", "FENCED 000000010000000000000005"}, {"field owner", "host-1"},
+         {"prepare", "1000c1:a@31000"}, {"takeover 5 owner=host-1", "OK 0 0 0"},
+         {"takeover 6 owner=host-2", "OK 1 1 0"}, {"field owner", "host-2"});
+}
+
 static void test_nobody_is_no_owner(void **state)
 {
     PLAY(state, {"open m", "OK"},
@@ -109,6 +119,7 @@ int main(void)
         cmocka_unit_test(test_gives_back_in_steps),
         cmocka_unit_test(test_strict_waits_for_the_leases),
         cmocka_unit_test(test_a_smaller_token_is_refused),
+        cmocka_unit_test(test_an_equal_token_of_another_owner_is_refused),
         cmocka_unit_test(test_nobody_is_no_owner),
         cmocka_unit_test(test_shared_slots_have_no_owner),
         cmocka_unit_test(test_stale_and_no_topic_write_nothing),

@@ -99,6 +99,67 @@ static void standby_takes_over_when_the_owner_is_killed(void **state)
     smq_client_free(client);
 }
 
+struct ownership {
+    smq_client *client;
+    const char *topic, *owner;
+    char token[32];
+};
+
+static bool keep_owner(const smq_slot_info *slot, void *user)
+{
+    struct ownership *ownership = user;
+
+    if (slot->owner != NULL && strcmp(slot->owner, ownership->owner) == 0) {
+        snprintf(ownership->token, sizeof(ownership->token), "%s", slot->token);
+    }
+    return true;
+}
+
+static bool is_owner(void *arg)
+{
+    struct ownership *ownership = arg;
+    smq_error err = {.text = ""};
+
+    scene_must(smq_topic_slots(ownership->client, ownership->topic, keep_owner, ownership, &err),
+               &err, "smq_topic_slots");
+    return ownership->token[0] != '\0';
+}
+
+/* A failover lost the owner's lease, so Redis gives it to another with the same count. */
+static void a_lease_that_redis_has_lost_makes_no_equal_token(void **state)
+{
+    smq_client_options named = {.struct_size = sizeof(named), .name = "second"};
+    smq_client *client = scene_client(), *other = scene_client_with(&named);
+    struct ownership second = {.client = client, .owner = "second"};
+    struct recorder *before = recorder_new(NULL), *after = recorder_new(NULL);
+    redisContext *redis = scene_redis();
+    smq_worker *owner, *successor;
+
+    (void) state;
+    second.topic = topic_of(client, 1);
+    owner = scene_worker(client, second.topic, before);
+    scene_send(client, second.topic, (struct scene_message){.body = "a"});
+    recorder_await(before, 1);
+    freeReplyObject(
+        redisCommand(redis, "HDEL topic{%s} lease_owner lease_until lease_epoch", second.topic));
+    successor = scene_worker(other, second.topic, after);
+    if (!wait_until(is_owner, &second, SCENE_TIMEOUT_MS)) {
+        fail_msg("the second owner shares the token of the first");
+    }
+    assert_true(strcmp(second.token, recorder_seen(before, 0).token) > 0);
+    scene_send(client, second.topic, (struct scene_message){.body = "b"});
+    recorder_await(after, 1);
+    assert_string_equal(recorder_seen(after, 0).token, second.token);
+    assert_int_equal(recorder_count(before), 1);
+    scene_stop(owner);
+    scene_stop(successor);
+    redisFree(redis);
+    recorder_free(before);
+    recorder_free(after);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
 /* A supervisor that starts the process again whenever it dies, and shortens the wait for its lease.
  */
 struct supervised {
@@ -182,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(standby_takes_over_when_the_owner_stops),
         cmocka_unit_test(standby_takes_over_when_the_owner_is_killed),
+        cmocka_unit_test(a_lease_that_redis_has_lost_makes_no_equal_token),
         cmocka_unit_test(message_that_kills_its_process_is_dead_after_18_deliveries),
         cmocka_unit_test(topic_of_another_fleet_is_refused),
     };
