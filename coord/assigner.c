@@ -14,9 +14,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
+static void assigner_on_read(struct assigner *assigner, bool good);
 static void assigner_round(struct assigner *assigner);
-static void assigner_read_member(struct assigner *assigner);
-static void assigner_read_topic(struct assigner *assigner);
 static void assigner_write(struct assigner *assigner);
 
 static void assigner_on_timer(uv_timer_t *timer)
@@ -29,80 +28,11 @@ void assigner_init(struct zookeeper *zookeeper)
     struct assigner *assigner = memory_new(sizeof(*assigner));
 
     assigner->zookeeper = zookeeper;
+    assigner->read = assigner_on_read;
     LIST_INIT(&assigner->topics);
     uv_timer_init(loop_uv(zookeeper->coord->loop), &assigner->timer);
     assigner->timer.data = zookeeper;
     zookeeper->assigner = assigner;
-}
-
-/* --- memory --- */
-
-static void assigner_clear_members(struct assigner *assigner)
-{
-    for (size_t i = 0; i < assigner->member_count; i++) {
-        free(assigner->members[i].id);
-        member_info_fini(&assigner->members[i].info);
-    }
-    free(assigner->members);
-    assigner->members = NULL;
-    assigner->member_count = 0;
-}
-
-static void assigner_clear_names(struct assigner *assigner)
-{
-    for (size_t i = 0; i < assigner->name_count; i++) {
-        free(assigner->names[i]);
-    }
-    free(assigner->names);
-    assigner->names = NULL;
-    assigner->name_count = assigner->name_at = 0;
-}
-
-static void assigner_keep_names(struct assigner *assigner, const struct zk_reply *reply)
-{
-    assigner_clear_names(assigner);
-    assigner->names = memory_new((reply->count + 1) * sizeof(*assigner->names));
-    for (size_t i = 0; i < reply->count; i++) {
-        assigner->names[i] = memory_string(reply->names[i]);
-    }
-    assigner->name_count = reply->count;
-}
-
-static void assigner_topic_free(struct assigner_topic *topic)
-{
-    LIST_REMOVE(topic, link);
-    assignment_fini(&topic->old);
-    assignment_fini(&topic->next);
-    free(topic->revocations);
-    free(topic->name);
-    free(topic);
-}
-
-static struct assigner_topic *assigner_topic_of(struct assigner *assigner, const char *name)
-{
-    struct assigner_topic *topic = NULL;
-
-    LIST_FOREACH(topic, &assigner->topics, link)
-    {
-        if (strcmp(topic->name, name) == 0) {
-            return topic;
-        }
-    }
-    topic = memory_new(sizeof(*topic));
-    topic->name = memory_string(name);
-    LIST_INSERT_HEAD(&assigner->topics, topic, link);
-    return topic;
-}
-
-static void assigner_forget(struct assigner *assigner)
-{
-    struct assigner_topic *topic = NULL;
-
-    assigner_clear_members(assigner);
-    assigner_clear_names(assigner);
-    while ((topic = LIST_FIRST(&assigner->topics)) != NULL) {
-        assigner_topic_free(topic);
-    }
 }
 
 /* --- begin and end --- */
@@ -187,84 +117,15 @@ static bool assigner_goes_on(struct assigner *assigner, int rc)
     return false;
 }
 
-/* --- reading members --- */
-
-static int assigner_compare_members(const void *left, const void *right)
+/* All was read, or not: then the connection was lost, or the reign is over. */
+static void assigner_on_read(struct assigner *assigner, bool good)
 {
-    const struct assigner_member *a = left;
-    const struct assigner_member *b = right;
-
-    return a->incarnation < b->incarnation ? -1 : a->incarnation > b->incarnation;
-}
-
-static void assigner_on_member(void *user, const struct zk_reply *reply)
-{
-    struct assigner *assigner = user;
-    struct assigner_member member = {.incarnation = reply->stat.czxid};
-
-    if (!assigner_goes_on(assigner, reply->rc)) {
+    if (!good) {
+        (void) assigner_goes_on(assigner, ZCONNECTIONLOSS);
         return;
     }
-    if (reply->rc == ZOK && member_text_parse(&member.info, reply->data, reply->len)) {
-        member.id = memory_string(assigner->names[assigner->name_at]);
-        assigner->members[assigner->member_count++] = member;
-    }
-    assigner->name_at++;
-    assigner_read_member(assigner);
-}
-
-static void assigner_on_topics(void *user, const struct zk_reply *reply)
-{
-    struct assigner *assigner = user;
-    struct assigner_topic *topic = NULL;
-
-    if (!assigner_goes_on(assigner, reply->rc)) {
-        return;
-    }
-    assigner_keep_names(assigner, reply);
-    LIST_FOREACH(topic, &assigner->topics, link)
-    {
-        topic->read = topic->write = topic->remove = false;
-    }
-    assigner_read_topic(assigner);
-}
-
-static void assigner_read_member(struct assigner *assigner)
-{
-    struct zk_session *session = &assigner->zookeeper->session;
-    char path[MEMBER_WORD_MAX + 16];
-
-    if (assigner->name_at < assigner->name_count &&
-        assigner->member_count < ASSIGNMENT_MEMBERS_MAX) {
-        (void) snprintf(path, sizeof(path), "members/%s", assigner->names[assigner->name_at]);
-        zk_get(session, path, true, assigner_on_member, assigner);
-        return;
-    }
-    qsort(assigner->members, assigner->member_count, sizeof(*assigner->members),
-          assigner_compare_members);
-    zk_children(session, "topics", true, assigner_on_topics, assigner);
-}
-
-static void assigner_on_members(void *user, const struct zk_reply *reply)
-{
-    struct assigner *assigner = user;
-
-    if (!assigner_goes_on(assigner, reply->rc)) {
-        return;
-    }
-    assigner_clear_members(assigner);
-    assigner_keep_names(assigner, reply);
-    assigner->members = memory_new((reply->count + 1) * sizeof(*assigner->members));
-    assigner_read_member(assigner);
-}
-
-static void assigner_on_sync(void *user, const struct zk_reply *reply)
-{
-    struct assigner *assigner = user;
-
-    if (assigner_goes_on(assigner, reply->rc)) {
-        zk_children(&assigner->zookeeper->session, "members", true, assigner_on_members, assigner);
-    }
+    assigner_decide(assigner, clock_now_ms());
+    assigner_write(assigner);
 }
 
 static void assigner_round(struct assigner *assigner)
@@ -273,129 +134,7 @@ static void assigner_round(struct assigner *assigner)
     assigner->busy = true;
     assigner->again = false;
     assigner->wake_at = 0;
-    zk_sync(&assigner->zookeeper->session, "members", assigner_on_sync, assigner);
-}
-
-/* --- reading topics --- */
-
-/* The node of the topic: its nonce and slots; another creation makes us forget the earlier. */
-static void assigner_define(struct assigner_topic *topic, const struct zk_reply *reply)
-{
-    char nonce[MEMBER_WORD_MAX + 1] = "";
-    char *text = memory_copy(reply->data, reply->len);
-    int slots = 0;
-
-    if (sscanf(text, "nonce %255s slots %d", nonce, &slots) != 2 || slots < 1 ||
-        slots > MEMBER_SLOTS_MAX) {
-        slots = 0;
-    }
-    free(text);
-    if (strcmp(topic->nonce, nonce) != 0 || topic->slots != slots) {
-        memcpy(topic->nonce, nonce, sizeof(nonce));
-        free(topic->revocations);
-        topic->revocations = memory_new(((size_t) slots + 1) * sizeof(*topic->revocations));
-        assignment_fini(&topic->old);
-        topic->slots = slots;
-        topic->pending_count = 0;
-    }
-}
-
-/* The node is damaged.  The last good assignment, if this assigner has seen it, is written again;
- * without it nothing is known of the owners, and nothing moves. */
-static void assigner_take_damaged(struct assigner *assigner, struct assigner_topic *topic)
-{
-    bool mend = topic->old.slots != NULL;
-
-    if (!topic->corrupt) {
-        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
-                   "topic %s: its assignment in ZooKeeper cannot be read; %s", topic->name,
-                   mend ? "the last good one is written again"
-                        : "nothing moves until it is deleted together with its topic's node");
-    }
-    topic->corrupt = true;
-    topic->read = topic->write = mend;
-}
-
-static void assigner_take_old(struct assigner *assigner, struct assigner_topic *topic,
-                              const struct zk_reply *reply)
-{
-    struct assignment read = {0};
-
-    assignment_fini(&topic->next);
-    topic->version = reply->stat.version;
-    topic->mzxid = reply->stat.mzxid;
-    if (reply->len > 0 &&
-        (!assignment_decode(&read, reply->data, reply->len) || read.slot_count != topic->slots)) {
-        assignment_fini(&read);
-        assigner_take_damaged(assigner, topic);
-        return;
-    }
-    assignment_fini(&topic->old);
-    topic->old = read;
-    topic->read = true;
-    topic->corrupt = false;
-}
-
-static void assigner_on_assignment(void *user, const struct zk_reply *reply)
-{
-    struct assigner *assigner = user;
-
-    if (!assigner_goes_on(assigner, reply->rc)) {
-        return;
-    }
-    if (reply->rc == ZOK) {
-        assigner_take_old(assigner, assigner->current, reply);
-    }
-    assigner->name_at++;
-    assigner_read_topic(assigner);
-}
-
-static void assigner_on_topic(void *user, const struct zk_reply *reply)
-{
-    struct assigner *assigner = user;
-    char path[MEMBER_WORD_MAX + 32];
-
-    if (!assigner_goes_on(assigner, reply->rc)) {
-        return;
-    }
-    if (reply->rc != ZOK) {
-        assigner->name_at++;
-        assigner_read_topic(assigner);
-        return;
-    }
-    assigner->current = assigner_topic_of(assigner, assigner->names[assigner->name_at]);
-    assigner->current->node_version = reply->stat.version;
-    assigner_define(assigner->current, reply);
-    (void) snprintf(path, sizeof(path), "topics/%s/assignment", assigner->current->name);
-    zk_get(&assigner->zookeeper->session, path, false, assigner_on_assignment, assigner);
-}
-
-static void assigner_decide_and_write(struct assigner *assigner)
-{
-    struct assigner_topic *topic = LIST_FIRST(&assigner->topics);
-
-    while (topic != NULL) {
-        struct assigner_topic *next = LIST_NEXT(topic, link);
-
-        if (!topic->read && !topic->corrupt) {
-            assigner_topic_free(topic);
-        }
-        topic = next;
-    }
-    assigner_decide(assigner, clock_now_ms());
-    assigner_write(assigner);
-}
-
-static void assigner_read_topic(struct assigner *assigner)
-{
-    char path[MEMBER_WORD_MAX + 16];
-
-    if (assigner->name_at == assigner->name_count) {
-        assigner_decide_and_write(assigner);
-        return;
-    }
-    (void) snprintf(path, sizeof(path), "topics/%s", assigner->names[assigner->name_at]);
-    zk_get(&assigner->zookeeper->session, path, true, assigner_on_topic, assigner);
+    assigner_read(assigner);
 }
 
 /* --- writing --- */
@@ -407,6 +146,11 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
     if (assigner->active && reply->rc == ZBADVERSION && reply->errors[0] == ZBADVERSION) {
         assigner_over(assigner, -1);
         election_resign(assigner->zookeeper);
+        return;
+    }
+    if (assigner->active && reply->rc == ZNOAUTH) {
+        assigner_deny_topic(assigner, assigner->current);
+        assigner_write(assigner);
         return;
     }
     if (!assigner_goes_on(assigner, reply->rc)) {

@@ -1,4 +1,4 @@
-/* assigner.h - what assigner.c (reading and writing) and assigner_decide.c (deciding) share.
+/* assigner.h - what assigner.c (the loop, writing), assigner_read.c and assigner_decide.c share.
  *
  * Thread: smq:coord. */
 #ifndef COORD_ASSIGNER_H
@@ -11,6 +11,7 @@ struct assigner_member {
     char *id;
     int64_t incarnation;
     struct member_info info;
+    bool unread; /* its node cannot be read, and `info` is empty: it keeps what it has */
 };
 
 /* When a slot's revocation was first seen. */
@@ -28,6 +29,8 @@ struct assigner_topic {
     struct assignment old, next;
     int32_t version, node_version; /* of the assignment and of the topic's node */
     int64_t mzxid;
+    bool listed;        /* in this round its node exists */
+    bool denied;        /* ZooKeeper denies access to its nodes; said already */
     bool read;          /* in this round; or damaged, then `old` is the last good one */
     bool write;         /* next differs from old */
     bool remove;        /* nobody asks for it any more */
@@ -40,13 +43,29 @@ struct assigner_topic {
 
 LIST_HEAD(assigner_topics, assigner_topic);
 
+enum assigner_job_kind { ASSIGNER_MEMBER, ASSIGNER_TOPIC, ASSIGNER_ASSIGNMENT };
+
+/* A node to be read in this round. */
+struct assigner_job {
+    struct assigner *assigner;
+    enum assigner_job_kind kind;
+    char *name; /* of the member or topic */
+    char path[MEMBER_WORD_MAX + 32];
+};
+
+/* Invariant: while `out` > 0 the jobs stay where they are. */
 struct assigner {
     struct zookeeper *zookeeper;
     bool active, busy, again;
     struct assigner_member *members; /* of this round, by incarnation */
     size_t member_count;
-    char **names; /* still to be read */
-    size_t name_count, name_at;
+    struct assigner_job *jobs; /* from job_at on they are still to be sent */
+    size_t job_count, job_at;
+    size_t out;                                         /* replies to come */
+    bool failed;                                        /* one of them did not come */
+    void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
+    int64_t *unread; /* incarnations of members that were said to be unreadable */
+    size_t unread_count;
     struct assigner_topics topics;
     struct assigner_topic *current;
     uint64_t sequence;
@@ -54,6 +73,15 @@ struct assigner {
     struct buf text;
     uv_timer_t timer;
 };
+
+/* Read members and topics; then `read` is called. */
+void assigner_read(struct assigner *assigner);
+
+/* ZooKeeper denies access to the nodes of the topic: say so, once. */
+void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic);
+
+/* Forget what was read.  No reply may be on its way. */
+void assigner_forget(struct assigner *assigner);
 
 /* Make `next`, `write` and `remove` of every topic that was read, and `wake_at`. */
 void assigner_decide(struct assigner *assigner, int64_t now_ms);

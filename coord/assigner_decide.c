@@ -15,6 +15,7 @@ struct decision {
     int32_t *weights;
     int32_t *quotas;
     uint16_t *slots;
+    uint16_t *free_slots; /* those of `slots` that are not kept by a member that cannot be read */
 };
 
 static const struct member_topic *decide_line(const struct assigner *assigner, size_t member,
@@ -65,6 +66,14 @@ static bool decide_revoked(struct assigner *assigner, struct assigner_topic *top
     return true;
 }
 
+/* Does the entry belong to a living member whose node cannot be read? */
+static bool decide_kept(const struct assigner *assigner, uint16_t entry)
+{
+    uint16_t number = entry & ASSIGNMENT_MEMBER;
+
+    return number != 0 && assigner->members[number - 1].unread;
+}
+
 /* The old entries, by the numbers of this round, without what is free now. */
 static void decide_carry(struct assigner *assigner, struct decision *decision, int64_t now_ms)
 {
@@ -84,9 +93,12 @@ static void decide_carry(struct assigner *assigner, struct decision *decision, i
         size_t member = entry & ASSIGNMENT_MEMBER;
         bool revoking = (entry & ASSIGNMENT_REVOKING) != 0;
 
-        if (member == 0 || lines[member - 1] == NULL ||
-            (revoking && decide_revoked(assigner, topic, i, lines[member - 1],
-                                        topic->old.members[member - 1].id, now_ms))) {
+        if (decide_kept(assigner, numbers[member])) { /* it cannot be asked to give anything up */
+            decision->slots[i] = numbers[member];
+            revoking = false;
+        } else if (member == 0 || lines[member - 1] == NULL ||
+                   (revoking && decide_revoked(assigner, topic, i, lines[member - 1],
+                                               topic->old.members[member - 1].id, now_ms))) {
             revoking = false;
         } else {
             decision->slots[i] = numbers[member] | (revoking ? ASSIGNMENT_REVOKING : 0);
@@ -155,12 +167,12 @@ static void decide_next(struct assigner *assigner, const struct decision *decisi
     for (size_t i = 0; i < assigner->member_count; i++) {
         const struct member_topic *line = decide_line(assigner, i, topic);
 
-        if (line == NULL || (decision->weights[i] == 0 && numbers[i + 1] == 0)) {
+        if (decision->weights[i] == 0 && numbers[i + 1] == 0) {
             continue;
         }
         next->members[next->member_count++] =
             (struct assignment_member){.incarnation = assigner->members[i].incarnation,
-                                       .weight = line->weight,
+                                       .weight = line != NULL ? line->weight : 1,
                                        .id = memory_string(assigner->members[i].id)};
         numbers[i + 1] = (uint16_t) next->member_count;
         topic->write =
@@ -207,6 +219,26 @@ static size_t decide_topics(const struct assigner *assigner)
     return count;
 }
 
+/* Copy between `slots` and `free_slots`; how many these are. */
+static int32_t decide_free_slots(const struct assigner *assigner, struct decision *decision,
+                                 bool back)
+{
+    int32_t count = 0;
+
+    for (int32_t i = 0; i < decision->topic->slots; i++) {
+        if (decide_kept(assigner, decision->slots[i])) {
+            continue;
+        }
+        if (back) {
+            decision->slots[i] = decision->free_slots[count++];
+        } else {
+            decision->free_slots[count++] = decision->slots[i];
+        }
+    }
+    return count;
+}
+
+/* What a member that cannot be read keeps is not dealt out, and it gets nothing. */
 static void decide_assign(struct assigner *assigner, struct decision *decisions, size_t count)
 {
     struct assign_topic *topics = memory_new((count + 1) * sizeof(*topics));
@@ -216,13 +248,17 @@ static void decide_assign(struct assigner *assigner, struct decision *decisions,
         ids[i] = assigner->members[i].id;
     }
     for (size_t i = 0; i < count; i++) {
-        topics[i] = (struct assign_topic){.name = decisions[i].topic->name,
-                                          .weights = decisions[i].weights,
-                                          .slots = decisions[i].slots,
-                                          .slot_count = decisions[i].topic->slots,
-                                          .quotas = decisions[i].quotas};
+        topics[i] =
+            (struct assign_topic){.name = decisions[i].topic->name,
+                                  .weights = decisions[i].weights,
+                                  .slots = decisions[i].free_slots,
+                                  .slot_count = decide_free_slots(assigner, &decisions[i], false),
+                                  .quotas = decisions[i].quotas};
     }
     assign(topics, count, ids, assigner->member_count);
+    for (size_t i = 0; i < count; i++) {
+        (void) decide_free_slots(assigner, &decisions[i], true);
+    }
     free(topics);
     free(ids);
 }
@@ -233,6 +269,9 @@ static bool decide_asked(const struct assigner *assigner, const struct assigner_
     for (size_t i = 0; i < assigner->member_count; i++) {
         const struct member_info *info = &assigner->members[i].info;
 
+        if (assigner->members[i].unread) { /* perhaps it does */
+            return true;
+        }
         for (size_t line = 0; line < info->topic_count; line++) {
             if (strcmp(info->topics[line].name, topic->name) == 0) {
                 return true;
@@ -278,7 +317,8 @@ void assigner_decide(struct assigner *assigner, int64_t now_ms)
             (struct decision){.topic = topic,
                               .weights = memory_new(members * sizeof(int32_t)),
                               .quotas = memory_new(members * sizeof(int32_t)),
-                              .slots = memory_new((size_t) topic->slots * sizeof(uint16_t))};
+                              .slots = memory_new((size_t) topic->slots * sizeof(uint16_t)),
+                              .free_slots = memory_new((size_t) topic->slots * sizeof(uint16_t))};
         decide_remove(assigner, topic, now_ms);
         decide_carry(assigner, &decisions[at], now_ms);
         decide_weights(assigner, &decisions[at], now_ms);
@@ -292,6 +332,7 @@ void assigner_decide(struct assigner *assigner, int64_t now_ms)
         free(decisions[i].weights);
         free(decisions[i].quotas);
         free(decisions[i].slots);
+        free(decisions[i].free_slots);
     }
     free(decisions);
 }

@@ -139,7 +139,8 @@ static void count_event(struct seat *seat, const char *text)
     seat->connected += strncmp(text, "event connected ", 16) == 0;
     seat->disconnected += strncmp(text, "event disconnected ", 19) == 0;
     seat->sessions_lost += strncmp(text, "event session_lost ", 19) == 0;
-    seat->errors_logged += strstr(text, "cannot be read") != NULL;
+    seat->errors_logged +=
+        strstr(text, "cannot be read") != NULL || strstr(text, "denies access") != NULL;
 }
 
 static void count_line(struct fleet *fleet, int number, const char *text)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { FLEET_SEATS = 12, FLEET_TOPICS = 40, FLEET_TIMEOUT_MS = 90000, FLEET_NOBODY = -1 };
+enum { FLEET_SEATS = 32, FLEET_TOPICS = 40, FLEET_TIMEOUT_MS = 90000, FLEET_NOBODY = -1 };
 
 /* One member process. */
 struct seat {
@@ -30,7 +30,7 @@ struct seat {
     int left, failures, connected, disconnected, sessions_lost;
     int claims;        /* answers to "claim" */
     int may_claim;     /* the last of them */
-    int errors_logged; /* "log" events that say "cannot be read" */
+    int errors_logged; /* "log" events that say "cannot be read" or "denies access" */
 };
 
 /* One topic.  The counts are of all members; take differences. */

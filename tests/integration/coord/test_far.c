@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -22,6 +23,7 @@ enum { SESSION_MS = 4000, NEVER_MS = 600000 };
 
 static const char *program;
 static struct servers *servers;
+static int one_way_ms = 200; /* long beside what the machine needs */
 
 /* Invariant: `near` and `far` are "host:port/root" with a root of its own for each test; `far` goes
  * through the proxy. */
@@ -124,21 +126,102 @@ static void a_member_whose_reply_was_lost_still_acknowledges(void **state)
     assert_int_equal(fleet_board(fleet, "orders")->overlaps, 0);
 }
 
+/* `count` members, all of them far; each holds its share of "orders" with 64 slots. */
+static void start_all_far(struct stage *stage, int count)
+{
+    int seats[FLEET_SEATS + 1];
+    char name[32];
+
+    for (int i = 0; i < count; i++) {
+        (void) snprintf(name, sizeof(name), "member-%d", i);
+        seats[i] = start_far(stage, name);
+        seats[i + 1] = -1;
+    }
+    for (int i = 0; i < count; i++) {
+        fleet_join(&stage->fleet, seats[i], "orders", "n1", 64);
+    }
+    assert_true(fleet_wait_even(&stage->fleet, "orders", seats));
+}
+
+static int find_assigner(struct stage *stage)
+{
+    zhandle_t *handle = raw_connect(servers_zookeeper(servers), NULL);
+    char path[64];
+    char text[1024];
+    int found = -1;
+
+    (void) snprintf(path, sizeof(path), "%s/leader", stage->root);
+    assert_true(raw_get(handle, path, text, sizeof(text), NULL));
+    zookeeper_close(handle);
+    (void) sscanf(text, "member member-%d", &found);
+    assert_in_range(found, 0, FLEET_SEATS);
+    return found;
+}
+
+/* What a join and a failover take is some round trips, not several for each member: 16 and 4 were
+ * counted, and 150 and 35 when the assigner read one member after the other. */
+static void round_trips_do_not_grow_with_the_members(void **state)
+{
+    enum { MEMBERS = 30, JOIN_TRIPS = 30, FAILOVER_TRIPS = 15, TICK_MS = 200 };
+
+    struct stage *stage = *state;
+    struct fleet *fleet = &stage->fleet;
+    int seats[MEMBERS + 1];
+    int rest = 0;
+    int victim = 0;
+    int64_t began = 0;
+    int64_t took = 0;
+
+    start_all_far(stage, MEMBERS - 1);
+    proxy_delay(stage->proxy, one_way_ms);
+    for (int i = 0; i < MEMBERS; i++) {
+        seats[i] = i;
+    }
+    seats[MEMBERS] = -1;
+    began = clock_now_ms();
+    fleet_join(fleet, start_far(stage, "joiner"), "orders", "n1", 64);
+    assert_true(fleet_wait_even(fleet, "orders", seats));
+    took = clock_now_ms() - began;
+    print_message("%d members %d ms from ZooKeeper: a join took %lld ms\n", MEMBERS, 2 * one_way_ms,
+                  (long long) took);
+    assert_true(took < (int64_t) JOIN_TRIPS * 2 * one_way_ms);
+
+    victim = find_assigner(stage) == 0 ? 1 : 0;
+    for (int i = 0; i < MEMBERS; i++) {
+        if (i != victim) {
+            seats[rest++] = i;
+        }
+    }
+    seats[rest] = -1;
+    began = clock_now_ms();
+    fleet_kill(fleet, victim);
+    assert_true(fleet_wait_even(fleet, "orders", seats));
+    took = clock_now_ms() - began;
+    print_message("the slots of a killed one were granted after %lld ms, session %d ms\n",
+                  (long long) took, SESSION_MS);
+    assert_true(took < SESSION_MS + TICK_MS + (int64_t) FAILOVER_TRIPS * 2 * one_way_ms);
+    assert_int_equal(fleet_board(fleet, "orders")->overlaps, 0);
+}
+
 int main(int argc, char **argv)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         STAGED(a_member_whose_reply_was_lost_still_acknowledges),
+        STAGED(round_trips_do_not_grow_with_the_members),
     };
     int failed = 0;
 
     if (argc < 2) {
-        (void) fprintf(stderr, "usage: %s PROGRAM-OF-A-MEMBER [TEST]\n", argv[0]);
+        (void) fprintf(stderr, "usage: %s PROGRAM-OF-A-MEMBER [TEST [ONE-WAY-MS]]\n", argv[0]);
         return 64;
     }
     program = argv[1];
     if (argc > 2) {
         cmocka_set_test_filter(argv[2]);
+    }
+    if (argc > 3) {
+        one_way_ms = (int) strtol(argv[3], NULL, 10);
     }
     servers = servers_start(&(struct servers_options){.zookeeper = true});
     if (servers == NULL) {

@@ -1,0 +1,406 @@
+/* assigner_read.c - what the assigner reads in a round: all members, all topics, their assignments.
+ *
+ * Requests of one session are answered in the order in which they were sent, so the sync and the
+ * two lists are sent together, and then all nodes, ASSIGNER_READS_MAX at a time: a round takes two
+ * round trips for its reading, whatever the number of members.
+ *
+ * What ZooKeeper does not show, or what cannot be understood, ends no round: a member keeps what it
+ * has, a topic is left alone, and both are said once.
+ *
+ * Thread: smq:coord. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "coord/assigner.h"
+
+enum { ASSIGNER_READS_MAX = 64 };
+
+static void assigner_read_on(struct assigner *assigner);
+
+/* --- memory --- */
+
+static void assigner_clear_members(struct assigner *assigner)
+{
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        free(assigner->members[i].id);
+        member_info_fini(&assigner->members[i].info);
+    }
+    free(assigner->members);
+    assigner->members = NULL;
+    assigner->member_count = 0;
+}
+
+static void assigner_clear_jobs(struct assigner *assigner)
+{
+    for (size_t i = 0; i < assigner->job_count; i++) {
+        free(assigner->jobs[i].name);
+    }
+    free(assigner->jobs);
+    assigner->jobs = NULL;
+    assigner->job_count = assigner->job_at = 0;
+}
+
+static void assigner_topic_free(struct assigner_topic *topic)
+{
+    LIST_REMOVE(topic, link);
+    assignment_fini(&topic->old);
+    assignment_fini(&topic->next);
+    free(topic->revocations);
+    free(topic->name);
+    free(topic);
+}
+
+static struct assigner_topic *assigner_topic_find(struct assigner *assigner, const char *name)
+{
+    struct assigner_topic *topic = NULL;
+
+    LIST_FOREACH(topic, &assigner->topics, link)
+    {
+        if (strcmp(topic->name, name) == 0) {
+            return topic;
+        }
+    }
+    return NULL;
+}
+
+static struct assigner_topic *assigner_topic_of(struct assigner *assigner, const char *name)
+{
+    struct assigner_topic *topic = assigner_topic_find(assigner, name);
+
+    if (topic == NULL) {
+        topic = memory_new(sizeof(*topic));
+        topic->name = memory_string(name);
+        LIST_INSERT_HEAD(&assigner->topics, topic, link);
+    }
+    return topic;
+}
+
+void assigner_forget(struct assigner *assigner)
+{
+    struct assigner_topic *topic = NULL;
+
+    assigner_clear_members(assigner);
+    assigner_clear_jobs(assigner);
+    free(assigner->unread);
+    assigner->unread = NULL;
+    assigner->unread_count = 0;
+    while ((topic = LIST_FIRST(&assigner->topics)) != NULL) {
+        assigner_topic_free(topic);
+    }
+}
+
+/* --- members --- */
+
+static int assigner_compare_members(const void *left, const void *right)
+{
+    const struct assigner_member *a = left;
+    const struct assigner_member *b = right;
+
+    return a->incarnation < b->incarnation ? -1 : a->incarnation > b->incarnation;
+}
+
+/* A reply has come.  true: it may be used. */
+static bool assigner_replied(struct assigner *assigner, int rc)
+{
+    assigner->out--;
+    if (!assigner->active || (rc != ZOK && rc != ZNONODE && rc != ZNOAUTH)) {
+        assigner->failed = true;
+    }
+    return !assigner->failed;
+}
+
+static bool assigner_was_unread(const struct assigner *assigner, int64_t incarnation)
+{
+    for (size_t i = 0; i < assigner->unread_count; i++) {
+        if (assigner->unread[i] == incarnation) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void assigner_add_member(struct assigner_job *job, const struct zk_reply *reply, bool shown)
+{
+    struct assigner *assigner = job->assigner;
+    struct assigner_member member = {.incarnation = reply->stat.czxid};
+
+    member.unread = !shown || !member_text_parse(&member.info, reply->data, reply->len);
+    if (member.unread && !assigner_was_unread(assigner, member.incarnation)) {
+        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+                   "the node of member %s in ZooKeeper cannot be read: %s; the member keeps the "
+                   "slots that it has, and gets no others",
+                   job->name,
+                   shown ? "it is damaged, or of a later version"
+                         : "access is denied, give all members the same zookeeper_auth");
+    }
+    member.id = memory_string(job->name);
+    assigner->members[assigner->member_count++] = member;
+}
+
+/* A node that may not be read still shows that it exists, and its zxid. */
+static void assigner_on_hidden_member(void *user, const struct zk_reply *reply)
+{
+    struct assigner_job *job = user;
+
+    if (assigner_replied(job->assigner, reply->rc) && reply->rc == ZOK) {
+        assigner_add_member(job, reply, false);
+    }
+    assigner_read_on(job->assigner);
+}
+
+static void assigner_on_member(void *user, const struct zk_reply *reply)
+{
+    struct assigner_job *job = user;
+    struct assigner *assigner = job->assigner;
+
+    if (assigner_replied(assigner, reply->rc)) {
+        if (reply->rc == ZOK) {
+            assigner_add_member(job, reply, true);
+        } else if (reply->rc == ZNOAUTH) {
+            assigner->out++;
+            zk_exists(&assigner->zookeeper->session, job->path, true, assigner_on_hidden_member,
+                      job);
+        }
+    }
+    assigner_read_on(assigner);
+}
+
+/* Remember which members were said to be unreadable. */
+static void assigner_keep_unread(struct assigner *assigner)
+{
+    assigner->unread_count = 0;
+    assigner->unread =
+        memory_grow(assigner->unread, assigner->member_count + 1, sizeof(*assigner->unread));
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        if (assigner->members[i].unread) {
+            assigner->unread[assigner->unread_count++] = assigner->members[i].incarnation;
+        }
+    }
+}
+
+/* --- topics --- */
+
+/* The node of the topic: its nonce and slots; another creation makes us forget the earlier. */
+static void assigner_define(struct assigner_topic *topic, const struct zk_reply *reply)
+{
+    char nonce[MEMBER_WORD_MAX + 1] = "";
+    char *text = memory_copy(reply->data, reply->len);
+    int slots = 0;
+
+    if (sscanf(text, "nonce %255s slots %d", nonce, &slots) != 2 || slots < 1 ||
+        slots > MEMBER_SLOTS_MAX) {
+        slots = 0;
+    }
+    free(text);
+    if (strcmp(topic->nonce, nonce) != 0 || topic->slots != slots) {
+        memcpy(topic->nonce, nonce, sizeof(nonce));
+        free(topic->revocations);
+        topic->revocations = memory_new(((size_t) slots + 1) * sizeof(*topic->revocations));
+        assignment_fini(&topic->old);
+        topic->slots = slots;
+        topic->pending_count = 0;
+    }
+}
+
+/* The node is damaged.  The last good assignment, if this assigner has seen it, is written again;
+ * without it nothing is known of the owners, and nothing moves. */
+static void assigner_take_damaged(struct assigner *assigner, struct assigner_topic *topic)
+{
+    bool mend = topic->old.slots != NULL;
+
+    if (!topic->corrupt) {
+        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+                   "topic %s: its assignment in ZooKeeper cannot be read; %s", topic->name,
+                   mend ? "the last good one is written again"
+                        : "nothing moves until it is deleted together with its topic's node");
+    }
+    topic->corrupt = true;
+    topic->read = topic->write = mend;
+}
+
+static void assigner_take_old(struct assigner *assigner, struct assigner_topic *topic,
+                              const struct zk_reply *reply)
+{
+    struct assignment read = {0};
+
+    assignment_fini(&topic->next);
+    topic->version = reply->stat.version;
+    topic->mzxid = reply->stat.mzxid;
+    if (reply->len > 0 &&
+        (!assignment_decode(&read, reply->data, reply->len) || read.slot_count != topic->slots)) {
+        assignment_fini(&read);
+        assigner_take_damaged(assigner, topic);
+        return;
+    }
+    assignment_fini(&topic->old);
+    topic->old = read;
+    topic->read = true;
+    topic->corrupt = false;
+}
+
+void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic)
+{
+    if (!topic->denied) {
+        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+                   "topic %s: ZooKeeper denies access to its nodes, and nothing of it moves; give "
+                   "all members the same zookeeper_auth",
+                   topic->name);
+    }
+    topic->denied = true;
+}
+
+static void assigner_on_topic(void *user, const struct zk_reply *reply)
+{
+    struct assigner_job *job = user;
+    struct assigner *assigner = job->assigner;
+    struct assigner_topic *topic = NULL;
+
+    if (assigner_replied(assigner, reply->rc) && reply->rc != ZNONODE) {
+        topic = assigner_topic_of(assigner, job->name);
+        topic->listed = true;
+        if (reply->rc == ZOK) {
+            topic->node_version = reply->stat.version;
+            assigner_define(topic, reply);
+        } else {
+            assigner_deny_topic(assigner, topic);
+        }
+    }
+    assigner_read_on(assigner);
+}
+
+/* The reply about the topic's node came before. */
+static void assigner_on_assignment(void *user, const struct zk_reply *reply)
+{
+    struct assigner_job *job = user;
+    struct assigner *assigner = job->assigner;
+    struct assigner_topic *topic = assigner_topic_find(assigner, job->name);
+
+    if (assigner_replied(assigner, reply->rc) && topic != NULL && topic->listed) {
+        if (reply->rc == ZOK) {
+            assigner_take_old(assigner, topic, reply);
+        } else if (reply->rc == ZNOAUTH) {
+            assigner_deny_topic(assigner, topic);
+        }
+    }
+    assigner_read_on(assigner);
+}
+
+static void assigner_drop_unlisted(struct assigner *assigner)
+{
+    struct assigner_topic *topic = LIST_FIRST(&assigner->topics);
+
+    while (topic != NULL) {
+        struct assigner_topic *next = LIST_NEXT(topic, link);
+
+        if (!topic->listed) {
+            assigner_topic_free(topic);
+        }
+        topic = next;
+    }
+}
+
+/* --- the order of it all --- */
+
+static void assigner_read_over(struct assigner *assigner)
+{
+    if (!assigner->failed) {
+        qsort(assigner->members, assigner->member_count, sizeof(*assigner->members),
+              assigner_compare_members);
+        assigner_keep_unread(assigner);
+        assigner_drop_unlisted(assigner);
+    }
+    assigner_clear_jobs(assigner);
+    assigner->read(assigner, !assigner->failed);
+}
+
+static void assigner_send(struct assigner *assigner, struct assigner_job *job)
+{
+    static zk_reply_fn *const done[] = {[ASSIGNER_MEMBER] = assigner_on_member,
+                                        [ASSIGNER_TOPIC] = assigner_on_topic,
+                                        [ASSIGNER_ASSIGNMENT] = assigner_on_assignment};
+    static const char *const format[] = {[ASSIGNER_MEMBER] = "members/%s",
+                                         [ASSIGNER_TOPIC] = "topics/%s",
+                                         [ASSIGNER_ASSIGNMENT] = "topics/%s/assignment"};
+
+    assigner->out++;
+    (void) snprintf(job->path, sizeof(job->path), format[job->kind], job->name);
+    zk_get(&assigner->zookeeper->session, job->path, job->kind != ASSIGNER_ASSIGNMENT,
+           done[job->kind], job);
+}
+
+/* Send what may be sent; when nothing is out, all is read. */
+static void assigner_read_on(struct assigner *assigner)
+{
+    while (!assigner->failed && assigner->out < ASSIGNER_READS_MAX &&
+           assigner->job_at < assigner->job_count) {
+        assigner_send(assigner, &assigner->jobs[assigner->job_at++]);
+    }
+    if (assigner->out == 0) {
+        assigner_read_over(assigner);
+    }
+}
+
+static void assigner_add_jobs(struct assigner *assigner, enum assigner_job_kind kind,
+                              const struct zk_reply *reply)
+{
+    assigner->jobs = memory_grow(assigner->jobs, assigner->job_count + 2 * reply->count + 1,
+                                 sizeof(*assigner->jobs));
+    for (size_t i = 0; i < reply->count; i++) {
+        assigner->jobs[assigner->job_count++] = (struct assigner_job){
+            .assigner = assigner, .kind = kind, .name = memory_string(reply->names[i])};
+        if (kind == ASSIGNER_TOPIC) {
+            assigner->jobs[assigner->job_count++] =
+                (struct assigner_job){.assigner = assigner,
+                                      .kind = ASSIGNER_ASSIGNMENT,
+                                      .name = memory_string(reply->names[i])};
+        }
+    }
+}
+
+static void assigner_on_topics(void *user, const struct zk_reply *reply)
+{
+    struct assigner *assigner = user;
+
+    if (assigner_replied(assigner, reply->rc)) {
+        assigner_add_jobs(assigner, ASSIGNER_TOPIC, reply);
+    }
+    assigner_read_on(assigner); /* the last of the three replies */
+}
+
+static void assigner_on_members(void *user, const struct zk_reply *reply)
+{
+    struct assigner *assigner = user;
+    size_t count = reply->count < ASSIGNMENT_MEMBERS_MAX ? reply->count : ASSIGNMENT_MEMBERS_MAX;
+    struct zk_reply some = *reply;
+
+    if (assigner_replied(assigner, reply->rc)) {
+        some.count = count;
+        assigner->members = memory_new((count + 1) * sizeof(*assigner->members));
+        assigner_add_jobs(assigner, ASSIGNER_MEMBER, &some);
+    }
+}
+
+static void assigner_on_sync(void *user, const struct zk_reply *reply)
+{
+    (void) assigner_replied(user, reply->rc);
+}
+
+void assigner_read(struct assigner *assigner)
+{
+    struct zk_session *session = &assigner->zookeeper->session;
+    struct assigner_topic *topic = NULL;
+
+    LIST_FOREACH(topic, &assigner->topics, link)
+    {
+        topic->listed = topic->read = topic->write = topic->remove = false;
+    }
+    assigner_clear_members(assigner);
+    assigner_clear_jobs(assigner);
+    assigner->failed = false;
+    assigner->out = 3;
+    zk_sync(session, "members", assigner_on_sync, assigner);
+    zk_children(session, "members", true, assigner_on_members, assigner);
+    zk_children(session, "topics", true, assigner_on_topics, assigner);
+}

@@ -1,0 +1,194 @@
+/* test_assigner.c - what the assigner does with nodes that it may not read or cannot understand,
+ * and with members that come back under their name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fleet.h"
+#include "raw.h"
+#include "support/servers.h"
+
+enum { SESSION_MS = 4000, SLOTS = 64 };
+
+static const char *program;
+static struct servers *servers;
+
+/* Invariant: `where` is "host:port/root" with a root of its own for each test. */
+struct stage {
+    struct fleet fleet;
+    char root[32];
+    char where[128];
+    zhandle_t *raw; /* with the credentials "other:secret" */
+};
+
+static int set_up(void **state)
+{
+    static struct stage stage;
+    static int number;
+
+    (void) snprintf(stage.root, sizeof(stage.root), "/assigner-%d", ++number);
+    (void) snprintf(stage.where, sizeof(stage.where), "%s%s", servers_zookeeper(servers),
+                    stage.root);
+    fleet_init(&stage.fleet, program, stage.where, SESSION_MS);
+    stage.raw = raw_connect(servers_zookeeper(servers), "other:secret");
+    *state = &stage;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct stage *stage = *state;
+
+    fleet_fini(&stage->fleet);
+    zookeeper_close(stage->raw);
+    return 0;
+}
+
+static const char *node_path(const struct stage *stage, const char *node)
+{
+    static char path[128];
+
+    (void) snprintf(path, sizeof(path), "%s%s", stage->root, node);
+    return path;
+}
+
+/* One more member of "orders". */
+static int start(struct stage *stage, const char *name)
+{
+    int seat = fleet_start(&stage->fleet, name);
+
+    fleet_join(&stage->fleet, seat, "orders", "n1", SLOTS);
+    return seat;
+}
+
+/* The first is the assigner. */
+static void start_two(struct stage *stage)
+{
+    assert_int_equal(start(stage, "first"), 0);
+    assert_true(fleet_wait_even(&stage->fleet, "orders", (int[]){0, -1}));
+    assert_int_equal(start(stage, "second"), 1);
+    assert_true(fleet_wait_even(&stage->fleet, "orders", (int[]){0, 1, -1}));
+}
+
+static void assert_nobody_was_passed_over(struct stage *stage)
+{
+    struct board *board = fleet_board(&stage->fleet, "orders");
+
+    assert_int_equal(board->overlaps, 0);
+    assert_int_equal(board->backwards, 0);
+}
+
+/* A member with credentials that the others lack: joins and failovers of the others do not end. */
+static void a_member_that_may_not_be_read_stops_nobody(void **state)
+{
+    struct stage *stage = *state;
+    struct fleet *fleet = &stage->fleet;
+
+    start_two(stage);
+    assert_int_equal(zoo_create(stage->raw, node_path(stage, "/members/hidden"), "?", 1,
+                                &ZOO_CREATOR_ALL_ACL, ZOO_EPHEMERAL, NULL, 0),
+                     ZOK);
+    assert_int_equal(start(stage, "third"), 2);
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, 2, -1}));
+    fleet_kill(fleet, 1);
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 2, -1}));
+    assert_int_equal(fleet->seats[0].errors_logged, 1);
+    assert_nobody_was_passed_over(stage);
+}
+
+static void set_acl(struct stage *stage, const char *node, struct ACL_vector *acl)
+{
+    assert_int_equal(zoo_set_acl(stage->raw, node_path(stage, node), -1, acl), ZOK);
+}
+
+/* Waiting for a member to hold so many slots of "orders". */
+struct holding {
+    int seat;
+    int32_t slots;
+};
+
+static bool holds(struct fleet *fleet, void *arg)
+{
+    const struct holding *wanted = arg;
+
+    return fleet_held(fleet, wanted->seat, "orders") == wanted->slots;
+}
+
+static void assert_third_gets_its_share_of_the_first(struct stage *stage)
+{
+    struct fleet *fleet = &stage->fleet;
+    struct holding wanted = {.seat = start(stage, "third"), .slots = SLOTS / 4};
+
+    assert_true(fleet_wait(fleet, holds, &wanted));
+    assert_int_equal(fleet_held(fleet, 0, "orders"), SLOTS / 4);
+    assert_int_equal(fleet_held(fleet, 1, "orders"), SLOTS / 2);
+    assert_nobody_was_passed_over(stage);
+}
+
+/* It keeps what it has while it lives, the others share the rest evenly; once it can be read it
+ * takes part again, and when it dies its slots move. */
+static void a_member_that_becomes_unreadable_keeps_its_slots(void **state)
+{
+    struct stage *stage = *state;
+    struct fleet *fleet = &stage->fleet;
+
+    start_two(stage);
+    set_acl(stage, "/members/second", &ZOO_CREATOR_ALL_ACL);
+    assert_third_gets_its_share_of_the_first(stage);
+    set_acl(stage, "/members/second", &ZOO_OPEN_ACL_UNSAFE);
+    assert_int_equal(start(stage, "fourth"), 3);
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, 2, 3, -1}));
+    set_acl(stage, "/members/second", &ZOO_CREATOR_ALL_ACL);
+    fleet_kill(fleet, 1);
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 2, 3, -1}));
+    assert_nobody_was_passed_over(stage);
+}
+
+static void a_topic_that_may_not_be_read_stops_no_other(void **state)
+{
+    struct stage *stage = *state;
+    struct fleet *fleet = &stage->fleet;
+
+    start_two(stage);
+    assert_int_equal(zoo_create(stage->raw, node_path(stage, "/topics/hidden"), "?", 1,
+                                &ZOO_CREATOR_ALL_ACL, ZOO_PERSISTENT, NULL, 0),
+                     ZOK);
+    assert_int_equal(start(stage, "third"), 2);
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, 2, -1}));
+    assert_int_equal(fleet->seats[0].errors_logged, 1);
+    assert_nobody_was_passed_over(stage);
+}
+
+int main(int argc, char **argv)
+{
+#define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        STAGED(a_member_that_may_not_be_read_stops_nobody),
+        STAGED(a_member_that_becomes_unreadable_keeps_its_slots),
+        STAGED(a_topic_that_may_not_be_read_stops_no_other),
+    };
+    int failed = 0;
+
+    if (argc < 2) {
+        (void) fprintf(stderr, "usage: %s PROGRAM-OF-A-MEMBER [TEST]\n", argv[0]);
+        return 64;
+    }
+    program = argv[1];
+    if (argc > 2) {
+        cmocka_set_test_filter(argv[2]);
+    }
+    servers = servers_start(&(struct servers_options){.zookeeper = true});
+    if (servers == NULL) {
+        return 1;
+    }
+    failed = cmocka_run_group_tests_name("assigner", tests, NULL, NULL);
+    servers_free(servers);
+    return failed;
+}
