@@ -1,8 +1,8 @@
 /* ownership.c - the slots of one topic at this member: its nodes, reading its assignment, leaving.
  *
- * At most one chain of calls is out for a topic: sync, look at the topic's node when it is not yet
- * known (and make it, or replace that of an earlier creation), read the assignment.  What happens
- * meanwhile makes it begin anew.
+ * At most one chain of calls is out for a topic: look at the topic's node when it is not yet known
+ * (and make it, or replace that of an earlier creation), read the assignment; a sync goes before
+ * the first of them.  What happens meanwhile makes it begin anew.
  *
  * Thread: smq:coord. */
 #include <stdio.h>
@@ -116,6 +116,19 @@ static bool ownership_chain_over(struct ownership *topic, const struct zk_reply 
     return true;
 }
 
+/* The sync before what was asked has failed: what the reply says may be old. */
+static bool ownership_unsynced(struct ownership *topic)
+{
+    static const struct zk_reply failed = {.rc = ZCONNECTIONLOSS};
+
+    if (!topic->unsynced) {
+        return false;
+    }
+    topic->unsynced = false;
+    (void) ownership_chain_over(topic, &failed);
+    return true;
+}
+
 static void ownership_check_leave(struct ownership *topic)
 {
     if (topic->leaving && topic->granted_slots == 0 && topic->busy_slots == 0) {
@@ -175,7 +188,7 @@ static void ownership_on_assignment(void *user, const struct zk_reply *reply)
 {
     struct ownership *topic = user;
 
-    if (!ownership_chain_over(topic, reply)) {
+    if (ownership_unsynced(topic) || !ownership_chain_over(topic, reply)) {
         return;
     }
     if (reply->rc == ZOK || reply->rc == ZNONODE) {
@@ -244,6 +257,9 @@ static void ownership_on_topic(void *user, const struct zk_reply *reply)
     char text[512];
     size_t len = (size_t) ownership_definition(topic, text, sizeof(text));
 
+    if (ownership_unsynced(topic)) {
+        return;
+    }
     if (!topic->gone && reply->rc == ZNONODE) {
         ownership_make(topic);
         return;
@@ -266,17 +282,12 @@ static void ownership_on_topic(void *user, const struct zk_reply *reply)
     zk_exists(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
 }
 
+/* The reply to what was asked behind the sync follows, and counts only if this went well. */
 static void ownership_on_sync(void *user, const struct zk_reply *reply)
 {
     struct ownership *topic = user;
 
-    if (topic->gone || reply->rc != ZOK) {
-        (void) ownership_chain_over(topic, reply);
-    } else if (topic->known) {
-        ownership_read_assignment(topic);
-    } else {
-        zk_get(ownership_session(topic), topic->path, false, ownership_on_topic, topic);
-    }
+    topic->unsynced = reply->rc != ZOK;
 }
 
 void ownership_read(struct ownership *topic)
@@ -291,6 +302,11 @@ void ownership_read(struct ownership *topic)
     topic->reading = true;
     topic->again = false;
     zk_sync(ownership_session(topic), "topics", ownership_on_sync, topic);
+    if (topic->known) {
+        ownership_read_assignment(topic);
+    } else {
+        zk_get(ownership_session(topic), topic->path, false, ownership_on_topic, topic);
+    }
 }
 
 static void ownership_on_retry(uv_timer_t *timer)

@@ -78,6 +78,7 @@ struct ownership {
     int64_t applied;
     int64_t backoff_ms;
     bool reading, again; /* a chain of calls is out; begin anew when it ends */
+    bool unsynced;       /* the sync before the call that is out has failed */
     bool known;          /* the nodes of the topic were seen or made in this session */
     bool seen;           /* ... in any session */
     bool corrupt;        /* said already */
