@@ -1,18 +1,19 @@
 #!lua flags=no-writes
--- KEYS store, prepare, dead, why, slot
+-- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, kind
 -- RETURN OK, now, waiting, due, claimed, resting, dead, oldest_due, next_due (empty: none), owner,
---        token, sent, merged, done, retried, rejected, expired, released, lease_lost
+--        token, sent, merged, done, retried, rejected, expired, released, lease_lost, paused 0/1
 --        | NO_TOPIC | STALE
 --
--- oldest_due: of a time topic, when the first that is due became so.  next_due: when the first that
--- waits or rests is due; of the others, what waits is due now.
+-- oldest_due: when the first that is due became so; kind f: when the first was sent; kinds p and b:
+-- always none, as the oldest may be of any priority.  next_due: when the first that waits or rests
+-- is due; of kinds without times, what waits is due now.
 
-local store, prepare, dead, why, slot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local timed = ARGV[2] == 'm' or ARGV[2] == 't'
 
 local known = redis.call('HMGET', slot, 'def', 'owner', 'token', 'sent', 'merged', 'done',
-    'retried', 'rejected', 'expired', 'released', 'lease_lost')
+    'retried', 'rejected', 'expired', 'released', 'lease_lost', 'paused')
 -- @include def
 local refused = def_refused(known[1], ARGV[1])
 if refused then
@@ -28,6 +29,12 @@ local function head(key, from)
     return found[1] and split(found[2])
 end
 
+-- Kind f, with a message that waits: when the first one was sent first; nil: it has no header.
+local function first_sent()
+    local header = redis.call('HGET', body, 'h' .. redis.call('ZRANGE', store, 0, 0)[1])
+    return header and tonumber(string.match(header, '^%d+'))
+end
+
 local waiting = redis.call('ZCARD', store) - 1
 local due, oldest, next_due = waiting, nil, nil
 if timed then
@@ -36,6 +43,7 @@ if timed then
     oldest = due > 0 and next_due or nil
 elseif waiting > 0 then
     next_due = now
+    oldest = ARGV[2] == 'f' and first_sent()
 end
 local claimed = redis.call('ZCOUNT', prepare, 0, before_score(REST))
 local rest_end = head(prepare, REST)
@@ -50,4 +58,5 @@ local reply = {
 for i = 4, 11 do
     reply[#reply + 1] = tonumber(known[i] or 0)
 end
+reply[#reply + 1] = known[12] and 1 or 0
 return reply

@@ -21,11 +21,15 @@ typedef struct smq_stats {
     size_t struct_size;
     uint64_t waiting, due; /* due is a part of waiting          */
     uint64_t claimed, resting, dead;
-    int64_t oldest_due_age_ms; /* lag: now - due of the oldest due  */
+    int64_t oldest_due_age_ms; /* lag: for how long the oldest due message has been
+                                  due; fifo: since it was first sent.  0: nothing is
+                                  due.  SMQ_AGE_UNKNOWN: priority keeps no times  */
     int64_t next_due_at_ms;    /* 0: nothing waits                  */
     uint64_t sent, merged, done, retried, rejected, expired, released;
-    uint64_t lease_lost; /* claims whose process died or hung */
+    uint64_t lease_lost;   /* claims whose process died or hung            */
+    uint64_t slots_paused; /* gauge; of a paused topic all, of a slot 0, 1 */
 } smq_stats;
+#define SMQ_AGE_UNKNOWN (-1)
 #define SMQ_STATS_INIT SMQ_INIT(smq_stats)
 
 SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const char *topic,

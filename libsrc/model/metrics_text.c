@@ -70,7 +70,8 @@ static const struct family topic_families[] = {
     {"slotmq_topic_messages_resting", "gauge", "Messages resting after a failure.", TOPIC(resting)},
     {"slotmq_topic_messages_dead", "gauge", "Dead letters.", TOPIC(dead)},
     {"slotmq_topic_oldest_due_age_seconds", "gauge",
-     "Lag: for how long the oldest due message has been due.",
+     "Lag: for how long the oldest due message has been due, of fifo since it was sent; of "
+     "priority not known.",
      offsetof(smq_stats, oldest_due_age_ms), UNIT_MS},
     {"slotmq_topic_messages_sent_total", "counter", "Messages stored anew.", TOPIC(sent)},
     {"slotmq_topic_messages_merged_total", "counter",
@@ -86,6 +87,8 @@ static const struct family topic_families[] = {
      TOPIC(released)},
     {"slotmq_topic_messages_lease_lost_total", "counter", "Claims whose process died or hung.",
      TOPIC(lease_lost)},
+    {"slotmq_topic_slots_paused", "gauge", "Slots that are paused: all of a paused topic.",
+     TOPIC(slots_paused)},
 };
 
 static void add_head(struct buf *out, const char *name, const char *type, const char *help)
@@ -110,6 +113,12 @@ static void add_value(struct buf *out, const struct family *family, const void *
         buf_printf(out, "%" PRIu64, value);
     }
     buf_add(out, "\n", 1);
+}
+
+static bool is_known(const struct family *family, const smq_stats *stats)
+{
+    return family->offset != offsetof(smq_stats, oldest_due_age_ms) ||
+           stats->oldest_due_age_ms != SMQ_AGE_UNKNOWN;
 }
 
 static void add_label(struct buf *out, const char *name, const char *value)
@@ -168,6 +177,9 @@ void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, si
 
         add_head(out, family->name, family->type, family->help);
         for (size_t j = 0; j < count; j++) {
+            if (!is_known(family, &topics[j].stats)) {
+                continue;
+            }
             buf_add(out, family->name, strlen(family->name));
             add_label(out, "topic", topics[j].name);
             add_value(out, family, &topics[j].stats);

@@ -87,8 +87,21 @@ smq_status looking_visit(struct looking *looking, int32_t first, int32_t end, lo
 
 /* --- stats --- */
 
-static int64_t later(int64_t a, int64_t b)
+/* How long the oldest due message of a slot has been due. */
+static int64_t age_of(const struct store_look *look)
 {
+    if (look->due == 0) {
+        return 0;
+    }
+    return look->oldest_due_ms < 0 ? SMQ_AGE_UNKNOWN : look->now_ms - look->oldest_due_ms;
+}
+
+/* One that is not known makes the whole unknown. */
+static int64_t older(int64_t a, int64_t b)
+{
+    if (a == SMQ_AGE_UNKNOWN || b == SMQ_AGE_UNKNOWN) {
+        return SMQ_AGE_UNKNOWN;
+    }
     return a > b ? a : b;
 }
 
@@ -99,10 +112,7 @@ static void stats_add(smq_stats *stats, const struct store_look *look)
     stats->claimed += look->claimed;
     stats->resting += look->resting;
     stats->dead += look->dead;
-    if (look->oldest_due_ms >= 0) {
-        stats->oldest_due_age_ms =
-            later(stats->oldest_due_age_ms, look->now_ms - look->oldest_due_ms);
-    }
+    stats->oldest_due_age_ms = older(stats->oldest_due_age_ms, age_of(look));
     if (look->next_due_ms >= 0 &&
         (stats->next_due_at_ms == 0 || look->next_due_ms < stats->next_due_at_ms)) {
         stats->next_due_at_ms = look->next_due_ms;
@@ -115,6 +125,7 @@ static void stats_add(smq_stats *stats, const struct store_look *look)
     stats->expired += look->expired;
     stats->released += look->released;
     stats->lease_lost += look->lease_lost;
+    stats->slots_paused += look->paused;
 }
 
 static smq_status stats_each(const struct looking *looking, int32_t index, bool *more, void *user,

@@ -28,11 +28,23 @@ static bool read_counters(struct store_look *out, const redisReply *reply)
            reply_count(&out->released, reply, 17) && reply_count(&out->lease_lost, reply, 18);
 }
 
+static bool read_paused(bool *out, const redisReply *reply)
+{
+    uint64_t paused;
+
+    if (!reply_count(&paused, reply, 19)) {
+        return false;
+    }
+    *out = paused != 0;
+    return true;
+}
+
 bool store_inspect_read(struct store_look *out, const struct store_result *result)
 {
     const redisReply *reply = result->reply;
 
     if (!read_gauges(out, reply) || !read_counters(out, reply) ||
+        !read_paused(&out->paused, reply) ||
         !reply_text(out->owner, sizeof(out->owner), reply, 9)) {
         return false;
     }

@@ -243,6 +243,7 @@ struct store_look {
     char owner[STORE_OWNER_MAX];        /* "" none */
     char token[TOKEN_TEXT_LEN + 1];     /* "" when the topic is shared */
     uint64_t sent, merged, done, retried, rejected, expired, released, lease_lost;
+    bool paused;
 };
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms);

@@ -66,10 +66,29 @@ static void model_vacate(struct model *model, struct buf *reply, const struct ca
     }
 }
 
+/* Of what waits: since when the first that is due is so, of kind f since when it was sent. */
+static int64_t oldest_due(const struct model *model)
+{
+    const struct model_message *oldest = NULL;
+
+    for (size_t i = 0; i < model->waiting.count; i++) {
+        const struct model_message *message = &model->waiting.item[i];
+
+        oldest = oldest == NULL || message->at < oldest->at ? message : oldest;
+    }
+    if (oldest == NULL || model_by_priority(model)) {
+        return INT64_MAX;
+    }
+    if (model_timed(model)) {
+        return oldest->at <= model->now ? oldest->at : INT64_MAX;
+    }
+    return model->bodies[oldest->member].first;
+}
+
 static void model_inspect(struct model *model, struct buf *reply, const struct call *call)
 {
     struct hand hand = model_hand(model);
-    int64_t oldest = INT64_MAX, next = hand.first_rest;
+    int64_t next = hand.first_rest;
     size_t due = 0;
 
     if (model_refused(model, reply, call, false)) {
@@ -79,12 +98,11 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
         int64_t at = model_timed(model) ? model->waiting.item[i].at : model->now;
 
         due += at <= model->now ? 1 : 0;
-        oldest = at < oldest ? at : oldest;
+        next = at < next ? at : next;
     }
-    next = oldest < next ? oldest : next;
     buf_printf(reply, "OK %" PRId64 " %zu %zu %zu %zu %zu", model->now, model->waiting.count, due,
                hand.count, model->prepare.count - hand.count, model->dead.count);
-    add_time(reply, !model_timed(model) || due == 0 ? INT64_MAX : oldest);
+    add_time(reply, oldest_due(model));
     add_time(reply, next);
     if (model->owner == 0) {
         buf_printf(reply, " '' ");
@@ -95,6 +113,7 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
     for (int i = 0; i < MODEL_COUNTERS; i++) {
         buf_printf(reply, " %" PRIu64, model->counters[i]);
     }
+    buf_printf(reply, " %d", model->paused ? 1 : 0);
 }
 
 void model_call(struct model *model, struct buf *reply, const struct call *call)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "sender.h"
+#include "support/wait.h"
 
 #define REST 17592186044416.0 /* 2^44 */
 
@@ -68,6 +69,61 @@ static void counts_are_summed_over_the_slots(void **state)
     assert_int_equal(stats.merged, 1);
     assert_int_equal(stats.next_due_at_ms, 1700000000000);
     assert_true(stats.oldest_due_age_ms >= 0);
+}
+
+static bool has_a_lag(void *arg)
+{
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_error err;
+
+    must(smq_topic_stats(&stats, client, arg, &err), &err);
+    return stats.due > 0 && stats.oldest_due_age_ms != 0;
+}
+
+/* How long the oldest has been due is known of times and of places, not of priorities; and it is
+ * never 0 because it is not known. */
+static void the_lag_is_known_or_said_to_be_unknown(void **state)
+{
+    const smq_topic_type types[] = {SMQ_RANGE_MERGE, SMQ_FIXED_TIME, SMQ_FIFO, SMQ_PRIORITY};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "lag-%zu", i);
+        smq_topic_options options = topic_of(name, types[i], 2);
+        smq_message message = message_of("x");
+        smq_stats stats = SMQ_STATS_INIT;
+        smq_error err;
+
+        if (types[i] == SMQ_RANGE_MERGE) {
+            options.delay_ms = 1;
+        }
+        topic_made(client, &options);
+        must(smq_topic_stats(&stats, client, name, &err), &err);
+        assert_int_equal(stats.oldest_due_age_ms, 0);
+        (void) sent(producer, name, &message);
+        assert_true(wait_until(has_a_lag, name, 10000));
+        must(smq_topic_stats(&stats, client, name, &err), &err);
+        assert_int_equal(stats.oldest_due_age_ms == SMQ_AGE_UNKNOWN, types[i] == SMQ_PRIORITY);
+    }
+}
+
+static void paused_slots_are_counted(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_PRIORITY, 4);
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &options);
+    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    assert_int_equal(stats.slots_paused, 0);
+    must(smq_topic_pause(client, "t", &err), &err);
+    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    assert_int_equal(stats.slots_paused, 4);
+    must(smq_topic_resume(client, "t", &err), &err);
+    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    assert_int_equal(stats.slots_paused, 0);
 }
 
 static void small_and_unset_structs(void **state)
@@ -273,6 +329,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SENDER_TEST(counts_are_summed_over_the_slots),
+        SENDER_TEST(the_lag_is_known_or_said_to_be_unknown),
+        SENDER_TEST(paused_slots_are_counted),
         SENDER_TEST(small_and_unset_structs),
         SENDER_TEST(slots_are_visited_in_their_order),
         SENDER_TEST(a_broken_slot_is_told),

@@ -308,6 +308,24 @@ static void topics_stand_together_in_each_family(void **state)
     free(page);
 }
 
+/* A lag that is not known is not told; an alert on it cannot be silenced by a 0. */
+static void an_unknown_lag_has_no_sample(void **state)
+{
+    struct metrics_topic topics[2] = {{.name = "orders", .stats = SMQ_STATS_INIT},
+                                      {.name = "mail-2", .stats = SMQ_STATS_INIT}};
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    const struct family *lag;
+    struct page *page;
+
+    (void) state;
+    topics[0].stats.oldest_due_age_ms = SMQ_AGE_UNKNOWN;
+    page = page_of(&metrics, topics, 2);
+    lag = page_find(page, "slotmq_topic_oldest_due_age_seconds");
+    assert_int_equal(lag->count, 1);
+    assert_string_equal(lag->samples[0].label_value, "mail-2");
+    free(page);
+}
+
 static void label_values_are_escaped(void **state)
 {
     struct metrics_topic topic = {.name = "a\"b\\c\nd", .stats = SMQ_STATS_INIT};
@@ -379,6 +397,7 @@ int main(void)
         cmocka_unit_test(each_number_of_a_process_stands_in_the_text),
         cmocka_unit_test(histogram_is_cumulative_and_ends_with_inf),
         cmocka_unit_test(topics_stand_together_in_each_family),
+        cmocka_unit_test(an_unknown_lag_has_no_sample),
         cmocka_unit_test(label_values_are_escaped),
         cmocka_unit_test(without_topics_there_is_no_family_of_topics),
         cmocka_unit_test(document_lists_every_metric_as_the_text_does),

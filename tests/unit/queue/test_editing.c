@@ -182,7 +182,7 @@ static smq_status alter(void)
 
 #define HOLDS    "OK #5 #1 #1 #0 #0 #1 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0"
 #define PAGED    "OK #5 " TOKEN
-#define TWO_DEAD "OK #5 #0 #0 #0 #0 #2 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0"
+#define TWO_DEAD "OK #5 #0 #0 #0 #0 #2 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0 #0"
 
 static void nonsense_is_refused(void **state)
 {
