@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base64.h"
+#include "parse.h"
 #include "say.h"
 
 void output_set(json_t *object, const char *name, json_t *value)
@@ -72,8 +74,8 @@ struct libscols_table *output_table(const char *const *titles, size_t count)
         if (*title == '>') {
             flags = SCOLS_FL_RIGHT;
             title++;
-        } else if (*title == '~') {
-            flags = SCOLS_FL_TRUNC;
+        } else if (*title == '~' || *title == '=') {
+            flags = *title == '~' ? SCOLS_FL_TRUNC : SCOLS_FL_WRAP;
             title++;
         }
         if (!scols_table_new_column(table, title, 0, flags)) {
@@ -113,11 +115,106 @@ void output_row(struct libscols_table *table, const char *const *cells, size_t c
     }
 }
 
-void output_table_print(struct libscols_table *table)
+static void print(struct libscols_table *table)
 {
     if (scols_print_table(table) != 0) {
         say_no_memory();
     }
+}
+
+void output_table_print(struct libscols_table *table)
+{
+    print(table);
+    output_table_free(table);
+}
+
+/* === Tables in parts ==================================================== */
+
+size_t output_width(void)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    int64_t wanted = 0;
+
+    if (!isatty(STDOUT_FILENO)) {
+        return 0;
+    }
+    if (columns && parse_number(&wanted, columns) && wanted > 0 && wanted <= UINT16_MAX) {
+        return (size_t) wanted;
+    }
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* Cells hold what can be printed, a byte a column; bytes that cannot become longer. */
+static size_t column_width(struct libscols_table *table, size_t number)
+{
+    struct libscols_column *column = scols_table_get_column(table, number);
+    size_t width = strlen(scols_column_get_name(column));
+
+    for (size_t i = 0; i < scols_table_get_nlines(table); i++) {
+        const char *cell = scols_line_get_column_data(scols_table_get_line(table, i), column);
+        width = cell && strlen(cell) > width ? strlen(cell) : width;
+    }
+    return width;
+}
+
+/* Where the part that begins with column `from` ends.  It has one column at least, and half of the
+ * width: longer keys are cut or wrapped. */
+static size_t part_end(struct libscols_table *table, size_t keys, size_t from, size_t width)
+{
+    const size_t count = scols_table_get_ncols(table);
+    size_t used = 0;
+    size_t end = from;
+
+    for (size_t i = 0; i < keys; i++) {
+        used += column_width(table, i) + 1;
+    }
+    used = used < width / 2 ? used : width / 2;
+    while (end < count && (end == from || used + column_width(table, end) <= width)) {
+        used += column_width(table, end++) + 1;
+    }
+    return end;
+}
+
+size_t output_table_parts(struct libscols_table *table, size_t keys)
+{
+    const size_t width = output_width();
+    size_t parts = 1;
+
+    if (width > 0) {
+        for (size_t end = part_end(table, keys, keys, width); end < scols_table_get_ncols(table);
+             end = part_end(table, keys, end, width)) {
+            parts++;
+        }
+    }
+    return parts;
+}
+
+/* Shows the key columns and those from `from` to before `end`. */
+static void show_part(struct libscols_table *table, size_t keys, size_t from, size_t end)
+{
+    for (size_t i = keys; i < scols_table_get_ncols(table); i++) {
+        struct libscols_column *column = scols_table_get_column(table, i);
+        const int flags = scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN;
+        scols_column_set_flags(column, i >= from && i < end ? flags : flags | SCOLS_FL_HIDDEN);
+    }
+}
+
+void output_table_print_parts(struct libscols_table *table, size_t keys, size_t most)
+{
+    const size_t count = scols_table_get_ncols(table);
+    const size_t width = output_width();
+    size_t from = keys;
+
+    do {
+        const size_t end = width > 0 ? part_end(table, keys, from, width) : count;
+        show_part(table, keys, from, end);
+        if (from > keys) {
+            putchar('\n');
+        }
+        print(table);
+        from = end;
+    } while (from < count && --most > 0);
     output_table_free(table);
 }
 

@@ -24,8 +24,8 @@ void output_json(json_t *document);
 /* The same text, to be freed; *size does not count the NUL. */
 char *output_json_text(size_t *size, json_t *document);
 
-/* A table for people; a column whose title begins with '>' is aligned right, with '~' is cut to
- * the width of a terminal. */
+/* A table for people; a column whose title begins with '>' is aligned right; with '~' it is cut,
+ * and with '=' wrapped, where a terminal is not wide enough. */
 struct libscols_table *output_table(const char *const *titles, size_t count);
 void output_row(struct libscols_table *table, const char *const *cells, size_t count);
 /* A table of names and values without titles, and a row of it. */
@@ -34,6 +34,15 @@ void output_pair(struct libscols_table *table, const char *name, const char *val
 
 /* Prints and frees it. */
 void output_table_print(struct libscols_table *table);
+
+/* On a terminal that is not wide enough a table is printed in parts, one below the other, each
+ * with the first `keys` columns, which say what a row is about, and as many others as fit;
+ * `most`: no more parts than that. */
+size_t output_table_parts(struct libscols_table *table, size_t keys);
+void output_table_print_parts(struct libscols_table *table, size_t keys, size_t most);
+
+/* Columns of the terminal that standard output is; 0: it is none. */
+size_t output_width(void);
 void output_table_free(struct libscols_table *table);
 
 /* The bytes as a C string of the same length, NUL bytes shown as '?'; tables escape the rest. */

@@ -5,18 +5,13 @@
 #include <string.h>
 
 #include "command.h"
+#include "gauges.h"
 #include "output.h"
 #include "say.h"
 #include "topic.h"
 
-/* X(member of smq_stats, title): the order of JSON and of the table. */
-#define STAT_FIELDS(X)                                                                             \
-    X(waiting, ">WAITING")                                                                         \
-    X(due, ">DUE")                                                                                 \
-    X(claimed, ">CLAIMED")                                                                         \
-    X(resting, ">RESTING")                                                                         \
-    X(dead, ">DEAD")                                                                               \
-    X(oldest_due_age_ms, ">LAG_MS")                                                                \
+/* X(counter of smq_stats, title): the order of JSON and of the table. */
+#define COUNTER_FIELDS(X)                                                                          \
     X(sent, ">SENT")                                                                               \
     X(merged, ">MERGED")                                                                           \
     X(done, ">DONE")                                                                               \
@@ -27,12 +22,12 @@
     X(lease_lost, ">LEASE_LOST")
 
 #define X(member, title) +1
-enum { FIELD_COUNT = 0 STAT_FIELDS(X) };
+enum { COUNTER_COUNT = 0 COUNTER_FIELDS(X), FIELD_COUNT = GAUGE_COUNT + COUNTER_COUNT };
 #undef X
 
-/* What stands before the fields in a row. */
-#define SLOT_TITLES  "TOPIC", ">SLOT", "OWNER", "TOKEN"
-#define SLOT_COLUMNS 4
+/* What stands before the fields in a row, and how much of it says which row it is. */
+#define SLOT_TITLES "=TOPIC", ">SLOT", "OWNER", "TOKEN"
+enum { TOPIC_COLUMNS = 1, SLOT_COLUMNS = 4, TOPIC_KEYS = 1, SLOT_KEYS = 2 };
 
 struct stat_options {
     bool slots;
@@ -52,26 +47,29 @@ static const struct flag stat_flags[] = {
 
 /* The numbers of a row as text. */
 struct cells {
-    char text[FIELD_COUNT][24];
+    struct gauges gauges;
+    char counter[COUNTER_COUNT][24];
 };
 
 static void set_stats(json_t *object, const smq_stats *stats)
 {
+    gauges_json(object, stats);
 #define X(member, title) output_set(object, #member, json_integer((json_int_t) stats->member));
-    STAT_FIELDS(X)
+    COUNTER_FIELDS(X)
 #undef X
 }
 
 /* Fills FIELD_COUNT cells of a row with texts that live in `cells`. */
 static void set_cells(const char **row, struct cells *cells, const smq_stats *stats)
 {
-#define X(member, title) (int64_t) stats->member,
-    const int64_t values[] = {STAT_FIELDS(X)};
+#define X(member, title) stats->member,
+    const uint64_t values[] = {COUNTER_FIELDS(X)};
 #undef X
 
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        snprintf(cells->text[i], sizeof(cells->text[i]), "%" PRId64, values[i]);
-        row[i] = cells->text[i];
+    gauges_cells(row, &cells->gauges, stats);
+    for (size_t i = 0; i < COUNTER_COUNT; i++) {
+        snprintf(cells->counter[i], sizeof(cells->counter[i]), "%" PRIu64, values[i]);
+        row[GAUGE_COUNT + i] = cells->counter[i];
     }
 }
 
@@ -143,10 +141,10 @@ static smq_status topic_stat_rows(struct libscols_table *table, smq_client *clie
     }
     const smq_status status = smq_topic_stats(&stats, client, name, err);
     if (status == SMQ_OK) {
-        const char *row[1 + FIELD_COUNT] = {name};
+        const char *row[TOPIC_COLUMNS + FIELD_COUNT] = {name};
         struct cells cells;
-        set_cells(row + 1, &cells, &stats);
-        output_row(table, row, 1 + FIELD_COUNT);
+        set_cells(row + TOPIC_COLUMNS, &cells, &stats);
+        output_row(table, row, TOPIC_COLUMNS + FIELD_COUNT);
     }
     return status;
 }
@@ -154,12 +152,12 @@ static smq_status topic_stat_rows(struct libscols_table *table, smq_client *clie
 static struct libscols_table *stat_table(bool slots)
 {
 #define X(member, title) title,
-    static const char *const topic_titles[] = {"TOPIC", STAT_FIELDS(X)};
-    static const char *const slot_titles[] = {SLOT_TITLES, STAT_FIELDS(X)};
+    static const char *const topic_titles[] = {"=TOPIC", GAUGE_TITLES, COUNTER_FIELDS(X)};
+    static const char *const slot_titles[] = {SLOT_TITLES, GAUGE_TITLES, COUNTER_FIELDS(X)};
 #undef X
 
     return slots ? output_table(slot_titles, SLOT_COLUMNS + FIELD_COUNT)
-                 : output_table(topic_titles, 1 + FIELD_COUNT);
+                 : output_table(topic_titles, TOPIC_COLUMNS + FIELD_COUNT);
 }
 
 /* Prints the topics `names`; one that is deleted meanwhile is left out if `all` were asked for. */
@@ -185,7 +183,7 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
     if (status == SMQ_OK && command->global.json) {
         output_json(json_incref(document));
     } else if (status == SMQ_OK) {
-        output_table_print(table);
+        output_table_print_parts(table, flags->slots ? SLOT_KEYS : TOPIC_KEYS, SIZE_MAX);
         table = NULL;
     }
     output_table_free(table);
@@ -258,7 +256,8 @@ const struct verb stat_verb = {
     .operands = "[NAME]",
     .summary = "what topics hold and have done",
     .text = "Now:      waiting (due: those that may be claimed), claimed, resting after a\n"
-            "          failure, dead; the age of the oldest message that is due.\n"
+            "          failure, dead; for how long the oldest that is due has been due, which is\n"
+            "          not known of type priority.\n"
             "In all:   sent (added, not merged), merged, done, retried, rejected, expired,\n"
             "          released, and claims that lost their lease.",
     .flags = stat_flags,

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "command.h"
+#include "gauges.h"
 #include "output.h"
 #include "rate.h"
 #include "say.h"
@@ -13,21 +14,13 @@
 #include "signals.h"
 #include "topic.h"
 
-/* X(member of smq_stats, title): what a topic holds, in the order of JSON and of the table. */
-#define TOP_FIELDS(X)                                                                              \
-    X(waiting, ">WAITING")                                                                         \
-    X(due, ">DUE")                                                                                 \
-    X(claimed, ">CLAIMED")                                                                         \
-    X(resting, ">RESTING")                                                                         \
-    X(dead, ">DEAD")                                                                               \
-    X(oldest_due_age_ms, ">LAG_MS")
-
-#define X(member, title) +1
-enum { COLUMN_COUNT = 1 TOP_FIELDS(X) RATE_FIELDS(X) };
+#define X(counter, title) +1
+enum { RATE_COUNT = 0 RATE_FIELDS(X), KEYS = 1, COLUMN_COUNT = KEYS + GAUGE_COUNT + RATE_COUNT };
 #undef X
 
-/* Lines of the screen that hold no topic: head, titles, "... and more". */
-enum { OTHER_LINES = 4 };
+/* Lines of the screen that hold no topic: the head, "... and more", and the last one, behind which
+ * the cursor waits; of each part of the table its titles and the empty line before it. */
+enum { SCREEN_LINES = 3, PART_LINES = 2 };
 
 struct top_options {
     struct flag_value interval;
@@ -164,9 +157,7 @@ static json_t *seen_json(const struct seen *seen)
     json_t *object = json_object();
 
     output_set(object, "topic", json_string(seen->name));
-#define X(member, title) output_set(object, #member, json_integer((json_int_t) seen->stats.member));
-    TOP_FIELDS(X)
-#undef X
+    gauges_json(object, &seen->stats);
 #define X(counter, title)                                                                          \
     output_set(object, #counter "_per_s",                                                          \
                seen->has_rates ? json_real(seen->rates.counter) : json_null());
@@ -191,52 +182,57 @@ static void show_json(const struct looks *looks)
 
 static void add_row(struct libscols_table *table, const struct seen *seen)
 {
-    char text[COLUMN_COUNT][32];
+#define X(counter, title) seen->rates.counter,
+    const double rates[] = {RATE_FIELDS(X)};
+#undef X
     const char *cells[COLUMN_COUNT] = {seen->name};
-    size_t column = 1;
+    struct gauges gauges;
+    char text[RATE_COUNT][32];
 
-#define X(member, title)                                                                           \
-    snprintf(text[column], sizeof(text[0]), "%" PRId64, (int64_t) seen->stats.member);             \
-    cells[column] = text[column];                                                                  \
-    column++;
-    TOP_FIELDS(X)
-#undef X
-#define X(counter, title)                                                                          \
-    snprintf(text[column], sizeof(text[0]), "%.1f", seen->rates.counter);                          \
-    cells[column] = seen->has_rates ? text[column] : "-";                                          \
-    column++;
-    RATE_FIELDS(X)
-#undef X
-    output_row(table, cells, column);
+    gauges_cells(cells + KEYS, &gauges, &seen->stats);
+    for (size_t i = 0; i < RATE_COUNT; i++) {
+        snprintf(text[i], sizeof(text[i]), "%.1f", rates[i]);
+        cells[KEYS + GAUGE_COUNT + i] = seen->has_rates ? text[i] : "-";
+    }
+    output_row(table, cells, COLUMN_COUNT);
 }
 
-/* At most so many topics; says how many more there are. */
-static void show_table(const struct looks *looks, size_t most)
+/* The first `count` topics. */
+static struct libscols_table *make_table(const struct looks *looks, size_t count)
 {
-#define X(member, title) title,
-    static const char *const titles[] = {"TOPIC", TOP_FIELDS(X) RATE_FIELDS(X)};
+#define X(counter, title) title,
+    static const char *const titles[] = {"~TOPIC", GAUGE_TITLES, RATE_FIELDS(X)};
 #undef X
     struct libscols_table *table = output_table(titles, COLUMN_COUNT);
-    const size_t count = looks->count < most ? looks->count : most;
 
     for (size_t i = 0; i < count; i++) {
         add_row(table, &looks->seen[i]);
     }
-    output_table_print(table);
-    if (count < looks->count) {
-        printf("... and %zu more\n", looks->count - count);
-    }
+    return table;
 }
 
+/* As many topics as the screen has lines for, and says how many more there are.  A screen on which
+ * not even one fits gets only the first parts of the table. */
 static void show_screen(const struct looks *looks, const struct command *command)
 {
     const struct top_options *flags = command->options;
-    const size_t lines = screen_lines();
+    struct libscols_table *table = make_table(looks, looks->count);
+    const size_t lines = screen_lines() > SCREEN_LINES ? screen_lines() - SCREEN_LINES : 1;
+    const size_t parts = output_table_parts(table, KEYS);
+    const size_t room = lines > PART_LINES * parts ? lines / parts - PART_LINES : 0;
+    const size_t shown = room > 0 ? room : 1;
 
+    if (looks->count > shown) {
+        output_table_free(table);
+        table = make_table(looks, shown);
+    }
     screen_clear();
     printf("%zu %s, every %g s; q ends\n", looks->count, looks->count == 1 ? "topic" : "topics",
            (double) flags->interval.value / 1000);
-    show_table(looks, lines > OTHER_LINES ? lines - OTHER_LINES : 1);
+    output_table_print_parts(table, KEYS, room > 0 ? parts : lines / (PART_LINES + 1));
+    if (looks->count > shown) {
+        printf("... and %zu more\n", looks->count - shown);
+    }
 }
 
 /* === The verb =========================================================== */
@@ -270,7 +266,7 @@ static enum exit_code top_once(bool *over, struct looks *looks, smq_client *clie
     } else if (live) {
         show_screen(looks, command);
     } else {
-        show_table(looks, SIZE_MAX);
+        output_table_print_parts(make_table(looks, looks->count), KEYS, SIZE_MAX);
     }
     const enum exit_code code = output_finish();
     *over = code != EXIT_DONE;

@@ -156,8 +156,8 @@ static bool add_topic_json(const smq_topic_options *topic, void *user)
     return true;
 }
 
-static const char *const list_titles[] = {"NAME",     ">SLOTS",  "TYPE",      "LAYOUT",   "OWNERS",
-                                          ">RETRIES", "BACKOFF", ">LEASE_MS", ">DELAY_MS"};
+static const char *const list_titles[] = {"=NAME",  "TYPE",  "LAYOUT",   ">SLOTS",
+                                          "OWNERS", "STATE", ">RETRIES", ">LEASE_MS"};
 #define LIST_COLUMNS (sizeof(list_titles) / sizeof(list_titles[0]))
 
 static bool add_topic_row(const smq_topic_options *topic, void *user)
@@ -165,21 +165,18 @@ static bool add_topic_row(const smq_topic_options *topic, void *user)
     char slots[24];
     char retries[24];
     char lease[24];
-    char delay[24];
 
     snprintf(slots, sizeof(slots), "%" PRId32, topic->slots);
     snprintf(retries, sizeof(retries), "%" PRId64, amount_shown(topic->max_retries));
     snprintf(lease, sizeof(lease), "%" PRId64, topic->lease_ms);
-    snprintf(delay, sizeof(delay), "%" PRId64, amount_shown(topic->delay_ms));
     const char *const cells[] = {topic->name,
-                                 slots,
                                  topic_type_name(topic->type),
                                  layout_names[topic->layout == SMQ_KEYED],
+                                 slots,
                                  topic->shared ? "shared" : "exclusive",
+                                 topic->paused ? "paused" : "-",
                                  retries,
-                                 topic->backoff ? topic->backoff : "",
-                                 lease,
-                                 delay};
+                                 lease};
     output_row(user, cells, LIST_COLUMNS);
     return true;
 }
@@ -208,7 +205,7 @@ static enum exit_code list_table(smq_client *client)
         output_table_free(table);
         return say_failure(&err);
     }
-    output_table_print(table);
+    output_table_print_parts(table, 1, SIZE_MAX);
     return EXIT_DONE;
 }
 
@@ -227,7 +224,7 @@ static enum exit_code list_run(const struct command *command)
 const struct verb topic_list_verb = {
     .name = "topic list",
     .operands = "",
-    .summary = "all topics with their definitions",
+    .summary = "all topics",
     .run = list_run,
 };
 

@@ -30,7 +30,7 @@ typedef struct smq_stats {
     uint64_t slots_paused; /* gauge; of a paused topic all, of a slot 0, 1 */
 } smq_stats;
 #define SMQ_AGE_UNKNOWN (-1)
-#define SMQ_STATS_INIT SMQ_INIT(smq_stats)
+#define SMQ_STATS_INIT  SMQ_INIT(smq_stats)
 
 SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const char *topic,
                                    smq_error *err);

@@ -80,8 +80,10 @@ static void test_stale_and_no_topic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_empty_slot),          cmocka_unit_test(test_counts_every_state),
-        cmocka_unit_test(test_priorities_are_due_now), cmocka_unit_test(test_a_shared_slot),
+        cmocka_unit_test(test_an_empty_slot),
+        cmocka_unit_test(test_counts_every_state),
+        cmocka_unit_test(test_priorities_are_due_now),
+        cmocka_unit_test(test_a_shared_slot),
         cmocka_unit_test(test_the_first_of_a_fifo_slot_is_due_since_it_was_sent),
         cmocka_unit_test(test_a_priority_tells_no_time),
         cmocka_unit_test(test_a_paused_slot),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -155,7 +156,7 @@ static void open_terminal(int *master, int *slave)
 }
 
 /* Starts the command with these descriptors. */
-static pid_t start_with(const char *const *arguments, int in, int err)
+static pid_t start_with(const char *const *arguments, int in, int out, int err)
 {
     const char *argv[ARGUMENTS_MAX + 2] = {getenv("SLOTMQ_COMMAND")};
     char redis[512];
@@ -165,9 +166,9 @@ static pid_t start_with(const char *const *arguments, int in, int err)
         argv[i + 1] = arguments[i];
     }
     snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(servers));
-    const char *const environment[] = {redis, NULL};
-    const pid_t pid = process_start(
-        &(struct process_options){.argv = argv, .environment = environment, .in = in, .err = err});
+    const char *const environment[] = {redis, "COLUMNS", NULL};
+    const pid_t pid = process_start(&(struct process_options){
+        .argv = argv, .environment = environment, .in = in, .out = out, .err = err});
     assert_true(pid > 0);
     return pid;
 }
@@ -188,31 +189,54 @@ int command_at_terminal(const char *answer, const char *const *arguments)
 
     open_terminal(&master, &slave);
     assert_int_equal(write(master, answer, strlen(answer)), strlen(answer));
-    const int code = exit_code_of(start_with(arguments, slave, 0));
+    const int code = exit_code_of(start_with(arguments, slave, 0, 0));
     close(slave);
     close(master);
     return code;
 }
 
-char *command_shown(const char *const *arguments)
+/* What comes out of a terminal until nobody has its other side any more. */
+static char *read_all(int master)
 {
     char part[4096];
     char *text = NULL;
     size_t size = 0;
     ssize_t got = 0;
-    int master = -1;
-    int slave = -1;
     FILE *all = open_memstream(&text, &size);
 
     assert_non_null(all);
-    open_terminal(&master, &slave);
-    const pid_t pid = start_with(arguments, 0, slave);
-    close(slave);
     while ((got = read(master, part, sizeof(part))) > 0) {
         assert_int_equal(fwrite(part, 1, (size_t) got, all), got);
     }
     close(master);
     assert_int_equal(fclose(all), 0);
+    return text;
+}
+
+char *command_shown(const char *const *arguments)
+{
+    int master = -1;
+    int slave = -1;
+
+    open_terminal(&master, &slave);
+    const pid_t pid = start_with(arguments, 0, 0, slave);
+    close(slave);
+    char *text = read_all(master);
+    assert_int_equal(exit_code_of(pid), 0);
+    return text;
+}
+
+char *command_drawn(unsigned short columns, const char *const *arguments)
+{
+    const struct winsize size = {.ws_row = 24, .ws_col = columns};
+    int master = -1;
+    int slave = -1;
+
+    open_terminal(&master, &slave);
+    assert_int_equal(ioctl(slave, TIOCSWINSZ, &size), 0);
+    const pid_t pid = start_with(arguments, 0, slave, 0);
+    close(slave);
+    char *text = read_all(master);
     assert_int_equal(exit_code_of(pid), 0);
     return text;
 }
@@ -284,6 +308,17 @@ void assert_members(const json_t *object, const char *const *names)
         }
     }
     assert_int_equal(json_object_size(object), count);
+}
+
+void assert_width(const char *shown, size_t columns)
+{
+    for (const char *line = shown; *line != '\0'; line += strspn(line, "\r\n")) {
+        const size_t size = strcspn(line, "\r\n");
+        if (size > columns) {
+            fail_msg("%zu columns: %.*s", size, (int) size, line);
+        }
+        line += size;
+    }
 }
 
 void assert_lines(const char *out, const char *const *lines)

@@ -62,6 +62,13 @@ int command_at_terminal(const char *answer, const char *const *arguments);
  */
 char *command_shown(const char *const *arguments);
 
+/* Run it with a terminal of so many columns as its standard output; it must succeed.  What is seen
+ * there, to be freed. */
+char *command_drawn(unsigned short columns, const char *const *arguments);
+
+/* No line of what is shown is longer. */
+void assert_width(const char *shown, size_t columns);
+
 /* A count of `slotmq stat TOPIC --json`. */
 json_int_t command_stat(const char *topic, const char *name);
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #define COUNTS                                                                                     \
-    "waiting", "due", "claimed", "resting", "dead", "oldest_due_age_ms", "sent", "merged", "done", \
-        "retried", "rejected", "expired", "released", "lease_lost"
+    "paused", "waiting", "due", "claimed", "resting", "dead", "oldest_due_age_ms", "sent",         \
+        "merged", "done", "retried", "rejected", "expired", "released", "lease_lost"
 
 static void create(const char *name, const char *type)
 {
@@ -112,6 +112,75 @@ static void test_stat_as_prometheus_text_is_about_topics_only(void **state)
     command_refused(64, "a topic's name", NULL, ARGS("stat", "a,", "--prometheus"));
 }
 
+/* Nothing breaks at the edge of a terminal, and nothing is left out. */
+static void test_tables_fit_a_terminal(void **state)
+{
+    static const char *const titles[] = {"STATE", "WAITING", "LAG_MS", "SENT", "LEASE_LOST"};
+
+    (void) state;
+    create("a-topic-with-a-name-that-is-longer-than-most-others", "priority");
+    const char *const *const calls[] = {ARGS("stat"), ARGS("stat", "--slots")};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        char *shown = command_drawn(80, calls[i]);
+        assert_width(shown, 80);
+        for (size_t t = 0; t < sizeof(titles) / sizeof(titles[0]); t++) {
+            assert_non_null(strstr(shown, titles[t]));
+        }
+        free(shown);
+    }
+    char *shown = command_drawn(80, ARGS("topic", "list"));
+    assert_width(shown, 80);
+    assert_non_null(strstr(shown, "LEASE_MS"));
+    free(shown);
+    shown = command_drawn(250, ARGS("stat"));
+    assert_null(strstr(shown, "\r\n\r\n")); /* all in one part */
+    free(shown);
+}
+
+static void test_a_paused_topic_is_seen_everywhere(void **state)
+{
+    const char *const *const calls[] = {ARGS("stat", "halted"), ARGS("stat", "halted", "--slots"),
+                                        ARGS("topic", "list"),
+                                        ARGS("top", "halted", "--count", "1")};
+
+    (void) state;
+    create("halted", "priority");
+    for (int paused = 0; paused < 2; paused++) {
+        json_t *topic = stat_of(ARGS("stat", "halted", "--slots", "--json"));
+        json_t *slot = json_array_get(json_object_get(topic, "slots"), 1);
+        assert_int_equal(json_is_true(json_object_get(topic, "paused")), paused);
+        assert_int_equal(json_is_true(json_object_get(slot, "paused")), paused);
+        json_decref(topic);
+        for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+            char *out = command_out(NULL, calls[i]);
+            assert_int_equal(strstr(out, "paused") != NULL, paused);
+            free(out);
+        }
+        char *text = command_out(NULL, ARGS("stat", "halted", "--prometheus"));
+        assert_non_null(strstr(text, paused ? "\nslotmq_topic_slots_paused{topic=\"halted\"} 2\n"
+                                            : "\nslotmq_topic_slots_paused{topic=\"halted\"} 0\n"));
+        free(text);
+        command_done(NULL, ARGS("pause", "halted"));
+    }
+    command_done(NULL, ARGS("resume", "halted"));
+}
+
+static void test_a_lag_that_is_not_known_is_not_a_number(void **state)
+{
+    (void) state;
+    create("timeless", "priority");
+    command_done("a\n", ARGS("send", "timeless"));
+    json_t *topic = stat_of(ARGS("stat", "timeless", "--json"));
+    assert_true(json_is_null(json_object_get(topic, "oldest_due_age_ms")));
+    json_decref(topic);
+    char *out = command_out(NULL, ARGS("stat", "timeless"));
+    assert_non_null(strstr(out, "unknown"));
+    free(out);
+    out = command_out(NULL, ARGS("stat", "timeless", "--prometheus"));
+    assert_null(strstr(out, "oldest_due_age_seconds{"));
+    free(out);
+}
+
 static void test_an_unknown_topic_is_not_found(void **state)
 {
     (void) state;
@@ -205,6 +274,9 @@ int main(void)
         cmocka_unit_test(test_stat_of_slots_has_owner_and_token),
         cmocka_unit_test(test_stat_without_a_name_is_about_all),
         cmocka_unit_test(test_stat_as_prometheus_text_is_about_topics_only),
+        cmocka_unit_test(test_tables_fit_a_terminal),
+        cmocka_unit_test(test_a_paused_topic_is_seen_everywhere),
+        cmocka_unit_test(test_a_lag_that_is_not_known_is_not_a_number),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),
         cmocka_unit_test(test_dead_letters_are_listed_and_sent_back),
         cmocka_unit_test(test_a_requeued_letter_keeps_its_time),

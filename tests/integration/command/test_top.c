@@ -13,7 +13,7 @@
 
 #include "support/wait.h"
 
-#define COUNTS "waiting", "due", "claimed", "resting", "dead", "oldest_due_age_ms"
+#define COUNTS "paused", "waiting", "due", "claimed", "resting", "dead", "oldest_due_age_ms"
 #define RATES  "sent_per_s", "merged_per_s", "done_per_s", "retried_per_s", "rejected_per_s"
 
 static void create(const char *name)
@@ -150,11 +150,11 @@ struct seat {
     size_t size;
 };
 
-static void seat_start(struct seat *seat, const char *topic, const char *interval)
+static void seat_start(struct seat *seat, struct winsize size, const char *topic,
+                       const char *interval)
 {
     const char *program = getenv("SLOTMQ_COMMAND");
     const char *redis = servers_redis(command_servers());
-    struct winsize size = {.ws_row = 30, .ws_col = 150};
 
     memset(seat, 0, sizeof(*seat));
     seat->pid = forkpty(&seat->fd, NULL, NULL, &size);
@@ -162,12 +162,15 @@ static void seat_start(struct seat *seat, const char *topic, const char *interva
     if (seat->pid == 0) {
         setenv("TERM", "xterm", 1);
         setenv("SLOTMQ_REDIS", redis, 1);
-        if (program) {
-            execl(program, program, "top", topic, "--interval", interval, (char *) NULL);
+        unsetenv("COLUMNS");
+        if (program) { /* without a topic about all */
+            execl(program, program, "top", "--interval", interval, topic, (char *) NULL);
         }
         _exit(127);
     }
 }
+
+static const struct winsize wide = {.ws_row = 30, .ws_col = 150};
 
 /* Read what it shows until `text` is there; NULL: until it ends. */
 static void seat_await(struct seat *seat, const char *text)
@@ -207,7 +210,7 @@ static void test_a_terminal_gets_a_picture_until_q(void **state)
 
     (void) state;
     create("pictured");
-    seat_start(&seat, "pictured", "1h"); /* the key is not waited for that long */
+    seat_start(&seat, wide, "pictured", "1h"); /* the key is not waited for that long */
     seat_await(&seat, "pictured");
     assert_non_null(strstr(seat.shown, "\033[?1049h"));
     assert_non_null(strstr(seat.shown, "q ends"));
@@ -221,10 +224,39 @@ static void test_a_terminal_gets_a_picture_until_ctrl_c(void **state)
 
     (void) state;
     create("interrupted");
-    seat_start(&seat, "interrupted", "1h");
+    seat_start(&seat, wide, "interrupted", "1h");
     seat_await(&seat, "interrupted");
     assert_int_equal(write(seat.fd, "\003", 1), 1);
     seat_end(&seat);
+}
+
+/* A picture that is longer or wider than the terminal would scroll its head away. */
+static void test_a_picture_fits_its_terminal(void **state)
+{
+    static const struct winsize sizes[] = {
+        {.ws_row = 24, .ws_col = 80}, {.ws_row = 8, .ws_col = 60}, {.ws_row = 200, .ws_col = 40}};
+    char name[64];
+
+    (void) state;
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof(name), "one-of-thirty-topics-in-a-picture-%02d", i);
+        create(name);
+    }
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct seat seat;
+        seat_start(&seat, sizes[i], NULL, "1h");
+        seat_await(&seat, "q ends");
+        seat_await(&seat, sizes[i].ws_row < 50 ? " more\r\n" : "REJECTED/S");
+        assert_int_equal(write(seat.fd, "q", 1), 1);
+        seat_end(&seat);
+        char *picture = strstr(seat.shown, "\033[J");
+        assert_non_null(picture);
+        picture += strlen("\033[J");
+        *strchr(picture, '\033') = '\0';
+        assert_width(picture, sizes[i].ws_col);
+        assert_true(lines_of(picture) < sizes[i].ws_row);
+        assert_non_null(strstr(picture, "STATE"));
+    }
 }
 
 int main(void)
@@ -234,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_rates_are_those_between_two_looks),
         cmocka_unit_test(test_off_a_terminal_one_table_follows_the_other),
         cmocka_unit_test(test_a_topic_that_goes_ends_only_a_look_at_itself),
+        cmocka_unit_test(test_a_picture_fits_its_terminal),
         cmocka_unit_test(test_a_terminal_gets_a_picture_until_q),
         cmocka_unit_test(test_a_terminal_gets_a_picture_until_ctrl_c),
     };

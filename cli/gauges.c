@@ -1,0 +1,39 @@
+/* gauges.c - what a topic or slot holds now, as stat and top show it: cells and JSON. */
+#include "gauges.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "output.h"
+
+/* X(member of smq_stats): in the order of the columns, behind the state. */
+#define GAUGE_FIELDS(X) X(waiting) X(due) X(claimed) X(resting) X(dead) X(oldest_due_age_ms)
+
+void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats)
+{
+#define X(member) (int64_t) stats->member,
+    const int64_t values[] = {GAUGE_FIELDS(X)};
+#undef X
+    size_t at = 0;
+
+    row[at++] = stats->slots_paused > 0 ? "paused" : "-";
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        snprintf(gauges->text[at], sizeof(gauges->text[at]), "%" PRId64, values[i]);
+        row[at] = gauges->text[at];
+        at++;
+    }
+    if (stats->oldest_due_age_ms == SMQ_AGE_UNKNOWN) {
+        row[at - 1] = "unknown";
+    }
+}
+
+void gauges_json(json_t *object, const smq_stats *stats)
+{
+    output_set(object, "paused", json_boolean(stats->slots_paused > 0));
+#define X(member) output_set(object, #member, json_integer((json_int_t) stats->member));
+    GAUGE_FIELDS(X)
+#undef X
+    if (stats->oldest_due_age_ms == SMQ_AGE_UNKNOWN) {
+        output_set(object, "oldest_due_age_ms", json_null());
+    }
+}
