@@ -20,6 +20,7 @@
 struct assign_candidate {
     size_t member;  /* from 0 */
     int64_t load;   /* what the order is by */
+    int32_t own;    /* among equals: who holds most slots that are not at home elsewhere */
     int32_t weight; /* above 0 */
     uint32_t hash;  /* of topic and id */
     const char *id; /* equal hashes are told apart by it */
@@ -32,7 +33,9 @@ struct assign_work {
     const char *const *ids;
     size_t count;                 /* of members */
     int32_t **held;               /* per topic and member: slots granted, not being revoked */
+    int32_t **own;                /* those of them that are not at home elsewhere */
     int64_t *loads;               /* per member: its quotas over all topics */
+    int32_t *missing;             /* per member, of the topic that is dealt with */
     struct assign_candidate *row; /* room for all members */
 };
 
@@ -62,6 +65,9 @@ static int assign_compare_load(const void *left, const void *right)
     if (a_load != b_load) {
         return a_load < b_load ? -1 : 1;
     }
+    if (a->own != b->own) {
+        return a->own > b->own ? -1 : 1;
+    }
     return assign_compare_hash(a, b);
 }
 
@@ -85,14 +91,14 @@ static int32_t assign_floor(const struct assign_topic *topic, int64_t sum, size_
     return sum > 0 ? (int32_t) (share / sum) : 0;
 }
 
-static void assign_count(const struct assign_topic *topic, int32_t *held, size_t count)
+static void assign_count(const struct assign_topic *topic, int32_t *held, int32_t *own)
 {
-    memset(held, 0, count * sizeof(*held));
     for (int32_t i = 0; i < topic->slot_count; i++) {
         uint16_t entry = topic->slots[i];
 
         if (entry != 0 && (entry & ASSIGNMENT_REVOKING) == 0) {
             held[entry - 1]++;
+            own[entry - 1] += topic->homes[i] == 0 || topic->homes[i] == entry ? 1 : 0;
         }
     }
 }
@@ -113,6 +119,7 @@ static size_t assign_candidates(const struct assign_work *work, size_t t, bool r
             work->row[found++] =
                 (struct assign_candidate){.member = i,
                                           .load = work->loads[i],
+                                          .own = work->own[t][i],
                                           .weight = topic->weights[i],
                                           .hash = assign_hash(topic->name, work->ids[i]),
                                           .id = work->ids[i]};
@@ -225,7 +232,7 @@ static void assign_even_all(struct assign_work *work, bool free)
 static void assign_quotas(struct assign_work *work)
 {
     for (size_t t = 0; t < work->topic_count; t++) {
-        assign_count(&work->topics[t], work->held[t], work->count);
+        assign_count(&work->topics[t], work->held[t], work->own[t]);
         assign_floors(work, t);
     }
     for (size_t t = 0; t < work->topic_count; t++) {
@@ -238,16 +245,36 @@ static void assign_quotas(struct assign_work *work)
     assign_even_all(work, false);
 }
 
-/* Revoke from who has more than its quota; the slots with the highest numbers go. */
-static void assign_revoke(struct assign_topic *topic, int32_t *held)
+/* Revoke from who has more than its quota; the slots with the highest numbers go.  `homes`: only
+ * those that are at home with a member that has fewer than its quota; `missing` counts down. */
+static void assign_revoke(struct assign_topic *topic, int32_t *held, int32_t *missing, bool homes)
 {
     for (int32_t i = topic->slot_count - 1; i >= 0; i--) {
         uint16_t entry = topic->slots[i];
+        uint16_t home = topic->homes[i];
 
-        if (entry != 0 && (entry & ASSIGNMENT_REVOKING) == 0 &&
-            held[entry - 1] > topic->quotas[entry - 1]) {
-            topic->slots[i] = entry | ASSIGNMENT_REVOKING;
-            held[entry - 1]--;
+        if (entry == 0 || (entry & ASSIGNMENT_REVOKING) != 0 ||
+            held[entry - 1] <= topic->quotas[entry - 1] ||
+            (homes && (home == 0 || missing[home - 1] <= 0))) {
+            continue;
+        }
+        if (homes) {
+            missing[home - 1]--;
+        }
+        topic->slots[i] = entry | ASSIGNMENT_REVOKING;
+        held[entry - 1]--;
+    }
+}
+
+/* Holes go to the members that they are at home with. */
+static void assign_bring_home(struct assign_topic *topic, int32_t *held)
+{
+    for (int32_t i = 0; i < topic->slot_count; i++) {
+        uint16_t home = topic->homes[i];
+
+        if (topic->slots[i] == 0 && home != 0 && held[home - 1] < topic->quotas[home - 1]) {
+            topic->slots[i] = home;
+            held[home - 1]++;
         }
     }
 }
@@ -289,7 +316,12 @@ static void assign_apply(struct assign_work *work, size_t t)
 {
     struct assign_topic *topic = &work->topics[t];
 
-    assign_revoke(topic, work->held[t]);
+    assign_bring_home(topic, work->held[t]);
+    for (size_t i = 0; i < work->count; i++) {
+        work->missing[i] = topic->quotas[i] - work->held[t][i];
+    }
+    assign_revoke(topic, work->held[t], work->missing, true);
+    assign_revoke(topic, work->held[t], work->missing, false);
     for (size_t i = 0; i < work->count; i++) {
         work->row[i] = (struct assign_candidate){.member = i,
                                                  .load = topic->quotas[i] - work->held[t][i],
@@ -307,18 +339,24 @@ void assign(struct assign_topic *topics, size_t topic_count, const char *const *
                                .ids = ids,
                                .count = count,
                                .held = memory_new((topic_count + 1) * sizeof(*work.held)),
+                               .own = memory_new((topic_count + 1) * sizeof(*work.own)),
                                .loads = memory_new((count + 1) * sizeof(*work.loads)),
+                               .missing = memory_new((count + 1) * sizeof(*work.missing)),
                                .row = memory_new((count + 1) * sizeof(*work.row))};
 
     for (size_t t = 0; t < topic_count; t++) {
         work.held[t] = memory_new((count + 1) * sizeof(**work.held));
+        work.own[t] = memory_new((count + 1) * sizeof(**work.own));
     }
     assign_quotas(&work);
     for (size_t t = 0; t < topic_count; t++) {
         assign_apply(&work, t);
         free(work.held[t]);
+        free(work.own[t]);
     }
     free(work.held);
+    free(work.own);
+    free(work.missing);
     free(work.loads);
     free(work.row);
 }

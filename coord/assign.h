@@ -14,14 +14,15 @@ struct assign_topic {
     const char *name;
     const int32_t *weights; /* per member; 0: may own nothing */
     uint16_t *slots;
+    const uint16_t *homes; /* per slot: the member that had it before it went away, or 0 */
     int32_t slot_count;
     int32_t *quotas; /* out: per member, the slots it shall have in the end */
 };
 
 /* Fill the holes and mark as REVOKING what must move.  Of all even shares the one with the fewest
- * moves; `ids` (of the members) only break ties, so the order of members is of no account.  Among
- * equals the extra slot goes to who has least over all topics.  O(slots + members log members) for
- * a topic. */
+ * moves, and of these the one that brings most slots home; `ids` (of the members) only break ties,
+ * so the order of members is of no account.  Among equals the extra slot goes to who has least over
+ * all topics.  O(slots + members log members) for a topic. */
 void assign(struct assign_topic *topics, size_t topic_count, const char *const *ids, size_t count);
 
 #endif

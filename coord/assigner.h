@@ -37,6 +37,9 @@ struct assigner_topic {
     bool corrupt;       /* said already */
     int64_t idle_since; /* 0: somebody asks for it */
     struct assigner_revocation *revocations;
+    uint32_t *homes; /* per slot: assigner_home() of who left it or died; 0: nobody did */
+    int64_t
+        cold_until; /* nobody owned anything: until then nothing is dealt out; 0: somebody did */
     int64_t pending_first, pending_last; /* when members that wait came */
     size_t pending_count;
 };
@@ -85,5 +88,12 @@ void assigner_forget(struct assigner *assigner);
 
 /* Make `next`, `write` and `remove` of every topic that was read, and `wake_at`. */
 void assigner_decide(struct assigner *assigner, int64_t now_ms);
+
+/* assigner_home.c: what is kept of the name of a member that left a slot or died; never 0. */
+uint32_t assigner_home(const char *id);
+
+/* Per slot the number of the member that is home to it and may own slots, or 0. */
+void assigner_find_homes(const struct assigner *assigner, const struct assigner_topic *topic,
+                         const int32_t *weights, uint16_t *out);
 
 #endif

@@ -15,7 +15,18 @@ struct decision {
     int32_t *weights;
     int32_t *quotas;
     uint16_t *slots;
-    uint16_t *free_slots; /* those of `slots` that are not kept by a member that cannot be read */
+    uint16_t *homes; /* per slot: the member that had it before it went away, or 0 */
+    /* those of `slots` and `homes` that are dealt out in this round */
+    uint16_t *free_slots, *free_homes;
+    bool cold; /* nobody owned anything a moment ago: only what members had is given back */
+};
+
+/* A member of the old assignment. */
+struct former {
+    uint16_t number; /* of itself, or of the member that came back under its name; 0: none */
+    const struct member_topic *line; /* NULL: it does not ask for the topic any more */
+    uint32_t home;
+    bool gone; /* its node is */
 };
 
 static const struct member_topic *decide_line(const struct assigner *assigner, size_t member,
@@ -74,41 +85,112 @@ static bool decide_kept(const struct assigner *assigner, uint16_t entry)
     return number != 0 && assigner->members[number - 1].unread;
 }
 
+/* Who came back under the name of a member that is gone: 1 + its index, or 0. */
+static uint16_t decide_successor(const struct assigner *assigner,
+                                 const struct assigner_topic *topic, const char *id)
+{
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        const struct member_topic *line = decide_line(assigner, i, topic);
+
+        if (line != NULL && !line->leaving && strcmp(assigner->members[i].id, id) == 0) {
+            return (uint16_t) (i + 1);
+        }
+    }
+    return 0;
+}
+
+static struct former decide_former(const struct assigner *assigner,
+                                   const struct assigner_topic *topic,
+                                   const struct assignment_member *member)
+{
+    struct former former = {.number = decide_number(assigner, member->incarnation),
+                            .home = assigner_home(member->id)};
+
+    former.gone = former.number == 0;
+    if (former.gone) {
+        former.number = decide_successor(assigner, topic, member->id);
+    }
+    if (former.number != 0) {
+        former.line = decide_line(assigner, former.number - 1u, topic);
+    }
+    return former;
+}
+
+/* What becomes of an old entry: an entry by the numbers of this round, 0 when it is free. */
+static uint16_t decide_entry(struct assigner *assigner, struct assigner_topic *topic, int32_t slot,
+                             const struct former *former, int64_t now_ms)
+{
+    uint16_t entry = topic->old.slots[slot];
+    const char *id = topic->old.members[(entry & ASSIGNMENT_MEMBER) - 1].id;
+    bool revoking = (entry & ASSIGNMENT_REVOKING) != 0;
+
+    if (decide_kept(assigner, former->number)) { /* it cannot be asked to give anything up */
+        return former->number;
+    }
+    if (former->line == NULL || former->line->leaving || former->gone) {
+        topic->homes[slot] = former->home;
+    }
+    if (former->line == NULL || (revoking && former->gone)) {
+        return 0;
+    }
+    if (revoking && decide_revoked(assigner, topic, slot, former->line, id, now_ms)) {
+        return 0;
+    }
+    return former->number | (entry & ASSIGNMENT_REVOKING);
+}
+
 /* The old entries, by the numbers of this round, without what is free now. */
 static void decide_carry(struct assigner *assigner, struct decision *decision, int64_t now_ms)
 {
     struct assigner_topic *topic = decision->topic;
     size_t count = topic->old.member_count;
-    uint16_t *numbers = memory_new((count + 1) * sizeof(*numbers));
-    const struct member_topic **lines = memory_new((count + 1) * sizeof(*lines));
+    struct former *formers = memory_new((count + 1) * sizeof(*formers));
 
     for (size_t i = 0; i < count; i++) {
-        numbers[i + 1] = decide_number(assigner, topic->old.members[i].incarnation);
-        if (numbers[i + 1] != 0) {
-            lines[i] = decide_line(assigner, numbers[i + 1] - 1u, topic);
-        }
+        formers[i] = decide_former(assigner, topic, &topic->old.members[i]);
     }
     for (int32_t i = 0; i < topic->slots && topic->old.slots != NULL; i++) {
-        uint16_t entry = topic->old.slots[i];
-        size_t member = entry & ASSIGNMENT_MEMBER;
-        bool revoking = (entry & ASSIGNMENT_REVOKING) != 0;
+        size_t member = topic->old.slots[i] & ASSIGNMENT_MEMBER;
 
-        if (decide_kept(assigner, numbers[member])) { /* it cannot be asked to give anything up */
-            decision->slots[i] = numbers[member];
-            revoking = false;
-        } else if (member == 0 || lines[member - 1] == NULL ||
-                   (revoking && decide_revoked(assigner, topic, i, lines[member - 1],
-                                               topic->old.members[member - 1].id, now_ms))) {
-            revoking = false;
-        } else {
-            decision->slots[i] = numbers[member] | (revoking ? ASSIGNMENT_REVOKING : 0);
+        if (member != 0) {
+            decision->slots[i] = decide_entry(assigner, topic, i, &formers[member - 1], now_ms);
         }
-        if (!revoking) {
+        if ((decision->slots[i] & ASSIGNMENT_REVOKING) == 0) {
             topic->revocations[i] = (struct assigner_revocation){0};
         }
     }
-    free(numbers);
-    free(lines);
+    free(formers);
+}
+
+/* Is the member, or one that had its name, in the assignment? */
+static bool decide_known(const struct assigner_topic *topic, const struct assigner_member *member,
+                         bool by_name)
+{
+    for (size_t i = 0; i < topic->old.member_count; i++) {
+        if (topic->old.members[i].incarnation == member->incarnation ||
+            (by_name && strcmp(topic->old.members[i].id, member->id) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does a fleet in which nobody owns anything yet still wait for more members?  What members had
+ * before a restart they have at once. */
+static bool decide_cold(struct assigner *assigner, struct assigner_topic *topic, bool cold,
+                        int64_t now_ms)
+{
+    if (cold && topic->cold_until == 0) {
+        topic->cold_until = now_ms + assigner->zookeeper->timings.cold;
+    }
+    if (now_ms < topic->cold_until) {
+        decide_wake(assigner, topic->cold_until);
+        return true;
+    }
+    if (!cold) {
+        topic->cold_until = 0;
+    }
+    return false;
 }
 
 /* Who may own slots: newcomers only after they waited for others. */
@@ -117,20 +199,23 @@ static void decide_weights(struct assigner *assigner, struct decision *decision,
     const struct zookeeper_timings *timings = &assigner->zookeeper->timings;
     struct assigner_topic *topic = decision->topic;
     size_t pending = 0;
-    bool cold = true;
+    bool asked = false;
+    bool owned = false;
     int64_t ready = 0;
 
     for (size_t i = 0; i < assigner->member_count; i++) {
         const struct member_topic *line = decide_line(assigner, i, topic);
-        bool known = assignment_find(&topic->old, assigner->members[i].incarnation) != 0;
+        bool known = decide_known(topic, &assigner->members[i], true);
 
+        owned = owned || decide_known(topic, &assigner->members[i], false);
         if (line == NULL || line->leaving) {
             continue;
         }
+        asked = true;
         decision->weights[i] = known ? line->weight : -line->weight;
-        cold = cold && !known;
         pending += known ? 0 : 1;
     }
+    decision->cold = decide_cold(assigner, topic, asked && !owned, now_ms);
     if (topic->pending_count == 0 && pending > 0) {
         topic->pending_first = now_ms;
     }
@@ -142,8 +227,9 @@ static void decide_weights(struct assigner *assigner, struct decision *decision,
     if (ready > topic->pending_first + 4 * timings->join) {
         ready = topic->pending_first + 4 * timings->join;
     }
-    ready = cold ? topic->pending_first + timings->cold : ready;
-    if (pending > 0 && now_ms < ready) {
+    if (decision->cold) {
+        ready = topic->cold_until;
+    } else if (pending > 0 && now_ms < ready) {
         decide_wake(assigner, ready);
     }
     for (size_t i = 0; i < assigner->member_count; i++) {
@@ -219,19 +305,20 @@ static size_t decide_topics(const struct assigner *assigner)
     return count;
 }
 
-/* Copy between `slots` and `free_slots`; how many these are. */
+/* Copy between what the topic has and what is dealt out; how many slots these are. */
 static int32_t decide_free_slots(const struct assigner *assigner, struct decision *decision,
                                  bool back)
 {
     int32_t count = 0;
 
     for (int32_t i = 0; i < decision->topic->slots; i++) {
-        if (decide_kept(assigner, decision->slots[i])) {
+        if (decision->cold || decide_kept(assigner, decision->slots[i])) {
             continue;
         }
         if (back) {
             decision->slots[i] = decision->free_slots[count++];
         } else {
+            decision->free_homes[count] = decision->homes[i];
             decision->free_slots[count++] = decision->slots[i];
         }
     }
@@ -252,6 +339,7 @@ static void decide_assign(struct assigner *assigner, struct decision *decisions,
             (struct assign_topic){.name = decisions[i].topic->name,
                                   .weights = decisions[i].weights,
                                   .slots = decisions[i].free_slots,
+                                  .homes = decisions[i].free_homes,
                                   .slot_count = decide_free_slots(assigner, &decisions[i], false),
                                   .quotas = decisions[i].quotas};
     }
@@ -300,6 +388,29 @@ static void decide_remove(struct assigner *assigner, struct assigner_topic *topi
     topic->remove = true;
 }
 
+static struct decision decision_new(struct assigner_topic *topic, size_t members)
+{
+    size_t size = (size_t) topic->slots * sizeof(uint16_t);
+
+    return (struct decision){.topic = topic,
+                             .weights = memory_new(members * sizeof(int32_t)),
+                             .quotas = memory_new(members * sizeof(int32_t)),
+                             .slots = memory_new(size),
+                             .homes = memory_new(size),
+                             .free_slots = memory_new(size),
+                             .free_homes = memory_new(size)};
+}
+
+static void decision_fini(struct decision *decision)
+{
+    free(decision->weights);
+    free(decision->quotas);
+    free(decision->slots);
+    free(decision->homes);
+    free(decision->free_slots);
+    free(decision->free_homes);
+}
+
 void assigner_decide(struct assigner *assigner, int64_t now_ms)
 {
     size_t count = decide_topics(assigner);
@@ -313,15 +424,11 @@ void assigner_decide(struct assigner *assigner, int64_t now_ms)
         if (!topic->read || topic->slots <= 0) {
             continue;
         }
-        decisions[at] =
-            (struct decision){.topic = topic,
-                              .weights = memory_new(members * sizeof(int32_t)),
-                              .quotas = memory_new(members * sizeof(int32_t)),
-                              .slots = memory_new((size_t) topic->slots * sizeof(uint16_t)),
-                              .free_slots = memory_new((size_t) topic->slots * sizeof(uint16_t))};
+        decisions[at] = decision_new(topic, members);
         decide_remove(assigner, topic, now_ms);
         decide_carry(assigner, &decisions[at], now_ms);
         decide_weights(assigner, &decisions[at], now_ms);
+        assigner_find_homes(assigner, topic, decisions[at].weights, decisions[at].homes);
         at++;
     }
     decide_assign(assigner, decisions, count);
@@ -329,10 +436,7 @@ void assigner_decide(struct assigner *assigner, int64_t now_ms)
         topic = decisions[i].topic;
         decide_next(assigner, &decisions[i]);
         topic->write = topic->write || decide_differs(&topic->old, &topic->next);
-        free(decisions[i].weights);
-        free(decisions[i].quotas);
-        free(decisions[i].slots);
-        free(decisions[i].free_slots);
+        decision_fini(&decisions[i]);
     }
     free(decisions);
 }

@@ -48,6 +48,7 @@ static void assigner_topic_free(struct assigner_topic *topic)
     assignment_fini(&topic->old);
     assignment_fini(&topic->next);
     free(topic->revocations);
+    free(topic->homes);
     free(topic->name);
     free(topic);
 }
@@ -197,10 +198,13 @@ static void assigner_define(struct assigner_topic *topic, const struct zk_reply 
     if (strcmp(topic->nonce, nonce) != 0 || topic->slots != slots) {
         memcpy(topic->nonce, nonce, sizeof(nonce));
         free(topic->revocations);
+        free(topic->homes);
         topic->revocations = memory_new(((size_t) slots + 1) * sizeof(*topic->revocations));
+        topic->homes = memory_new(((size_t) slots + 1) * sizeof(*topic->homes));
         assignment_fini(&topic->old);
         topic->slots = slots;
         topic->pending_count = 0;
+        topic->cold_until = 0;
     }
 }
 

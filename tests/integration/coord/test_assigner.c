@@ -166,12 +166,76 @@ static void a_topic_that_may_not_be_read_stops_no_other(void **state)
     assert_nobody_was_passed_over(stage);
 }
 
+/* Three members; which slots the second of them holds. */
+static int32_t start_three(struct stage *stage, bool *its)
+{
+    struct board *board = NULL;
+    int32_t count = 0;
+
+    start_two(stage);
+    assert_int_equal(start(stage, "third"), 2);
+    assert_true(fleet_wait_even(&stage->fleet, "orders", (int[]){0, 1, 2, -1}));
+    board = fleet_board(&stage->fleet, "orders");
+    for (int32_t slot = 0; slot < SLOTS; slot++) {
+        its[slot] = board->holder[slot] == 1;
+        count += its[slot];
+    }
+    return count;
+}
+
+/* The second is started again, and what it holds then are its slots and no others. */
+static void assert_second_comes_home(struct stage *stage, const bool *its, int32_t count)
+{
+    struct board *board = fleet_board(&stage->fleet, "orders");
+    int second = start(stage, "second");
+    int32_t kept = 0;
+
+    assert_true(fleet_wait_even(&stage->fleet, "orders", (int[]){0, second, 2, -1}));
+    for (int32_t slot = 0; slot < SLOTS; slot++) {
+        kept += its[slot] && board->holder[slot] == second;
+    }
+    print_message("%d of %d slots came back to their member\n", (int) kept, (int) count);
+    assert_int_equal(kept, fleet_held(&stage->fleet, second, "orders"));
+    assert_nobody_was_passed_over(stage);
+}
+
+/* Its node is replaced by that of the new process, and nothing moves to others in between. */
+static void a_killed_member_that_is_restarted_gets_its_slots_back(void **state)
+{
+    struct stage *stage = *state;
+    bool its[SLOTS];
+    int32_t count = start_three(stage, its);
+    int granted = 0;
+
+    fleet_kill(&stage->fleet, 1);
+    granted = fleet_board(&stage->fleet, "orders")->granted;
+    assert_second_comes_home(stage, its, count);
+    assert_int_equal(fleet_board(&stage->fleet, "orders")->granted, granted + count);
+}
+
+/* In between its slots are with others. */
+static void a_member_that_leaves_and_comes_back_gets_its_slots_back(void **state)
+{
+    struct stage *stage = *state;
+    struct fleet *fleet = &stage->fleet;
+    bool its[SLOTS];
+    int32_t count = start_three(stage, its);
+
+    fleet_tell(fleet, 1, "leave orders");
+    assert_true(fleet_wait_count(fleet, &fleet->seats[1].left, 1));
+    assert_int_equal(fleet_quit(fleet, 1), 0);
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 2, -1}));
+    assert_second_comes_home(stage, its, count);
+}
+
 int main(int argc, char **argv)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         STAGED(a_member_that_may_not_be_read_stops_nobody),
         STAGED(a_member_that_becomes_unreadable_keeps_its_slots),
+        STAGED(a_killed_member_that_is_restarted_gets_its_slots_back),
+        STAGED(a_member_that_leaves_and_comes_back_gets_its_slots_back),
         STAGED(a_topic_that_may_not_be_read_stops_no_other),
     };
     int failed = 0;

@@ -1,0 +1,56 @@
+/* assigner_home.c - which member had a slot before it left or died, so that a member that comes
+ * back under its name gets its slots back.
+ *
+ * Kept by hashes of names: two names with one hash only cost a move to the wrong one of them.
+ *
+ * Thread: smq:coord. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "base/memory.h"
+#include "coord/assigner.h"
+
+struct home {
+    uint32_t hash;
+    uint16_t number;
+};
+
+uint32_t assigner_home(const char *id)
+{
+    uint32_t hash = (uint32_t) crc32(0, (const Bytef *) id, (uInt) strlen(id));
+
+    return hash == 0 ? 1 : hash;
+}
+
+static int home_compare(const void *left, const void *right)
+{
+    const struct home *a = left;
+    const struct home *b = right;
+
+    return a->hash < b->hash ? -1 : a->hash > b->hash;
+}
+
+void assigner_find_homes(const struct assigner *assigner, const struct assigner_topic *topic,
+                         const int32_t *weights, uint16_t *out)
+{
+    struct home *homes = memory_new((assigner->member_count + 1) * sizeof(*homes));
+    size_t count = 0;
+
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        if (weights[i] > 0) {
+            homes[count++] = (struct home){.hash = assigner_home(assigner->members[i].id),
+                                           .number = (uint16_t) (i + 1)};
+        }
+    }
+    qsort(homes, count, sizeof(*homes), home_compare);
+    for (int32_t i = 0; i < topic->slots; i++) {
+        struct home wanted = {.hash = topic->homes[i]};
+        const struct home *found =
+            wanted.hash == 0 ? NULL : bsearch(&wanted, homes, count, sizeof(*homes), home_compare);
+
+        out[i] = found != NULL ? found->number : 0;
+    }
+    free(homes);
+}
