@@ -17,7 +17,8 @@ struct bulk_filter {
     }
 #define BULK_ID(struct_)                                                                           \
     BULK_TEXT(struct_, "id", id, "ID", "just this one; in layout inline ID is its body"),          \
-        BULK_TEXT(struct_, "key", key, "KEY", "with --id: the key it was sent with; default: ID")
+        BULK_TEXT(struct_, "key", key, "KEY",                                                      \
+                  "with --id: the key it was sent with; default: none")
 #define BULK_MATCH(struct_)                                                                        \
     BULK_TEXT(struct_, "match", match, "TEXT", "only those with TEXT in body, key or id")
 #define BULK_REASON(struct_)                                                                       \

@@ -37,8 +37,8 @@ static struct libscols_table *make_table(const struct topic_facts *topic, bool d
     }
     add(&titles, ">ATTEMPTS");
     add(&titles, "REASON");
+    add(&titles, "KEY");
     if (topic->layout == SMQ_KEYED) {
-        add(&titles, "KEY");
         add(&titles, "ID");
     }
     add(&titles, "~BODY");
@@ -82,11 +82,11 @@ static char *printable(const void *bytes, size_t size)
     return text;
 }
 
-/* Was it sent without a key?  Then its id is the key. */
-static bool key_is_id(const smq_message_info *message)
+/* Was it sent with a key?  Without one it has none, or its id is the key. */
+static bool has_own_key(const smq_message_info *message)
 {
-    return message->key && message->id && message->key_len == message->id_len &&
-           memcmp(message->key, message->id, message->id_len) == 0;
+    return message->key && (!message->id || message->key_len != message->id_len ||
+                            memcmp(message->key, message->id, message->id_len) != 0);
 }
 
 static void add_row(const struct listing *listing, const smq_message_info *message)
@@ -111,8 +111,8 @@ static void add_row(const struct listing *listing, const smq_message_info *messa
     add(&row, when);
     add(&row, attempt);
     add(&row, message->reason ? message->reason : "");
+    add(&row, has_own_key(message) ? key : "-");
     if (listing->topic->layout == SMQ_KEYED) {
-        add(&row, key_is_id(message) ? "-" : key);
         add(&row, id);
     }
     add(&row, body);

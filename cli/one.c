@@ -18,7 +18,7 @@ struct one_options {
 #define KEY(struct_)                                                                               \
     {                                                                                              \
         .name = "key", .type = FLAG_TEXT, .offset = offsetof(struct_, key), .operand = "KEY",      \
-        .help = "the key it was sent with; default: ID"                                            \
+        .help = "the key it was sent with; default: none"                                          \
     }
 
 static const struct flag one_flags[] = {KEY(struct one_options)};
@@ -135,7 +135,7 @@ const struct verb get_verb = {
     .name = "get",
     .operands = "NAME ID",
     .summary = "everything about one message, in whatever state",
-    .text = "ID is its id; in layout inline its body.",
+    .text = "ID is its id; in layout inline its body.  If it was sent with a key, give --key, too.",
     .flags = one_flags,
     .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
     .options_size = sizeof(struct one_options),

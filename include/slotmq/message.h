@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 /* What to send.  The body: in layout inline 1 byte .. 64 KiB, in layout keyed
- * up to the topic's max_body; empty with body NULL and body_len 0.  The same
+ * up to the topic's max_body; empty with body NULL and body_len 0.  A key that
+ * equals the id (layout inline: the body) is as good as none.  The same
  * struct names a stored message in smq_message_...() and smq_filter: there key
  * and id (layout inline: key and body) must be what was sent. */
 typedef struct smq_message {
@@ -55,7 +56,8 @@ typedef struct smq_message_info {
     smq_state state;
     const void *body;
     size_t body_len;
-    const void *key; /* layout inline does not store keys: NULL        */
+    const void *key; /* as it was sent; without one it is in layout
+                        keyed the id, in layout inline NULL            */
     size_t key_len;
     const void *id; /* layout inline: the body                         */
     size_t id_len;

@@ -25,9 +25,9 @@ typedef enum smq_topic_type {
 
 /* What identifies a message, and so what a re-send merges with. */
 typedef enum smq_layout {
-    SMQ_INLINE, /* key and body: the body itself is stored in the sorted set */
-    SMQ_KEYED   /* key and id: the body is stored beside it, that of the last
-                   send wins                                                 */
+    SMQ_INLINE = 1, /* key and body: both are stored in the sorted set       */
+    SMQ_KEYED       /* key and id: the body is stored beside them, that of
+                       the last send wins                                    */
 } smq_layout;
 
 typedef enum smq_ties { SMQ_TIES_ARRIVAL, SMQ_TIES_BYTES } smq_ties;
@@ -43,7 +43,7 @@ typedef struct smq_topic_options {
     const char *name; /* required                                            */
     /* fixed for life */
     smq_topic_type type; /* required                                         */
-    smq_layout layout;   /* default SMQ_INLINE; fifo: always SMQ_KEYED       */
+    smq_layout layout;   /* default SMQ_INLINE; fifo: SMQ_KEYED, no other    */
     int32_t slots;       /* power of two, 1 .. 65536; default 64             */
     bool shared;         /* no owners: faster to join, keys not serial       */
     smq_ties ties;       /* priority: equal ones by arrival (range +-8191)

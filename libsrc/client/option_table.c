@@ -59,8 +59,8 @@ const struct option option_table[] = {
 
     {TOPIC(type), CHOICE("range_merge|priority|fixed_time|fifo", SMQ_RANGE_MERGE), DEFAULT(""),
      TEXT("What decides which message comes first; required.")},
-    {TOPIC(layout), CHOICE("inline|keyed", SMQ_INLINE), DEFAULT("inline"),
-     TEXT("What identifies a message: its key and body, or its key and id; fifo is always keyed.")},
+    {TOPIC(layout), CHOICE("inline|keyed", SMQ_INLINE), DEFAULT("inline (fifo keyed)"),
+     TEXT("What identifies a message: its key and body, or its key and id; fifo needs keyed.")},
     {TOPIC(slots), INTEGER(1, 65536, "1 .. 65536"), DEFAULT("64"),
      TEXT("Parts of the topic, a power of two.")},
     {TOPIC(shared), SWITCH, DEFAULT("false"),

@@ -309,13 +309,17 @@ smq_status send_place(struct send_place *out, const struct topic *topic, const s
 void send_member(const void **out, size_t *len, struct buf *scratch, const struct topic *topic,
                  const smq_message *message)
 {
-    if (topic->layout == SMQ_INLINE) {
-        *out = message->body;
-        *len = message->body_len;
+    bool keyed = topic->layout == SMQ_KEYED;
+    const void *id = keyed ? message->id : message->body;
+    size_t id_len = keyed ? message->id_len : message->body_len;
+
+    if (member_is_plain(message->key, message->key_len, id, id_len)) {
+        *out = id;
+        *len = id_len;
         return;
     }
     buf_clear(scratch);
-    member_encode(scratch, message->key, message->key_len, message->id, message->id_len);
+    member_encode(scratch, message->key, message->key_len, id, id_len);
     *out = scratch->data;
     *len = scratch->len;
 }

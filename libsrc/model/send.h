@@ -35,8 +35,8 @@ smq_status send_place(struct send_place *out, const struct topic *topic, const s
 /* The slot of a message that does not lack an id. */
 int32_t send_slot(const struct topic *topic, const smq_message *message);
 
-/* What identifies the message in the sorted sets of its slot.  `*out` points to its body (inline),
- * or into `scratch`, which is overwritten. */
+/* What identifies the message in the sorted sets of its slot.  `*out` points into the
+ * message or into `scratch`, which is overwritten. */
 void send_member(const void **out, size_t *len, struct buf *scratch, const struct topic *topic,
                  const smq_message *message);
 

@@ -67,7 +67,9 @@ static smq_status topic_check_type(const struct topic *topic, smq_error *err)
         return topic_only_for(topic, "skip_failed", "fifo", err);
     }
     if (topic->type == SMQ_FIFO && topic->layout != SMQ_KEYED) {
-        return status_set(err, SMQ_INVALID, "a topic of type fifo needs layout keyed");
+        return status_set(err, SMQ_INVALID,
+                          "a topic of type fifo needs layout keyed, not inline: leave the layout "
+                          "out, or give keyed");
     }
     if (topic->type == SMQ_FIFO && topic->shared) {
         return status_set(err, SMQ_INVALID,
@@ -163,11 +165,16 @@ int64_t topic_default_body(smq_layout layout)
     return layout == SMQ_KEYED ? TOPIC_BODY_KEYED_DEFAULT : TOPIC_BODY_INLINE_MAX;
 }
 
+static smq_layout topic_default_layout(smq_topic_type type)
+{
+    return type == SMQ_FIFO ? SMQ_KEYED : SMQ_INLINE;
+}
+
 static void topic_take_options(struct topic *out, const smq_topic_options *given)
 {
     snprintf(out->name, sizeof(out->name), "%s", given->name);
     out->type = given->type;
-    out->layout = given->type == SMQ_FIFO ? SMQ_KEYED : given->layout;
+    out->layout = given->layout != 0 ? given->layout : topic_default_layout(given->type);
     out->slots = given->slots == 0 ? TOPIC_SLOTS_DEFAULT : given->slots;
     out->shared = given->shared;
     out->ties = given->ties;

@@ -25,7 +25,9 @@ enum {
     TOPIC_BODY_INLINE_MAX = 64 * 1024, /* also the default */
     TOPIC_BODY_KEYED_DEFAULT = 1024 * 1024,
     TOPIC_BODY_KEYED_MAX = 64 * 1024 * 1024,
-    TOPIC_KEY_MAX = 1024 /* of keys and ids */
+    TOPIC_KEY_MAX = 1024, /* of keys and ids */
+    TOPIC_FORMAT = 2      /* of the stored text, and of what the slots hold.  2: members hold the
+                             key, in both layouts; 1 was written without a number */
 };
 
 /* A checked definition, every default filled in.  `nonce` ("" until stored) names one creation of
@@ -70,10 +72,11 @@ void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],
 int64_t topic_default_body(smq_layout layout);
 
 /* The stored text: fixed order, without name, nonce, version and generation, and without the
- * options from layout to rate_per_s that have their default:
- * "type=range_merge slots=64 shared=no ties=arrival max_retries=16 backoff=exp:1000:600000
- * lease_ms=30000 delay_ms=none takeover=fast".  topic_parse() is for untrusted text: unknown,
- * missing or doubled fields fail as INTERNAL ("the stored definition ... cannot be read"). */
+ * options from debounce_ms to rate_per_s that have their default:
+ * "format=2 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16
+ * backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast".  topic_parse() is for
+ * untrusted text: another format fails as TOPIC_DIFFERS, and says what to do; unknown, missing or
+ * doubled fields fail as INTERNAL ("the stored definition ... cannot be read"). */
 void topic_format(struct buf *out, const struct topic *topic);
 smq_status topic_parse(struct topic *out, const char *name, const char *text, size_t len,
                        smq_error *err);

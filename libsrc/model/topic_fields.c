@@ -35,7 +35,7 @@ static const char *const topic_switch[] = {"no", "yes"};
 
 const struct topic_field topic_fields[TOPIC_FIELDS] = {
     {FIELD(type, WORD), WORDS(topic_types), .fixed = true},
-    {FIELD(layout, WORD), WORDS(topic_layouts), .fixed = true, .later = true},
+    {FIELD(layout, WORD), WORDS(topic_layouts), .fixed = true},
     {FIELD(slots, COUNT), RANGE(1, TOPIC_SLOTS_MAX, TOPIC_NEVER_NONE), .fixed = true},
     {FIELD(shared, SWITCH), WORDS(topic_switch), .fixed = true},
     {FIELD(ties, WORD), WORDS(topic_ties), .fixed = true},

@@ -1,12 +1,15 @@
 /* topic_text.c - the definition of a topic as text: stored, read back, compared.
  *
  * Pure. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "model/number.h"
 #include "model/topic_fields.h"
+
+#define TOPIC_FORMAT_NAME "format="
 
 /* A field that came later is left out while it has its default. */
 static bool topic_leaves_out(const struct topic_field *field, const struct topic *topic)
@@ -24,10 +27,11 @@ void topic_format(struct buf *out, const struct topic *topic)
 {
     char value[TOPIC_VALUE_MAX];
 
+    buf_printf(out, TOPIC_FORMAT_NAME "%d", TOPIC_FORMAT);
     for (int i = 0; i < TOPIC_FIELDS; i++) {
         if (!topic_leaves_out(&topic_fields[i], topic)) {
             topic_field_format(value, &topic_fields[i], topic);
-            buf_printf(out, "%s%s=%s", i == 0 ? "" : " ", topic_fields[i].name, value);
+            buf_printf(out, " %s=%s", topic_fields[i].name, value);
         }
     }
 }
@@ -104,18 +108,65 @@ static bool topic_parse_fields(struct topic *out, const char *text, size_t len)
     return end[-1] != ' ';
 }
 
+/* Read "format=N " at the head, and move behind it.  false: there is none. */
+static bool topic_take_format(int64_t *out, const char **text, size_t *len)
+{
+    static const char name[] = TOPIC_FORMAT_NAME;
+    size_t at = strlen(name);
+    size_t digits = 0;
+
+    if (*len > at && memcmp(*text, name, at) == 0) {
+        digits = number_take(out, *text + at, *len - at, INT32_MAX);
+    }
+    at += digits;
+    if (digits == 0 || at >= *len || (*text)[at] != ' ') {
+        return false;
+    }
+    *text += at + 1;
+    *len -= at + 1;
+    return true;
+}
+
+/* Before there were formats the text began with the type. */
+static bool topic_has_no_format(const char *text, size_t len)
+{
+    static const char first[] = "type=";
+
+    return len > strlen(first) && memcmp(text, first, strlen(first)) == 0;
+}
+
+/* What to do about a definition that another version of slotmq has stored. */
+static smq_status topic_other_format(const char *name, int64_t format, smq_error *err)
+{
+    if (format > TOPIC_FORMAT) {
+        return status_set(err, SMQ_TOPIC_DIFFERS,
+                          "topic %s was made by a newer slotmq: its format is %" PRId64
+                          ", and this version reads %d; update this program",
+                          name, format, TOPIC_FORMAT);
+    }
+    return status_set(err, SMQ_TOPIC_DIFFERS,
+                      "topic %s was made by an older slotmq, whose messages this version does not "
+                      "read; consume and delete it with that version, then create it again",
+                      name);
+}
+
 smq_status topic_parse(struct topic *out, const char *name, const char *text, size_t len,
                        smq_error *err)
 {
     struct topic topic = {.version = 1, .generation = 1};
     smq_error why = {.text = "its fields are not those of this version of slotmq"};
+    int64_t format = 0;
     bool good = false;
 
     if (topic_check_name(name, err) != SMQ_OK) {
         return SMQ_INVALID;
     }
     snprintf(topic.name, sizeof(topic.name), "%s", name);
-    good = len > 0 && topic_parse_fields(&topic, text, len);
+    if (topic_has_no_format(text, len) ||
+        (topic_take_format(&format, &text, &len) && format != TOPIC_FORMAT)) {
+        return topic_other_format(name, format, err);
+    }
+    good = format == TOPIC_FORMAT && topic_parse_fields(&topic, text, len);
     if (topic.max_body == 0) {
         topic.max_body = topic_default_body(topic.layout);
     }

@@ -191,20 +191,30 @@ static void describe_attempts(smq_message_info *out, const struct topic *topic,
     out->retries_left = limit > seen->attempts.retries ? limit - seen->attempts.retries : 0;
 }
 
-static void describe_keyed(smq_message_info *out, const struct store_seen *seen)
+/* Of what is no member all bytes are the id. */
+static void describe_member(smq_message_info *out, const struct store_seen *seen)
 {
     struct member member;
 
+    if (!member_decode(&member, seen->entry.member, seen->entry.member_len)) {
+        member = (struct member){.id = seen->entry.member, .id_len = seen->entry.member_len};
+    }
+    out->key = member.key;
+    out->key_len = member.key_len;
+    out->id = out->body = member.id;
+    out->id_len = out->body_len = member.id_len;
+}
+
+static void describe_keyed(smq_message_info *out, const struct store_seen *seen)
+{
+    if (out->key == NULL) {
+        out->key = out->id;
+        out->key_len = out->id_len;
+    }
     out->body = seen->body;
     out->body_len = seen->body_len;
     out->sent_at_ms = seen->header.first_ms;
     out->expires_at_ms = seen->header.expires_ms > 0 ? seen->header.expires_ms : 0;
-    if (member_decode(&member, seen->entry.member, seen->entry.member_len)) {
-        out->key = member.key;
-        out->key_len = member.key_len;
-        out->id = member.id;
-        out->id_len = member.id_len;
-    }
 }
 
 void seen_describe(smq_message_info *out, const struct topic *topic, int32_t slot,
@@ -214,13 +224,10 @@ void seen_describe(smq_message_info *out, const struct topic *topic, int32_t slo
                               .topic = topic->name,
                               .slot = slot,
                               .state = seen->state,
-                              .body = seen->entry.member,
-                              .body_len = seen->entry.member_len,
-                              .id = seen->entry.member,
-                              .id_len = seen->entry.member_len,
                               .token = token,
                               .reason = seen->reason,
                               .cursor = ""};
+    describe_member(out, seen);
     if (topic->layout == SMQ_KEYED) {
         describe_keyed(out, seen);
     }

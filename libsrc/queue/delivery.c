@@ -19,34 +19,27 @@ enum {
     SPARE_MAX = 1000 /* deliveries in a pool */
 };
 
-/* false: the member is none of layout keyed. */
-static bool fill_keyed(smq_delivery *delivery, const struct entry *entry,
-                       const struct store_claimed *claimed)
+static void fill_keyed(smq_delivery *delivery, const struct store_claimed *claimed)
 {
     smq_message_info *info = &delivery->info;
-    struct member member;
 
-    if (!member_decode(&member, entry->member, entry->member_len)) {
-        return false;
+    if (info->key == NULL) {
+        info->key = info->id;
+        info->key_len = info->id_len;
     }
-    info->key = member.key;
-    info->key_len = member.key_len;
-    info->id = member.id;
-    info->id_len = member.id_len;
     info->body = delivery->entry + delivery->entry_len;
     info->body_len = claimed->body_len;
     info->sent_at_ms = claimed->header.first_ms;
     info->expires_at_ms = claimed->header.expires_ms > 0 ? claimed->header.expires_ms : 0;
     delivery->max_retries = claimed->header.max_retries;
-    return true;
 }
 
-static void fill_inline(smq_delivery *delivery, const struct entry *entry)
+static void fill_inline(smq_delivery *delivery)
 {
     smq_message_info *info = &delivery->info;
 
-    info->body = info->id = entry->member;
-    info->body_len = info->id_len = entry->member_len;
+    info->body = info->id;
+    info->body_len = info->id_len;
     delivery->max_retries = -1;
 }
 
@@ -59,15 +52,24 @@ static void fill_order(smq_message_info *info, const struct topic *topic, const 
     }
 }
 
+/* false: what the entry holds is no member. */
 static bool fill_info(smq_delivery *delivery, const struct topic *topic, int32_t slot,
                       const struct entry *entry, const struct store_claimed *claimed)
 {
     smq_message_info *info = &delivery->info;
+    struct member member;
 
-    if (topic->layout == SMQ_INLINE) {
-        fill_inline(delivery, entry);
-    } else if (!fill_keyed(delivery, entry, claimed)) {
+    if (!member_decode(&member, entry->member, entry->member_len)) {
         return false;
+    }
+    info->key = member.key;
+    info->key_len = member.key_len;
+    info->id = member.id;
+    info->id_len = member.id_len;
+    if (topic->layout == SMQ_INLINE) {
+        fill_inline(delivery);
+    } else {
+        fill_keyed(delivery, claimed);
     }
     fill_order(info, topic, entry);
     info->struct_size = sizeof(*info);

@@ -70,7 +70,7 @@ void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t 
 
 /* --- send --- */
 struct store_message {
-    const void *member; /* inline: the body; keyed: model/member.h */
+    const void *member; /* as in model/member.h */
     size_t member_len;
     const char *when; /* model/send.h */
     /* keyed */

@@ -105,6 +105,8 @@ static void test_fifo_keeps_the_order_of_a_key(void **state)
     char *out = command_out(NULL, ARGS("consume", "line", "--exit-when-empty"));
     assert_string_equal(out, "k 3\nk 1\nk 2\n");
     free(out);
+    command_refused(64, "fifo needs layout keyed", NULL,
+                    ARGS("topic", "create", "other", "--type", "fifo", "--layout", "inline"));
     command_refused(64, "fifo", NULL, ARGS("send", "line", "x", "--priority", "1"));
     command_refused(64, "fifo", NULL, ARGS("send", "line", "x", "--delay", "1s"));
 }

@@ -166,6 +166,39 @@ static void test_remove_takes_a_dead_letter(void **state)
     assert_int_equal(command_stat("buried", "dead"), 0);
 }
 
+/* Two customers order the same. */
+static void test_a_key_names_one_of_two_with_one_body(void **state)
+{
+    (void) state;
+    create("orders", "priority", "inline");
+    char *err = command_err(NULL, ARGS("send", "orders", "two books", "--key", "customer-1"));
+    assert_string_equal(err, "sent 1 merged 0\n");
+    free(err);
+    err = command_err(NULL, ARGS("send", "orders", "two books", "--key", "customer-2"));
+    assert_string_equal(err, "sent 1 merged 0\n");
+    free(err);
+    char *table = command_out(NULL, ARGS("peek", "orders"));
+    assert_non_null(strstr(table, "customer-1"));
+    assert_non_null(strstr(table, "customer-2"));
+    free(table);
+    command_refused(1, "give --key", NULL, ARGS("rank", "orders", "two books"));
+    command_done(NULL, ARGS("remove", "orders", "two books", "--key", "customer-2"));
+    command_refused(1, "no such message", NULL,
+                    ARGS("get", "orders", "two books", "--key", "customer-2"));
+    json_t *message =
+        command_json(NULL, ARGS("get", "orders", "two books", "--key", "customer-1", "--json"));
+    assert_string_equal(json_text(message, "key"), "customer-1");
+    assert_string_equal(json_text(message, "body"), "two books");
+    json_decref(message);
+    kill_due("orders", "1");
+    command_done(NULL,
+                 ARGS("dead", "requeue", "orders", "--id", "two books", "--key", "customer-1"));
+    message = command_json(NULL, ARGS("consume", "orders", "--count", "1", "--json"));
+    assert_string_equal(json_text(message, "key"), "customer-1");
+    assert_string_equal(json_text(message, "body"), "two books");
+    json_decref(message);
+}
+
 static void test_a_claimed_message_is_left_alone(void **state)
 {
     struct run run;
@@ -256,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_rank_counts_what_comes_before),
         cmocka_unit_test(test_remove_takes_what_waits),
         cmocka_unit_test(test_remove_takes_a_dead_letter),
+        cmocka_unit_test(test_a_key_names_one_of_two_with_one_body),
         cmocka_unit_test(test_a_claimed_message_is_left_alone),
         cmocka_unit_test(test_reschedule_gives_another_priority),
         cmocka_unit_test(test_reschedule_gives_another_time),

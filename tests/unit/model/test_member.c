@@ -1,4 +1,4 @@
-/* test_member.c - members and headers of layout keyed. */
+/* test_member.c - members, and headers of layout keyed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,42 +19,54 @@ struct bytes {
         text, sizeof(text) - 1                                                                     \
     }
 
+/* `shown`: the key of its own, which is told from the id. */
 static void a_member_holds_key_and_id(void **state)
 {
     static const struct {
-        struct bytes key, id, member;
+        struct bytes key, id, shown, member;
     } rows[] = {
-        {BYTES(""), BYTES("order-7"), BYTES("order-7")},
-        {BYTES("order-7"), BYTES("order-7"), BYTES("order-7")},
-        {BYTES("ann"), BYTES("daily"), BYTES("\0003:anndaily")},
-        {BYTES("annd"), BYTES("aily"), BYTES("\0004:anndaily")},
-        {BYTES("1:"), BYTES(":2"), BYTES("\0002:1::2")},
-        {BYTES(""), BYTES("\0id"), BYTES("\0003:\0id\0id")},
+        {BYTES(""), BYTES("order-7"), BYTES(""), BYTES("order-7")},
+        {BYTES("order-7"), BYTES("order-7"), BYTES(""), BYTES("order-7")},
+        {BYTES("ann"), BYTES("daily"), BYTES("ann"), BYTES("\0003:anndaily")},
+        {BYTES("annd"), BYTES("aily"), BYTES("annd"), BYTES("\0004:anndaily")},
+        {BYTES("1:"), BYTES(":2"), BYTES("1:"), BYTES("\0002:1::2")},
+        {BYTES("order-8"), BYTES("order-7"), BYTES("order-8"), BYTES("\0007:order-8order-7")},
+        {BYTES("\0"), BYTES("id"), BYTES("\0"), BYTES("\0001:\0id")},
+        {BYTES(""), BYTES("\0id"), BYTES(""), BYTES("\0000:\0id")},
+        {BYTES("\0id"), BYTES("\0id"), BYTES(""), BYTES("\0000:\0id")},
+        {BYTES("ann"), BYTES("\0id"), BYTES("ann"), BYTES("\0003:ann\0id")},
+        {BYTES(""), BYTES("\0000:x"), BYTES(""), BYTES("\0000:\0000:x")},
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct buf out = {0};
         struct member member;
-        bool own = rows[i].key.len > 0;
 
+        assert_int_equal(
+            member_is_plain(rows[i].key.data, rows[i].key.len, rows[i].id.data, rows[i].id.len),
+            rows[i].member.data[0] != '\0');
         member_encode(&out, rows[i].key.data, rows[i].key.len, rows[i].id.data, rows[i].id.len);
         assert_int_equal(out.len, rows[i].member.len);
         assert_memory_equal(out.data, rows[i].member.data, out.len);
         assert_true(member_decode(&member, out.data, out.len));
         assert_int_equal(member.id_len, rows[i].id.len);
         assert_memory_equal(member.id, rows[i].id.data, member.id_len);
-        assert_int_equal(member.key_len, own ? rows[i].key.len : rows[i].id.len);
-        assert_memory_equal(member.key, own ? rows[i].key.data : rows[i].id.data, member.key_len);
+        assert_int_equal(member.key_len, rows[i].shown.len);
+        assert_int_equal(member.key != NULL, rows[i].shown.len > 0);
+        assert_true(member.key == NULL ||
+                    memcmp(member.key, rows[i].shown.data, member.key_len) == 0);
         buf_fini(&out);
     }
 }
 
 static void what_is_no_member_is_refused(void **state)
 {
-    static const struct bytes rows[] = {BYTES(""),         BYTES("\000"),      BYTES("\0003"),
-                                        BYTES("\000:ab"),  BYTES("\0000:ab"),  BYTES("\0002:ab"),
-                                        BYTES("\0009:ab"), BYTES("\00001:ab"), BYTES("\000-1:ab")};
+    static const struct bytes rows[] = {
+        BYTES(""),           BYTES("\000"),      BYTES("\0003"),    BYTES("\000:ab"),
+        BYTES("\0000:"),     BYTES("\0000:ab"),  BYTES("\0002:ab"), BYTES("\0009:ab"),
+        BYTES("\00001:ab"),  BYTES("\000-1:ab"), BYTES("\0001:aa"), BYTES("\0003:\0id\0id"),
+        BYTES("\0001025:ab")};
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

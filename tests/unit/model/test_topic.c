@@ -81,8 +81,10 @@ static void zero_means_default(void **state)
     assert_int_equal(topic.version, 1);
     assert_int_equal(topic.generation, 1);
     assert_string_equal(topic.nonce, "");
-    text_is(&topic, "type=range_merge slots=64 shared=no ties=arrival max_retries=16 "
-                    "backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast");
+    text_is(
+        &topic,
+        "format=2 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+        "backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast");
 }
 
 static void every_option_is_taken(void **state)
@@ -101,8 +103,9 @@ static void every_option_is_taken(void **state)
     struct topic topic = made(&options);
 
     (void) state;
-    text_is(&topic, "type=priority slots=65536 shared=yes ties=bytes max_retries=63 "
-                    "backoff=ladder:1,2,3 lease_ms=86400000 delay_ms=none takeover=strict");
+    text_is(&topic,
+            "format=2 type=priority layout=inline slots=65536 shared=yes ties=bytes max_retries=63 "
+            "backoff=ladder:1,2,3 lease_ms=86400000 delay_ms=none takeover=strict");
     options = plain;
     options.slots = 1;
     options.max_retries = SMQ_NONE;
@@ -110,7 +113,8 @@ static void every_option_is_taken(void **state)
     options.lease_ms = 100;
     options.delay_ms = INT64_C(1) << 43;
     topic = made(&options);
-    text_is(&topic, "type=range_merge slots=1 shared=no ties=arrival max_retries=0 backoff=none "
+    text_is(&topic, "format=2 type=range_merge layout=inline slots=1 shared=no ties=arrival "
+                    "max_retries=0 backoff=none "
                     "lease_ms=100 delay_ms=8796093022208 takeover=fast");
     options = plain;
     options.layout = SMQ_KEYED;
@@ -122,9 +126,10 @@ static void every_option_is_taken(void **state)
     options.max_waiting = 5;
     options.rate_per_s = 6;
     topic = made(&options);
-    text_is(&topic, "type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
-                    "backoff=exp:1000:600000 lease_ms=30000 delay_ms=1 takeover=fast debounce_ms=2 "
-                    "ttl_ms=3 expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6");
+    text_is(&topic,
+            "format=2 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+            "backoff=exp:1000:600000 lease_ms=30000 delay_ms=1 takeover=fast debounce_ms=2 "
+            "ttl_ms=3 expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6");
 }
 
 static void fifo_is_keyed(void **state)
@@ -136,9 +141,13 @@ static void fifo_is_keyed(void **state)
     options.type = SMQ_FIFO;
     options.skip_failed = true;
     topic = made(&options);
-    text_is(&topic, "type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
-                    "backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast "
-                    "skip_failed=yes");
+    for (int i = 0; i < 2; i++) {
+        text_is(&topic, "format=2 type=fifo layout=keyed slots=64 shared=no ties=arrival "
+                        "max_retries=16 backoff=exp:1000:600000 lease_ms=30000 delay_ms=none "
+                        "takeover=fast skip_failed=yes");
+        options.layout = SMQ_KEYED;
+        topic = made(&options);
+    }
 }
 
 static void largest_body_follows_the_layout(void **state)
@@ -216,7 +225,7 @@ static const struct {
      "delay_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
     {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .takeover = 2},
      "takeover must be fast or strict, not 2"},
-    {{PLAIN, .layout = 2}, "layout must be inline or keyed, not 2"},
+    {{PLAIN, .layout = 3}, "layout must be inline or keyed, not 3"},
     {{PLAIN, .debounce_ms = 5}, "debounce_ms is for topics of layout keyed, not inline"},
     {{PLAIN, .ttl_ms = 5}, "ttl_ms is for topics of layout keyed, not inline"},
     {{PLAIN, .expired_to_dead = true}, "expired_to_dead is for topics of layout keyed, not inline"},
@@ -234,6 +243,8 @@ static const struct {
      "ttl_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
     {{PLAIN, .layout = SMQ_KEYED, .skip_failed = true},
      "skip_failed is for topics of type fifo, not range_merge"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .layout = SMQ_INLINE},
+     "a topic of type fifo needs layout keyed, not inline: leave the layout out, or give keyed"},
     {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .shared = true},
      "a topic of type fifo cannot be shared: only an owner keeps the order"},
     {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .delay_ms = 5},
@@ -299,20 +310,26 @@ static void options_of_an_older_header_end_earlier(void **state)
 static void described_options_make_the_same_topic(void **state)
 {
     static const char *const texts[] = {
-        "type=range_merge slots=1 shared=yes ties=arrival max_retries=0 backoff=none lease_ms=100 "
+        "format=2 type=range_merge layout=inline slots=1 shared=yes ties=arrival max_retries=0 "
+        "backoff=none lease_ms=100 "
         "delay_ms=none takeover=fast",
-        "type=range_merge slots=64 shared=no ties=arrival max_retries=16 backoff=exp:1:2 "
+        "format=2 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+        "backoff=exp:1:2 "
         "lease_ms=30000 delay_ms=1 takeover=strict",
-        "type=fixed_time slots=2 shared=no ties=arrival max_retries=1 backoff=fixed:0 "
+        "format=2 type=fixed_time layout=inline slots=2 shared=no ties=arrival max_retries=1 "
+        "backoff=fixed:0 "
         "lease_ms=30000 delay_ms=none takeover=fast",
-        "type=priority slots=65536 shared=no ties=bytes max_retries=63 backoff=ladder:1,2 "
+        "format=2 type=priority layout=inline slots=65536 shared=no ties=bytes max_retries=63 "
+        "backoff=ladder:1,2 "
         "lease_ms=86400000 delay_ms=none takeover=fast",
-        "type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+        "format=2 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=none lease_ms=30000 delay_ms=1 takeover=fast debounce_ms=2 ttl_ms=3 "
         "expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6",
-        "type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none "
+        "format=2 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+        "backoff=none "
         "lease_ms=30000 delay_ms=none takeover=fast skip_failed=yes",
-        "type=priority slots=64 shared=no ties=arrival max_retries=16 backoff=none lease_ms=30000 "
+        "format=2 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+        "backoff=none lease_ms=30000 "
         "delay_ms=none takeover=fast max_body=100",
     };
 
@@ -334,7 +351,12 @@ static void described_options_make_the_same_topic(void **state)
 
 static void stored_text_is_not_trusted(void **state)
 {
-#define HEAD "type=priority slots=64 shared=no ties=arrival max_retries=16 backoff=none "
+#define HEAD                                                                                       \
+    "format=2 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "         \
+    "backoff=none "
+#define KEYED                                                                                      \
+    "format=2 type=priority layout=keyed slots=64 shared=no ties=arrival max_retries=16 "          \
+    "backoff=none lease_ms=30000 delay_ms=none "
     static const struct {
         const char *text;
         size_t len;
@@ -342,7 +364,15 @@ static void stored_text_is_not_trusted(void **state)
 #define TEXT(literal) {literal, sizeof(literal) - 1}
         TEXT(""),
         TEXT(" "),
-        TEXT("type=priority"),
+        TEXT("format=2"),
+        TEXT("format=2 "),
+        TEXT("format=2 type=priority"),
+        TEXT("format= type=priority"),
+        TEXT("format=02 type=priority"),
+        TEXT("format=-1 type=priority"),
+        TEXT("format=3"),
+        TEXT("format=3x "),
+        TEXT("format=99999999999999999999 type=priority"),
         TEXT(HEAD "lease_ms=30000 delay_ms=none"),
         TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast "),
         TEXT(" " HEAD "lease_ms=30000 delay_ms=none takeover=fast"),
@@ -360,30 +390,41 @@ static void stored_text_is_not_trusted(void **state)
         TEXT(HEAD "lease_ms=30000 delay_ms=-1 takeover=fast"),
         TEXT(HEAD "lease_ms=99 delay_ms=none takeover=fast"),
         TEXT(HEAD "lease_ms=99999999999999999999 delay_ms=none takeover=fast"),
-        TEXT("type=queue slots=64 shared=no ties=arrival max_retries=16 backoff=none "
+        TEXT("format=2 type=queue layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+             "backoff=none "
              "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("type=priority slots=63 shared=no ties=arrival max_retries=16 backoff=none "
+        TEXT("format=2 type=priority layout=inline slots=63 shared=no ties=arrival max_retries=16 "
+             "backoff=none "
              "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("type=priority slots=4294967297 shared=no ties=arrival max_retries=16 backoff=none "
+        TEXT("format=2 type=priority layout=inline slots=4294967297 shared=no ties=arrival "
+             "max_retries=16 backoff=none "
              "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("type=priority slots=0 shared=no ties=arrival max_retries=16 backoff=none "
+        TEXT("format=2 type=priority layout=inline slots=0 shared=no ties=arrival max_retries=16 "
+             "backoff=none "
              "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("type=priority slots=64 shared=maybe ties=arrival max_retries=16 backoff=none "
+        TEXT("format=2 type=priority layout=inline slots=64 shared=maybe ties=arrival "
+             "max_retries=16 backoff=none "
              "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("type=fixed_time slots=64 shared=no ties=bytes max_retries=16 backoff=none "
+        TEXT("format=2 type=fixed_time layout=inline slots=64 shared=no ties=bytes max_retries=16 "
+             "backoff=none "
              "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("type=priority slots=64 shared=no ties=arrival max_retries=64 backoff=none "
+        TEXT("format=2 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=64 "
+             "backoff=none "
              "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("type=priority slots=64 shared=no ties=arrival max_retries=16 backoff=soon "
+        TEXT("format=2 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+             "backoff=soon "
              "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("type=fifo slots=64 shared=no ties=arrival max_retries=16 backoff=none "
-             "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=row"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=keyed layout=keyed"),
+        TEXT("format=2 type=fifo layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+             "backoff=none lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT("format=2 type=priority slots=64 shared=no ties=arrival max_retries=16 "
+             "backoff=none lease_ms=30000 delay_ms=none takeover=fast"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast format=2"),
+        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=inline"),
+        TEXT(KEYED "takeover=fast layout=row"),
         TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast ttl_ms=5"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=keyed ttl_ms=-1"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=keyed ttl_ms=5s"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=keyed skip_failed=true"),
+        TEXT(KEYED "takeover=fast ttl_ms=-1"),
+        TEXT(KEYED "takeover=fast ttl_ms=5s"),
+        TEXT(KEYED "takeover=fast skip_failed=true"),
         TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast max_body=65537"),
 #undef TEXT
     };
@@ -400,6 +441,36 @@ static void stored_text_is_not_trusted(void **state)
         assert_int_equal(topic.slots, 77);
     }
 #undef HEAD
+#undef KEYED
+}
+
+/* Neither handled wrongly nor taken for damage. */
+static void definitions_of_other_versions_say_what_to_do(void **state)
+{
+    static const struct {
+        const char *text, *said;
+    } rows[] = {
+        {"format=3 type=stack", "topic jobs was made by a newer slotmq: its format is 3, and this "
+                                "version reads 2; update this program"},
+        {"format=2147483647 ?", "update this program"},
+        {"format=1 type=priority", "made by an older slotmq"},
+        {"type=priority slots=64 shared=no ties=arrival max_retries=16 backoff=none "
+         "lease_ms=30000 delay_ms=none takeover=fast",
+         "topic jobs was made by an older slotmq, whose messages this version does not read; "
+         "consume and delete it with that version, then create it again"},
+        {"type=priority layout=keyed slots=64", "made by an older slotmq"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct topic topic = {.slots = 77};
+        smq_error err = {.text = ""};
+
+        assert_int_equal(topic_parse(&topic, "jobs", rows[i].text, strlen(rows[i].text), &err),
+                         SMQ_TOPIC_DIFFERS);
+        assert_non_null(strstr(err.text, rows[i].said));
+        assert_int_equal(topic.slots, 77);
+    }
 }
 
 static void stored_value_may_be_longer_than_any_field(void **state)
@@ -408,7 +479,7 @@ static void stored_value_may_be_longer_than_any_field(void **state)
     struct topic topic;
 
     (void) state;
-    buf_printf(&text, "backoff=ladder:1");
+    buf_printf(&text, "format=2 backoff=ladder:1");
     for (int i = 0; i < 1000; i++) {
         buf_printf(&text, ",1");
     }
@@ -418,8 +489,9 @@ static void stored_value_may_be_longer_than_any_field(void **state)
 
 static void stored_fields_may_stand_in_any_order(void **state)
 {
-    static const char text[] = "takeover=fast delay_ms=none lease_ms=30000 backoff=none "
-                               "max_retries=16 ties=arrival shared=no slots=64 type=priority";
+    static const char text[] = "format=2 takeover=fast delay_ms=none lease_ms=30000 backoff=none "
+                               "max_retries=16 ties=arrival shared=no slots=64 layout=inline "
+                               "type=priority";
     struct topic topic;
 
     (void) state;
@@ -519,6 +591,7 @@ int main(void)
         cmocka_unit_test(options_of_an_older_header_end_earlier),
         cmocka_unit_test(described_options_make_the_same_topic),
         cmocka_unit_test(stored_text_is_not_trusted),
+        cmocka_unit_test(definitions_of_other_versions_say_what_to_do),
         cmocka_unit_test(stored_value_may_be_longer_than_any_field),
         cmocka_unit_test(stored_fields_may_stand_in_any_order),
         cmocka_unit_test(difference_names_the_first_field),

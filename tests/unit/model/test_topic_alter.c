@@ -10,19 +10,23 @@
 #include "model/topic.h"
 
 #define INLINE                                                                                     \
-    "type=range_merge slots=64 shared=no ties=arrival max_retries=16 backoff=none lease_ms=30000 " \
+    "format=2 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "      \
+    "backoff=none lease_ms=30000 "                                                                 \
     "delay_ms=none takeover=fast"
 #define KEYED                                                                                      \
-    "type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none "   \
+    "format=2 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "       \
+    "backoff=none "                                                                                \
     "lease_ms=30000 delay_ms=none takeover=fast"
 #define DELAYED                                                                                    \
-    "type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none "   \
+    "format=2 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "       \
+    "backoff=none "                                                                                \
     "lease_ms=30000 delay_ms=1000 takeover=fast"
 #define FIFO                                                                                       \
-    "type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none "          \
+    "format=2 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none " \
     "lease_ms=30000 delay_ms=none takeover=fast"
 #define SHARED                                                                                     \
-    "type=priority slots=64 shared=yes ties=arrival max_retries=16 backoff=none lease_ms=30000 "   \
+    "format=2 type=priority layout=inline slots=64 shared=yes ties=arrival max_retries=16 "        \
+    "backoff=none lease_ms=30000 "                                                                 \
     "delay_ms=none takeover=fast"
 
 static struct topic read_topic(const char *text)

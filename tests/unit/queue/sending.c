@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "fake_redis.h"
+#include "model/member.h"
 #include "model/slot.h"
 #include "sending.h"
 #include "support/wait.h"
@@ -164,9 +165,13 @@ static redisReply *model_send(const struct redis_command *command)
         return model_word("STALE");
     }
     for (size_t i = 0; i < count; i++) {
-        const char *body = fake_arg(command, SEND_HEAD + 2 * i, &len);
+        const char *data = fake_arg(command, SEND_HEAD + 2 * i, &len);
+        struct member member;
 
-        results[i] = model_store(slot, body, len) ? 'a' : 'm';
+        if (!member_decode(&member, data, len)) {
+            abort();
+        }
+        results[i] = model_store(slot, member.id, member.id_len) ? 'a' : 'm';
     }
     sending.largest = count > sending.largest ? count : sending.largest;
     reply = fake_array(2);

@@ -139,7 +139,8 @@ static void stage_await(struct stage *stage, const int *count, int least)
 
 static smq_delivery *add(struct stage *stage, struct run_lane *lane, const char *body)
 {
-    struct topic topic = {.name = "t", .type = SMQ_FIXED_TIME, .max_retries = 16};
+    struct topic topic = {
+        .name = "t", .type = SMQ_FIXED_TIME, .layout = SMQ_INLINE, .max_retries = 16};
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
     char entry[64];
     smq_delivery *delivery;
@@ -522,7 +523,8 @@ static void late_verdict_ends_the_delivery(void **state)
 /* Nothing of what it was before stays. */
 static void ended_delivery_is_used_again(void **state)
 {
-    struct topic topic = {.name = "t", .type = SMQ_FIXED_TIME, .max_retries = 16};
+    struct topic topic = {
+        .name = "t", .type = SMQ_FIXED_TIME, .layout = SMQ_INLINE, .max_retries = 16};
     static const char first_entry[] = "20c17:first", second_entry[] = "21c18:2", large[4096];
     struct delivery_pool pool;
     struct run_lane lane;
