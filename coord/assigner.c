@@ -143,7 +143,8 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
 {
     struct assigner *assigner = user;
 
-    if (assigner->active && reply->rc == ZBADVERSION && reply->errors[0] == ZBADVERSION) {
+    if (assigner->active && (reply->rc == ZBADVERSION || reply->rc == ZNONODE) &&
+        reply->errors[0] == reply->rc) { /* the epoch is another's, or its node is missing */
         assigner_over(assigner, -1);
         election_resign(assigner->zookeeper);
         return;
@@ -153,7 +154,7 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
         assigner_write(assigner);
         return;
     }
-    if (!assigner_goes_on(assigner, reply->rc)) {
+    if (!assigner_goes_on(assigner, reply->rc == ZNONODE ? ZBADVERSION : reply->rc)) {
         return;
     }
     assigner->again = true; /* to see the revocations that were written */

@@ -34,7 +34,8 @@ struct assigner_topic {
     bool read;          /* in this round; or damaged, then `old` is the last good one */
     bool write;         /* next differs from old */
     bool remove;        /* nobody asks for it any more */
-    bool corrupt;       /* said already */
+    bool damaged;       /* in this round: its assignment cannot be read */
+    bool corrupt;       /* that was said already */
     int64_t idle_since; /* 0: somebody asks for it */
     struct assigner_revocation *revocations;
     uint32_t *homes; /* per slot: assigner_home() of who left it or died; 0: nobody did */
@@ -85,6 +86,10 @@ void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic
 
 /* Forget what was read.  No reply may be on its way. */
 void assigner_forget(struct assigner *assigner);
+
+/* Make `old` of every damaged topic of which it is not known from what the members own, as soon as
+ * all of them have said it. */
+void assigner_gather(struct assigner *assigner);
 
 /* Make `next`, `write` and `remove` of every topic that was read, and `wake_at`. */
 void assigner_decide(struct assigner *assigner, int64_t now_ms);

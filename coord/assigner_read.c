@@ -209,7 +209,7 @@ static void assigner_define(struct assigner_topic *topic, const struct zk_reply 
 }
 
 /* The node is damaged.  The last good assignment, if this assigner has seen it, is written again;
- * without it nothing is known of the owners, and nothing moves. */
+ * else it is put together from what the members say they own (assigner_gather.c). */
 static void assigner_take_damaged(struct assigner *assigner, struct assigner_topic *topic)
 {
     bool mend = topic->old.slots != NULL;
@@ -218,9 +218,9 @@ static void assigner_take_damaged(struct assigner *assigner, struct assigner_top
         events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
                    "topic %s: its assignment in ZooKeeper cannot be read; %s", topic->name,
                    mend ? "the last good one is written again"
-                        : "nothing moves until it is deleted together with its topic's node");
+                        : "it is made anew from what the members own");
     }
-    topic->corrupt = true;
+    topic->corrupt = topic->damaged = true;
     topic->read = topic->write = mend;
 }
 
@@ -307,12 +307,26 @@ static void assigner_drop_unlisted(struct assigner *assigner)
 
 /* --- the order of it all --- */
 
+/* A folder was read.  One that is missing is made again; the round fails, so that it is read after
+ * a while: no watch could be set on it. */
+static bool assigner_has_folder(struct assigner *assigner, const struct zk_reply *reply)
+{
+    bool missing = assigner_replied(assigner, reply->rc) && reply->rc == ZNONODE;
+
+    if (missing) {
+        root_mend(assigner->zookeeper);
+        assigner->failed = true;
+    }
+    return !assigner->failed;
+}
+
 static void assigner_read_over(struct assigner *assigner)
 {
     if (!assigner->failed) {
         qsort(assigner->members, assigner->member_count, sizeof(*assigner->members),
               assigner_compare_members);
         assigner_keep_unread(assigner);
+        assigner_gather(assigner);
         assigner_drop_unlisted(assigner);
     }
     assigner_clear_jobs(assigner);
@@ -330,8 +344,7 @@ static void assigner_send(struct assigner *assigner, struct assigner_job *job)
 
     assigner->out++;
     (void) snprintf(job->path, sizeof(job->path), format[job->kind], job->name);
-    zk_get(&assigner->zookeeper->session, job->path, job->kind != ASSIGNER_ASSIGNMENT,
-           done[job->kind], job);
+    zk_get(&assigner->zookeeper->session, job->path, true, done[job->kind], job);
 }
 
 /* Send what may be sent; when nothing is out, all is read. */
@@ -367,7 +380,7 @@ static void assigner_on_topics(void *user, const struct zk_reply *reply)
 {
     struct assigner *assigner = user;
 
-    if (assigner_replied(assigner, reply->rc)) {
+    if (assigner_has_folder(assigner, reply)) {
         assigner_add_jobs(assigner, ASSIGNER_TOPIC, reply);
     }
     assigner_read_on(assigner); /* the last of the three replies */
@@ -379,7 +392,7 @@ static void assigner_on_members(void *user, const struct zk_reply *reply)
     size_t count = reply->count < ASSIGNMENT_MEMBERS_MAX ? reply->count : ASSIGNMENT_MEMBERS_MAX;
     struct zk_reply some = *reply;
 
-    if (assigner_replied(assigner, reply->rc)) {
+    if (assigner_has_folder(assigner, reply)) {
         some.count = count;
         assigner->members = memory_new((count + 1) * sizeof(*assigner->members));
         assigner_add_jobs(assigner, ASSIGNER_MEMBER, &some);
@@ -398,7 +411,7 @@ void assigner_read(struct assigner *assigner)
 
     LIST_FOREACH(topic, &assigner->topics, link)
     {
-        topic->listed = topic->read = topic->write = topic->remove = false;
+        topic->listed = topic->read = topic->write = topic->remove = topic->damaged = false;
     }
     assigner_clear_members(assigner);
     assigner_clear_jobs(assigner);

@@ -107,6 +107,14 @@ static void election_on_write(void *user, const struct zk_reply *reply)
     zk_exists(&zookeeper->session, "leader", true, election_on_leader, zookeeper);
 }
 
+/* The node of the epoch was missing.  Its version begins anew; an assigner of before is still held
+ * off by the versions of the assignments. */
+static void election_on_made(void *user, const struct zk_reply *reply)
+{
+    (void) reply;
+    election_failed(user);
+}
+
 static void election_on_epoch(void *user, const struct zk_reply *reply)
 {
     struct zookeeper *zookeeper = user;
@@ -116,6 +124,12 @@ static void election_on_epoch(void *user, const struct zk_reply *reply)
         {.kind = ZK_SET, .path = "leader_epoch", .version = reply->stat.version}};
     struct buf text = {0};
 
+    if (reply->rc == ZNONODE) {
+        struct zk_op op = {.kind = ZK_CREATE, .path = "leader_epoch", .data = ""};
+
+        zk_write(&zookeeper->session, &op, 1, election_on_made, zookeeper);
+        return;
+    }
     if (reply->rc != ZOK) {
         election_failed(zookeeper);
         return;

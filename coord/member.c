@@ -113,6 +113,7 @@ void member_refuse(struct zookeeper *zookeeper, smq_status status, const char *t
     zookeeper->member.refusal = status;
     zookeeper->member.refusal_text = text;
     uv_timer_stop(&zookeeper->member.retry);
+    zookeeper_answered(zookeeper, status, text);
     ownership_fail_all(zookeeper, status, text);
 }
 
@@ -179,7 +180,18 @@ static void member_on_created(void *user, const struct zk_reply *reply)
                       "ZooKeeper refused to create the node of this member: check zookeeper_auth");
         return;
     }
+    if (reply->rc == ZNONODE) {
+        root_mend(zookeeper);
+        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+        return;
+    }
     member_look(zookeeper);
+}
+
+static void member_on_replaced(void *user, const struct zk_reply *reply)
+{
+    (void) reply;
+    member_look(user);
 }
 
 static void member_replace(struct zookeeper *zookeeper, int32_t version)
@@ -191,7 +203,7 @@ static void member_replace(struct zookeeper *zookeeper, int32_t version)
     member_encode(zookeeper, &text);
     ops[1].data = text.data;
     ops[1].len = text.len;
-    zk_write(&zookeeper->session, ops, 2, member_on_created, zookeeper);
+    zk_write(&zookeeper->session, ops, 2, member_on_replaced, zookeeper);
     buf_fini(&text);
 }
 
@@ -227,7 +239,7 @@ static void member_on_look(void *user, const struct zk_reply *reply)
     struct zookeeper *zookeeper = user;
 
     if (reply->rc != ZOK) {
-        member_later(zookeeper, MEMBER_OUT, reply->rc == ZNONODE ? 1 : zookeeper->timings.retry);
+        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
     } else if (reply->stat.ephemeralOwner == zk_session_id(&zookeeper->session)) {
         member_entered(zookeeper, &reply->stat);
     } else {
@@ -270,7 +282,8 @@ static void member_on_beat_reply(void *user, const struct zk_reply *reply)
         zk_session_renew(&zookeeper->session);
         return;
     }
-    if (!member->writing) {
+    if (!member->writing) { /* what another has written there is written over */
+        member->dirty = member->dirty || member->version != reply->stat.version;
         member->version = reply->stat.version;
         member->stale = false;
     }

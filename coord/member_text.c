@@ -16,6 +16,7 @@ void member_info_fini(struct member_info *info)
 {
     for (size_t i = 0; i < info->topic_count; i++) {
         free(info->topics[i].held);
+        free(info->topics[i].owned);
     }
     free(info->topics);
     *info = (struct member_info){0};
@@ -27,17 +28,17 @@ void member_text_head(struct buf *out, const struct member_info *info)
                member_first_line, info->uuid, info->host, info->boot, info->pid);
 }
 
-static void member_text_held(struct buf *out, const bool *held)
+static void member_text_slots(struct buf *out, const bool *flags)
 {
     const char *comma = "";
 
-    for (int32_t i = 0; held != NULL && i < MEMBER_SLOTS_MAX; i++) {
+    for (int32_t i = 0; flags != NULL && i < MEMBER_SLOTS_MAX; i++) {
         int32_t first = i;
 
-        if (!held[i]) {
+        if (!flags[i]) {
             continue;
         }
-        while (i + 1 < MEMBER_SLOTS_MAX && held[i + 1]) {
+        while (i + 1 < MEMBER_SLOTS_MAX && flags[i + 1]) {
             i++;
         }
         buf_printf(out, "%s%" PRId32 "-%" PRId32, comma, first, i);
@@ -53,17 +54,20 @@ void member_text_topic(struct buf *out, const struct member_topic *topic)
     buf_printf(out, "topic %s %s %" PRId32 " %" PRId64 " %d %" PRId64 " ", topic->name,
                topic->nonce, topic->weight, topic->drain_timeout_ms, topic->leaving ? 1 : 0,
                topic->applied);
-    member_text_held(out, topic->held);
+    member_text_slots(out, topic->held);
+    buf_printf(out, " %" PRId64 " ", topic->stated);
+    member_text_slots(out, topic->owned);
     buf_add(out, "\n", 1);
 }
 
-/* "0-5,9-9" or "-". */
-static bool member_parse_held(struct member_topic *topic, const char *text)
+/* "0-5,9-9" or "-", up to `stop`; *out is NULL for "-", and where it ends is in *rest. */
+static bool member_parse_slots(bool **out, const char *text, char stop, const char **rest)
 {
-    if (strcmp(text, "-") == 0) {
+    if (text[0] == '-' && text[1] == stop) {
+        *rest = text + 1;
         return true;
     }
-    topic->held = memory_new(sizeof(bool) * MEMBER_SLOTS_MAX);
+    *out = memory_new(sizeof(bool) * MEMBER_SLOTS_MAX);
     for (;;) {
         char *end = NULL;
         long first = strtol(text, &end, 10);
@@ -78,9 +82,10 @@ static bool member_parse_held(struct member_topic *topic, const char *text)
             return false;
         }
         for (long i = first; i <= last; i++) {
-            topic->held[i] = true;
+            (*out)[i] = true;
         }
-        if (*end == '\0') {
+        if (*end == stop) {
+            *rest = end;
             return true;
         }
         if (*end != ',') {
@@ -92,6 +97,7 @@ static bool member_parse_held(struct member_topic *topic, const char *text)
 
 static bool member_parse_topic(struct member_topic *topic, const char *line)
 {
+    const char *rest = NULL;
     int leaving = 0;
     int at = 0;
 
@@ -103,7 +109,12 @@ static bool member_parse_topic(struct member_topic *topic, const char *line)
         return false;
     }
     topic->leaving = leaving != 0;
-    return member_parse_held(topic, line + at);
+    if (!member_parse_slots(&topic->held, line + at, ' ', &rest)) {
+        return false;
+    }
+    at = 0;
+    return sscanf(rest, " %" SCNd64 " %n", &topic->stated, &at) == 1 && at > 0 &&
+           member_parse_slots(&topic->owned, rest + at, '\0', &rest);
 }
 
 /* Lines that are not known are those of a later version. */

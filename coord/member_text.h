@@ -1,7 +1,8 @@
 /* member_text.h - what stands in the node of a member.
  *
  * Lines: "slotmq-member 1", "uuid U", "host H", "boot B", "pid P", "state ACTIVE", and per topic
- * "topic NAME NONCE WEIGHT DRAIN_MS LEAVING APPLIED HELD" with HELD "-" or "0-5,9".
+ * "topic NAME NONCE WEIGHT DRAIN_MS LEAVING APPLIED HELD STATED OWNED" with HELD and OWNED "-" or
+ * "0-5,9-9".
  *
  * Pure. */
 #ifndef COORD_MEMBER_TEXT_H
@@ -28,6 +29,8 @@ struct member_topic {
     bool leaving;
     int64_t applied; /* mzxid of the last assignment processed; 0: none */
     bool *held;      /* MEMBER_SLOTS_MAX flags, or NULL: none held */
+    int64_t stated;  /* mzxid of a damaged assignment under which `owned` is said; 0: none */
+    bool *owned;     /* as `held` */
 };
 
 struct member_info {

@@ -16,6 +16,7 @@
 enum { OWNERSHIP_BACKOFF_MAX_MS = 5000 };
 
 static void ownership_on_retry(uv_timer_t *timer);
+static void ownership_on_made(void *user, const struct zk_reply *reply);
 
 static struct zk_session *ownership_session(struct ownership *topic)
 {
@@ -136,14 +137,60 @@ static void ownership_check_leave(struct ownership *topic)
     }
 }
 
-/* An assignment in which we are not: perhaps the topic was created anew. */
-static void ownership_not_listed(struct ownership *topic, int64_t mzxid)
+/* An assignment in which we are not: perhaps the topic was created anew.  true: its node is to be
+ * looked at before the assignment counts. */
+static bool ownership_not_listed(struct ownership *topic, int64_t mzxid)
 {
-    if (topic->looked_at != mzxid) {
-        topic->looked_at = mzxid;
-        topic->known = false;
-        topic->again = true;
+    if (topic->looked_at == mzxid) {
+        return false;
     }
+    topic->looked_at = mzxid;
+    topic->known = false;
+    topic->again = true;
+    return true;
+}
+
+/* The assignment cannot be read.  The last good one stays, and our node says what we own, so that
+ * an assigner that has never seen a good one can make it anew. */
+static void ownership_damaged(struct ownership *topic, int64_t mzxid)
+{
+    if (topic->damaged == 0) {
+        events_log(topic->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+                   "topic %s: its assignment in ZooKeeper cannot be read; the last good one stays",
+                   topic->name);
+    }
+    if (topic->damaged != mzxid) {
+        topic->damaged = mzxid;
+        member_write_soon(topic->zookeeper);
+    }
+}
+
+static const char ownership_lost_text[] = "lost";
+
+/* The topic's node was there, its assignment not.  It is made again as a damaged one, so what is
+ * owned stays. */
+static void ownership_make_lost(struct ownership *topic)
+{
+    struct zk_op ops[2] = {{.kind = ZK_CHECK, .path = topic->path, .version = topic->version},
+                           {.kind = ZK_CREATE,
+                            .path = topic->assignment_path,
+                            .data = ownership_lost_text,
+                            .len = sizeof(ownership_lost_text) - 1}};
+
+    topic->reading = true;
+    topic->missing = topic->again = false;
+    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+}
+
+/* There is no assignment: perhaps there is no topic, either. */
+static void ownership_missing(struct ownership *topic)
+{
+    if (topic->missing) {
+        ownership_make_lost(topic);
+        return;
+    }
+    topic->missing = topic->again = true;
+    topic->known = false;
 }
 
 static void ownership_act(struct ownership *topic, const struct zk_reply *reply)
@@ -151,36 +198,31 @@ static void ownership_act(struct ownership *topic, const struct zk_reply *reply)
     struct assignment assignment;
     bool listed = false;
 
-    if (reply->rc != ZOK || reply->len == 0) {
+    if (reply->rc == ZNONODE) {
+        ownership_missing(topic);
+        return;
+    }
+    topic->missing = false;
+    if (reply->len == 0) { /* nobody owns anything yet */
+        topic->damaged = 0;
         ownership_lose(topic);
-        if (reply->rc == ZNONODE) {
-            topic->known = false;
-            ownership_retry_later(topic, topic->zookeeper->timings.retry);
-        }
         return;
     }
     if (!assignment_decode(&assignment, reply->data, reply->len)) {
-        if (!topic->corrupt) {
-            events_log(topic->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
-                       "topic %s: its assignment in ZooKeeper cannot be read; the last good one "
-                       "stays",
-                       topic->name);
-        }
-        topic->corrupt = true;
+        ownership_damaged(topic, reply->stat.mzxid);
         return;
     }
-    topic->corrupt = false;
+    topic->damaged = 0;
     listed = assignment.slot_count == topic->slots &&
              assignment_find(&assignment, topic->zookeeper->member.incarnation) != 0;
-    if (assignment.slot_count == topic->slots) {
-        ownership_apply(topic, &assignment, reply->stat.mzxid);
-    } else { /* of another creation */
-        ownership_lose(topic);
+    if (listed || !ownership_not_listed(topic, reply->stat.mzxid)) {
+        if (assignment.slot_count == topic->slots) {
+            ownership_apply(topic, &assignment, reply->stat.mzxid);
+        } else { /* of another creation */
+            ownership_lose(topic);
+        }
     }
     assignment_fini(&assignment);
-    if (!listed) {
-        ownership_not_listed(topic, reply->stat.mzxid);
-    }
     ownership_check_leave(topic);
 }
 
@@ -210,9 +252,15 @@ static void ownership_on_made(void *user, const struct zk_reply *reply)
 {
     struct ownership *topic = user;
 
-    if (ownership_chain_over(topic, reply)) {
-        ownership_read(topic);
+    if (!ownership_chain_over(topic, reply)) {
+        return;
     }
+    if (reply->rc == ZNONODE) { /* of the folder, unless something was deleted just now */
+        root_mend(topic->zookeeper);
+        ownership_retry_later(topic, topic->zookeeper->timings.retry);
+        return;
+    }
+    ownership_read(topic);
 }
 
 static int ownership_definition(const struct ownership *topic, char *out, size_t size)
@@ -227,6 +275,11 @@ static void ownership_make(struct ownership *topic)
     struct zk_op ops[2] = {
         {.kind = ZK_CREATE, .path = topic->path, .data = text, .len = (size_t) len},
         {.kind = ZK_CREATE, .path = topic->assignment_path, .data = ""}};
+
+    if (topic->busy_slots > 0) { /* nodes that somebody deleted under us */
+        ops[1].data = ownership_lost_text;
+        ops[1].len = sizeof(ownership_lost_text) - 1;
+    }
 
     zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
 }
@@ -247,7 +300,7 @@ static void ownership_on_old(void *user, const struct zk_reply *reply)
         return;
     }
     ops[0].version = reply->stat.version;
-    ops[1].version = topic->old_version;
+    ops[1].version = topic->version;
     zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
 }
 
@@ -268,6 +321,7 @@ static void ownership_on_topic(void *user, const struct zk_reply *reply)
         (void) ownership_chain_over(topic, reply);
         return;
     }
+    topic->version = reply->stat.version;
     if (reply->len == len && memcmp(reply->data, text, len) == 0) {
         topic->known = topic->seen = true;
         ownership_read_assignment(topic);
@@ -278,7 +332,6 @@ static void ownership_on_topic(void *user, const struct zk_reply *reply)
         ownership_fail(topic, SMQ_NO_TOPIC, "the topic was deleted and created anew");
         return;
     }
-    topic->old_version = reply->stat.version;
     zk_exists(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
 }
 
@@ -475,6 +528,18 @@ void ownership_expired(struct zookeeper *zookeeper)
     }
 }
 
+void ownership_ask_anew(struct zookeeper *zookeeper)
+{
+    struct ownership *topic = NULL;
+
+    LIST_FOREACH(topic, &zookeeper->topics, link)
+    {
+        uv_timer_stop(&topic->retry);
+        topic->backoff_ms = zookeeper->timings.retry;
+        ownership_on_retry(&topic->retry);
+    }
+}
+
 void ownership_fail_all(struct zookeeper *zookeeper, smq_status status, const char *text)
 {
     struct ownership *topic = NULL;
@@ -501,7 +566,8 @@ void ownership_encode(struct ownership *topic, struct buf *out)
     struct member_topic line = {.weight = topic->weight,
                                 .drain_timeout_ms = topic->drain_timeout_ms,
                                 .leaving = topic->leaving,
-                                .applied = topic->applied};
+                                .applied = topic->applied,
+                                .stated = topic->damaged};
 
     topic->omitted = topic->leaving && topic->granted_slots == 0 && topic->busy_slots == 0;
     if (topic->omitted) {
@@ -511,12 +577,15 @@ void ownership_encode(struct ownership *topic, struct buf *out)
     (void) snprintf(line.nonce, sizeof(line.nonce), "%s", topic->nonce);
     if (topic->busy_slots > 0) {
         line.held = memory_new(sizeof(bool) * MEMBER_SLOTS_MAX);
+        line.owned = memory_new(sizeof(bool) * MEMBER_SLOTS_MAX);
         for (int32_t i = 0; i < topic->slots; i++) {
             line.held[i] = topic->states[i] == SLOT_STOPPING;
+            line.owned[i] = topic->damaged != 0 && topic->granted[i];
         }
     }
     member_text_topic(out, &line);
     free(line.held);
+    free(line.owned);
 }
 
 void ownership_written(struct zookeeper *zookeeper)

@@ -103,7 +103,7 @@ static void ownership_apply_losses(struct ownership *topic, const struct assignm
 static void ownership_apply_grants(struct ownership *topic, int64_t mzxid)
 {
     struct coord_grant *grants = memory_new(sizeof(*grants) * (size_t) topic->slots);
-    uint32_t fence = topic->zookeeper->fence_generation;
+    uint32_t fence = topic->zookeeper->root.info.generation;
     struct token token = {.generation = fence > topic->generation ? fence : topic->generation,
                           .epoch = (uint64_t) mzxid};
     size_t count = 0;

@@ -1,5 +1,9 @@
-/* root.c - the root of the fleet in ZooKeeper and its folders: made by the first member, read by
- * each.
+/* root.c - the root of the fleet in ZooKeeper and its folders: made by the first member, read and
+ * watched by each.
+ *
+ * The root says which fleet it is (its identity) and the floor of all tokens (its fence
+ * generation).  When ZooKeeper has lost the root, a member that knows it makes it again, one
+ * generation higher: the zxids of an ensemble that lost its data are small again.
  *
  * Thread: smq:coord. */
 #include <inttypes.h>
@@ -8,47 +12,104 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "coord/zookeeper.h"
 
-static const char root_format[] = "slotmq 1\nfence_generation %" PRIu32 "\n";
 static const char *const root_folders[] = {"leader_epoch", "members", "topics"};
 
 enum { ROOT_FOLDERS = sizeof(root_folders) / sizeof(root_folders[0]) };
 
-static void root_on_read(void *user, const struct zk_reply *reply)
+static void root_make(struct zookeeper *zookeeper);
+
+/* Take what the root says.  false: it is no root of a fleet. */
+static bool root_take(struct zookeeper *zookeeper, const struct zk_reply *reply)
+{
+    struct root_info *known = &zookeeper->root.info;
+    struct root_info before = *known;
+    struct root_info info;
+
+    if (!root_text_parse(&info, reply->data, reply->len)) {
+        return false;
+    }
+    pthread_mutex_lock(&zookeeper->root.lock);
+    *known = info;
+    pthread_mutex_unlock(&zookeeper->root.lock);
+    if (before.generation != 0 && strcmp(before.identity, info.identity) != 0) {
+        events_log(zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+                   "ZooKeeper at %s has another fleet at %s (identity %s, before: %s): it lost its "
+                   "data, or it is another ensemble",
+                   zookeeper->hosts, zookeeper->root.path, info.identity, before.identity);
+    } else if (before.generation != 0 && before.generation != info.generation) {
+        events_log(zookeeper->coord->options.events, SMQ_LEVEL_INFO,
+                   "the fence generation of the fleet is %" PRIu32 " now", info.generation);
+    }
+    return true;
+}
+
+static void root_refuse(struct zookeeper *zookeeper)
+{
+    member_refuse(zookeeper, SMQ_OTHER_FLEET,
+                  "the root node in ZooKeeper is not of a fleet of this version; choose another "
+                  "root");
+}
+
+/* --- entering --- */
+
+static void root_on_entered(void *user, const struct zk_reply *reply)
 {
     struct zookeeper *zookeeper = user;
-    uint32_t generation = 0;
-    int version = 0;
-    char *text = NULL;
-    int found = 0;
 
-    if (reply->rc == ZNOAUTH) {
+    if (reply->rc == ZNONODE && !zookeeper->root.making) {
+        zookeeper->root.step = 0;
+        zookeeper->root.entering = true;
+        root_make(zookeeper);
+    } else if (reply->rc == ZNOAUTH) {
         member_refuse(zookeeper, SMQ_DENIED,
                       "ZooKeeper refused to show the nodes of the fleet: check zookeeper_auth");
-        return;
-    }
-    if (reply->rc != ZOK) {
+    } else if (reply->rc != ZOK) {
         member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
-        return;
+    } else if (!root_take(zookeeper, reply)) {
+        root_refuse(zookeeper);
+    } else {
+        zookeeper_answered(zookeeper, SMQ_OK, "");
+        member_create(zookeeper);
     }
-    text = memory_copy(reply->data, reply->len);
-    found = sscanf(text, "slotmq %d fence_generation %" SCNu32, &version, &generation);
-    free(text);
-    if (found != 2 || version != 1 || generation < 1) {
-        member_refuse(zookeeper, SMQ_OTHER_FLEET,
-                      "the root node in ZooKeeper is not of a fleet of this version; choose "
-                      "another root");
-        return;
-    }
-    zookeeper->fence_generation = generation;
-    member_create(zookeeper);
 }
+
+void root_enter(struct zookeeper *zookeeper)
+{
+    zk_get(&zookeeper->session, "", true, root_on_entered, zookeeper);
+}
+
+/* --- what changes while we are a member --- */
+
+static void root_on_changed(void *user, const struct zk_reply *reply)
+{
+    struct zookeeper *zookeeper = user;
+
+    if (reply->rc != ZOK || zookeeper->member.state != MEMBER_IN) {
+        return; /* it is read again with the next connection, or on entering */
+    }
+    if (!root_take(zookeeper, reply)) {
+        root_refuse(zookeeper);
+        return;
+    }
+    ownership_ask_anew(zookeeper);
+}
+
+void root_changed(struct zookeeper *zookeeper)
+{
+    if (zookeeper->member.state == MEMBER_IN) {
+        zk_get(&zookeeper->session, "", true, root_on_changed, zookeeper);
+    }
+}
+
+/* --- making it --- */
 
 /* The path of the parent number `step` of the root, or NULL when step is the root itself. */
 static char *root_parent(const struct zookeeper *zookeeper, int step)
 {
-    const char *at = zookeeper->root + 1;
+    const char *at = zookeeper->root.path + 1;
 
     for (int i = 0; at != NULL; i++) {
         at = strchr(at, '/');
@@ -56,7 +117,7 @@ static char *root_parent(const struct zookeeper *zookeeper, int step)
             return NULL;
         }
         if (i == step) {
-            return memory_copy(zookeeper->root, (size_t) (at - zookeeper->root));
+            return memory_copy(zookeeper->root.path, (size_t) (at - zookeeper->root.path));
         }
         at++;
     }
@@ -67,70 +128,93 @@ static int root_parents(const struct zookeeper *zookeeper)
 {
     int count = 0;
 
-    for (const char *at = zookeeper->root + 1; *at != '\0'; at++) {
+    for (const char *at = zookeeper->root.path + 1; *at != '\0'; at++) {
         count += *at == '/' ? 1 : 0;
     }
     return count;
 }
 
-static void root_make_folder(struct zookeeper *zookeeper);
+/* Whoever waits for the folders tries again by itself. */
+static void root_made(struct zookeeper *zookeeper)
+{
+    bool entering = zookeeper->root.entering;
 
-static void root_on_folder(void *user, const struct zk_reply *reply)
+    zookeeper->root.making = zookeeper->root.entering = false;
+    if (entering) {
+        root_enter(zookeeper);
+    }
+}
+
+static void root_on_made(void *user, const struct zk_reply *reply)
 {
     struct zookeeper *zookeeper = user;
 
+    if (reply->rc == ZOK || reply->rc == ZNODEEXISTS) {
+        zookeeper->root.step++;
+        root_make(zookeeper);
+        return;
+    }
+    zookeeper->root.making = false;
+    if (!zookeeper->root.entering) {
+        return;
+    }
+    zookeeper->root.entering = false;
     if (reply->rc == ZNOAUTH) {
         member_refuse(zookeeper, SMQ_DENIED,
                       "ZooKeeper refused to create the nodes of the fleet: check zookeeper_auth");
         return;
     }
-    if (reply->rc != ZOK && reply->rc != ZNODEEXISTS) {
-        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
-        return;
+    member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+}
+
+static size_t root_text(const struct zookeeper *zookeeper, char out[ROOT_TEXT_MAX])
+{
+    struct root_info info = zookeeper->root.info;
+
+    if (info.generation == 0) {
+        random_hex(info.identity, sizeof(info.identity));
     }
-    zookeeper->root_step++;
-    root_make_folder(zookeeper);
+    info.generation++;
+    return root_text_format(out, &info);
 }
 
 /* Make what number `step` is: the parents of the root, the root, its folders. */
-static void root_make_folder(struct zookeeper *zookeeper)
+static void root_make(struct zookeeper *zookeeper)
 {
-    int step = zookeeper->root_step;
+    int step = zookeeper->root.step;
     int parents = root_parents(zookeeper);
     char *parent = root_parent(zookeeper, step);
-    char text[64];
+    char text[ROOT_TEXT_MAX];
     struct zk_op op = {.kind = ZK_CREATE, .path = parent, .data = ""};
 
     if (step == parents + 1 + ROOT_FOLDERS) {
-        zk_get(&zookeeper->session, "", false, root_on_read, zookeeper);
+        root_made(zookeeper);
         return;
     }
+    zookeeper->root.making = true;
     if (step == parents) {
         op.path = "";
         op.data = text;
-        op.len = (size_t) snprintf(text, sizeof(text), root_format, UINT32_C(1));
+        op.len = root_text(zookeeper, text);
     } else if (step > parents) {
         op.path = root_folders[step - parents - 1];
     }
-    zk_write(&zookeeper->session, &op, 1, root_on_folder, zookeeper);
+    zk_write(&zookeeper->session, &op, 1, root_on_made, zookeeper);
     free(parent);
 }
 
-static void root_on_folders_seen(void *user, const struct zk_reply *reply)
+void root_mend(struct zookeeper *zookeeper)
 {
-    struct zookeeper *zookeeper = user;
-
-    zookeeper->root_step = 0;
-    if (reply->rc == ZOK) { /* topics is made last */
-        zk_get(&zookeeper->session, "", false, root_on_read, zookeeper);
-    } else if (reply->rc == ZNONODE) {
-        root_make_folder(zookeeper);
-    } else {
-        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+    if (!zookeeper->root.making) {
+        events_log(zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+                   "a node of the fleet at %s in ZooKeeper is missing and is made again",
+                   zookeeper->root.path);
+        zookeeper->root.step = root_parents(zookeeper) + 1;
+        root_make(zookeeper);
     }
 }
 
-void root_enter(struct zookeeper *zookeeper)
+void root_expired(struct zookeeper *zookeeper)
 {
-    zk_exists(&zookeeper->session, "topics", false, root_on_folders_seen, zookeeper);
+    zookeeper->root.making = zookeeper->root.entering = false;
 }

@@ -21,10 +21,11 @@ struct zookeeper_timings zookeeper_timings = {.join = 150,
                                               .retry = 200,
                                               .idle = 60000};
 
-/* The first answer of any kind ends coord_zookeeper_new(). */
-static void zookeeper_answered(struct zookeeper *zookeeper)
+void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const char *text)
 {
     if (zookeeper->waiter != NULL) {
+        zookeeper->first_status = status;
+        zookeeper->first_text = text;
         waiter_done(zookeeper->waiter);
         zookeeper->waiter = NULL;
     }
@@ -36,7 +37,6 @@ static void zookeeper_on_connected(void *user)
 
     events_emit(zookeeper->coord->options.events, SMQ_EVENT_CONNECTED, NULL,
                 "connected to ZooKeeper at %s", zookeeper->hosts);
-    zookeeper_answered(zookeeper);
     member_connected(zookeeper);
 }
 
@@ -59,6 +59,7 @@ static void zookeeper_on_expired(void *user)
     events_emit(zookeeper->coord->options.events, SMQ_EVENT_SESSION_LOST, NULL,
                 "the session with ZooKeeper has ended: all slots are lost, joining again");
     assigner_end(zookeeper);
+    root_expired(zookeeper);
     election_expired(zookeeper);
     member_expired(zookeeper);
     ownership_expired(zookeeper);
@@ -68,9 +69,7 @@ static void zookeeper_on_denied(void *user)
 {
     struct zookeeper *zookeeper = user;
 
-    zookeeper->denied = true;
     member_refuse(zookeeper, SMQ_DENIED, "ZooKeeper refused the credentials");
-    zookeeper_answered(zookeeper);
 }
 
 static void zookeeper_on_changed(void *user, const char *path)
@@ -78,6 +77,10 @@ static void zookeeper_on_changed(void *user, const char *path)
     struct zookeeper *zookeeper = user;
     struct ownership *topic = NULL;
 
+    if (*path == '\0') {
+        root_changed(zookeeper);
+        return;
+    }
     if (strcmp(path, "leader") == 0) {
         election_again(zookeeper);
         return;
@@ -89,7 +92,6 @@ static void zookeeper_on_changed(void *user, const char *path)
     {
         if (strcmp(path, topic->assignment_path) == 0) {
             ownership_read(topic);
-            return;
         }
     }
     assigner_wake(zookeeper);
@@ -102,7 +104,7 @@ static void zookeeper_start(struct loop_task *task)
     const struct coord_options *options = &zookeeper->coord->options;
     struct zk_session_options session = {.loop = zookeeper->coord->loop,
                                          .servers = zookeeper->hosts,
-                                         .root = zookeeper->root,
+                                         .root = zookeeper->root.path,
                                          .auth = options->auth,
                                          .timeout_ms = options->session_timeout_ms,
                                          .connected = zookeeper_on_connected,
@@ -167,6 +169,7 @@ static void zookeeper_free(struct coord *coord)
 
     assigner_fini(zookeeper);
     member_fini(zookeeper);
+    pthread_mutex_destroy(&zookeeper->root.lock);
     free(zookeeper->hosts);
     free(zookeeper);
 }
@@ -210,9 +213,9 @@ static smq_status zookeeper_await(struct coord *coord, smq_error *err)
                             "no ZooKeeper at %s answered within %.1f s: is it running, and can it "
                             "be reached from here?",
                             zookeeper->hosts, (double) timeout_ms / 1000);
-    } else if (zookeeper->denied) {
-        status = status_set(err, SMQ_DENIED, "ZooKeeper at %s refused the credentials",
-                            zookeeper->hosts);
+    } else if (zookeeper->first_status != SMQ_OK) {
+        status = status_set(err, zookeeper->first_status, "ZooKeeper at %s: %s", zookeeper->hosts,
+                            zookeeper->first_text);
     }
     if (status != SMQ_OK) {
         coord_free(coord);
@@ -241,9 +244,9 @@ smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *o
     zookeeper = memory_new(sizeof(*zookeeper));
     zookeeper->coord = coord;
     zookeeper->timings = zookeeper_timings;
-    memcpy(zookeeper->root, root, sizeof(root));
+    memcpy(zookeeper->root.path, root, sizeof(root));
+    pthread_mutex_init(&zookeeper->root.lock, NULL);
     zookeeper->hosts = memory_copy(options->servers, strcspn(options->servers, "/"));
-    zookeeper->fence_generation = 1;
     zookeeper->start.run = zookeeper_start;
     LIST_INIT(&zookeeper->topics);
     LIST_INIT(&zookeeper->departed);

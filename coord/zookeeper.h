@@ -8,6 +8,7 @@
 #ifndef COORD_ZOOKEEPER_H
 #define COORD_ZOOKEEPER_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@
 #include "coord/assignment.h"
 #include "coord/coord_internal.h"
 #include "coord/member_text.h"
+#include "coord/root_text.h"
 #include "coord/zk_session.h"
 
 /* Milliseconds; tests make them shorter. */
@@ -34,6 +36,15 @@ struct zookeeper_timings {
 
 /* For the handles made after it is changed. */
 extern struct zookeeper_timings zookeeper_timings;
+
+/* The root of the fleet.  Invariant: `info` is changed with `lock` held, on smq:coord. */
+struct root {
+    char path[ZK_ROOT_MAX];
+    pthread_mutex_t lock;
+    struct root_info info; /* generation 0: not read yet */
+    int step;              /* of making the root and its folders */
+    bool making, entering; /* a call of it is out; of a member that enters */
+};
 
 enum member_state {
     MEMBER_OUT,      /* no session, or not yet looked at */
@@ -81,12 +92,13 @@ struct ownership {
     bool unsynced;       /* the sync before the call that is out has failed */
     bool known;          /* the nodes of the topic were seen or made in this session */
     bool seen;           /* ... in any session */
-    bool corrupt;        /* said already */
+    int64_t damaged;     /* mzxid of the assignment when it cannot be read, else 0 */
+    bool missing;        /* there was no assignment, although there was the topic's node */
     bool leaving, gone;
-    bool late;           /* leaving: the assigner's time is over */
-    bool omitted;        /* not in what our node was last told to say */
-    int32_t old_version; /* of the node of an earlier creation */
-    int64_t looked_at;   /* mzxid of the assignment without us after which we looked again */
+    bool late;         /* leaving: the assigner's time is over */
+    bool omitted;      /* not in what our node was last told to say */
+    int32_t version;   /* of the topic's node when it was looked at last */
+    int64_t looked_at; /* mzxid of the assignment without us after which we looked again */
     int open_timers;
     uv_timer_t retry, leave;
 };
@@ -104,7 +116,7 @@ struct assigner;
 
 struct zookeeper {
     struct coord *coord;
-    char root[ZK_ROOT_MAX];
+    struct root root;
     char *hosts;
     struct zookeeper_timings timings;
     struct zk_session session;
@@ -113,16 +125,22 @@ struct zookeeper {
     LIST_HEAD(, ownership) departed; /* gone, with a call or timer still out */
     struct election election;
     struct assigner *assigner;
-    uint32_t fence_generation;
-    int root_step; /* of making the root and its folders */
     _Atomic int64_t lease_until;
     struct loop_task start;
-    struct waiter *waiter; /* of coord_zookeeper_new(), until the first answer */
-    bool denied;
+    struct waiter *waiter;   /* of coord_zookeeper_new(), until the first answer */
+    smq_status first_status; /* the first answer */
+    const char *first_text;
 };
 
+/* zookeeper.c */
+/* The first answer, of any kind, ends coord_zookeeper_new(). */
+void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const char *text);
+
 /* root.c */
-void root_enter(struct zookeeper *zookeeper); /* read or make the root; then member_create() */
+void root_enter(struct zookeeper *zookeeper);   /* read or make the root; then member_create() */
+void root_changed(struct zookeeper *zookeeper); /* the watch on it fired */
+void root_mend(struct zookeeper *zookeeper);    /* one of its folders is missing: make them again */
+void root_expired(struct zookeeper *zookeeper);
 
 /* member.c */
 void member_init(struct zookeeper *zookeeper);
@@ -145,6 +163,7 @@ void ownership_leave(struct ownership *topic);
 void ownership_answer(struct ownership *topic, const struct coord_command *command);
 void ownership_read(struct ownership *topic); /* sync, read, act */
 void ownership_expired(struct zookeeper *zookeeper);
+void ownership_ask_anew(struct zookeeper *zookeeper); /* under another fence generation */
 void ownership_fail_all(struct zookeeper *zookeeper, smq_status status, const char *text);
 void ownership_stop(struct zookeeper *zookeeper);
 void ownership_encode(struct ownership *topic, struct buf *out);

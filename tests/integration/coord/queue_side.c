@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -93,9 +94,9 @@ static void queue_side_on_failed(void *user, const char *topic, smq_status statu
     struct queue_side *side = user;
 
     (void) topic;
-    (void) text;
     pthread_mutex_lock(&side->lock);
     side->failed = status;
+    (void) snprintf(side->failed_text, sizeof(side->failed_text), "%s", text);
     pthread_mutex_unlock(&side->lock);
 }
 
@@ -106,6 +107,20 @@ static void queue_side_on_left(void *user, const char *topic)
     (void) topic;
     pthread_mutex_lock(&side->lock);
     side->left = true;
+    pthread_mutex_unlock(&side->lock);
+}
+
+static void queue_side_on_event(const smq_event *event, void *user)
+{
+    struct queue_side *side = user;
+    size_t len = 0;
+
+    if (event->level > SMQ_LEVEL_WARN) {
+        return;
+    }
+    pthread_mutex_lock(&side->lock);
+    len = strlen(side->said);
+    (void) snprintf(side->said + len, sizeof(side->said) - len, "%s\n", event->text);
     pthread_mutex_unlock(&side->lock);
 }
 
@@ -126,6 +141,11 @@ struct queue_side *queue_side_new(const char *name, const char *servers, int64_t
     smq_error err;
 
     pthread_mutex_init(&side->lock, NULL);
+    if (loop_new(&side->call, "smq:call", &err) != SMQ_OK) {
+        fail_msg("%s", err.text);
+    }
+    side->events = events_new(side->call, queue_side_on_event, SMQ_LEVEL_WARN, side);
+    options.events = side->events;
     if (coord_zookeeper_new(&side->coord, &options, &err) != SMQ_OK) {
         fail_msg("%s", err.text);
     }
@@ -136,6 +156,8 @@ void queue_side_free(struct queue_side *side)
 {
     if (side != NULL) {
         coord_free(side->coord);
+        loop_free(side->call);
+        events_free(side->events);
         pthread_mutex_destroy(&side->lock);
         free(side);
     }
@@ -206,6 +228,37 @@ void queue_side_let_go(struct queue_side *side)
         }
     }
     pthread_mutex_unlock(&side->lock);
+}
+
+int queue_side_said(struct queue_side *side, const char *words)
+{
+    int count = 0;
+
+    pthread_mutex_lock(&side->lock);
+    for (const char *at = side->said; (at = strstr(at, words)) != NULL; at++) {
+        count++;
+    }
+    pthread_mutex_unlock(&side->lock);
+    return count;
+}
+
+struct queue_side_words {
+    struct queue_side *side;
+    const char *words;
+};
+
+static bool queue_side_said_now(void *arg)
+{
+    const struct queue_side_words *wanted = arg;
+
+    return queue_side_said(wanted->side, wanted->words) > 0;
+}
+
+bool queue_side_says(struct queue_side *side, const char *words)
+{
+    struct queue_side_words wanted = {.side = side, .words = words};
+
+    return wait_until(queue_side_said_now, &wanted, WAIT_MS);
 }
 
 struct queue_side_want {

@@ -26,6 +26,10 @@ struct queue_side {
     bool hung;                                 /* never releases */
     bool left;
     smq_status failed;
+    char failed_text[512];
+    struct loop *call;
+    struct events *events;
+    char said[8192]; /* the texts of all warnings and errors, a line each */
 };
 
 /* A member of the fleet at `servers`; stops the test when it cannot be made. */
@@ -45,6 +49,10 @@ smq_status queue_side_failed(struct queue_side *side);
 
 /* Release what a hung side was asked to. */
 void queue_side_let_go(struct queue_side *side);
+
+/* Has a warning or an error with `words` been said?  How often? */
+int queue_side_said(struct queue_side *side, const char *words);
+bool queue_side_says(struct queue_side *side, const char *words);
 
 /* Wait until it owns exactly `count` slots, or left, or failed. */
 bool queue_side_owns(struct queue_side *side, int32_t count);

@@ -11,6 +11,7 @@
 static void member_comes_back(void **state)
 {
     static bool held[MEMBER_SLOTS_MAX];
+    static bool owned[MEMBER_SLOTS_MAX];
     struct member_info info = {.uuid = "u", .host = "h", .boot = "b", .pid = 42};
     struct member_topic topic = {.name = "t.g",
                                  .nonce = "n",
@@ -18,13 +19,16 @@ static void member_comes_back(void **state)
                                  .drain_timeout_ms = 30000,
                                  .leaving = true,
                                  .applied = 1LL << 33,
-                                 .held = held};
+                                 .held = held,
+                                 .stated = 1LL << 34,
+                                 .owned = owned};
     struct buf text = {0};
     struct member_info got;
     const struct member_topic *found = NULL;
 
     (void) state;
     held[0] = held[5] = held[6] = held[MEMBER_SLOTS_MAX - 1] = true;
+    owned[1] = owned[2] = true;
     member_text_head(&text, &info);
     member_text_topic(&text, &topic);
     assert_true(member_text_parse(&got, text.data, text.len));
@@ -35,6 +39,8 @@ static void member_comes_back(void **state)
     assert_int_equal(found->applied, 1LL << 33);
     assert_true(found->leaving);
     assert_memory_equal(found->held, held, sizeof(held));
+    assert_int_equal(found->stated, 1LL << 34);
+    assert_memory_equal(found->owned, owned, sizeof(owned));
     member_info_fini(&got);
     buf_fini(&text);
 }
@@ -46,13 +52,16 @@ static void bad_members_are_refused(void **state)
         "slotmq-member 2\nuuid u\n",
         "slotmq-member 1\n",
         "slotmq-member 1\nuuid u\ntopic t n\n",
-        "slotmq-member 1\nuuid u\ntopic t n 0 1 0 0 -\n",
-        "slotmq-member 1\nuuid u\ntopic t n 1 -1 0 0 -\n",
-        "slotmq-member 1\nuuid u\ntopic t n 1 9223372036854775807 0 0 -\n",
-        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 5\n",
-        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 5-4\n",
-        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 0-65536\n",
-        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 1-2,\n",
+        "slotmq-member 1\nuuid u\ntopic t n 0 1 0 0 - 0 -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 -1 0 0 - 0 -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 9223372036854775807 0 0 - 0 -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 5 0 -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 5-4 0 -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 0-65536 0 -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 1-2, 0 -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 1-2\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - x -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - 1 2\n",
     };
 
     (void) state;

@@ -1,0 +1,37 @@
+/* root_text.c - writing and reading what stands in the root node of a fleet.
+ *
+ * Pure. */
+#include "coord/root_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROOT_VERSION = 2 };
+
+size_t root_text_format(char out[ROOT_TEXT_MAX], const struct root_info *info)
+{
+    return (size_t) snprintf(out, ROOT_TEXT_MAX,
+                             "slotmq %d\nfence_generation %" PRIu32 "\nidentity %s\n", ROOT_VERSION,
+                             info->generation, info->identity);
+}
+
+bool root_text_parse(struct root_info *out, const char *data, size_t len)
+{
+    char text[ROOT_TEXT_MAX] = "";
+    struct root_info info = {0};
+    int version = 0;
+
+    if (len >= sizeof(text)) {
+        return false;
+    }
+    memcpy(text, data, len);
+    if (sscanf(text, "slotmq %d fence_generation %" SCNu32 " identity %32s", &version,
+               &info.generation, info.identity) != 3 ||
+        version != ROOT_VERSION || info.generation < 1 ||
+        strspn(info.identity, "0123456789abcdef") != ROOT_IDENTITY_LEN) {
+        return false;
+    }
+    *out = info;
+    return true;
+}

@@ -1,0 +1,26 @@
+/* root_text.h - what stands in the root node of a fleet.
+ *
+ * Lines: "slotmq 2", "fence_generation N", "identity I".
+ *
+ * Pure. */
+#ifndef COORD_ROOT_TEXT_H
+#define COORD_ROOT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ROOT_IDENTITY_LEN = 32, ROOT_TEXT_MAX = 128 };
+
+struct root_info {
+    uint32_t generation;                  /* fence_generation: floor of all tokens, from 1 */
+    char identity[ROOT_IDENTITY_LEN + 1]; /* random, of the fleet; lower-case hex digits */
+};
+
+/* Its length. */
+size_t root_text_format(char out[ROOT_TEXT_MAX], const struct root_info *info);
+
+/* Read untrusted bytes; false when they are no root of this version. */
+bool root_text_parse(struct root_info *out, const char *data, size_t len);
+
+#endif

@@ -1,0 +1,317 @@
+/* test_nodes.c - nodes of a fleet that are missing, damaged, or of others. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "coord/assignment.h"
+#include "coord/zookeeper.h"
+#include "queue_side.h"
+#include "raw.h"
+#include "support/servers.h"
+#include "support/wait.h"
+
+enum { SESSION_MS = 4000, SLOTS = 64, DRAIN_MS = 30000, STORM = 400 };
+
+static struct servers *servers;
+static zhandle_t *raw;
+static char root[32];
+static char fleet[128]; /* "host:port/root": another root for each test */
+
+static struct queue_side *member(const char *name)
+{
+    return queue_side_new(name, fleet, SESSION_MS, SMQ_ZK_LOSS_CONTINUE);
+}
+
+static struct queue_side *consumer(const char *name)
+{
+    struct queue_side *side = member(name);
+
+    queue_side_join(side, "t", "n1", SLOTS, DRAIN_MS);
+    return side;
+}
+
+static int setup(void **state)
+{
+    static int number;
+
+    (void) state;
+    (void) snprintf(root, sizeof(root), "/nodes%d", ++number);
+    (void) snprintf(fleet, sizeof(fleet), "%s%s", servers_zookeeper(servers), root);
+    zookeeper_timings.join = zookeeper_timings.cold = 50;
+    raw = raw_connect(servers_zookeeper(servers), NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void) state;
+    zookeeper_close(raw);
+    return 0;
+}
+
+static const char *path_of(const char *node)
+{
+    static char path[128];
+
+    (void) snprintf(path, sizeof(path), "%s%s", root, node);
+    return path;
+}
+
+static void delete_node(const char *node)
+{
+    assert_int_equal(zoo_delete(raw, path_of(node), -1), ZOK);
+}
+
+/* Requests that the server has received so far. */
+static long received(void)
+{
+    char text[2048];
+    const char *line = NULL;
+    size_t len = 0;
+    ssize_t got = 0;
+    struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons((in_port_t) server_port(servers_zookeeper_server(servers))),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(connect(fd, (struct sockaddr *) &address, sizeof(address)), 0);
+    assert_int_equal(write(fd, "srvr", 4), 4);
+    while (len < sizeof(text) - 1 && (got = read(fd, text + len, sizeof(text) - 1 - len)) > 0) {
+        len += (size_t) got;
+    }
+    text[len] = '\0';
+    (void) close(fd);
+    line = strstr(text, "Received: ");
+    assert_non_null(line);
+    return strtol(line + strlen("Received: "), NULL, 10);
+}
+
+static void assert_no_storm(long before)
+{
+    long requests = received() - before;
+
+    print_message("%ld requests\n", requests);
+    assert_true(requests < STORM);
+}
+
+static bool assignment_is_good(void *arg)
+{
+    static char text[ASSIGNMENT_SIZE_MAX];
+    int len = (int) sizeof(text);
+    struct assignment assignment = {0};
+    bool good = false;
+
+    (void) arg;
+    good = zoo_get(raw, path_of("/topics/t/assignment"), 0, text, &len, NULL) == ZOK && len > 0 &&
+           assignment_decode(&assignment, text, (size_t) len);
+    assignment_fini(&assignment);
+    return good;
+}
+
+static void await_assignment(void)
+{
+    assert_true(wait_until(assignment_is_good, NULL, WAIT_MS));
+}
+
+/* Another member joins: half of the slots move to it, and none was lost on the way. */
+static void assert_fleet_works(struct queue_side *a)
+{
+    struct queue_side *b = consumer("b");
+
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    assert_int_equal(queue_side_get(a, &a->token_errors), 0);
+    assert_int_equal(queue_side_get(b, &b->token_errors), 0);
+    queue_side_free(b);
+}
+
+static void a_missing_assignment_is_made_again(void **state)
+{
+    struct queue_side *a = consumer("a");
+    long before = 0;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    before = received();
+    delete_node("/topics/t/assignment");
+    await_assignment();
+    assert_fleet_works(a);
+    assert_int_equal(queue_side_get(a, &a->lost), 0);
+    assert_no_storm(before);
+    queue_side_free(a);
+}
+
+static bool has_lost_all(void *arg)
+{
+    struct queue_side *side = arg;
+
+    return queue_side_get(side, &side->lost) >= SLOTS;
+}
+
+static void a_missing_folder_of_members_is_made_again(void **state)
+{
+    struct queue_side *a = consumer("a");
+    long before = 0;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    before = received();
+    while (zoo_delete(raw, path_of("/members"), -1) != ZOK) { /* its node is made again, too */
+        (void) zoo_delete(raw, path_of("/members/a"), -1);
+    }
+    assert_true(wait_until(has_lost_all, a, WAIT_MS));
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_fleet_works(a);
+    assert_no_storm(before);
+    queue_side_free(a);
+}
+
+static void a_missing_folder_of_topics_is_made_again(void **state)
+{
+    struct queue_side *a = consumer("a");
+    long before = 0;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    before = received();
+    while (zoo_delete(raw, path_of("/topics"), -1) != ZOK) {
+        (void) zoo_delete(raw, path_of("/topics/t/assignment"), -1);
+        (void) zoo_delete(raw, path_of("/topics/t"), -1);
+    }
+    await_assignment();
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_fleet_works(a);
+    assert_no_storm(before);
+    queue_side_free(a);
+}
+
+static void a_missing_leader_epoch_is_made_again(void **state)
+{
+    struct queue_side *a = consumer("a");
+    long before = 0;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    before = received();
+    delete_node("/leader_epoch");
+    assert_fleet_works(a);
+    delete_node("/leader_epoch");
+    delete_node("/leader");
+    assert_fleet_works(a);
+    assert_int_equal(queue_side_get(a, &a->lost), 0);
+    assert_no_storm(before);
+    queue_side_free(a);
+}
+
+static void damage_is_mended_at_once(void **state)
+{
+    struct queue_side *a = consumer("a");
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    raw_set(raw, path_of("/topics/t/assignment"), "x", 1);
+    await_assignment();
+    assert_fleet_works(a);
+    assert_int_equal(queue_side_get(a, &a->lost), 0);
+    queue_side_free(a);
+}
+
+/* What the assigner remembers of the assignment ends with its office, so its successor asks the
+ * members what they own. */
+static void damage_is_mended_by_a_new_assigner(void **state)
+{
+    struct queue_side *a = consumer("a");
+    struct queue_side *b = NULL;
+    char epoch[128];
+    char leader[128];
+    char assignment[128];
+    zoo_op_result_t results[3];
+    struct Stat stats[2];
+    zoo_op_t ops[3];
+    long before = 0;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    b = consumer("b");
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    before = received();
+    (void) snprintf(epoch, sizeof(epoch), "%s/leader_epoch", root);
+    (void) snprintf(leader, sizeof(leader), "%s/leader", root);
+    (void) snprintf(assignment, sizeof(assignment), "%s/topics/t/assignment", root);
+    zoo_set_op_init(&ops[0], epoch, "x", 1, -1, &stats[0]);
+    zoo_set_op_init(&ops[1], assignment, "x", 1, -1, &stats[1]);
+    zoo_delete_op_init(&ops[2], leader, -1);
+    assert_int_equal(zoo_multi(raw, 3, ops, results), ZOK);
+    await_assignment();
+    assert_int_equal(queue_side_get(a, &a->lost) + queue_side_get(b, &b->lost), 0);
+    assert_int_equal(queue_side_get(a, &a->revoked), SLOTS / 2);
+    queue_side_leave(b);
+    assert_true(queue_side_has_left(b));
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_int_equal(queue_side_get(a, &a->token_errors), 0);
+    assert_no_storm(before);
+    queue_side_free(b);
+    queue_side_free(a);
+}
+
+static bool node_of_a_is_good(void *arg)
+{
+    char text[4096];
+
+    (void) arg;
+    return raw_get(raw, path_of("/members/a"), text, sizeof(text), NULL) &&
+           strncmp(text, "slotmq-member 1\n", strlen("slotmq-member 1\n")) == 0;
+}
+
+/* Whatever the assigner made of it: the node is written again, so its owner is not idle for good.
+ */
+static void broken_bytes_in_a_members_node_are_mended(void **state)
+{
+    struct queue_side *a = consumer("a");
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    raw_set(raw, path_of("/members/a"), "\xff\xfe", 2);
+    assert_true(wait_until(node_of_a_is_good, NULL, WAIT_MS));
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_fleet_works(a);
+    assert_int_equal(queue_side_failed(a), SMQ_OK);
+    queue_side_free(a);
+}
+
+int main(int argc, char **argv)
+{
+#define ON_NODES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        ON_NODES(a_missing_assignment_is_made_again),
+        ON_NODES(a_missing_folder_of_members_is_made_again),
+        ON_NODES(a_missing_folder_of_topics_is_made_again),
+        ON_NODES(a_missing_leader_epoch_is_made_again),
+        ON_NODES(damage_is_mended_at_once),
+        ON_NODES(damage_is_mended_by_a_new_assigner),
+        ON_NODES(broken_bytes_in_a_members_node_are_mended),
+    };
+    int failed = 0;
+
+    servers = servers_start(&(struct servers_options){.zookeeper = true});
+    if (servers == NULL) {
+        return 1;
+    }
+    if (argc == 2) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    failed = cmocka_run_group_tests_name("nodes", tests, NULL, NULL);
+    servers_free(servers);
+    return failed;
+}
