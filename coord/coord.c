@@ -93,11 +93,6 @@ void coord_lease_replied(struct coord *coord, uint64_t cookie,
     loop_post(coord->loop, &command->task);
 }
 
-bool coord_may_claim(const struct coord *coord)
-{
-    return coord->kind->may_claim(coord);
-}
-
 static void coord_run_stop(struct loop_task *task)
 {
     struct coord *coord = (struct coord *) ((char *) task - offsetof(struct coord, stop));
@@ -173,5 +168,12 @@ void coord_call_left(struct coord *coord, const char *topic)
 {
     if (!coord->stopping) {
         coord->options.listener.left(coord->options.listener.user, topic);
+    }
+}
+
+void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms)
+{
+    if (!coord->stopping && coord->options.listener.leased != NULL) {
+        coord->options.listener.leased(coord->options.listener.user, until_ms, lease_ms);
     }
 }

@@ -39,6 +39,10 @@ struct coord_listener {
     void (*failed)(void *user, const char *topic, smq_status status, const char *text);
     /* coord_leave() is complete: nothing is held, and the others know. */
     void (*left)(void *user, const char *topic);
+    /* zookeeper: the lease of this member lasts until `until_ms` by clock_now_ms(), `lease_ms` from
+     * when it was asked for; 0 and 0: it is over.  Others may own its slots then.  The first call
+     * comes before the first grant.  NULL: nobody wants to know. */
+    void (*leased)(void *user, int64_t until_ms, int64_t lease_ms);
     void *user;
 };
 
@@ -102,9 +106,6 @@ void coord_acquired(struct coord *coord, const char *topic, int32_t slot, struct
 /* Redis knows a larger token (or fenced a call): read again; grants come again, with back-off. */
 void coord_refused(struct coord *coord, const char *topic, int32_t slot, struct token token);
 void coord_released(struct coord *coord, const char *topic, int32_t slot, struct token token);
-
-/* May slots be claimed from now?  false: the local lease is over and on_zk_loss is STOP. */
-bool coord_may_claim(const struct coord *coord);
 
 /* Leave: close the session within 5 s, whatever answers.  Slots still granted are not handed over
  * cleanly; coord_leave() first.  No listener call comes after it returns.  Blocks: 5 s at most. */

@@ -32,9 +32,8 @@ struct coord_command {
 /* One kind of coordination. */
 struct coord_kind {
     void (*run)(struct coord *coord, const struct coord_command *command);
-    bool (*may_claim)(const struct coord *coord); /* any thread */
-    void (*stop)(struct coord *coord);            /* close all handles; the last call on the loop */
-    void (*free)(struct coord *coord);            /* after the loop has ended */
+    void (*stop)(struct coord *coord); /* close all handles; the last call on the loop */
+    void (*free)(struct coord *coord); /* after the loop has ended */
 };
 
 /* Invariant: the listener is not called once `stopping` is true. */
@@ -58,5 +57,6 @@ void coord_call_revoked(struct coord *coord, const char *topic, const int32_t *s
 void coord_call_lost(struct coord *coord, const char *topic, const int32_t *slots, size_t count);
 void coord_call_failed(struct coord *coord, const char *topic, smq_status status, const char *text);
 void coord_call_left(struct coord *coord, const char *topic);
+void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms);
 
 #endif

@@ -87,15 +87,16 @@ void member_fini(struct zookeeper *zookeeper)
 
 bool member_lease_valid(const struct zookeeper *zookeeper)
 {
-    return clock_now_ms() < atomic_load(&zookeeper->lease_until);
+    return clock_now_ms() < zookeeper->lease_until;
 }
 
 static void member_renew_lease(struct zookeeper *zookeeper, int64_t issued_ms)
 {
-    int64_t until = issued_ms + zk_session_timeout(&zookeeper->session) * 2 / 3;
+    int64_t lease_ms = zk_session_timeout(&zookeeper->session) * 2 / 3;
 
-    if (until > atomic_load(&zookeeper->lease_until)) {
-        atomic_store(&zookeeper->lease_until, until);
+    if (issued_ms + lease_ms > zookeeper->lease_until) {
+        zookeeper->lease_until = issued_ms + lease_ms;
+        coord_call_leased(zookeeper->coord, zookeeper->lease_until, lease_ms);
     }
 }
 

@@ -417,12 +417,6 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
     }
 }
 
-static bool standalone_may_claim(const struct coord *coord)
-{
-    (void) coord;
-    return true; /* a lease that ended is told by `lost` */
-}
-
 static void standalone_stop(struct coord *coord)
 {
     struct standalone *self = coord->self;
@@ -441,10 +435,8 @@ static void standalone_free(struct coord *coord)
     free(self);
 }
 
-static const struct coord_kind standalone_kind = {.run = standalone_run,
-                                                  .may_claim = standalone_may_claim,
-                                                  .stop = standalone_stop,
-                                                  .free = standalone_free};
+static const struct coord_kind standalone_kind = {
+    .run = standalone_run, .stop = standalone_stop, .free = standalone_free};
 
 smq_status coord_standalone_new(struct coord **out, const struct coord_options *options,
                                 coord_lease_fn *lease, void *lease_user, smq_error *err)

@@ -55,7 +55,8 @@ static void zookeeper_on_expired(void *user)
 {
     struct zookeeper *zookeeper = user;
 
-    atomic_store(&zookeeper->lease_until, 0);
+    zookeeper->lease_until = 0;
+    coord_call_leased(zookeeper->coord, 0, 0);
     events_emit(zookeeper->coord->options.events, SMQ_EVENT_SESSION_LOST, NULL,
                 "the session with ZooKeeper has ended: all slots are lost, joining again");
     assigner_end(zookeeper);
@@ -147,11 +148,6 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
     }
 }
 
-static bool zookeeper_may_claim(const struct coord *coord)
-{
-    return coord->options.on_zk_loss == SMQ_ZK_LOSS_CONTINUE || member_lease_valid(coord->self);
-}
-
 static void zookeeper_stop(struct coord *coord)
 {
     struct zookeeper *zookeeper = coord->self;
@@ -174,10 +170,8 @@ static void zookeeper_free(struct coord *coord)
     free(zookeeper);
 }
 
-static const struct coord_kind zookeeper_kind = {.run = zookeeper_run,
-                                                 .may_claim = zookeeper_may_claim,
-                                                 .stop = zookeeper_stop,
-                                                 .free = zookeeper_free};
+static const struct coord_kind zookeeper_kind = {
+    .run = zookeeper_run, .stop = zookeeper_stop, .free = zookeeper_free};
 
 /* A name becomes a node of ZooKeeper and a word of a line. */
 static smq_status zookeeper_check_name(const char *name, smq_error *err)

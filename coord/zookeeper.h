@@ -9,7 +9,6 @@
 #define COORD_ZOOKEEPER_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -125,7 +124,7 @@ struct zookeeper {
     LIST_HEAD(, ownership) departed; /* gone, with a call or timer still out */
     struct election election;
     struct assigner *assigner;
-    _Atomic int64_t lease_until;
+    int64_t lease_until; /* by clock_now_ms() */
     struct loop_task start;
     struct waiter *waiter;   /* of coord_zookeeper_new(), until the first answer */
     smq_status first_status; /* the first answer */

@@ -75,7 +75,8 @@ typedef void smq_event_fn(const smq_event *event, void *user);
 /* What owners do while ZooKeeper is away.  Tokens protect Redis either way. */
 typedef enum smq_zk_loss {
     SMQ_ZK_LOSS_CONTINUE, /* go on with the slots owned                      */
-    SMQ_ZK_LOSS_STOP      /* claim no more once the membership is uncertain  */
+    SMQ_ZK_LOSS_STOP      /* claim and begin no more once the membership is
+                             uncertain; what was not begun is given back     */
 } smq_zk_loss;
 
 typedef struct smq_client_options {

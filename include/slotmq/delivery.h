@@ -58,6 +58,8 @@ SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery);
 
 /* SMQ_OK while the message is yours; LEASE_LOST or FENCED: stop, somebody else
  * may have it; CLOSED: still yours, but the worker stops, so hurry or release.
+ * With on_zk_loss STOP it is LEASE_LOST also while the membership is over by the
+ * clock of this process; SMQ_OK may come back, and an answer is tried all the same.
  * Cheap enough for inner loops. */
 SMQ_API smq_status smq_delivery_check(const smq_delivery *delivery);
 

@@ -80,5 +80,5 @@ SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery)
 
 SMQ_API smq_status smq_delivery_check(const smq_delivery *delivery)
 {
-    return delivery != NULL ? delivery_standing(delivery) : SMQ_INVALID;
+    return delivery != NULL ? delivery_check(delivery) : SMQ_INVALID;
 }

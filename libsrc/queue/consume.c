@@ -388,6 +388,7 @@ static smq_delivery *claimed(struct consume_call *consume, const struct store_re
         return NULL;
     }
     delivery->leased_ms = consume->sent_ms + consume->lease_ms - worker->topic.lease_ms;
+    delivery_leased(delivery, consume->sent_ms, consume->lease_ms);
     delivery->claimed_us = now_us;
     hand_add(strand, delivery);
     hand_event(strand, SMQ_EVENT_CLAIMED, SMQ_OK, delivery, "claimed");
@@ -464,6 +465,7 @@ static void finish(struct consume_call *consume, const struct store_result *resu
     strand->failures = 0;
     worker_unreserve(strand->worker, consume->n, (int32_t) consumed->count);
     strand->last = consumed->claims;
+    renewal_confirmed(strand, consume->sent_ms);
     settle(consume, consumed);
     worker_see_pause(strand, consumed->paused);
     tell_expired(strand, consumed->expired);

@@ -226,6 +226,25 @@ smq_status delivery_standing(const smq_delivery *delivery)
     return (smq_status) atomic_load_explicit(&delivery->standing, memory_order_relaxed);
 }
 
+smq_status delivery_check(const smq_delivery *delivery)
+{
+    smq_status standing = delivery_standing(delivery);
+
+    if (is_late(standing) || standing == SMQ_UNKNOWN) {
+        return standing;
+    }
+    return run_queue_is_over(delivery->queue) ? SMQ_LEASE_LOST : standing;
+}
+
+void delivery_leased(smq_delivery *delivery, int64_t asked_ms, int64_t lease_ms)
+{
+    if (asked_ms + lease_ms >
+        atomic_load_explicit(&delivery->leased_until_ms, memory_order_relaxed)) {
+        atomic_store_explicit(&delivery->leased_until_ms, asked_ms + lease_ms,
+                              memory_order_relaxed);
+    }
+}
+
 smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err)
 {
     return run_queue_check_process(delivery->queue, err);

@@ -42,15 +42,16 @@ struct smq_delivery {
     link; /* of the lane, the queue's or the strand's answers, the pool */
     TAILQ_ENTRY(smq_delivery) in_hand_link; /* smq:io */
     atomic_int references;
-    atomic_int answered;      /* enum delivery_answered */
-    atomic_int standing;      /* what smq_delivery_check() says */
-    int held;                 /* smq:io: references of its strand */
-    bool begun;               /* the queue's lock: counted in the lane */
-    bool holds;               /* the same: its answer holds the lane */
-    bool called;              /* the same: a call of a handler has it, without a reference */
-    bool in_hand, unanswered; /* smq:io: how its strand counts it */
-    bool unseen;              /* smq:io: it goes back before a handler has seen it */
-    bool usual;               /* its size is that of the pool's */
+    atomic_int answered;             /* enum delivery_answered */
+    atomic_int standing;             /* what smq_delivery_check() says while the membership lasts */
+    _Atomic int64_t leased_until_ms; /* by clock_now_ms(), counted from when it was asked for */
+    int held;                        /* smq:io: references of its strand */
+    bool begun;                      /* the queue's lock: counted in the lane */
+    bool holds;                      /* the same: its answer holds the lane */
+    bool called;                     /* the same: a call of a handler has it, without a reference */
+    bool in_hand, unanswered;        /* smq:io: how its strand counts it */
+    bool unseen;                     /* smq:io: it goes back before a handler has seen it */
+    bool usual;                      /* its size is that of the pool's */
     struct {
         enum store_answer_op op;
         int64_t delay_ms;
@@ -106,6 +107,13 @@ void delivery_unref(smq_delivery *delivery);
  * whether its answer is stored.  Thread: smq:io. */
 void delivery_tell(smq_delivery *delivery, smq_status standing);
 smq_status delivery_standing(const smq_delivery *delivery);
+
+/* The same for its user: LEASE_LOST also while the membership of the process is over by our clock,
+ * and nobody has said so yet.  Thread: any. */
+smq_status delivery_check(const smq_delivery *delivery);
+
+/* Its lease was asked for at `asked_ms`, and granted.  Thread: smq:io. */
+void delivery_leased(smq_delivery *delivery, int64_t asked_ms, int64_t lease_ms);
 
 /* SMQ_FORKED in a child of fork().  Thread: any. */
 smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err);

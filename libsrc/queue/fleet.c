@@ -14,9 +14,11 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "coord/coord.h"
+#include "queue/confirmation.h"
 #include "queue/hub.h"
 #include "queue/worker.h"
 #include "store/store.h"
@@ -36,6 +38,7 @@ struct fleet_topic {
 struct fleet {
     struct hub *hub;
     atomic_int references;
+    struct membership *membership;
     pthread_mutex_t opening; /* held while coordination is joined */
     LIST_HEAD(, fleet_topic) topics;
     struct {
@@ -47,6 +50,7 @@ struct fleet {
 static void fleet_unref(struct fleet *fleet)
 {
     if (atomic_fetch_sub(&fleet->references, 1) == 1) {
+        membership_unref(fleet->membership);
         pthread_mutex_destroy(&fleet->opening);
         pthread_mutex_destroy(&fleet->state.lock);
         free(fleet);
@@ -231,6 +235,16 @@ static void on_left(void *user, const char *topic)
     notice_post(notice_new(user, FLEET_LEFT, topic, 0));
 }
 
+static void on_leased(void *user, int64_t until_ms, int64_t lease_ms)
+{
+    struct fleet *fleet = user;
+
+    atomic_store(&fleet->membership->trust_ms, lease_ms);
+    if (fleet->hub->on_zk_loss == SMQ_ZK_LOSS_STOP) {
+        atomic_store(&fleet->membership->until_ms, until_ms);
+    }
+}
+
 /* --- the lease of a topic without ZooKeeper --- */
 
 struct fleet_lease {
@@ -258,7 +272,7 @@ static void lease_reply(struct fleet_lease *lease, const struct coord_lease_repl
     fleet_unref(fleet);
 }
 
-static void on_leased(struct store_call *call, const struct store_result *result)
+static void on_lease_reply(struct store_call *call, const struct store_result *result)
 {
     struct coord_lease_reply reply = {.status = result->status};
 
@@ -284,6 +298,11 @@ static enum store_lease_op lease_op(enum coord_lease_op op)
     return STORE_LEASE_RELEASE;
 }
 
+static int64_t topic_lease_ms(const struct hub *hub)
+{
+    return hub->session_timeout_ms * 3 / 2;
+}
+
 static void on_lease_task(struct loop_task *task)
 {
     struct fleet_lease *lease =
@@ -296,7 +315,7 @@ static void on_lease_task(struct loop_task *task)
         return;
     }
     store_lease(&lease->call, hub->redis, topic->name, topic->nonce, lease_op(lease->op),
-                lease->owner, hub->session_timeout_ms * 3 / 2, hub->request_timeout_ms);
+                lease->owner, topic_lease_ms(hub), hub->request_timeout_ms);
 }
 
 static void on_lease(void *user, enum coord_lease_op op, const char *topic, const char *owner,
@@ -310,7 +329,7 @@ static void on_lease(void *user, enum coord_lease_op op, const char *topic, cons
     lease->fleet = fleet;
     lease->op = op;
     lease->cookie = cookie;
-    store_call_init(&lease->call, on_leased, lease);
+    store_call_init(&lease->call, on_lease_reply, lease);
     snprintf(lease->topic, sizeof(lease->topic), "%s", topic);
     lease->owner = memory_string(owner);
     loop_post(fleet->hub->io, &lease->task);
@@ -324,6 +343,7 @@ struct fleet *fleet_new(struct hub *hub)
 
     fleet->hub = hub;
     atomic_init(&fleet->references, 1);
+    fleet->membership = membership_new();
     pthread_mutex_init(&fleet->opening, NULL);
     pthread_mutex_init(&fleet->state.lock, NULL);
     LIST_INIT(&fleet->topics);
@@ -400,10 +420,14 @@ static smq_status make_coord(struct coord **out, struct fleet *fleet, smq_error 
                                                  .lost = on_lost,
                                                  .failed = on_failed,
                                                  .left = on_left,
+                                                 .leased = on_leased,
                                                  .user = fleet}};
 
-    return hub->zookeeper != NULL ? coord_zookeeper_new(out, &options, err)
-                                  : coord_standalone_new(out, &options, on_lease, fleet, err);
+    if (hub->zookeeper != NULL) {
+        return coord_zookeeper_new(out, &options, err);
+    }
+    atomic_store(&fleet->membership->trust_ms, topic_lease_ms(hub) * 2 / 3);
+    return coord_standalone_new(out, &options, on_lease, fleet, err);
 }
 
 smq_status fleet_open(struct fleet *fleet, smq_error *err)
@@ -505,7 +529,17 @@ void fleet_released(struct fleet *fleet, const char *topic, int32_t slot, struct
     coord_released(fleet_coord(fleet), topic, slot, token);
 }
 
-bool fleet_may_claim(struct fleet *fleet)
+bool fleet_may_claim(const struct fleet *fleet)
 {
-    return coord_may_claim(fleet_coord(fleet));
+    return clock_now_ms() < atomic_load(&fleet->membership->until_ms);
+}
+
+struct membership *fleet_membership(const struct fleet *fleet)
+{
+    return fleet->membership;
+}
+
+void fleet_doubt(const struct fleet *fleet)
+{
+    membership_doubt(fleet->membership, clock_now_ms());
 }

@@ -14,6 +14,7 @@
 
 struct fleet;
 struct hub;
+struct membership;
 
 struct fleet *fleet_new(struct hub *hub);
 
@@ -43,6 +44,14 @@ void fleet_leave(struct fleet *fleet, smq_worker *worker);
 void fleet_acquired(struct fleet *fleet, const char *topic, int32_t slot, struct token token);
 void fleet_refused(struct fleet *fleet, const char *topic, int32_t slot, struct token token);
 void fleet_released(struct fleet *fleet, const char *topic, int32_t slot, struct token token);
-bool fleet_may_claim(struct fleet *fleet);
+
+/* May slots be claimed now?  Not when on_zk_loss is STOP and the lease of this member is over. */
+bool fleet_may_claim(const struct fleet *fleet);
+
+/* What handlers ask before they begin; the fleet's reference. */
+struct membership *fleet_membership(const struct fleet *fleet);
+
+/* A slot of ours has a newer owner: the others may have, too. */
+void fleet_doubt(const struct fleet *fleet);
 
 #endif

@@ -204,13 +204,19 @@ void hand_let_go(struct strand *strand)
     }
 }
 
-void hand_release(struct strand *strand)
+void hand_give_back_unbegun(struct strand *strand)
 {
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
-    smq_delivery *delivery;
 
     run_queue_recall(strand->worker->queue, &strand->lane, &unbegun);
     give_back_all(strand, &unbegun);
+}
+
+void hand_release(struct strand *strand)
+{
+    smq_delivery *delivery;
+
+    hand_give_back_unbegun(strand);
     TAILQ_FOREACH(delivery, &strand->hand, in_hand_link)
     {
         delivery_tell(delivery, SMQ_CLOSED);

@@ -1,11 +1,13 @@
 /* renewal.c - leases of what a strand has in hand: a lease is asked for again before a third of it
- * is over, or for longer when somebody wants that.
+ * is over, for longer when somebody wants that, and at once when handlers wait to know whether the
+ * slot is still ours (confirmation.h).
  *
  * Thread: smq:io. */
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "queue/fleet.h"
 #include "queue/strand.h"
 #include "queue/worker.h"
 
@@ -96,6 +98,25 @@ static void on_ended(struct renewal *renewal)
 
 /* --- of its own accord --- */
 
+/* In the lane a thread judges again; if that is not enough it will ask again. */
+static void confirm(struct strand *strand, int64_t asked_ms)
+{
+    if (!strand->worker->shared) {
+        run_lane_confirm(&strand->lane, asked_ms);
+    }
+    if (strand->doubted) {
+        strand->doubted = false;
+        run_queue_trust(strand->worker->queue, &strand->lane);
+    }
+}
+
+void renewal_confirmed(struct strand *strand, int64_t asked_ms)
+{
+    if (!strand->worker->shared) {
+        confirm(strand, asked_ms);
+    }
+}
+
 /* An extension that was asked for meanwhile reaches farther. */
 static void note_lease(smq_delivery *delivery, int64_t leased_ms)
 {
@@ -116,30 +137,34 @@ static void on_renewed(struct store_call *call, const struct store_result *resul
     if (renewal->era != strand->era || result->outcome != STORE_OK ||
         !store_renew_read(&results, result, renewal->count)) {
         refused(renewal, result);
+        if (strand->doubted) {
+            worker_renew_again(strand->worker);
+        }
         on_ended(renewal);
         return;
     }
     for (size_t i = 0; i < renewal->count; i++) {
         if (results[i] == '1') {
+            delivery_leased(renewal->deliveries[i], renewal->sent_ms, renewal->lease_ms);
             note_lease(renewal->deliveries[i],
                        renewal->sent_ms + renewal->lease_ms - strand->worker->topic.lease_ms);
         } else {
             lose(renewal, renewal->deliveries[i]);
         }
     }
+    confirm(strand, renewal->sent_ms);
     strand_pump(strand);
     on_ended(renewal);
 }
 
-static bool is_due(const smq_delivery *delivery, int64_t now_ms, int64_t lease_ms)
+static bool is_due(const struct strand *strand, const smq_delivery *delivery, int64_t now_ms)
 {
     return delivery->unanswered && !atomic_load(&delivery->answered) &&
-           now_ms - delivery->leased_ms >= lease_ms / 6;
+           (strand->doubted || now_ms - delivery->leased_ms >= strand->worker->topic.lease_ms / 6);
 }
 
 void renewal_run(struct strand *strand, int64_t now_ms)
 {
-    int64_t lease_ms = strand->worker->topic.lease_ms;
     struct renewal *renewal = NULL;
     smq_delivery *delivery;
 
@@ -148,7 +173,7 @@ void renewal_run(struct strand *strand, int64_t now_ms)
     }
     TAILQ_FOREACH(delivery, &strand->hand, in_hand_link)
     {
-        if (!is_due(delivery, now_ms, lease_ms)) {
+        if (!is_due(strand, delivery, now_ms)) {
             continue;
         }
         if (renewal == NULL) {
@@ -163,6 +188,20 @@ void renewal_run(struct strand *strand, int64_t now_ms)
         strand->renewing = true;
         renewal_send(renewal);
     }
+}
+
+void renewal_confirm(struct strand *strand)
+{
+    int64_t now_ms = clock_now_ms();
+    bool over = !strand->worker->shared && !fleet_may_claim(strand->worker->hub->fleet);
+
+    if (strand->state != STRAND_ACTIVE || over) {
+        hand_give_back_unbegun(strand);
+        strand_pump(strand);
+        return;
+    }
+    strand->doubted = true;
+    renewal_run(strand, now_ms);
 }
 
 /* --- for somebody who waits --- */
@@ -182,6 +221,7 @@ static smq_status extended(struct renewal *renewal, const struct store_result *r
             *text = "the lease of this message is over";
             return SMQ_LEASE_LOST;
         }
+        delivery_leased(delivery, renewal->sent_ms, renewal->lease_ms);
     } else {
         refused(renewal, result);
         delivery->leased_ms = renewal->leased_ms;

@@ -21,6 +21,7 @@ static void init_state(struct run_queue *queue)
     pthread_cond_init(&queue->state.stored, &attributes);
     pthread_condattr_destroy(&attributes);
     TAILQ_INIT(&queue->state.lanes);
+    TAILQ_INIT(&queue->state.doubted);
     TAILQ_INIT(&queue->state.begun);
     STAILQ_INIT(&queue->state.dead);
     STAILQ_INIT(&queue->state.answers);
@@ -49,6 +50,7 @@ struct run_queue *run_queue_new(const struct run_queue_options *options)
     queue->polled = options->per_slot > 0;
     queue->per_slot = queue->polled ? (size_t) options->per_slot : 1;
     extensions_init(&queue->extensions, options->io, options->extended);
+    atomic_init(&queue->lease_ms, INT64_MAX);
     init_state(queue);
     return queue;
 }
@@ -68,6 +70,7 @@ void run_queue_unref(struct run_queue *queue)
     pthread_cond_destroy(&queue->state.ready);
     extensions_fini(&queue->extensions);
     pthread_cond_destroy(&queue->state.stored);
+    membership_unref(queue->membership);
     free(queue->topic);
     free(queue);
 }
@@ -132,8 +135,8 @@ void run_queue_post(struct run_queue *queue)
 
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane)
 {
-    if (lane->queued || lane->held || lane->call != NULL || lane->begun >= queue->per_slot ||
-        STAILQ_EMPTY(&lane->ready)) {
+    if (lane->queued || lane->doubted || lane->held || lane->call != NULL ||
+        lane->begun >= queue->per_slot || STAILQ_EMPTY(&lane->ready)) {
         return;
     }
     lane->queued = true;
@@ -142,18 +145,21 @@ void run_lane_offer(struct run_queue *queue, struct run_lane *lane)
     queue->state.offered = true;
 }
 
+void run_lane_unbegin(struct run_queue *queue, smq_delivery *delivery)
+{
+    delivery->begun = false;
+    delivery->lane->begun--;
+    if (queue->timed) {
+        TAILQ_REMOVE(&queue->state.begun, delivery, begun_link);
+    }
+}
+
 /* The lock is held.  Nobody has to answer this delivery any more. */
 static void lane_settle(struct run_queue *queue, smq_delivery *delivery)
 {
-    struct run_lane *lane = delivery->lane;
-
     if (delivery->begun) {
-        delivery->begun = false;
-        lane->begun--;
-        if (queue->timed) {
-            TAILQ_REMOVE(&queue->state.begun, delivery, begun_link);
-        }
-        run_lane_offer(queue, lane);
+        run_lane_unbegin(queue, delivery);
+        run_lane_offer(queue, delivery->lane);
     }
 }
 
@@ -188,6 +194,99 @@ void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane)
         lane->queued = false;
         TAILQ_REMOVE(&queue->state.lanes, lane, link);
     }
+}
+
+/* --- confirmations --- */
+
+void run_queue_guard(struct run_queue *queue, struct membership *membership, int64_t lease_ms)
+{
+    if (membership != NULL && queue->membership == NULL) {
+        queue->membership = membership_ref(membership);
+    }
+    atomic_store(&queue->lease_ms, lease_ms);
+}
+
+void run_lane_confirm(struct run_lane *lane, int64_t asked_ms)
+{
+    if (asked_ms > atomic_load_explicit(&lane->confirmed_ms, memory_order_relaxed)) {
+        atomic_store_explicit(&lane->confirmed_ms, asked_ms, memory_order_relaxed);
+    }
+}
+
+int64_t run_lane_until(const struct run_queue *queue, const smq_delivery *delivery)
+{
+    const struct membership *membership = queue->membership;
+    int64_t lease_ms = atomic_load_explicit(&queue->lease_ms, memory_order_relaxed);
+
+    if (lease_ms == INT64_MAX) {
+        return INT64_MAX;
+    }
+    if (membership == NULL) {
+        return atomic_load_explicit(&delivery->leased_until_ms, memory_order_relaxed);
+    }
+    return confirmation_until(
+        atomic_load_explicit(&delivery->lane->confirmed_ms, memory_order_relaxed), lease_ms,
+        atomic_load_explicit(&membership->trust_ms, memory_order_relaxed),
+        atomic_load_explicit(&membership->doubted_ms, memory_order_relaxed));
+}
+
+static int64_t member_until(const struct run_queue *queue)
+{
+    return queue->membership != NULL
+               ? atomic_load_explicit(&queue->membership->until_ms, memory_order_relaxed)
+               : INT64_MAX;
+}
+
+enum confirmation run_queue_judge(const struct run_queue *queue, int64_t until_ms, int64_t now_ms)
+{
+    return confirmation_judge(now_ms, until_ms, member_until(queue));
+}
+
+bool run_queue_is_over(const struct run_queue *queue)
+{
+    int64_t until_ms = member_until(queue);
+
+    return until_ms != INT64_MAX && clock_now_ms() >= until_ms;
+}
+
+void run_lane_doubt(struct run_queue *queue, struct run_lane *lane)
+{
+    if (!lane->doubted && !STAILQ_EMPTY(&lane->ready)) {
+        run_lane_withdraw(queue, lane);
+        lane->doubted = true;
+        TAILQ_INSERT_TAIL(&queue->state.doubted, lane, link);
+    }
+}
+
+struct run_lane *run_queue_take_doubted(struct run_queue *queue)
+{
+    struct run_lane *lane;
+
+    run_queue_lock(queue);
+    lane = TAILQ_FIRST(&queue->state.doubted);
+    if (lane != NULL) {
+        TAILQ_REMOVE(&queue->state.doubted, lane, link);
+        lane->doubt_told = true;
+    }
+    run_queue_unlock(queue);
+    return lane;
+}
+
+/* The lock is held. */
+static void lane_trust(struct run_queue *queue, struct run_lane *lane)
+{
+    if (lane->doubted && !lane->doubt_told) {
+        TAILQ_REMOVE(&queue->state.doubted, lane, link);
+    }
+    lane->doubted = lane->doubt_told = false;
+}
+
+void run_queue_trust(struct run_queue *queue, struct run_lane *lane)
+{
+    run_queue_lock(queue);
+    lane_trust(queue, lane);
+    run_lane_offer(queue, lane);
+    run_queue_unlock(queue);
 }
 
 /* --- answers --- */
@@ -280,6 +379,7 @@ void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out)
 static void lane_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out)
 {
     run_lane_withdraw(queue, lane);
+    lane_trust(queue, lane);
     STAILQ_CONCAT(out, &lane->ready);
 }
 
@@ -376,6 +476,7 @@ static bool lane_remove(struct run_queue *queue, struct run_lane *lane, smq_deli
             STAILQ_REMOVE(&lane->ready, delivery, smq_delivery, link);
             if (STAILQ_EMPTY(&lane->ready)) {
                 run_lane_withdraw(queue, lane);
+                lane_trust(queue, lane);
             }
             return true;
         }

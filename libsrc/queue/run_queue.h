@@ -8,6 +8,9 @@
  *
  * A strict queue (fifo) holds a lane whose delivery comes back, until smq:io has recalled the rest.
  *
+ * Nothing of a lane is begun whose last confirmation is too old (confirmation.h): such a lane is
+ * doubted until smq:io has had an answer about it.
+ *
  * Thread: any, but where a function says otherwise. */
 #ifndef QUEUE_RUN_QUEUE_H
 #define QUEUE_RUN_QUEUE_H
@@ -18,6 +21,7 @@
 #include <slotmq/worker.h>
 
 #include "base/loop.h"
+#include "queue/confirmation.h"
 #include "queue/delivery.h"
 #include "queue/extension.h"
 
@@ -25,13 +29,17 @@ struct run_queue;
 struct run_call;
 
 /* Guarded by the queue's lock.  Invariant: in the queue's list (`queued`) only while it has
- * un-begun deliveries, no call, nothing begun, and is not held. */
+ * un-begun deliveries, no call, nothing begun, and is neither held nor doubted.  `doubted` is true
+ * from when the lane enters the list of that name until run_queue_trust(). */
 struct run_lane {
     struct delivery_list ready;
     struct run_call *call; /* a handler that has not returned; NULL: none that it waits for */
     size_t begun;          /* deliveries that a handler was given, and that nobody has answered */
-    bool queued;
-    size_t held; /* by so many answers, until the rest of it is recalled */
+    bool queued, doubted;
+    bool doubt_told;              /* it was taken out of the list of the doubted */
+    _Atomic int64_t confirmed_ms; /* when the last question was sent whose answer accepted the
+                                     slot's token; 0: none.  Not for shared topics */
+    size_t held;                  /* by so many answers, until the rest of it is recalled */
     TAILQ_ENTRY(run_lane) link;
 };
 
@@ -91,6 +99,9 @@ void run_queue_show(struct run_queue *queue, int descriptor);
 
 /* --- answers --- */
 
+/* Is the membership of this process over by our clock?  Cheap. */
+bool run_queue_is_over(const struct run_queue *queue);
+
 /* Take the answer that stands in the delivery, with the reference of the one who answers; false:
  * the queue is closed. */
 bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery);
@@ -101,6 +112,20 @@ void run_queue_refuse(struct run_queue *queue, smq_delivery *delivery, smq_statu
 /* --- smq:io --- */
 
 void run_lane_init(struct run_lane *lane);
+
+/* From now on what is claimed has to be confirmed: within `lease_ms`, and in the way of this
+ * membership, of which the queue takes a reference the first time; NULL: the topic is shared, and
+ * each claim's own lease is what counts. */
+void run_queue_guard(struct run_queue *queue, struct membership *membership, int64_t lease_ms);
+
+/* Redis has accepted the token of the lane's slot in a call that was sent at `asked_ms`. */
+void run_lane_confirm(struct run_lane *lane, int64_t asked_ms);
+
+/* Take one lane that is doubted; NULL: none is left.  run_queue_trust() or a recall follows. */
+struct run_lane *run_queue_take_doubted(struct run_queue *queue);
+
+/* The lane may be looked at again. */
+void run_queue_trust(struct run_queue *queue, struct run_lane *lane);
 
 /* Give claimed messages to the handlers; the list is empty afterwards.  Nobody is woken for them
  * before run_queue_rouse(): what several claims have brought in one turn of the loop wakes once. */

@@ -25,11 +25,13 @@ struct run_call {
     struct run_lane *lane;     /* guarded by the queue's lock; NULL: it goes on without the call */
     smq_delivery **deliveries; /* room for `most`; NULL: its verdict has ended it for the call */
     size_t most, count;
+    int64_t until_ms;             /* it may begin until then */
     struct delivery_list answers; /* by its verdict */
     bool post;                    /* smq:io is to be told, when the lock is given back */
 };
 
-/* Only `state` changes after run_queue_new(). */
+/* Only `state` changes after run_queue_new(), and what run_queue_guard() says before the first
+ * delivery. */
 struct run_queue {
     atomic_int references;
     pid_t pid;
@@ -46,10 +48,12 @@ struct run_queue {
     struct loop *io;
     struct loop_task *task, *back;
     struct extensions extensions;
+    struct membership *membership; /* NULL: the topic is shared */
+    _Atomic int64_t lease_ms;      /* INT64_MAX: nothing has to be confirmed */
     struct {
         pthread_mutex_t lock;
         pthread_cond_t ready;
-        struct run_lanes lanes;
+        struct run_lanes lanes, doubted;
         struct delivery_begun begun; /* if `timed`: the first begun first */
         bool strict;
         struct run_deads dead;
@@ -95,8 +99,20 @@ void run_queue_post(struct run_queue *queue);
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane);
 void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane);
 
+/* Until when may this delivery be begun? */
+int64_t run_lane_until(const struct run_queue *queue, const smq_delivery *delivery);
+
+/* What follows from that at `now_ms`.  The lock need not be held. */
+enum confirmation run_queue_judge(const struct run_queue *queue, int64_t until_ms, int64_t now_ms);
+
+/* Nothing more of the lane is begun until smq:io knows more. */
+void run_lane_doubt(struct run_queue *queue, struct run_lane *lane);
+
 /* Somebody is given this delivery, which was the lane's first. */
 void run_lane_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now_ms);
+
+/* It is begun no longer. */
+void run_lane_unbegin(struct run_queue *queue, smq_delivery *delivery);
 
 /* Somebody else answers what a call has: the call gets a reference. */
 void run_call_keep(smq_delivery *delivery);

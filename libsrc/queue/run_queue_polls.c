@@ -38,21 +38,35 @@ static bool wait_for(struct run_queue *queue, pthread_cond_t *changed, int64_t t
                 : pthread_cond_timedwait(changed, &queue->state.lock, deadline)) != ETIMEDOUT;
 }
 
+/* The lock is held.  Take what may be begun of a lane; NULL: no more of it. */
+static smq_delivery *take_first(struct run_queue *queue, struct run_lane *lane, int64_t now_ms)
+{
+    smq_delivery *delivery = STAILQ_FIRST(&lane->ready);
+
+    if (delivery == NULL || lane->begun >= queue->per_slot) {
+        return NULL;
+    }
+    if (run_queue_judge(queue, run_lane_until(queue, delivery), now_ms) != CONFIRMATION_GOOD) {
+        run_lane_doubt(queue, lane);
+        run_queue_post(queue);
+        return NULL;
+    }
+    STAILQ_REMOVE_HEAD(&lane->ready, link);
+    run_lane_begin(queue, delivery, now_ms);
+    return delivery;
+}
+
 /* The lock is held. */
 static size_t take_ready(struct run_queue *queue, smq_delivery **out, size_t capacity)
 {
-    int64_t now_ms = queue->timed ? clock_now_ms() : 0;
+    int64_t now_ms = clock_now_ms();
     struct run_lane *lane;
-    smq_delivery *delivery;
     size_t count = 0;
 
     while (count < capacity && (lane = TAILQ_FIRST(&queue->state.lanes)) != NULL) {
         run_lane_withdraw(queue, lane);
-        while (count < capacity && lane->begun < queue->per_slot &&
-               (delivery = STAILQ_FIRST(&lane->ready)) != NULL) {
-            STAILQ_REMOVE_HEAD(&lane->ready, link);
-            run_lane_begin(queue, delivery, now_ms);
-            out[count++] = delivery;
+        while (count < capacity && (out[count] = take_first(queue, lane, now_ms)) != NULL) {
+            count++;
         }
         run_lane_offer(queue, lane);
     }

@@ -17,8 +17,12 @@ static void call_begin(struct run_queue *queue, struct run_call *call, struct ru
     smq_delivery *delivery;
 
     call->count = 0;
+    call->until_ms = INT64_MAX;
     while (call->count < call->most && (delivery = STAILQ_FIRST(&lane->ready)) != NULL) {
+        int64_t until_ms = run_lane_until(queue, delivery);
+
         STAILQ_REMOVE_HEAD(&lane->ready, link);
+        call->until_ms = until_ms < call->until_ms ? until_ms : call->until_ms;
         run_lane_begin(queue, delivery, now_ms);
         delivery->called = true;
         call->deliveries[call->count++] = delivery;
@@ -51,6 +55,40 @@ static void call_run(struct run_queue *queue, struct run_call *call)
     if (group > 0) {
         STAILQ_FIRST(&call->answers)->answer.group = group;
     }
+}
+
+/* The lock is held.  The delivery was not shown to the handler: it is the lane's first again,
+ * unless the strand has dropped it, or its time was over meanwhile. */
+static void call_put_back(struct run_queue *queue, smq_delivery *delivery)
+{
+    struct run_lane *lane = delivery->lane;
+
+    delivery->called = false;
+    if (lane == NULL || atomic_load(&delivery->answered) != DELIVERY_OPEN) {
+        atomic_store(&delivery->answered, DELIVERY_ANSWERED);
+        delivery_unref(delivery); /* its answerer's */
+        return;
+    }
+    run_lane_unbegin(queue, delivery);
+    STAILQ_INSERT_HEAD(&lane->ready, delivery, link);
+}
+
+/* The lock is held.  Nothing of the call was run: have smq:io ask about the lane. */
+static void call_cancel(struct run_queue *queue, struct run_call *call)
+{
+    struct run_lane *lane = call->lane;
+
+    for (size_t i = call->count; i > 0; i--) {
+        call_put_back(queue, call->deliveries[i - 1]);
+    }
+    if (lane != NULL) {
+        lane->call = NULL;
+        queue->state.busy--;
+        run_lane_doubt(queue, lane);
+    } else {
+        queue->state.hung--;
+    }
+    call->post = !queue->state.closed;
 }
 
 /* The lock is held.  The call does not need its deliveries any more. */
@@ -112,6 +150,12 @@ static void lane_run(struct run_queue *queue, struct run_lane *lane, struct run_
         call_begin(queue, call, lane);
         run_queue_unlock_first(queue);
         call_post(queue, call);
+        /* as late as can be: the process may have been stopped until now */
+        if (run_queue_judge(queue, call->until_ms, clock_now_ms()) != CONFIRMATION_GOOD) {
+            run_queue_lock(queue);
+            call_cancel(queue, call);
+            return;
+        }
         call_run(queue, call);
         run_queue_lock(queue);
         if (call_end(queue, call) == NULL || lane->held || lane->begun > 0 ||

@@ -191,7 +191,7 @@ void strand_enter(struct strand *strand, enum strand_event event)
     strand->state = state;
     if (state == STRAND_IDLE) {
         strand->era++;
-        strand->renewing = false;
+        strand->renewing = strand->doubted = false;
     }
 }
 
@@ -479,7 +479,7 @@ static void rewind_token(struct strand *strand)
     unsubscribe(strand);
     lists_remove(strand);
     strand->era++;
-    strand->renewing = false;
+    strand->renewing = strand->doubted = false;
     strand->due_at = 0;
     set_timer(strand);
     strand_enter(strand, STRAND_REWOUND);
@@ -503,6 +503,9 @@ void strand_fenced(struct strand *strand, const struct store_result *result)
         token_compare(stored, strand->token) < 0) {
         rewind_token(strand);
         return;
+    }
+    if (is_owned(strand, strand->state)) {
+        fleet_doubt(worker->hub->fleet);
     }
     strand_tell_fenced(strand);
     if (strand->granted && !strand->revoked) {

@@ -44,6 +44,7 @@ struct strand {
     bool leaving;   /* in the worker's list of those who wait for their handler to return */
     bool touched;   /* in a list of those with new answers */
     bool renewing;  /* a renewal is on its way */
+    bool doubted;   /* nothing of it begins until a renewal is answered */
     bool paused;    /* the slot was, when the last consume came back */
     struct run_lane lane;
     struct delivery_hand hand;
@@ -158,7 +159,10 @@ void hand_drop(struct strand *strand, smq_status standing);
 /* Forget what is unanswered: it is delivered again when its lease is over. */
 void hand_let_go(struct strand *strand);
 
-/* Give back what no handler has begun, tell the others to hurry. */
+/* Give back what no handler has begun. */
+void hand_give_back_unbegun(struct strand *strand);
+
+/* The same, and tell the others to hurry. */
 void hand_release(struct strand *strand);
 
 /* Answer what no handler will see: it goes back as if it had never been claimed. */
@@ -188,6 +192,13 @@ void consume_forget(struct strand *strand);
 
 /* Renew what is due among what the strand has in hand. */
 void renewal_run(struct strand *strand, int64_t now_ms);
+
+/* Nothing of the strand may begin before it is confirmed: ask Redis, or give back what no handler
+ * has begun when the strand or the membership ends anyway. */
+void renewal_confirm(struct strand *strand);
+
+/* A call that was sent at `asked_ms` was accepted under the strand's token. */
+void renewal_confirmed(struct strand *strand, int64_t asked_ms);
 
 /* Renew one delivery, that is in hand and unanswered, for longer. */
 void renewal_extend(struct strand *strand, struct extension *extension);

@@ -163,6 +163,9 @@ struct strand *worker_strand(const smq_delivery *delivery);
 /* Look at all leases in hand at once, and then as often as the definition demands. */
 void worker_renew_soon(smq_worker *worker);
 
+/* A renewal for which handlers wait has failed: look at all leases again in a moment. */
+void worker_renew_again(smq_worker *worker);
+
 /* A script says that the definition is not the stored one: read it again. */
 void worker_refresh(smq_worker *worker);
 

@@ -13,7 +13,7 @@
 #include "queue/fleet.h"
 #include "queue/worker.h"
 
-enum { MISSING_MS = 1000, RENEWALS_A_LEASE = 6 };
+enum { MISSING_MS = 1000, RENEWALS_A_LEASE = 6, RENEW_AGAIN_MS = 100 };
 
 /* --- handles --- */
 
@@ -112,17 +112,31 @@ static void adjust_leases(smq_worker *worker, int64_t lease_ms)
     }
 }
 
-void worker_renew_soon(smq_worker *worker)
+static void renew_in(smq_worker *worker, uint64_t ms)
 {
     uint64_t period = (uint64_t) worker->topic.lease_ms / RENEWALS_A_LEASE;
 
-    uv_timer_start(&worker->renewal, on_renewal, 0, period);
+    uv_timer_start(&worker->renewal, on_renewal, ms, period);
+}
+
+void worker_renew_soon(smq_worker *worker)
+{
+    renew_in(worker, 0);
+}
+
+void worker_renew_again(smq_worker *worker)
+{
+    if (uv_timer_get_due_in(&worker->renewal) > RENEW_AGAIN_MS) {
+        renew_in(worker, RENEW_AGAIN_MS);
+    }
 }
 
 /* What the definition says holds from now on. */
 static void follow_topic(smq_worker *worker)
 {
     worker_renew_soon(worker);
+    run_queue_guard(worker->queue, worker->shared ? NULL : fleet_membership(worker->hub->fleet),
+                    worker->topic.lease_ms);
     run_queue_set_strict(worker->queue, worker_is_strict(worker));
     worker_rates_set(worker);
 }
@@ -257,6 +271,15 @@ void worker_look_at_touched(smq_worker *worker, struct strand_batch *touched)
     worker_feed(worker);
 }
 
+static void confirm_doubted(smq_worker *worker)
+{
+    struct run_lane *lane;
+
+    while ((lane = run_queue_take_doubted(worker->queue)) != NULL) {
+        renewal_confirm((struct strand *) ((char *) lane - offsetof(struct strand, lane)));
+    }
+}
+
 void worker_on_answered(struct loop_task *task)
 {
     smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, answered));
@@ -270,6 +293,7 @@ void worker_on_answered(struct loop_task *task)
         STAILQ_REMOVE_HEAD(&answers, link);
         take_answer(delivery, &touched, now_us);
     }
+    confirm_doubted(worker);
     worker_look_at_touched(worker, &touched);
     worker_check_end(worker); /* the last dead letter may be told */
 }

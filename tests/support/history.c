@@ -99,6 +99,12 @@ void history_fenced(struct history *history)
     append(history, "F %" PRId64 " %d\n", now_ns(), (int) history->pid);
 }
 
+void history_gained(struct history *history, const char *topic, int32_t slot, const char *token)
+{
+    append(history, "G %" PRId64 " %d %s %d %s\n", now_ns(), (int) history->pid, topic, (int) slot,
+           token);
+}
+
 void history_dead(struct history *history, const smq_message_info *message)
 {
     append(history, "D %s %.*s\n", message->topic, (int) message->body_len,

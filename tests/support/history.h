@@ -8,6 +8,8 @@
  *   S ns pid run topic slot token attempt key body      a handler began
  *   E ns pid run outcome                                it ended: done, retry, reject
  *   F ns pid                                            the library said that a call was fenced
+ *   G ns pid topic slot token                           the library said that a slot is this
+ *                                                       process's: its token is stored
  *   D topic body                                        seen among the dead letters at the end
  *   M ns pid kind                                       the fleet changed: join, leave, kill, pause
  *
@@ -41,6 +43,7 @@ void history_sent(struct history *history, const char *topic, const char *key, c
 uint64_t history_start(struct history *history, const smq_message_info *message);
 void history_end(struct history *history, uint64_t run, const char *outcome);
 void history_fenced(struct history *history);
+void history_gained(struct history *history, const char *topic, int32_t slot, const char *token);
 void history_dead(struct history *history, const smq_message_info *message);
 void history_moved(struct history *history, pid_t pid, const char *kind);
 
@@ -69,16 +72,21 @@ struct verdict {
     uint64_t overlaps;   /* pairs of runs of one key at once under one token */
     uint64_t unfenced;   /* messages done only by runs that ended after a newer owner had begun */
     uint64_t fenced;     /* calls that were refused for their token */
+    uint64_t outlived;   /* handlers begun after a newer token of their slot was stored, in time */
+    uint64_t late;       /* the same, but too long after */
     int change_count;
     struct verdict_change changes[VERDICT_CHANGES_MAX];
     char example[256]; /* the first thing that is wrong, or "" */
 };
 
-/* Read all files and judge.  false: a file cannot be read, or holds a line of another form
- * (`error`). */
-bool verdict_read(struct verdict *out, char *const *paths, size_t count, char *error, size_t size);
+/* Read all files and judge.  A handler is late that begins more than `bound_ms`, and
+ * VERDICT_SLACK_MS for the reading of clocks, after a newer token was stored.  false: a file cannot
+ * be read, or holds a line of another form (`error`). */
+enum { VERDICT_SLACK_MS = 100 };
+bool verdict_read(struct verdict *out, char *const *paths, size_t count, int64_t bound_ms,
+                  char *error, size_t size);
 
-/* Nothing lost, no overlap, nothing unfenced, dead letters as they must be. */
+/* Nothing lost, no overlap, nothing unfenced, nothing late, dead letters as they must be. */
 bool verdict_good(const struct verdict *verdict);
 
 void verdict_print(const struct verdict *verdict, FILE *out);

@@ -20,9 +20,17 @@ struct message {
     UT_hash_handle hh;
 };
 
+/* A token of a slot, as its owner was told that it is stored. */
+struct gain {
+    int64_t at_ns;
+    char token[32];
+};
+
 /* A slot, named "topic slot", and under which tokens it was handled from when. */
 struct slot {
     char *name;
+    size_t gain_count;
+    struct gain *gains;
     size_t run_count;
     struct run **runs; /* by start */
     UT_hash_handle hh;
@@ -204,6 +212,23 @@ static bool read_fenced(struct reader *reader, const char *line)
     return true;
 }
 
+static bool read_gained(struct reader *reader, const char *line)
+{
+    struct gain gain = {0};
+    struct slot *slot;
+    char topic[128];
+    int number;
+
+    if (sscanf(line, "G %" SCNd64 " %*d %127s %d %31s", &gain.at_ns, topic, &number, gain.token) !=
+        4) {
+        return false;
+    }
+    slot = slot_get(reader, topic, number);
+    slot->gains = memory_grow(slot->gains, slot->gain_count + 1, sizeof(gain));
+    slot->gains[slot->gain_count++] = gain;
+    return true;
+}
+
 static bool read_line(struct reader *reader, char *line)
 {
     switch (line[0]) {
@@ -215,6 +240,8 @@ static bool read_line(struct reader *reader, char *line)
         return read_end(reader, line);
     case 'F':
         return read_fenced(reader, line);
+    case 'G':
+        return read_gained(reader, line);
     case 'D':
         return read_dead(reader, line);
     case 'M':
@@ -335,6 +362,41 @@ static void judge_slot(const struct slot *slot)
     }
 }
 
+/* When was a newer token than this one stored?  INT64_MAX: never. */
+static int64_t outlived_since(const struct slot *slot, const char *token)
+{
+    int64_t since_ns = INT64_MAX;
+
+    for (size_t i = 0; i < slot->gain_count; i++) {
+        const struct gain *gain = &slot->gains[i];
+        if (strcmp(gain->token, token) > 0 && gain->at_ns < since_ns) {
+            since_ns = gain->at_ns;
+        }
+    }
+    return since_ns;
+}
+
+/* A handler may begin while the last confirmation of its slot is young, so for a moment also when
+ * the slot has a newer owner; but not later. */
+static void judge_begins(struct reader *reader, const struct slot *slot, int64_t bound_ms)
+{
+    for (size_t i = 0; i < slot->run_count; i++) {
+        const struct run *run = slot->runs[i];
+        int64_t since_ns = outlived_since(slot, run->token);
+        bool late;
+        if (strcmp(run->token, "shared") == 0 || run->start_ns <= since_ns) {
+            continue;
+        }
+        late = run->start_ns - since_ns > (bound_ms + VERDICT_SLACK_MS) * 1000000;
+        reader->verdict->outlived += late ? 0 : 1;
+        reader->verdict->late += late ? 1 : 0;
+        if (late) {
+            complain(reader->verdict, "a handler began long after its slot had a newer owner",
+                     run->message->name);
+        }
+    }
+}
+
 static void judge_messages(struct reader *reader)
 {
     struct verdict *verdict = reader->verdict;
@@ -426,13 +488,15 @@ static void reader_fini(struct reader *reader)
     while (slot != NULL) {
         struct slot *next = slot->hh.next;
         free(slot->runs);
+        free(slot->gains);
         free(slot->name);
         free(slot);
         slot = next;
     }
 }
 
-bool verdict_read(struct verdict *out, char *const *paths, size_t count, char *error, size_t size)
+bool verdict_read(struct verdict *out, char *const *paths, size_t count, int64_t bound_ms,
+                  char *error, size_t size)
 {
     struct reader reader = {.verdict = out};
     bool good = true;
@@ -447,6 +511,7 @@ bool verdict_read(struct verdict *out, char *const *paths, size_t count, char *e
         collect_slots(&reader);
         for (struct slot *slot = reader.slots; slot != NULL; slot = slot->hh.next) {
             judge_slot(slot);
+            judge_begins(&reader, slot, bound_ms);
         }
         judge_messages(&reader);
         judge_changes(&reader);
@@ -458,7 +523,7 @@ bool verdict_read(struct verdict *out, char *const *paths, size_t count, char *e
 bool verdict_good(const struct verdict *verdict)
 {
     return verdict->lost == 0 && verdict->overlaps == 0 && verdict->unfenced == 0 &&
-           verdict->wrong_dead == 0;
+           verdict->wrong_dead == 0 && verdict->late == 0;
 }
 
 void verdict_print(const struct verdict *verdict, FILE *out)
@@ -474,6 +539,9 @@ void verdict_print(const struct verdict *verdict, FILE *out)
             verdict->overlaps);
     fprintf(out, "unfenced answers   %" PRIu64 "\n", verdict->unfenced);
     fprintf(out, "fenced calls       %" PRIu64 "\n", verdict->fenced);
+    fprintf(out,
+            "begun by an owner of the past: %" PRIu64 " before it could know, %" PRIu64 " later\n",
+            verdict->outlived, verdict->late);
     for (int i = 0; i < verdict->change_count; i++) {
         const struct verdict_change *change = &verdict->changes[i];
         fprintf(out, "%-6s of %-8d moved %d slots, the last after %.1f s; %d calls fenced\n",

@@ -162,9 +162,6 @@ static void count_line(struct fleet *fleet, int number, const char *text)
     } else if (strncmp(text, "failed ", 7) == 0) {
         seat->failures++;
         (void) sscanf(text, "failed %*s %31s", seat->failed);
-    } else if (strncmp(text, "claim ", 6) == 0) {
-        seat->claims++;
-        seat->may_claim = text[6] == '1';
     } else if (strncmp(text, "refused ", 8) == 0) {
         (void) sscanf(text, "refused %31s", seat->refused);
     } else if (strcmp(text, "ready") == 0) {

@@ -28,8 +28,6 @@ struct seat {
     char refused[32]; /* the status with which it could not start */
     char failed[32];  /* the status with which a topic failed last */
     int left, failures, connected, disconnected, sessions_lost;
-    int claims;        /* answers to "claim" */
-    int may_claim;     /* the last of them */
     int errors_logged; /* "log" events that say "cannot be read" or "denies access" */
 };
 

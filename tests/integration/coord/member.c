@@ -236,9 +236,6 @@ static bool obey(char *line)
         release_all();
     } else if (strncmp(line, "refuse ", 7) == 0) {
         puppet.refuse = (int) strtol(line + 7, NULL, 10);
-    } else if (strcmp(line, "claim") == 0) {
-        say("claim %d", coord_may_claim(puppet.coord));
-        say_flush();
     }
     pthread_mutex_unlock(&puppet.lock);
     return strcmp(line, "quit") != 0;

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "support/wait.h"
 
@@ -124,6 +125,26 @@ static void queue_side_on_event(const smq_event *event, void *user)
     pthread_mutex_unlock(&side->lock);
 }
 
+static void queue_side_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
+{
+    struct queue_side *side = user;
+
+    (void) lease_ms;
+    pthread_mutex_lock(&side->lock);
+    side->leased_until = until_ms;
+    pthread_mutex_unlock(&side->lock);
+}
+
+bool queue_side_is_leased(struct queue_side *side)
+{
+    bool leased;
+
+    pthread_mutex_lock(&side->lock);
+    leased = clock_now_ms() < side->leased_until;
+    pthread_mutex_unlock(&side->lock);
+    return leased;
+}
+
 struct queue_side *queue_side_new(const char *name, const char *servers, int64_t session_ms,
                                   smq_zk_loss on_zk_loss)
 {
@@ -137,6 +158,7 @@ struct queue_side *queue_side_new(const char *name, const char *servers, int64_t
                                                  .lost = queue_side_on_lost,
                                                  .failed = queue_side_on_failed,
                                                  .left = queue_side_on_left,
+                                                 .leased = queue_side_on_leased,
                                                  .user = side}};
     smq_error err;
 

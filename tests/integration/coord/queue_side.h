@@ -25,6 +25,7 @@ struct queue_side {
     int32_t refuse;                            /* so many grants are refused */
     bool hung;                                 /* never releases */
     bool left;
+    int64_t leased_until; /* of the member */
     smq_status failed;
     char failed_text[512];
     struct loop *call;
@@ -45,6 +46,7 @@ void queue_side_leave(struct queue_side *side);
 int32_t queue_side_count(struct queue_side *side);
 int32_t queue_side_get(struct queue_side *side, const int32_t *number);
 bool queue_side_left(struct queue_side *side);
+bool queue_side_is_leased(struct queue_side *side);
 smq_status queue_side_failed(struct queue_side *side);
 
 /* Release what a hung side was asked to. */

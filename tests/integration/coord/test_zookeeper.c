@@ -189,7 +189,6 @@ static void restart_of_zookeeper_moves_nothing(void **state)
     b = consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
     server_kill(servers_zookeeper_server(servers));
-    assert_true(coord_may_claim(a->coord));
     assert_true(server_restart(servers_zookeeper_server(servers)));
     c = consumer("c");
     assert_true(queue_side_owns(c, SLOTS / 3));
@@ -200,28 +199,28 @@ static void restart_of_zookeeper_moves_nothing(void **state)
     queue_side_free(c);
 }
 
-static bool may_not_claim(void *arg)
+static bool is_not_leased(void *arg)
 {
-    return !coord_may_claim(arg);
+    return !queue_side_is_leased(arg);
 }
 
-static bool may_claim(void *arg)
+static bool is_leased(void *arg)
 {
-    return coord_may_claim(arg);
+    return queue_side_is_leased(arg);
 }
 
-static void stop_at_the_end_of_the_lease(void **state)
+static void lease_ends_while_zookeeper_does_not_answer(void **state)
 {
     struct queue_side *a = queue_side_new("a", fleet, SESSION_MS, SMQ_ZK_LOSS_STOP);
 
     (void) state;
     queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
     assert_true(queue_side_owns(a, SLOTS));
-    assert_true(coord_may_claim(a->coord));
+    assert_true(queue_side_is_leased(a));
     server_pause(servers_zookeeper_server(servers));
-    assert_true(wait_until(may_not_claim, a->coord, WAIT_MS));
+    assert_true(wait_until(is_not_leased, a, WAIT_MS));
     server_resume(servers_zookeeper_server(servers));
-    assert_true(wait_until(may_claim, a->coord, WAIT_MS));
+    assert_true(wait_until(is_leased, a, WAIT_MS));
     assert_true(queue_side_owns(a, SLOTS));
     queue_side_free(a);
 }
@@ -435,7 +434,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(hung_drain_ends_in_an_unclean_grant, setup),
         cmocka_unit_test_setup(created_anew_belongs_to_the_new, setup),
         cmocka_unit_test_setup(restart_of_zookeeper_moves_nothing, setup),
-        cmocka_unit_test_setup(stop_at_the_end_of_the_lease, setup),
+        cmocka_unit_test_setup(lease_ends_while_zookeeper_does_not_answer, setup),
         cmocka_unit_test_setup(leave_without_zookeeper, setup),
         cmocka_unit_test_setup(killed_members_slots_move, setup),
         cmocka_unit_test_setup(assigner_dies_within_a_revocation, setup),

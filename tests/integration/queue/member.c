@@ -29,6 +29,8 @@ static void on_event(const smq_event *event, void *user)
     (void) user;
     if (event->kind == SMQ_EVENT_FENCED) {
         history_fenced(history);
+    } else if (event->kind == SMQ_EVENT_SLOT_GAINED) {
+        history_gained(history, event->topic, event->slot, event->token);
     }
     fprintf(stderr, "member: %s: %s\n", event->id, event->text);
 }

@@ -21,7 +21,8 @@ enum { LEAVE_TIMEOUT_MS = 60000, SEND_BATCH = 1000 };
 
 void members_init(struct members *members, const char *topic)
 {
-    *members = (struct members){.topic = topic, .session_ms = 2000, .threads = 2};
+    *members =
+        (struct members){.topic = topic, .session_ms = 2000, .threads = 2, .bound_ms = INT32_MAX};
     snprintf(members->sent_path, sizeof(members->sent_path), "%s/%s.sent",
              servers_folder(scene_servers()), topic);
     members->sent = history_open(members->sent_path);
@@ -137,7 +138,8 @@ struct verdict members_judge(struct members *members)
     for (int i = 0; i < members->count; i++) {
         paths[i + 1] = members->member[i].history;
     }
-    if (!verdict_read(verdict, paths, (size_t) members->count + 1, error, sizeof(error))) {
+    if (!verdict_read(verdict, paths, (size_t) members->count + 1, members->bound_ms, error,
+                      sizeof(error))) {
         fail_msg("%s", error);
     }
     copy = *verdict;

@@ -24,6 +24,7 @@ struct members {
     const char *topic;
     bool zookeeper;
     int session_ms, threads, work_us;
+    int64_t bound_ms; /* a handler may begin so long after its slot has a newer owner */
     int count;
     struct member member[MEMBERS_MAX];
     char sent_path[512];

@@ -87,6 +87,33 @@ static void owners_claim_no_more_when_told_to_stop(void **state)
     loss_fini(&loss);
 }
 
+/* What was claimed in time does not begin when the lease of the membership is over. */
+static void owners_begin_no_more_when_told_to_stop(void **state)
+{
+    enum { COUNT = 10 };
+    struct loss loss;
+
+    (void) state;
+    loss_init(&loss, SMQ_ZK_LOSS_STOP);
+    recorder_gate(loss.recorder);
+    scene_send_numbers(loss.client, loss.topic, 0, COUNT);
+    recorder_await(loss.recorder, 2);
+    assert_int_equal(smq_delivery_check(recorder_seen(loss.recorder, 1).delivery), SMQ_OK);
+    server_kill(servers_zookeeper_server(scene_servers()));
+    scene_await_standing(recorder_seen(loss.recorder, 1).delivery, SMQ_LEASE_LOST);
+    recorder_open(loss.recorder, COUNT);
+    scene_await_counts(
+        loss.client, loss.topic,
+        (struct scene_counts){.waiting = COUNT - 1, .resting = -1, .dead = -1, .done = 2});
+    assert_int_equal(recorder_count(loss.recorder), 2);
+    assert_true(server_restart(servers_zookeeper_server(scene_servers())));
+    recorder_await(loss.recorder, 1 + COUNT);
+    for (int i = 0; i < 1 + COUNT; i++) {
+        assert_int_equal(recorder_seen(loss.recorder, i).attempt, 1);
+    }
+    loss_fini(&loss);
+}
+
 static void worker_ends_cleanly_while_zookeeper_is_away(void **state)
 {
     struct loss loss;
@@ -103,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_go_on_by_default),
         cmocka_unit_test(owners_claim_no_more_when_told_to_stop),
+        cmocka_unit_test(owners_begin_no_more_when_told_to_stop),
         cmocka_unit_test(worker_ends_cleanly_while_zookeeper_is_away),
     };
 

@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/loop.h"
 #include "base/waiter.h"
 #include "queue/run_queue.h"
@@ -300,6 +301,31 @@ static void first_poll_of_a_rest_says_so(void **state)
     stage_fini(&stage);
 }
 
+static void poll_takes_nothing_that_is_not_confirmed(void **state)
+{
+    struct membership *membership = membership_new();
+    struct stage stage;
+
+    (void) state;
+    stage_init(&stage, 2);
+    run_queue_guard(stage.queue, membership, 600000);
+    add(&stage, 0, "a");
+    add(&stage, 0, "b");
+    run_lane_confirm(&stage.lanes[1], clock_now_ms());
+    add(&stage, 1, "x");
+    assert_string_equal(take(&stage, HAND_MAX), "x");
+    assert_ptr_equal(run_queue_take_doubted(stage.queue), &stage.lanes[0]);
+    assert_string_equal(take(&stage, HAND_MAX), "");
+    run_lane_confirm(&stage.lanes[0], clock_now_ms());
+    run_queue_trust(stage.queue, &stage.lanes[0]);
+    assert_string_equal(take(&stage, HAND_MAX), "ab");
+    for (int i = 0; i < stage.count; i++) {
+        assert_int_equal(delivery_answer(stage.hand[i], STORE_DONE, 0, NULL, NULL), SMQ_OK);
+    }
+    stage_fini(&stage);
+    membership_unref(membership);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +336,7 @@ int main(void)
         cmocka_unit_test(flush_tells_once_of_late_answers),
         cmocka_unit_test(lane_goes_on_when_what_holds_it_is_dropped),
         cmocka_unit_test(first_poll_of_a_rest_says_so),
+        cmocka_unit_test(poll_takes_nothing_that_is_not_confirmed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

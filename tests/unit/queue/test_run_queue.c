@@ -559,6 +559,140 @@ static void ended_delivery_is_used_again(void **state)
     stage_fini(&stage);
 }
 
+/* --- confirmations --- */
+
+enum { LONG_MS = 600000 };
+
+/* A stage of one thread whose deliveries have to be confirmed. */
+static struct membership *stage_guard(struct stage *stage, struct run_lane *lane)
+{
+    struct membership *membership = membership_new();
+
+    run_lane_init(lane);
+    stage_init(stage, 1, 100);
+    atomic_store(&membership->trust_ms, LONG_MS);
+    run_queue_guard(stage->queue, membership, LONG_MS);
+    return membership;
+}
+
+/* What was added is put back, for smq:io to take. */
+static void expect_doubt(struct stage *stage, struct run_lane *lane)
+{
+    stage_await(stage, &stage->posted, 1);
+    assert_int_equal(stage->begun, 0);
+    assert_ptr_equal(run_queue_take_doubted(stage->queue), lane);
+    assert_null(run_queue_take_doubted(stage->queue));
+}
+
+static void recall_one(struct stage *stage, struct run_lane *lane, smq_delivery *delivery)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+
+    run_queue_recall(stage->queue, lane, &list);
+    assert_ptr_equal(STAILQ_FIRST(&list), delivery);
+    delivery_unref(delivery);
+    delivery_unref(delivery);
+}
+
+static void old_confirmation_lets_nothing_begin_until_it_is_renewed(void **state)
+{
+    struct run_lane lane, other;
+    struct stage stage;
+    struct membership *membership = stage_guard(&stage, &lane);
+
+    (void) state;
+    add(&stage, &lane, "a");
+    expect_doubt(&stage, &lane);
+    add(&stage, &lane, "b");
+    run_lane_init(&other);
+    run_lane_confirm(&other, clock_now_ms());
+    add(&stage, &other, "x");
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.returned, 1); /* other lanes go on */
+    run_lane_confirm(&lane, clock_now_ms());
+    run_queue_trust(stage.queue, &lane);
+    stage_open(&stage, 2);
+    stage_await(&stage, &stage.returned, 3);
+    stage_fini(&stage);
+    membership_unref(membership);
+    assert_string_equal(stage.log, "xab"); /* in their order */
+}
+
+static void trust_too_early_asks_again(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    struct membership *membership = stage_guard(&stage, &lane);
+    smq_delivery *delivery = add(&stage, &lane, "a");
+
+    (void) state;
+    expect_doubt(&stage, &lane);
+    run_queue_trust(stage.queue, &lane);
+    stage_await(&stage, &stage.posted, 2);
+    assert_int_equal(stage.begun, 0);
+    recall_one(&stage, &lane, delivery);
+    assert_null(run_queue_take_doubted(stage.queue));
+    stage_fini(&stage);
+    membership_unref(membership);
+}
+
+static void doubt_of_the_membership_holds_for_every_lane(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    struct membership *membership = stage_guard(&stage, &lane);
+    smq_delivery *delivery;
+
+    (void) state;
+    run_lane_confirm(&lane, clock_now_ms());
+    membership_doubt(membership, clock_now_ms());
+    delivery = add(&stage, &lane, "a");
+    expect_doubt(&stage, &lane);
+    recall_one(&stage, &lane, delivery);
+    stage_fini(&stage);
+    membership_unref(membership);
+}
+
+static void nothing_begins_when_the_membership_is_over(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    struct membership *membership = stage_guard(&stage, &lane);
+    smq_delivery *delivery;
+
+    (void) state;
+    run_lane_confirm(&lane, clock_now_ms());
+    atomic_store(&membership->until_ms, clock_now_ms());
+    delivery = add(&stage, &lane, "a");
+    assert_int_equal(delivery_check(delivery), SMQ_LEASE_LOST);
+    expect_doubt(&stage, &lane);
+    atomic_store(&membership->until_ms, INT64_MAX);
+    assert_int_equal(delivery_check(delivery), SMQ_OK);
+    recall_one(&stage, &lane, delivery);
+    stage_fini(&stage);
+    membership_unref(membership);
+}
+
+static void each_claim_of_a_shared_topic_counts_for_itself(void **state)
+{
+    struct run_lane lane;
+    struct stage stage;
+    smq_delivery *delivery;
+
+    (void) state;
+    run_lane_init(&lane);
+    stage_init(&stage, 1, 100);
+    run_queue_guard(stage.queue, NULL, LONG_MS);
+    run_lane_confirm(&lane, clock_now_ms());
+    delivery = add(&stage, &lane, "a");
+    expect_doubt(&stage, &lane);
+    delivery_leased(delivery, clock_now_ms(), LONG_MS);
+    run_queue_trust(stage.queue, &lane);
+    stage_open(&stage, 1);
+    stage_await(&stage, &stage.returned, 1);
+    stage_fini(&stage);
+}
+
 static void ids_are_escaped_and_cut(void **state)
 {
     struct run_lane lane;
@@ -595,6 +729,11 @@ int main(void)
         cmocka_unit_test(late_answer_inside_the_handler_leaves_it_to_the_call),
         cmocka_unit_test(late_verdict_ends_the_delivery),
         cmocka_unit_test(ended_delivery_is_used_again),
+        cmocka_unit_test(old_confirmation_lets_nothing_begin_until_it_is_renewed),
+        cmocka_unit_test(trust_too_early_asks_again),
+        cmocka_unit_test(doubt_of_the_membership_holds_for_every_lane),
+        cmocka_unit_test(nothing_begins_when_the_membership_is_over),
+        cmocka_unit_test(each_claim_of_a_shared_topic_counts_for_itself),
         cmocka_unit_test(ids_are_escaped_and_cut),
     };
 

@@ -10,11 +10,13 @@
 
 #include <cmocka.h>
 
+enum { BOUND_MS = 500 };
+
 struct history_case {
     const char *name;
     const char *lines;
     bool good;
-    uint64_t handled, repeated, dead, lost, overlaps, unfenced, fenced;
+    uint64_t handled, repeated, dead, lost, overlaps, unfenced, fenced, outlived, late;
     int moved; /* slots of the first change */
 };
 
@@ -86,6 +88,28 @@ static const struct history_case cases[] = {
      .moved = 1,
      .lines = "A 1 t k k 1\nA 1 t k k 2\nS 2 5 1 t 0 01 1 k k 1\nE 3 5 1 done\nM 4 6 join\n"
               "S 6 6 1 t 0 02 1 k k 2\nE 7 6 1 done\n"},
+    {.name = "a zombie begins while its last confirmation is young",
+     .good = true,
+     .handled = 1,
+     .outlived = 1,
+     .lines = "A 1 t k k 1\nG 1000 6 t 0 02\nS 600001000 5 1 t 0 01 1 k k 1\n"
+              "E 600002000 5 1 retry\nS 600003000 6 1 t 0 02 1 k k 1\nE 600004000 6 1 done\n"},
+    {.name = "a zombie begins later than that",
+     .handled = 1,
+     .late = 1,
+     .lines = "A 1 t k k 1\nG 1000 6 t 0 02\nS 600001001 5 1 t 0 01 1 k k 1\n"
+              "E 600002000 5 1 retry\nS 600003000 6 1 t 0 02 1 k k 1\nE 600004000 6 1 done\n"},
+    {.name = "the first of two newer tokens counts, in whatever order they are read",
+     .handled = 1,
+     .late = 1,
+     .lines = "A 1 t k k 1\nG 900000000 7 t 0 03\nG 1000 6 t 0 02\nG 10 5 t 0 01\n"
+              "S 900001001 5 1 t 0 01 1 k k 1\nE 900002000 5 1 retry\n"
+              "S 900003000 7 1 t 0 03 1 k k 1\nE 900004000 7 1 done\n"},
+    {.name = "tokens of another slot, and older ones, say nothing",
+     .good = true,
+     .handled = 1,
+     .lines = "A 1 t k k 1\nG 10 6 t 1 02\nG 10 6 t 0 00\nG 10 6 u 0 02\n"
+              "S 900001001 5 1 t 0 01 1 k k 1\nE 900002000 5 1 done\n"},
     {.name = "the line that a SIGKILL cut",
      .good = true,
      .handled = 1,
@@ -106,7 +130,7 @@ static char *write_history(const char *lines, size_t len)
 static bool judge(struct verdict *verdict, const char *lines, char error[256])
 {
     char *path = write_history(lines, strlen(lines));
-    bool good = verdict_read(verdict, &path, 1, error, 256);
+    bool good = verdict_read(verdict, &path, 1, BOUND_MS, error, 256);
 
     unlink(path);
     free(path);
@@ -130,6 +154,8 @@ static void test_cases(void **state)
         assert_int_equal(verdict.overlaps, it->overlaps);
         assert_int_equal(verdict.unfenced, it->unfenced);
         assert_int_equal(verdict.fenced, it->fenced);
+        assert_int_equal(verdict.outlived, it->outlived);
+        assert_int_equal(verdict.late, it->late);
         assert_int_equal(verdict.change_count > 0 ? verdict.changes[0].slots : 0, it->moved);
         assert_int_equal(it->good, verdict.example[0] == '\0');
     }
@@ -164,8 +190,9 @@ static void test_what_is_written_is_read(void **state)
     uint64_t run = history_start(history, &message);
     history_end(history, run, "done");
     history_fenced(history);
+    history_gained(history, "t", 3, "0a");
     history_close(history);
-    assert_true(verdict_read(&verdict, &path, 1, error, sizeof(error)));
+    assert_true(verdict_read(&verdict, &path, 1, BOUND_MS, error, sizeof(error)));
     assert_true(verdict_good(&verdict));
     assert_int_equal(verdict.handled, 1);
     assert_int_equal(verdict.sent, 1);
