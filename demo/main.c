@@ -333,7 +333,7 @@ static bool judge(struct demo *demo, uint64_t failing)
     for (int i = 0; i < demo->fleet.count; i++) {
         paths[count++] = demo->fleet.workers[i].history;
     }
-    if (!verdict_read(&verdict, paths, count, error, sizeof(error))) {
+    if (!verdict_read(&verdict, paths, count, WORKER_SESSION_MS * 2 / 3, error, sizeof(error))) {
         fprintf(stderr, "demo: %s\n", error);
         return false;
     }
@@ -348,6 +348,7 @@ static bool judge(struct demo *demo, uint64_t failing)
     bool good = check(verdict.lost == 0, "nothing was lost");
     good &= check(verdict.overlaps == 0, "no key was handled twice at once");
     good &= check(verdict.unfenced == 0, "no owner of the past changed anything");
+    good &= check(verdict.late == 0, "no owner of the past began a handler when it could know");
     good &= check(verdict.dead == failing && verdict.wrong_dead == 0,
                   "dead are exactly those that always fail");
     good &= check(verdict.handled >= 100000, "at least 100,000 messages were handled");

@@ -13,7 +13,7 @@
 #include "rules.h"
 #include "support/history.h"
 
-enum { SESSION_MS = 4000, THREADS = 2, HANDLER_US = 200 };
+enum { THREADS = 2, HANDLER_US = 200 };
 
 static struct history *history;
 static smq_worker *workers[RULES_TOPICS];
@@ -32,6 +32,8 @@ static void on_event(const smq_event *event, void *user)
     (void) user;
     if (event->kind == SMQ_EVENT_FENCED) {
         history_fenced(history);
+    } else if (event->kind == SMQ_EVENT_SLOT_GAINED) {
+        history_gained(history, event->topic, event->slot, event->token);
     }
 }
 
@@ -101,7 +103,7 @@ int worker_main(const char *redis, const char *zookeeper, const char *name, cons
     options.redis = redis;
     options.zookeeper = zookeeper;
     options.name = name;
-    options.session_timeout_ms = SESSION_MS;
+    options.session_timeout_ms = WORKER_SESSION_MS;
     options.event = on_event;
     status = smq_client_new(&client, &options, &err);
     for (int i = 0; i < RULES_TOPICS && status == SMQ_OK; i++) {

@@ -2,6 +2,8 @@
 #ifndef DEMO_WORKER_H
 #define DEMO_WORKER_H
 
+enum { WORKER_SESSION_MS = 4000 };
+
 /* Handle the three topics until SIGTERM; every handler writes its start and end into the file
  * `path`.  Returns the exit status of the process. */
 int worker_main(const char *redis, const char *zookeeper, const char *name, const char *path);
