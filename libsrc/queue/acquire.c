@@ -1,6 +1,7 @@
 /* acquire.c - taking a slot over in Redis, and leaving it.
  *
  * Thread: smq:io. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -12,6 +13,7 @@ struct acquire_call {
     struct store_call call;
     struct strand *strand;
     uint32_t era;
+    struct takeovers *among; /* of a takeover */
 };
 
 static struct acquire_call *call_new(struct strand *strand, store_done_fn *done)
@@ -64,7 +66,7 @@ static void on_taken(struct store_call *call, const struct store_result *result)
     struct strand *strand = acquire->strand;
     smq_worker *worker = strand->worker;
 
-    worker->takeovers--;
+    acquire->among->running--;
     if (call_counts(acquire, STRAND_ACQUIRING)) {
         take(strand, result);
     }
@@ -73,22 +75,72 @@ static void on_taken(struct store_call *call, const struct store_result *result)
     strand_call_end(strand);
 }
 
+/* Those of the server that has this slot now. */
+static struct takeovers *takeovers_of(smq_worker *worker, const struct store_slot *slot)
+{
+    char server[REDIS_SERVER_MAX];
+    struct takeovers *takeovers = NULL;
+
+    redis_server_of(server, worker->hub->redis, slot->keys.hash_slot);
+    HASH_FIND_STR(worker->takeovers, server, takeovers);
+    if (takeovers == NULL) {
+        takeovers = memory_new(sizeof(*takeovers));
+        (void) snprintf(takeovers->server, sizeof(takeovers->server), "%s", server);
+        TAILQ_INIT(&takeovers->waiting);
+        HASH_ADD_STR(worker->takeovers, server, takeovers);
+    }
+    return takeovers;
+}
+
 void strand_takeover(struct strand *strand)
 {
     smq_worker *worker = strand->worker;
     struct acquire_call *acquire;
+    struct takeovers *among;
     struct store_slot slot;
 
-    if (worker->takeovers >= WORKER_TAKEOVERS_MAX) {
-        strand->waits = true;
-        TAILQ_INSERT_TAIL(&worker->waiting, strand, link);
+    store_slot_fill(&slot, &worker->topic, strand->slot);
+    among = takeovers_of(worker, &slot);
+    if (among->running >= WORKER_TAKEOVERS_MAX) {
+        strand->waits = among;
+        TAILQ_INSERT_TAIL(&among->waiting, strand, link);
         return;
     }
-    worker->takeovers++;
+    among->running++;
     acquire = call_new(strand, on_taken);
-    store_slot_fill(&slot, &worker->topic, strand->slot);
+    acquire->among = among;
     store_takeover(&acquire->call, worker->hub->redis, &slot, strand->token, &worker->topic,
                    worker->hub->name, worker->hub->request_timeout_ms);
+}
+
+void takeovers_feed(smq_worker *worker)
+{
+    struct takeovers *takeovers = NULL;
+    struct takeovers *next = NULL;
+
+    HASH_ITER(hh, worker->takeovers, takeovers, next)
+    {
+        struct strand *strand;
+
+        while (takeovers->running < WORKER_TAKEOVERS_MAX &&
+               (strand = TAILQ_FIRST(&takeovers->waiting)) != NULL) {
+            TAILQ_REMOVE(&takeovers->waiting, strand, link);
+            strand->waits = NULL;
+            strand_takeover(strand);
+        }
+    }
+}
+
+void takeovers_free(smq_worker *worker)
+{
+    struct takeovers *takeovers = NULL;
+    struct takeovers *next = NULL;
+
+    HASH_ITER(hh, worker->takeovers, takeovers, next)
+    {
+        HASH_DEL(worker->takeovers, takeovers);
+        free(takeovers);
+    }
 }
 
 /* Whatever came of it: the owner's name in Redis is for people only. */

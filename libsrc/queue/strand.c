@@ -293,10 +293,11 @@ static void lists_remove(struct strand *strand)
     if (strand->starved) {
         TAILQ_REMOVE(&worker->starved, strand, link);
     }
-    if (strand->waits) {
-        TAILQ_REMOVE(&worker->waiting, strand, link);
+    if (strand->waits != NULL) {
+        TAILQ_REMOVE(&strand->waits->waiting, strand, link);
     }
-    strand->starved = strand->waits = false;
+    strand->starved = false;
+    strand->waits = NULL;
 }
 
 /* Tell coordination that it has its slot back, if it waits for that. */
@@ -398,7 +399,7 @@ void strand_stop(struct strand *strand)
         strand_check(strand);
         return;
     case STRAND_ACQUIRING:
-        if (strand->waits) {
+        if (strand->waits != NULL) {
             strand_end(strand, STRAND_DROPPED, SMQ_OK, "");
             return;
         }

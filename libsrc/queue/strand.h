@@ -40,7 +40,6 @@ struct strand {
     bool recheck;   /* somebody said so, and no consume has begun since */
     bool plenty;    /* the last claim was cut short: more can be had at once */
     bool starved;   /* in the worker's list of those who wait for room */
-    bool waits;     /* in the worker's list of those who wait for their takeover */
     bool leaving;   /* in the worker's list of those who wait for their handler to return */
     bool touched;   /* in a list of those with new answers */
     bool renewing;  /* a renewal is on its way */
@@ -60,6 +59,7 @@ struct strand {
     struct redis_subscription subscription;
     char *channel;
     TAILQ_ENTRY(strand) link;     /* starved, or waiting for its takeover */
+    struct takeovers *waits;      /* in their list of those who wait for their takeover; or NULL */
     LIST_ENTRY(strand) busy_link; /* with deliveries in hand */
     LIST_ENTRY(strand) leaving_link;
     STAILQ_ENTRY(strand) touched_link;

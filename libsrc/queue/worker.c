@@ -267,6 +267,7 @@ static void init_end(smq_worker *worker)
 static void worker_destroy(smq_worker *worker)
 {
     delivery_pool_fini(&worker->pool);
+    takeovers_free(worker);
     if (worker->queue != NULL) {
         run_queue_unref(worker->queue);
     }
@@ -313,7 +314,6 @@ smq_status worker_new_polled(smq_worker **out, struct hub *hub, const smq_worker
     worker->answered.run = worker_on_answered;
     worker->extended.run = worker_on_extended;
     worker->dispose.run = worker_on_dispose;
-    TAILQ_INIT(&worker->waiting);
     TAILQ_INIT(&worker->starved);
     LIST_INIT(&worker->busy);
     LIST_INIT(&worker->leaving);

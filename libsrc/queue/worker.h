@@ -16,6 +16,7 @@
 
 #include <slotmq/consumer.h>
 #include <slotmq/worker.h>
+#include <uthash.h>
 
 #include "model/limiter.h"
 #include "queue/hub.h"
@@ -56,7 +57,16 @@ enum worker_state {
     WORKER_ENDED     /* drained, or given up */
 };
 
+/* Takeovers of slots that one server has, so many at a time: a server that does not answer keeps
+ * back no others. */
 enum { WORKER_TAKEOVERS_MAX = 256 };
+
+struct takeovers {
+    UT_hash_handle hh;
+    char server[REDIS_SERVER_MAX]; /* "" when it is not known */
+    int32_t running;               /* on their way */
+    struct strand_queue waiting;
+};
 
 /* For each thread one that may take its place while its handler hangs. */
 #define WORKER_THREADS_MOST(worker) (2 * (worker)->threads)
@@ -105,9 +115,9 @@ struct smq_worker {
     smq_error failure;
     struct strand **strands; /* by slot; NULL: not ours */
     int32_t strand_count;
-    int32_t takeovers;      /* on their way */
-    int32_t paused_strands; /* whose slot was paused when they looked last */
-    struct strand_queue waiting, starved;
+    struct takeovers *takeovers; /* by server */
+    int32_t paused_strands;      /* whose slot was paused when they looked last */
+    struct strand_queue starved;
     struct strand_list busy, leaving;
     struct delivery_pool pool;
     int64_t in_hand, unanswered, reserved, answered_count;
@@ -177,6 +187,14 @@ void worker_check_end(smq_worker *worker);
 
 /* Coordination has nothing more to do with this worker. */
 void worker_left(smq_worker *worker);
+
+/* --- acquire.c --- */
+
+/* Begin the takeovers for which there is room now.  Thread: smq:io. */
+void takeovers_feed(smq_worker *worker);
+
+/* None is on its way, and none waits. */
+void takeovers_free(smq_worker *worker);
 
 /* --- worker_rate.c; Thread: smq:io --- */
 

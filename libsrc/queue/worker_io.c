@@ -182,18 +182,6 @@ static void feed_starved(smq_worker *worker)
     TAILQ_CONCAT(&worker->starved, &starved, link);
 }
 
-static void feed_takeovers(smq_worker *worker)
-{
-    struct strand *strand;
-
-    while (worker->takeovers < WORKER_TAKEOVERS_MAX &&
-           (strand = TAILQ_FIRST(&worker->waiting)) != NULL) {
-        TAILQ_REMOVE(&worker->waiting, strand, link);
-        strand->waits = false;
-        strand_takeover(strand);
-    }
-}
-
 void worker_feed(smq_worker *worker)
 {
     if (worker->state == WORKER_RUNNING && worker->max_messages > 0 &&
@@ -203,7 +191,7 @@ void worker_feed(smq_worker *worker)
     }
     feed_starved(worker);
     worker_await_tokens(worker);
-    feed_takeovers(worker);
+    takeovers_feed(worker);
 }
 
 /* --- answers --- */

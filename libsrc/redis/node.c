@@ -1,6 +1,7 @@
 /* node.c - servers: connecting to them, losing them, letting them go; what is counted.
  *
  * Thread: smq:io. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +178,18 @@ void redis_count_ready(struct redis *redis, bool *known)
         atomic_fetch_add_explicit(&redis->counts.reconnects, 1, memory_order_relaxed);
     }
     *known = true;
+}
+
+static_assert((int) REDIS_SERVER_MAX >= (int) SERVER_TEXT_MAX, "room for an address");
+
+void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot)
+{
+    const struct server_address *address = slotmap_owner(&redis->map, hash_slot);
+
+    *out = '\0';
+    if (address != NULL) {
+        server_address_format(out, address);
+    }
 }
 
 struct redis_counts redis_counts(const struct redis *redis)

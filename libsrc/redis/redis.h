@@ -110,6 +110,11 @@ struct redis_counts {
 };
 struct redis_counts redis_counts(const struct redis *redis);
 
+/* "host:port" of the server that has this hash slot, as far as the client knows; "" when it does
+ * not.  `out` has REDIS_SERVER_MAX bytes. */
+enum { REDIS_SERVER_MAX = 264 };
+void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot);
+
 /* End everything: commands not yet written end NOT_DONE / CLOSED, others UNKNOWN; then sockets and
  * memory go. `closed` (may be NULL) is called last. */
 void redis_close(struct redis *redis, void (*closed)(void *user), void *user);
