@@ -6,17 +6,15 @@
  * Every step may be repeated.
  *
  * Thread: smq:coord. */
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "coord/process.h"
 #include "coord/zookeeper.h"
 
 static void member_enter(struct zookeeper *zookeeper);
@@ -34,18 +32,6 @@ static void member_on_retry(uv_timer_t *timer)
     }
 }
 
-static void member_read_boot(char out[MEMBER_WORD_MAX + 1])
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-    if (file == NULL || fscanf(file, "%255s", out) != 1) {
-        memcpy(out, "-", 2);
-    }
-    if (file != NULL) {
-        (void) fclose(file);
-    }
-}
-
 static void member_timer_init(struct zookeeper *zookeeper, uv_timer_t *timer)
 {
     uv_timer_init(loop_uv(zookeeper->coord->loop), timer);
@@ -58,12 +44,7 @@ void member_init(struct zookeeper *zookeeper)
     size_t size = strlen(zookeeper->coord->options.name) + sizeof("members/");
 
     random_hex(member->info.uuid, 33);
-    if (gethostname(member->info.host, sizeof(member->info.host) - 1) != 0 ||
-        *member->info.host == '\0') {
-        memcpy(member->info.host, "-", 2);
-    }
-    member_read_boot(member->info.boot);
-    member->info.pid = getpid();
+    process_describe(&member->info);
     member->path = memory_new(size);
     (void) snprintf(member->path, size, "members/%s", zookeeper->coord->options.name);
     member_timer_init(zookeeper, &member->beat);
@@ -161,15 +142,24 @@ static void member_entered(struct zookeeper *zookeeper, const struct Stat *stat)
     election_begin(zookeeper);
 }
 
-/* Is the process that wrote `info` certainly dead, or an earlier session of ourselves? */
-static bool member_is_dead(const struct member *member, const struct member_info *info)
+/* May the node that says `info` be replaced?  It is of an earlier session of ourselves, or of a
+ * process that is certainly dead.  A name is not taken twice within four time-outs of the session:
+ * where the proof is wrong for once, two processes do not fight for it. */
+static bool member_may_replace(struct zookeeper *zookeeper, const struct member_info *info)
 {
+    struct member *member = &zookeeper->member;
+    int64_t now = clock_now_ms();
+
     if (strcmp(info->uuid, member->info.uuid) == 0) {
         return true;
     }
-    return strcmp(info->boot, "-") != 0 && strcmp(info->boot, member->info.boot) == 0 &&
-           strcmp(info->host, member->info.host) == 0 && info->pid > 1 &&
-           info->pid == (pid_t) info->pid && kill((pid_t) info->pid, 0) != 0 && errno == ESRCH;
+    if (!process_is_dead(&member->info, info) ||
+        (member->replaced_at != 0 &&
+         now - member->replaced_at < 4 * zk_session_timeout(&zookeeper->session))) {
+        return false;
+    }
+    member->replaced_at = now;
+    return true;
 }
 
 static void member_on_created(void *user, const struct zk_reply *reply)
@@ -208,18 +198,18 @@ static void member_replace(struct zookeeper *zookeeper, int32_t version)
     buf_fini(&text);
 }
 
-/* Another session's node has our name: replace it if its process is dead, else wait for its end. */
+/* Another session's node has our name: replace it if that may be, else wait for its end. */
 static void member_meet_other(struct zookeeper *zookeeper, const struct zk_reply *reply)
 {
     struct member *member = &zookeeper->member;
     struct member_info info;
-    bool dead = false;
+    bool replace = false;
 
     if (member_text_parse(&info, reply->data, reply->len)) {
-        dead = member_is_dead(member, &info);
+        replace = member_may_replace(zookeeper, &info);
         member_info_fini(&info);
     }
-    if (dead) {
+    if (replace) {
         member_replace(zookeeper, reply->stat.version);
         return;
     }

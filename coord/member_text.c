@@ -24,8 +24,11 @@ void member_info_fini(struct member_info *info)
 
 void member_text_head(struct buf *out, const struct member_info *info)
 {
-    buf_printf(out, "%suuid %s\nhost %s\nboot %s\npid %" PRId64 "\nstate ACTIVE\n",
-               member_first_line, info->uuid, info->host, info->boot, info->pid);
+    buf_printf(out,
+               "%suuid %s\nhost %s\nboot %s\npid %" PRId64 "\npid_namespace %s\nstarted %" PRId64
+               "\nstate ACTIVE\n",
+               member_first_line, info->uuid, info->host, info->boot, info->pid,
+               info->pid_namespace, info->started);
 }
 
 static void member_text_slots(struct buf *out, const bool *flags)
@@ -131,6 +134,12 @@ static bool member_parse_line(struct member_info *out, const char *line)
     }
     if (strncmp(line, "pid ", 4) == 0) {
         return sscanf(line, "pid %" SCNd64, &out->pid) == 1;
+    }
+    if (strncmp(line, "pid_namespace ", 14) == 0) {
+        return sscanf(line, "pid_namespace %255s", out->pid_namespace) == 1;
+    }
+    if (strncmp(line, "started ", 8) == 0) {
+        return sscanf(line, "started %" SCNd64, &out->started) == 1;
     }
     if (strncmp(line, "topic ", 6) == 0) {
         out->topics = memory_grow(out->topics, out->topic_count + 1, sizeof(*out->topics));

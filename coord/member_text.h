@@ -1,6 +1,7 @@
 /* member_text.h - what stands in the node of a member.
  *
- * Lines: "slotmq-member 1", "uuid U", "host H", "boot B", "pid P", "state ACTIVE", and per topic
+ * Lines: "slotmq-member 1", "uuid U", "host H", "boot B", "pid P", "pid_namespace N", "started S",
+ * "state ACTIVE", and per topic
  * "topic NAME NONCE WEIGHT DRAIN_MS LEAVING APPLIED HELD STATED OWNED" with HELD and OWNED "-" or
  * "0-5,9-9".
  *
@@ -37,7 +38,9 @@ struct member_info {
     char uuid[MEMBER_WORD_MAX + 1]; /* of this start of the process */
     char host[MEMBER_WORD_MAX + 1];
     char boot[MEMBER_WORD_MAX + 1];
+    char pid_namespace[MEMBER_WORD_MAX + 1]; /* in which `pid` counts; "-": not known */
     int64_t pid;
+    int64_t started; /* when the process began, in clock ticks since the boot */
     struct member_topic *topics;
     size_t topic_count;
 };

@@ -60,8 +60,9 @@ struct member {
     char *path;
     int64_t incarnation;
     int32_t version;
-    int64_t name_until; /* WAITING: then the name is taken */
-    smq_status refusal; /* REFUSED: why */
+    int64_t name_until;  /* WAITING: then the name is taken */
+    int64_t replaced_at; /* when we last took the name of a dead process; 0: never */
+    smq_status refusal;  /* REFUSED: why */
     const char *refusal_text;
     bool beating; /* a heartbeat is out */
     int64_t beat_at;

@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "coord/assignment.h"
+#include "coord/member_text.h"
 #include "coord/zookeeper.h"
 #include "queue_side.h"
 #include "raw.h"
@@ -290,6 +292,131 @@ static void broken_bytes_in_a_members_node_are_mended(void **state)
     queue_side_free(a);
 }
 
+/* --- names --- */
+
+/* What a living member of this process says of itself. */
+static struct member_info own_info(void)
+{
+    struct queue_side *side = member("a");
+    struct member_info info = {0};
+    char text[4096];
+
+    assert_true(wait_until(node_of_a_is_good, NULL, WAIT_MS));
+    assert_true(raw_get(raw, path_of("/members/a"), text, sizeof(text), NULL));
+    assert_true(member_text_parse(&info, text, strlen(text)));
+    queue_side_free(side);
+    (void) snprintf(info.uuid, sizeof(info.uuid), "another");
+    return info;
+}
+
+/* A pid that no process of this machine has. */
+static int64_t dead_pid(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        _exit(0);
+    }
+    assert_true(pid > 0 && waitpid(pid, NULL, 0) == pid);
+    return pid;
+}
+
+/* The node "members/same", of a session that lives. */
+static int take_name(const struct member_info *info)
+{
+    struct buf text = {0};
+    int rc = 0;
+
+    member_text_head(&text, info);
+    rc = zoo_create(raw, path_of("/members/same"), text.data, (int) text.len, &ZOO_OPEN_ACL_UNSAFE,
+                    ZOO_EPHEMERAL, NULL, 0);
+    buf_fini(&text);
+    return rc;
+}
+
+static void assert_name_is_taken(const struct member_info *info)
+{
+    struct queue_side *side = NULL;
+    struct Stat stat;
+    char text[4096];
+
+    assert_int_equal(take_name(info), ZOK);
+    side = consumer("same");
+    assert_true(queue_side_has_failed(side));
+    assert_int_equal(queue_side_failed(side), SMQ_NAME_TAKEN);
+    assert_true(raw_get(raw, path_of("/members/same"), text, sizeof(text), &stat));
+    assert_int_equal(stat.ephemeralOwner, zoo_client_id(raw)->client_id);
+    queue_side_free(side);
+}
+
+/* In another pid namespace the same number is another process, on one machine and with one host
+ * name. */
+static void a_pid_of_another_namespace_proves_nothing(void **state)
+{
+    struct member_info info = own_info();
+
+    (void) state;
+    info.pid = dead_pid();
+    (void) snprintf(info.pid_namespace, sizeof(info.pid_namespace), "pid:[1]");
+    assert_name_is_taken(&info);
+}
+
+static void a_pid_that_another_process_has_now_is_a_dead_one(void **state)
+{
+    struct member_info info = own_info();
+    struct queue_side *side = NULL;
+
+    (void) state;
+    info.started--;
+    assert_int_equal(take_name(&info), ZOK);
+    side = consumer("same");
+    assert_true(queue_side_owns(side, SLOTS));
+    queue_side_free(side);
+}
+
+static void a_living_process_is_not_replaced(void **state)
+{
+    struct member_info info = own_info();
+
+    (void) state;
+    assert_name_is_taken(&info);
+}
+
+struct duel {
+    struct queue_side *side;
+    struct member_info info;
+    int replaced;
+};
+
+/* The other one takes its name back whenever it was taken from it. */
+static bool other_gave_up(void *arg)
+{
+    struct duel *duel = arg;
+    struct Stat stat = {0};
+
+    if (zoo_exists(raw, path_of("/members/same"), 0, &stat) == ZOK &&
+        stat.ephemeralOwner != zoo_client_id(raw)->client_id &&
+        zoo_delete(raw, path_of("/members/same"), -1) == ZOK && take_name(&duel->info) == ZOK) {
+        duel->replaced++;
+    }
+    return queue_side_failed(duel->side) != SMQ_OK;
+}
+
+static void replacing_is_limited(void **state)
+{
+    struct duel duel = {.info = own_info()};
+
+    (void) state;
+    duel.info.pid = dead_pid();
+    assert_int_equal(take_name(&duel.info), ZOK);
+    duel.side = consumer("same");
+    assert_true(wait_until(other_gave_up, &duel, WAIT_MS));
+    print_message("replaced %d times\n", duel.replaced);
+    assert_in_range(duel.replaced, 1, 3);
+    assert_int_equal(queue_side_failed(duel.side), SMQ_NAME_TAKEN);
+    queue_side_free(duel.side);
+}
+
 int main(int argc, char **argv)
 {
 #define ON_NODES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -301,6 +428,10 @@ int main(int argc, char **argv)
         ON_NODES(damage_is_mended_at_once),
         ON_NODES(damage_is_mended_by_a_new_assigner),
         ON_NODES(broken_bytes_in_a_members_node_are_mended),
+        ON_NODES(a_pid_of_another_namespace_proves_nothing),
+        ON_NODES(a_pid_that_another_process_has_now_is_a_dead_one),
+        ON_NODES(a_living_process_is_not_replaced),
+        ON_NODES(replacing_is_limited),
     };
     int failed = 0;
 

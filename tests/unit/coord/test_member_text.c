@@ -12,7 +12,12 @@ static void member_comes_back(void **state)
 {
     static bool held[MEMBER_SLOTS_MAX];
     static bool owned[MEMBER_SLOTS_MAX];
-    struct member_info info = {.uuid = "u", .host = "h", .boot = "b", .pid = 42};
+    struct member_info info = {.uuid = "u",
+                               .host = "h",
+                               .boot = "b",
+                               .pid_namespace = "pid:[7]",
+                               .pid = 42,
+                               .started = 99};
     struct member_topic topic = {.name = "t.g",
                                  .nonce = "n",
                                  .weight = 3,
@@ -33,6 +38,8 @@ static void member_comes_back(void **state)
     member_text_topic(&text, &topic);
     assert_true(member_text_parse(&got, text.data, text.len));
     assert_int_equal(got.pid, 42);
+    assert_string_equal(got.pid_namespace, "pid:[7]");
+    assert_int_equal(got.started, 99);
     assert_null(member_info_topic(&got, "t.g", "other"));
     found = member_info_topic(&got, "t.g", "n");
     assert_non_null(found);
