@@ -69,7 +69,8 @@ struct coord_topic {
 /* --- standalone: the lease of a topic, kept in Redis by functions of the layer above --- */
 
 struct coord_lease_reply {
-    smq_status status;    /* OK: held by me.  IN_WORK: held by another.  Else it is not known. */
+    smq_status status;    /* OK: held by me.  IN_WORK: held by another.  Of class USAGE, such as
+                             OTHER_FLEET: the topic cannot be consumed.  Else it is not known. */
     struct token token;   /* OK: generation; as epoch how often it was acquired, under 2^32 */
     int64_t remaining_ms; /* OK, IN_WORK: until the lease ends */
 };

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- KEYS topic
 -- ARGV op (acquire, renew or release), nonce, owner, ttl_ms
--- RETURN OK, generation, epoch, remaining_ms | HELD, owner, remaining_ms | NO_TOPIC
+-- RETURN OK, generation, epoch, remaining_ms | HELD, owner, remaining_ms
+--        | OTHER_FLEET, coord: it was bound to another meanwhile | NO_TOPIC
 --
 -- The lease of a whole topic, for fleets of one without ZooKeeper.  Every acquire raises the epoch,
 -- also the holder's own: who acquires knows nothing of an earlier life.
@@ -9,10 +10,12 @@
 local topic = KEYS[1]
 local op, owner = ARGV[1], ARGV[3]
 
-local state, nonce, generation, holder, ends, epoch = unpack(redis.call('HMGET', topic, 'state',
-    'nonce', 'generation', 'lease_owner', 'lease_until', 'lease_epoch'))
+local state, nonce, generation, coord, holder, ends, epoch = unpack(redis.call('HMGET', topic,
+    'state', 'nonce', 'generation', 'coord', 'lease_owner', 'lease_until', 'lease_epoch'))
 if state ~= 'ready' or nonce ~= ARGV[2] then
     return { 'NO_TOPIC' }
+elseif op == 'acquire' and coord and coord ~= 'standalone' then
+    return { 'OTHER_FLEET', coord }
 end
 
 -- @include clock

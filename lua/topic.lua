@@ -1,20 +1,23 @@
 #!lua flags=allow-oom
 -- KEYS topic
 -- ARGV op, then create: definition, nonce | ready: nonce | delete | removed: nonce
---      | bind: nonce, coord | alter: nonce, version, definition | pause: nonce, 0/1
+--      | bind: nonce, coord | rebind: nonce, coord, above, force 0/1
+--      | alter: nonce, version, definition | pause: nonce, 0/1
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
---        | ready, removed, pause: OK | delete: OK, nonce, definition | bind: OK, generation
+--        | ready, removed, pause: OK | delete: OK, nonce, definition | bind, rebind: OK, generation
 --        | alter: OK, version: now | CHANGED: it has another version
---        | OTHER_FLEET, coord | NO_TOPIC | DELETING
+--        | OTHER_FLEET, coord | HELD, owner, remaining_ms | NO_TOPIC | DELETING
 --
 -- state: creating, ready, deleting; none when removed.  What must never go back outlives the topic:
--- lease_epoch, and generation, which each new creation raises.
+-- lease_epoch, and generation, which each new creation and each rebind raises.
 
 local topic = KEYS[1]
 
 local state, nonce, definition, version, generation, coord = unpack(redis.call('HMGET', topic,
     'state', 'nonce', 'definition', 'version', 'generation', 'coord'))
 local op = {}
+
+-- @include clock
 
 function op.create(new_definition, new_nonce)
     if not state then
@@ -68,6 +71,25 @@ function op.bind(of, new_coord)
     return { 'OK', tonumber(generation) }
 end
 
+-- Later consumers are of another fleet, or of none.  The generation is then larger than any before
+-- and than `above`, so that whatever owner is left is fenced once a slot has a new one.
+function op.rebind(of, new_coord, above, force)
+    if not state or nonce ~= of then
+        return { 'NO_TOPIC' }
+    elseif state == 'deleting' then
+        return { 'DELETING' }
+    end
+    local owner, ends = unpack(redis.call('HMGET', topic, 'lease_owner', 'lease_until'))
+    local left = tonumber(ends or 0) - now
+    if left > 0 and force ~= '1' then
+        return { 'HELD', owner, left }
+    end
+    generation = math.max(tonumber(generation), tonumber(above)) + 1
+    redis.call('HSET', topic, 'coord', new_coord, 'generation', generation, 'lease_owner', '',
+        'lease_until', 0)
+    return { 'OK', generation }
+end
+
 -- What is wrong with a change of a topic that is in use; nil: nothing.
 local function unusable(of)
     if state == 'deleting' and nonce == of then
@@ -105,4 +127,4 @@ function op.pause(of, paused)
     return { 'OK' }
 end
 
-return op[ARGV[1]](ARGV[2], ARGV[3], ARGV[4])
+return op[ARGV[1]](ARGV[2], ARGV[3], ARGV[4], ARGV[5])

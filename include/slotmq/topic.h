@@ -96,6 +96,19 @@ SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const 
 SMQ_API smq_status smq_topic_pause(smq_client *client, const char *topic, smq_error *err);
 SMQ_API smq_status smq_topic_resume(smq_client *client, const char *topic, smq_error *err);
 
+/* A topic without `shared` is bound to the coordination of its first consumer: a
+ * root of ZooKeeper, or standalone.  Bind it to that of this client, when its
+ * consumers have ended.  An owner is found by its subscription to a wake channel,
+ * by a claim that is leased, by the lease of a standalone topic; `force` does not
+ * look for owners, for those that are known to be dead.  An owner that lives all
+ * the same is fenced as soon as its slots have a new one, and ends with
+ * SMQ_OTHER_FLEET.
+ * Blocks: request_timeout_ms per round trip; 8 s for ZooKeeper.
+ * Fails: NO_TOPIC, IN_WORK (an owner lives), INVALID (a shared topic),
+ * UNAVAILABLE (also: the client's ZooKeeper). */
+SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool force,
+                                    smq_error *err);
+
 /* Delete a topic with all it holds.  Without `force` only an empty one.
  * Owners are fenced; workers and consumers end with SMQ_NO_TOPIC.  One that was
  * cut in the middle is completed by calling it again.

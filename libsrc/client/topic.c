@@ -28,6 +28,14 @@ SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool 
     return status == SMQ_OK ? admin_topic_delete(client->hub, topic, force, err) : status;
 }
 
+SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool force,
+                                    smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    return status == SMQ_OK ? admin_topic_rebind(client->hub, topic, force, err) : status;
+}
+
 SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_topic_fn *visit,
                                   void *user, smq_error *err)
 {

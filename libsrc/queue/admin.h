@@ -18,6 +18,7 @@ smq_status admin_topic_delete(struct hub *hub, const char *topic, bool force, sm
 smq_status admin_topic_alter(struct hub *hub, const char *topic, const char *option,
                              const char *value, smq_error *err);
 smq_status admin_topic_pause(struct hub *hub, const char *topic, bool paused, smq_error *err);
+smq_status admin_topic_rebind(struct hub *hub, const char *topic, bool force, smq_error *err);
 smq_status admin_topic_each(struct hub *hub, const char *topic, smq_topic_fn *visit, void *user,
                             smq_error *err);
 

@@ -276,11 +276,9 @@ static void on_lease_reply(struct store_call *call, const struct store_result *r
 {
     struct coord_lease_reply reply = {.status = result->status};
 
-    if (result->outcome == STORE_OK || result->outcome == STORE_REFUSED) {
-        reply.status = result->outcome == STORE_OK ? SMQ_OK : SMQ_IN_WORK;
-        if (!store_lease_read(&reply.token, &reply.remaining_ms, result)) {
-            reply.status = SMQ_INTERNAL;
-        }
+    if ((result->status == SMQ_OK || result->status == SMQ_IN_WORK) &&
+        !store_lease_read(&reply.token, &reply.remaining_ms, result)) {
+        reply.status = SMQ_INTERNAL;
     }
     lease_reply(call->user, &reply);
 }

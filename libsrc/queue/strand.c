@@ -499,9 +499,9 @@ void strand_fenced(struct strand *strand, const struct store_result *result)
 {
     smq_worker *worker = strand->worker;
     struct token stored;
+    bool known = store_fenced_token(&stored, result);
 
-    if (strand->state != STRAND_ACQUIRING && store_fenced_token(&stored, result) &&
-        token_compare(stored, strand->token) < 0) {
+    if (strand->state != STRAND_ACQUIRING && known && token_compare(stored, strand->token) < 0) {
         rewind_token(strand);
         return;
     }
@@ -509,6 +509,9 @@ void strand_fenced(struct strand *strand, const struct store_result *result)
         fleet_doubt(worker->hub->fleet);
     }
     strand_tell_fenced(strand);
+    if (known && stored.generation > strand->token.generation) {
+        worker_check_binding(worker);
+    }
     if (strand->granted && !strand->revoked) {
         strand->granted = false;
         fleet_refused(worker->hub->fleet, worker->name, strand->slot, strand->token);

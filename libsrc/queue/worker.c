@@ -158,20 +158,13 @@ static void on_bound(struct store_call *call, const struct store_result *result)
 {
     struct worker_opening *opening = call->user;
     smq_worker *worker = opening->worker;
-    const redisReply *reply = result->reply;
-    char kind[FLEET_KIND_MAX];
 
     if (result->outcome == STORE_OK && store_bind_read(&worker->generation, result)) {
         opened(opening);
         return;
     }
-    if (result->status == SMQ_OTHER_FLEET && reply->elements > 1 &&
-        reply->element[1]->type == REDIS_REPLY_STRING) {
-        fleet_kind(kind, worker->hub->fleet);
-        stepped(opening, status_set(&opening->err, SMQ_OTHER_FLEET,
-                                    "topic %s is consumed by the fleet \"%s\", and this process is "
-                                    "of \"%s\"",
-                                    worker->name, reply->element[1]->str, kind));
+    if (result->status == SMQ_OTHER_FLEET) {
+        stepped(opening, worker_other_fleet(&opening->err, worker, result));
         return;
     }
     stepped(opening,

@@ -108,6 +108,7 @@ struct smq_worker {
     bool joined;        /* coordination was told, and has not said `left` */
     bool registered;    /* with the fleet */
     bool refreshing;    /* the definition is being read again */
+    bool checking;      /* what the topic is bound to is being read again */
     bool disposing;     /* worker_free() waits */
     int64_t missing_at; /* since when the topic seems to be deleted; 0: it does not */
     bool abandoned;     /* something was given up unfinished */
@@ -125,7 +126,7 @@ struct smq_worker {
     struct limiter own, share; /* rates of the worker, and of its part of the topic */
     uv_timer_t renewal, drain, tokens, overdue;
     uv_prepare_t rouse;      /* runs when the handler threads are to be woken */
-    int handles_open, reads; /* reads of the definition on their way */
+    int handles_open, reads; /* reads of the definition, or of the binding, on their way */
 };
 
 /* --- worker_io.c; Thread: smq:io --- */
@@ -178,6 +179,14 @@ void worker_renew_again(smq_worker *worker);
 
 /* A script says that the definition is not the stored one: read it again. */
 void worker_refresh(smq_worker *worker);
+
+/* A slot was refused under a larger generation: end the worker if its topic was bound anew. */
+void worker_check_binding(smq_worker *worker);
+void worker_read_ended(smq_worker *worker); /* one of `reads` */
+
+/* Fill `err` for a topic that is bound to another coordination: what to do.  Its status. */
+smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
+                              const struct store_result *result);
 
 /* It cannot go on: drop everything, end with `status`. */
 void worker_fail(smq_worker *worker, smq_status status, const char *text);

@@ -34,6 +34,12 @@ static void check_disposed(smq_worker *worker)
     pthread_mutex_unlock(&worker->end.lock);
 }
 
+void worker_read_ended(smq_worker *worker)
+{
+    worker->reads--;
+    check_disposed(worker);
+}
+
 void worker_handle_closed(smq_worker *worker)
 {
     worker->handles_open--;

@@ -1,7 +1,9 @@
 /* owner.c - the scripts by which a slot changes its owner, and by which claims and the standalone
- * lease of a topic are kept: takeover, vacate, renew, lease, bind.
+ * lease of a topic are kept: takeover, vacate, renew, lease, bind; who owns a slot.
  *
  * Thread: smq:io. */
+#include <string.h>
+
 #include "scripts.h"
 #include "store/call.h"
 
@@ -134,4 +136,64 @@ bool store_bind_read(uint32_t *generation, const struct store_result *result)
     }
     *generation = (uint32_t) number;
     return true;
+}
+
+bool store_bound_read(char *out, size_t size, const struct store_result *result)
+{
+    return reply_text(out, size, result->reply, 1);
+}
+
+void store_rebind(struct store_call *call, struct redis *redis, const char *topic,
+                  const struct store_rebind *rebind, int64_t timeout_ms)
+{
+    call_begin_topic(call, &script_topic, topic);
+    redis_arg_string(&call->command, "rebind");
+    redis_arg_string(&call->command, rebind->nonce);
+    redis_arg_string(&call->command, rebind->coord);
+    redis_arg_int(&call->command, rebind->above);
+    redis_arg_int(&call->command, rebind->force ? 1 : 0);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_lease_holder_read(struct store_lease_holder *out, const struct store_result *result)
+{
+    return reply_text(out->owner, sizeof(out->owner), result->reply, 1) &&
+           reply_number(&out->remaining_ms, result->reply, 2);
+}
+
+void store_owner(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                 int64_t timeout_ms)
+{
+    call_begin(call, &script_owner, slot->keys.hash_slot);
+    redis_arg_string(&call->command, slot->keys.prepare);
+    redis_arg_string(&call->command, slot->keys.slot);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_owner_read(struct store_owner *out, const struct store_result *result)
+{
+    char text[TOKEN_TEXT_LEN + 1];
+
+    *out = (struct store_owner){0};
+    if (!reply_text(text, sizeof(text), result->reply, 1) ||
+        !reply_number(&out->leased_ms, result->reply, 3)) {
+        return false;
+    }
+    out->shared = strcmp(text, "shared") == 0;
+    return out->shared || text[0] == '\0' || token_parse(&out->token, text, strlen(text));
+}
+
+void store_listeners(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     int64_t timeout_ms)
+{
+    call_begin(call, NULL, slot->keys.hash_slot);
+    redis_arg_string(&call->command, "PUBSUB");
+    redis_arg_string(&call->command, "SHARDNUMSUB");
+    redis_arg_string(&call->command, slot->keys.wake);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_listeners_read(uint64_t *count, const struct store_result *result)
+{
+    return reply_count(count, result->reply, 1);
 }

@@ -217,6 +217,40 @@ bool store_lease_read(struct token *token, int64_t *remaining_ms,
 void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
                 const char *coord, int64_t timeout_ms);
 bool store_bind_read(uint32_t *generation, const struct store_result *result);
+bool store_bound_read(char *out, size_t size, const struct store_result *result); /* OTHER_FLEET */
+
+/* Bind the topic to another coordination, under a generation larger than any before and than
+ * `above`.  REFUSED "HELD", without `force`: a process holds the lease. */
+struct store_rebind {
+    const char *nonce, *coord;
+    uint32_t above;
+    bool force;
+};
+void store_rebind(struct store_call *call, struct redis *redis, const char *topic,
+                  const struct store_rebind *rebind, int64_t timeout_ms);
+
+/* The owner of a slot as Redis knows it, whatever its definition is. */
+struct store_owner {
+    struct token token; /* all zero: none */
+    bool shared;
+    int64_t leased_ms; /* of the last claim; 0: nothing is claimed, or the leases are over */
+};
+void store_owner(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                 int64_t timeout_ms);
+bool store_owner_read(struct store_owner *out, const struct store_result *result);
+
+/* The process that holds the lease of a standalone topic: REFUSED "HELD". */
+enum { STORE_HOLDER_MAX = 160 };
+struct store_lease_holder {
+    char owner[STORE_HOLDER_MAX];
+    int64_t remaining_ms;
+};
+bool store_lease_holder_read(struct store_lease_holder *out, const struct store_result *result);
+
+/* How many connections are subscribed to the slot's wake channel. */
+void store_listeners(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     int64_t timeout_ms);
+bool store_listeners_read(uint64_t *count, const struct store_result *result);
 
 /* --- slots of a topic that is created or deleted --- */
 void store_slot_open(struct store_call *call, struct redis *redis, const struct store_slot *slot,

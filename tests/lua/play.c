@@ -252,6 +252,7 @@ static const struct {
     {"page", page_args, true},         {"edit", edit_args, true},
     {"find", find_args, true},         {"rank", rank_args, true},
     {"slot_alter", wake_args, true},   {"slot_pause", wake_args, true},
+    {"owner", plain_args, false},
 };
 
 /* --- what is not a script --- */

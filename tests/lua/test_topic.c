@@ -43,6 +43,32 @@ static void test_the_first_consumer_binds_the_fleet(void **state)
          {"topic bind n zookeeper:/slotmq", "DELETING"});
 }
 
+static void test_a_rebind_raises_the_generation(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"topic bind n standalone", "OK 1"},
+         {"topic rebind n zookeeper:/slotmq 0 0", "OK 2"},
+         {"topic bind n standalone", "OTHER_FLEET zookeeper:/slotmq"},
+         {"topic bind n zookeeper:/slotmq", "OK 2"},
+         {"topic rebind n standalone 7 0", "OK 8"}, /* a slot has a token of generation 7 */
+         {"topic rebind n standalone 3 0", "OK 9"}, /* the same again: still a new generation */
+         {"topic rebind m standalone 0 1", "NO_TOPIC"}, {"topic delete", "OK n slots=4"},
+         {"topic rebind n standalone 0 1", "DELETING"}, {"topic removed n", "OK"},
+         {"topic rebind n standalone 0 1", "NO_TOPIC"}, {"topic", "generation=9"});
+}
+
+static void test_a_rebind_ends_the_lease(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"topic bind n standalone", "OK 1"}, {"lease acquire n me 15000", "OK 1 1 15000"},
+         {"at 2000", ""}, {"topic rebind n zookeeper:/slotmq 0 0", "HELD me 14000"},
+         {"topic bind n standalone", "OK 1"}, {"topic rebind n zookeeper:/slotmq 0 1", "OK 2"},
+         {"lease renew n me 15000", "HELD '' 0"},
+         {"lease acquire n me 15000", "OTHER_FLEET zookeeper:/slotmq"},
+         {"topic rebind n standalone 0 0", "OK 3"}, {"lease acquire n me 15000", "OK 3 2 15000"},
+         {"at 17000", ""}, {"topic rebind n standalone 0 0", "OK 4"}); /* it is over */
+}
+
 static void test_a_delete_is_finished_by_removed(void **state)
 {
     given_a_topic(state);
@@ -100,6 +126,8 @@ int main(void)
         cmocka_unit_test(test_a_create_is_finished_by_ready),
         cmocka_unit_test(test_nothing_is_there),
         cmocka_unit_test(test_the_first_consumer_binds_the_fleet),
+        cmocka_unit_test(test_a_rebind_raises_the_generation),
+        cmocka_unit_test(test_a_rebind_ends_the_lease),
         cmocka_unit_test(test_a_delete_is_finished_by_removed),
         cmocka_unit_test(test_altered_by_one_at_a_time),
         cmocka_unit_test(test_paused_until_resumed_or_deleted),

@@ -1,0 +1,56 @@
+/* topic_rebind.c - topic rebind: a topic is given to another coordination. */
+#include "command.h"
+#include "output.h"
+#include "say.h"
+
+struct rebind_options {
+    bool force;
+};
+
+static const struct flag rebind_flags[] = {
+    {.name = "force",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct rebind_options, force),
+     .help = "do not look for consumers: they are known to be dead"},
+};
+
+static enum exit_code rebind_run(const struct command *command)
+{
+    const struct rebind_options *flags = command->options;
+    const char *name = command->words[0];
+    smq_client *client = NULL;
+    smq_error err;
+    enum exit_code code = command_connect(&client, command);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (smq_topic_rebind(client, name, flags->force, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    } else if (command->global.json) {
+        json_t *document = json_object();
+        output_set(document, "rebound", json_string(name));
+        output_json(document);
+    } else if (!command->global.quiet) {
+        say("topic %s is rebound", name);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb topic_rebind_verb = {
+    .name = "topic rebind",
+    .operands = "NAME",
+    .summary = "bind a topic to another ZooKeeper root, or to none",
+    .text =
+        "A topic is bound to the coordination of its first consumer: a root of ZooKeeper, or\n"
+        "standalone.  This binds it to that of --zookeeper, or makes it standalone without that.\n"
+        "It refuses while a consumer of the topic lives: one that listens on a slot, has claimed\n"
+        "a message, or has the lease of a standalone topic.",
+    .flags = rebind_flags,
+    .flag_count = sizeof(rebind_flags) / sizeof(rebind_flags[0]),
+    .options_size = sizeof(struct rebind_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = rebind_run,
+};

@@ -1,0 +1,69 @@
+/* worker_binding.c - a topic that is bound to another coordination than its worker's.
+ *
+ * Thread: smq:io. */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "queue/fleet.h"
+#include "queue/worker.h"
+
+enum { BOUND_SHOWN_MAX = 80 };
+
+struct binding_check {
+    struct store_call call;
+    smq_worker *worker;
+};
+
+smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
+                              const struct store_result *result)
+{
+    char kind[FLEET_KIND_MAX], bound[FLEET_KIND_MAX];
+
+    if (!store_bound_read(bound, sizeof(bound), result)) {
+        return status_set(err, SMQ_INTERNAL, "cannot read what topic %s is bound to", worker->name);
+    }
+    fleet_kind(kind, worker->hub->fleet);
+    return status_set(err, SMQ_OTHER_FLEET,
+                      "topic %s is bound to \"%.*s\", and this process is of \"%.*s\"; to change "
+                      "that, stop its consumers and call slotmq topic rebind",
+                      worker->name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
+}
+
+static void on_checked(struct store_call *call, const struct store_result *result)
+{
+    struct binding_check *check = call->user;
+    smq_worker *worker = check->worker;
+    uint32_t generation;
+
+    worker->checking = false;
+    if (result->status == SMQ_OTHER_FLEET) {
+        worker_fail(worker, SMQ_OTHER_FLEET, "it was bound to another fleet");
+    } else if (result->outcome == STORE_OK && store_bind_read(&generation, result) &&
+               generation > worker->generation) {
+        worker_fail(worker, SMQ_OTHER_FLEET, "it was bound anew; start this consumer again");
+    }
+    store_call_fini(call);
+    free(check);
+    worker_read_ended(worker);
+}
+
+/* A standalone owner need not ask: the lease tells it. */
+void worker_check_binding(smq_worker *worker)
+{
+    struct hub *hub = worker->hub;
+    struct binding_check *check;
+    char kind[FLEET_KIND_MAX];
+
+    if (worker->checking || hub->zookeeper == NULL || worker->state != WORKER_RUNNING) {
+        return;
+    }
+    check = memory_new(sizeof(*check));
+    check->worker = worker;
+    worker->checking = true;
+    worker->reads++;
+    fleet_kind(kind, hub->fleet);
+    store_call_init(&check->call, on_checked, check);
+    store_bind(&check->call, hub->redis, worker->name, worker->topic.nonce, kind,
+               hub->request_timeout_ms);
+}

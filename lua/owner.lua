@@ -1,0 +1,17 @@
+#!lua flags=no-writes
+-- KEYS prepare, slot
+-- ARGV (none)
+-- RETURN OK, token (empty: none), owner, for how many ms the last claim is leased (0: none is)
+--
+-- Whatever the definition says: also of a slot that lost it.
+
+local prepare, slot = KEYS[1], KEYS[2]
+
+-- @include clock
+-- @include entry
+
+local last = redis.call('ZRANGE', prepare, before_score(REST), '-inf', 'BYSCORE', 'REV',
+    'LIMIT', 0, 1, 'WITHSCORES')
+local ends = last[1] and split(last[2]) or 0
+local token, owner = unpack(redis.call('HMGET', slot, 'token', 'owner'))
+return { 'OK', token or '', owner or '', math.max(ends - now, 0) }
