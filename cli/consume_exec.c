@@ -157,7 +157,8 @@ static int set_attributes(posix_spawnattr_t *attributes)
     return error ? error : posix_spawnattr_setsigdefault(attributes, &defaults);
 }
 
-/* Starts the program with `body` as its standard input; else gives an errno. */
+/* Starts the program with `body` as its standard input and no other descriptor than 0, 1 and 2: not
+ * all sockets of the libraries below us close by themselves.  Else gives an errno. */
 static int spawn(pid_t *pid, char *const *argv, int body, char *const *entries)
 {
     posix_spawn_file_actions_t actions;
@@ -171,6 +172,8 @@ static int spawn(pid_t *pid, char *const *argv, int body, char *const *entries)
     if (!error) {
         error = set_attributes(&attributes);
         error = error ? error : posix_spawn_file_actions_adddup2(&actions, body, STDIN_FILENO);
+        error =
+            error ? error : posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
         error = error ? error : posix_spawnp(pid, argv[0], &actions, &attributes, argv, entries);
         posix_spawnattr_destroy(&attributes);
     }

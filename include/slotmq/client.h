@@ -99,7 +99,9 @@ typedef struct smq_client_options {
 } smq_client_options;
 #define SMQ_CLIENT_OPTIONS_INIT SMQ_INIT(smq_client_options)
 
-/* Connect to Redis.  One client a process is enough.  ZooKeeper is joined by
+/* Connect to Redis.  Where descriptor 0, 1 or 2 of the process is closed, it is opened so that it
+ * cannot be read or written: else a connection would take its place.
+ * One client a process is enough.  ZooKeeper is joined by
  * the first worker or consumer of an exclusive topic, never for sending.
  * Blocks: connect_timeout_ms.  Fails: UNAVAILABLE, DENIED, BAD_SERVER. */
 SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *options,

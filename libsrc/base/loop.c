@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -103,9 +104,11 @@ static void loop_destroy(struct loop *loop)
 smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err)
 {
     struct loop *loop = memory_new(sizeof(*loop));
-    int failed = uv_loop_init(&loop->uv);
     smq_status status = SMQ_OK;
+    int failed;
 
+    descriptors_reserve();
+    failed = uv_loop_init(&loop->uv);
     if (failed != 0) {
         free(loop);
         return status_set(err, SMQ_NO_MEMORY, "cannot make an event loop: %s", uv_strerror(failed));

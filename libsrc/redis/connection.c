@@ -10,9 +10,11 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "redis/greeting.h"
 #include "redis/reply.h"
+#include "redis/resolve.h"
 
 enum { READ_SIZE = 64 * 1024, SCRIPTS_MAX = 64, KEEPALIVE_S = 15 };
 
@@ -24,8 +26,7 @@ enum connection_state { RESOLVING, CONNECTING, SWITCHING, GREETING, READY, CLOSI
 struct connection {
     struct connection_options options;
     enum connection_state state;
-    uv_loop_t *loop;
-    uv_getaddrinfo_t resolve;
+    struct loop *loop;
     uv_connect_t connect;
     uv_tcp_t tcp;
     uv_timer_t timer;     /* of connecting and greeting */
@@ -62,7 +63,9 @@ static void connection_destroy(struct connection *connection)
 {
     redisReaderFree(connection->reader);
     reply_room_fini(&connection->room);
-    uv_freeaddrinfo(connection->found);
+    if (connection->found != NULL) {
+        freeaddrinfo(connection->found);
+    }
     buf_fini(&connection->out);
     free(connection);
 }
@@ -93,9 +96,6 @@ void connection_close(struct connection *connection)
         return;
     }
     connection->state = CLOSING;
-    if (connection->resolving) {
-        (void) uv_cancel((uv_req_t *) &connection->resolve);
-    }
     if (!uv_is_closing((uv_handle_t *) &connection->tcp)) {
         uv_close((uv_handle_t *) &connection->tcp, on_handle_closed);
     }
@@ -314,7 +314,7 @@ static void on_switched(uv_handle_t *handle)
         return;
     }
     connection->open_handles--;
-    (void) uv_tcp_init(connection->loop, &connection->tcp);
+    (void) uv_tcp_init(loop_uv(connection->loop), &connection->tcp);
     adopt(connection, (uv_handle_t *) &connection->tcp);
     connect_to_address(connection);
 }
@@ -391,6 +391,7 @@ static void connect_to_address(struct connection *connection)
     }
     connection->state = CONNECTING;
     start_timer(connection, share);
+    descriptors_reserve(); /* the application may have closed one since */
     int failed = uv_tcp_connect(&connection->connect, &connection->tcp,
                                 connection->address->ai_addr, on_connected);
     if (failed != 0) {
@@ -398,15 +399,15 @@ static void connect_to_address(struct connection *connection)
     }
 }
 
-static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *found)
+static void on_resolved(struct addrinfo *found, const char *why, void *user)
 {
-    struct connection *connection = resolve->data;
+    struct connection *connection = user;
 
     connection->resolving = false;
     connection->found = found;
     connection->address = found;
-    if (connection->state != CLOSING && status != 0) {
-        fail(connection, SMQ_UNAVAILABLE, uv_strerror(status));
+    if (connection->state != CLOSING && found == NULL) {
+        fail(connection, SMQ_UNAVAILABLE, why);
     } else if (connection->state != CLOSING) {
         connect_to_address(connection);
     } else if (connection->open_handles == 0) {
@@ -418,19 +419,12 @@ static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *
 static void on_start(uv_timer_t *timer)
 {
     struct connection *connection = timer->data;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    char port[8];
 
-    (void) snprintf(port, sizeof(port), "%d", connection->options.address.port);
     connection->connect_until_ms = clock_now_ms() + connection->options.connect_timeout_ms;
     start_timer(connection, 1);
-    int failed = uv_getaddrinfo(connection->loop, &connection->resolve, on_resolved,
-                                connection->options.address.host, port, &hints);
-    if (failed != 0) {
-        fail(connection, SMQ_UNAVAILABLE, uv_strerror(failed));
-        return;
-    }
     connection->resolving = true;
+    resolve(connection->loop, connection->options.address.host, connection->options.address.port,
+            on_resolved, connection);
 }
 
 struct connection *connection_new(struct loop *loop, const struct connection_options *options)
@@ -438,7 +432,7 @@ struct connection *connection_new(struct loop *loop, const struct connection_opt
     struct connection *connection = memory_new(sizeof(*connection));
 
     connection->options = *options;
-    connection->loop = loop_uv(loop);
+    connection->loop = loop;
     connection->state = RESOLVING;
     connection->heard_ms = clock_now_ms();
     connection->reader = reply_reader_new(&connection->room);
@@ -447,13 +441,12 @@ struct connection *connection_new(struct loop *loop, const struct connection_opt
     }
     TAILQ_INIT(&connection->exchanges);
     server_address_format(connection->name, &options->address);
-    (void) uv_tcp_init(connection->loop, &connection->tcp);
-    (void) uv_timer_init(connection->loop, &connection->timer);
-    (void) uv_prepare_init(connection->loop, &connection->prepare);
+    (void) uv_tcp_init(loop_uv(connection->loop), &connection->tcp);
+    (void) uv_timer_init(loop_uv(connection->loop), &connection->timer);
+    (void) uv_prepare_init(loop_uv(connection->loop), &connection->prepare);
     adopt(connection, (uv_handle_t *) &connection->tcp);
     adopt(connection, (uv_handle_t *) &connection->timer);
     adopt(connection, (uv_handle_t *) &connection->prepare);
-    connection->resolve.data = connection;
     connection->connect.data = connection;
     uv_timer_start(&connection->timer, on_start, 0, 0);
     return connection;

@@ -11,6 +11,7 @@
 
 #include "look.h"
 #include "support/port.h"
+#include "support/process.h"
 
 static smq_status try(const smq_client_options *options, smq_error *err)
 {
@@ -171,6 +172,23 @@ static void one_seed_is_enough(void **state)
     smq_producer_free(producer);
 }
 
+static void child_of_fork_may_exit(void **state)
+{
+    char address[64];
+    const char *const argv[] = {FORKER_PROGRAM, address, NULL};
+    struct process_options options = {.argv = argv, .err = 2};
+    int status = -1;
+    pid_t pid;
+
+    (void) state;
+    /* by name: an address needs nobody to resolve it */
+    snprintf(address, sizeof(address), "localhost:%d", server_port(servers_node(look_servers, 0)));
+    pid = process_start(&options);
+    assert_true(pid > 0);
+    assert_true(process_wait(pid, &status, WAIT_MS));
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_wrong_password_is_denied),
         cmocka_unit_test(a_server_that_evicts_is_refused),
         cmocka_unit_test(one_seed_is_enough),
+        cmocka_unit_test(child_of_fork_may_exit),
     };
 
     return cmocka_run_group_tests_name("client", tests, look_start, look_stop);

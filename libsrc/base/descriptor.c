@@ -1,0 +1,29 @@
+/* descriptor.c - the standard descriptors of a process that was started without them.
+ *
+ * Thread: any. */
+#include "base/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+static bool is_closed(int descriptor)
+{
+    return fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
+}
+
+/* The lowest closed descriptor is what open() gives; another thread may be faster. */
+void descriptors_reserve(void)
+{
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
+        if (is_closed(descriptor)) {
+            int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+            int opened = open("/dev/null", mode | O_CLOEXEC);
+
+            if (opened > STDERR_FILENO) {
+                (void) close(opened);
+            }
+        }
+    }
+}
