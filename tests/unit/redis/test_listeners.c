@@ -10,10 +10,11 @@
 #include <cmocka.h>
 
 #include "../../integration/redis/listener.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "nodes.h"
 
-enum { TIMEOUT_MS = 20000, SHORT_MS = 2000 };
+enum { TIMEOUT_MS = 20000, SHORT_MS = 2000, PING_MS = 5000 };
 
 #define CHANNEL "wake{t}"
 #define MESSAGE "*3\r\n$8\r\nsmessage\r\n$7\r\n" CHANNEL "\r\n$1\r\n1\r\n"
@@ -122,6 +123,46 @@ static void test_a_server_that_unsubscribes_us_is_asked_again(void **state)
     client_stop(&fixture->nodes.client);
 }
 
+/* The map says that the hash slot has left, and the node does not. */
+static void test_a_subscription_follows_the_map(void **state)
+{
+    static const struct script script = {
+        .name = "count", .text = "return 1", .text_len = 8, .sha1 = "e0e1f9fa", .keys = 1};
+    struct fixture *fixture = *state;
+    struct nodes *nodes = &fixture->nodes;
+
+    start(fixture);
+    fake_node_rule(nodes->a, "EVALSHA", nodes->moved_b);
+    fake_node_rule(nodes->b, "EVALSHA", ":2\r\n");
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
+    fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_b);
+    assert_int_equal(client_eval(&nodes->client, &script, CHANNEL, "x", 0).outcome, REDIS_DONE);
+    assert_true(listener_wait_subscribed(&fixture->listener, 2));
+    assert_int_equal(fake_node_count(nodes->b, "SSUBSCRIBE " CHANNEL), 1);
+    client_stop(&nodes->client);
+}
+
+/* The node that the hash slot leaves is asked where to at once, not when subscriptions are looked
+ * at next: that is 5 s after a ping.  The map is of no help. */
+static void test_a_slot_that_leaves_is_followed_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct nodes *nodes = &fixture->nodes;
+    int64_t left_ms;
+
+    start(fixture);
+    assert_true(fake_node_wait(nodes->a, "PING", 1));
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", "");
+    fake_node_rule(nodes->a, "SSUBSCRIBE", nodes->moved_b);
+    left_ms = clock_now_ms();
+    fake_node_send(nodes->a, LEAVE);
+    assert_true(fake_node_wait(nodes->a, "SSUBSCRIBE", 2));
+    assert_true(clock_now_ms() - left_ms < PING_MS / 2);
+    assert_true(listener_wait_subscribed(&fixture->listener, 2));
+    assert_int_equal(fake_node_count(nodes->b, "SSUBSCRIBE " CHANNEL), 1);
+    client_stop(&nodes->client);
+}
+
 static void test_a_refused_subscription_is_tried_again(void **state)
 {
     static const char *const texts[] = {"-NOPERM no permissions to access one of the channels\r\n",
@@ -228,6 +269,8 @@ int main(void)
         TEST(test_two_may_listen_to_one_channel),
         TEST(test_moved_is_followed),
         TEST(test_a_server_that_unsubscribes_us_is_asked_again),
+        TEST(test_a_subscription_follows_the_map),
+        TEST(test_a_slot_that_leaves_is_followed_at_once),
         TEST(test_a_refused_subscription_is_tried_again),
         TEST(test_a_lost_connection_is_made_again),
         TEST(test_a_silent_node_is_given_up),

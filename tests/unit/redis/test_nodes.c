@@ -142,6 +142,20 @@ static void test_ask_is_followed_once(void **state)
     client_stop(&nodes->client);
 }
 
+/* The hash slot came back in between: ASK is for one try only, then MOVED counts. */
+static void test_ask_is_answered_by_moved(void **state)
+{
+    struct nodes *nodes = *state;
+
+    nodes_start(nodes, TIMEOUT_MS);
+    nodes_step(nodes->a, "EVALSHA", nodes->ask_b);
+    nodes_step(nodes->b, "EVALSHA", nodes->moved_a);
+    assert_done(eval(nodes), "1");
+    assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 2);
+    assert_int_equal(fake_node_count(nodes->b, "EVALSHA"), 1);
+    client_stop(&nodes->client);
+}
+
 static void test_asking_comes_before_every_try(void **state)
 {
     struct nodes *nodes = *state;
@@ -325,6 +339,53 @@ static void test_silence_ends_unknown(void **state)
     client_stop(&nodes->client);
 }
 
+enum { DRIP_MAX = 1000000, DRIP_TIMEOUT_MS = 3000 };
+
+/* A reply that comes byte by byte. */
+struct drip {
+    struct fake_node *node;
+    const atomic_int *ended;
+    int sent;
+};
+
+static bool drip_until_ended(void *arg)
+{
+    struct drip *drip = arg;
+
+    fake_node_send(drip->node, "x");
+    drip->sent++;
+    return atomic_load(drip->ended) >= 0;
+}
+
+/* It is too slow for its command, but who sends it lives: the connection serves the next one. */
+static void test_a_slow_reply_is_not_silence(void **state)
+{
+    struct nodes *nodes = *state;
+    struct pending slow = {0};
+    atomic_int ended = -1;
+    struct drip drip = {.node = nodes->a, .ended = &ended};
+    char *rest = memory_new(DRIP_MAX + 3);
+
+    nodes_start(nodes, DRIP_TIMEOUT_MS);
+    assert_done(client_eval(&nodes->client, &script, "k", "x", DRIP_TIMEOUT_MS), "1");
+    nodes_step(nodes->a, "EVALSHA", "$1000000\r\n");
+    nodes_step(nodes->a, "CLUSTER SLOTS", NULL); /* the time-out makes the client ask: in order */
+    slow.ended = &ended;
+    client_post_eval(&nodes->client, &slow, &script, "k", "x", DRIP_TIMEOUT_MS);
+    assert_true(fake_node_wait(nodes->a, "EVALSHA", 2));
+    assert_true(wait_until(drip_until_ended, &drip, WAIT_MS));
+    assert_ended(slow.outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
+    assert_true(fake_node_wait(nodes->a, "CLUSTER SLOTS", 2));
+    memset(rest, 'x', (size_t) (DRIP_MAX - drip.sent));
+    memcpy(rest + DRIP_MAX - drip.sent, "\r\n", 3);
+    fake_node_send(nodes->a, rest);
+    fake_node_send(nodes->a, nodes->map_a);
+    assert_done(client_eval(&nodes->client, &script, "k", "x", TIMEOUT_MS), "1");
+    assert_int_equal(fake_node_connections(nodes->a), 1);
+    free(rest);
+    client_stop(&nodes->client);
+}
+
 /* One who waits only briefly must not cut off the others. */
 static void test_a_short_time_out_does_not_cut_the_connection(void **state)
 {
@@ -488,6 +549,7 @@ int main(void)
         TEST(test_moved_to_nowhere_is_asked_again),
         TEST(test_nodes_that_point_at_each_other_do_not_spin),
         TEST(test_ask_is_followed_once),
+        TEST(test_ask_is_answered_by_moved),
         TEST(test_asking_comes_before_every_try),
         TEST(test_what_was_not_executed_is_repeated),
         TEST(test_the_reason_of_waiting_is_told),
@@ -498,6 +560,7 @@ int main(void)
         TEST(test_half_a_reply_is_unknown),
         TEST(test_bad_replies_cost_the_connection_only),
         TEST(test_silence_ends_unknown),
+        TEST(test_a_slow_reply_is_not_silence),
         TEST(test_a_short_time_out_does_not_cut_the_connection),
         TEST(test_order_is_kept_across_a_move),
         TEST(test_some_commands_do_not_wait),
