@@ -1,0 +1,147 @@
+/* test_assigner_decide.c - from what an assigner has read to what it writes, and when it looks
+ * again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "coord/assigner.h"
+
+enum { SLOTS = 8, MEMBERS_MAX = 64, JOIN_MS = 150, JOIN_MAX_MS = 4 * JOIN_MS, COLD_MS = 3000 };
+
+/* One topic with SLOTS slots, and members "0", "1", ... with the incarnations 1, 2, ... */
+struct stage {
+    struct zookeeper zookeeper;
+    struct assigner assigner;
+    struct assigner_topic topic;
+};
+
+static int set_up(void **state)
+{
+    struct stage *stage = memory_new(sizeof(*stage));
+    struct assigner_topic *topic = &stage->topic;
+
+    stage->zookeeper.timings =
+        (struct zookeeper_timings){.join = JOIN_MS, .cold = COLD_MS, .idle = 1};
+    stage->assigner.zookeeper = &stage->zookeeper;
+    stage->assigner.members = memory_new(MEMBERS_MAX * sizeof(*stage->assigner.members));
+    LIST_INIT(&stage->assigner.topics);
+    LIST_INSERT_HEAD(&stage->assigner.topics, topic, link);
+    topic->name = memory_string("orders");
+    (void) snprintf(topic->nonce, sizeof(topic->nonce), "n1");
+    topic->slots = SLOTS;
+    topic->listed = topic->read = true;
+    topic->revocations = memory_new(SLOTS * sizeof(*topic->revocations));
+    topic->homes = memory_new(SLOTS * sizeof(*topic->homes));
+    *state = stage;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct stage *stage = *state;
+
+    for (size_t i = 0; i < stage->assigner.member_count; i++) {
+        free(stage->assigner.members[i].id);
+        member_info_fini(&stage->assigner.members[i].info);
+    }
+    free(stage->assigner.members);
+    assignment_fini(&stage->topic.old);
+    assignment_fini(&stage->topic.next);
+    free(stage->topic.revocations);
+    free(stage->topic.homes);
+    free(stage->topic.name);
+    free(stage);
+    return 0;
+}
+
+/* One more member that asks for the topic. */
+static void join(struct stage *stage)
+{
+    size_t number = stage->assigner.member_count++;
+    struct assigner_member *member = &stage->assigner.members[number];
+    struct member_topic *line = memory_new(sizeof(*line));
+    char id[16];
+
+    assert_in_range(number, 0, MEMBERS_MAX - 1);
+    (void) snprintf(id, sizeof(id), "%zu", number);
+    *line = (struct member_topic){.name = "orders", .nonce = "n1", .weight = 1};
+    *member = (struct assigner_member){.id = memory_string(id),
+                                       .incarnation = (int64_t) number + 1,
+                                       .info = {.topics = line, .topic_count = 1}};
+}
+
+/* How many members the next assignment names. */
+static size_t decide(struct stage *stage, int64_t now_ms)
+{
+    assignment_fini(&stage->topic.next);
+    stage->topic.write = false;
+    stage->assigner.wake_at = 0;
+    assigner_decide(&stage->assigner, now_ms);
+    return stage->topic.next.member_count;
+}
+
+/* What was decided is now what is read. */
+static void take(struct stage *stage)
+{
+    assignment_fini(&stage->topic.old);
+    stage->topic.old = stage->topic.next;
+    stage->topic.next = (struct assignment){0};
+    stage->topic.mzxid++;
+}
+
+/* Member 0 owns everything; the time. */
+static int64_t start_one(struct stage *stage)
+{
+    join(stage);
+    (void) decide(stage, 1000);
+    assert_int_equal(decide(stage, 1000 + COLD_MS), 1);
+    take(stage);
+    (void) decide(stage, 1000 + COLD_MS);
+    return 1000 + COLD_MS;
+}
+
+static void a_join_waits_for_others(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_one(stage);
+
+    join(stage);
+    assert_int_equal(decide(stage, now), 1);
+    assert_int_equal(stage->assigner.wake_at, now + JOIN_MS);
+    join(stage);
+    assert_int_equal(decide(stage, now + 100), 1);
+    assert_int_equal(stage->assigner.wake_at, now + 100 + JOIN_MS);
+    assert_int_equal(decide(stage, now + 100 + JOIN_MS), 3);
+}
+
+/* Members that keep coming do not put the first of them off for ever. */
+static void a_join_does_not_wait_for_ever(void **state)
+{
+    struct stage *stage = *state;
+    int64_t began = start_one(stage);
+
+    for (int64_t now = began; now < began + JOIN_MAX_MS; now += JOIN_MS / 2) {
+        join(stage);
+        assert_int_equal(decide(stage, now), 1);
+        assert_in_range(stage->assigner.wake_at, now + 1, began + JOIN_MAX_MS);
+    }
+    join(stage);
+    assert_int_equal(decide(stage, began + JOIN_MAX_MS), stage->assigner.member_count);
+}
+
+int main(void)
+{
+#define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        STAGED(a_join_waits_for_others),
+        STAGED(a_join_does_not_wait_for_ever),
+    };
+
+    return cmocka_run_group_tests_name("assigner_decide", tests, NULL, NULL);
+}
