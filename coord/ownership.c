@@ -366,8 +366,34 @@ static void ownership_on_retry(uv_timer_t *timer)
 {
     struct ownership *topic = timer->data;
 
+    topic->asked_anew = true;
     memset(topic->refused, 0, sizeof(bool) * (size_t) topic->slots);
     ownership_read(topic);
+}
+
+/* A grant was refused.  One refusal may be of an assignment that is out of date here.  When the
+ * newest assignment was read since, and its token is refused again, Redis knows larger tokens than
+ * this ensemble gives. */
+static void ownership_refused(struct ownership *topic, struct token token)
+{
+    bool again = topic->asked_anew && token_compare(token, topic->refused_token) == 0;
+
+    if (again && !topic->refusal_said) {
+        topic->refusal_said = true;
+        events_log(topic->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+                   "topic %s: Redis knows larger tokens than ZooKeeper at %s grants, and refuses "
+                   "its slots: ZooKeeper lost data, or another fleet consumes the topic; "
+                   "\"slotmq fleet raise-fence\" makes the tokens of this fleet the larger ones",
+                   topic->name, topic->zookeeper->hosts);
+    }
+    topic->asked_anew = again;
+    topic->refused_token = token;
+    if (!uv_is_active((uv_handle_t *) &topic->retry)) {
+        ownership_retry_later(topic, topic->backoff_ms);
+        topic->backoff_ms = topic->backoff_ms * 2 < OWNERSHIP_BACKOFF_MAX_MS
+                                ? topic->backoff_ms * 2
+                                : OWNERSHIP_BACKOFF_MAX_MS;
+    }
 }
 
 /* Can nobody be told anything now? */
@@ -417,12 +443,8 @@ void ownership_answer(struct ownership *topic, const struct coord_command *comma
         topic->backoff_ms = topic->zookeeper->timings.retry;
         return;
     }
-    if (command->slot >= 0 && command->slot < topic->slots && topic->refused[command->slot] &&
-        !uv_is_active((uv_handle_t *) &topic->retry)) {
-        ownership_retry_later(topic, topic->backoff_ms);
-        topic->backoff_ms = topic->backoff_ms * 2 < OWNERSHIP_BACKOFF_MAX_MS
-                                ? topic->backoff_ms * 2
-                                : OWNERSHIP_BACKOFF_MAX_MS;
+    if (command->slot >= 0 && command->slot < topic->slots && topic->refused[command->slot]) {
+        ownership_refused(topic, command->token);
     }
     if (topic->late && topic->busy_slots == 0) {
         ownership_drained_late(topic);
@@ -536,6 +558,7 @@ void ownership_ask_anew(struct zookeeper *zookeeper)
     {
         uv_timer_stop(&topic->retry);
         topic->backoff_ms = zookeeper->timings.retry;
+        topic->refusal_said = false;
         ownership_on_retry(&topic->retry);
     }
 }

@@ -30,7 +30,7 @@ static void zk_session_open(struct zk_session *session);
 
 /* What the library logs (a line per failed attempt to connect, up to ten a second) is told by our
  * own events once per change. */
-static void zk_session_log(const char *message)
+void zk_session_log(const char *message)
 {
     (void) message;
 }
@@ -40,6 +40,7 @@ static zhandle_t *zk_session_detach(struct zk_session *session)
 {
     zhandle_t *handle = session->handle;
 
+    zk_probe_end(session);
     session->connected = false;
     session->number++;
     session->handle = NULL;
@@ -75,6 +76,12 @@ void zk_session_renew(struct zk_session *session)
     zk_session_open(session);
 }
 
+void zk_session_refused(struct zk_session *session)
+{
+    session->options.refused(session->options.user);
+    zk_session_renew(session);
+}
+
 static void zk_session_changed(struct zk_session *session, const char *path)
 {
     size_t len = strlen(session->options.root);
@@ -90,6 +97,7 @@ static void zk_session_on_state(struct zk_session *session, int state)
 {
     if (state == ZOO_CONNECTED_STATE) {
         session->connected = true;
+        zk_probe_end(session);
         session->options.connected(session->options.user);
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
         zk_session_renew(session);
@@ -98,6 +106,7 @@ static void zk_session_on_state(struct zk_session *session, int state)
         session->options.denied(session->options.user);
     } else if (session->connected) {
         session->connected = false;
+        zk_probe_begin(session);
         session->options.disconnected(session->options.user);
     }
 }
@@ -168,7 +177,8 @@ void zk_session_start(struct zk_session *session, const struct zk_session_option
     session->options = *options;
     LIST_INIT(&session->calls);
     uv_timer_init(loop_uv(options->loop), &session->retry);
-    session->retry.data = session;
+    uv_timer_init(loop_uv(options->loop), &session->probe.timer);
+    session->retry.data = session->probe.timer.data = session;
     session->timer_open = true;
     zk_session_open(session);
 }
@@ -180,8 +190,9 @@ void zk_session_stop(struct zk_session *session)
     }
     session->closed = true;
     session->timer_open = false;
-    uv_close((uv_handle_t *) &session->retry, NULL);
     zk_session_close(session);
+    uv_close((uv_handle_t *) &session->retry, NULL);
+    uv_close((uv_handle_t *) &session->probe.timer, NULL);
 }
 
 int64_t zk_session_id(const struct zk_session *session)

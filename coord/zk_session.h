@@ -58,6 +58,7 @@ struct zk_session_options {
     void (*connected)(void *user); /* also after a reconnect within the session */
     void (*disconnected)(void *user);
     void (*expired)(void *user); /* everything of the old session is gone; a new one begins */
+    void (*refused)(void *user); /* ... because the servers let others in and not this session */
     void (*denied)(void *user);  /* the credentials were refused; nothing more comes */
     void (*changed)(void *user, const char *path); /* a watch fired; read again */
     void *user;
@@ -65,6 +66,13 @@ struct zk_session_options {
 
 struct zk_call;
 LIST_HEAD(zk_calls, zk_call);
+
+/* The second handle of a session that is without a connection. */
+struct zk_probe {
+    zhandle_t *handle; /* NULL: none */
+    uint64_t number;   /* what earlier ones say is dropped */
+    uv_timer_t timer;
+};
 
 /* Invariant: `calls` are those whose function was not called yet. */
 struct zk_session {
@@ -75,6 +83,7 @@ struct zk_session {
     bool closed;
     bool timer_open;
     uv_timer_t retry; /* of making a handle */
+    struct zk_probe probe;
     struct zk_calls calls;
 };
 

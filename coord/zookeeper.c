@@ -66,6 +66,17 @@ static void zookeeper_on_expired(void *user)
     ownership_expired(zookeeper);
 }
 
+static void zookeeper_on_refused(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    events_log(zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+               "ZooKeeper at %s serves others, but has refused the session of this member for "
+               "longer than its time-out: it lost its data, or an older copy of it was restored; "
+               "a new session begins",
+               zookeeper->hosts);
+}
+
 static void zookeeper_on_denied(void *user)
 {
     struct zookeeper *zookeeper = user;
@@ -111,6 +122,7 @@ static void zookeeper_start(struct loop_task *task)
                                          .connected = zookeeper_on_connected,
                                          .disconnected = zookeeper_on_disconnected,
                                          .expired = zookeeper_on_expired,
+                                         .refused = zookeeper_on_refused,
                                          .denied = zookeeper_on_denied,
                                          .changed = zookeeper_on_changed,
                                          .user = zookeeper};

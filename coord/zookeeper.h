@@ -80,11 +80,14 @@ struct ownership {
     uint32_t generation;
     int32_t slots, weight;
     int64_t drain_timeout_ms;
-    uint8_t *states;      /* enum slot_state */
-    struct token *tokens; /* of the slots that are not IDLE */
-    bool *granted;        /* by the assignment read last */
-    bool *refused;        /* IDLE until the back-off ends */
-    int32_t busy_slots;   /* not IDLE */
+    uint8_t *states;            /* enum slot_state */
+    struct token *tokens;       /* of the slots that are not IDLE */
+    bool *granted;              /* by the assignment read last */
+    bool *refused;              /* IDLE until the back-off ends */
+    struct token refused_token; /* the last that was refused */
+    bool asked_anew;            /* since then */
+    bool refusal_said;
+    int32_t busy_slots; /* not IDLE */
     int32_t granted_slots;
     int64_t applied;
     int64_t backoff_ms;

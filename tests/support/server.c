@@ -93,6 +93,14 @@ bool server_await(struct server *server)
     return server->pid != 0 || server_fail(server, "ended instead of serving");
 }
 
+void server_wipe(const struct server *server)
+{
+    char path[PATH_MAX + 16];
+
+    snprintf(path, sizeof(path), "%s/data", server->folder);
+    folder_remove(path);
+}
+
 bool server_restart(struct server *server)
 {
     return server_launch(server) && server_await(server);

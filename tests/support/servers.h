@@ -75,6 +75,9 @@ void server_resume(struct server *server); /* SIGCONT                           
  * its cluster), and wait until it answers. */
 bool server_restart(struct server *server);
 
+/* Remove what a ZooKeeper server that does not run has stored: it starts again as a new one. */
+void server_wipe(const struct server *server);
+
 /* The last lines of its log. */
 void server_print_log(const struct server *server, FILE *out);
 

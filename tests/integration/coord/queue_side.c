@@ -27,9 +27,9 @@ static void queue_side_on_granted(void *user, const char *topic, const struct co
 
         pthread_mutex_lock(&side->lock);
         side->granted++;
-        refuse = side->refuse > 0;
+        refuse = side->refuse > 0 || grants[i].token.generation < side->floor;
         if (refuse) {
-            side->refuse--;
+            side->refuse -= side->refuse > 0 ? 1 : 0;
         } else {
             int order = token_compare(grants[i].token, side->tokens[slot]);
 

@@ -23,7 +23,8 @@ struct queue_side {
     int32_t granted, revoked, lost;            /* calls, in slots */
     int32_t token_errors;                      /* grants whose token was not larger */
     int32_t refuse;                            /* so many grants are refused */
-    bool hung;                                 /* never releases */
+    uint32_t floor; /* grants of a smaller generation are refused, as by a Redis that knows more */
+    bool hung;      /* never releases */
     bool left;
     int64_t leased_until; /* of the member */
     smq_status failed;

@@ -1,0 +1,150 @@
+/* test_fence.c - the fence generation of a fleet and its identity: raised, lost, and of others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "coord/root_text.h"
+#include "coord/zookeeper.h"
+#include "queue_side.h"
+#include "raw.h"
+#include "support/servers.h"
+#include "support/wait.h"
+
+enum { SESSION_MS = 4000, SLOTS = 64, DRAIN_MS = 30000 };
+
+static struct servers *servers;
+static char root[32];
+static char fleet[128]; /* "host:port/root": another root for each test */
+
+static struct queue_side *member(const char *name)
+{
+    return queue_side_new(name, fleet, SESSION_MS, SMQ_ZK_LOSS_CONTINUE);
+}
+
+static struct queue_side *consumer(const char *name)
+{
+    struct queue_side *side = member(name);
+
+    queue_side_join(side, "t", "n1", SLOTS, DRAIN_MS);
+    return side;
+}
+
+static int setup(void **state)
+{
+    static int number;
+
+    (void) state;
+    (void) snprintf(root, sizeof(root), "/fence%d", ++number);
+    (void) snprintf(fleet, sizeof(fleet), "%s%s", servers_zookeeper(servers), root);
+    zookeeper_timings.join = zookeeper_timings.cold = 50;
+    return 0;
+}
+
+static struct root_info read_root(void)
+{
+    zhandle_t *raw = raw_connect(servers_zookeeper(servers), NULL);
+    struct root_info info = {0};
+    char text[ROOT_TEXT_MAX];
+
+    assert_true(raw_get(raw, root, text, sizeof(text), NULL));
+    assert_true(root_text_parse(&info, text, strlen(text)));
+    zookeeper_close(raw);
+    return info;
+}
+
+static void write_root(const struct root_info *info)
+{
+    zhandle_t *raw = raw_connect(servers_zookeeper(servers), NULL);
+    char text[ROOT_TEXT_MAX];
+    size_t len = root_text_format(text, info);
+
+    raw_set(raw, root, text, (int) len);
+    zookeeper_close(raw);
+}
+
+/* What Redis refuses is said, and asked for anew once the generation was raised. */
+static void a_raised_generation_ends_refusals(void **state)
+{
+    struct queue_side *a = member("a");
+    struct root_info info = read_root();
+
+    (void) state;
+    a->floor = 7;
+    queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
+    assert_true(queue_side_says(a, "fleet raise-fence"));
+    assert_int_equal(queue_side_count(a), 0);
+    info.generation = 7;
+    write_root(&info);
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_int_equal(a->tokens[0].generation, 7);
+    assert_int_equal(queue_side_said(a, "fleet raise-fence"), 1);
+    queue_side_free(a);
+}
+
+static bool has_lost_half(void *arg)
+{
+    struct queue_side *side = arg;
+
+    return queue_side_get(side, &side->lost) >= SLOTS / 2;
+}
+
+/* The server begins anew without data: its zxids are small, and it refuses a session that has seen
+ * larger ones. */
+static void a_fleet_survives_the_loss_of_all_data(void **state)
+{
+    struct queue_side *a = consumer("a");
+    struct queue_side *b = NULL;
+    struct queue_side *c = NULL;
+    struct root_info before;
+    struct root_info after;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    b = consumer("b");
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    before = read_root();
+    server_kill(servers_zookeeper_server(servers));
+    server_wipe(servers_zookeeper_server(servers));
+    assert_true(server_restart(servers_zookeeper_server(servers)));
+    assert_true(queue_side_says(a, "it lost its data, or an older copy of it was restored"));
+    assert_true(wait_until(has_lost_half, a, WAIT_MS));
+    assert_true(wait_until(has_lost_half, b, WAIT_MS));
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    after = read_root();
+    assert_string_equal(after.identity, before.identity);
+    assert_int_equal(after.generation, before.generation + 1);
+    c = consumer("c");
+    assert_true(queue_side_owns(c, SLOTS / 3));
+    assert_int_equal(queue_side_get(a, &a->token_errors), 0);
+    assert_int_equal(queue_side_get(b, &b->token_errors), 0);
+    queue_side_free(a);
+    queue_side_free(b);
+    queue_side_free(c);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_raised_generation_ends_refusals, setup),
+        cmocka_unit_test_setup(a_fleet_survives_the_loss_of_all_data, setup),
+    };
+    int failed = 0;
+
+    servers = servers_start(&(struct servers_options){.zookeeper = true});
+    if (servers == NULL) {
+        return 1;
+    }
+    if (argc == 2) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    failed = cmocka_run_group_tests_name("fence", tests, NULL, NULL);
+    servers_free(servers);
+    return failed;
+}
