@@ -20,6 +20,7 @@ static const char *const root_folders[] = {"leader_epoch", "members", "topics"};
 enum { ROOT_FOLDERS = sizeof(root_folders) / sizeof(root_folders[0]) };
 
 static void root_make(struct zookeeper *zookeeper);
+static void root_fill(struct zookeeper *zookeeper, int32_t version);
 
 /* Take what the root says.  false: it is no root of a fleet. */
 static bool root_take(struct zookeeper *zookeeper, const struct zk_reply *reply)
@@ -67,6 +68,11 @@ static void root_on_entered(void *user, const struct zk_reply *reply)
         member_refuse(zookeeper, SMQ_DENIED,
                       "ZooKeeper refused to show the nodes of the fleet: check zookeeper_auth");
     } else if (reply->rc != ZOK) {
+        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+    } else if (reply->len == 0 && !zookeeper->root.making) {
+        zookeeper->root.entering = true;
+        root_fill(zookeeper, reply->stat.version);
+    } else if (reply->len == 0) {
         member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
     } else if (!root_take(zookeeper, reply)) {
         root_refuse(zookeeper);
@@ -149,7 +155,7 @@ static void root_on_made(void *user, const struct zk_reply *reply)
 {
     struct zookeeper *zookeeper = user;
 
-    if (reply->rc == ZOK || reply->rc == ZNODEEXISTS) {
+    if (reply->rc == ZOK || reply->rc == ZNODEEXISTS || reply->rc == ZBADVERSION) {
         zookeeper->root.step++;
         root_make(zookeeper);
         return;
@@ -201,6 +207,18 @@ static void root_make(struct zookeeper *zookeeper)
     }
     zk_write(&zookeeper->session, &op, 1, root_on_made, zookeeper);
     free(parent);
+}
+
+/* The root was made beforehand, and is empty: write what it says, then make the folders. */
+static void root_fill(struct zookeeper *zookeeper, int32_t version)
+{
+    char text[ROOT_TEXT_MAX];
+    struct zk_op op = {.kind = ZK_SET, .path = "", .data = text, .version = version};
+
+    zookeeper->root.step = root_parents(zookeeper);
+    zookeeper->root.making = true;
+    op.len = root_text(zookeeper, text);
+    zk_write(&zookeeper->session, &op, 1, root_on_made, zookeeper);
 }
 
 void root_mend(struct zookeeper *zookeeper)

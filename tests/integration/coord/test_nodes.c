@@ -417,6 +417,26 @@ static void replacing_is_limited(void **state)
     queue_side_free(duel.side);
 }
 
+/* An administrator made the root, as for its access rights, and wrote nothing into it. */
+static void an_empty_root_becomes_that_of_the_fleet(void **state)
+{
+    struct queue_side *first = NULL;
+    struct queue_side *second = NULL;
+    char text[256];
+
+    (void) state;
+    assert_int_equal(zoo_create(raw, root, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0),
+                     ZOK);
+    first = consumer("first");
+    second = consumer("second");
+    assert_true(queue_side_owns(second, SLOTS / 2));
+    assert_int_equal(queue_side_count(first), SLOTS / 2);
+    assert_true(raw_get(raw, root, text, sizeof(text), NULL));
+    assert_non_null(strstr(text, "fence_generation 1\n"));
+    queue_side_free(first);
+    queue_side_free(second);
+}
+
 int main(int argc, char **argv)
 {
 #define ON_NODES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -425,6 +445,7 @@ int main(int argc, char **argv)
         ON_NODES(a_missing_folder_of_members_is_made_again),
         ON_NODES(a_missing_folder_of_topics_is_made_again),
         ON_NODES(a_missing_leader_epoch_is_made_again),
+        ON_NODES(an_empty_root_becomes_that_of_the_fleet),
         ON_NODES(damage_is_mended_at_once),
         ON_NODES(damage_is_mended_by_a_new_assigner),
         ON_NODES(broken_bytes_in_a_members_node_are_mended),
