@@ -93,6 +93,7 @@ struct tally {
     pthread_mutex_t lock;
     uint64_t sent;
     uint64_t merged;
+    uint64_t either; /* sent or merged: not known which */
     enum exit_code code;
     uint64_t line;
     char text[256];
@@ -177,6 +178,16 @@ static bool tally_has_failed(struct tally *tally)
     return failed;
 }
 
+/* One that is done. */
+static void tally_count(struct tally *tally, const smq_receipt *receipt)
+{
+    uint64_t *count = receipt->merged          ? &tally->merged
+                      : receipt->merge_unknown ? &tally->either
+                                               : &tally->sent;
+
+    ++*count;
+}
+
 /* One send in the air. */
 struct flight {
     struct tally *tally;
@@ -191,8 +202,7 @@ static void landed(const smq_receipt *receipt, void *user)
 
     if (receipt->status == SMQ_OK) {
         pthread_mutex_lock(&tally->lock);
-        tally->sent += receipt->merged ? 0 : 1;
-        tally->merged += receipt->merged ? 1 : 0;
+        tally_count(tally, receipt);
         pthread_mutex_unlock(&tally->lock);
     } else {
         tally_failed(tally, flight->line, exit_code_of(receipt->status),
@@ -257,8 +267,7 @@ static void send_body(struct sender *sender, const char *body)
         tally_failed(&sender->tally, 0, exit_code_of(err.status), err.text);
         return;
     }
-    sender->tally.sent = receipt.merged ? 0 : 1;
-    sender->tally.merged = receipt.merged ? 1 : 0;
+    tally_count(&sender->tally, &receipt);
     memcpy(sender->id, receipt.id, sizeof(sender->id));
 }
 
@@ -349,25 +358,41 @@ static void source_close(struct source *source)
 
 /* === The end ============================================================ */
 
+enum { COUNTS_MAX = 96 };
+
+static void counts_text(char out[COUNTS_MAX], const struct tally *tally)
+{
+    const int used =
+        snprintf(out, COUNTS_MAX, "sent %" PRIu64 " merged %" PRIu64, tally->sent, tally->merged);
+
+    if (tally->either > 0) { /* a repeat after a lost reply cannot always tell */
+        snprintf(out + used, (size_t) (COUNTS_MAX - used), " sent or merged %" PRIu64,
+                 tally->either);
+    }
+}
+
 /* Exactly one line on failure: which message, why, and what was done before. */
 static enum exit_code report(struct sender *sender)
 {
     struct tally *tally = &sender->tally;
+    char counts[COUNTS_MAX];
 
+    counts_text(counts, tally);
     if (tally->code != EXIT_DONE) {
         char where[40] = "";
-        char done[64] = "";
         if (tally->line > 0) {
             snprintf(where, sizeof(where), "line %" PRIu64 ": ", tally->line);
-            snprintf(done, sizeof(done), "; sent %" PRIu64 " merged %" PRIu64, tally->sent,
-                     tally->merged);
         }
-        return say_error(tally->code, "%s%s%s", where, tally->text, done);
+        return say_error(tally->code, "%s%s%s%s", where, tally->text, tally->line > 0 ? "; " : "",
+                         tally->line > 0 ? counts : "");
     }
     if (sender->command->global.json) {
         json_t *document = json_object();
         output_set(document, "sent", json_integer((json_int_t) tally->sent));
         output_set(document, "merged", json_integer((json_int_t) tally->merged));
+        if (tally->either > 0) {
+            output_set(document, "sent_or_merged", json_integer((json_int_t) tally->either));
+        }
         if (sender->id[0] != '\0') {
             output_set(document, "id", json_string(sender->id));
         }
@@ -376,7 +401,7 @@ static enum exit_code report(struct sender *sender)
         if (sender->id[0] != '\0') {
             say("id %s", sender->id);
         }
-        say("sent %" PRIu64 " merged %" PRIu64, tally->sent, tally->merged);
+        say("%s", counts);
     }
     return EXIT_DONE;
 }

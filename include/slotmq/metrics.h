@@ -20,7 +20,9 @@ extern "C" {
 typedef struct smq_metrics {
     size_t struct_size;
     uint64_t sent;          /* stored anew                               */
-    uint64_t merged;        /* stored by merging with a waiting message  */
+    uint64_t merged;        /* stored by merging with a waiting message; a
+                               repeat after a lost reply that cannot tell
+                               which of the two it was counts as neither */
     uint64_t send_failures; /* accepted, but not stored for certain      */
     uint64_t claimed;
     uint64_t done;

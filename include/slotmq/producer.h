@@ -17,10 +17,14 @@ typedef struct smq_producer smq_producer;
 typedef struct smq_receipt {
     smq_status status;
     int32_t slot; /* -1 when refused before it had one                 */
-    bool merged;  /* joined a message that was waiting; else added     */
+    bool merged;  /* joined a message that was waiting                 */
     char id[47];  /* the id the library made, whatever the status; ""
                      if it made none                                   */
-    uint64_t reserved;
+    bool merge_unknown; /* it was repeated after a lost reply, and a
+                           repeat found it waiting: added by the first
+                           try, or merged.  Never with an id that the
+                           library made; `merged` is false then        */
+    uint8_t reserved[7];
 } smq_receipt;
 
 /* Thread: smq:call.  Exactly once for every smq_send_async() that returned

@@ -24,6 +24,9 @@ struct send_group {
     smq_error err;       /* of that one */
 };
 
+/* What the store did with a send: a repeat cannot always tell. */
+enum send_result { SEND_UNANSWERED, SEND_ADDED, SEND_MERGED, SEND_ADDED_OR_MERGED };
+
 /* One message on its way.  With a group, the send and what it points to are the waiting caller's;
  * without, they are one allocation. */
 struct send {
@@ -40,7 +43,7 @@ struct send {
     void *user;
     struct send_place place; /* slot -1: not placed */
     smq_status status;       /* what it came to; before that, why it is not done yet */
-    bool merged;
+    enum send_result result;
     bool unknown; /* a request with it was lost: it may be stored */
 };
 STAILQ_HEAD(send_list, send);

@@ -136,20 +136,43 @@ static void batch_end(struct request *request, smq_status status, const char *te
     }
 }
 
+/* What a repeat finds waiting is what the first try has stored, unless that was never stored, or is
+ * another message than the one that waits.  An id that the library made is no other message's. */
+static enum send_result send_merged_result(const struct send *send)
+{
+    if (!send->unknown) {
+        return SEND_MERGED;
+    }
+    if (send->result != SEND_UNANSWERED) {
+        return send->result;
+    }
+    return send->id[0] != '\0' ? SEND_ADDED : SEND_ADDED_OR_MERGED;
+}
+
+static void send_count(struct metrics *metrics, const struct send *send)
+{
+    if (send->result == SEND_ADDED) {
+        metric_add(&metrics->sent, 1);
+    } else if (send->result == SEND_MERGED) {
+        metric_add(&metrics->merged, 1);
+    }
+}
+
 /* It stands in Redis; `status`: and is done, or not where it is asked for. */
 static void send_stored(struct outboxes *all, struct send *send, smq_status status,
                         const char *text)
 {
+    static const char *const done[] = {[SEND_ADDED] = "added",
+                                       [SEND_MERGED] = "merged",
+                                       [SEND_ADDED_OR_MERGED] = "added or merged"};
     struct hub *hub = all->hub;
-    bool merged = send->merged;
 
-    metric_add(merged ? &hub->metrics.merged : &hub->metrics.sent, 1);
+    send_count(&hub->metrics, send);
     if (events_wanted(hub->events, SMQ_EVENT_SENT)) {
         events_emit(hub->events, SMQ_EVENT_SENT,
                     &(smq_event){.topic = send->topic, .slot = send->place.slot},
-                    "%s a message of %zu bytes in slot %" PRId32 " of topic %s",
-                    merged ? "merged" : "added", send->message.body_len, send->place.slot,
-                    send->topic);
+                    "%s a message of %zu bytes in slot %" PRId32 " of topic %s", done[send->result],
+                    send->message.body_len, send->place.slot, send->topic);
     }
     send_end(all, send, status, text);
 }
@@ -166,6 +189,18 @@ static void send_refused(struct outboxes *all, struct send *send, const struct t
     send_end(all, send, SMQ_FULL, text);
 }
 
+/* It is done, unless replicas are asked for. */
+static void send_kept(struct request *request, struct send *send)
+{
+    struct outboxes *all = request->outbox->topic->all;
+
+    if (all->options.replicas > 0) {
+        STAILQ_INSERT_TAIL(&request->batch, send, link);
+    } else {
+        send_stored(all, send, SMQ_OK, "");
+    }
+}
+
 /* `results` are one character a message.  If replicas are asked for, those that were stored stay.
  */
 static void batch_stored(struct request *request, const char *results)
@@ -177,13 +212,11 @@ static void batch_stored(struct request *request, const char *results)
     STAILQ_CONCAT(&batch, &request->batch);
     while ((send = STAILQ_FIRST(&batch)) != NULL) {
         STAILQ_REMOVE_HEAD(&batch, link);
-        send->merged = *results == 'm';
         if (*results == 'f') {
             send_refused(all, send, &request->outbox->topic->topic);
-        } else if (all->options.replicas > 0) {
-            STAILQ_INSERT_TAIL(&request->batch, send, link);
         } else {
-            send_stored(all, send, SMQ_OK, "");
+            send->result = *results == 'm' ? send_merged_result(send) : SEND_ADDED;
+            send_kept(request, send);
         }
         results++;
     }

@@ -227,7 +227,10 @@ static void state_unref(smq_producer *producer)
 
 static void receipt_fill(smq_receipt *out, const struct send *send)
 {
-    *out = (smq_receipt){.status = send->status, .slot = send->place.slot, .merged = send->merged};
+    *out = (smq_receipt){.status = send->status,
+                         .slot = send->place.slot,
+                         .merged = send->result == SEND_MERGED,
+                         .merge_unknown = send->result == SEND_ADDED_OR_MERGED};
     memcpy(out->id, send->id, sizeof(send->id));
 }
 

@@ -68,6 +68,15 @@ static void on_sent(const smq_receipt *receipt, void *user)
     last = *receipt;
 }
 
+static smq_metrics metrics_of(smq_client *client)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err;
+
+    scene_must(smq_client_metrics(&metrics, client, &err), &err, "smq_client_metrics");
+    return metrics;
+}
+
 static smq_message message_of(const char *body)
 {
     smq_message message = SMQ_MESSAGE_INIT;
@@ -77,7 +86,8 @@ static smq_message message_of(const char *body)
     return message;
 }
 
-/* The id that the library made stays the message's, so its repeat merges. */
+/* The id that the library made stays the message's, so that its repeat adds no other one; and what
+ * waits under it is known to be the first try. */
 static void repeated_send_has_the_same_id(void **state)
 {
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
@@ -101,9 +111,63 @@ static void repeated_send_has_the_same_id(void **state)
     proxy_cut(wire.proxy);
     scene_must(smq_producer_flush(producer, SCENE_TIMEOUT_MS, &err), &err, "smq_producer_flush");
     assert_int_equal(last.status, SMQ_OK);
-    assert_true(last.merged);
+    assert_false(last.merged);
+    assert_false(last.merge_unknown);
+    assert_int_equal(metrics_of(wire.behind).sent, 2);
+    assert_int_equal(metrics_of(wire.behind).merged, 0);
     assert_int_equal(scene_stats(wire.direct, wire.topic).waiting, 2);
     assert_true(scene_redis_number(wire.redis, "ZSCORE %s_0 %s", wire.topic, last.id) > 0);
+    smq_producer_free(producer);
+    wire_fini(&wire);
+}
+
+enum { MANY = 5000 };
+
+struct tally {
+    int ok, merged, unknown;
+};
+
+/* Thread: smq:call; the test reads it after a flush. */
+static void tally_sent(const smq_receipt *receipt, void *user)
+{
+    struct tally *tally = user;
+
+    tally->ok += receipt->status == SMQ_OK;
+    tally->merged += receipt->merged;
+    tally->unknown += receipt->merge_unknown;
+}
+
+/* The connection is cut while replies are on their way. */
+static void repeats_of_many_are_counted_as_sent_once(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    struct tally tally = {0};
+    smq_producer *producer = NULL;
+    smq_error err = {.text = ""};
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire);
+    options.send_timeout_ms = SCENE_TIMEOUT_MS;
+    scene_must(smq_producer_new(&producer, wire.behind, &options, &err), &err, "smq_producer_new");
+    for (int i = 0; i < MANY; i++) {
+        smq_message message = message_of("equal");
+
+        if (i == MANY / 2) {
+            proxy_hold(wire.proxy);
+        }
+        scene_must(smq_send_async(producer, wire.topic, &message, tally_sent, &tally, &err), &err,
+                   "smq_send_async");
+    }
+    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    proxy_cut(wire.proxy);
+    scene_must(smq_producer_flush(producer, SCENE_TIMEOUT_MS, &err), &err, "smq_producer_flush");
+    assert_int_equal(tally.ok, MANY);
+    assert_int_equal(tally.merged, 0);
+    assert_int_equal(tally.unknown, 0);
+    assert_int_equal(metrics_of(wire.behind).sent, MANY);
+    assert_int_equal(metrics_of(wire.behind).merged, 0);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).waiting, MANY);
     smq_producer_free(producer);
     wire_fini(&wire);
 }
@@ -151,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repeated_send_has_the_same_id),
+        cmocka_unit_test(repeats_of_many_are_counted_as_sent_once),
         cmocka_unit_test(claims_of_a_lost_reply_come_again_with_their_bodies),
     };
 

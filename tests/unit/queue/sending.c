@@ -301,6 +301,7 @@ void sending_on_sent(const smq_receipt *receipt, void *user)
     receipts->total++;
     receipts->ok += receipt->status == SMQ_OK ? 1 : 0;
     receipts->merged += receipt->merged ? 1 : 0;
+    receipts->either += receipt->merge_unknown ? 1 : 0;
     receipts->other += receipt->status != SMQ_OK ? 1 : 0;
     receipts->last = receipt->status;
     pthread_mutex_unlock(&receipts->lock);

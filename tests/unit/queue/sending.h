@@ -67,7 +67,7 @@ smq_message sending_message(const char *body, const char *key);
 /* Receipts of asynchronous sends, counted by status. */
 struct sending_receipts {
     pthread_mutex_t lock;
-    int ok, merged, other, total;
+    int ok, merged, either, other, total; /* either: added or merged */
     smq_status last;
 };
 

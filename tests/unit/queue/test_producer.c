@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <slotmq/metrics.h>
 
 #include "fake_redis.h"
 #include "model/slot.h"
@@ -73,8 +74,58 @@ static void lost_replies_are_repeated_in_order(void **state)
         sending_flush(producer);
     }
     assert_int_equal(receipts.ok, sent);
-    assert_true(receipts.merged > 0); /* those that were stored although the reply was lost */
+    assert_int_equal(receipts.merged, 0);
+    assert_true(receipts.either > 0); /* those that were stored although the reply was lost */
     sending_assert_in_order("k", sent);
+    smq_producer_free(producer);
+}
+
+static uint64_t counted(bool merged)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err;
+
+    assert_int_equal(smq_client_metrics(&metrics, sending.client, &err), SMQ_OK);
+    return merged ? metrics.merged : metrics.sent;
+}
+
+/* What a repeat finds waiting may be the first try, or what was sent before. */
+static void a_repeat_that_merges_is_neither_added_nor_merged(void **state)
+{
+    static const struct {
+        enum sending_fault fault;
+        bool waits;           /* it did before */
+        bool merged, unknown; /* what the receipt says */
+    } rows[] = {
+        {FAULT_NONE, false, false, false},        {FAULT_NONE, true, true, false},
+        {FAULT_LOST_BEFORE, false, false, false}, {FAULT_LOST_BEFORE, true, false, true},
+        {FAULT_LOST_AFTER, false, false, true},   {FAULT_LOST_AFTER, true, false, true},
+        {FAULT_NOT_DONE, false, false, false},    {FAULT_NOT_DONE, true, true, false},
+    };
+    smq_producer *producer = sending_producer(NULL);
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char body[16];
+        smq_message message;
+        smq_receipt receipt;
+        smq_error err;
+        uint64_t sent, merged;
+
+        snprintf(body, sizeof(body), "row %zu", i);
+        message = sending_message(body, NULL);
+        if (rows[i].waits) {
+            assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_OK);
+        }
+        sent = counted(false);
+        merged = counted(true);
+        sending_fault(rows[i].fault, rows[i].fault == FAULT_NONE ? 0 : 2);
+        assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_OK);
+        assert_int_equal(receipt.merged, rows[i].merged);
+        assert_int_equal(receipt.merge_unknown, rows[i].unknown);
+        assert_int_equal(counted(true) - merged, rows[i].merged);
+        assert_int_equal(counted(false) - sent, !rows[i].merged && !rows[i].unknown);
+    }
     smq_producer_free(producer);
 }
 
@@ -266,6 +317,7 @@ int main(void)
         SENDING_TEST(a_send_is_stored_and_a_repeated_one_merges),
         SENDING_TEST(what_comes_during_a_request_goes_together),
         SENDING_TEST(lost_replies_are_repeated_in_order),
+        SENDING_TEST(a_repeat_that_merges_is_neither_added_nor_merged),
         SENDING_TEST(without_repeats_a_lost_reply_is_unknown),
         SENDING_TEST(the_time_out_says_whether_it_may_be_stored),
         SENDING_TEST(a_definition_that_never_comes_ends_in_time),
