@@ -127,9 +127,12 @@ static enum exit_code check_options(const struct send_options *flags, const char
     if (keyed && topic->layout != SMQ_KEYED) {
         return say_error(EXIT_USAGE, "topic %s has layout inline: it has no %s", name, keyed);
     }
-    const enum exit_code code = when_check(&flags->when, name, topic);
-    if (code == EXIT_DONE && topic->type == SMQ_RANGE_MERGE && !flags->when.delay.given &&
-        topic->delay_ms <= 0) {
+    struct when when = flags->when;
+    if (when.delay.value == 0 && (topic->type == SMQ_PRIORITY || topic->type == SMQ_FIFO)) {
+        when.delay.given = false; /* whatever they get is due at once */
+    }
+    const enum exit_code code = when_check(&when, name, topic);
+    if (code == EXIT_DONE && topic->lacks_delay && !when.delay.given) {
         return say_error(EXIT_USAGE, "topic %s has no delay of its own: give --delay", name);
     }
     return code;

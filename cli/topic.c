@@ -22,6 +22,12 @@ static int64_t amount_shown(int64_t amount)
     return amount == SMQ_NONE ? 0 : amount;
 }
 
+/* Must each send give one?  A delay of 0 is SMQ_NONE. */
+static bool lacks_delay(const smq_topic_options *topic)
+{
+    return topic->type == SMQ_RANGE_MERGE && topic->delay_ms == 0;
+}
+
 const char *topic_type_name(smq_topic_type type)
 {
     return type >= SMQ_RANGE_MERGE && type <= SMQ_FIFO ? type_names[type - SMQ_RANGE_MERGE]
@@ -41,7 +47,8 @@ static json_t *topic_json(const smq_topic_options *topic)
     output_set(object, "max_retries", json_integer(amount_shown(topic->max_retries)));
     output_set(object, "backoff", json_string(topic->backoff ? topic->backoff : ""));
     output_set(object, "lease_ms", json_integer(topic->lease_ms));
-    output_set(object, "delay_ms", json_integer(amount_shown(topic->delay_ms)));
+    output_set(object, "delay_ms",
+               lacks_delay(topic) ? json_null() : json_integer(amount_shown(topic->delay_ms)));
     output_set(object, "takeover",
                json_string(takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]));
     output_set(object, "debounce_ms", json_integer(amount_shown(topic->debounce_ms)));
@@ -64,7 +71,7 @@ static bool take_facts(const smq_topic_options *topic, void *user)
     *facts = (struct topic_facts){.type = topic->type,
                                   .layout = topic->layout,
                                   .ties = topic->ties,
-                                  .delay_ms = amount_shown(topic->delay_ms)};
+                                  .lacks_delay = lacks_delay(topic)};
     return true;
 }
 
@@ -252,7 +259,11 @@ static bool show_topic(const smq_topic_options *topic, void *user)
     add_number(table, "max_retries", amount_shown(topic->max_retries));
     output_pair(table, "backoff", topic->backoff ? topic->backoff : "");
     add_number(table, "lease_ms", topic->lease_ms);
-    add_number(table, "delay_ms", amount_shown(topic->delay_ms));
+    if (lacks_delay(topic)) {
+        output_pair(table, "delay_ms", "none");
+    } else {
+        add_number(table, "delay_ms", amount_shown(topic->delay_ms));
+    }
     output_pair(table, "takeover", takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]);
     add_number(table, "debounce_ms", amount_shown(topic->debounce_ms));
     add_number(table, "ttl_ms", amount_shown(topic->ttl_ms));

@@ -9,7 +9,7 @@ struct topic_facts {
     smq_topic_type type;
     smq_layout layout;
     smq_ties ties;
-    int64_t delay_ms;
+    bool lacks_delay; /* range_merge: each send must give one */
 };
 
 /* Looks a topic up.  Anything but EXIT_DONE has been said. */

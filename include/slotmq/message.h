@@ -26,9 +26,9 @@ typedef struct smq_message {
     size_t id_len;       /* 1 .. 1024                                     */
     int64_t priority;    /* priority topics; larger is more urgent        */
     int64_t delay_ms;    /* time topics: due this long after the send;
-                            SMQ_NONE: at once; 0: the topic's delay, which
-                            range_merge then must have; fixed_time: see
-                            due_at_ms                                     */
+                            SMQ_NONE: at once, in any topic; 0: the topic's
+                            delay, which range_merge then must have;
+                            fixed_time: see due_at_ms                     */
     int64_t due_at_ms;   /* fixed_time: due then, past or 0: at once; not
                             with delay_ms                                 */
     int64_t ttl_ms;      /* layout keyed: not handled after it, 1 .. 2^43;

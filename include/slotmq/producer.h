@@ -16,10 +16,10 @@ typedef struct smq_producer smq_producer;
 /* What became of one send.  Its layout is fixed. */
 typedef struct smq_receipt {
     smq_status status;
-    int32_t slot; /* -1 when refused before it had one                 */
-    bool merged;  /* joined a message that was waiting                 */
-    char id[47];  /* the id the library made, whatever the status; ""
-                     if it made none                                   */
+    int32_t slot;       /* -1 when refused before it had one                 */
+    bool merged;        /* joined a message that was waiting                 */
+    char id[47];        /* the id the library made, whatever the status; ""
+                           if it made none                                   */
     bool merge_unknown; /* it was repeated after a lost reply, and a
                            repeat found it waiting: added by the first
                            try, or merged.  Never with an id that the

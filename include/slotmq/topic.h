@@ -53,7 +53,9 @@ typedef struct smq_topic_options {
     const char *backoff;   /* "none", "fixed:MS", "exp:MS:MAX" (full jitter),
                               "ladder:MS,MS,..."; default "exp:1000:600000"  */
     int64_t lease_ms;      /* renewed at a third; default 30000              */
-    int64_t delay_ms;      /* range_merge: delay of sends that give none     */
+    int64_t delay_ms;      /* range_merge: delay of sends that give none;
+                              SMQ_NONE: at once; default 0: each must give
+                              one                                            */
     int64_t debounce_ms;   /* range_merge, keyed: each re-send moves the time
                               back, at most to first send + this; default
                               none                                           */

@@ -178,7 +178,7 @@ static smq_status send_place_priority(char *when, const struct topic *topic,
 {
     int64_t max = topic->ties == SMQ_TIES_ARRIVAL ? SEND_PRIORITY_ARRIVAL : SEND_PRIORITY_BYTES;
 
-    if (message->delay_ms != 0) {
+    if (message->delay_ms > 0) {
         return send_wrong_type(topic, "delay_ms", "range_merge or fixed_time", err);
     }
     if (message->due_at_ms != 0) {
@@ -198,7 +198,7 @@ static smq_status send_place_priority(char *when, const struct topic *topic,
 static smq_status send_place_fifo(char *when, const struct topic *topic, const smq_message *message,
                                   smq_error *err)
 {
-    if (message->delay_ms != 0) {
+    if (message->delay_ms > 0) {
         return send_wrong_type(topic, "delay_ms", "range_merge or fixed_time", err);
     }
     if (message->due_at_ms != 0) {

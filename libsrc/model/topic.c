@@ -145,6 +145,17 @@ static int64_t topic_option(int64_t value, int64_t fallback, int64_t none)
     return value == SMQ_NONE ? none : value;
 }
 
+/* As in a message SMQ_NONE is no delay: at once, as all is in topics without times. */
+static int64_t topic_delay_option(const smq_topic_options *given)
+{
+    bool at_once = given->delay_ms == SMQ_NONE;
+
+    if (given->delay_ms == 0 || (at_once && given->type != SMQ_RANGE_MERGE)) {
+        return SMQ_NONE;
+    }
+    return at_once ? 0 : given->delay_ms;
+}
+
 /* The options of a caller with an older header end earlier: the rest is default. */
 static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_options *options,
                                      smq_error *err)
@@ -180,7 +191,7 @@ static void topic_take_options(struct topic *out, const smq_topic_options *given
     out->ties = given->ties;
     out->max_retries = (int32_t) topic_option(given->max_retries, TOPIC_RETRIES_DEFAULT, 0);
     out->lease_ms = given->lease_ms == 0 ? TOPIC_LEASE_DEFAULT_MS : given->lease_ms;
-    out->delay_ms = topic_option(given->delay_ms, SMQ_NONE, SMQ_NONE);
+    out->delay_ms = topic_delay_option(given);
     out->takeover = given->takeover;
     out->debounce_ms = topic_option(given->debounce_ms, 0, 0);
     out->ttl_ms = topic_option(given->ttl_ms, 0, 0);
@@ -227,7 +238,9 @@ void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],
         .max_retries = topic->max_retries == 0 ? SMQ_NONE : topic->max_retries,
         .backoff = text,
         .lease_ms = topic->lease_ms,
-        .delay_ms = topic->delay_ms,
+        .delay_ms = topic->delay_ms == SMQ_NONE ? 0
+                    : topic->delay_ms == 0      ? SMQ_NONE
+                                                : topic->delay_ms,
         .debounce_ms = topic->debounce_ms,
         .ttl_ms = topic->ttl_ms,
         .expired_to_dead = topic->expired_to_dead,

@@ -42,7 +42,7 @@ const struct topic_field topic_fields[TOPIC_FIELDS] = {
     {FIELD(max_retries, COUNT), RANGE(1, TOPIC_RETRIES_MAX, 0)},
     {FIELD(backoff, BACKOFF)},
     {FIELD(lease_ms, TIME), RANGE(TOPIC_LEASE_MIN_MS, TOPIC_LEASE_MAX_MS, TOPIC_NEVER_NONE)},
-    {FIELD(delay_ms, TIME), RANGE(1, TOPIC_TIME_MAX_MS, SMQ_NONE)},
+    {FIELD(delay_ms, TIME), RANGE(0, TOPIC_TIME_MAX_MS, SMQ_NONE)},
     {FIELD(takeover, WORD), WORDS(topic_takeovers)},
     {FIELD(debounce_ms, TIME), RANGE(1, TOPIC_TIME_MAX_MS, 0), .later = true},
     {FIELD(ttl_ms, TIME), RANGE(1, TOPIC_TIME_MAX_MS, 0), .later = true},

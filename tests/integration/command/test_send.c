@@ -69,6 +69,46 @@ static void test_a_topic_may_have_the_delay(void **state)
     assert_int_equal(command_stat("own", "due"), 1);
 }
 
+static void test_the_delay_of_a_topic_may_be_zero(void **state)
+{
+    (void) state;
+    json_t *topic = command_json(
+        NULL, ARGS("topic", "create", "zero", "--type", "range_merge", "--delay", "0", "--json"));
+    assert_int_equal(json_number(topic, "delay_ms"), 0);
+    json_decref(topic);
+    command_done(NULL, ARGS("topic", "create", "zero", "--type", "range_merge", "--delay", "0"));
+    command_done(NULL, ARGS("send", "zero", "now"));
+    assert_int_equal(command_stat("zero", "due"), 1);
+    command_done(NULL, ARGS("topic", "alter", "zero", "delay_ms=none"));
+    topic = command_json(NULL, ARGS("topic", "show", "zero", "--json"));
+    assert_true(json_is_null(json_object_get(topic, "delay_ms")));
+    json_decref(topic);
+    command_refused(64, "--delay", NULL, ARGS("send", "zero", "when"));
+    command_done(NULL, ARGS("topic", "alter", "zero", "delay_ms=0"));
+    command_done(NULL, ARGS("send", "zero", "again"));
+    assert_int_equal(command_stat("zero", "due"), 2);
+}
+
+/* What a topic does anyway is no option that it does not have. */
+static void test_at_once_is_taken_by_every_type(void **state)
+{
+    static const char *const types[] = {"range_merge", "priority", "fixed_time", "fifo"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        char name[24];
+
+        snprintf(name, sizeof(name), "once-%s", types[i]);
+        create(name, types[i]);
+        command_done(NULL, ARGS("send", name, "now", "--delay", "0"));
+        assert_int_equal(command_stat(name, "waiting"), 1);
+        if (i == 1 || i == 3) {
+            command_refused(64, "--delay", NULL, ARGS("send", name, "x", "--delay", "1s"));
+            command_refused(64, "--delay", NULL, ARGS("reschedule", name, "now", "--delay", "0"));
+        }
+    }
+}
+
 static void test_options_of_another_type_are_refused_even_as_zero(void **state)
 {
     static const struct {
@@ -78,7 +118,7 @@ static void test_options_of_another_type_are_refused_even_as_zero(void **state)
         {{"send", "r", "x", "--priority", "0"}, "--priority"},
         {{"send", "r", "x", "--at", "0"}, "--at"},
         {{"send", "r", "x"}, "--delay"},
-        {{"send", "p", "x", "--delay", "0"}, "--delay"},
+        {{"send", "p", "x", "--delay", "1ms"}, "--delay"},
         {{"send", "p", "x", "--at", "0"}, "--at"},
         {{"send", "f", "x", "--priority", "0"}, "--priority"},
     };
@@ -256,6 +296,8 @@ int main(void)
         cmocka_unit_test(test_each_type_takes_its_options),
         cmocka_unit_test(test_what_waits_is_merged),
         cmocka_unit_test(test_a_topic_may_have_the_delay),
+        cmocka_unit_test(test_the_delay_of_a_topic_may_be_zero),
+        cmocka_unit_test(test_at_once_is_taken_by_every_type),
         cmocka_unit_test(test_options_of_another_type_are_refused_even_as_zero),
         cmocka_unit_test(test_priorities_beyond_the_range_are_refused),
         cmocka_unit_test(test_lines_are_messages),

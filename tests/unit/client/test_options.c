@@ -100,6 +100,9 @@ static void none_is_not_the_default(void **state)
     assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTIONS_TOPIC, "delay_ms", "none", NULL),
                      SMQ_OK);
     assert_int_equal(all.topic.delay_ms, 0);
+    assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTIONS_TOPIC, "delay_ms", "0", NULL),
+                     SMQ_OK);
+    assert_int_equal(all.topic.delay_ms, SMQ_NONE);
 }
 
 static void mistakes_say_what_to_do_and_change_nothing(void **state)

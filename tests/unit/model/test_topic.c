@@ -132,6 +132,35 @@ static void every_option_is_taken(void **state)
             "ttl_ms=3 expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6");
 }
 
+/* 0 is the default; a delay of 0 is SMQ_NONE, as in a message. */
+static void a_delay_of_none_is_at_once(void **state)
+{
+    static const struct {
+        smq_topic_type type;
+        int64_t given, taken, shown;
+    } rows[] = {
+        {SMQ_RANGE_MERGE, 0, SMQ_NONE, 0},
+        {SMQ_RANGE_MERGE, SMQ_NONE, 0, SMQ_NONE},
+        {SMQ_RANGE_MERGE, 5, 5, 5},
+        {SMQ_PRIORITY, 0, SMQ_NONE, 0},
+        {SMQ_PRIORITY, SMQ_NONE, SMQ_NONE, 0},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char backoff[BACKOFF_TEXT_MAX];
+        smq_topic_options options = plain;
+        struct topic topic;
+
+        options.type = rows[i].type;
+        options.delay_ms = rows[i].given;
+        topic = made(&options);
+        assert_int_equal(topic.delay_ms, rows[i].taken);
+        topic_to_options(&options, backoff, &topic);
+        assert_int_equal(options.delay_ms, rows[i].shown);
+    }
+}
+
 static void fifo_is_keyed(void **state)
 {
     smq_topic_options options = plain;
@@ -217,12 +246,12 @@ static const struct {
     {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIXED_TIME, .delay_ms = 5},
      "delay_ms is for topics of type range_merge, not fixed_time"},
     {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_RANGE_MERGE, .delay_ms = -2},
-     "delay_ms must be from 1 to 8796093022208, or SMQ_NONE, not -2"},
+     "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not -2"},
     {{.struct_size = sizeof(plain),
       .name = "t",
       .type = SMQ_RANGE_MERGE,
       .delay_ms = INT64_C(8796093022209)},
-     "delay_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
+     "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not 8796093022209"},
     {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .takeover = 2},
      "takeover must be fast or strict, not 2"},
     {{PLAIN, .layout = 3}, "layout must be inline or keyed, not 3"},
@@ -583,6 +612,7 @@ int main(void)
         cmocka_unit_test(names_have_1_to_120_bytes),
         cmocka_unit_test(zero_means_default),
         cmocka_unit_test(every_option_is_taken),
+        cmocka_unit_test(a_delay_of_none_is_at_once),
         cmocka_unit_test(fifo_is_keyed),
         cmocka_unit_test(largest_body_follows_the_layout),
         cmocka_unit_test(none_is_the_default_of_limits),
