@@ -1,4 +1,6 @@
 /* topic_create.c - topic create, topic delete. */
+#include <string.h>
+
 #include "command.h"
 #include "confirm.h"
 #include "output.h"
@@ -47,6 +49,7 @@ static enum exit_code create_run(const struct command *command)
 {
     const struct create_options *flags = command->options;
     smq_topic_options topic = flags->topic;
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_client *client = NULL;
     smq_error err;
 
@@ -60,12 +63,12 @@ static enum exit_code create_run(const struct command *command)
     if (code != EXIT_DONE) {
         return code;
     }
-    if (smq_topic_create(client, &topic, &err) != SMQ_OK) {
+    if (smq_topic_create(&report, client, &topic, &err) != SMQ_OK) {
         code = say_failure(&err);
     } else if (command->global.json) {
         code = topic_print_json(client, topic.name);
     } else if (!command->global.quiet) {
-        say("topic %s is ready", topic.name);
+        say("topic %s is ready%s%s", topic.name, report.text[0] != '\0' ? ": " : "", report.text);
     }
     smq_client_free(client);
     return code;
@@ -74,14 +77,16 @@ static enum exit_code create_run(const struct command *command)
 const struct verb topic_create_verb = {
     .name = "topic create",
     .operands = "NAME --type TYPE",
-    .summary = "create a topic, or find that it exists exactly so",
+    .summary = "create a topic, or find that it exists",
     .text = "range_merge   due after a delay; sent again while it waits, the first time stays\n"
             "priority      the largest first; sent again, the last priority wins\n"
             "fixed_time    due at a time; sent again, the last time wins\n"
             "fifo          in the order of sends per key; sent again, the place stays\n"
             "\n"
             "NAME is letters, digits, dot, underscore and hyphen, at most 120 bytes.  If the\n"
-            "topic exists with another definition, the error names the difference (exit 73).",
+            "topic exists with other options that are fixed for life, the error names the\n"
+            "difference (exit 73).  Options that may be altered are left as they are, which is\n"
+            "said.  A topic of which Redis lost a part is repaired, as by topic repair.",
     .flags = create_flags,
     .flag_count = sizeof(create_flags) / sizeof(create_flags[0]),
     .options_size = sizeof(struct create_options),
@@ -114,7 +119,7 @@ static enum exit_code delete_run(const struct command *command)
     const struct delete_options *flags = command->options;
     const char *name = command->words[0];
     smq_client *client = NULL;
-    smq_error err;
+    smq_error err = {.status = SMQ_OK};
     enum exit_code code = confirm(command, flags->yes || !flags->force,
                                   "Delete topic %s with all its messages?", name);
 
@@ -124,7 +129,10 @@ static enum exit_code delete_run(const struct command *command)
     if (code != EXIT_DONE) {
         return code;
     }
-    if (smq_topic_delete(client, name, flags->force, &err) != SMQ_OK) {
+    if (smq_topic_delete(client, name, flags->force, &err) == SMQ_NOT_EMPTY) {
+        code = say_error(exit_code_of(err.status), "%.*s; consume them, or give --force",
+                         (int) strcspn(err.text, ";"), err.text);
+    } else if (err.status != SMQ_OK) {
         code = say_failure(&err);
     } else if (command->global.json) {
         json_t *document = json_object();

@@ -68,7 +68,7 @@ static bool create_topics(smq_client *client)
         options.slots = FLEET_SLOTS;
         options.backoff = "fixed:200";
         options.delay_ms = types[i] == SMQ_RANGE_MERGE ? 200 : 0;
-        if (smq_topic_create(client, &options, &err) != SMQ_OK) {
+        if (smq_topic_create(NULL, client, &options, &err) != SMQ_OK) {
             fprintf(stderr, "demo: %s\n", err.text);
             return false;
         }

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     smq_worker *worker = NULL;
     smq_error err = {SMQ_OK, ""};
 
-    if (smq_client_new(&client, &options, &err) || smq_topic_create(client, &topic, &err) ||
+    if (smq_client_new(&client, &options, &err) || smq_topic_create(NULL, client, &topic, &err) ||
         smq_producer_new(&producer, client, NULL, &err) ||
         smq_send(NULL, producer, "orders", &order, &err) ||
         smq_worker_new(&worker, client, &work, &err) || smq_worker_start(worker, &err) ||

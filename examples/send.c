@@ -25,7 +25,7 @@ static smq_status create_topic(smq_client *client, smq_error *err)
 
     topic.name = "orders";
     topic.type = SMQ_FIXED_TIME;
-    return smq_topic_create(client, &topic, err); /* fine if it is there already */
+    return smq_topic_create(NULL, client, &topic, err); /* fine if it is there already */
 }
 
 static smq_status send_one(smq_producer *producer, smq_error *err)

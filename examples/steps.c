@@ -23,7 +23,7 @@ static smq_status create_topic(smq_client *client, smq_error *err)
     topic.type = SMQ_FIFO; /* layout keyed */
     topic.slots = 4;
     topic.backoff = "fixed:200";
-    return smq_topic_create(client, &topic, err);
+    return smq_topic_create(NULL, client, &topic, err);
 }
 
 /* One batch, in the order of the array. */

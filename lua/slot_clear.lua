@@ -1,16 +1,18 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV limit
--- RETURN OK, more: 1 repeat the call | IN_USE: not sealed, nothing was removed
+-- ARGV deletion (its number), limit
+-- RETURN OK, more: 1 repeat the call | IN_USE: not sealed by that deletion, nothing was removed
 --
--- What must never go back stays: token, owner, base and claims.
+-- What must never go back stays: token, owner, base, claims, generation and sealed.
 
 local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local limit = math.min(tonumber(ARGV[1]), 1000)
+local limit = math.min(tonumber(ARGV[2]), 1000)
 
-if redis.call('HEXISTS', slot, 'def') == 1 then
+local def, sealed = unpack(redis.call('HMGET', slot, 'def', 'sealed'))
+if def or tonumber(sealed or 0) ~= tonumber(ARGV[1]) then
     return { 'IN_USE' }
 end
+-- @include held
 
 -- Ranks, so that nothing is read.  The sentinel is the last, or of a priority store the first.
 local function clear(key, count)
@@ -41,12 +43,12 @@ local empty = body and clear_bodies or clear
 local room = empty(store, limit)
 room = empty(prepare, room, true)
 clear(dead, room)
-local left = redis.call('ZCARD', store) + redis.call('ZCARD', prepare) + redis.call('ZCARD', dead)
-redis.call('HDEL', slot, 'parked', 'seq', 'paused', 'sent', 'merged', 'done', 'retried', 'rejected',
-    'expired', 'released', 'lease_lost')
+local left = messages_held()
+redis.call('HDEL', slot, 'parked', 'seq', 'paused', 'pauses', 'definition', 'version', 'sent',
+    'merged', 'done', 'retried', 'rejected', 'expired', 'released', 'lease_lost')
 -- What stood beside messages goes at once, and is freed in the background.
-if left == 3 then
+if left == 0 then
     redis.call('UNLINK', why)
     redis.call('HSET', why, '', '')
 end
-return { 'OK', left > 3 and 1 or 0 }
+return { 'OK', left > 0 and 1 or 0 }

@@ -1,37 +1,46 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, kind, shared (0 or 1)
--- RETURN OK | FOREIGN, key: it holds something else, or belongs to a topic that was not deleted
+-- ARGV def, kind, shared (0 or 1), definition, generation, pauses, paused (0 or 1), deletions
+-- RETURN OK, made: 1 nothing of the slot was there | FOREIGN, key: it holds something else
+--        | TAKEN: by another creation of the topic, which was not deleted | STALE: it is newer
+--        | GONE: the slot has a later generation, or was sealed by a deletion after those
 --
--- What outlives a topic in its slot stays: token and claims.
+-- What outlives a topic in its slot stays: token, claims, generation, sealed.  A slot of an earlier
+-- generation that holds nothing is what a late call left: it is taken over.
 
 local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local kind = ARGV[2]
+local kind, generation, pauses = ARGV[2], tonumber(ARGV[5]), tonumber(ARGV[6])
 
-local expected = {
-    { store, 'zset' }, { prepare, 'zset' }, { dead, 'zset' }, { why, 'hash' }, { slot, 'hash' },
-    body and { body, 'hash' }
-}
-for _, pair in ipairs(expected) do
-    local key = pair[1]
-    local is, sentinel = redis.call('TYPE', key).ok, false
-    if is == 'zset' and is == pair[2] then
-        sentinel = redis.call('ZSCORE', key, '')
-    elseif is == 'hash' and is == pair[2] then
-        sentinel = redis.call('HGET', key, '')
-    end
-    if is ~= 'none' and not sentinel then
-        return { 'FOREIGN', key }
-    end
-end
-local def, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
-if def and def ~= ARGV[1] then
-    return { 'FOREIGN', slot }
-end
-
+-- @include ours
+-- @include held
+-- @include def
 -- @include token
 -- @include sentinels
 
+local foreign = foreign_key()
+if foreign then
+    return { 'FOREIGN', foreign }
+end
+local def, token, last, paused_at, sealed =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'generation', 'pauses', 'sealed'))
+local nonce, version = def_split(ARGV[1])
+last = tonumber(last or 0)
+if tonumber(sealed or 0) > tonumber(ARGV[8]) then
+    return { 'GONE' }
+elseif def and def_split(def) ~= nonce then
+    if last >= generation or messages_held() > 0 then
+        return { 'TAKEN' }
+    end
+elseif last > generation then
+    return { 'GONE' }
+elseif def then
+    local refused = def_refused(def, ARGV[1])
+    if refused then
+        return refused
+    end
+end
+
+local made = redis.call('EXISTS', store, prepare, dead, why, slot) == 0
 make_sentinels()
 if ARGV[3] == '1' then
     token = 'shared'
@@ -41,5 +50,14 @@ end
 redis.call('HSETNX', slot, 'base', 0)
 redis.call('HSETNX', slot, 'claims', 0)
 redis.call('HSETNX', slot, 'owner', '')
-redis.call('HSET', slot, 'token', token, 'def', ARGV[1])
-return { 'OK' }
+redis.call('HSET', slot, 'token', token, 'def', ARGV[1], 'definition', ARGV[4], 'version', version,
+    'generation', generation)
+if pauses >= tonumber(paused_at or 0) then
+    redis.call('HSET', slot, 'pauses', pauses)
+    if ARGV[7] == '1' then
+        redis.call('HSET', slot, 'paused', 1)
+    else
+        redis.call('HDEL', slot, 'paused')
+    end
+end
+return { 'OK', made and 1 or 0 }

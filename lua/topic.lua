@@ -1,59 +1,111 @@
 #!lua flags=allow-oom
 -- KEYS topic
--- ARGV op, then create: definition, nonce | ready: nonce | delete | removed: nonce
+-- ARGV op, then create: definition, nonce, seen, generation, deletes | ready: nonce
+--      | undone: nonce
+--      | delete: nonce, deletes, id | keep: nonce, deletion | removed: nonce, deletion
 --      | bind: nonce, coord | rebind: nonce, coord, above, force 0/1
---      | alter: nonce, version, definition | pause: nonce, 0/1
+--      | alter: nonce, version, definition | pause: nonce, pauses, 0/1
+--      | repair: nonce, definition, version, generation, pauses, 0/1, deletes, seen
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
---        | ready, removed, pause: OK | delete: OK, nonce, definition | bind, rebind: OK, generation
---        | alter: OK, version: now | CHANGED: it has another version
---        | OTHER_FLEET, coord | HELD, owner, remaining_ms | NO_TOPIC | DELETING
+--        | ready, undone, keep, removed, repair: OK | delete: OK, deletion: its number
+--        | bind, rebind: OK, generation | alter: OK, version: now | pause: OK, pauses: now
+--        | CHANGED: it is not what the caller saw | OTHER_FLEET, coord
+--        | HELD, owner, remaining_ms | NO_TOPIC | DELETING
 --
 -- state: creating, ready, deleting; none when removed.  What must never go back outlives the topic:
--- lease_epoch, and generation, which each new creation and each rebind raises.
+-- lease_epoch, deletes, and generation, which each new creation and each rebind raises.  A change
+-- says what it changes: one that comes late, or twice, finds something else, or what it made.
 
 local topic = KEYS[1]
 
-local state, nonce, definition, version, generation, coord = unpack(redis.call('HMGET', topic,
-    'state', 'nonce', 'definition', 'version', 'generation', 'coord'))
+local state, nonce, definition, version, generation, coord, pauses, paused, deletes =
+    unpack(redis.call('HMGET', topic, 'state', 'nonce', 'definition', 'version', 'generation',
+        'coord', 'pauses', 'paused', 'deletes'))
+generation, pauses = tonumber(generation or 0), tonumber(pauses or 0)
+deletes = tonumber(deletes or 0)
 local op = {}
 
 -- @include clock
 
-function op.create(new_definition, new_nonce)
+-- `seen` is the generation of the last creation that the caller knows of.  The slots may have seen
+-- later ones, and more deletions, than are stored here.
+function op.create(new_definition, new_nonce, seen, slots_generation, slots_deletes)
     if not state then
+        if generation ~= tonumber(seen) then
+            return { 'CHANGED' }
+        end
         state, definition, nonce, version = 'creating', new_definition, new_nonce, 1
-        generation = tonumber(generation or 0) + 1
+        generation = math.max(generation, tonumber(slots_generation)) + 1
         redis.call('HSET', topic, '', '', 'state', state, 'definition', definition, 'nonce',
             nonce, 'version', version, 'generation', generation)
+        if tonumber(slots_deletes) > deletes then
+            redis.call('HSET', topic, 'deletes', slots_deletes)
+        end
     end
-    return { 'OK', state, definition, nonce, tonumber(version), tonumber(generation) }
+    return { 'OK', state, definition, nonce, tonumber(version), generation }
 end
 
--- Also takes a delete back that was refused because something is left.
 function op.ready(of)
     if not state or nonce ~= of then
         return { 'NO_TOPIC' }
+    elseif state == 'deleting' then
+        return { 'DELETING' }
     end
     redis.call('HSET', topic, 'state', 'ready')
     return { 'OK' }
 end
 
-function op.delete()
-    if not state then
+local function forget()
+    redis.call('HDEL', topic, 'state', 'definition', 'nonce', 'version', 'coord', 'paused',
+        'pauses', 'lease_owner', 'lease_until')
+end
+
+-- A creation that could not be finished, once its slots are closed again.
+function op.undone(of)
+    if state == 'creating' and nonce == of then
+        forget()
+        if generation == 1 and deletes == 0 then
+            redis.call('DEL', topic)
+        end
+    end
+    return { 'OK' }
+end
+
+-- `seen` deletions were begun before this one.  `id` is the caller's: its call may come twice.
+function op.delete(of, seen, id)
+    if not state or nonce ~= of then
         return { 'NO_TOPIC' }
     end
-    redis.call('HSET', topic, 'state', 'deleting')
-    return { 'OK', nonce, definition }
+    local repeated = deletes == tonumber(seen) + 1 and state == 'deleting'
+        and redis.call('HGET', topic, 'deleter') == id
+    if deletes == tonumber(seen) then
+        deletes = deletes + 1
+        redis.call('HSET', topic, 'state', 'deleting', 'deletes', deletes, 'deleter', id)
+    elseif not repeated then
+        return { 'CHANGED' }
+    end
+    return { 'OK', deletes }
+end
+
+-- Takes back a deletion that was refused because something is left.
+function op.keep(of, deletion)
+    if not state or nonce ~= of then
+        return { 'NO_TOPIC' }
+    elseif deletes ~= tonumber(deletion) or state == 'creating' then
+        return { 'CHANGED' }
+    end
+    redis.call('HSET', topic, 'state', 'ready')
+    return { 'OK' }
 end
 
 -- Once its slots are cleared.  Another nonce: that creation is long gone.
-function op.removed(of)
+function op.removed(of, deletion)
     if nonce == of then
-        if state ~= 'deleting' then
-            return { 'NO_TOPIC' }
+        if state ~= 'deleting' or deletes ~= tonumber(deletion) then
+            return { 'CHANGED' }
         end
-        redis.call('HDEL', topic, 'state', 'definition', 'nonce', 'version', 'coord', 'paused',
-            'lease_owner', 'lease_until')
+        forget()
+        redis.call('HDEL', topic, 'deleter')
     end
     return { 'OK' }
 end
@@ -68,7 +120,7 @@ function op.bind(of, new_coord)
         return { 'OTHER_FLEET', coord }
     end
     redis.call('HSET', topic, 'coord', new_coord)
-    return { 'OK', tonumber(generation) }
+    return { 'OK', generation }
 end
 
 -- Later consumers are of another fleet, or of none.  The generation is then larger than any before
@@ -84,7 +136,7 @@ function op.rebind(of, new_coord, above, force)
     if left > 0 and force ~= '1' then
         return { 'HELD', owner, left }
     end
-    generation = math.max(tonumber(generation), tonumber(above)) + 1
+    generation = math.max(generation, tonumber(above)) + 1
     redis.call('HSET', topic, 'coord', new_coord, 'generation', generation, 'lease_owner', '',
         'lease_until', 0)
     return { 'OK', generation }
@@ -114,12 +166,43 @@ function op.alter(of, from, altered)
     return { 'OK', tonumber(version) }
 end
 
-function op.pause(of, paused)
+-- `seen` pauses and resumes were before this one.
+function op.pause(of, seen, wanted)
     local refused = unusable(of)
     if refused then
         return refused
     end
-    if paused == '1' then
+    local same = (paused and '1' or '0') == wanted
+    if pauses == tonumber(seen) and not same then
+        pauses = pauses + 1
+        redis.call('HSET', topic, 'pauses', pauses)
+        if wanted == '1' then
+            redis.call('HSET', topic, 'paused', 1)
+        else
+            redis.call('HDEL', topic, 'paused')
+        end
+    elseif pauses ~= tonumber(seen) and not (pauses == seen + 1 and same) then
+        return { 'CHANGED' }
+    end
+    return { 'OK', pauses }
+end
+
+-- Puts back what the slots know.  `seen` has the numbers that are to be replaced: version (0: there
+-- is no definition), generation, pauses and deletions.
+function op.repair(of, repaired, its_version, its_generation, its_pauses, its_paused, its_deletes,
+    seen)
+    local now = table.concat({ version or 0, generation, pauses, deletes }, '.')
+    local made = table.concat({ its_version, its_generation, its_pauses, its_deletes }, '.')
+    local usable = not state or state == 'ready' and nonce == of
+    if usable and state and now == made then
+        return { 'OK' }
+    elseif not usable or now ~= seen then
+        return { 'CHANGED' }
+    end
+    redis.call('HSET', topic, '', '', 'state', 'ready', 'nonce', of, 'definition', repaired,
+        'version', its_version, 'generation', its_generation, 'pauses', its_pauses, 'deletes',
+        its_deletes)
+    if its_paused == '1' then
         redis.call('HSET', topic, 'paused', 1)
     else
         redis.call('HDEL', topic, 'paused')
@@ -127,4 +210,4 @@ function op.pause(of, paused)
     return { 'OK' }
 end
 
-return op[ARGV[1]](ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+return op[ARGV[1]](unpack(ARGV, 2))

@@ -82,7 +82,8 @@ typedef enum smq_class {
     X(SMQ_FENCED, -22, ABORT, "a newer owner holds the slot")                                      \
     X(SMQ_NAME_TAKEN, -23, FATAL, "a live process has this member name")                           \
     X(SMQ_CLOSED, -24, FATAL, "the handle is closing or closed")                                   \
-    X(SMQ_INTERNAL, -25, FATAL, "a defect of slotmq; please report it")
+    X(SMQ_INTERNAL, -25, FATAL, "a defect of slotmq; please report it")                            \
+    X(SMQ_DAMAGED, -26, USAGE, "Redis lost a part of the topic; repair it")
 
 typedef enum smq_status {
 #define SMQ_X(name, value, class_, text) name = value,

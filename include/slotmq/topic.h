@@ -72,13 +72,45 @@ typedef struct smq_topic_options {
     int64_t rate_per_s;    /* claims of the whole fleet; not for shared
                               topics; default none                           */
     bool paused;           /* only read: set by smq_topic_pause()            */
+    bool damaged;          /* only read: Redis has lost the definition, and
+                              this is what a slot knows: smq_topic_repair()  */
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 
-/* Create a topic, or find that it exists exactly so (SMQ_OK).  A create cut in
- * the middle is completed by calling it again.
- * Blocks: request_timeout_ms per round trip.  Fails: TOPIC_DIFFERS (the text names what). */
-SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options *options,
+/* What a create or a repair found and did. */
+typedef struct smq_topic_report {
+    size_t struct_size;
+    bool created;           /* it did not exist                              */
+    bool differs;           /* it exists with other values of options that may
+                               be altered; they were not changed             */
+    bool repaired;          /* Redis had lost a part of it; what follows says
+                               which                                         */
+    bool restored;          /* the definition was lost; it is that of the
+                               slots again                                   */
+    bool lost_alteration;   /* the options of the last smq_topic_alter() are
+                               lost                                          */
+    int32_t slots_reopened; /* slots whose keys were lost: they are empty     */
+    uint64_t adopted;       /* messages of a topic that was restored         */
+    char text[252];         /* all this in one line for people, or ""        */
+} smq_topic_report;
+#define SMQ_TOPIC_REPORT_INIT SMQ_INIT(smq_topic_report)
+
+/* Create a topic, or find that it exists with the same options that are fixed for
+ * life (SMQ_OK).  A create cut in the middle is completed by calling it again, and
+ * a damaged topic is repaired, as by smq_topic_repair().  `out` may be NULL.
+ * Blocks: request_timeout_ms per round trip.  Fails: TOPIC_DIFFERS (the text names
+ * what), INVALID, DAMAGED (it cannot be repaired). */
+SMQ_API smq_status smq_topic_create(smq_topic_report *out, smq_client *client,
+                                    const smq_topic_options *options, smq_error *err);
+
+/* Put back what Redis has lost of a topic, when a node came back empty or a
+ * failover lost the last writes: keys of slots, the definition, an alteration or
+ * a pause.  Messages that are there stay.  Consumers continue by themselves.  A
+ * topic that is whole stays as it is.  `out` may be NULL.
+ * Blocks: request_timeout_ms per round trip; every slot must answer.  Fails:
+ * NO_TOPIC (also when it is half created or half deleted), DAMAGED (slots that
+ * disagree; the text lists them). */
+SMQ_API smq_status smq_topic_repair(smq_topic_report *out, smq_client *client, const char *topic,
                                     smq_error *err);
 
 /* Change one option that may be altered, by name and text: ("max_retries", "5"),
@@ -114,7 +146,8 @@ SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool 
 /* Delete a topic with all it holds.  Without `force` only an empty one.
  * Owners are fenced; workers and consumers end with SMQ_NO_TOPIC.  One that was
  * cut in the middle is completed by calling it again.
- * Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC, NOT_EMPTY. */
+ * Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC, NOT_EMPTY, DAMAGED
+ * (its definition is lost: nothing was deleted; repair it first). */
 SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool force,
                                     smq_error *err);
 

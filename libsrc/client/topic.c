@@ -8,16 +8,51 @@
 #include "client/options.h"
 #include "queue/admin.h"
 
-SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options *options,
-                                    smq_error *err)
+/* Is there no place for the report, or a good one? */
+static smq_status check_report(smq_topic_report *out, smq_client *client, smq_error *err)
 {
-    smq_topic_options known;
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_status status = client_check(client, err);
+
+    return status == SMQ_OK && out != NULL
+               ? options_give(out, &report, sizeof(report), "SMQ_TOPIC_REPORT_INIT", err)
+               : status;
+}
+
+static smq_status give_report(smq_topic_report *out, const smq_topic_report *report,
+                              smq_status status, smq_error *err)
+{
+    return status == SMQ_OK && out != NULL
+               ? options_give(out, report, sizeof(*report), "SMQ_TOPIC_REPORT_INIT", err)
+               : status;
+}
+
+SMQ_API smq_status smq_topic_create(smq_topic_report *out, smq_client *client,
+                                    const smq_topic_options *options, smq_error *err)
+{
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_topic_options known;
+    smq_status status = check_report(out, client, err);
 
     if (status == SMQ_OK) {
         status = options_take(&known, sizeof(known), options, "SMQ_TOPIC_OPTIONS_INIT", err);
     }
-    return status == SMQ_OK ? admin_topic_create(client->hub, &known, err) : status;
+    if (status == SMQ_OK) {
+        status = admin_topic_create(&report, client->hub, &known, err);
+    }
+    return give_report(out, &report, status, err);
+}
+
+SMQ_API smq_status smq_topic_repair(smq_topic_report *out, smq_client *client, const char *topic,
+                                    smq_error *err)
+{
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_status status = check_report(out, client, err);
+
+    if (status == SMQ_OK) {
+        status = admin_topic_repair(&report, client->hub, topic, err);
+    }
+    return give_report(out, &report, status, err);
 }
 
 SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool force,

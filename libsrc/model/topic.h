@@ -55,7 +55,10 @@ struct topic {
     char nonce[TOPIC_NONCE_LEN + 1];
     uint32_t version;
     uint32_t generation;
-    bool paused; /* stored beside the definition; not a part of it */
+    /* stored beside the definition; not a part of it */
+    bool paused;
+    uint32_t pauses;  /* and resumes, so far */
+    uint32_t deletes; /* deletions that were begun, of all creations */
 };
 
 /* Is `name` letters, digits, '.', '_', '-', 1 .. 120 bytes?  Fails: INVALID. */
@@ -85,6 +88,10 @@ smq_status topic_parse(struct topic *out, const char *name, const char *text, si
  * none. */
 bool topic_difference(char *out, size_t size, const struct topic *stored,
                       const struct topic *asked);
+
+/* The same for the options that are fixed for the life of a topic. */
+bool topic_fixed_difference(char *out, size_t size, const struct topic *stored,
+                            const struct topic *asked);
 
 /* Change one option from text, in the form of the options' names: ("max_retries", "5"),
  * ("ttl_ms", "1h"), ("delay_ms", "none").  Neither version nor nonce change.  Fails: INVALID

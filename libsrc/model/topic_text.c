@@ -178,16 +178,37 @@ smq_status topic_parse(struct topic *out, const char *name, const char *text, si
     return SMQ_OK;
 }
 
-bool topic_difference(char *out, size_t size, const struct topic *stored, const struct topic *asked)
+static bool topic_field_differs(char *out, size_t size, const struct topic_field *field,
+                                const struct topic *stored, const struct topic *asked)
 {
     char is[TOPIC_VALUE_MAX];
     char wanted[TOPIC_VALUE_MAX];
 
+    topic_field_format(is, field, stored);
+    topic_field_format(wanted, field, asked);
+    if (strcmp(is, wanted) == 0) {
+        return false;
+    }
+    snprintf(out, size, "%s is %s, not %s", field->name, is, wanted);
+    return true;
+}
+
+bool topic_difference(char *out, size_t size, const struct topic *stored, const struct topic *asked)
+{
     for (int i = 0; i < TOPIC_FIELDS; i++) {
-        topic_field_format(is, &topic_fields[i], stored);
-        topic_field_format(wanted, &topic_fields[i], asked);
-        if (strcmp(is, wanted) != 0) {
-            snprintf(out, size, "%s is %s, not %s", topic_fields[i].name, is, wanted);
+        if (topic_field_differs(out, size, &topic_fields[i], stored, asked)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool topic_fixed_difference(char *out, size_t size, const struct topic *stored,
+                            const struct topic *asked)
+{
+    for (int i = 0; i < TOPIC_FIELDS; i++) {
+        if (topic_fields[i].fixed &&
+            topic_field_differs(out, size, &topic_fields[i], stored, asked)) {
             return true;
         }
     }

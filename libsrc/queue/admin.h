@@ -13,7 +13,11 @@
 
 #include "queue/hub.h"
 
-smq_status admin_topic_create(struct hub *hub, const smq_topic_options *options, smq_error *err);
+/* `report` has its full size. */
+smq_status admin_topic_create(smq_topic_report *report, struct hub *hub,
+                              const smq_topic_options *options, smq_error *err);
+smq_status admin_topic_repair(smq_topic_report *report, struct hub *hub, const char *topic,
+                              smq_error *err);
 smq_status admin_topic_delete(struct hub *hub, const char *topic, bool force, smq_error *err);
 smq_status admin_topic_alter(struct hub *hub, const char *topic, const char *option,
                              const char *value, smq_error *err);

@@ -70,7 +70,8 @@ static enum calls_next alter_done(const struct store_result *result, int32_t ind
     (void) index;
     change->changed = result->outcome == STORE_REFUSED && result->status == SMQ_TOPIC_DIFFERS;
     if (change->changed ||
-        (result->outcome == STORE_OK && store_topic_alter_read(&change->topic.version, result))) {
+        (result->outcome == STORE_OK && store_topic_number_read(&change->topic.version, result) &&
+         change->topic.version > 0)) {
         return CALLS_DONE;
     }
     return topic_fail(err, change, result);
@@ -82,7 +83,7 @@ static void alter_slot_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &change->topic, index);
-    store_slot_alter(call, change->hub->redis, &slot, 0);
+    store_slot_alter(call, change->hub->redis, &slot, &change->topic, 0);
 }
 
 /* A slot with a newer stamp was reached by a later alteration. */
@@ -151,8 +152,18 @@ static void pause_send(struct store_call *call, int32_t index, void *user)
 static enum calls_next pause_done(const struct store_result *result, int32_t index, void *user,
                                   smq_error *err)
 {
+    struct change *change = user;
+
     (void) index;
-    return result->outcome == STORE_OK ? CALLS_DONE : topic_fail(err, user, result);
+    change->changed = result->outcome == STORE_REFUSED && result->status == SMQ_TOPIC_DIFFERS;
+    if (change->changed) {
+        return CALLS_DONE;
+    }
+    if (result->outcome == STORE_OK && store_topic_number_read(&change->topic.pauses, result)) {
+        change->topic.paused = change->paused;
+        return CALLS_DONE;
+    }
+    return topic_fail(err, change, result);
 }
 
 static void pause_slot_send(struct store_call *call, int32_t index, void *user)
@@ -161,7 +172,7 @@ static void pause_slot_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &change->topic, index);
-    store_slot_pause(call, change->hub->redis, &slot, change->paused, 0);
+    store_slot_pause(call, change->hub->redis, &slot, &change->topic, 0);
 }
 
 static enum calls_next pause_slot_done(const struct store_result *result, int32_t index, void *user,
@@ -169,8 +180,9 @@ static enum calls_next pause_slot_done(const struct store_result *result, int32_
 {
     struct change *change = user;
 
-    if (result->outcome == STORE_OK) {
-        return CALLS_DONE;
+    if (result->outcome == STORE_OK ||
+        (result->outcome == STORE_REFUSED && result->status == SMQ_TOPIC_DIFFERS)) {
+        return CALLS_DONE; /* or a later pause or resume was there */
     }
     change->changed = result->outcome == STORE_STALE;
     return admin_fail(err, &change->topic, index, result);
@@ -184,10 +196,13 @@ static smq_status pause_once(struct change *change, const char *topic, smq_error
     if (status == SMQ_OK) {
         status = change_topic(change, pause_send, pause_done, err);
     }
-    return status == SMQ_OK ? change_slots(change, pause_slot_send, pause_slot_done, err) : status;
+    if (status != SMQ_OK || change->changed) {
+        return status;
+    }
+    return change_slots(change, pause_slot_send, pause_slot_done, err);
 }
 
-/* An alteration meanwhile gives slots a newer stamp than ours: then from the beginning. */
+/* Another pause, resume or alteration meanwhile: then from the beginning. */
 smq_status admin_topic_pause(struct hub *hub, const char *topic, bool paused, smq_error *err)
 {
     struct change change = {.hub = hub, .paused = paused};
@@ -200,5 +215,9 @@ smq_status admin_topic_pause(struct hub *hub, const char *topic, bool paused, sm
         status = pause_once(&change, topic, err);
     } while (change.changed && ++change.tries < ALTER_TRIES);
     definitions_forget(hub->definitions, topic);
+    if (status == SMQ_OK && change.changed) {
+        return status_set(err, SMQ_TOPIC_DIFFERS,
+                          "topic %s is changed by others all the time; try again", topic);
+    }
     return status;
 }

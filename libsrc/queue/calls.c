@@ -136,7 +136,7 @@ static void on_definition(const struct topic *topic, smq_status status, const ch
 {
     struct calls_reading *reading = user;
 
-    if (status == SMQ_OK) {
+    if (topic != NULL) {
         *reading->out = *topic;
     }
     (void) status_set(&reading->err, status, "%s", text);

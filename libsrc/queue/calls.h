@@ -33,7 +33,8 @@ struct calls_job {
  * Fails: as `done` says. */
 smq_status calls_run(struct hub *hub, const struct calls_job *job, smq_error *err);
 
-/* Read a definition, past what is known.  Blocks: request_timeout_ms.  Fails: NO_TOPIC, ... */
+/* Read a definition, past what is known.  Blocks: request_timeout_ms.  Fails: NO_TOPIC, DAMAGED
+ * (topic{T} is lost; `*out` is what a slot knows), ... */
 smq_status calls_definition(struct topic *out, struct hub *hub, const char *topic, smq_error *err);
 
 #endif

@@ -15,6 +15,10 @@
 #include "base/status.h"
 #include "store/store.h"
 
+/* When topic{T} is not there so many slots are asked whether they are of a topic: in a cluster of
+ * two masters or more it would be a rare chance that all of them were lost with it. */
+enum { SLOTS_ASKED = 16 };
+
 /* Somebody who waits for a read. */
 struct definition_wait {
     STAILQ_ENTRY(definition_wait) link;
@@ -34,6 +38,7 @@ struct definition {
     struct topic topic;
     struct definition_waits waits; /* smq:io */
     struct store_call call;        /* smq:io */
+    int32_t asked;                 /* smq:io: the slot that is asked; -1: topic{T} is */
     char name[TOPIC_NAME_MAX + 1];
 };
 
@@ -45,7 +50,7 @@ struct definitions {
     struct definition *table;
 };
 
-static void on_read(struct store_call *call, const struct store_result *result);
+static void on_answer(struct store_call *call, const struct store_result *result);
 
 struct definitions *definitions_new(struct redis *redis, int64_t request_timeout_ms)
 {
@@ -97,13 +102,14 @@ static struct definition *definition_add(struct definitions *definitions, const 
     definition->all = definitions;
     snprintf(definition->name, sizeof(definition->name), "%s", topic);
     STAILQ_INIT(&definition->waits);
-    store_call_init(&definition->call, on_read, definition);
+    store_call_init(&definition->call, on_answer, definition);
     HASH_ADD_STR(definitions->table, name, definition);
     return definition;
 }
 
 static void definition_read(struct definition *definition)
 {
+    definition->asked = -1;
     store_topic_get(&definition->call, definition->all->redis, definition->name,
                     definition->all->request_timeout_ms);
 }
@@ -115,22 +121,51 @@ struct definition_answer {
     smq_error err;
 };
 
-static void answer_read(struct definition_answer *out, const char *name,
-                        const struct store_result *result)
+static void answer_read(struct definition_answer *out, enum store_topic_state *state,
+                        const char *name, const struct store_result *result)
 {
-    enum store_topic_state state;
-
+    *state = STORE_TOPIC_READY;
     out->err.text[0] = '\0';
     if (result->outcome != STORE_OK) {
         out->status =
             status_set(&out->err, result->status, "cannot read topic %s: %s", name, result->text);
         return;
     }
-    out->status = store_topic_get_read(&out->topic, &state, name, result, &out->err);
-    if (out->status == SMQ_OK && state != STORE_TOPIC_READY) {
+    out->status = store_topic_get_read(&out->topic, state, name, result, &out->err);
+    if (out->status == SMQ_OK && *state != STORE_TOPIC_READY) {
         out->status = status_set(&out->err, SMQ_NO_TOPIC, "topic %s is being %s", name,
-                                 state == STORE_TOPIC_CREATING ? "created" : "deleted");
+                                 *state == STORE_TOPIC_CREATING ? "created" : "deleted");
     }
+}
+
+/* topic{T} is not there.  Does this slot know of a topic?  NO_TOPIC: no. */
+static void answer_read_slot(struct definition_answer *out, const char *name,
+                             const struct store_result *result)
+{
+    struct slot_notes notes;
+
+    out->err.text[0] = '\0';
+    if (result->outcome == STORE_OK && store_slot_notes_read(&notes, result)) {
+        out->status = status_set(&out->err, SMQ_NO_TOPIC, "no topic %s; create it first", name);
+        if (notes.open &&
+            topic_parse(&out->topic, name, notes.text, notes.text_len, NULL) == SMQ_OK) {
+            out->status =
+                status_set(&out->err, SMQ_DAMAGED,
+                           "Redis has lost the definition of topic %s, topic{%s}, but its "
+                           "slots are there: run slotmq topic repair %s",
+                           name, name, name);
+        }
+    } else if (result->outcome == STORE_REFUSED || result->outcome == STORE_PARTLY) {
+        out->status = status_set(&out->err, SMQ_NO_TOPIC, "no topic %s; create it first", name);
+    } else {
+        out->status = status_set(&out->err, result->status,
+                                 "cannot look for topic %s in its slots: %s", name, result->text);
+    }
+}
+
+static bool answer_has_topic(const struct definition_answer *answer)
+{
+    return answer->status == SMQ_OK || answer->status == SMQ_DAMAGED;
 }
 
 static void answer_give(const struct definition_answer *answer, struct definition_waits *waits)
@@ -139,30 +174,41 @@ static void answer_give(const struct definition_answer *answer, struct definitio
 
     while ((wait = STAILQ_FIRST(waits)) != NULL) {
         STAILQ_REMOVE_HEAD(waits, link);
-        wait->done(answer->status == SMQ_OK ? &answer->topic : NULL, answer->status,
+        wait->done(answer_has_topic(answer) ? &answer->topic : NULL, answer->status,
                    answer->err.text, wait->user);
         free(wait);
     }
 }
 
-static void on_read(struct store_call *call, const struct store_result *result)
+static void definition_ask_slot(struct definition *definition, int32_t slot)
 {
-    struct definition *definition = call->user;
+    struct topic topic = {.slots = SLOTS_ASKED}; /* its name is all that the keys need */
+    struct store_slot asked;
+
+    snprintf(topic.name, sizeof(topic.name), "%s", definition->name);
+    store_slot_fill(&asked, &topic, slot);
+    definition->asked = slot;
+    store_slot_read(&definition->call, definition->all->redis, &asked,
+                    definition->all->request_timeout_ms);
+}
+
+/* What was read is the answer, unless it may be old. */
+static void definition_end(struct definition *definition, const struct definition_answer *answer,
+                           bool reached)
+{
     struct definitions *definitions = definition->all;
     struct definition_waits waits = STAILQ_HEAD_INITIALIZER(waits);
-    struct definition_answer answer;
     bool again;
 
-    answer_read(&answer, definition->name, result);
     pthread_mutex_lock(&definitions->lock);
-    again = definition->outdated && result->outcome == STORE_OK;
+    again = definition->outdated && reached;
     definition->outdated = false;
     if (!again) {
         STAILQ_CONCAT(&waits, &definition->waits);
         definition->reading = false;
-        definition->known = answer.status == SMQ_OK;
+        definition->known = answer->status == SMQ_OK;
         if (definition->known) {
-            definition->topic = answer.topic;
+            definition->topic = answer->topic;
         } else {
             definition_drop(definition);
         }
@@ -172,7 +218,26 @@ static void on_read(struct store_call *call, const struct store_result *result)
         definition_read(definition);
         return;
     }
-    answer_give(&answer, &waits);
+    answer_give(answer, &waits);
+}
+
+static void on_answer(struct store_call *call, const struct store_result *result)
+{
+    struct definition *definition = call->user;
+    struct definition_answer answer;
+    enum store_topic_state state = STORE_TOPIC_MISSING;
+    int32_t next = definition->asked + 1;
+
+    if (definition->asked < 0) {
+        answer_read(&answer, &state, definition->name, result);
+    } else {
+        answer_read_slot(&answer, definition->name, result);
+    }
+    if (answer.status == SMQ_NO_TOPIC && state == STORE_TOPIC_MISSING && next < SLOTS_ASKED) {
+        definition_ask_slot(definition, next);
+        return;
+    }
+    definition_end(definition, &answer, result->outcome == STORE_OK);
 }
 
 static void definition_wait_add(struct definition *definition, definitions_fn *done, void *user)

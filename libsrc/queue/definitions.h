@@ -12,7 +12,8 @@ struct definitions;
 struct definitions *definitions_new(struct redis *redis, int64_t request_timeout_ms);
 void definitions_free(struct definitions *definitions); /* after the Redis client was closed */
 
-/* `topic` is NULL unless status is SMQ_OK, and dies when the callback returns: copy it. */
+/* `topic` is NULL unless status is SMQ_OK, or SMQ_DAMAGED (topic{T} is lost: what a slot knows of
+ * it), and dies when the callback returns: copy it. */
 typedef void definitions_fn(const struct topic *topic, smq_status status, const char *text,
                             void *user);
 

@@ -19,6 +19,8 @@
     X("OTHER_FLEET", STORE_REFUSED, SMQ_OTHER_FLEET, "another fleet consumes the topic")           \
     X("DELETING", STORE_REFUSED, SMQ_NO_TOPIC, "the topic is being deleted")                       \
     X("FOREIGN", STORE_REFUSED, SMQ_INVALID, "a key of another program is in the way")             \
+    X("TAKEN", STORE_REFUSED, SMQ_TOPIC_DIFFERS,                                                   \
+      "the slot belongs to another creation of the topic")                                         \
     X("IN_USE", STORE_REFUSED, SMQ_IN_WORK, "the slot was opened again meanwhile")                 \
     X("NOT_EMPTY", STORE_REFUSED, SMQ_NOT_EMPTY, "the slot still holds messages")                  \
     X("GONE", STORE_REFUSED, SMQ_NO_TOPIC, "the slot belongs to another creation of the topic")
@@ -156,7 +158,7 @@ void call_body(struct store_call *call, const struct store_slot *slot)
     }
 }
 
-void call_begin_slot(struct store_call *call, const struct script *script,
+void call_begin_keys(struct store_call *call, const struct script *script,
                      const struct store_slot *slot)
 {
     const struct slot_keys *keys = &slot->keys;
@@ -168,6 +170,12 @@ void call_begin_slot(struct store_call *call, const struct script *script,
     redis_arg_string(&call->command, keys->why);
     redis_arg_string(&call->command, keys->slot);
     call_body(call, slot);
+}
+
+void call_begin_slot(struct store_call *call, const struct script *script,
+                     const struct store_slot *slot)
+{
+    call_begin_keys(call, script, slot);
     redis_arg_string(&call->command, slot->stamp);
 }
 

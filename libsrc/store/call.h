@@ -12,7 +12,9 @@ void call_begin(struct store_call *call, const struct script *script, int32_t ha
 /* The last key of a script that takes bodies: given for keyed topics, left out for others. */
 void call_body(struct store_call *call, const struct store_slot *slot);
 
-/* Begin a call of `script` on a slot: with all its keys, then the definition stamp. */
+/* Begin a call of `script` on a slot: with all its keys; and with the definition stamp, too. */
+void call_begin_keys(struct store_call *call, const struct script *script,
+                     const struct store_slot *slot);
 void call_begin_slot(struct store_call *call, const struct script *script,
                      const struct store_slot *slot);
 

@@ -10,6 +10,7 @@
 
 #include <slotmq/message.h>
 
+#include "model/damage.h"
 #include "model/entry.h"
 #include "model/header.h"
 #include "model/slot.h"
@@ -169,31 +170,65 @@ bool store_fenced_token(struct token *out, const struct store_result *result);
 /* --- the topic's own hash --- */
 
 /* Where a topic is between its creation and its deletion. */
-enum store_topic_state { STORE_TOPIC_CREATING, STORE_TOPIC_READY, STORE_TOPIC_DELETING };
+enum store_topic_state {
+    STORE_TOPIC_CREATING,
+    STORE_TOPIC_READY,
+    STORE_TOPIC_DELETING,
+    STORE_TOPIC_MISSING
+};
 
 /* What is stored of a topic now: HGETALL.  Status NO_TOPIC: nothing. */
 void store_topic_get(struct store_call *call, struct redis *redis, const char *topic,
                      int64_t timeout_ms);
-/* Fails: NO_TOPIC, INTERNAL (what is stored cannot be read). */
+/* Fails: NO_TOPIC (MISSING; generation and deletes are those of earlier creations), INTERNAL (what
+ * is stored cannot be read). */
 smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state, const char *name,
                                 const struct store_result *result, smq_error *err);
 
 /* Store the definition unless one is stored; the reply tells what is stored now.  `topic` carries
- * the nonce of a new creation. */
+ * the nonce of a new creation, and the generation and the deletions that its slots have seen, which
+ * it passes; `seen` is the generation of the last creation that is stored.  REFUSED "CHANGED": that
+ * is not so any more. */
 void store_topic_create(struct store_call *call, struct redis *redis, const struct topic *topic,
-                        int64_t timeout_ms);
+                        uint32_t seen, int64_t timeout_ms);
 smq_status store_topic_create_read(struct topic *out, enum store_topic_state *state,
                                    const char *name, const struct store_result *result,
                                    smq_error *err);
 
-/* Further steps of a creation or a deletion; `nonce` names the creation. */
+/* Further steps; the nonce names the creation, `deletes` the deletion.  REFUSED "CHANGED": another
+ * deletion was begun, or this one was taken back. */
 enum store_topic_step {
-    STORE_STEP_READY,  /* all slots are open */
-    STORE_STEP_DELETE, /* being deleted from now on; `nonce` is not sent */
-    STORE_STEP_REMOVED /* all slots are cleared */
+    STORE_STEP_READY,  /* a creation: all slots are open */
+    STORE_STEP_UNDONE, /* a creation that cannot be finished: its slots are closed again */
+    STORE_STEP_KEEP,   /* a deletion that found messages: its slots are open again */
+    STORE_STEP_REMOVED /* a deletion: all slots are cleared */
 };
-void store_topic_step(struct store_call *call, struct redis *redis, const char *topic,
-                      enum store_topic_step step, const char *nonce, int64_t timeout_ms);
+void store_topic_step(struct store_call *call, struct redis *redis, const struct topic *topic,
+                      enum store_topic_step step, int64_t timeout_ms);
+
+/* From now on it is being deleted; `topic` carries the deletions that were seen, the answer is the
+ * number of this one.  `id` is the caller's, so that the call can be repeated.  REFUSED "CHANGED".
+ */
+void store_topic_delete(struct store_call *call, struct redis *redis, const struct topic *topic,
+                        const char *id, int64_t timeout_ms);
+
+/* Store an altered definition; `topic` carries the version it had, the answer is the version that
+ * it has now.  REFUSED "CHANGED": it had another one. */
+void store_topic_alter(struct store_call *call, struct redis *redis, const struct topic *topic,
+                       int64_t timeout_ms);
+
+/* Pause or resume; `topic` carries the pauses that were seen, the answer is their number now.
+ * REFUSED "CHANGED". */
+void store_topic_pause(struct store_call *call, struct redis *redis, const struct topic *topic,
+                       bool paused, int64_t timeout_ms);
+
+/* Put a definition back, with all that stands beside it, in the place of what was seen; its version
+ * is 0 when there was no definition.  REFUSED "CHANGED": something else is stored now. */
+void store_topic_repair(struct store_call *call, struct redis *redis, const struct topic *topic,
+                        const struct topic *seen, int64_t timeout_ms);
+
+/* The number that a deletion, an alteration or a pause answers. */
+bool store_topic_number_read(uint32_t *out, const struct store_result *result);
 
 /* The registry of all topics: slotmq{topics}. */
 void store_registry_add(struct store_call *call, struct redis *redis, const char *topic,
@@ -252,21 +287,49 @@ void store_listeners(struct store_call *call, struct redis *redis, const struct 
                      int64_t timeout_ms);
 bool store_listeners_read(uint64_t *count, const struct store_result *result);
 
-/* --- slots of a topic that is created or deleted --- */
+/* --- what a slot knows of its topic --- */
+
+/* Open it, or bring it what `topic` says now.  REFUSED: "FOREIGN" (a key is in the way), "TAKEN"
+ * (by another creation that was not deleted), "GONE" (this creation was deleted, or is older). */
 void store_slot_open(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                     int64_t timeout_ms);
+                     const struct topic *topic, int64_t timeout_ms);
+bool store_slot_open_read(bool *made, const struct store_result *result); /* nothing was there */
+
 /* The key that is in the way: REFUSED "FOREIGN". */
-bool store_slot_open_read(char key[SLOT_KEY_MAX], const struct store_result *result);
-/* Withdraw the definition, with `force` whatever the slot holds.  REFUSED "NOT_EMPTY". */
+bool store_slot_foreign_read(char key[SLOT_KEY_MAX], const struct store_result *result);
+
+/* What it knows.  Needs the topic's name and layout only.  REFUSED "FOREIGN". */
+void store_slot_read(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     int64_t timeout_ms);
+/* The text points into the reply. */
+bool store_slot_notes_read(struct slot_notes *out, const struct store_result *result);
+
+/* Bring it an altered definition, or a pause or resume.  STALE: it knows a newer definition;
+ * REFUSED "CHANGED": a later pause or resume. */
+void store_slot_alter(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      const struct topic *topic, int64_t timeout_ms);
+void store_slot_pause(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      const struct topic *topic, int64_t timeout_ms);
+
+/* Withdraw the definition, with `force` whatever the slot holds; `deletion` is its number. REFUSED:
+ * "NOT_EMPTY", "GONE" (another creation), "CHANGED" (that deletion was taken back). */
 void store_slot_seal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                     bool force, int64_t timeout_ms);
+                     bool force, uint32_t deletion, int64_t timeout_ms);
 bool store_slot_seal_read(uint64_t *messages, const struct store_result *result); /* NOT_EMPTY */
+
+/* Take back what that deletion has sealed.  REFUSED "GONE": it has not. */
 void store_slot_unseal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                       int64_t timeout_ms);
-/* Remove what a sealed slot holds, a bounded part a call.  REFUSED "IN_USE": it is not sealed. */
+                       uint32_t deletion, int64_t timeout_ms);
+
+/* Remove what a slot holds that this deletion has sealed, a bounded part a call.  REFUSED "IN_USE".
+ */
 void store_slot_clear(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                      int64_t timeout_ms);
+                      uint32_t deletion, int64_t timeout_ms);
 bool store_slot_clear_read(bool *more, const struct store_result *result);
+
+/* Remove the keys of a slot that was made and never used.  REFUSED "GONE": it was. */
+void store_slot_remove(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       int64_t timeout_ms);
 
 /* --- looking at a slot --- */
 enum { STORE_OWNER_MAX = 128 };
@@ -378,20 +441,5 @@ void store_reschedule(struct store_call *call, struct redis *redis, const struct
                       const void *member, size_t len, const char *when, int64_t timeout_ms);
 /* `*results`: '1' done or '0' gone, a character a name; valid during `done`. */
 bool store_edit_read(const char **results, const struct store_result *result, size_t count);
-
-/* --- changing a topic in use --- */
-
-/* Store an altered definition in the topic's hash; `topic` carries the version it had.  REFUSED
- * "CHANGED": it has another one. */
-void store_topic_alter(struct store_call *call, struct redis *redis, const struct topic *topic,
-                       int64_t timeout_ms);
-bool store_topic_alter_read(uint32_t *version, const struct store_result *result);
-void store_topic_pause(struct store_call *call, struct redis *redis, const struct topic *topic,
-                       bool paused, int64_t timeout_ms);
-/* In a slot: the stamp of the slot is that of the altered definition. */
-void store_slot_alter(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                      int64_t timeout_ms);
-void store_slot_pause(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                      bool paused, int64_t timeout_ms);
 
 #endif

@@ -1,21 +1,21 @@
-/* topic.c - the topic's own hash, the registry of topics, and the slots of a topic while it is
- * created or deleted.
+/* topic.c - the topic's own hash, and the registry of topics.
  *
  * Thread: smq:io. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "scripts.h"
 #include "store/call.h"
 
-enum { REGISTRY_PAGE = 500, REGISTRY_MAX_ELEMENTS = 8192, CLEAR_LIMIT = 1000 };
+enum { REGISTRY_PAGE = 500, REGISTRY_MAX_ELEMENTS = 8192 };
 
 /* A definition as it is stored, not yet believed. */
 struct stored {
     const char *state, *definition;
     size_t state_len, definition_len;
     char nonce[TOPIC_NONCE_LEN + 1];
-    int64_t version, generation;
+    int64_t version, generation, pauses, deletes;
     bool paused;
 };
 
@@ -34,9 +34,9 @@ static bool state_parse(enum store_topic_state *out, const char *text, size_t le
     return false;
 }
 
-static bool number_fits(int64_t number)
+static bool number_fits(int64_t number, int64_t least)
 {
-    return number >= 1 && number <= UINT32_MAX;
+    return number >= least && number <= UINT32_MAX;
 }
 
 static smq_status stored_read(struct topic *out, enum store_topic_state *state, const char *name,
@@ -45,8 +45,9 @@ static smq_status stored_read(struct topic *out, enum store_topic_state *state, 
     smq_status status;
 
     if (!state_parse(state, stored->state, stored->state_len) ||
-        strlen(stored->nonce) != TOPIC_NONCE_LEN || !number_fits(stored->version) ||
-        !number_fits(stored->generation)) {
+        strlen(stored->nonce) != TOPIC_NONCE_LEN || !number_fits(stored->version, 1) ||
+        !number_fits(stored->generation, 1) || !number_fits(stored->pauses, 0) ||
+        !number_fits(stored->deletes, 0)) {
         return status_set(err, SMQ_INTERNAL,
                           "the stored definition of topic %s cannot be read; look at HGETALL "
                           "topic{%s}",
@@ -60,6 +61,8 @@ static smq_status stored_read(struct topic *out, enum store_topic_state *state, 
     out->version = (uint32_t) stored->version;
     out->generation = (uint32_t) stored->generation;
     out->paused = stored->paused;
+    out->pauses = (uint32_t) stored->pauses;
+    out->deletes = (uint32_t) stored->deletes;
     return SMQ_OK;
 }
 
@@ -96,7 +99,12 @@ smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state
     const redisReply *reply = result->reply;
     struct stored stored = {.state = "", .definition = ""};
 
+    (void) reply_number(&stored.generation, reply, field_find(reply, "generation"));
+    (void) reply_number(&stored.deletes, reply, field_find(reply, "deletes"));
     if (reply->type != REDIS_REPLY_ARRAY || field_find(reply, "state") == 0) {
+        *state = STORE_TOPIC_MISSING;
+        out->generation = number_fits(stored.generation, 1) ? (uint32_t) stored.generation : 0;
+        out->deletes = number_fits(stored.deletes, 1) ? (uint32_t) stored.deletes : 0;
         return status_set(err, SMQ_NO_TOPIC, "no topic %s; create it first", name);
     }
     (void) reply_string(&stored.state, &stored.state_len, reply, field_find(reply, "state"));
@@ -104,13 +112,13 @@ smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state
                         field_find(reply, "definition"));
     (void) reply_text(stored.nonce, sizeof(stored.nonce), reply, field_find(reply, "nonce"));
     (void) reply_number(&stored.version, reply, field_find(reply, "version"));
-    (void) reply_number(&stored.generation, reply, field_find(reply, "generation"));
+    (void) reply_number(&stored.pauses, reply, field_find(reply, "pauses"));
     stored.paused = field_find(reply, "paused") != 0;
     return stored_read(out, state, name, &stored, err);
 }
 
 void store_topic_create(struct store_call *call, struct redis *redis, const struct topic *topic,
-                        int64_t timeout_ms)
+                        uint32_t seen, int64_t timeout_ms)
 {
     struct buf definition = {0};
 
@@ -119,6 +127,9 @@ void store_topic_create(struct store_call *call, struct redis *redis, const stru
     redis_arg_string(&call->command, "create");
     redis_arg(&call->command, definition.data, definition.len);
     redis_arg_string(&call->command, topic->nonce);
+    redis_arg_int(&call->command, seen);
+    redis_arg_int(&call->command, topic->generation);
+    redis_arg_int(&call->command, topic->deletes);
     call_submit(call, redis, 16, timeout_ms);
     buf_fini(&definition);
 }
@@ -138,19 +149,89 @@ smq_status store_topic_create_read(struct topic *out, enum store_topic_state *st
     return stored_read(out, state, name, &stored, err);
 }
 
-void store_topic_step(struct store_call *call, struct redis *redis, const char *topic,
-                      enum store_topic_step step, const char *nonce, int64_t timeout_ms)
+static void begin_op(struct store_call *call, const struct topic *topic, const char *op)
+{
+    call_begin_topic(call, &script_topic, topic->name);
+    redis_arg_string(&call->command, op);
+    redis_arg_string(&call->command, topic->nonce);
+}
+
+void store_topic_step(struct store_call *call, struct redis *redis, const struct topic *topic,
+                      enum store_topic_step step, int64_t timeout_ms)
 {
     static const char *const words[] = {[STORE_STEP_READY] = "ready",
-                                        [STORE_STEP_DELETE] = "delete",
+                                        [STORE_STEP_UNDONE] = "undone",
+                                        [STORE_STEP_KEEP] = "keep",
                                         [STORE_STEP_REMOVED] = "removed"};
 
-    call_begin_topic(call, &script_topic, topic);
-    redis_arg_string(&call->command, words[step]);
-    if (step != STORE_STEP_DELETE) {
-        redis_arg_string(&call->command, nonce);
+    begin_op(call, topic, words[step]);
+    if (step == STORE_STEP_KEEP || step == STORE_STEP_REMOVED) {
+        redis_arg_int(&call->command, topic->deletes);
     }
     call_submit(call, redis, 16, timeout_ms);
+}
+
+void store_topic_delete(struct store_call *call, struct redis *redis, const struct topic *topic,
+                        const char *id, int64_t timeout_ms)
+{
+    begin_op(call, topic, "delete");
+    redis_arg_int(&call->command, topic->deletes);
+    redis_arg_string(&call->command, id);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_topic_number_read(uint32_t *out, const struct store_result *result)
+{
+    uint64_t number;
+
+    if (!reply_count(&number, result->reply, 1) || number > UINT32_MAX) {
+        return false;
+    }
+    *out = (uint32_t) number;
+    return true;
+}
+
+void store_topic_alter(struct store_call *call, struct redis *redis, const struct topic *topic,
+                       int64_t timeout_ms)
+{
+    struct buf definition = {0};
+
+    topic_format(&definition, topic);
+    begin_op(call, topic, "alter");
+    redis_arg_int(&call->command, topic->version);
+    redis_arg(&call->command, definition.data, definition.len);
+    call_submit(call, redis, 8, timeout_ms);
+    buf_fini(&definition);
+}
+
+void store_topic_pause(struct store_call *call, struct redis *redis, const struct topic *topic,
+                       bool paused, int64_t timeout_ms)
+{
+    begin_op(call, topic, "pause");
+    redis_arg_int(&call->command, topic->pauses);
+    redis_arg_int(&call->command, paused);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+void store_topic_repair(struct store_call *call, struct redis *redis, const struct topic *topic,
+                        const struct topic *seen, int64_t timeout_ms)
+{
+    struct buf text = {0};
+
+    begin_op(call, topic, "repair");
+    topic_format(&text, topic);
+    redis_arg(&call->command, text.data, text.len);
+    redis_arg_int(&call->command, topic->version);
+    redis_arg_int(&call->command, topic->generation);
+    redis_arg_int(&call->command, topic->pauses);
+    redis_arg_int(&call->command, topic->paused);
+    redis_arg_int(&call->command, topic->deletes);
+    buf_clear(&text);
+    buf_printf(&text, "%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32, seen->version,
+               seen->generation, seen->pauses, seen->deletes);
+    redis_arg(&call->command, text.data, text.len);
+    call_submit(call, redis, 8, timeout_ms);
+    buf_fini(&text);
 }
 
 static void begin_registry(struct store_call *call, const char *command)
@@ -211,65 +292,4 @@ const char *store_registry_name(const struct store_result *result, size_t index)
         return "";
     }
     return data;
-}
-
-void store_slot_open(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                     int64_t timeout_ms)
-{
-    call_begin_slot(call, &script_slot_open, slot);
-    call_kind(call, slot);
-    redis_arg_int(&call->command, slot->shared ? 1 : 0);
-    call_submit(call, redis, 8, timeout_ms);
-}
-
-bool store_slot_open_read(char key[SLOT_KEY_MAX], const struct store_result *result)
-{
-    return result->outcome == STORE_REFUSED && reply_text(key, SLOT_KEY_MAX, result->reply, 1);
-}
-
-void store_slot_seal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                     bool force, int64_t timeout_ms)
-{
-    call_begin_slot(call, &script_slot_seal, slot);
-    redis_arg_int(&call->command, force ? 1 : 0);
-    call_submit(call, redis, 8, timeout_ms);
-}
-
-bool store_slot_seal_read(uint64_t *messages, const struct store_result *result)
-{
-    return reply_count(messages, result->reply, 1);
-}
-
-void store_slot_unseal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                       int64_t timeout_ms)
-{
-    call_begin_slot(call, &script_slot_unseal, slot);
-    call_submit(call, redis, 8, timeout_ms);
-}
-
-void store_slot_clear(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                      int64_t timeout_ms)
-{
-    const struct slot_keys *keys = &slot->keys;
-
-    call_begin(call, &script_slot_clear, keys->hash_slot);
-    redis_arg_string(&call->command, keys->store);
-    redis_arg_string(&call->command, keys->prepare);
-    redis_arg_string(&call->command, keys->dead);
-    redis_arg_string(&call->command, keys->why);
-    redis_arg_string(&call->command, keys->slot);
-    call_body(call, slot);
-    redis_arg_int(&call->command, CLEAR_LIMIT);
-    call_submit(call, redis, 8, timeout_ms);
-}
-
-bool store_slot_clear_read(bool *more, const struct store_result *result)
-{
-    int64_t left;
-
-    if (!reply_number(&left, result->reply, 1)) {
-        return false;
-    }
-    *more = left != 0;
-    return true;
 }

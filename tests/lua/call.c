@@ -179,6 +179,8 @@ static void add_edit(struct args *args, const struct call *call)
 /* What stands behind the definition, and the token and kind of calls that have them. */
 static void add_own(struct args *args, const struct model *model, const struct call *call)
 {
+    char definition[24];
+
     switch (call->kind) {
     case CALL_SEND:
         add_sends(args, model, call);
@@ -210,10 +212,14 @@ static void add_own(struct args *args, const struct model *model, const struct c
         break;
     case CALL_PAUSE:
         args_add(args, "wake{x}");
+        args_add_int(args, call->pauses);
         args_add(args, call->paused ? "1" : "0");
         break;
     case CALL_ALTER:
         args_add(args, "wake{x}");
+        snprintf(definition, sizeof(definition), "d%d", call->version);
+        args_add(args, definition);
+        args_add(args, "1");
         break;
     }
 }

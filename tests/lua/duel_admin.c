@@ -105,6 +105,7 @@ static void set_paused(struct duel *duel, bool paused)
     struct buf seen = {0};
 
     call->paused = paused;
+    call->pauses = ++duel->pauses;
     send_through(duel, call, &seen);
     buf_fini(&seen);
     free(call);
@@ -179,6 +180,7 @@ static bool seal(struct duel *duel, bool force)
     snprintf(def, sizeof(def), "n.%d", duel->definition.version);
     args_add(&args, def);
     args_add(&args, force ? "1" : "0");
+    args_add(&args, "1");
     run_script(duel, "slot_seal", &args, &seen);
     buf_printf(&expected, "OK");
     if (!force && left > 0) {
@@ -200,6 +202,7 @@ static void clear(struct duel *duel)
     do {
         struct args args = {0};
 
+        args_add(&args, "1");
         args_add_int(&args, 1 + (int64_t) chance(duel, 4));
         run_script(duel, "slot_clear", &args, &seen);
     } while (strcmp(seen.data, "OK 1") == 0);

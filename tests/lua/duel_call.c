@@ -265,8 +265,16 @@ void open_slot(struct duel *duel)
     args_add(&args, def);
     args_add(&args, kind);
     args_add(&args, duel->model->shared ? "1" : "0");
+    snprintf(def, sizeof(def), "d%d", duel->model->version);
+    args_add(&args, def);
+    args_add(&args, "1");
+    args_add(&args, "0");
+    args_add(&args, "0");
+    args_add(&args, "0");
     run_script(duel, "slot_open", &args, &seen);
-    if (strcmp(seen.data, "OK") != 0) {
+    duel->model->text = duel->model->version;
+    duel->pauses = 0;
+    if (strcmp(seen.data, "OK 1") != 0) {
         fail_duel(duel, "the slot does not open");
     }
     buf_fini(&seen);

@@ -51,6 +51,7 @@ struct duel {
     int texts;                          /* bodies that were sent */
     uint64_t tokens;                    /* given out */
     struct consumer consumers[SHARERS]; /* exclusive: the owner, then the one before */
+    int pauses;                         /* and resumes, that were begun */
     struct call late[LATE_MAX];
     size_t late_count;
     uint64_t sent_step[MODEL_MEMBERS];

@@ -136,9 +136,10 @@ static void key_range(enum fixture_key keys[], const struct script *script)
     static const struct {
         const char *name;
         const enum fixture_key *keys;
-    } known[] = {{"send", send},   {"renew", renew},     {"vacate", slot},
-                 {"rank", rank},   {"slot_alter", slot}, {"slot_pause", slot},
-                 {"topic", topic}, {"lease", topic},     {"owner", renew}};
+    } known[] = {{"send", send},        {"renew", renew},     {"vacate", slot},
+                 {"rank", rank},        {"slot_alter", slot}, {"slot_pause", slot},
+                 {"slot_unseal", slot}, {"topic", topic},     {"lease", topic},
+                 {"owner", renew}};
     const enum fixture_key *found = all;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

@@ -150,6 +150,8 @@ void model_clear(struct model *model)
     model->seq = 0;
     model->parked = -1;
     model->paused = false;
+    model->pauses = -1;
+    model->text = 0;
     memset(model->counters, 0, sizeof(model->counters));
     memset(model->reasons, 0, sizeof(model->reasons));
 }

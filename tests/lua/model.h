@@ -74,7 +74,9 @@ struct model {
     bool shared, keyed;
     int version; /* of the definition that the slot knows */
     bool sealed; /* it knows none any more */
+    int text;    /* the version of the definition that it has as text; 0: none */
     bool paused;
+    int pauses; /* and resumes, so far */
     int64_t now;
     uint64_t token; /* 0: nobody yet */
     uint64_t owner; /* its name is that of its token; 0: none */
@@ -134,6 +136,7 @@ struct call {
     bool strict;
     char state;  /* remove: w waiting, r resting, d dead */
     bool paused; /* pause: or not any more */
+    int pauses;  /* its number */
     size_t count;
     struct call_answer answers[CALL_ITEMS_MAX]; /* d first; entries of renew and of edits */
     struct {

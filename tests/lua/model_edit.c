@@ -232,6 +232,11 @@ void model_pause(struct model *model, struct buf *reply, const struct call *call
         return;
     }
     model_keep_version(model, call);
+    if (call->pauses < model->pauses) {
+        buf_printf(reply, "CHANGED");
+        return;
+    }
+    model->pauses = call->pauses;
     model->paused = call->paused;
     if (!call->paused && model->parked >= 0) {
         model->parked = model->heard ? -1 : INT64_C(1) << 53;
@@ -246,6 +251,7 @@ void model_alter(struct model *model, struct buf *reply, const struct call *call
         return;
     }
     model_keep_version(model, call);
+    model->text = call->version;
     wake_all(model);
     buf_printf(reply, "OK");
 }

@@ -90,12 +90,22 @@ static void show_slot(struct buf *out, const struct model *model)
     if (!model->sealed) {
         buf_printf(out, "slot def n.%d\n", model->version);
     }
+    if (model->text > 0) {
+        buf_printf(out, "slot definition d%d\nslot version %d\n", model->text, model->text);
+    }
+    if (model->sealed) {
+        buf_printf(out, "slot sealed 1\n");
+    }
+    buf_printf(out, "slot generation 1\n");
     buf_printf(out, "slot base %" PRIu64 "\nslot claims %" PRIu64 "\n", model->base, model->claims);
     if (model->parked >= 0) {
         buf_printf(out, "slot parked %" PRId64 "\n", model->parked);
     }
     if (model->paused) {
         buf_printf(out, "slot paused 1\n");
+    }
+    if (model->pauses >= 0) {
+        buf_printf(out, "slot pauses %d\n", model->pauses);
     }
     if (model->seq > 0) {
         buf_printf(out, "slot seq %" PRIu64 "\n", model->seq);

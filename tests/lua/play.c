@@ -29,9 +29,10 @@ static char kind[2] = "m";
 static bool is_option(const char *word)
 {
     static const char *const names[] = {
-        "def=",    "n=",        "last=",   "lease=", "max=",   "mode=",
-        "bytes=",  "limit=",    "owner=",  "flags=", "bound=", "debounce=",
-        "member=", "contains=", "reason=", "older=", "bodies="};
+        "def=",    "n=",        "last=",   "lease=",   "max=",     "mode=",
+        "bytes=",  "limit=",    "owner=",  "flags=",   "bound=",   "debounce=",
+        "member=", "contains=", "reason=", "older=",   "bodies=",  "definition=",
+        "gen=",    "pauses=",   "paused=", "deletes=", "deletion="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -224,11 +225,47 @@ static void rank_args(struct args *args, const struct words *words)
     args_add(args, words->count > 2 ? words->word[2] : "");
 }
 
-/* slot_pause 0|1, slot_alter */
-static void wake_args(struct args *args, const struct words *words)
+static void pause_args(struct args *args, const struct words *words)
 {
     args_add(args, WAKE);
-    add_words(args, words, 1);
+    args_add(args, option(words, "pauses", "1"));
+    args_add(args, word_at(words, 1));
+}
+
+static void alter_args(struct args *args, const struct words *words)
+{
+    args_add(args, WAKE);
+    args_add(args, option(words, "definition", "text"));
+    args_add(args, option(words, "gen", "1"));
+}
+
+/* slot_open KIND SHARED */
+static void open_args(struct args *args, const struct words *words)
+{
+    args_add(args, word_at(words, 1));
+    args_add(args, word_at(words, 2));
+    args_add(args, option(words, "definition", "text"));
+    args_add(args, option(words, "gen", "1"));
+    args_add(args, option(words, "pauses", "0"));
+    args_add(args, option(words, "paused", "0"));
+    args_add(args, option(words, "deletes", "0"));
+}
+
+static void seal_args(struct args *args, const struct words *words)
+{
+    args_add(args, word_at(words, 1));
+    args_add(args, option(words, "deletion", "1"));
+}
+
+static void unseal_args(struct args *args, const struct words *words)
+{
+    args_add(args, option(words, "deletion", "1"));
+}
+
+static void clear_args(struct args *args, const struct words *words)
+{
+    args_add(args, option(words, "deletion", "1"));
+    args_add(args, word_at(words, 1));
 }
 
 static void plain_args(struct args *args, const struct words *words)
@@ -243,15 +280,16 @@ static const struct {
     args_fn *add;
     bool def; /* the first argument is the definition stamp */
 } forms[] = {
-    {"send", send_args, true},         {"consume", consume_args, true},
-    {"renew", renew_args, true},       {"takeover", takeover_args, true},
-    {"vacate", vacate_args, true},     {"inspect", inspect_args, true},
-    {"slot_open", plain_args, true},   {"slot_seal", plain_args, true},
-    {"slot_unseal", plain_args, true}, {"slot_clear", plain_args, false},
-    {"lease", plain_args, false},      {"topic", plain_args, false},
-    {"page", page_args, true},         {"edit", edit_args, true},
-    {"find", find_args, true},         {"rank", rank_args, true},
-    {"slot_alter", wake_args, true},   {"slot_pause", wake_args, true},
+    {"send", send_args, true},          {"consume", consume_args, true},
+    {"renew", renew_args, true},        {"takeover", takeover_args, true},
+    {"vacate", vacate_args, true},      {"inspect", inspect_args, true},
+    {"slot_open", open_args, true},     {"slot_seal", seal_args, true},
+    {"slot_unseal", unseal_args, true}, {"slot_clear", clear_args, false},
+    {"slot_read", plain_args, false},   {"slot_remove", plain_args, true},
+    {"lease", plain_args, false},       {"topic", plain_args, false},
+    {"page", page_args, true},          {"edit", edit_args, true},
+    {"find", find_args, true},          {"rank", rank_args, true},
+    {"slot_alter", alter_args, true},   {"slot_pause", pause_args, true},
     {"owner", plain_args, false},
 };
 
@@ -322,7 +360,16 @@ static void open_slot(struct fixture *fixture, struct buf *out, const struct wor
     args_add(&args, DEF);
     args_add(&args, kind);
     args_add(&args, shared ? "1" : "0");
+    args_add(&args, "text");
+    args_add(&args, "1");
+    args_add(&args, "0");
+    args_add(&args, "0");
+    args_add(&args, "0");
     show_reply(out, fixture_call(fixture, fixture_script("slot_open"), &args));
+    if (strcmp(out->data, "OK 1") == 0) {
+        buf_clear(out);
+        buf_printf(out, "OK");
+    }
     args_clear(&args);
     fixture_set_time(fixture, 1000);
 }

@@ -48,7 +48,8 @@ static void test_a_slot_of_another_version_is_sealed(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"slot_seal def=o.1 1", "GONE"}, {"slot_seal def=n.2 1", "OK"},
          {"slot_unseal def=n.2", "OK"}, {"field def", "n.2"}, {"slot_unseal def=n.3", "OK"},
-         {"field def", "n.2"}, {"slot_unseal def=o.2", "GONE"}, {"slot_seal def=n.1 1", "OK"});
+         {"field def", "n.2"}, {"slot_unseal def=o.2", "GONE"},
+         {"slot_seal def=n.1 deletion=2 1", "OK"});
 }
 
 static void test_pause_and_resume_wake(void **state)
@@ -57,16 +58,25 @@ static void test_pause_and_resume_wake(void **state)
          {"consume 1", "OK 1000 '' 0 '' 0"}, {"slot_pause 1", "OK"}, {"woken", "1"},
          {"field paused", "1"}, {"consume 1", "OK 1000 '' 0 '' 2"}, {"field parked", "0"},
          {"slot_pause 1", "OK"}, {"woken", "1"}, {"send a +0", "OK a"}, {"woken", "0"},
-         {"slot_pause 0", "OK"}, {"woken", "1"}, {"field paused", "nil"}, {"field parked", "nil"},
-         {"slot_pause def=o.1 0", "STALE"}, {"slot_seal 1", "OK"}, {"slot_pause 0", "NO_TOPIC"},
-         {"deaf", ""});
+         {"slot_pause pauses=2 0", "OK"}, {"woken", "1"}, {"field paused", "nil"},
+         {"field parked", "nil"}, {"slot_pause def=o.1 pauses=3 0", "STALE"}, {"slot_seal 1", "OK"},
+         {"slot_pause pauses=3 0", "NO_TOPIC"}, {"deaf", ""});
+}
+
+static void test_a_pause_that_comes_after_the_resume(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"slot_pause pauses=1 1", "OK"},
+         {"slot_pause pauses=2 0", "OK"}, {"slot_pause pauses=1 1", "CHANGED"},
+         {"field paused", "nil"}, {"field pauses", "2"}, {"slot_pause pauses=2 0", "OK"},
+         {"slot_pause pauses=3 1", "OK"}, {"slot_pause pauses=2 0", "CHANGED"},
+         {"field paused", "1"});
 }
 
 /* The one who sleeps is not heard from just then: the next send wakes it. */
 static void test_a_resume_that_nobody_heard(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"slot_pause 1", "OK"},
-         {"consume 1", "OK 1000 '' 0 '' 2"}, {"field parked", "0"}, {"slot_pause 0", "OK"},
+         {"consume 1", "OK 1000 '' 0 '' 2"}, {"field parked", "0"}, {"slot_pause pauses=2 0", "OK"},
          {"listen", ""}, {"send a +500", "OK a"}, {"woken", "1"}, {"deaf", ""});
 }
 
@@ -77,6 +87,7 @@ int main(void)
         cmocka_unit_test(test_an_alteration_reaches_a_slot),
         cmocka_unit_test(test_a_slot_of_another_version_is_sealed),
         cmocka_unit_test(test_pause_and_resume_wake),
+        cmocka_unit_test(test_a_pause_that_comes_after_the_resume),
         cmocka_unit_test(test_a_resume_that_nobody_heard),
         cmocka_unit_test(test_a_paused_slot_claims_nothing),
         cmocka_unit_test(test_a_paused_slot_gives_a_lost_reply_again),

@@ -11,8 +11,8 @@
 static void given_a_topic(void **state)
 {
     fixture_flush(*state);
-    PLAY(state, {"topic create slots=4 n", "OK creating slots=4 n 1 1"}, {"topic ready n", "OK"},
-         {"at 1000", ""});
+    PLAY(state, {"topic create slots=4 n 0 0 0", "OK creating slots=4 n 1 1"},
+         {"topic ready n", "OK"}, {"at 1000", ""});
 }
 
 static void test_one_holder_at_a_time(void **state)
@@ -52,9 +52,9 @@ static void test_late_but_nobody_took_it(void **state)
 static void test_only_of_a_topic_that_is_ready(void **state)
 {
     given_a_topic(state);
-    PLAY(state, {"lease acquire other me 15000", "NO_TOPIC"}, {"topic delete", "OK n slots=4"},
-         {"lease acquire n me 15000", "NO_TOPIC"}, {"topic removed n", "OK"},
-         {"lease acquire n me 15000", "NO_TOPIC"}, {"topic create slots=4 n", NULL},
+    PLAY(state, {"lease acquire other me 15000", "NO_TOPIC"}, {"topic delete n 0 a", "OK 1"},
+         {"lease acquire n me 15000", "NO_TOPIC"}, {"topic removed n 1", "OK"},
+         {"lease acquire n me 15000", "NO_TOPIC"}, {"topic create slots=4 n 1 0 0", NULL},
          {"lease acquire n me 15000", "NO_TOPIC"});
 }
 

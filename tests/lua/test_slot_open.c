@@ -17,7 +17,7 @@ static void test_makes_every_key(void **state)
 static void test_again_is_fine_and_changes_nothing(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 b +0", "OK aa"}, {"consume 1 n=1", NULL}, {"slot_open m 0", "OK"},
+         {"send a +0 b +0", "OK aa"}, {"consume 1 n=1", NULL}, {"slot_open m 0", "OK 0"},
          {"store", "b@1000"}, {"prepare", "1000c1:a@31000"},
          {"field token", "000000010000000000000001"}, {"field claims", "1"});
 }
@@ -29,15 +29,16 @@ static void test_a_shared_slot_has_the_word_for_a_token(void **state)
 
 static void test_the_token_outlives_the_topic(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 9", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0", "OK a"}, {"consume 9", NULL}, {"slot_seal 1", "OK"},
-         {"slot_clear 10", "OK 0"}, {"slot_open def=m.1 t 0", "OK"},
-         {"field token", "000000010000000000000009"}, {"field claims", "1"},
-         {"takeover 8 def=m.1", "FENCED 000000010000000000000009"},
-         /* shared in between: it begins anew */
-         {"slot_seal def=m.1 1", "OK"}, {"slot_open def=o.1 m 1", "OK"},
-         {"slot_seal def=o.1 1", "OK"}, {"slot_open def=p.1 m 0", "OK"},
-         {"field token", "000000000000000000000000"});
+    PLAY(
+        state, {"open m", "OK"}, {"takeover 9", "OK 0 0 0"}, {"at 1000", ""}, {"send a +0", "OK a"},
+        {"consume 9", NULL}, {"slot_seal 1", "OK"}, {"slot_clear 10", "OK 0"},
+        {"slot_open def=m.1 t 0 gen=2 deletes=1", "OK 0"},
+        {"field token", "000000010000000000000009"}, {"field claims", "1"},
+        {"takeover 8 def=m.1", "FENCED 000000010000000000000009"},
+        /* shared in between: it begins anew */
+        {"slot_seal def=m.1 1 deletion=2", "OK"}, {"slot_open def=o.1 m 1 gen=3 deletes=2", "OK 0"},
+        {"slot_seal def=o.1 1 deletion=3", "OK"}, {"slot_open def=p.1 m 0 gen=4 deletes=3", "OK 0"},
+        {"field token", "000000000000000000000000"});
 }
 
 static void test_keys_of_others_are_left_alone(void **state)
@@ -49,13 +50,84 @@ static void test_keys_of_others_are_left_alone(void **state)
          {"redis DEL x", "1"}, {"redis SADD dead{x} theirs", "1"},
          {"slot_open m 0", "FOREIGN dead{x}"}, {"redis DEL dead{x}", "1"},
          {"redis HSET slot{x} their field", "1"}, {"slot_open m 0", "FOREIGN slot{x}"},
-         {"redis DEL slot{x}", "1"}, {"slot_open m 0", "OK"});
+         {"redis DEL slot{x}", "1"}, {"slot_open m 0", "OK 1"});
 }
 
 static void test_a_topic_that_was_not_deleted_is_left_alone(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"slot_open def=m.1 t 0", "FOREIGN slot{x}"},
-         {"field def", "n.1"});
+    PLAY(state, {"open m", "OK"}, {"slot_open def=m.1 t 0", "TAKEN"}, {"field def", "n.1"},
+         {"send a +0", "OK a"}, {"slot_open def=m.1 t 0 gen=2", "TAKEN"}, {"field def", "n.1"});
+}
+
+/* An empty slot of an earlier generation: a creation that was late, and came after the deletion. */
+static void test_what_a_late_creation_left_is_taken_over(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"},
+         {"slot_open def=m.1 t 0 gen=2", "OK 0"}, {"field def", "m.1"}, {"field generation", "2"},
+         {"field token", "000000010000000000000001"});
+}
+
+static void test_late_after_the_deletion(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"slot_seal 1", "OK"}, {"slot_open m 0", "GONE"},
+         {"slot_clear 10", "OK 0"}, {"slot_open m 0", "GONE"}, {"field def", "nil"},
+         {"send a +0", "NO_TOPIC"}, {"slot_open def=m.1 m 0 gen=2 deletes=1", "OK 0"},
+         {"slot_open m 0", "GONE"}, {"slot_open m 0 deletes=1", "TAKEN"},
+         {"slot_open def=m.1 m 0 deletes=1", "GONE"}, {"field def", "m.1"});
+}
+
+static void test_what_it_knows_of_its_topic(void **state)
+{
+    PLAY(state, {"open m", "OK"},
+         {"slot_read", "OK n.1 text 1 1 000000000000000000000000 0 0 0 0 1"},
+         {"takeover 7", "OK 0 0 0"}, {"at 1000", ""}, {"send a +0 b +0", "OK aa"},
+         {"consume 7 n=1", NULL}, {"slot_alter def=n.3 definition=other gen=4", "OK"},
+         {"send def=n.4 c +0", "OK a"}, {"slot_pause def=n.4 1 pauses=5", "OK"},
+         {"slot_read", "OK n.4 other 3 4 000000010000000000000007 5 1 0 3 1"},
+         {"slot_seal def=n.4 1 deletion=9", "OK"},
+         {"slot_read", "OK '' other 3 4 000000010000000000000007 5 1 9 3 1"},
+         {"slot_clear 10 deletion=9", "OK 0"},
+         {"slot_read", "OK '' '' 0 4 000000010000000000000007 0 0 9 0 1"});
+}
+
+static void test_a_slot_without_keys(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"takeover 7", "OK 0 0 0"}, {"send a +0", "OK a"},
+         {"redis DEL x prepare{x} dead{x} why{x} slot{x}", "5"});
+    fixture_flush(*state);
+    struct args args = {0};
+    redisReply *reply = fixture_call(*state, fixture_script("slot_read"), &args);
+    assert_int_equal(reply->elements, 11);
+    assert_string_equal(reply->element[1]->str, "");
+    assert_int_equal(reply->element[10]->integer, 0);
+    freeReplyObject(reply);
+    PLAY(state, {"slot_open def=n.3 m 0 gen=2 pauses=3 paused=1", "OK 1"},
+         {"slot_read", "OK n.3 text 3 2 000000000000000000000000 3 1 0 0 1"},
+         /* once more, and with what is newer */
+         {"slot_open def=n.3 m 0 gen=2 pauses=3 paused=1", "OK 0"},
+         {"slot_open def=n.3 m 0 gen=2 pauses=2 paused=0", "OK 0"}, {"field paused", "1"},
+         {"slot_open def=n.2 m 0 gen=2 pauses=4 paused=0", "STALE"}, {"field paused", "1"},
+         {"slot_open def=n.4 m 0 gen=1 pauses=4 paused=0", "GONE"},
+         {"slot_open def=n.4 m 0 gen=2 pauses=4 paused=0", "OK 0"}, {"field paused", "nil"});
+}
+
+static void test_what_a_creation_made_is_removed_while_nobody_used_it(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"slot_remove def=m.1", "GONE"}, {"send a +0", "OK a"},
+         {"slot_remove", "GONE"}, {"store", "a@1000"});
+    fixture_flush(*state);
+    struct fixture *fixture = *state;
+    struct args args = {0};
+    fixture->keyed = true;
+    PLAY(state, {"slot_open f 0", "OK 1"});
+    args_add(&args, "n.1");
+    freeReplyObject(fixture_call(fixture, fixture_script("slot_remove"), &args));
+    args_clear(&args);
+    redisReply *reply = fixture_redis(fixture, "KEYS *{x}");
+    assert_int_equal(reply->elements, 0);
+    freeReplyObject(reply);
+    fixture->keyed = false;
+    PLAY(state, {"open m", "OK"});
 }
 
 int main(void)
@@ -67,6 +139,11 @@ int main(void)
         cmocka_unit_test(test_the_token_outlives_the_topic),
         cmocka_unit_test(test_keys_of_others_are_left_alone),
         cmocka_unit_test(test_a_topic_that_was_not_deleted_is_left_alone),
+        cmocka_unit_test(test_what_a_late_creation_left_is_taken_over),
+        cmocka_unit_test(test_late_after_the_deletion),
+        cmocka_unit_test(test_what_it_knows_of_its_topic),
+        cmocka_unit_test(test_a_slot_without_keys),
+        cmocka_unit_test(test_what_a_creation_made_is_removed_while_nobody_used_it),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

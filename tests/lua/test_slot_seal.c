@@ -28,6 +28,25 @@ static void test_of_another_definition(void **state)
          {"field def", "n.1"});
 }
 
+static void test_a_deletion_that_was_taken_back_seals_nothing_any_more(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"slot_seal 0", "OK"}, {"slot_unseal", "OK"},
+         {"slot_seal 1", "CHANGED"}, {"field def", "n.1"}, {"send a +0", "OK a"},
+         /* also where it found messages, and sealed nothing */
+         {"slot_seal 0 deletion=2", "NOT_EMPTY 1"}, {"slot_unseal deletion=2", "OK"},
+         {"slot_seal 1 deletion=2", "CHANGED"}, {"slot_seal 1 deletion=3", "OK"});
+}
+
+static void test_a_late_unseal_revives_nothing(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"slot_seal 0", "OK"}, {"slot_unseal", "OK"},
+         {"slot_seal 1 deletion=2", "OK"}, {"slot_unseal", "GONE"}, {"field def", "nil"},
+         {"slot_seal 1", "OK"}, {"slot_unseal", "GONE"}, {"slot_clear 10 deletion=2", "OK 0"},
+         {"slot_unseal", "GONE"}, {"send a +0", "NO_TOPIC"},
+         {"slot_open def=m.1 m 0 gen=2 deletes=2", "OK 0"}, {"slot_unseal", "GONE"},
+         {"slot_unseal deletion=2", "GONE"}, {"field def", "m.1"});
+}
+
 static void test_unseal_takes_it_back(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"slot_seal 0", "OK"}, {"slot_unseal", "OK"},
@@ -40,6 +59,8 @@ int main(void)
         cmocka_unit_test(test_an_empty_slot_is_sealed),
         cmocka_unit_test(test_what_waits_rests_or_is_dead_keeps_it_open),
         cmocka_unit_test(test_of_another_definition),
+        cmocka_unit_test(test_a_deletion_that_was_taken_back_seals_nothing_any_more),
+        cmocka_unit_test(test_a_late_unseal_revives_nothing),
         cmocka_unit_test(test_unseal_takes_it_back),
     };
 

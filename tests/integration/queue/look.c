@@ -73,7 +73,7 @@ void topic_made(smq_client *client, const smq_topic_options *options)
 {
     smq_error err;
 
-    must(smq_topic_create(client, options, &err), &err);
+    must(smq_topic_create(NULL, client, options, &err), &err);
 }
 
 smq_message message_of(const char *body)

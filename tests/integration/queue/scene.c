@@ -121,7 +121,7 @@ const char *scene_topic(smq_client *client, const smq_topic_options *options)
     known.name = name;
     known.slots = known.slots != 0 ? known.slots : 1;
     known.backoff = known.backoff != NULL ? known.backoff : "none";
-    scene_must(smq_topic_create(client, &known, &err), &err, "smq_topic_create");
+    scene_must(smq_topic_create(NULL, client, &known, &err), &err, "smq_topic_create");
     return name;
 }
 

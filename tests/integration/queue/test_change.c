@@ -371,14 +371,14 @@ static void a_paused_topic_can_be_altered_and_deleted(void **state)
     char paused[64];
 
     (void) state;
-    scene_must(smq_topic_create(client, &options, &err), &err, "smq_topic_create");
+    scene_must(smq_topic_create(NULL, client, &options, &err), &err, "smq_topic_create");
     scene_must(smq_topic_pause(client, "again", &err), &err, "smq_topic_pause");
     alter(client, "again", "max_retries", "3");
     assert_true(described(client, "again").paused);
     field_of(paused, "again", 7, "paused");
     assert_string_equal(paused, "1");
     scene_must(smq_topic_delete(client, "again", false, &err), &err, "smq_topic_delete");
-    scene_must(smq_topic_create(client, &options, &err), &err, "smq_topic_create");
+    scene_must(smq_topic_create(NULL, client, &options, &err), &err, "smq_topic_create");
     assert_false(described(client, "again").paused);
     field_of(paused, "again", 7, "paused");
     assert_string_equal(paused, "");

@@ -436,7 +436,7 @@ static void work_inside(const smq_receipt *receipt, void *user)
     smq_message message = message_of("y");
 
     (void) receipt;
-    inside->created = smq_topic_create(client, &options, NULL);
+    inside->created = smq_topic_create(NULL, client, &options, NULL);
     inside->sent = smq_send(NULL, producer, "inside", &message, NULL);
     inside->stats = smq_topic_stats(&stats, client, "inside", NULL);
     waiter_done(&inside->waiter);

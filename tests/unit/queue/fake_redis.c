@@ -178,6 +178,19 @@ void fake_put(redisReply *array, size_t index, redisReply *element)
     array->element[index] = element;
 }
 
+redisReply *fake_slot_notes(uint64_t messages)
+{
+    redisReply *reply = fake_array(11);
+
+    for (size_t i = 0; i < reply->elements; i++) {
+        bool is_text = i <= 2 || i == 5;
+
+        fake_put(reply, i, is_text ? fake_text(i == 0 ? "OK" : "") : fake_integer(0));
+    }
+    reply->element[9]->integer = (long long) messages;
+    return reply;
+}
+
 /* --- the client --- */
 
 static void command_end(struct redis *redis, struct redis_command_state *state,

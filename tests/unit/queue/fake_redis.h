@@ -49,4 +49,7 @@ redisReply *fake_integer(int64_t value);
 redisReply *fake_array(size_t count);
 void fake_put(redisReply *array, size_t index, redisReply *element);
 
+/* What slot_read answers of a slot that holds so many messages, without a definition. */
+redisReply *fake_slot_notes(uint64_t messages);
+
 #endif

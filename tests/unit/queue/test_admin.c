@@ -25,7 +25,7 @@ static struct model {
     pthread_mutex_t lock;
     char state[16]; /* "": no topic */
     bool sealed[SLOTS];
-    uint64_t late; /* messages that a seal of slot 2 finds, but an inspect does not */
+    uint64_t late; /* messages that a seal of slot 2 finds, but a look before does not */
     int lost;      /* so many replies of scripts are lost; -1: all */
     int unseals, clears;
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -83,8 +83,12 @@ static redisReply *serve_plain(const struct redis_command *command)
 static redisReply *serve_topic(const struct redis_command *command)
 {
     if (fake_arg_is(command, 1, "delete")) {
+        redisReply *reply = answer_of("OK", 2);
+
         snprintf(model.state, sizeof(model.state), "deleting");
-    } else if (fake_arg_is(command, 1, "ready")) {
+        fake_put(reply, 1, fake_integer(1));
+        return reply;
+    } else if (fake_arg_is(command, 1, "keep")) {
         snprintf(model.state, sizeof(model.state), "ready");
     } else if (fake_arg_is(command, 1, "removed")) {
         model.state[0] = '\0';
@@ -126,9 +130,9 @@ static redisReply *serve_clear(void)
 static int32_t slot_of(const struct redis_command *command)
 {
     size_t len;
-    const char *key = fake_arg(command, 0, &len);
+    const char *key = fake_arg(command, 0, &len); /* t_N, or slot{t_N} */
 
-    return key[len - 1] - '0';
+    return key[len - (key[len - 1] == '}' ? 2 : 1)] - '0';
 }
 
 static redisReply *serve_script(const struct redis_command *command)
@@ -137,6 +141,8 @@ static redisReply *serve_script(const struct redis_command *command)
 
     if (strcmp(name, "topic") == 0) {
         return serve_topic(command);
+    } else if (strcmp(name, "slot_read") == 0) {
+        return fake_slot_notes(0);
     } else if (strcmp(name, "inspect") == 0) {
         return serve_inspect();
     } else if (strcmp(name, "slot_seal") == 0) {

@@ -1,0 +1,51 @@
+/* topic_repair.c - topic repair. */
+#include "command.h"
+#include "output.h"
+#include "say.h"
+
+static void print_json(const char *topic, const smq_topic_report *report)
+{
+    json_t *document = json_object();
+
+    output_set(document, "topic", json_string(topic));
+    output_set(document, "repaired", json_boolean(report->repaired));
+    output_set(document, "restored", json_boolean(report->restored));
+    output_set(document, "lost_alteration", json_boolean(report->lost_alteration));
+    output_set(document, "slots_reopened", json_integer(report->slots_reopened));
+    output_set(document, "adopted", json_integer((json_int_t) report->adopted));
+    output_set(document, "text", json_string(report->text));
+    output_json(document);
+}
+
+static enum exit_code repair_run(const struct command *command)
+{
+    const char *topic = command->words[0];
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_client *client = NULL;
+    smq_error err;
+    enum exit_code code = command_connect(&client, command);
+
+    if (code == EXIT_DONE && smq_topic_repair(&report, client, topic, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    } else if (code == EXIT_DONE && command->global.json) {
+        print_json(topic, &report);
+    } else if (code == EXIT_DONE && !command->global.quiet) {
+        say(report.repaired ? "topic %s is repaired: %s" : "topic %s is whole: nothing to repair%s",
+            topic, report.text);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb topic_repair_verb = {
+    .name = "topic repair",
+    .operands = "NAME",
+    .summary = "put back what Redis has lost of a topic",
+    .text = "When a Redis node came back empty, or a failover lost the last writes: keys of\n"
+            "slots, the definition of the topic, an alteration, a pause.  What is there stays,\n"
+            "and consumers continue by themselves.  Messages of slots that lost their keys are\n"
+            "gone.  Slots that disagree are listed, and nothing is changed.",
+    .min_words = 1,
+    .max_words = 1,
+    .run = repair_run,
+};

@@ -1,0 +1,194 @@
+/* slot.c - what a slot knows of its topic: opened, read, altered, paused, and sealed and cleared by
+ * a deletion.
+ *
+ * Thread: smq:io. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "scripts.h"
+#include "store/call.h"
+
+enum { CLEAR_LIMIT = 1000 };
+
+static void add_definition(struct store_call *call, const struct topic *topic)
+{
+    struct buf definition = {0};
+
+    topic_format(&definition, topic);
+    redis_arg(&call->command, definition.data, definition.len);
+    redis_arg_int(&call->command, topic->generation);
+    buf_fini(&definition);
+}
+
+static void begin_slot_hash(struct store_call *call, const struct script *script,
+                            const struct store_slot *slot)
+{
+    call_begin(call, script, slot->keys.hash_slot);
+    redis_arg_string(&call->command, slot->keys.slot);
+    redis_arg_string(&call->command, slot->stamp);
+}
+
+void store_slot_open(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     const struct topic *topic, int64_t timeout_ms)
+{
+    call_begin_slot(call, &script_slot_open, slot);
+    call_kind(call, slot);
+    redis_arg_int(&call->command, slot->shared ? 1 : 0);
+    add_definition(call, topic);
+    redis_arg_int(&call->command, topic->pauses);
+    redis_arg_int(&call->command, topic->paused ? 1 : 0);
+    redis_arg_int(&call->command, topic->deletes);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+static bool read_flag(bool *out, const struct store_result *result, size_t index)
+{
+    int64_t number;
+
+    if (!reply_number(&number, result->reply, index)) {
+        return false;
+    }
+    *out = number != 0;
+    return true;
+}
+
+bool store_slot_open_read(bool *made, const struct store_result *result)
+{
+    return read_flag(made, result, 1);
+}
+
+bool store_slot_foreign_read(char key[SLOT_KEY_MAX], const struct store_result *result)
+{
+    return result->outcome == STORE_REFUSED && strcmp(result->word, "FOREIGN") == 0 &&
+           reply_text(key, SLOT_KEY_MAX, result->reply, 1);
+}
+
+void store_slot_read(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     int64_t timeout_ms)
+{
+    call_begin_keys(call, &script_slot_read, slot);
+    call_submit(call, redis, 16, timeout_ms);
+}
+
+static bool read_number(uint32_t *out, const struct store_result *result, size_t index)
+{
+    uint64_t number;
+
+    if (!reply_count(&number, result->reply, index) || number > UINT32_MAX) {
+        return false;
+    }
+    *out = (uint32_t) number;
+    return true;
+}
+
+/* "nonce.version"; "": the slot is not open. */
+static bool read_stamp(struct slot_notes *out, const struct store_result *result, size_t index)
+{
+    char stamp[TOPIC_STAMP_MAX];
+    const char *dot;
+    char *end = NULL;
+    unsigned long version;
+
+    if (!reply_text(stamp, sizeof(stamp), result->reply, index)) {
+        return false;
+    }
+    out->open = stamp[0] != '\0';
+    if (!out->open) {
+        return true;
+    }
+    dot = strchr(stamp, '.');
+    if (dot == NULL || dot - stamp != TOPIC_NONCE_LEN) {
+        return false;
+    }
+    memcpy(out->nonce, stamp, TOPIC_NONCE_LEN);
+    version = strtoul(dot + 1, &end, 10);
+    out->version = (uint32_t) version;
+    return end != dot + 1 && *end == '\0' && version >= 1 && version <= UINT32_MAX;
+}
+
+/* "": there is none yet; "shared": there never is. */
+static bool read_token(struct token *out, const struct store_result *result, size_t index)
+{
+    const char *data;
+    size_t len;
+
+    *out = (struct token){0};
+    if (!reply_string(&data, &len, result->reply, index)) {
+        return false;
+    }
+    return len == 0 || (len == strlen("shared") && memcmp(data, "shared", len) == 0) ||
+           token_parse(out, data, len);
+}
+
+bool store_slot_notes_read(struct slot_notes *out, const struct store_result *result)
+{
+    *out = (struct slot_notes){.open = false};
+    return read_stamp(out, result, 1) &&
+           reply_string(&out->text, &out->text_len, result->reply, 2) &&
+           read_number(&out->text_version, result, 3) && read_number(&out->generation, result, 4) &&
+           read_token(&out->token, result, 5) && read_number(&out->pauses, result, 6) &&
+           read_flag(&out->paused, result, 7) && read_number(&out->sealed, result, 8) &&
+           reply_count(&out->messages, result->reply, 9) && read_flag(&out->complete, result, 10);
+}
+
+void store_slot_alter(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      const struct topic *topic, int64_t timeout_ms)
+{
+    begin_slot_hash(call, &script_slot_alter, slot);
+    redis_arg_string(&call->command, slot->keys.wake);
+    add_definition(call, topic);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+void store_slot_pause(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      const struct topic *topic, int64_t timeout_ms)
+{
+    begin_slot_hash(call, &script_slot_pause, slot);
+    redis_arg_string(&call->command, slot->keys.wake);
+    redis_arg_int(&call->command, topic->pauses);
+    redis_arg_int(&call->command, topic->paused ? 1 : 0);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+void store_slot_seal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     bool force, uint32_t deletion, int64_t timeout_ms)
+{
+    call_begin_slot(call, &script_slot_seal, slot);
+    redis_arg_int(&call->command, force ? 1 : 0);
+    redis_arg_int(&call->command, deletion);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_slot_seal_read(uint64_t *messages, const struct store_result *result)
+{
+    return reply_count(messages, result->reply, 1);
+}
+
+void store_slot_unseal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       uint32_t deletion, int64_t timeout_ms)
+{
+    begin_slot_hash(call, &script_slot_unseal, slot);
+    redis_arg_int(&call->command, deletion);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+void store_slot_clear(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      uint32_t deletion, int64_t timeout_ms)
+{
+    call_begin_keys(call, &script_slot_clear, slot);
+    redis_arg_int(&call->command, deletion);
+    redis_arg_int(&call->command, CLEAR_LIMIT);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_slot_clear_read(bool *more, const struct store_result *result)
+{
+    return read_flag(more, result, 1);
+}
+
+void store_slot_remove(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       int64_t timeout_ms)
+{
+    call_begin_slot(call, &script_slot_remove, slot);
+    call_submit(call, redis, 8, timeout_ms);
+}

@@ -1,0 +1,20 @@
+#!lua flags=allow-oom
+-- KEYS store, prepare, dead, why, slot, [body]
+-- ARGV def
+-- RETURN OK: its keys are gone | GONE: it has another def, or was used
+--
+-- For a slot that a creation made and cannot keep: it never had an owner or a message.
+
+local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+
+-- @include held
+
+local def, claims = unpack(redis.call('HMGET', slot, 'def', 'claims'))
+if def ~= ARGV[1] or claims ~= '0' or messages_held() > 0 then
+    return { 'GONE' }
+end
+redis.call('DEL', store, prepare, dead, why, slot)
+if body then
+    redis.call('DEL', body)
+end
+return { 'OK' }

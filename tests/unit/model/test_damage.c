@@ -1,0 +1,328 @@
+/* test_damage.c - what slots know of their topic, and what follows from it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/damage.h"
+
+#define A "00000000000000aa"
+#define B "00000000000000bb"
+
+/* A slot as "NONCE VERSION", the text's version, and the numbers; text_version 0: no text. */
+struct slot_row {
+    const char *nonce; /* NULL: not open */
+    uint32_t version, text_version, generation, token, pauses, sealed;
+    int32_t slots, retries; /* of the text */
+    uint64_t messages;
+    bool incomplete;
+};
+
+struct case_row {
+    const char *name;
+    struct slot_row slots[4];
+    uint32_t version, generation, pauses, deletes; /* stored; version 0: nothing */
+    smq_status status;
+    const char *expected; /* the verdict, or a part of the error */
+};
+
+static void text_of(struct buf *out, int32_t slots, int32_t retries)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    struct topic topic;
+
+    options.name = "t";
+    options.type = SMQ_PRIORITY;
+    options.slots = slots;
+    options.max_retries = retries;
+    assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
+    topic_format(out, &topic);
+}
+
+static void note(struct damage *damage, int32_t slot, const struct slot_row *row)
+{
+    struct slot_notes notes = {.open = row->nonce != NULL,
+                               .version = row->version,
+                               .text_version = row->text_version,
+                               .generation = row->generation,
+                               .token = {.generation = row->token},
+                               .pauses = row->pauses,
+                               .paused = row->pauses % 2 == 1,
+                               .sealed = row->sealed,
+                               .messages = row->messages,
+                               .complete = row->nonce != NULL && !row->incomplete};
+    struct buf text = {0};
+
+    if (row->nonce != NULL) {
+        memcpy(notes.nonce, row->nonce, sizeof(notes.nonce));
+    }
+    text_of(&text, row->slots != 0 ? row->slots : 4, row->retries != 0 ? row->retries : 1);
+    notes.text = text.data;
+    notes.text_len = text.len;
+    damage_note(damage, slot, &notes);
+    buf_fini(&text);
+}
+
+static void stored_of(struct topic *out, const struct case_row *row)
+{
+    struct buf text = {0};
+
+    text_of(&text, 4, 1);
+    assert_int_equal(topic_parse(out, "t", text.data, text.len, NULL), SMQ_OK);
+    memcpy(out->nonce, A, sizeof(out->nonce));
+    out->version = row->version;
+    out->generation = row->generation;
+    out->pauses = row->pauses;
+    out->paused = row->pauses % 2 == 1;
+    out->deletes = row->deletes;
+    buf_fini(&text);
+}
+
+static void show(char *out, size_t size, const struct damage_verdict *verdict)
+{
+    const struct topic *topic = &verdict->topic;
+
+    snprintf(out, size, "%s%s%s%.2s v%u g%u p%u%s d%u r%d [%s] %d", verdict->whole ? "whole " : "",
+             verdict->rewrite ? "write " : "", verdict->lost_alteration ? "lost " : "",
+             topic->nonce + 14, topic->version, topic->generation, topic->pauses,
+             topic->paused ? " paused" : "", topic->deletes, (int) topic->max_retries,
+             verdict->closed_list, (int) verdict->messages);
+}
+
+static void judged(const struct case_row *row)
+{
+    struct damage *damage = damage_new(4);
+    struct damage_verdict verdict;
+    struct topic stored;
+    smq_error err = {.text = ""};
+    smq_status status;
+    char seen[200];
+
+    for (int i = 0; i < 4; i++) {
+        note(damage, i, &row->slots[i]);
+    }
+    if (row->version > 0) {
+        stored_of(&stored, row);
+    }
+    status = damage_judge(&verdict, damage, "t", row->version > 0 ? &stored : NULL, &err);
+    if (status == SMQ_OK) {
+        show(seen, sizeof(seen), &verdict);
+    }
+    if (status != row->status || (status == SMQ_OK ? strcmp(seen, row->expected) != 0
+                                                   : strstr(err.text, row->expected) == NULL)) {
+        fail_msg("%s: %s: %s", row->name, smq_status_name(status),
+                 status == SMQ_OK ? seen : err.text);
+    }
+    damage_free(damage);
+}
+
+#define WHOLE                                                                                      \
+    {                                                                                              \
+        A, 1, 1, 3, 0, 0, 0, 0, 0, 5, false                                                        \
+    }
+
+static void what_is_to_be_done(void **state)
+{
+    static const struct case_row rows[] = {
+        {"all is well",
+         {WHOLE, WHOLE, WHOLE, WHOLE},
+         1,
+         3,
+         0,
+         0,
+         SMQ_OK,
+         "whole aa v1 g3 p0 d0 r1 [] 20"},
+        {"tokens of a raised fence are above the generation",
+         {{A, 1, 1, 3, 9, 0, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+         1,
+         3,
+         0,
+         0,
+         SMQ_OK,
+         "whole aa v1 g3 p0 d0 r1 [] 15"},
+        {"a slot has no keys",
+         {WHOLE, {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false}, WHOLE, WHOLE},
+         1,
+         3,
+         0,
+         0,
+         SMQ_OK,
+         "aa v1 g3 p0 d0 r1 [1] 15"},
+        {"some of its keys are missing",
+         {WHOLE, WHOLE, WHOLE, {A, 1, 1, 3, 0, 0, 0, 0, 0, 0, true}},
+         1,
+         3,
+         0,
+         0,
+         SMQ_OK,
+         "aa v1 g3 p0 d0 r1 [3] 15"},
+        {"topic{T} is lost: above every token",
+         {WHOLE, {A, 1, 1, 3, 7, 0, 2, 0, 0, 0, false}, WHOLE, WHOLE},
+         0,
+         0,
+         0,
+         0,
+         SMQ_OK,
+         "write aa v1 g8 p0 d2 r1 [] 15"},
+        {"... and above every generation",
+         {WHOLE, {A, 1, 1, 9, 7, 1, 0, 0, 0, 0, false}, WHOLE, WHOLE},
+         0,
+         0,
+         0,
+         0,
+         SMQ_OK,
+         "write aa v1 g10 p1 paused d0 r1 [] 15"},
+        {"topic{T} and slots are lost",
+         {{NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
+          WHOLE,
+          {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
+          WHOLE},
+         0,
+         0,
+         0,
+         0,
+         SMQ_OK,
+         "write aa v1 g4 p0 d0 r1 [0, 2] 10"},
+        {"an alteration is lost",
+         {{A, 2, 2, 3, 0, 0, 0, 0, 6, 0, false}, WHOLE, WHOLE, WHOLE},
+         1,
+         3,
+         0,
+         0,
+         SMQ_OK,
+         "write aa v2 g3 p0 d0 r6 [] 15"},
+        {"... and its text",
+         {{A, 4, 1, 3, 0, 0, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+         1,
+         3,
+         0,
+         0,
+         SMQ_OK,
+         "write lost aa v5 g3 p0 d0 r1 [] 15"},
+        {"an alteration has not reached all slots",
+         {{A, 2, 2, 3, 0, 0, 0, 0, 6, 0, false}, WHOLE, WHOLE, WHOLE},
+         2,
+         3,
+         0,
+         0,
+         SMQ_OK,
+         "whole aa v2 g3 p0 d0 r1 [] 15"},
+        {"a pause is lost",
+         {{A, 1, 1, 3, 0, 3, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+         1,
+         3,
+         2,
+         0,
+         SMQ_OK,
+         "write aa v1 g3 p3 paused d0 r1 [] 15"},
+        {"a deletion is lost",
+         {{NULL, 0, 0, 3, 0, 0, 4, 0, 0, 5, false}, WHOLE, WHOLE, WHOLE},
+         1,
+         3,
+         0,
+         3,
+         SMQ_OK,
+         "write aa v1 g3 p0 d4 r1 [0] 20"},
+        {"a late creation left an empty slot",
+         {{B, 1, 1, 2, 0, 0, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+         1,
+         3,
+         0,
+         0,
+         SMQ_OK,
+         "aa v1 g3 p0 d0 r1 [0] 15"},
+        {"two creations",
+         {{B, 1, 1, 2, 0, 0, 0, 0, 0, 1, false},
+          WHOLE,
+          {B, 1, 1, 3, 0, 0, 0, 0, 0, 0, false},
+          WHOLE},
+         1,
+         3,
+         0,
+         0,
+         SMQ_DAMAGED,
+         "slots 0, 2 belong to another creation"},
+        {"other options that are fixed",
+         {WHOLE, {A, 1, 1, 3, 0, 0, 0, 8, 0, 1, false}, WHOLE, WHOLE},
+         0,
+         0,
+         0,
+         0,
+         SMQ_DAMAGED,
+         "have a definition with other options"},
+        {"no slot has a text",
+         {{A, 1, 0, 3, 0, 0, 0, 0, 0, 1, false},
+          {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
+          {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
+          {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false}},
+         0,
+         0,
+         0,
+         0,
+         SMQ_DAMAGED,
+         "no slot has its definition"},
+        {"nothing is there",
+         {{NULL, 0, 0, 5, 6, 0, 1, 0, 0, 0, false},
+          {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
+          {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
+          {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false}},
+         0,
+         0,
+         0,
+         0,
+         SMQ_NO_TOPIC,
+         "no slot knows it"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        judged(&rows[i]);
+    }
+}
+
+static void long_lists_are_cut(void **state)
+{
+    struct slot_row whole = {A, 1, 1, 1, 0, 0, 0, 256, 0, 0, false};
+    struct damage *damage = damage_new(256);
+    struct damage_verdict verdict;
+    smq_error err;
+
+    (void) state;
+    note(damage, 255, &whole);
+    assert_int_equal(damage_judge(&verdict, damage, "t", NULL, &err), SMQ_OK);
+    assert_int_equal(verdict.closed, 255);
+    assert_non_null(strstr(verdict.closed_list, "0, 1, 2, 3"));
+    assert_non_null(strstr(verdict.closed_list, " more"));
+    damage_free(damage);
+}
+
+static void what_slots_remember_of_topics_that_are_gone(void **state)
+{
+    static const struct slot_row closed[] = {{.generation = 4, .token = 6, .sealed = 2},
+                                             {.generation = 5, .token = 1, .sealed = 9}};
+    struct damage *damage = damage_new(2);
+    uint32_t generation = 3, deletes = 1;
+
+    (void) state;
+    note(damage, 0, &closed[0]);
+    note(damage, 1, &closed[1]);
+    damage_memory(&generation, &deletes, damage);
+    assert_int_equal(generation, 6);
+    assert_int_equal(deletes, 9);
+    damage_free(damage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_to_be_done),
+        cmocka_unit_test(long_lists_are_cut),
+        cmocka_unit_test(what_slots_remember_of_topics_that_are_gone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
