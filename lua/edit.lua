@@ -37,33 +37,27 @@ local function due_at(integer)
     earliest = math.min(earliest, timed and integer or 0)
 end
 
--- An entry has ended; score: if it may have a reason.
-local function ended(member, score)
+-- An entry ends.
+local function ended(member, attempts)
+    reason_drop(member, attempts)
     body_refer(member, -1)
-    if score then
-        local _, attempts = split(score)
-        reason_drop(member, attempts)
-    end
 end
 
 local remove = {}
 
--- Of the members in ARGV, all at once; false: none.
-local function look_up_reasons(from, to)
-    local fields = {}
-    for i = from, to do
-        fields[#fields + 1] = 'R' .. ARGV[i]
-    end
-    return redis.call('HMGET', why, unpack(fields))
-end
+-- A suspect that waits keeps those behind it from being claimed while anything is in flight.
 
--- Its score is read only when there is a reason, which may be that of a copy.
-function remove.w(name, reason)
-    local score = reason and redis.call('ZSCORE', store, name)
-    if redis.call('ZREM', store, name) == 0 then
+function remove.w(name)
+    local score = redis.call('ZSCORE', store, name)
+    if not score then
         return false
     end
-    ended(name, score)
+    local _, attempts = split(score)
+    ended(name, attempts)
+    redis.call('ZREM', store, name)
+    if attempts % 2 == 1 then
+        due_at(0)
+    end
     return true
 end
 
@@ -74,8 +68,9 @@ function remove.r(name)
     if not score then
         return false
     end
+    local _, attempts = split(score)
+    ended(member, attempts)
     redis.call('ZREM', prepare, name)
-    ended(member, score)
     if kind == 'f' then
         due_at(0)
     end
@@ -83,17 +78,18 @@ function remove.r(name)
 end
 
 function remove.d(name)
-    if redis.call('ZREM', dead, name) == 0 then
+    if not redis.call('ZSCORE', dead, name) then
         return false
     end
     redis.call('HDEL', why, name, 'H' .. name, 'B' .. name)
+    redis.call('ZREM', dead, name)
     return true
 end
 
 local op = {}
 
-function op.remove(name, reason)
-    return remove[ARGV[5]](name, reason)
+function op.remove(name)
+    return remove[ARGV[5]](name)
 end
 
 function op.requeue(name)
@@ -118,7 +114,7 @@ function op.reschedule(member)
     if kind == 'p' or kind == 'f' then
         redis.call('HSET', slot, 'seq', seq)
     end
-    due_at(integer)
+    due_at(attempts % 2 == 1 and 0 or integer)
     return true
 end
 
@@ -127,12 +123,8 @@ if ARGV[4] == 'reschedule' and kind == 'p' and seq >= PLACES then
 end
 def_keep(def, ARGV[1])
 local first, last = ARGV[4] == 'remove' and 6 or 5, ARGV[4] == 'reschedule' and 5 or #ARGV
-local reasons = {}
-if ARGV[4] == 'remove' and ARGV[5] == 'w' and first <= last then
-    reasons = look_up_reasons(first, last)
-end
 for i = first, last do
-    local done = ARGV[i] ~= '' and op[ARGV[4]](ARGV[i], reasons[i - first + 1])
+    local done = ARGV[i] ~= '' and op[ARGV[4]](ARGV[i])
     results[#results + 1] = done and 1 or 0
 end
 count_save()

@@ -23,6 +23,7 @@ end
 
 -- @include clock
 -- @include entry
+-- @include bytes
 -- @include walk
 -- @include reason
 -- @include stored

@@ -25,6 +25,7 @@ end
 
 -- @include clock
 -- @include entry
+-- @include bytes
 -- @include walk
 -- @include reason
 -- @include stored

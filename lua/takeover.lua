@@ -55,8 +55,8 @@ local found = first(prepare, 0, before_score(REST), limit, 1048576)
 for i = 1, #found, 2 do
     local before, _, _, member = decode(found[i])
     local _, attempts = split(found[i + 1])
+    lose(member, before, attempts, LOST)
     redis.call('ZREM', prepare, found[i])
-    lose(member, before, attempts)
 end
 count_save()
 local left = redis.call('ZCOUNT', prepare, 0, before_score(REST))

@@ -4,6 +4,7 @@
 #include "base/line.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void line_format(char *out, size_t size, const char *format, va_list args)
 {
@@ -15,4 +16,17 @@ void line_format(char *out, size_t size, const char *format, va_list args)
             *at = ' ';
         }
     }
+}
+
+size_t line_fit(const char *text, size_t most)
+{
+    size_t len = strnlen(text, most + 1), cut = most;
+
+    if (len <= most) {
+        return len;
+    }
+    while (cut > 0 && most - cut < 3 && ((unsigned char) text[cut] & 0xc0) == 0x80) {
+        cut--; /* the byte behind the cut goes on with a character */
+    }
+    return ((unsigned char) text[cut] & 0xc0) == 0x80 ? most : cut; /* then it is no UTF-8 */
 }

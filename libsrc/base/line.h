@@ -11,4 +11,7 @@
 void line_format(char *out, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
+/* How many bytes of `text` fit into `most` without a part of a UTF-8 character. */
+size_t line_fit(const char *text, size_t most);
+
 #endif

@@ -56,7 +56,7 @@ static void take(struct strand *strand, const struct store_result *result)
         strand_takeover(strand);
         return;
     }
-    strand->last = base;
+    consume_know(strand, base, NULL);
     strand_taken(strand);
 }
 

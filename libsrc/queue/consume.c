@@ -16,7 +16,6 @@
 #include "queue/worker.h"
 
 enum {
-    ANSWERS_MAX = 1000,
     CLAIM_BYTES_MAX = 1048576,
     SWEEP_MS = 300000, /* at the latest; a fifth earlier at the earliest */
     MEMBERSHIP_PAUSE_MS = 500,
@@ -158,18 +157,38 @@ static void settle_some(struct consume_call *consume, struct delivery_list *take
     }
 }
 
+static size_t answers_max(const struct strand *strand)
+{
+    return strand->worker->topic.layout == SMQ_KEYED ? STORE_ANSWERS_KEYED_MAX : STORE_ANSWERS_MAX;
+}
+
+/* The arguments of an answer and of the others of its group. */
+static size_t count_args(const smq_delivery *delivery)
+{
+    size_t count = 0, many = delivery->answer.group;
+
+    do {
+        count += op_of(delivery) == STORE_DONE ? 1 : 4;
+        delivery = STAILQ_NEXT(delivery, link);
+    } while (many-- > 1 && delivery != NULL);
+    return count;
+}
+
+/* Those of a group go together, if one call can have them. */
 static void take_answers(struct consume_call *consume)
 {
     struct strand *strand = consume->strand;
     struct delivery_list taken = STAILQ_HEAD_INITIALIZER(taken);
-    size_t count = 0, returning = 0;
+    size_t most = answers_max(strand), count = 0, args = 0, returning = 0;
     smq_delivery *delivery;
 
-    while ((delivery = STAILQ_FIRST(&strand->answers)) != NULL && count < ANSWERS_MAX &&
-           delivery->answer.group <= ANSWERS_MAX - count) {
+    while ((delivery = STAILQ_FIRST(&strand->answers)) != NULL && count < most &&
+           (count == 0 || (delivery->answer.group <= most - count &&
+                           args + count_args(delivery) <= STORE_ANSWER_ARGS_MAX))) {
         STAILQ_REMOVE_HEAD(&strand->answers, link);
         STAILQ_INSERT_TAIL(&taken, delivery, link);
         count++;
+        args += op_of(delivery) == STORE_DONE ? 1 : 4;
         returning += delivery_is_over(delivery->answer.op) ? 0 : 1;
     }
     if (count == 0) {
@@ -189,12 +208,16 @@ static void consume_send(struct consume_call *consume)
 {
     struct strand *strand = consume->strand;
     smq_worker *worker = strand->worker;
+    const struct store_known part = {.entry = strand->part.entry.data,
+                                     .entry_len = strand->part.entry.len,
+                                     .attempts = strand->part.attempts};
     struct store_consume args = {.token = strand->token,
                                  .n = consume->n,
                                  .max_bytes = CLAIM_BYTES_MAX,
                                  .lease_ms = worker->topic.lease_ms,
                                  .max_retries = worker->topic.max_retries,
                                  .last = strand->last,
+                                 .part = part.entry_len > 0 ? &part : NULL,
                                  .repeated = consume->repeated,
                                  .answers = consume->answers,
                                  .answer_count = consume->count};
@@ -214,12 +237,20 @@ static bool must_recheck(const struct strand *strand)
     return strand->recheck && strand->starved && worker_awaits_tokens_long(strand->worker);
 }
 
+/* A claim came in part, and half of a batch is free for more of it. */
+static bool awaits_part(const struct strand *strand)
+{
+    return strand->part.entry.len > 0 &&
+           (strand->state != STRAND_ACTIVE ||
+            strand->unanswered <= (size_t) strand->worker->batch_size / 2);
+}
+
 bool consume_begin(struct strand *strand)
 {
     int32_t n = claim_count(strand);
     struct consume_call *consume;
 
-    if (n == 0 && strand->answer_count == 0 && !must_recheck(strand)) {
+    if (n == 0 && strand->answer_count == 0 && !must_recheck(strand) && !awaits_part(strand)) {
         return false;
     }
     strand->recheck = false;
@@ -296,7 +327,8 @@ static void tell_settled(const struct strand *strand, smq_delivery *delivery, in
         return;
     case STORE_HUNG: /* OVERDUE was told */
         if (delivery->attempts.suspect && is_last(strand, delivery)) {
-            tell_dead(strand, delivery, "dead: its handler hung again", STORE_REASON_LOST, now_ms);
+            tell_dead(strand, delivery, "dead: its handler hung again", STORE_REASON_TIMED_OUT,
+                      now_ms);
         } else {
             metric_add(&metrics->lease_lost, 1);
         }
@@ -456,6 +488,32 @@ static void tell_expired(const struct strand *strand, uint64_t count)
     }
 }
 
+void consume_know(struct strand *strand, uint64_t last, const struct store_known *part)
+{
+    strand->last = last;
+    buf_clear(&strand->part.entry);
+    if (part != NULL) {
+        buf_add(&strand->part.entry, part->entry, part->entry_len);
+        strand->part.attempts = part->attempts;
+    }
+}
+
+/* What was claimed by a call whose reply was lost may come in parts.  false: the last message of a
+ * part cannot be read. */
+static bool learn(const struct consume_call *consume, const struct store_result *result,
+                  const struct store_consumed *consumed)
+{
+    struct strand *strand = consume->strand;
+    bool part = !strand->worker->shared && consumed->count > 0 && consumed->claims == strand->last;
+    struct store_known known;
+
+    if (part && !store_consume_known(&known, result, &consume->slot, consumed->count - 1)) {
+        return false;
+    }
+    consume_know(strand, consumed->claims, part ? &known : NULL);
+    return true;
+}
+
 static void finish(struct consume_call *consume, const struct store_result *result,
                    const struct store_consumed *consumed)
 {
@@ -464,7 +522,6 @@ static void finish(struct consume_call *consume, const struct store_result *resu
     strand->consuming = NULL;
     strand->failures = 0;
     worker_unreserve(strand->worker, consume->n, (int32_t) consumed->count);
-    strand->last = consumed->claims;
     renewal_confirmed(strand, consume->sent_ms);
     settle(consume, consumed);
     worker_see_pause(strand, consumed->paused);
@@ -504,7 +561,8 @@ static void on_consumed(struct store_call *call, const struct store_result *resu
     } else if (result->outcome == STORE_FENCED) {
         strand_fenced(strand, result);
     } else if (result->outcome == STORE_OK &&
-               store_consume_read(&consumed, result, &consume->slot, consume->count)) {
+               store_consume_read(&consumed, result, &consume->slot, consume->count) &&
+               learn(consume, result, &consumed)) {
         finish(consume, result, &consumed);
     } else {
         fail(consume, result);

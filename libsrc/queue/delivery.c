@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/line.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "model/member.h"
@@ -290,7 +291,7 @@ bool delivery_is_over(enum store_answer_op op)
 
 static char *copy_reason(const char *reason)
 {
-    return reason != NULL && reason[0] != '\0' ? memory_copy(reason, strnlen(reason, REASON_MAX))
+    return reason != NULL && reason[0] != '\0' ? memory_copy(reason, line_fit(reason, REASON_MAX))
                                                : NULL;
 }
 

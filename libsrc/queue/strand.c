@@ -106,6 +106,7 @@ static void on_timer_closed(uv_handle_t *handle)
     struct strand *strand = handle->data;
     smq_worker *worker = strand->worker;
 
+    buf_fini(&strand->part.entry);
     free(strand->channel);
     free(strand);
     worker_handle_closed(worker);

@@ -12,6 +12,7 @@
 
 #include <uv.h>
 
+#include "base/buf.h"
 #include "model/token.h"
 #include "queue/delivery.h"
 #include "queue/run_queue.h"
@@ -30,7 +31,11 @@ struct strand {
     int32_t slot;
     enum strand_state state;
     struct token token;
-    uint64_t last; /* highest claim number known */
+    uint64_t last; /* highest claim number of which all is known */
+    struct {
+        struct buf entry; /* empty: nothing */
+        struct attempts attempts;
+    } part; /* of the claim behind `last`, all up to this message is known */
     uint32_t era;
     uint32_t calls; /* on their way */
     bool granted;   /* coordination believes that the slot is ours */
@@ -187,6 +192,10 @@ void consume_repeat(struct strand *strand);
 
 /* The strand leaves its slot: forget the call. */
 void consume_forget(struct strand *strand);
+
+/* All claims up to `last` are known, and of the next one the messages up to `part` (copied); NULL:
+ * none. */
+void consume_know(struct strand *strand, uint64_t last, const struct store_known *part);
 
 /* --- renewal.c --- */
 

@@ -2,6 +2,9 @@
  *
  * Thread: smq:io. */
 
+#include <inttypes.h>
+
+#include "base/buf.h"
 #include "scripts.h"
 #include "store/call.h"
 
@@ -15,13 +18,24 @@ static size_t consume_width(const struct store_slot *slot)
     return slot->keyed ? CONSUME_KEYED : CONSUME_INLINE;
 }
 
-static void arg_last(struct store_call *call, const struct store_slot *slot, uint64_t last)
+/* "16", or "16,2,20c17:order-7": and of claim 17 all up to this message. */
+static void arg_last(struct store_call *call, const struct store_slot *slot,
+                     const struct store_consume *consume)
 {
+    const struct store_known *part = consume->part;
+    struct buf last = {0};
+
     if (slot->shared) {
         redis_arg_string(&call->command, "-");
-        return;
+    } else if (part == NULL) {
+        redis_arg_int(&call->command, (int64_t) consume->last);
+    } else {
+        buf_printf(&last, "%" PRIu64 ",%d,", consume->last,
+                   2 * part->attempts.retries + (part->attempts.suspect ? 1 : 0));
+        buf_add(&last, part->entry, part->entry_len);
+        redis_arg(&call->command, last.data, last.len);
+        buf_fini(&last);
     }
-    redis_arg_int(&call->command, (int64_t) last);
 }
 
 static void arg_flags(struct store_call *call, const struct store_slot *slot, bool repeated)
@@ -80,7 +94,7 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     redis_arg_int(&call->command, consume->max_bytes);
     redis_arg_int(&call->command, consume->lease_ms);
     redis_arg_int(&call->command, consume->max_retries);
-    arg_last(call, slot, consume->last);
+    arg_last(call, slot, consume);
     arg_flags(call, slot, consume->repeated);
     arg_answers(call, consume->answers, consume->answer_count);
     call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX + 1, timeout_ms);
@@ -126,18 +140,32 @@ static bool read_body(struct store_claimed *out, const redisReply *reply, size_t
            reply_string(&out->body, &out->body_len, reply, at + 1);
 }
 
+static bool read_attempts(struct attempts *out, const redisReply *reply, size_t at)
+{
+    int64_t number;
+
+    if (!reply_number(&number, reply, at) || number < 0 || number > 2 * TOPIC_RETRIES_MAX + 1) {
+        return false;
+    }
+    *out = (struct attempts){.retries = (int) (number / 2), .suspect = number % 2 != 0};
+    return true;
+}
+
+bool store_consume_known(struct store_known *out, const struct store_result *result,
+                         const struct store_slot *slot, size_t index)
+{
+    size_t at = CONSUME_HEAD + consume_width(slot) * index;
+
+    return reply_string(&out->entry, &out->entry_len, result->reply, at) &&
+           read_attempts(&out->attempts, result->reply, at + 1);
+}
+
 bool store_consume_message(struct store_claimed *out, const struct store_result *result,
                            const struct store_slot *slot, size_t index)
 {
     size_t at = CONSUME_HEAD + consume_width(slot) * index;
-    int64_t number;
 
-    if (!reply_string(&out->entry, &out->entry_len, result->reply, at) ||
-        !reply_number(&number, result->reply, at + 1) || number < 0 ||
-        number > 2 * TOPIC_RETRIES_MAX + 1 ||
-        (slot->keyed && !read_body(out, result->reply, at + 2))) {
-        return false;
-    }
-    out->attempts = (struct attempts){.retries = (int) (number / 2), .suspect = number % 2 != 0};
-    return true;
+    return reply_string(&out->entry, &out->entry_len, result->reply, at) &&
+           read_attempts(&out->attempts, result->reply, at + 1) &&
+           (!slot->keyed || read_body(out, result->reply, at + 2));
 }

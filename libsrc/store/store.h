@@ -102,7 +102,8 @@ enum store_answer_op {
     STORE_HUNG = 'h' /* its handler took too long: lost, as if its process had died */
 };
 /* Why a message failed whose last claim was lost: lua/lib/reason.lua. */
-#define STORE_REASON_LOST "its process died or hung"
+#define STORE_REASON_LOST      "its process died or hung"
+#define STORE_REASON_TIMED_OUT "its handler took too long"
 
 struct store_answer {
     enum store_answer_op op;
@@ -111,6 +112,15 @@ struct store_answer {
     int64_t delay_ms;   /* RETRY, RELEASE */
     const char *reason; /* RETRY, REJECT; at most 200 bytes are kept; may be NULL */
 };
+/* The last message that is known of a claim which one reply could not hold. */
+struct store_known {
+    const char *entry;
+    size_t entry_len;
+    struct attempts attempts;
+};
+/* Of a call: its answers, those of layout keyed, and their arguments: DONE has one, others four.
+ * Some managed servers take 3,999 arguments in all. */
+enum { STORE_ANSWERS_MAX = 1000, STORE_ANSWERS_KEYED_MAX = 200, STORE_ANSWER_ARGS_MAX = 3800 };
 struct store_consume {
     struct token token;
     int32_t n; /* claim at most so many; 0: only settle */
@@ -118,14 +128,15 @@ struct store_consume {
     int64_t lease_ms;
     int32_t max_retries;
     uint64_t last;                      /* highest claim number known; ignored when shared */
+    const struct store_known *part;     /* known of the claim behind `last`; NULL: nothing */
     bool repeated;                      /* an earlier try may have been executed */
     const struct store_answer *answers; /* DONE first, then the others */
     size_t answer_count;
 };
 struct store_consumed {
     int64_t now_ms;
-    int64_t next_ms; /* the next moment at which a claim could succeed; -1: never by itself */
-    uint64_t claims;
+    int64_t next_ms;     /* the next moment at which a claim could succeed; -1: never by itself */
+    uint64_t claims;     /* the next `last`; as it was, with messages: they are a part of a claim */
     const char *results; /* a character an answer: '1' done, '0' gone, 'u' one of the two */
     bool again;          /* more can be had at once */
     bool paused;         /* the topic is paused: nothing was claimed */
@@ -146,6 +157,8 @@ struct store_claimed {
     size_t body_len;
     struct header header;
 };
+bool store_consume_known(struct store_known *out, const struct store_result *result,
+                         const struct store_slot *slot, size_t index);
 bool store_consume_message(struct store_claimed *out, const struct store_result *result,
                            const struct store_slot *slot, size_t index);
 

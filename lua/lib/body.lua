@@ -47,6 +47,9 @@ end
 -- An entry less refers to the body of each member.
 local function body_drop(members)
     local fields, gone = {}, {}
+    if not body or #members == 0 then
+        return
+    end
     for i, member in ipairs(members) do
         fields[i] = 'h' .. member
     end

@@ -1,17 +1,38 @@
--- Makes a message a dead letter, which holds all that is left of it.  One of the same name and
--- place is replaced (counted as a merge).
+-- Makes messages dead letters, which hold all that is left of them: a list of { member, before,
+-- attempts, reason }.  One of the same name and place is replaced (counted as a merge).  The caller
+-- takes their entries away afterwards.
+local function bury_all(letters)
+    local placed, kept, reasons, fields, members = {}, {}, {}, {}, {}
+    for i, it in ipairs(letters) do
+        members[i] = it.member
+        fields[2 * i - 1], fields[2 * i] = 'h' .. it.member, 'b' .. it.member
+    end
+    local stored = body and redis.call('HMGET', body, unpack(fields)) or {}
+    for i, it in ipairs(letters) do
+        local entry, header = it.before .. 'd:' .. it.member, stored[2 * i - 1]
+        local at = #kept
+        placed[2 * i - 1], placed[2 * i] = join(now, it.attempts), entry
+        kept[at + 1], kept[at + 2] = entry, reason_cut(it.reason)
+        if header then
+            local first, limit, expiry = header_split(header)
+            kept[at + 3], kept[at + 4] = 'H' .. entry, header_join(first, limit, expiry, 1)
+            kept[at + 5], kept[at + 6] = 'B' .. entry, stored[2 * i] or ''
+        end
+        if it.attempts >= 2 then
+            reasons[#reasons + 1] = 'R' .. it.member
+        end
+    end
+    redis.call('HSET', why, unpack(kept))
+    local added = redis.call('ZADD', dead, unpack(placed))
+    if added < #letters then
+        count('merged', #letters - added)
+    end
+    if #reasons > 0 then
+        redis.call('HDEL', why, unpack(reasons))
+    end
+    body_drop(members)
+end
+
 local function bury(member, before, attempts, reason)
-    local entry = before .. 'd:' .. member
-    if redis.call('ZADD', dead, join(now, attempts), entry) == 0 then
-        count('merged')
-    end
-    redis.call('HSET', why, entry, string.sub(reason, 1, 200))
-    reason_drop(member, attempts)
-    local header = body and redis.call('HGET', body, 'h' .. member)
-    if header then
-        local first, limit, expiry = header_split(header)
-        redis.call('HSET', why, 'H' .. entry, header_join(first, limit, expiry, 1),
-            'B' .. entry, redis.call('HGET', body, 'b' .. member) or '')
-        body_refer(member, -1)
-    end
+    bury_all({ { member = member, before = before, attempts = attempts, reason = reason } })
 end

@@ -1,16 +1,17 @@
 -- The first members of a range of scores, { member, score, member, score, ... }: at most n, and
 -- about max_bytes of them (but one at least).  Second result: may there be more?
--- It reads a few, then as many as fit by the sizes seen.  rev: from the largest score down.
-local function first(key, from, to, n, max_bytes, rev)
+-- It reads a few, then as many as fit by the sizes seen.  rev: from the largest score down.  skip:
+-- what comes behind the first of them.
+local function first(key, from, to, n, max_bytes, rev, skip)
     local found, count, bytes, chunk = {}, 0, 0, math.min(n, 16)
+    skip = skip or 0
     while chunk > 0 do
-        local part
+        local at, part = skip + count, nil
         if rev then
-            part = redis.call('ZRANGE', key, from, to, 'BYSCORE', 'REV', 'LIMIT', count, chunk,
+            part = redis.call('ZRANGE', key, from, to, 'BYSCORE', 'REV', 'LIMIT', at, chunk,
                 'WITHSCORES')
         else
-            part = redis.call('ZRANGE', key, from, to, 'BYSCORE', 'LIMIT', count, chunk,
-                'WITHSCORES')
+            part = redis.call('ZRANGE', key, from, to, 'BYSCORE', 'LIMIT', at, chunk, 'WITHSCORES')
         end
         local had = 2 * count
         for i = 1, #part, 2 do

@@ -2,13 +2,25 @@
 -- retry.  It stands there as long as an entry of the member in store or prepare has retries used:
 -- the first of them that ends takes it along.  Of a suspect nothing is stored: its claim was lost.
 
-local LOST = 'its process died or hung'
+local LOST, TIMED_OUT = 'its process died or hung', 'its handler took too long'
+
+-- At most 200 bytes of it, and no part of a UTF-8 character.
+local function reason_cut(reason)
+    local len = 200
+    for back = 0, #reason > len and 3 or -1 do
+        local byte = string.byte(reason, len + 1 - back)
+        if byte < 128 or byte >= 192 then -- a character begins behind the cut
+            return string.sub(reason, 1, len - back)
+        end
+    end
+    return string.sub(reason, 1, len)
+end
 
 local function reason_keep(member, reason)
     if reason == '' then
         redis.call('HDEL', why, 'R' .. member)
     else
-        redis.call('HSET', why, 'R' .. member, string.sub(reason, 1, 200))
+        redis.call('HSET', why, 'R' .. member, reason_cut(reason))
     end
 end
 

@@ -2,15 +2,15 @@
 -- If the message was sent again meanwhile the body of that send stays.
 local function revive(entry)
     local before, _, _, member = decode(entry)
-    redis.call('ZREM', dead, entry)
-    if body then
-        local header, bytes = unpack(redis.call('HMGET', why, 'H' .. entry, 'B' .. entry))
-        if not body_refer(member, 1) and header then
-            local first, limit = header_split(header)
-            redis.call('HSET', body, 'h' .. member, header_join(first, limit, nil, 1),
-                'b' .. member, bytes or '')
-        end
+    local header, bytes = unpack(redis.call('HMGET', why, 'H' .. entry, 'B' .. entry))
+    redis.call('ZCARD', store) -- fails here, if it has another type, before anything is written
+    if body and not body_refer(member, 1) and header then
+        local first, limit = header_split(header)
+        redis.call('HSET', body, 'h' .. member, header_join(first, limit, nil, 1),
+            'b' .. member, bytes or '')
     end
+    local integer = give_back(member, before, 0)
+    redis.call('ZREM', dead, entry)
     redis.call('HDEL', why, entry, 'H' .. entry, 'B' .. entry)
-    return give_back(member, before, 0)
+    return integer
 end

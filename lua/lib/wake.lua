@@ -1,11 +1,14 @@
--- Wakes who sleeps until `parked` when something is due earlier.  Call it last: on a node that the
--- slot is moving to, the channel may not be served yet.  parked stays until a publish was heard.
+-- Wakes who sleeps until `parked` when something is due earlier.  Answers whether a publish was
+-- heard; until then parked stays.  Call it last: on a node that the slot is moving to, the channel
+-- may not be served yet.
 local function wake(parked, due)
     if not parked or due >= tonumber(parked) then
-        return
+        return false
     end
     local heard = redis.pcall('SPUBLISH', channel, '')
-    if type(heard) == 'number' and heard > 0 then
-        redis.call('HDEL', slot, 'parked')
+    if type(heard) ~= 'number' or heard == 0 then
+        return false
     end
+    redis.call('HDEL', slot, 'parked')
+    return true
 end

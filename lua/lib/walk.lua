@@ -1,20 +1,6 @@
 -- Walking through a sorted set: in rising order, or (rev) in falling.  A place counts from 0 in
 -- that order; the sentinel has the last.
 
--- Do the bytes of `a` sort before those of `b`?  `<` would ask the locale.
-local function sorts_before(a, b)
-    local low, high = 0, math.min(#a, #b) -- so many first bytes are equal; at most so many may be
-    while low < high do
-        local middle = math.ceil((low + high) / 2)
-        if string.sub(a, low + 1, middle) == string.sub(b, low + 1, middle) then
-            low = middle
-        else
-            high = middle - 1
-        end
-    end
-    return (string.byte(a, low + 1) or -1) < (string.byte(b, low + 1) or -1)
-end
-
 local function range(key, from, to, rev)
     if rev then
         return redis.call('ZRANGE', key, from, to, 'REV', 'WITHSCORES')

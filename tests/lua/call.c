@@ -28,7 +28,7 @@ static void add_token(struct args *args, const struct model *model, uint64_t tok
 /* A name with its NUL bytes. */
 static void add_name(struct args *args, const char *name)
 {
-    char bytes[64];
+    char bytes[128];
     size_t len = strlen(name);
 
     memcpy(bytes, name, len + 1);
@@ -107,6 +107,19 @@ static void add_flags(struct args *args, const struct call *call)
     args_add(args, flags[0] != '\0' ? flags : "-");
 }
 
+/* "16", or "16,2,20c17:a". */
+static void add_last(struct args *args, const struct call *call)
+{
+    char last[128];
+
+    snprintf(last, sizeof(last), "%" PRIu64, call->last);
+    if (call->position[0] != '\0') {
+        snprintf(last, sizeof(last), "%" PRIu64 ",%d,%s", call->last, call->position_attempts,
+                 call->position);
+    }
+    add_name(args, last);
+}
+
 static void add_consume(struct args *args, const struct model *model, const struct call *call)
 {
     args_add(args, "wake{x}");
@@ -117,7 +130,7 @@ static void add_consume(struct args *args, const struct model *model, const stru
     if (model->shared) {
         args_add(args, "-");
     } else {
-        args_add_int(args, (int64_t) call->last);
+        add_last(args, call);
     }
     add_flags(args, call);
     add_answers(args, call);

@@ -224,6 +224,8 @@ static void see_results(struct duel *duel, struct consumer *consumer, const stru
 static void see_message(struct duel *duel, struct consumer *consumer, const char *entry,
                         int attempts)
 {
+    snprintf(consumer->position, sizeof(consumer->position), "%s", entry);
+    consumer->position_attempts = attempts;
     struct held held = {.reason = "", .retried = attempts > 1};
 
     if (find_held(consumer, entry) != NULL) {
@@ -263,6 +265,7 @@ static void see_consumed(struct duel *duel, struct consumer *consumer, const str
     char *save = NULL;
     char *words[6];
     static char nothing[] = "";
+    uint64_t last;
 
     for (size_t i = 0; i < 6; i++) {
         words[i] = strtok_r(i == 0 ? seen->data : NULL, " ", &save);
@@ -271,8 +274,13 @@ static void see_consumed(struct duel *duel, struct consumer *consumer, const str
         }
     }
     see_results(duel, consumer, call, words[4], doubled);
+    last = consumer->last;
     consumer->last = strtoull(words[3], NULL, 10);
+    consumer->position[0] = '\0';
     see_messages(duel, consumer, save != NULL ? save : nothing);
+    if (consumer->last != last || duel->model->shared) {
+        consumer->position[0] = '\0';
+    }
 }
 
 void consume(struct duel *duel, struct consumer *consumer)
@@ -288,7 +296,12 @@ void consume(struct duel *duel, struct consumer *consumer)
         }
     }
     call->n = sizes[chance(duel, 5)];
+    if (percent(duel, 30)) {
+        call->max_bytes = MODEL_FEW_BYTES; /* so that a lost reply comes again in parts */
+    }
     call->last = consumer->last;
+    memcpy(call->position, consumer->position, sizeof(call->position));
+    call->position_attempts = consumer->position_attempts;
     fill_answers(call, consumer);
     if (deliver(duel, call, fate, &seen)) {
         see_consumed(duel, consumer, call, &seen, fate == FATE_TWICE);

@@ -18,11 +18,14 @@ struct held {
     bool sent;    /* an answer went out whose outcome is not known */
 };
 
-/* A consuming process.  `last` is the highest claim number that it knows. */
+/* A consuming process.  `last` is the highest claim number of which it knows all; of the next it
+ * knows those up to `position`. */
 struct consumer {
     bool ready;
     uint64_t token;
     uint64_t last;
+    char position[64];
+    int position_attempts;
     struct held hand[HAND_MAX];
     size_t count;
 };

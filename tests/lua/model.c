@@ -51,7 +51,7 @@ static void model_takeover(struct model *model, struct buf *reply, const struct 
             break;
         }
         message = list_take(&model->prepare, 0);
-        model_lose(model, &message, call->max_retries);
+        model_lose(model, &message, call->max_retries, model_died);
         given++;
     }
     buf_printf(reply, "OK %" PRIu64 " %d %d", model->base, given, more ? 1 : 0);
@@ -163,5 +163,5 @@ void model_init(struct model *model, char kind, bool shared, bool keyed)
     model->shared = shared;
     model->keyed = keyed;
     model->version = 1;
-    model->parked = -1;
+    model->parked = model->claimed_until = -1;
 }

@@ -81,9 +81,10 @@ struct model {
     uint64_t token; /* 0: nobody yet */
     uint64_t owner; /* its name is that of its token; 0: none */
     uint64_t base, claims, seq;
-    int64_t parked; /* -1: nobody sleeps */
-    bool heard;     /* somebody listens for wake-ups */
-    int wakes;      /* that were heard */
+    int64_t claimed_until; /* the leases of the newest claim that its owner has not renewed; -1 */
+    int64_t parked;        /* -1: nobody sleeps */
+    bool heard;            /* somebody listens for wake-ups */
+    int wakes;             /* that were heard */
     uint64_t counters[MODEL_COUNTERS];
     struct model_list waiting, prepare, dead;
     struct model_body bodies[MODEL_MEMBERS];
@@ -133,6 +134,8 @@ struct call {
     bool repeated; /* an earlier try of an answer may have got through */
     int64_t lease;
     uint64_t last;
+    char position[64]; /* consume: up to this entry of the next claim is known, too; "": nothing */
+    int position_attempts;
     bool strict;
     char state;  /* remove: w waiting, r resting, d dead */
     bool paused; /* pause: or not any more */

@@ -63,7 +63,7 @@ static void settle(struct model *model, struct buf *results, const struct call_a
     } else if (answer->op == 'b') {
         release(model, &message, answer);
     } else if (answer->op == 'h') {
-        model_lose(model, &message, max_retries);
+        model_lose(model, &message, max_retries, "its handler took too long");
     } else if (answer->op == 'x' ||
                attempts.retries >= model_limit(model, message.member, max_retries)) {
         model->counters[MODEL_REJECTED]++;
@@ -76,9 +76,22 @@ static void settle(struct model *model, struct buf *results, const struct call_a
 /* --- bring back --- */
 
 /* Of few bytes the scripts read sixteen at once and no more. */
-static int sweep_limit(const struct call *call)
+static int sweep_limit(const struct model *model, const struct call *call)
 {
-    return call->max_bytes == MODEL_FEW_BYTES ? 16 : MODEL_MAX;
+    return call->max_bytes == MODEL_FEW_BYTES ? 16 : model->keyed ? 200 : MODEL_MAX;
+}
+
+/* Does the caller not know the newest claim? */
+static bool is_lost(const struct model *model, const struct call *call)
+{
+    return !model->shared && call->last < model->claims;
+}
+
+/* Of the newest claim, and not renewed by its owner since. */
+static bool is_newest(const struct model *model, const struct model_message *message)
+{
+    return !message->resting && message->claim == model->claims && message->claim > model->base &&
+           message->at == model->claimed_until;
 }
 
 /* First the claims whose leases are over, then the rests.  true: there may be more. */
@@ -86,6 +99,7 @@ static bool bring_back(struct model *model, const struct call *call)
 {
     static struct model_list old;
     int met[2] = {0, 0}; /* claims, rests */
+    int limit = sweep_limit(model, call);
 
     sort_prepare(&model->prepare);
     old = model->prepare;
@@ -95,19 +109,20 @@ static bool bring_back(struct model *model, const struct call *call)
         bool own = !model->shared && message->claim > model->base;
         bool stays = message->resting && model->kind == 'f';
 
-        if (stays || message->at > model->now ||
-            met[message->resting ? 1 : 0]++ >= sweep_limit(call)) {
+        if (stays || message->at > model->now || met[message->resting ? 1 : 0]++ >= limit) {
             list_put(&model->prepare, message);
         } else if (message->resting) {
             (void) model_give_back(model, message, message->attempts);
         } else if (own) {
-            message->at = model->now + call->lease;
+            if (!is_lost(model, call) || !is_newest(model, message)) {
+                message->at = model->now + call->lease;
+            }
             list_put(&model->prepare, message);
         } else {
-            model_lose(model, message, call->max_retries);
+            model_lose(model, message, call->max_retries, model_died);
         }
     }
-    return met[0] >= sweep_limit(call) || met[1] >= sweep_limit(call);
+    return met[0] >= limit || met[1] >= limit;
 }
 
 /* --- claim --- */
@@ -139,15 +154,25 @@ static void deliver(const struct model *model, struct buf *delivered,
     }
 }
 
-static bool fits(struct claim *claim, int member)
+static size_t size_of(const struct model *model, int member)
 {
+    size_t size = strlen(model_members[member]);
     char text[32];
 
-    claim->bytes += strlen(model_members[member]);
-    if (claim->model->keyed) {
-        model_text(text, claim->model->bodies[member].text);
-        claim->bytes += strlen(text);
+    if (model->keyed) {
+        model_text(text, model->bodies[member].text);
+        size += strlen(text);
     }
+    return size;
+}
+
+/* What is dropped takes no room. */
+static bool fits(struct claim *claim, int member)
+{
+    if (model_has_expired(claim->model, member) && !claim->call->expired_to_dead) {
+        return true;
+    }
+    claim->bytes += size_of(claim->model, member);
     if (claim->met > 0 && claim->bytes > (size_t) claim->call->max_bytes) {
         return false;
     }
@@ -182,6 +207,7 @@ static void take(struct claim *claim, struct model_message message)
         return;
     }
     model->claims += claim->taken == 0 ? 1 : 0;
+    model->claimed_until = model->now + claim->call->lease;
     claim->taken++;
     message.resting = false;
     message.at = model->now + claim->call->lease;
@@ -209,11 +235,11 @@ static int next_waiting(struct model *model)
 }
 
 /* Those up to a time or place, itself included. */
-static void claim_waiting(struct claim *claim, int n, int64_t up_to)
+static void claim_waiting(struct claim *claim, int64_t up_to)
 {
     struct model *model = claim->model;
 
-    for (int i = 0; i < n; i++) {
+    while (claim->taken < claim->call->n) {
         int index = next_waiting(model);
         const struct model_message *next = index < 0 ? NULL : &model->waiting.item[index];
 
@@ -251,7 +277,7 @@ static void claim_in_order(struct claim *claim)
         const struct model_message *rested = index < 0 ? NULL : &model->prepare.item[index];
 
         if (rested == NULL || (head >= 0 && model->waiting.item[head].at < rested->before)) {
-            claim_waiting(claim, claim->call->n, rested == NULL ? INT64_MAX : rested->before);
+            claim_waiting(claim, rested == NULL ? INT64_MAX : rested->before);
             return;
         }
         if (rested->at > model->now || !may_join(model, rested) || !fits(claim, rested->member)) {
@@ -276,7 +302,7 @@ static void claim_passing(struct claim *claim)
             take(claim, list_take(&model->prepare, (size_t) index));
         }
     }
-    claim_waiting(claim, claim->call->n - claim->taken, INT64_MAX);
+    claim_waiting(claim, INT64_MAX);
 }
 
 static void claim(struct claim *claim)
@@ -287,18 +313,12 @@ static void claim(struct claim *claim)
         return;
     }
     if (model->kind != 'f') {
-        claim_waiting(claim, claim->call->n, model_timed(model) ? model->now : INT64_MAX);
+        claim_waiting(claim, model_timed(model) ? model->now : INT64_MAX);
     } else if (claim->call->skip_failed) {
         claim_passing(claim);
     } else {
         claim_in_order(claim);
     }
-}
-
-static bool is_unknown(const struct model *model, const struct model_message *message,
-                       const struct call *call)
-{
-    return !message->resting && message->claim > call->last && message->claim > model->base;
 }
 
 /* In the order in which they were claimed. */
@@ -313,26 +333,78 @@ static int compare_places(const void *a, const void *b)
     return one < other ? -1 : 1; /* their bytes are in this order */
 }
 
-static void claim_again(struct model *model, struct buf *delivered, const struct call *call)
+/* As a sorted set orders those of one lease. */
+static int compare_to_position(const struct model_message *message, const struct call *call)
 {
-    struct model_message *found[MODEL_MAX];
+    int order = attempts_number(message->attempts) - call->position_attempts;
+    char entry[64];
+
+    model_entry(entry, message);
+    return order != 0 ? order : strcmp(entry, call->position);
+}
+
+/* Does it come behind what the caller knows of this claim? */
+static bool is_behind(const struct model *model, const struct model_message *message,
+                      const struct call *call)
+{
+    int64_t place = strtoll(call->position, NULL, 10);
+
+    if (call->position[0] == '\0') {
+        return true;
+    }
+    if (model->kind == 'f') {
+        return message->before > place;
+    }
+    if (model_by_priority(model)) {
+        return message->before < place ||
+               (message->before == place && compare_to_position(message, call) < 0);
+    }
+    return compare_to_position(message, call) > 0;
+}
+
+/* The newest claim, in its order. */
+static size_t find_newest(struct model *model, struct model_message *found[])
+{
     size_t count = 0;
 
     sort_prepare(&model->prepare);
     for (size_t i = 0; i < model->prepare.count; i++) {
-        if (is_unknown(model, &model->prepare.item[i], call)) {
+        if (is_newest(model, &model->prepare.item[i])) {
             found[count++] = &model->prepare.item[i];
         }
     }
     if (model->kind == 'f' || model_by_priority(model)) {
         qsort(found, count, sizeof(found[0]), compare_places);
     }
+    return count;
+}
+
+/* true: there are more than one reply may have. */
+static bool hand_over(struct model *model, struct buf *delivered, const struct call *call)
+{
+    struct model_message *found[MODEL_MAX];
+    size_t count = find_newest(model, found), bytes = 0;
+    bool first = true;
+
+    for (size_t i = 0; i < count; i++) {
+        found[i]->at = model->now + call->lease;
+        model->claimed_until = model->now + call->lease;
+    }
     for (size_t i = 0; i < count; i++) {
         struct model_message *message = found[model_by_priority(model) ? count - 1 - i : i];
+        size_t size = size_of(model, message->member);
 
-        message->at = model->now + call->lease;
+        if (!is_behind(model, message, call)) {
+            continue;
+        }
+        if (!first && bytes + size > (size_t) call->max_bytes) {
+            return true;
+        }
         deliver(model, delivered, message);
+        bytes += size;
+        first = false;
     }
+    return false;
 }
 
 /* --- when the next claim can succeed; INT64_MAX: never by itself --- */
@@ -395,13 +467,19 @@ static int64_t next_claim(struct model *model, const struct call *call, const st
                    call->skip_failed ? passing_due(model, hand) : due_in_order(model, hand));
 }
 
+/* Sharers who sleep longer learn the time, if they hear. */
 static void park(struct model *model, int64_t next)
 {
     int64_t until = next == INT64_MAX ? INT64_C(1) << 53 : next;
 
     if (model->paused) {
         model->parked = 0;
-    } else if (!model->shared || until > model->parked) {
+        return;
+    }
+    if (model->shared) {
+        model_wake(model, until);
+    }
+    if (!model->shared || until > model->parked) {
         model->parked = until;
     }
 }
@@ -409,13 +487,13 @@ static void park(struct model *model, int64_t next)
 /* --- the call --- */
 
 static void reply_consumed(const struct claim *claim, struct buf *reply, int64_t next,
-                           const struct buf *results, int again)
+                           const struct buf *results, int again, bool part)
 {
     const struct model *model = claim->model;
 
     buf_printf(reply, "OK %" PRId64, model->now);
     add_time(reply, model->paused ? INT64_MAX : next);
-    buf_printf(reply, " %" PRIu64 " %s %d%s", model->claims,
+    buf_printf(reply, " %" PRIu64 " %s %d%s", model->claims - (part ? 1 : 0),
                results->len > 0 ? results->data : "''", model->paused ? 2 : again,
                claim->delivered->data);
     if (claim->expired > 0) {
@@ -441,7 +519,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
 {
     struct buf results = {0}, delivered = {0};
     struct claim claiming = {.model = model, .call = call, .delivered = &delivered};
-    bool lost = !model->shared && call->last < model->claims;
+    bool lost = is_lost(model, call), part = false;
     struct hand hand;
     int64_t next;
     bool again;
@@ -460,7 +538,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     again = bring_back(model, call) || lost;
     hand = model_hand(model);
     if (lost) {
-        claim_again(model, &delivered, call);
+        part = hand_over(model, &delivered, call);
     } else {
         claim(&claiming);
         hand = model_hand(model);
@@ -474,7 +552,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     } else if (claiming.taken > 0 && !model->shared) {
         model->parked = -1;
     }
-    reply_consumed(&claiming, reply, next, &results, again ? 1 : 0);
+    reply_consumed(&claiming, reply, next, &results, again ? 1 : 0, part);
     buf_fini(&results);
     buf_fini(&delivered);
 }

@@ -155,7 +155,8 @@ static int find_waiting(const struct model *model, const char *name)
     return -1;
 }
 
-static bool remove_one(struct model *model, char state, const char *name)
+/* What waits behind a suspect may be claimed when that is gone. */
+static bool remove_one(struct model *model, char state, const char *name, bool *frees)
 {
     struct model_list *list = state == 'w'   ? &model->waiting
                               : state == 'r' ? &model->prepare
@@ -172,6 +173,8 @@ static bool remove_one(struct model *model, char state, const char *name)
     if (state == 'w') {
         message.claimed_step = model->step;
     }
+    *frees = *frees || (state == 'w' && message.attempts.suspect) ||
+             (state == 'r' && model->kind == 'f');
     if (state != 'd') {
         model_forget(model, message.member, message.attempts);
     }
@@ -190,10 +193,9 @@ void model_remove(struct model *model, struct buf *reply, const struct call *cal
     model_keep_version(model, call);
     buf_printf(reply, "OK ");
     for (size_t i = 0; i < call->count; i++) {
-        bool there = remove_one(model, call->state, call->answers[i].entry);
+        bool there = remove_one(model, call->state, call->answers[i].entry, &frees);
 
         buf_printf(reply, "%d", there);
-        frees = frees || (there && model->kind == 'f' && call->state == 'r');
     }
     if (frees) {
         model_wake(model, 0);
@@ -215,7 +217,7 @@ void model_reschedule(struct model *model, struct buf *reply, const struct call 
         return;
     }
     waiting->at = model_place(model, call->sends[0].relative, call->sends[0].when);
-    model_wake(model, model_timed(model) ? waiting->at : 0);
+    model_wake(model, model_timed(model) && !waiting->attempts.suspect ? waiting->at : 0);
 }
 
 /* --- the slot itself --- */

@@ -168,7 +168,7 @@ int model_find_claim(const struct model *model, const char *name)
 
 /* --- the life of a message --- */
 
-static const char died[] = "its process died or hung";
+const char *const model_died = "its process died or hung";
 
 int model_references(const struct model *model, int member)
 {
@@ -245,7 +245,7 @@ const char *model_reason(const struct model *model, const struct model_message *
     const char *reason = model->reasons[message->member];
 
     if (message->attempts.suspect) {
-        return died;
+        return model_died;
     }
     return message->attempts.retries > 0 && reason != NULL ? reason : "";
 }
@@ -275,7 +275,8 @@ void model_bury(struct model *model, const struct model_message *message,
     list_put(&model->dead, &corpse);
 }
 
-void model_lose(struct model *model, const struct model_message *message, int32_t max_retries)
+void model_lose(struct model *model, const struct model_message *message, int32_t max_retries,
+                const char *reason)
 {
     struct model_attempts attempts = {.retries = message->attempts.retries, .suspect = true};
 
@@ -286,7 +287,7 @@ void model_lose(struct model *model, const struct model_message *message, int32_
         attempts.retries++;
         (void) model_give_back(model, message, attempts);
     } else {
-        model_bury(model, message, attempts, died);
+        model_bury(model, message, attempts, reason);
     }
 }
 

@@ -56,8 +56,10 @@ void model_bury(struct model *model, const struct model_message *message,
 void model_forget(struct model *model, int member, struct model_attempts attempts);
 /* Why a message that is not dead failed last; "": it did not, or nobody said. */
 const char *model_reason(const struct model *model, const struct model_message *message);
-/* Its process died or hung. */
-void model_lose(struct model *model, const struct model_message *message, int32_t max_retries);
+/* Its process died or hung: dead for that `reason` if no retries are left. */
+void model_lose(struct model *model, const struct model_message *message, int32_t max_retries,
+                const char *reason);
+extern const char *const model_died;
 
 /* Something is due: who sleeps for longer is woken. */
 void model_wake(struct model *model, int64_t due);

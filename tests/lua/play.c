@@ -459,6 +459,25 @@ static void check_sentinels(struct fixture *fixture, const char *command)
     }
 }
 
+static void play_words(struct fixture *fixture, struct buf *out, struct words *words,
+                       const char *command)
+{
+    buf_add(out, "", 0);
+    words_split(words, command);
+    if (!play_other(fixture, out, words, command)) {
+        play_script(fixture, out, words);
+    }
+}
+
+void play_alone(struct fixture *fixture, const char *command)
+{
+    struct words words;
+    struct buf out = {0};
+
+    play_words(fixture, &out, &words, command);
+    buf_fini(&out);
+}
+
 void play(struct fixture *fixture, const struct play_line *lines, size_t count)
 {
     bool opened = false;
@@ -467,11 +486,7 @@ void play(struct fixture *fixture, const struct play_line *lines, size_t count)
         struct words words;
         struct buf out = {0};
 
-        buf_add(&out, "", 0);
-        words_split(&words, lines[i].command);
-        if (!play_other(fixture, &out, &words, lines[i].command)) {
-            play_script(fixture, &out, &words);
-        }
+        play_words(fixture, &out, &words, lines[i].command);
         if (lines[i].expected != NULL && strcmp(out.data, lines[i].expected) != 0) {
             fail_msg("line %zu: `%s`\n  expected: %s\n  got:      %s", i + 1, lines[i].command,
                      lines[i].expected, out.data);

@@ -29,6 +29,9 @@ struct play_line {
 /* Ends the test at the first line that differs. */
 void play(struct fixture *fixture, const struct play_line *lines, size_t count);
 
+/* Plays one line whatever it answers, and whatever the keys hold then. */
+void play_alone(struct fixture *fixture, const char *command);
+
 #define PLAY(state, ...)                                                                           \
     do {                                                                                           \
         static const struct play_line play_lines[] = {__VA_ARGS__};                                \

@@ -418,9 +418,12 @@ static void test_sharers_wake_each_other(void **state)
          {"woken", "0"}, {"consume shared", "OK 1100 1150 2 '' 0"}, {"field parked", "1150"},
          {"consume shared n=0 done 1000c2:a", "OK 1100 1500 2 1 0"},
          {"consume shared", "OK 1100 1500 2 '' 0"}, {"field parked", "1500"},
+         /* those who sleep longer learn it */
          {"redis HSET slot{x} parked 1700", "0"}, {"consume shared", "OK 1100 1500 2 '' 0"},
-         {"field parked", "1700"}, /* the last of the sleepers */
-         {"deaf", ""});
+         {"woken", "1"}, {"field parked", "1500"}, {"deaf", ""},
+         /* nobody heard: it is the last of the sleepers */
+         {"redis HSET slot{x} parked 1700", "0"}, {"consume shared", "OK 1100 1500 2 '' 0"},
+         {"field parked", "1700"});
 }
 
 static void test_a_lease_wakes_a_sharer_that_sleeps_for_ever(void **state)

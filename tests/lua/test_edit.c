@@ -98,10 +98,11 @@ static void test_rescheduled_to_another_time(void **state)
 {
     PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
          {"redis ZADD x 5000.0234375 a", "1"}, {"listen", ""}, {"consume 1", "OK 1000 5000 0 '' 0"},
-         {"edit reschedule a +9000", "OK 1"}, {"store", "a@10000~1s"}, {"woken", "0"},
-         {"edit reschedule a 4000", "OK 1"}, {"store", "a@4000~1s"}, {"woken", "1"},
-         {"edit reschedule a 3", "OK 1"}, {"store", "a@1000~1s"}, {"edit reschedule b 3", "OK 0"},
-         {"store", "a@1000~1s"}, {"deaf", ""});
+         {"edit reschedule a +9000", "OK 1"}, {"store", "a@10000~1s"}, {"woken", "1"},
+         {"consume 1", "OK 1000 10000 0 '' 0"}, {"edit reschedule a 4000", "OK 1"},
+         {"store", "a@4000~1s"}, {"woken", "1"}, {"edit reschedule a 3", "OK 1"},
+         {"store", "a@1000~1s"}, {"edit reschedule b 3", "OK 0"}, {"store", "a@1000~1s"},
+         {"deaf", ""});
 }
 
 static void test_rescheduled_to_another_priority(void **state)

@@ -49,6 +49,23 @@ static void test_it_is_cut(void **state)
          {"redis HSTRLEN why{x} Ra", "200"});
 }
 
+/* 198 bytes, then characters of 2, 3 and 4 bytes. */
+#define BYTES_198                                                                                  \
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"     \
+    "8901234567890123456789012345678901234567890123456789012345678901234567890123456789012345"     \
+    "6789012345678901234567"
+
+static void test_it_is_not_cut_inside_a_character(void **state)
+{
+    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"send a 3 b 2 c 1", "OK aaa"},
+         {"consume 1", NULL},
+         {"consume 1 n=0 last=1 retry 3c1:a 0 " BYTES_198 "\xc3\xa9! retry 2c1:b 0 " BYTES_198
+          "\xe2\x82\xac retry 1c1:c 0 x" BYTES_198 "\xf0\x9f\x98\x80",
+          NULL},
+         {"redis HSTRLEN why{x} Ra", "200"}, {"redis HSTRLEN why{x} Rb", "198"},
+         {"redis HSTRLEN why{x} Rc", "199"});
+}
+
 static void test_of_fifo_it_stays_while_it_is_claimed_from_its_rest(void **state)
 {
     PLAY(state, {"open f keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
@@ -159,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_shown_while_it_rests_waits_and_is_claimed),
         cmocka_unit_test(test_a_retry_without_one_takes_it_away_a_release_keeps_it),
         cmocka_unit_test(test_it_is_cut),
+        cmocka_unit_test(test_it_is_not_cut_inside_a_character),
         cmocka_unit_test(test_of_fifo_it_stays_while_it_is_claimed_from_its_rest),
         cmocka_unit_test(test_a_suspect_says_that_its_claim_was_lost),
         cmocka_unit_test(test_the_dead_letter_has_it_alone),

@@ -82,29 +82,30 @@ static bool something_is_done(void *arg)
 
 static void batch_comes_in_order_and_is_settled_at_once(void **state)
 {
-    enum { COUNT = 1000 };
     smq_client *client = scene_client();
     const char *topic = topic_of(client, 1);
     struct recorder *recorder = recorder_new(NULL);
     redisContext *redis = scene_redis_of(topic);
     struct watch watch = {.redis = redis, .topic = topic};
+    bool keyed = scene_redis_number(redis, "EXISTS body{%s_0}", topic) == 1;
+    int count = keyed ? 200 : 1000; /* as many as one call moves */
     smq_worker *worker;
 
     (void) state;
-    scene_send_numbers(client, topic, 0, COUNT + 1);
+    scene_send_numbers(client, topic, 0, count + 1);
     calls.verdict = SMQ_DONE;
     recorder_gate(recorder);
-    worker = batch_worker(client, topic, note_all, COUNT, recorder);
-    recorder_await(recorder, COUNT);
+    worker = batch_worker(client, topic, note_all, count, recorder);
+    recorder_await(recorder, count);
     recorder_open(recorder, 1);
     assert_true(wait_until(something_is_done, &watch, SCENE_TIMEOUT_MS));
-    assert_int_equal(watch.done, COUNT);
-    recorder_await(recorder, COUNT + 1);
+    assert_int_equal(watch.done, count);
+    recorder_await(recorder, count + 1);
     recorder_open(recorder, 1);
-    scene_await_counts(client, topic, (struct scene_counts){.done = COUNT + 1});
-    assert_int_equal(calls.sizes[0], COUNT);
+    scene_await_counts(client, topic, (struct scene_counts){.done = count + 1});
+    assert_int_equal(calls.sizes[0], count);
     assert_int_equal(calls.sizes[1], 1);
-    for (int i = 0; i <= COUNT; i++) {
+    for (int i = 0; i <= count; i++) {
         char body[16];
 
         snprintf(body, sizeof(body), "%d", i);

@@ -163,7 +163,7 @@ static void message_whose_handlers_hang_is_told(void **state)
     scene_send(stage.client, stage.topic, (struct scene_message){.body = "a"});
     await_told(1);
     assert_int_equal(recorder_count(stage.recorder), 2); /* as a suspect once more */
-    assert_string_equal(told.reason, "its process died or hung");
+    assert_string_equal(told.reason, "its handler took too long");
     for (int i = 0; i < 2; i++) {
         assert_int_equal(smq_done(recorder_seen(stage.recorder, i).delivery, NULL), SMQ_LEASE_LOST);
     }

@@ -211,12 +211,55 @@ static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
     recorder_free(recorder);
 }
 
+enum { PART_MESSAGES = 12, PART_BYTES = 1024 * 1024 };
+
+/* Their bodies are replaced by large ones, so that one reply cannot have them all. */
+static void claims_of_a_lost_reply_come_again_in_parts(void **state)
+{
+    struct recorder *recorder = recorder_new(NULL);
+    char *large = calloc(1, PART_BYTES), id[16];
+    smq_worker *worker;
+    struct wire wire;
+
+    (void) state;
+    assert_non_null(large);
+    memset(large, 'x', PART_BYTES - 1);
+    wire_init(&wire);
+    scene_send(wire.direct, wire.topic, (struct scene_message){.body = "one", .id = "first"});
+    recorder_gate(recorder);
+    worker = scene_worker(wire.behind, wire.topic, recorder);
+    recorder_await(recorder, 1);
+    for (int i = 0; i < PART_MESSAGES; i++) {
+        snprintf(id, sizeof(id), "%d", i);
+        scene_send(wire.direct, wire.topic, (struct scene_message){.body = "small", .id = id});
+    }
+    proxy_hold(wire.proxy);
+    recorder_open(recorder, 1 + PART_MESSAGES);
+    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    assert_int_equal(scene_redis_number(wire.redis, "HGET slot{%s_0} claims", wire.topic), 2);
+    for (int i = 0; i < PART_MESSAGES; i++) {
+        snprintf(id, sizeof(id), "%d", i);
+        scene_redis_number(wire.redis, "HSET body{%s_0} b%s %s", wire.topic, id, large);
+    }
+    proxy_cut(wire.proxy);
+    recorder_await(recorder, 1 + PART_MESSAGES);
+    scene_await_counts(wire.direct, wire.topic,
+                       (struct scene_counts){.dead = 0, .done = 1 + PART_MESSAGES});
+    assert_int_equal(recorder_count(recorder), 1 + PART_MESSAGES);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).lease_lost, 0);
+    scene_stop(worker);
+    wire_fini(&wire);
+    recorder_free(recorder);
+    free(large);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repeated_send_has_the_same_id),
         cmocka_unit_test(repeats_of_many_are_counted_as_sent_once),
         cmocka_unit_test(claims_of_a_lost_reply_come_again_with_their_bodies),
+        cmocka_unit_test(claims_of_a_lost_reply_come_again_in_parts),
     };
 
     return cmocka_run_group_tests(tests, start, scene_end);

@@ -47,11 +47,37 @@ static void line_is_cut_to_fit(void **state)
     assert_string_equal(out, "");
 }
 
+static void text_that_fits_has_no_part_of_a_character(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t most, fits;
+    } rows[] = {
+        {"", 4, 0},
+        {"abcd", 4, 4},
+        {"abcde", 4, 4},
+        {"abc\xc3\xa9", 4, 3},
+        {"abc\xc3\xa9", 5, 5},
+        {"ab\xe2\x82\xac", 4, 2},
+        {"ab\xe2\x82\xac", 5, 5},
+        {"a\xf0\x9f\x98\x80", 4, 1},
+        {"\xf0\x9f\x98\x80", 3, 0},
+        {"\xa9\xa9\xa9\xa9\xa9", 4, 4}, /* not UTF-8 */
+        {"\xa9\xa9", 1, 1},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(line_fit(rows[i].text, rows[i].most), rows[i].fits);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line_is_one_line),
         cmocka_unit_test(line_is_cut_to_fit),
+        cmocka_unit_test(text_that_fits_has_no_part_of_a_character),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,36 @@
+-- Bringing back what a consume finds over: rests, and claims whose leases have ended.  What its own
+-- owner meets lapsed stays claimed.  A message is in its new place before it leaves the old one.
+
+local function renew(entry, score)
+    local _, attempts = split(score)
+    redis.call('ZADD', prepare, 'XX', join(lease_end, attempts), entry)
+end
+
+-- Does so for all entries whose time is over, from a score on.  true: there may be more.
+local function sweep(from, act)
+    local over, cut = first(prepare, from, before_score(from + now + 1), MOST, max_bytes)
+    for i = 1, #over, 2 do
+        act(over[i], over[i + 1])
+    end
+    return cut
+end
+
+local function lapsed(entry, score)
+    local before, _, claim, member = decode(entry)
+    if not shared and tonumber(claim) > base then
+        if not (lost and is_newest(claim, score)) then
+            renew(entry, score)
+        end
+    else
+        local _, attempts = split(score)
+        lose(member, before, attempts, LOST)
+        redis.call('ZREM', prepare, entry)
+    end
+end
+
+local function rested(entry, score)
+    local before, _, _, member = decode(entry)
+    local _, attempts = split(score)
+    give_back(member, before, attempts)
+    redis.call('ZREM', prepare, entry)
+end

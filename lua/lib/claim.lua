@@ -1,0 +1,136 @@
+-- Claiming what waits: up to n messages, and about max_bytes of them.  What must not be handled is
+-- set aside on the way, and ends before the claims are written, so that an error loses nothing.
+
+local MEET_MOST, MEET_AGAIN = 2.5 * MOST, 100 -- with those set aside; how many to read after those
+local taken, moved = 0, {}
+local met, bytes_met = 0, 0
+local dying, dropped = {}, {} -- set aside
+
+-- Is there room for it?  For the first there always is.
+local function fits(member)
+    bytes_met = bytes_met + #member + body_size(member)
+    if met > 0 and bytes_met > max_bytes then
+        return false
+    end
+    met = met + 1
+    return true
+end
+
+local function has_expired(header)
+    local _, _, expiry = header_split(header)
+    return expiry and expiry <= now
+end
+
+local function set_aside(list, member, before, attempts, reason)
+    list[#list + 1] = { member = member, before = before, attempts = attempts, reason = reason }
+end
+
+-- Claims a message, or sets it aside: its time to live is over, or somebody removed its body.
+-- false: there is no room for it, and it stays where it is.
+local function take(mark, member, before, score, attempts, header)
+    local expired, bytes = header and has_expired(header), nil
+    if expired and not expired_to_dead then
+        set_aside(dropped, member, before, attempts)
+        return true
+    elseif not fits(member) then
+        return false
+    elseif expired then
+        set_aside(dying, member, before, attempts, 'expired')
+        return true
+    end
+    if body then
+        bytes = header and redis.call('HGET', body, 'b' .. member)
+        if not bytes then
+            set_aside(dying, member, before, attempts, 'its body is missing')
+            return true
+        end
+    end
+    local entry = before .. mark .. member
+    moved[2 * taken + 1], moved[2 * taken + 2] = score, entry
+    taken = taken + 1
+    deliver(entry, attempts, header, bytes)
+    lease = math.min(lease or lease_end, lease_end)
+    suspect_in_hand = attempts % 2 == 1
+    return true
+end
+
+local function end_dropped()
+    local members, reasons = {}, {}
+    for i, it in ipairs(dropped) do
+        members[i] = it.member
+        if it.attempts >= 2 then
+            reasons[#reasons + 1] = 'R' .. it.member
+        end
+    end
+    if #reasons > 0 then
+        redis.call('HDEL', why, unpack(reasons))
+    end
+    body_drop(members)
+end
+
+local function end_set_aside()
+    local expired = #dropped
+    for _, it in ipairs(dying) do
+        expired = expired + (it.reason == 'expired' and 1 or 0)
+    end
+    if expired > 0 then
+        count('expired', expired)
+    end
+    if #dying > 0 then
+        bury_all(dying)
+    end
+    end_dropped()
+end
+
+-- The next that wait, behind those met already.
+local function waiting(up_to, ranks)
+    local many = ranks == 0 and n - taken or math.min(MEET_AGAIN, MEET_MOST - ranks)
+    if priority then
+        return first(store, '+inf', '(-inf', many, max_bytes, true, ranks)
+    elseif fifo then
+        return first(store, '-inf', '(' .. up_to, many, max_bytes, false, ranks)
+    end
+    return first(store, '-inf', before_score(now + 1), many, max_bytes, false, ranks)
+end
+
+-- The headers of some of them.
+local function headers_of(found)
+    local fields = {}
+    for i = 1, body and #found or 0, 2 do
+        fields[#fields + 1] = 'h' .. found[i]
+    end
+    return #fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}
+end
+
+-- Claims those of one read; answers how many are met now, and whether another may be.
+local function claim_some(mark, found, ranks)
+    local headers, fresh = headers_of(found), join(lease_end, 0)
+    for i = 1, #found, 2 do
+        local member, before, attempts, score = found[i], found[i + 1], 0, fresh
+        if string.find(before, '[.e]') then
+            before, attempts = split(before)
+            before, score = string.format('%.0f', before), join(lease_end, attempts)
+        end
+        if taken == n or attempts % 2 == 1 and lease
+            or not take(mark, member, before, score, attempts, headers[(i + 1) / 2]) then
+            return ranks, false
+        end
+        ranks = ranks + 1
+        if suspect_in_hand then
+            return ranks, false
+        end
+    end
+    return ranks, taken < n and ranks < MEET_MOST
+end
+
+-- Claims what waits, and answers how many are to be removed.  Where many must not be handled it
+-- reads again.
+local function claim_waiting(mark, up_to)
+    local ranks, more = 0, true
+    while more do
+        local found, cut = waiting(up_to, ranks)
+        ranks, more = claim_some(mark, found, ranks)
+        more = more and cut and body
+    end
+    return ranks
+end

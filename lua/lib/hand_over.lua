@@ -1,0 +1,121 @@
+-- Handing the newest claim over again to an owner that did not get its reply, as many messages a
+-- call as fit into one reply: behind those that the owner names as the last it got.
+--
+-- An owner knows all claims but perhaps the newest.  claimed_until of the slot is when the leases
+-- of that claim end; what the owner has renewed since ends at another time, and is known to it.
+-- So nothing else that is claimed is looked through.
+local claimed_until = lost and tonumber(redis.call('HGET', slot, 'claimed_until') or '')
+
+-- Is it of the newest claim, and not renewed since?
+local function is_newest(claim, score)
+    return tonumber(claim) == claims and split(score) == claimed_until
+end
+
+-- Among equals, those with the larger bytes first.
+local function by_priority(a, b)
+    return a.place > b.place or a.place == b.place and a.at > b.at
+end
+
+-- Those of the newest claim, in the order of Redis: the attempts, then the bytes.
+local function newest()
+    local found = {}
+    if not claimed_until or claims <= base then
+        return found
+    end
+    local all = redis.call('ZRANGE', prepare, claimed_until, before_score(claimed_until + 1),
+        'BYSCORE', 'WITHSCORES')
+    local pattern = string.format('^(%%-?%%d+)c%.0f:()', claims)
+    for i = 1, #all, 2 do
+        local before, from = string.match(all[i], pattern)
+        if before then
+            local _, attempts = split(all[i + 1])
+            found[#found + 1] = {
+                entry = all[i], attempts = attempts, before = before, place = tonumber(before),
+                member = string.sub(all[i], from), at = #found + 1
+            }
+        end
+    end
+    return found
+end
+
+-- How many of them come before a position, itself included, in the order of Redis.
+local function count_before(found, position)
+    local low, high = 0, #found
+    while low < high do
+        local middle = math.ceil((low + high) / 2)
+        local it = found[middle]
+        if it.attempts > position.attempts
+            or it.attempts == position.attempts and sorts_before(position.entry, it.entry) then
+            high = middle - 1
+        else
+            low = middle
+        end
+    end
+    return low
+end
+
+local function is_behind(it, position)
+    if fifo or priority and it.place ~= position.place then
+        return (it.place > position.place) == fifo
+    elseif priority then
+        return it.at < position.at
+    end
+    return it.at > position.at
+end
+
+-- Those behind the position, in the order in which they were claimed.
+local function behind(found, position)
+    local left = {}
+    if position then
+        local passed = count_before(found, position)
+        local gone = passed == 0 or found[passed].entry ~= position.entry
+        position.place = tonumber((decode(position.entry)))
+        position.at = gone and passed + 0.5 or passed
+    end
+    for _, it in ipairs(found) do
+        if not position or is_behind(it, position) then
+            left[#left + 1] = it
+        end
+    end
+    if fifo or priority then
+        table.sort(left, fifo and by_place or by_priority)
+    end
+    return left
+end
+
+local function renew_all(found)
+    local moved = {}
+    for i, it in ipairs(found) do
+        moved[2 * i - 1], moved[2 * i] = join(lease_end, it.attempts), it.entry
+    end
+    if #found > 0 then
+        redis.call('ZADD', prepare, 'XX', unpack(moved))
+        redis.call('HSET', slot, 'claimed_until', string.format('%.0f', lease_end))
+    end
+end
+
+-- Whatever has become of them since: one whose time to live is over, and larger bodies of later
+-- sends, too.  Nothing is dropped or given back, for this call may come late, and what it meets be
+-- in work.  true: there are more.
+local function hand_over(position)
+    local found, bytes, handed = newest(), 0, 0
+    renew_all(found)
+    for _, it in ipairs(behind(found, position)) do
+        local size = #it.member + body_size(it.member)
+        local header, text
+        if handed > 0 and bytes + size > max_bytes then
+            return true
+        end
+        if body then
+            header, text = beside(it.member)
+        end
+        if body and not (header and text) then
+            bury(it.member, it.before, it.attempts, 'its body is missing')
+            redis.call('ZREM', prepare, it.entry)
+        else
+            deliver(it.entry, it.attempts, header, text)
+            bytes, handed = bytes + size, handed + 1
+        end
+    end
+    return false
+end

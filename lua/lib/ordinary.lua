@@ -1,0 +1,98 @@
+-- The ordinary consume: an owner claims what was never tried, inline, while nothing is to be
+-- brought back.  Most calls end here, before what they do not need is made.
+
+-- The first that wait, up to n, into the reply: as { fresh, entry, fresh, entry, ... }, how many,
+-- and the score of the next one (nil: none).  nil: one was tried before.  It reads a few, then
+-- more, as many as fit by the sizes seen.  Scores are dear to read: where some have the same one,
+-- Redis is asked how many, and for the members alone.
+local function meet(reply, fresh, mark)
+    local count, bytes, upto, moved = 0, 0, math.min(n, 3), nil
+    local ready, width = (priority or fifo) and math.huge or now + 1, 2
+    local score, number, prefix, begun, last_alike, part
+    while true do
+        if width == 1 then
+            part = priority and redis.call('ZRANGE', store, count, upto, 'REV')
+                or redis.call('ZRANGE', store, count, upto)
+        else
+            part = priority and redis.call('ZRANGE', store, count, upto, 'REV', 'WITHSCORES')
+                or redis.call('ZRANGE', store, count, upto, 'WITHSCORES')
+        end
+        moved = moved or part
+        if #part == 0 then
+            return moved, count, nil
+        end
+        for i = 1, #part, width do
+            local member = part[i]
+            if member == '' then
+                return moved, count, nil
+            elseif width == 2 and part[i + 1] ~= score then
+                score, begun, last_alike = part[i + 1], count, nil
+                number, prefix = tonumber(score), nil
+            end
+            bytes = bytes + #member
+            if count == n or number >= ready or bytes > max_bytes and count > 0 then
+                return moved, count, score
+            elseif number % 1 ~= 0 then
+                return nil
+            end
+            local at, entry = 2 * count, prefix and prefix .. member or score .. mark .. member
+            moved[at + 1], moved[at + 2] = fresh, entry
+            reply[at + 7], reply[at + 8] = entry, 0
+            count = count + 1
+        end
+        local fit = math.floor(math.max(max_bytes - bytes, 0) * count / bytes)
+        upto, width = math.min(n, count + fit, 5 * count), 2
+        if not last_alike and count - begun > 2 then
+            last_alike = begun + redis.call('ZCOUNT', store, score, score) - 1
+        end
+        if last_alike and last_alike >= count then
+            upto, width, prefix = math.min(upto, last_alike), 1, score .. mark
+        end
+    end
+end
+
+local function ordinary()
+    local lease, suspect_in_hand, rest_end = look()
+    if lease and lease <= now or suspect_in_hand or rest_end and (fifo or rest_end <= now) then
+        return nil
+    end
+    local reply, changed = { 'OK', now, '', claims, settled, 0 }, {}
+    local fresh = string.format('%d', lease_end)
+    local moved, count, head = meet(reply, fresh, string.format('c%d:', claims + 1))
+    if not moved then
+        return nil
+    end
+    if removed and removed > 0 then
+        changed[1], changed[2] = 'done', tonumber(done or 0) + removed
+    end
+    if count > 0 then
+        redis.call('ZADD', prepare, unpack(moved, 1, 2 * count))
+        if priority then
+            redis.call('ZREMRANGEBYRANK', store, -count, '-1')
+        else
+            redis.call('ZREMRANGEBYRANK', store, '0', count - 1)
+        end
+        reply[4] = claims + 1
+        local at = #changed
+        changed[at + 1], changed[at + 2] = 'claims', claims + 1
+        changed[at + 3], changed[at + 4] = 'claimed_until', fresh
+        lease = math.min(lease or lease_end, lease_end)
+    end
+    local due = math.min(lease or NEVER, rest_end or NEVER)
+    local head_due, attempts = split(head or NEVER)
+    if not lease or attempts % 2 == 0 then
+        due = math.min(due, head and (priority or fifo) and now or head_due)
+    end
+    if due < NEVER then
+        reply[3], reply[6] = due, due <= now and 1 or 0
+    end
+    if n > 0 and count == 0 and due > now then
+        changed[#changed + 1], changed[#changed + 2] = 'parked', due
+    elseif count > 0 and parked then
+        redis.call('HDEL', slot, 'parked')
+    end
+    if changed[1] then
+        redis.call('HSET', slot, unpack(changed))
+    end
+    return reply
+end

@@ -1,0 +1,91 @@
+-- Settling the answers of a consume.  What becomes of a message is written before its claim is
+-- removed, so that an error in between loses nothing.
+
+local function rest(member, before, claim, attempts, delay)
+    redis.call('ZADD', prepare, join(REST + now + delay, attempts),
+        before .. 'r' .. claim .. ':' .. member)
+end
+
+local settle = {}
+
+-- One with retries used may have a reason; those without come before all others.
+function settle.d(member, before, claim, attempts)
+    count('done')
+    reason_drop(member, attempts)
+    body_refer(member, -1)
+end
+
+-- The handler answered, so it is no suspect any more.
+function settle.t(member, before, claim, attempts, delay, reason)
+    attempts = attempts - attempts % 2
+    if attempts >= 2 * limit_of(member) then
+        count('rejected')
+        bury(member, before, attempts, reason)
+        return
+    end
+    count('retried')
+    reason_keep(member, reason)
+    if fifo or tonumber(delay) > 0 then
+        rest(member, before, claim, attempts + 2, delay)
+    else
+        give_back(member, before, attempts + 2)
+    end
+end
+
+function settle.x(member, before, claim, attempts, delay, reason)
+    count('rejected')
+    bury(member, before, attempts - attempts % 2, reason)
+end
+
+-- As if it had never been claimed: a suspect remains one.
+function settle.b(member, before, claim, attempts, delay)
+    count('released')
+    if tonumber(delay) > 0 then
+        rest(member, before, claim, attempts, delay)
+    else
+        give_back(member, before, attempts)
+    end
+end
+
+function settle.h(member, before, claim, attempts)
+    lose(member, before, attempts, TIMED_OUT)
+end
+
+-- The entries in ARGV are done, and have no retries used.  Looks first, then removes in one
+-- command: replicas and the log get one instead of hundreds.
+local function settle_done(from, to)
+    local scores, present = redis.call('ZMSCORE', prepare, unpack(ARGV, from, to)), {}
+    local members, seen = {}, {}
+    for i = from, to do
+        local entry = ARGV[i]
+        local there = scores[i - from + 1] and entry ~= ''
+        if there and not seen[entry] then
+            seen[entry] = true
+            present[#present + 1] = entry
+            if body then
+                local _, _, _, member = decode(entry)
+                members[#members + 1] = member
+            end
+        end
+        results[#results + 1] = there and 1 or 0
+    end
+    if #present > 0 then
+        body_drop(members)
+        count('done', redis.call('ZREM', prepare, unpack(present)))
+    end
+end
+
+-- The others, from a place in ARGV on.
+local function settle_others(from)
+    for i = from, #ARGV, 4 do
+        local entry = ARGV[i + 1]
+        local before, letter, claim, member = decode(entry)
+        local score = letter == 'c' and redis.call('ZSCORE', prepare, entry)
+        if score then
+            local _, attempts = split(score)
+            settle[ARGV[i]](member, before, claim, attempts, ARGV[i + 2], ARGV[i + 3])
+            redis.call('ZREM', prepare, entry)
+        end
+        results[#results + 1] = score and 1 or 0
+    end
+end

@@ -1,0 +1,191 @@
+/* test_bounds.c - what one call may cost when a slot holds much: the size of its reply, how many
+ * calls something takes, and that a call does not look through what it does not need. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+enum { REPLY_BYTES_MAX = 8 * 1024 * 1024, BIG = 3 * 1024 * 1024 };
+
+/* Runs on the keys of the slot. */
+static void evaluate(struct fixture *fixture, const char *script)
+{
+    redisReply *reply = redisCommand(
+        fixture->redis, "EVAL %s 6 x prepare{x} dead{x} why{x} slot{x} body{x}", script);
+
+    if (reply->type == REDIS_REPLY_ERROR) {
+        fail_msg("%s", reply->str);
+    }
+    freeReplyObject(reply);
+}
+
+/* --- a claim whose reply was lost --- */
+
+struct part {
+    char claims[32];
+    char position[256]; /* for the next call: ",attempts,entry" */
+    size_t count, bytes;
+};
+
+/* What an owner asks that has lost a reply. */
+static void ask(struct fixture *fixture, const char *kind, const char *last, struct part *part)
+{
+    static const char *const before[] = {"n.1", "000000010000000000000001"};
+    static const char *const behind[] = {"wake{x}", "1000", "1048576", "30000", "16"};
+    struct args args = {0};
+    redisReply *reply;
+
+    args_add(&args, before[0]);
+    args_add(&args, before[1]);
+    args_add(&args, kind);
+    for (size_t i = 0; i < 5; i++) {
+        args_add(&args, behind[i]);
+    }
+    args_add(&args, last);
+    args_add(&args, "r");
+    args_add(&args, "0");
+    reply = fixture_call(fixture, fixture_script("consume"), &args);
+    args_clear(&args);
+    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+    assert_string_equal(reply->element[0]->str, "OK");
+    memset(part, 0, sizeof(*part));
+    snprintf(part->claims, sizeof(part->claims), "%lld", reply->element[3]->integer);
+    for (size_t i = 6; i + 3 < reply->elements; i += 4) {
+        part->count++;
+        part->bytes += reply->element[i]->len + reply->element[i + 3]->len;
+        snprintf(part->position, sizeof(part->position), ",%lld,%s", reply->element[i + 1]->integer,
+                 reply->element[i]->str);
+    }
+    freeReplyObject(reply);
+}
+
+static void test_one_claim_of_which_all_bodies_were_replaced_by_large_ones(void **state)
+{
+    static const char *const kinds[] = {"m", "p", "f"};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < 3; i++) {
+        char open[32], last[320] = "0";
+        struct part part = {.claims = "0"};
+        size_t count = 0;
+        int calls = 0;
+
+        snprintf(open, sizeof(open), "open %s keyed", kinds[i]);
+        play_alone(fixture, open);
+        play_alone(fixture, "takeover 1");
+        for (int j = 0; j < 100; j++) {
+            char send[64];
+
+            snprintf(send, sizeof(send), "send m%d %s small '' ''", j, i == 0 ? "+0" : "5");
+            play_alone(fixture, send);
+        }
+        play_alone(fixture, "consume 1 n=100");
+        evaluate(fixture, "local big = string.rep('x', 3 * 1024 * 1024) "
+                          "for j = 0, 99 do redis.call('HSET', KEYS[6], 'bm' .. j, big) end");
+        for (; strcmp(part.claims, "1") != 0; calls++) {
+            assert_in_range(calls, 0, 100);
+            ask(fixture, kinds[i], last, &part);
+            assert_true(part.bytes <= REPLY_BYTES_MAX || part.count == 1);
+            count += part.count;
+            snprintf(last, sizeof(last), "%s%s", part.claims, part.position);
+        }
+        assert_int_equal(count, 100);
+    }
+    fixture_flush(fixture);
+}
+
+/* --- work --- */
+
+static long long microseconds(struct fixture *fixture)
+{
+    redisReply *reply = redisCommand(fixture->redis, "INFO commandstats");
+    const char *found = strstr(reply->str, "cmdstat_evalsha:calls=1,usec=");
+    long long usec;
+
+    assert_non_null(found);
+    usec = strtoll(strstr(found, "usec=") + 5, NULL, 10);
+    freeReplyObject(reply);
+    return usec;
+}
+
+/* The least that the server worked for handing over again what a lost reply had: 100 messages. */
+static long long work_of_a_lost_reply(struct fixture *fixture, int in_flight)
+{
+    long long least = INT64_MAX;
+    char line[160];
+
+    play_alone(fixture, "open m");
+    play_alone(fixture, "takeover 1");
+    snprintf(line, sizeof(line),
+             "for j = 1, %d do redis.call('ZADD', KEYS[2], 500000 + j, j .. 'c1:m' .. j) end",
+             in_flight);
+    evaluate(fixture, line);
+    play_alone(fixture, "redis HSET slot{x} claims 1");
+    evaluate(fixture, "for j = 1, 100 do redis.call('ZADD', KEYS[1], 1, 'n' .. j) end");
+    play_alone(fixture, "consume 1 n=100 last=1");
+    for (int i = 0; i < 5; i++) {
+        long long usec;
+
+        play_alone(fixture, "redis CONFIG RESETSTAT");
+        play_alone(fixture, "consume 1 n=100 last=1");
+        usec = microseconds(fixture);
+        least = usec < least ? usec : least;
+    }
+    return least;
+}
+
+/* Of what else is in flight there may be any number. */
+static void test_a_lost_reply_does_not_look_through_what_is_in_flight(void **state)
+{
+    struct fixture *fixture = *state;
+    long long few = work_of_a_lost_reply(fixture, 500);
+    long long many = work_of_a_lost_reply(fixture, 50000);
+
+    print_message("%lld us beside 500 in flight, %lld us beside 50,000\n", few, many);
+    assert_true(many < 5 * few);
+    fixture_flush(fixture);
+}
+
+static void test_expired_messages_take_few_calls_when_one_is_asked_for(void **state)
+{
+    static const char *const flags[] = {"consume 1 n=1", "consume 1 n=1 flags=x"};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        int calls = 0;
+        redisReply *left;
+
+        play_alone(fixture, "open m keyed");
+        play_alone(fixture, "takeover 1");
+        evaluate(fixture, "for j = 1, 20000 do redis.call('ZADD', KEYS[1], 1000, 'm' .. j) "
+                          "redis.call('HSET', KEYS[6], 'hm' .. j, '900,,950,1', 'bm' .. j, 'text') "
+                          "end");
+        do {
+            play_alone(fixture, flags[i]);
+            left = redisCommand(fixture->redis, "ZCARD x");
+            calls++;
+            assert_in_range(calls, 1, 100);
+        } while (left->integer > 1 && (freeReplyObject(left), true));
+        freeReplyObject(left);
+        print_message("%d calls\n", calls);
+    }
+    fixture_flush(fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_claim_of_which_all_bodies_were_replaced_by_large_ones),
+        cmocka_unit_test(test_a_lost_reply_does_not_look_through_what_is_in_flight),
+        cmocka_unit_test(test_expired_messages_take_few_calls_when_one_is_asked_for),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
