@@ -42,6 +42,13 @@ struct node *redis_node_with(struct redis *redis, const struct server_address *a
     return node;
 }
 
+/* A connection for WAIT says nothing of its own about its server: the one for everything else does,
+ * and the sends that it was for are told. */
+static bool is_told(const struct node *node)
+{
+    return node->replicas.wanted == 0;
+}
+
 static void on_node_ready(struct connection *connection, void *user)
 {
     struct node *node = user;
@@ -51,8 +58,10 @@ static void on_node_ready(struct connection *connection, void *user)
     redis_count_ready(node->redis, &node->known);
     node->failures = 0;
     node->why[0] = '\0';
-    events_emit(node->redis->events, SMQ_EVENT_CONNECTED, NULL, "connected to Redis at %s",
-                node->name);
+    if (is_told(node)) {
+        events_emit(node->redis->events, SMQ_EVENT_CONNECTED, NULL, "connected to Redis at %s",
+                    node->name);
+    }
     if (node->replicas.wanted > 0) {
         replicas_node_up(node);
     } else {
@@ -74,9 +83,11 @@ static void node_lost(struct node *node, smq_status status, const char *text)
     node->retry_ms = clock_now_ms() + redis_pause_ms(node->failures, RETRY_MIN_MS, RETRY_MAX_MS);
     node->failures++;
     replicas_node_down(node);
-    if (was_up || node->failures == 1) {
+    if (is_told(node) && (was_up || node->failures == 1)) {
         events_emit(redis->events, SMQ_EVENT_DISCONNECTED,
-                    &(smq_event){.status = status, .slot = -1}, "%s", text);
+                    &(smq_event){.status = status, .slot = -1}, "%s; it is tried again", text);
+    } else if (was_up) {
+        events_log(redis->events, SMQ_LEVEL_DEBUG, "%s", text);
     }
     redis_lanes_freshen(&node->stalled);
     topology_node_down(node);

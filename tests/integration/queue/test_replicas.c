@@ -1,6 +1,7 @@
 /* test_replicas.c - sends that replicas must have, too, on three masters with one replica each. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -365,6 +366,97 @@ static void what_was_acknowledged_outlives_its_master(void **state)
     scene_fini(&scene);
 }
 
+/* --- a graceful failover --- */
+
+static atomic_int warnings_of_wait;
+
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    if (event->level <= SMQ_LEVEL_WARN && strstr(event->text, "WAIT") != NULL) {
+        print_message("%s: %s\n", event->id, event->text);
+        atomic_fetch_add(&warnings_of_wait, 1);
+    }
+}
+
+/* The other server of a pair, whichever of them is the master now. */
+static struct server *replica_of(const struct server *master)
+{
+    size_t number = 0;
+
+    while (servers_node(scene_servers(), number) != master) {
+        number++;
+    }
+    return servers_node(scene_servers(), (number + MASTERS) % ((size_t) 2 * MASTERS));
+}
+
+struct failover {
+    smq_producer *producer;
+    const char *topic;
+    redisContext *replica;
+    int sent;
+};
+
+static void send_some(struct failover *failover)
+{
+    smq_error err;
+
+    for (int i = 0; i < 20; i++) {
+        smq_message message = SMQ_MESSAGE_INIT;
+        char body[16];
+
+        snprintf(body, sizeof(body), "%d", failover->sent++);
+        message.body = body;
+        message.body_len = SMQ_STRING;
+        (void) smq_send_async(failover->producer, failover->topic, &message, NULL, NULL, &err);
+    }
+}
+
+static bool is_master(void *arg)
+{
+    struct failover *failover = arg;
+    redisReply *reply = redisCommand(failover->replica, "ROLE");
+    bool master;
+
+    assert_non_null(reply);
+    master = strcmp(reply->element[0]->str, "master") == 0;
+    freeReplyObject(reply);
+    send_some(failover);
+    return master;
+}
+
+/* The connection for WAIT of the former master is of no use any more; that is nobody's concern. */
+static void graceful_failover_is_not_warned_of(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    struct failover failover = {0};
+    smq_client *client;
+    char store[64];
+    redisReply *reply;
+    smq_error err;
+
+    (void) state;
+    options.event = on_event;
+    client = scene_client_with(&options);
+    topic.type = SMQ_FIXED_TIME;
+    failover.topic = scene_topic(client, &topic);
+    failover.producer = producer_with(client, 1, LONG_MS);
+    must_send(failover.producer, failover.topic, "before");
+    snprintf(store, sizeof(store), "%s_0", failover.topic);
+    failover.replica = reading(replica_of(servers_node_of(scene_servers(), store)));
+    reply = redisCommand(failover.replica, "CLUSTER FAILOVER");
+    assert_string_equal(reply->str, "OK");
+    freeReplyObject(reply);
+    assert_true(wait_until(is_master, &failover, SCENE_TIMEOUT_MS));
+    send_some(&failover);
+    scene_must(smq_producer_flush(failover.producer, SCENE_TIMEOUT_MS, &err), &err, "flush");
+    redisFree(failover.replica);
+    smq_producer_free(failover.producer);
+    smq_client_free(client);
+    assert_int_equal(atomic_load(&warnings_of_wait), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +467,7 @@ int main(void)
         cmocka_unit_test(more_replicas_than_there_are_is_said),
         cmocka_unit_test(a_lost_replica_is_said_and_its_return_is_noticed),
         cmocka_unit_test(what_was_acknowledged_outlives_its_master),
+        cmocka_unit_test(graceful_failover_is_not_warned_of),
     };
 
     return cmocka_run_group_tests_name("replicas", tests, start, scene_end);
