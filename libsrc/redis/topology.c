@@ -12,7 +12,12 @@
 #include "redis/internal.h"
 #include "redis/reply.h"
 
-enum { REFRESH_MS = 1000, SEED_MS = 50, REPLY_ELEMENTS_MAX = SLOTMAP_SLOTS + 1 };
+enum {
+    REFRESH_MS = 1000,
+    SEED_MS = 50,
+    REPLY_ELEMENTS_MAX = SLOTMAP_SLOTS + 1,
+    SEEDS_TEXT_MAX = 300
+};
 
 static void try_now(struct redis *redis);
 
@@ -243,18 +248,35 @@ void topology_node_down(struct node *node)
 
 /* --- start and end --------------------------------------------------------------------------- */
 
+/* "a:1, b:2", cut when it does not fit. */
+static void format_seeds(char *out, size_t size, const struct redis *redis)
+{
+    char name[SERVER_TEXT_MAX];
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < redis->seeds.count && used < size; i++) {
+        server_address_format(name, &redis->seeds.addresses[i]);
+        used += (size_t) snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "", name);
+    }
+}
+
 /* The time to connect is over.  A master that is away does not keep us from working with others. */
 static void on_start_timeout(uv_timer_t *timer)
 {
     struct redis *redis = timer->data;
     const struct topology *topology = &redis->topology;
+    char seeds[SEEDS_TEXT_MAX], text[SEEDS_TEXT_MAX + 128];
 
     if (topology->known) {
         tell_ready(redis, SMQ_OK, "");
         return;
     }
-    tell_ready(redis, SMQ_UNAVAILABLE,
-               topology->why[0] != '\0' ? topology->why : "no Redis server answers");
+    format_seeds(seeds, sizeof(seeds), redis);
+    (void) snprintf(
+        text, sizeof(text),
+        "no Redis server answers at %s: is it running, and can it be reached from here?", seeds);
+    tell_ready(redis, SMQ_UNAVAILABLE, topology->why[0] != '\0' ? topology->why : text);
 }
 
 void topology_start(struct redis *redis, redis_ready_fn *ready, void *user)

@@ -116,6 +116,7 @@ static void a_silent_server_is_given_up_in_time(void **state)
     assert_int_equal(try(&options, &err), SMQ_UNAVAILABLE);
     server_resume(server);
     assert_null(strstr(err.text, "secret"));
+    assert_non_null(strstr(err.text, server_address(server)));
     assert_true(servers_wait(look_servers, WAIT_MS));
 }
 
