@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "redis/servers.h"
+
 /* The value of "name:value\r\n" in the text of INFO; "" when it is not there. */
 static void field(char *out, size_t size, const char *info, const char *name)
 {
@@ -56,6 +58,16 @@ smq_status greeting_check_auth(char *why, size_t size, const redisReply *reply)
     return SMQ_DENIED;
 }
 
+/* One of no cluster: nobody would lead us to its master. */
+static bool is_lone_replica(const char *info)
+{
+    char role[16], cluster[8];
+
+    field(role, sizeof(role), info, "role");
+    field(cluster, sizeof(cluster), info, "cluster_enabled");
+    return strcmp(role, "slave") == 0 && strcmp(cluster, "0") == 0;
+}
+
 smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
 {
     char redis[32], valkey[32], memory[32], policy[64];
@@ -82,6 +94,16 @@ smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
         (void) snprintf(why, size, "version %s is too old: Redis 7.0 or Valkey 7.2 is needed",
                         valkey[0] != '\0' ? valkey : redis);
         return SMQ_BAD_SERVER;
+    }
+    if (is_lone_replica(reply->str)) {
+        char host[SERVER_TEXT_MAX], port[8];
+
+        field(host, sizeof(host), reply->str, "master_host");
+        field(port, sizeof(port), reply->str, "master_port");
+        (void) snprintf(why, size,
+                        "it is a replica of %s:%s, which takes no writes: name that server", host,
+                        port);
+        return SMQ_UNAVAILABLE; /* a failover may make it the master */
     }
     if (strtoull(memory, NULL, 10) > 0 && strcmp(policy, "noeviction") != 0) {
         (void) snprintf(why, size,

@@ -21,6 +21,16 @@ static const struct info_case cases[] = {
     {REDIS_REPLY_STRING, "# Server\r\nredis_version:6.2.14\r\n", SMQ_BAD_SERVER,
      "6.2.14 is too old"},
     {REDIS_REPLY_STRING, "# Server\r\n", SMQ_BAD_SERVER, "too old"},
+    {REDIS_REPLY_STRING,
+     "#\r\nredis_version:7.0.15\r\nrole:slave\r\nmaster_host:10.0.0.7\r\nmaster_port:6379\r\n"
+     "cluster_enabled:0\r\n",
+     SMQ_UNAVAILABLE, "replica of 10.0.0.7:6379"},
+    {REDIS_REPLY_STRING,
+     "#\r\nredis_version:7.0.15\r\nrole:slave\r\nmaster_host:10.0.0.7\r\nmaster_port:6379\r\n"
+     "cluster_enabled:1\r\n",
+     SMQ_OK, ""},
+    {REDIS_REPLY_STRING, "#\r\nredis_version:7.0.15\r\nrole:master\r\ncluster_enabled:0\r\n",
+     SMQ_OK, ""},
     {REDIS_REPLY_STRING, "#\r\nredis_version:7.2.4\r\nvalkey_version:8.0.1\r\n", SMQ_OK, ""},
     {REDIS_REPLY_STRING, "#\r\nredis_version:7.2.4\r\nvalkey_version:7.2.0\r\n", SMQ_OK, ""},
     {REDIS_REPLY_STRING, "#\r\nredis_version:7.0.0\r\nvalkey_version:7.1.9\r\n", SMQ_BAD_SERVER,
