@@ -1,6 +1,7 @@
 /* command.c - from argv to a verb's function, and what all these functions begin with. */
 #include "command.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,25 @@ static void print_event(const smq_event *event, void *user)
     say("slotmq: %s: %s", event->id, event->text ? event->text : smq_status_text(event->status));
 }
 
+/* What keeps the first connection from being made is said as the failure of the command. */
+static atomic_bool connected;
+
+/* What was lost, refused, late or given up, and the end of such a state.  Thread: smq:call. */
+static void print_state(const smq_event *event, void *user)
+{
+    static int lost; /* connections whose loss was said */
+    const bool back = event->kind == SMQ_EVENT_CONNECTED && lost > 0;
+
+    if (!atomic_load(&connected)) {
+        return;
+    }
+    lost += event->kind == SMQ_EVENT_DISCONNECTED ? 1 : 0;
+    lost -= back ? 1 : 0;
+    if (back || event->kind == SMQ_EVENT_RESUMED || event->level <= SMQ_LEVEL_WARN) {
+        print_event(event, user);
+    }
+}
+
 static smq_level event_level(int64_t verbose)
 {
     if (verbose == 1) {
@@ -199,9 +219,12 @@ enum exit_code command_connect(smq_client **out, const struct command *command)
     }
     if (options.event_level != SMQ_LEVEL_DEFAULT) {
         options.event = print_event;
+    } else if (command->verb->says_states) {
+        options.event = print_state;
     }
     if (smq_client_new(out, &options, &err) != SMQ_OK) {
         return say_failure(&err);
     }
+    atomic_store(&connected, true);
     return EXIT_DONE;
 }

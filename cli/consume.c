@@ -259,5 +259,6 @@ const struct verb consume_verb = {
     .min_words = 1,
     .max_words = 1,
     .takes_program = true,
+    .says_states = true,
     .run = consume_verb_run,
 };

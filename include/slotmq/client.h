@@ -38,7 +38,7 @@ typedef enum smq_level {
     X(SMQ_EVENT_FENCED, 10, WARN, "fenced")                                                        \
     X(SMQ_EVENT_SLOT_GAINED, 11, INFO, "slot_gained")                                              \
     X(SMQ_EVENT_SLOT_LOST, 12, INFO, "slot_lost")                                                  \
-    X(SMQ_EVENT_PAUSED, 13, INFO, "paused") /* once a topic */                                     \
+    X(SMQ_EVENT_PAUSED, 13, WARN, "paused") /* once a topic */                                     \
     X(SMQ_EVENT_RESUMED, 14, INFO, "resumed")                                                      \
     X(SMQ_EVENT_CONNECTED, 15, INFO, "connected") /* node or ensemble */                           \
     X(SMQ_EVENT_DISCONNECTED, 16, WARN, "disconnected")                                            \

@@ -202,7 +202,12 @@ static void on_notice(enum redis_notice notice, void *user)
 {
     struct strand *strand = user;
 
-    (void) notice;
+    if (notice == REDIS_NOTICE_REFUSED) {
+        worker_fail(strand->worker, SMQ_DENIED,
+                    "its Redis user may not subscribe to the channels that wake it; let an "
+                    "administrator run ACL SETUSER with +ssubscribe +sunsubscribe &wake*");
+        return;
+    }
     strand->recheck = true;
     if (strand->consuming != NULL) {
         strand->woken = true;

@@ -5,6 +5,7 @@
  *   worker_io.c     answers, definition and end, on smq:io
  *   worker_rate.c   how much it may claim
  *   worker_overdue.c  handlers that take too long
+ *   worker_standby.c  saying that it has nothing to do
  *   strand.h        one slot
  *   run_queue.h     the handler threads
  *
@@ -113,6 +114,7 @@ struct smq_worker {
     int64_t missing_at; /* since when the topic seems to be deleted; 0: it does not */
     bool abandoned;     /* something was given up unfinished */
     bool paused;        /* it was told that the topic is */
+    bool standing_by;   /* it was said that it owns nothing */
     smq_error failure;
     struct strand **strands; /* by slot; NULL: not ours */
     int32_t strand_count;
@@ -124,7 +126,7 @@ struct smq_worker {
     int64_t in_hand, unanswered, reserved, answered_count;
     int32_t owned;             /* strands that are ACTIVE */
     struct limiter own, share; /* rates of the worker, and of its part of the topic */
-    uv_timer_t renewal, drain, tokens, overdue;
+    uv_timer_t renewal, drain, tokens, overdue, standby;
     uv_prepare_t rouse;      /* runs when the handler threads are to be woken */
     int handles_open, reads; /* reads of the definition, or of the binding, on their way */
 };
@@ -226,6 +228,11 @@ void worker_rates_set(smq_worker *worker);
  * change of the topic may take to be seen? */
 void worker_await_tokens(smq_worker *worker);
 bool worker_awaits_tokens_long(const smq_worker *worker);
+
+/* --- worker_standby.c; Thread: smq:io --- */
+
+/* The state, or the number of slots that it owns, has changed. */
+void worker_watch_standby(smq_worker *worker);
 
 /* --- worker_overdue.c; Thread: smq:io --- */
 

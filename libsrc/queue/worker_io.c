@@ -60,10 +60,12 @@ void worker_open(smq_worker *worker)
     uv_timer_init(uv, &worker->drain);
     uv_timer_init(uv, &worker->tokens);
     uv_timer_init(uv, &worker->overdue);
+    uv_timer_init(uv, &worker->standby);
     uv_prepare_init(uv, &worker->rouse);
     worker->stop_signal.data = worker->renewal.data = worker->drain.data = worker;
     worker->tokens.data = worker->overdue.data = worker->rouse.data = worker;
-    worker->handles_open = 6;
+    worker->standby.data = worker;
+    worker->handles_open = 7;
     if (worker->consumer != NULL) {
         consumer_opened(worker->consumer, worker);
     }
@@ -156,6 +158,7 @@ void worker_on_begin(struct loop_task *task)
     }
     worker->state = WORKER_RUNNING;
     follow_topic(worker);
+    worker_watch_standby(worker);
     if (worker->consumer != NULL) {
         consumer_begun(worker->consumer);
     }
@@ -304,8 +307,10 @@ void worker_see_pause(struct strand *strand, bool paused)
     worker->paused_strands += paused ? 1 : 0;
     if (paused && !worker->paused) {
         worker->paused = true;
-        events_emit(worker->hub->events, SMQ_EVENT_PAUSED, &event, "topic %s is paused",
-                    worker->name);
+        events_emit(worker->hub->events, SMQ_EVENT_PAUSED, &event,
+                    "topic %s is paused: nothing is claimed until slotmq resume %s, or "
+                    "smq_topic_resume()",
+                    worker->name, worker->name);
     } else if (worker->paused && worker->paused_strands == 0) {
         worker->paused = false;
         events_emit(worker->hub->events, SMQ_EVENT_RESUMED, &event, "topic %s goes on",
@@ -405,6 +410,7 @@ static void end(smq_worker *worker)
     uv_timer_stop(&worker->drain);
     uv_timer_stop(&worker->tokens);
     uv_timer_stop(&worker->overdue);
+    worker_watch_standby(worker);
     run_queue_close(worker->queue);
     worker->joined = false;
     fleet_remove(hub->fleet, worker);
@@ -465,6 +471,7 @@ static void leave(smq_worker *worker, enum worker_state state)
     bool joined = worker->joined && worker->state == WORKER_RUNNING;
 
     worker->state = state;
+    worker_watch_standby(worker);
     if (state == WORKER_STOPPING) {
         uv_timer_start(&worker->drain, on_drained, (uint64_t) worker->drain_timeout_ms, 0);
     }
@@ -554,6 +561,7 @@ void worker_on_dispose(struct loop_task *task)
     uv_close((uv_handle_t *) &worker->drain, on_closed);
     uv_close((uv_handle_t *) &worker->tokens, on_closed);
     uv_close((uv_handle_t *) &worker->overdue, on_closed);
+    uv_close((uv_handle_t *) &worker->standby, on_closed);
     uv_close((uv_handle_t *) &worker->rouse, on_closed);
     if (worker->consumer != NULL) {
         consumer_close(worker->consumer);

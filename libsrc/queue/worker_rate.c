@@ -35,6 +35,7 @@ void worker_rates_set(smq_worker *worker)
 void worker_owns(smq_worker *worker, int32_t change)
 {
     worker->owned += change;
+    worker_watch_standby(worker);
     worker_rates_set(worker);
 }
 

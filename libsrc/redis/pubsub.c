@@ -295,10 +295,15 @@ static void on_refused(struct pubsub_channel *channel, const redisReply *reply)
             slotmap_set(&redis->map, channel->hash_slot, &step.to);
             route(channel);
         }
-    } else if (step.kind == STEP_REFUSED && !link->refused) {
-        link->refused = true;
-        events_log(redis->events, SMQ_LEVEL_ERROR, "%s: cannot subscribe to %s: %s", link->name,
-                   channel->name, reply->str);
+    } else if (step.kind == STEP_REFUSED) {
+        if (!link->refused) {
+            link->refused = true;
+            events_log(redis->events, SMQ_LEVEL_ERROR, "%s: cannot subscribe to %s: %s", link->name,
+                       channel->name, reply->str);
+        }
+        if (step.status == SMQ_DENIED) {
+            notify(channel, REDIS_NOTICE_REFUSED);
+        }
     }
 }
 
@@ -402,9 +407,9 @@ static void on_ended(struct connection *connection, smq_status status, const cha
     struct pubsub_link *link = user;
 
     (void) connection;
+    (void) status;
     if (link->ready) {
-        events_emit(link->redis->events, SMQ_EVENT_DISCONNECTED,
-                    &(smq_event){.status = status, .slot = -1}, "subscriptions: %s", text);
+        events_log(link->redis->events, SMQ_LEVEL_DEBUG, "subscriptions: %s", text);
     }
     link_lost(link);
 }
@@ -459,9 +464,8 @@ static int64_t check_alive(struct pubsub_link *link, int64_t now)
         return since_ms + patience_ms;
     }
     struct connection *connection = link->connection;
-    events_emit(link->redis->events, SMQ_EVENT_DISCONNECTED,
-                &(smq_event){.status = SMQ_UNAVAILABLE, .slot = -1},
-                "subscriptions: %s: it does not answer", link->name);
+    events_log(link->redis->events, SMQ_LEVEL_DEBUG, "subscriptions: %s: it does not answer",
+               link->name);
     link_lost(link);
     connection_close(connection);
     return now + RETRY_MS;

@@ -147,7 +147,8 @@ void redis_await_again(struct redis_await *await);
 
 enum redis_notice {
     REDIS_NOTICE_SUBSCRIBED, /* (again) subscribed: something may have been missed before */
-    REDIS_NOTICE_MESSAGE
+    REDIS_NOTICE_MESSAGE,
+    REDIS_NOTICE_REFUSED /* the server will not have it, which was logged; it is tried again */
 };
 
 /* One SSUBSCRIBE that is kept through reconnects, failovers and moves of hash slots until it is

@@ -1,0 +1,180 @@
+/* test_states.c - what a consume that is not told to be verbose says while it cannot work: once a
+ * state, with the way out. */
+#include "command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/wait.h"
+
+/* A cluster of its own, which may be broken. */
+static struct servers *own_servers(const char *topic)
+{
+    struct servers *servers =
+        servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .zookeeper = true});
+
+    assert_non_null(servers);
+    command_done(NULL, ARGS("-r", servers_redis(servers), "topic", "create", topic, "--type",
+                            "priority", "--slots", "4"));
+    return servers;
+}
+
+static int count(const char *text, const char *word)
+{
+    int found = 0;
+
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at += strlen(word)) {
+        found++;
+    }
+    return found;
+}
+
+static void assert_said(struct run *run, const char *text)
+{
+    if (!run_wait_err(run, text, TIMEOUT_MS)) {
+        fail_msg("\"%s\" is missing in: %s", text, run->err);
+    }
+}
+
+/* Stop it; it was quiet about everything else. */
+static void end(struct run *run, int lines)
+{
+    run_signal(run, SIGTERM);
+    command_end(run);
+    if (count(run->err, "\n") != lines) {
+        fail_msg("%d lines instead of %d: %s", count(run->err, "\n"), lines, run->err);
+    }
+    run_fini(run);
+}
+
+static void nothing_is_said_while_all_is_well(void **state)
+{
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "well", "--type", "priority"));
+    command_start(&run, NULL, ARGS("consume", "well"));
+    command_done(NULL, ARGS("send", "well", "a"));
+    assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
+    end(&run, 0);
+}
+
+static void paused_topic_is_said(void **state)
+{
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "halted", "--type", "priority"));
+    command_done(NULL, ARGS("pause", "halted"));
+    command_start(&run, NULL, ARGS("consume", "halted"));
+    assert_said(&run, "topic halted is paused");
+    assert_said(&run, "slotmq resume halted");
+    command_done(NULL, ARGS("resume", "halted"));
+    assert_said(&run, "topic halted goes on");
+    command_done(NULL, ARGS("send", "halted", "a"));
+    assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
+    end(&run, 2);
+}
+
+static void standby_is_said(void **state)
+{
+    struct run first, second;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "spare", "--type", "priority"));
+    command_done(NULL, ARGS("send", "spare", "a"));
+    command_start(&first, NULL, ARGS("consume", "spare"));
+    assert_true(run_wait_out(&first, "a\n", TIMEOUT_MS));
+    command_start(&second, NULL, ARGS("consume", "spare"));
+    assert_said(&second, "stands by");
+    end(&first, 0);
+    command_done(NULL, ARGS("send", "spare", "b"));
+    assert_true(run_wait_out(&second, "b\n", TIMEOUT_MS));
+    end(&second, 1);
+}
+
+static void lost_redis_is_said_once(void **state)
+{
+    struct servers *servers = own_servers("t");
+    struct server *redis = servers_node(servers, 0);
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
+    command_start(&run, NULL, ARGS("-r", servers_redis(servers), "consume", "t"));
+    assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
+    server_pause(redis);
+    assert_said(&run, server_address(redis));
+    assert_said(&run, "is tried again");
+    server_resume(redis);
+    assert_said(&run, "connected to Redis");
+    assert_int_equal(count(run.err, "is tried again"), 1);
+    run_signal(&run, SIGTERM);
+    command_end(&run);
+    run_fini(&run);
+    servers_free(servers);
+}
+
+static void lost_zookeeper_is_said_once(void **state)
+{
+    struct servers *servers = own_servers("t");
+    struct server *zookeeper = servers_zookeeper_server(servers);
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
+    command_start(
+        &run, NULL,
+        ARGS("-r", servers_redis(servers), "-z", servers_zookeeper(servers), "consume", "t"));
+    assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
+    server_kill(zookeeper);
+    assert_said(&run, "no connection to ZooKeeper");
+    assert_true(server_restart(zookeeper));
+    assert_said(&run, "connected to ZooKeeper");
+    assert_int_equal(count(run.err, "no connection to ZooKeeper"), 1);
+    run_signal(&run, SIGTERM);
+    command_end(&run);
+    run_fini(&run);
+    servers_free(servers);
+}
+
+/* Its messages would come minutes late: nothing wakes it. */
+static void who_may_not_subscribe_is_denied(void **state)
+{
+    struct servers *servers = own_servers("t");
+    char user[256], port[8];
+    struct run run;
+
+    (void) state;
+    snprintf(port, sizeof(port), "%d", server_port(servers_node(servers, 0)));
+    assert_true(run_command(
+        &run,
+        &(struct run_options){.argv = ARGS("redis-cli", "-p", port, "ACL", "SETUSER", "deaf", "on",
+                                           ">secret", "~*", "+@all", "resetchannels")},
+        TIMEOUT_MS));
+    assert_string_equal(run.out, "OK\n");
+    run_fini(&run);
+    snprintf(user, sizeof(user), "redis://deaf:secret@%s", servers_redis(servers));
+    command_run(&run, NULL, ARGS("-r", user, "consume", "t"));
+    assert_int_equal(run.exit_code, 77);
+    assert_non_null(strstr(run.err, "subscribe"));
+    assert_non_null(strstr(run.err, "ACL SETUSER"));
+    run_fini(&run);
+    servers_free(servers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_said_while_all_is_well),
+        cmocka_unit_test(paused_topic_is_said),
+        cmocka_unit_test(standby_is_said),
+        cmocka_unit_test(lost_redis_is_said_once),
+        cmocka_unit_test(lost_zookeeper_is_said_once),
+        cmocka_unit_test(who_may_not_subscribe_is_denied),
+    };
+
+    return cmocka_run_group_tests_name("states", tests, command_setup, command_teardown);
+}
