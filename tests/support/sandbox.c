@@ -1,17 +1,24 @@
 /* sandbox.c - slotmq-sandbox: a throw-away Redis Cluster and ZooKeeper that stay until taken down.
  * `./dev sandbox` is its usual caller.
  *
- * All that is known of a sandbox stands in the file FOLDER/sandbox: how it was asked for, its
- * addresses, and its processes, each with its start time, so that a pid which now belongs to
- * another process is left alone. */
+ * All that is known of a sandbox is in the file FOLDER/sandbox: how it was asked for, its
+ * addresses, and its processes, each with its start time.  The folder is usually below /tmp, where
+ * every user can make one of that name first.  So it is trusted only if it is a folder of the
+ * user's own that nobody else can write; addresses are printed only if they are nothing but
+ * addresses, and a process is ended only if it started at the noted time and works in the folder.
+ */
 #include "support/server.h"
 #include "support/servers.h"
 #include "support/wait.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -33,6 +40,7 @@ struct resident {
 
 /* Invariant: what FOLDER/sandbox says. */
 struct sandbox {
+    char folder[PATH_MAX]; /* as the kernel names it; "": there is none */
     int masters, replicas, with_zookeeper;
     char redis[ADDRESSES], zookeeper[ADDRESSES];
     struct resident residents[MOST_PROCESSES];
@@ -65,37 +73,85 @@ static unsigned long long start_of(int pid)
     return run_state == 'Z' || run_state == 'X' ? 0 : started;
 }
 
+/* Does the process work in the sandbox's folder?  All servers do. */
+static bool works_in(int pid, const char *folder)
+{
+    size_t len = strlen(folder);
+    char path[64];
+    char where[PATH_MAX + 16];
+
+    snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
+    ssize_t got = readlink(path, where, sizeof(where) - 1);
+    if (got <= 0) {
+        return false;
+    }
+    where[got] = '\0';
+    return strncmp(where, folder, len) == 0 && where[len] == '/';
+}
+
+/* One of the sandbox's processes that is waited for. */
+struct residence {
+    const struct resident *resident;
+    const char *folder;
+};
+
 static bool resident_gone(void *arg)
 {
-    const struct resident *resident = arg;
+    const struct residence *residence = arg;
+    const struct resident *resident = residence->resident;
 
-    return start_of(resident->pid) != resident->started;
+    return resident->started == 0 || start_of(resident->pid) != resident->started ||
+           !works_in(resident->pid, residence->folder);
 }
 
-static void resident_signal(struct resident *resident, int number)
+/* What is looked at and what is signalled is the same process: a pidfd is never reused. */
+static void resident_signal(struct residence *residence, int number)
 {
-    if (!resident_gone(resident)) {
-        kill(resident->pid, number);
+    int fd = pidfd_open(residence->resident->pid, 0);
+
+    if (fd < 0) {
+        return;
     }
+    if (!resident_gone(residence)) {
+        (void) pidfd_send_signal(fd, number, NULL, 0);
+    }
+    close(fd);
 }
 
-static bool resident_end(struct resident *resident)
+static bool resident_end(struct residence *residence)
 {
-    if (wait_until(resident_gone, resident, SERVER_STOP_TIMEOUT_MS)) {
+    if (wait_until(resident_gone, residence, SERVER_STOP_TIMEOUT_MS)) {
         return true;
     }
-    resident_signal(resident, SIGKILL);
-    return wait_until(resident_gone, resident, KILL_TIMEOUT_MS);
+    resident_signal(residence, SIGKILL);
+    return wait_until(resident_gone, residence, KILL_TIMEOUT_MS);
 }
 
 /* === The file =========================================================== */
 
-static FILE *open_file(const char *folder, const char *mode)
-{
-    char path[PATH_MAX];
+enum found { FOUND_NONE, FOUND_OURS, FOUND_UNTRUSTED };
 
-    snprintf(path, sizeof(path), "%s/sandbox", folder);
-    return fopen(path, mode);
+/* The folder, opened, if nobody but this user can have filled it.  What is wrong has been said. */
+static enum found open_folder(int *fd, const char *folder)
+{
+    struct stat status;
+
+    *fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*fd < 0 && errno == ENOENT) {
+        return FOUND_NONE;
+    }
+    if (*fd >= 0 && fstat(*fd, &status) == 0 && status.st_uid == geteuid() &&
+        (status.st_mode & (S_IRWXG | S_IRWXO)) == 0) {
+        return FOUND_OURS;
+    }
+    fprintf(stderr,
+            "sandbox: %s is not a folder that only you can use; remove it, or set "
+            "XDG_RUNTIME_DIR to a folder of your own\n",
+            folder);
+    if (*fd >= 0) {
+        close(*fd);
+    }
+    return FOUND_UNTRUSTED;
 }
 
 static void add_resident(struct sandbox *sandbox, pid_t pid)
@@ -108,10 +164,13 @@ static void add_resident(struct sandbox *sandbox, pid_t pid)
 
 static bool save(const struct sandbox *sandbox, const char *folder)
 {
-    FILE *file = open_file(folder, "we");
+    char path[PATH_MAX];
+    FILE *file;
 
+    snprintf(path, sizeof(path), "%s/sandbox", folder);
+    file = fopen(path, "wex"); /* servers_start() has just made the folder */
     if (file == NULL) {
-        perror(folder);
+        perror(path);
         return false;
     }
     fprintf(file, "%d %d %d\n%s\n%s\n", sandbox->masters, sandbox->replicas,
@@ -123,30 +182,66 @@ static bool save(const struct sandbox *sandbox, const char *folder)
     return fclose(file) == 0;
 }
 
-static bool load(struct sandbox *sandbox, const char *folder)
+/* "127.0.0.1:7000,127.0.0.1:7001": nothing that means more to a shell. */
+static bool is_addresses(const char *text)
 {
-    FILE *file = open_file(folder, "re");
+    return strspn(text, "0123456789.:,") == strlen(text);
+}
 
-    memset(sandbox, 0, sizeof(*sandbox));
-    if (file == NULL) {
+static bool read_file(struct sandbox *sandbox, FILE *file)
+{
+    struct resident *next = sandbox->residents;
+
+    if (fscanf(file, "%d %d %d %4095s %4095s", &sandbox->masters, &sandbox->replicas,
+               &sandbox->with_zookeeper, sandbox->redis, sandbox->zookeeper) != 5 ||
+        !is_addresses(sandbox->redis) ||
+        (sandbox->with_zookeeper && !is_addresses(sandbox->zookeeper))) {
         return false;
     }
-    bool good = fscanf(file, "%d %d %d %4095s %4095s", &sandbox->masters, &sandbox->replicas,
-                       &sandbox->with_zookeeper, sandbox->redis, sandbox->zookeeper) == 5;
-    struct resident *next = sandbox->residents;
-    while (good && sandbox->count < MOST_PROCESSES &&
+    while (sandbox->count < MOST_PROCESSES &&
            fscanf(file, "%d %llu", &next->pid, &next->started) == 2) {
         next++;
         sandbox->count++;
     }
-    fclose(file);
-    return good;
+    return true;
 }
 
-static bool is_alive(struct sandbox *sandbox)
+/* What FOLDER/sandbox says; UNTRUSTED has been said. */
+static enum found load(struct sandbox *sandbox, const char *folder)
+{
+    int fd = -1;
+    enum found found = open_folder(&fd, folder);
+
+    memset(sandbox, 0, sizeof(*sandbox));
+    if (found != FOUND_OURS) {
+        return found;
+    }
+    int file_fd = openat(fd, "sandbox", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    FILE *file = file_fd >= 0 ? fdopen(file_fd, "r") : NULL;
+    close(fd);
+    if (file == NULL) {
+        return FOUND_NONE;
+    }
+    if (!read_file(sandbox, file) || realpath(folder, sandbox->folder) == NULL) {
+        fprintf(stderr, "sandbox: %s/sandbox cannot be read; end its servers, and remove %s\n",
+                folder, folder);
+        found = FOUND_UNTRUSTED;
+    }
+    fclose(file);
+    return found;
+}
+
+static struct residence residence_of(const struct sandbox *sandbox, size_t number)
+{
+    return (struct residence){.resident = &sandbox->residents[number], .folder = sandbox->folder};
+}
+
+static bool is_alive(const struct sandbox *sandbox)
 {
     for (size_t i = 0; i < sandbox->count; i++) {
-        if (resident_gone(&sandbox->residents[i])) {
+        struct residence residence = residence_of(sandbox, i);
+
+        if (resident_gone(&residence)) {
             return false;
         }
     }
@@ -155,26 +250,41 @@ static bool is_alive(struct sandbox *sandbox)
 
 /* === Verbs ============================================================== */
 
-static int down(const char *folder)
+static int take_down(const struct sandbox *sandbox)
 {
-    struct sandbox sandbox;
     int failed = 0;
 
-    if (!load(&sandbox, folder)) {
-        fprintf(stderr, "sandbox: nothing is up\n");
-        return 0;
+    for (size_t i = 0; i < sandbox->count; i++) {
+        struct residence residence = residence_of(sandbox, i);
+
+        resident_signal(&residence, SIGTERM);
     }
-    for (size_t i = 0; i < sandbox.count; i++) {
-        resident_signal(&sandbox.residents[i], SIGTERM);
-    }
-    for (size_t i = 0; i < sandbox.count; i++) {
-        if (!resident_end(&sandbox.residents[i])) {
-            fprintf(stderr, "sandbox: process %d does not die\n", sandbox.residents[i].pid);
+    for (size_t i = 0; i < sandbox->count; i++) {
+        struct residence residence = residence_of(sandbox, i);
+
+        if (!resident_end(&residence)) {
+            fprintf(stderr, "sandbox: process %d does not end\n", sandbox->residents[i].pid);
             failed++;
         }
     }
-    folder_remove(folder);
-    return failed > 0;
+    folder_remove(sandbox->folder);
+    return failed > 0 ? EXIT_NONE : 0;
+}
+
+static int down(const char *folder)
+{
+    struct sandbox sandbox;
+
+    switch (load(&sandbox, folder)) {
+    case FOUND_OURS:
+        return take_down(&sandbox);
+    case FOUND_NONE:
+        fprintf(stderr, "sandbox: nothing is up\n");
+        return 0;
+    case FOUND_UNTRUSTED:
+        break;
+    }
+    return EXIT_NONE;
 }
 
 /* Not interrupted: what is not yet in the file could not be taken down. */
@@ -215,8 +325,12 @@ static bool start(struct sandbox *sandbox, const char *folder)
 static int up(struct sandbox *wanted, const char *folder)
 {
     struct sandbox present;
+    enum found found = load(&present, folder);
 
-    if (load(&present, folder) && is_alive(&present)) {
+    if (found == FOUND_UNTRUSTED) {
+        return EXIT_NONE;
+    }
+    if (found == FOUND_OURS && is_alive(&present)) {
         if (present.masters == wanted->masters && present.replicas == wanted->replicas &&
             present.with_zookeeper == wanted->with_zookeeper) {
             fprintf(stderr, "sandbox: is up already\n");
@@ -228,8 +342,8 @@ static int up(struct sandbox *wanted, const char *folder)
                 present.masters, present.replicas, present.with_zookeeper ? "with" : "without");
         return EXIT_NONE;
     }
-    if (present.count > 0) { /* some of it died: nothing to keep */
-        down(folder);
+    if (found == FOUND_OURS) { /* some of it died: nothing to keep */
+        (void) take_down(&present);
     }
     return start(wanted, folder) ? 0 : EXIT_NONE;
 }
@@ -238,7 +352,12 @@ static int env(const char *folder)
 {
     struct sandbox sandbox;
 
-    if (!load(&sandbox, folder) || !is_alive(&sandbox)) {
+    enum found found = load(&sandbox, folder);
+
+    if (found == FOUND_UNTRUSTED) {
+        return EXIT_NONE;
+    }
+    if (found == FOUND_NONE || !is_alive(&sandbox)) {
         fprintf(stderr, "sandbox: not up\n");
         return EXIT_NONE;
     }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "support/port.h"
+#include "support/process.h"
 #include "support/run.h"
 #include "support/wait.h"
 
@@ -126,6 +127,151 @@ static void test_half_dead_is_started_anew(void **state)
     assert_int_equal(sandbox_do(sandbox, "down", NULL, NULL), 0);
 }
 
+/* --- what others may have put there --- */
+
+/* A folder as somebody else may have left it, with one process and these addresses in its file. */
+static void plant(const struct sandbox *sandbox, mode_t mode, const char *redis, pid_t pid)
+{
+    char path[sizeof(sandbox->folder) + 16];
+    char line[1024] = "";
+    unsigned long long started = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    fclose(file);
+    assert_int_equal(
+        sscanf(strrchr(line, ')'), /* field 22 of proc(5) */
+               ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+               &started),
+        1);
+    (void) mkdir(sandbox->folder, 0700);
+    snprintf(path, sizeof(path), "%s/sandbox", sandbox->folder);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    fprintf(file, "3 0 0\n%s\n-\n%d %llu\n", redis, (int) pid, started);
+    fclose(file);
+    assert_int_equal(chmod(sandbox->folder, mode), 0);
+}
+
+static void unplant(const struct sandbox *sandbox)
+{
+    char path[sizeof(sandbox->folder) + 16];
+
+    snprintf(path, sizeof(path), "%s/sandbox", sandbox->folder);
+    (void) unlink(path);
+    (void) rmdir(sandbox->folder);
+}
+
+/* A process that lives until it is killed. */
+static pid_t bystander(const char *folder)
+{
+    const char *const argv[] = {"sleep", "1000", NULL};
+    const struct process_options options = {.argv = argv, .folder = folder};
+    pid_t pid = process_start(&options);
+
+    assert_int_not_equal(pid, 0);
+    return pid;
+}
+
+/* Nothing is printed for a shell, nothing is started, and nothing is removed or killed. */
+static void assert_untrusted(const struct sandbox *sandbox, pid_t pid)
+{
+    static const char *const verbs[] = {"env", "up", "down"};
+    struct stat status;
+    struct run run;
+
+    for (size_t i = 0; i < 3; i++) {
+        sandbox_run(&run, sandbox, verbs[i], NULL, NULL);
+        assert_int_equal(run.exit_code, 1);
+        assert_string_equal(run.out, "");
+        assert_non_null(strstr(run.err, sandbox->folder));
+        run_fini(&run);
+        assert_false(process_ended(pid, NULL));
+        assert_int_equal(lstat(sandbox->folder, &status), 0);
+    }
+}
+
+static void test_a_folder_that_others_can_write_is_refused(void **state)
+{
+    const struct sandbox *sandbox = *state;
+    pid_t pid = bystander("/");
+
+    plant(sandbox, 0770, "127.0.0.1:7000", pid);
+    assert_untrusted(sandbox, pid);
+    process_kill(pid);
+    unplant(sandbox);
+}
+
+static void test_a_folder_of_another_user_is_refused(void **state)
+{
+    const struct sandbox *sandbox = *state;
+    pid_t pid;
+
+    if (geteuid() != 0) {
+        skip(); /* only root can give a folder away */
+    }
+    pid = bystander("/");
+    plant(sandbox, 0700, "127.0.0.1:7000", pid);
+    assert_int_equal(chown(sandbox->folder, 65534, 65534), 0);
+    assert_untrusted(sandbox, pid);
+    process_kill(pid);
+    unplant(sandbox);
+}
+
+static void test_a_link_is_refused(void **state)
+{
+    const struct sandbox *sandbox = *state;
+    struct sandbox target;
+    pid_t pid = bystander("/");
+
+    snprintf(target.folder, sizeof(target.folder), "%.50s-target", sandbox->folder);
+    plant(&target, 0700, "127.0.0.1:7000", pid);
+    assert_int_equal(symlink(target.folder, sandbox->folder), 0);
+    assert_untrusted(sandbox, pid);
+    process_kill(pid);
+    assert_int_equal(unlink(sandbox->folder), 0);
+    unplant(&target);
+}
+
+static void test_addresses_are_no_words_of_a_shell(void **state)
+{
+    static const char *const addresses[] = {"127.0.0.1:7000;id", "$(id)", "`id`", "127.0.0.1:7'"};
+    const struct sandbox *sandbox = *state;
+    char node[sizeof(sandbox->folder) + 16];
+
+    snprintf(node, sizeof(node), "%s/redis-7000", sandbox->folder);
+    for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+        struct run run;
+        pid_t pid;
+
+        assert_int_equal(mkdir(sandbox->folder, 0700), 0);
+        assert_int_equal(mkdir(node, 0700), 0);
+        pid = bystander(node); /* all but the addresses is as it should be */
+        plant(sandbox, 0700, addresses[i], pid);
+        sandbox_run(&run, sandbox, "env", NULL, NULL);
+        assert_int_equal(run.exit_code, 1);
+        assert_string_equal(run.out, "");
+        run_fini(&run);
+        process_kill(pid);
+        assert_int_equal(rmdir(node), 0);
+        unplant(sandbox);
+    }
+}
+
+static void test_down_ends_only_processes_of_the_sandbox(void **state)
+{
+    const struct sandbox *sandbox = *state;
+    pid_t pid = bystander("/");
+
+    plant(sandbox, 0700, "127.0.0.1:7000", pid);
+    assert_int_equal(sandbox_do(sandbox, "env", NULL, NULL), 1);
+    assert_int_equal(sandbox_do(sandbox, "down", NULL, NULL), 0);
+    assert_false(process_ended(pid, NULL));
+    process_kill(pid);
+}
+
 static void test_usage(void **state)
 {
     const struct sandbox *sandbox = *state;
@@ -156,6 +302,15 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_up_env_down, sandbox_setup, sandbox_teardown),
         cmocka_unit_test_setup_teardown(test_half_dead_is_started_anew, sandbox_setup,
+                                        sandbox_teardown),
+        cmocka_unit_test_setup_teardown(test_a_folder_that_others_can_write_is_refused,
+                                        sandbox_setup, sandbox_teardown),
+        cmocka_unit_test_setup_teardown(test_a_folder_of_another_user_is_refused, sandbox_setup,
+                                        sandbox_teardown),
+        cmocka_unit_test_setup_teardown(test_a_link_is_refused, sandbox_setup, sandbox_teardown),
+        cmocka_unit_test_setup_teardown(test_addresses_are_no_words_of_a_shell, sandbox_setup,
+                                        sandbox_teardown),
+        cmocka_unit_test_setup_teardown(test_down_ends_only_processes_of_the_sandbox, sandbox_setup,
                                         sandbox_teardown),
         cmocka_unit_test_setup_teardown(test_usage, sandbox_setup, sandbox_teardown),
     };
