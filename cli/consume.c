@@ -16,6 +16,9 @@
 #define LOOK_FIRST_MS 100
 #define LOOK_LAST_MS  1000
 
+/* What the worker has beyond the time to drain, for the messages of killed programs to go back. */
+enum { DRAIN_DEFAULT_MS = 30000, DRAIN_GRACE_MS = 3000 };
+
 struct consume_options {
     smq_worker_options worker;
     struct flag_value count;
@@ -148,6 +151,14 @@ static smq_status wait_for_end(struct consume *consume, smq_error *err)
     return smq_worker_wait(consume->worker, SMQ_FOREVER, err);
 }
 
+int64_t consume_drain_ms(const struct consume *consume)
+{
+    const struct consume_options *flags = consume->command->options;
+    const int64_t drain_ms = flags->worker.drain_timeout_ms;
+
+    return drain_ms == SMQ_NONE ? 0 : drain_ms > 0 ? drain_ms : DRAIN_DEFAULT_MS;
+}
+
 /* Programs can be killed; a handler that waits for the reader of our output cannot. */
 static void abandon(const struct consume *consume, enum exit_code code)
 {
@@ -162,17 +173,19 @@ static enum exit_code await_worker(struct consume *consume)
 {
     smq_error err;
     const smq_status status = wait_for_end(consume, &err);
+    const bool late = status == SMQ_TIMED_OUT || consume_programs_are_killed();
 
     if (consume_has_failed(consume)) {
         say_error(consume->failure.code, "%s", consume->failure.text);
-    } else if (status == SMQ_TIMED_OUT) {
+    } else if (late) {
         say_error(EXIT_TEMPORARY,
                   "the time to drain is over; what was not done by then is delivered again");
     } else if (status != SMQ_OK) {
         say_failure(&err);
     }
-    const enum exit_code code =
-        consume->failure.code != EXIT_DONE ? consume->failure.code : exit_code_of(status);
+    const enum exit_code code = consume->failure.code != EXIT_DONE
+                                    ? consume->failure.code
+                                    : exit_code_of(late ? SMQ_TIMED_OUT : status);
     if (status == SMQ_TIMED_OUT) {
         abandon(consume, code);
     }
@@ -190,6 +203,9 @@ static smq_worker_options worker_options(struct consume *consume)
     options.handler = consume->command->tail ? consume_run : consume_print;
     options.user = consume;
     options.max_messages = flags->count.value;
+    if (consume->command->tail) {
+        options.drain_timeout_ms = consume_drain_ms(consume) + DRAIN_GRACE_MS;
+    }
     return options;
 }
 

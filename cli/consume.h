@@ -36,7 +36,11 @@ smq_verdict consume_run(smq_delivery *delivery, void *user);
 /* Can the program be found?  Anything but EXIT_DONE has been said. */
 enum exit_code consume_check_program(const char *program);
 
-/* Kills all programs: the time to drain is over. */
+/* How long programs may run after the worker was told to stop. */
+int64_t consume_drain_ms(const struct consume *consume);
+
+/* Kills all programs: the time to drain is over.  Were they? */
 void consume_kill_programs(void);
+bool consume_programs_are_killed(void);
 
 #endif

@@ -17,12 +17,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "consume.h"
 #include "say.h"
+#include "signals.h"
 
 /* A program that runs.  Invariant: while it is listed its pid is not reaped, so it may be killed.
  */
@@ -32,15 +35,16 @@ struct program {
     smq_delivery *delivery;
 };
 
-/* How often to look whether the message is still ours; and once it is not, for so many times its
- * program may go on after it was told to end. */
-#define LEASE_MS    500
+/* How often to look whether the message is still ours, and whether the time to drain is over; and
+ * once the message is lost, for so many looks its program may continue after it was told to end. */
+#define LOOK_MS     500
 #define LEASE_GRACE 10
 
 static struct {
     pthread_mutex_t lock;
     LIST_HEAD(program_list, program) list;
-    bool killed; /* no program may run any more */
+    bool killed;        /* no program may run any more */
+    int64_t drained_at; /* when the time to drain is over; 0: it has not begun */
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 enum { VARIABLES = 4 };
@@ -216,13 +220,40 @@ static void list_kill(const struct program *program, int signal)
     pthread_mutex_unlock(&running.lock);
 }
 
-/* Waits until a program ends; once its message is lost it is told to, and killed if it does not. */
-static void watch(const struct program *program)
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Is the time to drain over?  It begins when the first program sees that the worker stops. */
+static bool drain_is_over(struct consume *consume)
+{
+    if (!signals_came() && !consume_has_failed(consume)) {
+        return false;
+    }
+    pthread_mutex_lock(&running.lock);
+    if (running.drained_at == 0) {
+        running.drained_at = now_ms() + consume_drain_ms(consume);
+    }
+    const bool over = now_ms() >= running.drained_at;
+    pthread_mutex_unlock(&running.lock);
+    return over;
+}
+
+/* Waits until a program ends.  Once its message is lost it is told to, and killed if it does not;
+ * when the time to drain is over all are killed, early enough for their messages to be released. */
+static void watch(struct consume *consume, const struct program *program)
 {
     struct pollfd end = {.fd = (int) syscall(SYS_pidfd_open, program->pid, 0), .events = POLLIN};
     int lost = 0;
 
-    while (end.fd >= 0 && poll(&end, 1, LEASE_MS) <= 0) {
+    while (end.fd >= 0 && poll(&end, 1, LOOK_MS) <= 0) {
+        if (drain_is_over(consume)) {
+            consume_kill_programs();
+        }
         const smq_status status = smq_delivery_check(program->delivery);
         lost += status == SMQ_LEASE_LOST || status == SMQ_FENCED ? 1 : 0;
         if (lost == 1 || lost == LEASE_GRACE) {
@@ -235,12 +266,12 @@ static void watch(const struct program *program)
 }
 
 /* Waits for the end of a program that is listed, and takes it off the list.  Gives its status. */
-static int await_end(struct program *program)
+static int await_end(struct consume *consume, struct program *program)
 {
     siginfo_t ended;
     int status = 0;
 
-    watch(program);
+    watch(consume, program);
     /* Without reaping, so that its pid stays its own while others may kill it. */
     while (waitid(P_PID, (id_t) program->pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
@@ -251,7 +282,7 @@ static int await_end(struct program *program)
     return status;
 }
 
-static bool programs_are_killed(void)
+bool consume_programs_are_killed(void)
 {
     pthread_mutex_lock(&running.lock);
     const bool killed = running.killed;
@@ -294,9 +325,9 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
         return SMQ_RELEASE;
     }
     list_add(&program);
-    const int status = await_end(&program);
+    const int status = await_end(consume, &program);
     atomic_fetch_add(&consume->handled, 1);
-    if (programs_are_killed()) {
+    if (WIFSIGNALED(status) && consume_programs_are_killed()) {
         return SMQ_RELEASE; /* that it was killed is not the message's fault */
     }
     answer(delivery, status);
@@ -305,11 +336,19 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
 
 /* === From the main thread =============================================== */
 
+/* A file that may be run; a folder, too, has that permission. */
+static bool is_program(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
 enum exit_code consume_check_program(const char *program)
 {
     const char *path = getenv("PATH");
     char *copy = strdup(path ? path : "/bin:/usr/bin");
-    bool found = strchr(program, '/') && access(program, X_OK) == 0;
+    bool found = strchr(program, '/') && is_program(program);
     char *rest = copy;
     char *folder = NULL;
 
@@ -321,7 +360,7 @@ enum exit_code consume_check_program(const char *program)
         if (asprintf(&file, "%s/%s", folder[0] != '\0' ? folder : ".", program) < 0) {
             say_no_memory();
         }
-        found = access(file, X_OK) == 0;
+        found = is_program(file);
         free(file);
     }
     free(copy);

@@ -186,6 +186,24 @@ static void test_a_program_gets_the_default_signals(void **state)
     assert_dies("interrupt-1", "kill -INT $$; exit 65", "", "signal 2");
 }
 
+/* Said before anything is claimed. */
+static void test_what_is_no_program_is_refused(void **state)
+{
+    static const char *const programs[] = {"/etc", "/etc/passwd", "/nowhere", "no-such-program",
+                                           ""};
+
+    (void) state;
+    create("untouched");
+    command_done("x\n", ARGS("send", "untouched"));
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        command_refused(66, "cannot run", NULL,
+                        ARGS("consume", "untouched", "--exit-when-empty", "--", programs[i]));
+    }
+    assert_int_equal(command_stat("untouched", "waiting"), 1);
+    command_refused(66, "cannot run /etc", NULL, /* of an empty topic, too */
+                    ARGS("consume", "nowhere", "--exit-when-empty", "--", "/etc"));
+}
+
 /* === Signals ============================================================ */
 
 /* Writes to the gate as soon as a program waits at it. */
@@ -256,7 +274,11 @@ static void test_a_program_that_does_not_end_in_time_is_killed(void **state)
     assert_non_null(strstr(run.err, "slotmq: the time to drain is over"));
     run_fini(&run);
     assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS));
-    assert_int_equal(command_stat("stubborn", "done"), 0);
+    /* that it was killed is not the message's fault: it waits, as if never claimed */
+    assert_int_equal(command_stat("stubborn", "waiting"), 1);
+    assert_int_equal(command_stat("stubborn", "released"), 1);
+    assert_int_equal(command_stat("stubborn", "retried"), 0);
+    assert_int_equal(command_stat("stubborn", "lease_lost"), 0);
 }
 
 /* Has the process its default action for SIGINT? */
@@ -309,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_a_program_that_takes_too_long_is_ended),
         cmocka_unit_test(test_a_program_gets_three_files),
         cmocka_unit_test(test_a_program_gets_the_default_signals),
+        cmocka_unit_test(test_what_is_no_program_is_refused),
         cmocka_unit_test(test_a_signal_lets_the_program_end),
         cmocka_unit_test(test_a_program_that_does_not_end_in_time_is_killed),
         cmocka_unit_test(test_a_second_interrupt_ends_the_command),
