@@ -160,6 +160,47 @@ static void a_lease_that_redis_has_lost_makes_no_equal_token(void **state)
     smq_client_free(client);
 }
 
+/* What a dead owner had claimed, with leases that end in an hour. */
+static void claim_for_the_dead(redisContext *redis, const char *topic, int count)
+{
+    long long now = scene_now_ms(), ends = now + 3600000;
+
+    for (int i = 0; i < count; i++) {
+        redisAppendCommand(redis, "ZADD prepare{%s_0} %lld %lldc1:m%d", topic, ends, now, i);
+    }
+    for (int i = 0; i < count; i++) {
+        void *reply = NULL;
+
+        assert_int_equal(redisGetReply(redis, &reply), REDIS_OK);
+        freeReplyObject(reply);
+    }
+    freeReplyObject(redisCommand(
+        redis, "HSET slot{%s_0} token 000000010000000000000001 owner dead base 0 claims 1", topic));
+}
+
+/* One call of the takeover gives 1,000 back: it is repeated until all are. */
+static void a_takeover_brings_thousands_of_claims_back(void **state)
+{
+    enum { CLAIMS = 2500 };
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 1);
+    struct recorder *recorder = recorder_new(NULL);
+    redisContext *redis = scene_redis();
+    smq_worker *worker;
+
+    (void) state;
+    claim_for_the_dead(redis, topic, CLAIMS);
+    assert_int_equal(scene_stats(client, topic).claimed, CLAIMS);
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, CLAIMS);
+    scene_await_counts(client, topic, (struct scene_counts){.done = CLAIMS});
+    assert_int_equal(scene_stats(client, topic).lease_lost, CLAIMS);
+    scene_stop(worker);
+    redisFree(redis);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
 /* A supervisor that starts the process again whenever it dies, and shortens the wait for its lease.
  */
 struct supervised {
@@ -244,6 +285,7 @@ int main(void)
         cmocka_unit_test(standby_takes_over_when_the_owner_stops),
         cmocka_unit_test(standby_takes_over_when_the_owner_is_killed),
         cmocka_unit_test(a_lease_that_redis_has_lost_makes_no_equal_token),
+        cmocka_unit_test(a_takeover_brings_thousands_of_claims_back),
         cmocka_unit_test(message_that_kills_its_process_is_dead_after_18_deliveries),
         cmocka_unit_test(topic_of_another_fleet_is_refused),
     };

@@ -14,6 +14,7 @@
 #include <slotmq/consumer.h>
 #include <slotmq/metrics.h>
 #include <slotmq/topic.h>
+#include <slotmq/worker.h>
 
 #include "base/clock.h"
 #include "fake_redis.h"
@@ -24,6 +25,7 @@ enum {
     WAIT_MS = 30000,
     MANY = 64,
     ENDLESS = 1000000,
+    FULL_BATCH = 1000, /* the most that batch_size may be */
     SHORT_LEASE_MS = 100,
     LONG_LEASE_MS = 3600000
 };
@@ -40,6 +42,7 @@ static struct model {
     bool lose;             /* the reply to the next answers, which are stored */
     bool hold_repeated;    /* keep what is repeated back */
     char result;           /* of what is not repeated */
+    size_t most_answers;   /* of a call */
     smq_status lease_lost; /* of that event; 1: it has not come */
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -87,9 +90,9 @@ static int64_t number_of(const struct redis_command *command, size_t index)
 /* So many answers, all with the same result. */
 static redisReply *results_of(size_t count, char result)
 {
-    char results[16];
+    char results[FULL_BATCH];
 
-    assert_true(count < sizeof(results));
+    assert_true(count <= sizeof(results));
     memset(results, result, count);
     return fake_string(results, count);
 }
@@ -123,6 +126,7 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
     bool repeated = fake_arg_is(command, CONSUME_FLAGS, "r");
     char result = model.result;
 
+    model.most_answers = answers > model.most_answers ? answers : model.most_answers;
     if (repeated && model.hold_repeated) {
         return false;
     }
@@ -187,6 +191,7 @@ static int set_up(void **state)
     model.slots = 1;
     model.waiting = 1;
     model.claims = 0;
+    model.most_answers = 0;
     model.lose = model.hold_repeated = false;
     model.result = '1';
     model.lease_lost = 1;
@@ -343,6 +348,41 @@ static void every_slot_has_its_turn(void **state)
     smq_consumer_free(consumer);
 }
 
+static smq_verdict all_done(smq_delivery *const *deliveries, size_t count, void *user)
+{
+    (void) deliveries;
+    (void) count;
+    (void) user;
+    return SMQ_DONE;
+}
+
+static bool batch_is_done(void *arg)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    (void) arg;
+    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    return metrics.done == FULL_BATCH;
+}
+
+/* What a handler answers for all of a batch is stored at once, however large that may be. */
+static void a_full_batch_is_settled_by_one_call(void **state)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+
+    (void) state;
+    model.waiting = FULL_BATCH;
+    options.topic = "t";
+    options.batch = all_done;
+    options.batch_size = FULL_BATCH;
+    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    assert_true(wait_until(batch_is_done, NULL, WAIT_MS));
+    assert_int_equal(model.most_answers, FULL_BATCH);
+    smq_worker_free(worker);
+}
+
 #define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -352,6 +392,7 @@ int main(void)
         CLAIMING_TEST(a_repeated_answer_within_its_lease_is_stored),
         CLAIMING_TEST(nobody_knows_of_a_repeated_answer_after_its_lease),
         CLAIMING_TEST(every_slot_has_its_turn),
+        CLAIMING_TEST(a_full_batch_is_settled_by_one_call),
     };
 
     return cmocka_run_group_tests_name("claiming", tests, NULL, NULL);
