@@ -9,7 +9,7 @@ static smq_verdict handle(smq_delivery *delivery, void *out)
 
 int main(int argc, char **argv)
 {
-    smq_client_options options = {sizeof(options), .redis = argc > 1 ? argv[1] : "localhost:6379"};
+    smq_client_options at = {sizeof(at), .redis = argv[1], .zookeeper = argc > 2 ? argv[2] : NULL};
     smq_topic_options topic = {sizeof(topic), .name = "orders", .type = SMQ_PRIORITY};
     smq_message order = {sizeof(order), .body = "two books\n", .body_len = SMQ_STRING,
                          .key = "customer 7", .key_len = SMQ_STRING}; /* one at a time */
@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     smq_worker *worker = NULL;
     smq_error err = {SMQ_OK, ""};
 
-    if (smq_client_new(&client, &options, &err) || smq_topic_create(NULL, client, &topic, &err) ||
+    if (smq_client_new(&client, &at, &err) || smq_topic_create(NULL, client, &topic, &err) ||
         smq_producer_new(&producer, client, NULL, &err) ||
         smq_send(NULL, producer, "orders", &order, &err) ||
         smq_worker_new(&worker, client, &work, &err) || smq_worker_start(worker, &err) ||

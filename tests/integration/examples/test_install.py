@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Follow docs/INSTALL.md and then the steps of README.md, letter for letter, in a copy of the sources,
+with an empty root to install into.
+
+apt-get is only compared with what is installed, and ldconfig left to LD_LIBRARY_PATH, because both
+need root.
+
+usage: test_install.py ROOT"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1))
+
+
+def steps(text):
+    """The lines of the indented blocks of a page."""
+    return [match.group(1) for match in re.finditer(r"^    (\S.*)$", text, re.MULTILINE)]
+
+
+class Install(unittest.TestCase):
+    """One machine on which a user begins: the pages are followed from the first to the last line."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="slotmq-install-")
+        base = pathlib.Path(cls.folder.name)
+        cls.sources = base / "slotmq"
+        cls.root = base / "root"
+        cls.root.mkdir()
+        (base / "run").mkdir(mode=0o700)
+        shutil.copytree(ROOT, cls.sources, ignore=shutil.ignore_patterns("build*", ".git"))
+        cls.environment = {name: value for name, value in os.environ.items()
+                           if not name.startswith(("SLOTMQ_", "ASAN_", "UBSAN_", "LSAN_"))}
+        cls.environment.update(DESTDIR=str(cls.root), XDG_RUNTIME_DIR=str(base / "run"))
+        cls.install = steps((cls.sources / "docs/INSTALL.md").read_text())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def follow(self, lines, **more):
+        """Run the lines in one shell, which ends at the first that fails."""
+        run = subprocess.run(["bash", "-euc", "\n".join(lines)], cwd=self.sources, text=True,
+                             env={**self.environment, **more}, capture_output=True, check=False)
+        self.assertEqual(run.returncode, 0, f"{lines}\n{run.stdout}\n{run.stderr}")
+        return run.stdout
+
+    def installed(self):
+        """The environment of somebody on whose machine the root is /."""
+        libraries = next(self.root.rglob("libslotmq.so")).parent
+        return {"PATH": f"{self.root}/usr/local/bin:{self.environment['PATH']}",
+                "PKG_CONFIG_PATH": str(libraries / "pkgconfig"),
+                "PKG_CONFIG_SYSROOT_DIR": str(self.root),
+                "LD_LIBRARY_PATH": str(libraries)}
+
+    def test_1_install(self):
+        packages, setup, compiled, install, ldconfig, program, *_ = self.install
+        self.assertRegex(packages, "^apt-get install -y ")
+        self.assertEqual(ldconfig, "ldconfig")
+        known = (self.sources / "dev").read_text().split("PACKAGES=(")[1].split(")")[0].split()
+        self.assertLess(set(packages.split()[3:]), set(known))
+        self.follow([setup, compiled, install])
+        for path in ["bin/slotmq", "include/slotmq/slotmq.h", "share/man/man1/slotmq.1"]:
+            self.assertTrue((self.root / "usr/local" / path).is_file(), path)
+        self.follow([program], **self.installed())
+
+    def test_2_readme(self):
+        section = (self.sources / "README.md").read_text().split("## Send and consume")[1]
+        lines = steps(re.sub(r"^```c\n.*?^```$", "", section.split("\n## ")[0],
+                             flags=re.DOTALL | re.MULTILINE))
+        try:
+            said = self.follow(lines, **self.installed())
+        finally:
+            self.follow(["./dev sandbox down"])
+        self.assertEqual(said.splitlines(), ["two books", "two books"])
+        self.assertRegex("\n".join(lines), "(?s)sandbox up.*cc .*slotmq topic create.*slotmq send"
+                                           ".*slotmq consume")
+
+    def test_3_uninstalled(self):
+        *_, export, program = self.install
+        run = '! said=$(./readme 127.0.0.1:1 2>&1); echo "$said"; ldd readme'
+        (self.sources / "readme").unlink(missing_ok=True)
+        said = self.follow([export, program, run])
+        self.assertIn("127.0.0.1:1", said)
+        self.assertIn(f"{self.sources}/build-install/libsrc/libslotmq.so", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
