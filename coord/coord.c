@@ -14,6 +14,7 @@ static void coord_command_free(struct coord_command *command)
 {
     free((char *) command->topic.name);
     free((char *) command->topic.nonce);
+    free(command->text);
     free(command);
 }
 
@@ -81,6 +82,20 @@ void coord_refused(struct coord *coord, const char *topic, int32_t slot, struct 
 void coord_released(struct coord *coord, const char *topic, int32_t slot, struct token token)
 {
     coord_answer(coord, COORD_RELEASED, topic, slot, token);
+}
+
+void coord_checked(struct coord *coord, const char *topic, smq_status status, const char *text)
+{
+    struct coord_command *command = coord_command_new(coord, COORD_CHECKED, topic);
+
+    command->status = status;
+    command->text = memory_string(text);
+    loop_post(coord->loop, &command->task);
+}
+
+void coord_binding(struct coord *coord, char out[COORD_BINDING_MAX])
+{
+    coord->kind->binding(coord, out);
 }
 
 void coord_lease_replied(struct coord *coord, uint64_t cookie,
@@ -162,6 +177,19 @@ void coord_call_failed(struct coord *coord, const char *topic, smq_status status
     if (!coord->stopping) {
         coord->options.listener.failed(coord->options.listener.user, topic, status, text);
     }
+}
+
+bool coord_call_check(struct coord *coord, const char *topic, const char *binding)
+{
+    const struct coord_listener *listener = &coord->options.listener;
+
+    if (listener->check == NULL) {
+        return false;
+    }
+    if (!coord->stopping) {
+        listener->check(listener->user, topic, binding);
+    }
+    return true;
 }
 
 void coord_call_left(struct coord *coord, const char *topic)

@@ -35,6 +35,9 @@ struct coord_listener {
     void (*revoked)(void *user, const char *topic, const int32_t *slots, size_t count);
     /* Gone already (session expired, own node lost): drop them, commit nothing, answer nothing. */
     void (*lost)(void *user, const char *topic, const int32_t *slots, size_t count);
+    /* Is the topic in Redis still of this creation, and bound to `binding`?  Read it, then call
+     * coord_checked().  NULL: it always is. */
+    void (*check)(void *user, const char *topic, const char *binding);
     /* This topic cannot be consumed any more by this process: NO_TOPIC, NAME_TAKEN, DENIED, ... */
     void (*failed)(void *user, const char *topic, smq_status status, const char *text);
     /* coord_leave() is complete: nothing is held, and the others know. */
@@ -96,6 +99,11 @@ smq_status coord_check_servers(char *root, size_t size, const char *servers, smq
 void coord_lease_replied(struct coord *coord, uint64_t cookie,
                          const struct coord_lease_reply *reply);
 
+/* What topics that are consumed through this coordination are bound to in Redis: "standalone", or
+ * "zookeeper:ROOT IDENTITY". */
+enum { COORD_BINDING_MAX = 320 };
+void coord_binding(struct coord *coord, char out[COORD_BINDING_MAX]);
+
 /* Begin to consume a topic; grants follow. */
 void coord_join(struct coord *coord, const struct coord_topic *topic);
 
@@ -107,6 +115,10 @@ void coord_acquired(struct coord *coord, const char *topic, int32_t slot, struct
 /* Redis knows a larger token (or fenced a call): read again; grants come again, with back-off. */
 void coord_refused(struct coord *coord, const char *topic, int32_t slot, struct token token);
 void coord_released(struct coord *coord, const char *topic, int32_t slot, struct token token);
+
+/* The answer to `check`.  OK: all is as before.  NO_TOPIC: that creation is gone.  OTHER_FLEET: it
+ * is bound to `text`.  Any other: it is not known, and asked again. */
+void coord_checked(struct coord *coord, const char *topic, smq_status status, const char *text);
 
 /* Leave: close the session within 5 s, whatever answers.  Slots still granted are not handed over
  * cleanly; coord_leave() first.  No listener call comes after it returns.  Blocks: 5 s at most. */

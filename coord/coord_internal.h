@@ -14,6 +14,7 @@ enum coord_command_kind {
     COORD_ACQUIRED,
     COORD_REFUSED,
     COORD_RELEASED,
+    COORD_CHECKED,
     COORD_REPLIED
 };
 
@@ -27,11 +28,14 @@ struct coord_command {
     struct token token;
     uint64_t cookie; /* REPLIED */
     struct coord_lease_reply reply;
+    smq_status status; /* CHECKED */
+    char *text;
 };
 
 /* One kind of coordination. */
 struct coord_kind {
     void (*run)(struct coord *coord, const struct coord_command *command);
+    void (*binding)(struct coord *coord, char out[COORD_BINDING_MAX]); /* any thread */
     void (*stop)(struct coord *coord); /* close all handles; the last call on the loop */
     void (*free)(struct coord *coord); /* after the loop has ended */
 };
@@ -56,6 +60,8 @@ void coord_call_granted(struct coord *coord, const char *topic, const struct coo
 void coord_call_revoked(struct coord *coord, const char *topic, const int32_t *slots, size_t count);
 void coord_call_lost(struct coord *coord, const char *topic, const int32_t *slots, size_t count);
 void coord_call_failed(struct coord *coord, const char *topic, smq_status status, const char *text);
+/* false: nobody can be asked. */
+bool coord_call_check(struct coord *coord, const char *topic, const char *binding);
 void coord_call_left(struct coord *coord, const char *topic);
 void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms);
 

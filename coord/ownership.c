@@ -10,15 +10,14 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "coord/ownership_internal.h"
 #include "coord/slot_state.h"
-#include "coord/zookeeper.h"
 
 enum { OWNERSHIP_BACKOFF_MAX_MS = 5000 };
 
 static void ownership_on_retry(uv_timer_t *timer);
-static void ownership_on_made(void *user, const struct zk_reply *reply);
 
-static struct zk_session *ownership_session(struct ownership *topic)
+struct zk_session *ownership_session(struct ownership *topic)
 {
     return &topic->zookeeper->session;
 }
@@ -42,6 +41,7 @@ static void ownership_free_if_done(struct ownership *topic)
         return;
     }
     LIST_REMOVE(topic, link);
+    ownership_drop_rivals(topic);
     free(topic->name);
     free(topic->nonce);
     free(topic->path);
@@ -65,13 +65,16 @@ static void ownership_on_close(uv_handle_t *handle)
 static void ownership_remove(struct ownership *topic)
 {
     topic->gone = true;
+    if (topic->checking) { /* the answer finds no topic */
+        topic->checking = topic->reading = false;
+    }
     LIST_REMOVE(topic, link);
     LIST_INSERT_HEAD(&topic->zookeeper->departed, topic, link);
     uv_close((uv_handle_t *) &topic->retry, ownership_on_close);
     uv_close((uv_handle_t *) &topic->leave, ownership_on_close);
 }
 
-static void ownership_fail(struct ownership *topic, smq_status status, const char *text)
+void ownership_fail(struct ownership *topic, smq_status status, const char *text)
 {
     struct coord *coord = topic->zookeeper->coord;
 
@@ -91,15 +94,24 @@ static void ownership_left(struct ownership *topic)
 
 /* --- reading --- */
 
-static void ownership_retry_later(struct ownership *topic, int64_t delay_ms)
+void ownership_retry_later(struct ownership *topic, int64_t delay_ms)
 {
     if (!topic->gone && !uv_is_active((uv_handle_t *) &topic->retry)) {
         uv_timer_start(&topic->retry, ownership_on_retry, (uint64_t) delay_ms, 0);
     }
 }
 
-/* The chain of calls has ended.  true: the topic may be used. */
-static bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply)
+void ownership_back_off(struct ownership *topic)
+{
+    if (!uv_is_active((uv_handle_t *) &topic->retry)) {
+        ownership_retry_later(topic, topic->backoff_ms);
+        topic->backoff_ms = topic->backoff_ms * 2 < OWNERSHIP_BACKOFF_MAX_MS
+                                ? topic->backoff_ms * 2
+                                : OWNERSHIP_BACKOFF_MAX_MS;
+    }
+}
+
+bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply)
 {
     topic->reading = false;
     if (topic->gone) {
@@ -117,8 +129,7 @@ static bool ownership_chain_over(struct ownership *topic, const struct zk_reply 
     return true;
 }
 
-/* The sync before what was asked has failed: what the reply says may be old. */
-static bool ownership_unsynced(struct ownership *topic)
+bool ownership_unsynced(struct ownership *topic)
 {
     static const struct zk_reply failed = {.rc = ZCONNECTIONLOSS};
 
@@ -163,23 +174,6 @@ static void ownership_damaged(struct ownership *topic, int64_t mzxid)
         topic->damaged = mzxid;
         member_write_soon(topic->zookeeper);
     }
-}
-
-static const char ownership_lost_text[] = "lost";
-
-/* The topic's node was there, its assignment not.  It is made again as a damaged one, so what is
- * owned stays. */
-static void ownership_make_lost(struct ownership *topic)
-{
-    struct zk_op ops[2] = {{.kind = ZK_CHECK, .path = topic->path, .version = topic->version},
-                           {.kind = ZK_CREATE,
-                            .path = topic->assignment_path,
-                            .data = ownership_lost_text,
-                            .len = sizeof(ownership_lost_text) - 1}};
-
-    topic->reading = true;
-    topic->missing = topic->again = false;
-    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
 }
 
 /* There is no assignment: perhaps there is no topic, either. */
@@ -241,98 +235,10 @@ static void ownership_on_assignment(void *user, const struct zk_reply *reply)
     }
 }
 
-static void ownership_read_assignment(struct ownership *topic)
+void ownership_read_assignment(struct ownership *topic)
 {
     topic->again = false;
     zk_get(ownership_session(topic), topic->assignment_path, true, ownership_on_assignment, topic);
-}
-
-/* The nodes were made, by us or by another, or not: look again. */
-static void ownership_on_made(void *user, const struct zk_reply *reply)
-{
-    struct ownership *topic = user;
-
-    if (!ownership_chain_over(topic, reply)) {
-        return;
-    }
-    if (reply->rc == ZNONODE) { /* of the folder, unless something was deleted just now */
-        root_mend(topic->zookeeper);
-        ownership_retry_later(topic, topic->zookeeper->timings.retry);
-        return;
-    }
-    ownership_read(topic);
-}
-
-static int ownership_definition(const struct ownership *topic, char *out, size_t size)
-{
-    return snprintf(out, size, "nonce %s slots %d\n", topic->nonce, (int) topic->slots);
-}
-
-static void ownership_make(struct ownership *topic)
-{
-    char text[512];
-    int len = ownership_definition(topic, text, sizeof(text));
-    struct zk_op ops[2] = {
-        {.kind = ZK_CREATE, .path = topic->path, .data = text, .len = (size_t) len},
-        {.kind = ZK_CREATE, .path = topic->assignment_path, .data = ""}};
-
-    if (topic->busy_slots > 0) { /* nodes that somebody deleted under us */
-        ops[1].data = ownership_lost_text;
-        ops[1].len = sizeof(ownership_lost_text) - 1;
-    }
-
-    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
-}
-
-/* The assignment of an earlier creation was looked at: replace both nodes at once.  The assignment
- * is emptied, not deleted: its next version grants nothing of the old one. */
-static void ownership_on_old(void *user, const struct zk_reply *reply)
-{
-    struct ownership *topic = user;
-    char text[512];
-    int len = ownership_definition(topic, text, sizeof(text));
-    struct zk_op ops[2] = {
-        {.kind = ZK_SET, .path = topic->assignment_path, .data = ""},
-        {.kind = ZK_SET, .path = topic->path, .data = text, .len = (size_t) len}};
-
-    if (topic->gone || reply->rc != ZOK) {
-        (void) ownership_chain_over(topic, reply);
-        return;
-    }
-    ops[0].version = reply->stat.version;
-    ops[1].version = topic->version;
-    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
-}
-
-static void ownership_on_topic(void *user, const struct zk_reply *reply)
-{
-    struct ownership *topic = user;
-    char text[512];
-    size_t len = (size_t) ownership_definition(topic, text, sizeof(text));
-
-    if (ownership_unsynced(topic)) {
-        return;
-    }
-    if (!topic->gone && reply->rc == ZNONODE) {
-        ownership_make(topic);
-        return;
-    }
-    if (topic->gone || reply->rc != ZOK) {
-        (void) ownership_chain_over(topic, reply);
-        return;
-    }
-    topic->version = reply->stat.version;
-    if (reply->len == len && memcmp(reply->data, text, len) == 0) {
-        topic->known = topic->seen = true;
-        ownership_read_assignment(topic);
-        return;
-    }
-    if (topic->seen) {
-        topic->reading = false;
-        ownership_fail(topic, SMQ_NO_TOPIC, "the topic was deleted and created anew");
-        return;
-    }
-    zk_exists(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
 }
 
 /* The reply to what was asked behind the sync follows, and counts only if this went well. */
@@ -358,7 +264,7 @@ void ownership_read(struct ownership *topic)
     if (topic->known) {
         ownership_read_assignment(topic);
     } else {
-        zk_get(ownership_session(topic), topic->path, false, ownership_on_topic, topic);
+        ownership_look(topic);
     }
 }
 
@@ -388,12 +294,7 @@ static void ownership_refused(struct ownership *topic, struct token token)
     }
     topic->asked_anew = again;
     topic->refused_token = token;
-    if (!uv_is_active((uv_handle_t *) &topic->retry)) {
-        ownership_retry_later(topic, topic->backoff_ms);
-        topic->backoff_ms = topic->backoff_ms * 2 < OWNERSHIP_BACKOFF_MAX_MS
-                                ? topic->backoff_ms * 2
-                                : OWNERSHIP_BACKOFF_MAX_MS;
-    }
+    ownership_back_off(topic);
 }
 
 /* Can nobody be told anything now? */
@@ -486,6 +387,7 @@ void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *from)
     topic->granted = memory_new(slots * sizeof(*topic->granted));
     topic->refused = memory_new(slots * sizeof(*topic->refused));
     topic->backoff_ms = zookeeper->timings.retry;
+    memcpy(topic->identity, zookeeper->root.info.identity, sizeof(topic->identity));
     topic->open_timers = 2;
     uv_timer_init(loop_uv(zookeeper->coord->loop), &topic->retry);
     uv_timer_init(loop_uv(zookeeper->coord->loop), &topic->leave);
@@ -539,7 +441,8 @@ void ownership_expired(struct zookeeper *zookeeper)
     while (topic != NULL) {
         struct ownership *next = LIST_NEXT(topic, link);
 
-        topic->reading = topic->again = topic->known = false;
+        topic->reading = topic->again = topic->known = topic->checking = false;
+        ownership_drop_rivals(topic);
         topic->applied = 0;
         uv_timer_stop(&topic->retry);
         ownership_lose(topic);
@@ -558,7 +461,7 @@ void ownership_ask_anew(struct zookeeper *zookeeper)
     {
         uv_timer_stop(&topic->retry);
         topic->backoff_ms = zookeeper->timings.retry;
-        topic->refusal_said = false;
+        topic->refusal_said = topic->known = false;
         ownership_on_retry(&topic->retry);
     }
 }

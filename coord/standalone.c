@@ -414,6 +414,8 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
     case COORD_REPLIED:
         standalone_replied(topic, &command->reply);
         break;
+    case COORD_CHECKED:
+        break;
     }
 }
 
@@ -435,8 +437,18 @@ static void standalone_free(struct coord *coord)
     free(self);
 }
 
-static const struct coord_kind standalone_kind = {
-    .run = standalone_run, .stop = standalone_stop, .free = standalone_free};
+static void standalone_binding(struct coord *coord, char out[COORD_BINDING_MAX])
+{
+    static const char text[] = "standalone";
+
+    (void) coord;
+    memcpy(out, text, sizeof(text));
+}
+
+static const struct coord_kind standalone_kind = {.run = standalone_run,
+                                                  .binding = standalone_binding,
+                                                  .stop = standalone_stop,
+                                                  .free = standalone_free};
 
 smq_status coord_standalone_new(struct coord **out, const struct coord_options *options,
                                 coord_lease_fn *lease, void *lease_user, smq_error *err)

@@ -3,6 +3,7 @@
  * Thread: smq:coord, except coord_zookeeper_new(). */
 #include "coord/zookeeper.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +103,10 @@ static void zookeeper_on_changed(void *user, const char *path)
     }
     LIST_FOREACH(topic, &zookeeper->topics, link)
     {
-        if (strcmp(path, topic->assignment_path) == 0) {
+        bool node = strcmp(path, topic->path) == 0;
+
+        topic->known = topic->known && !node;
+        if (node || strcmp(path, topic->assignment_path) == 0) {
             ownership_read(topic);
         }
     }
@@ -154,10 +158,26 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
     case COORD_RELEASED:
         ownership_answer(topic, command);
         break;
+    case COORD_CHECKED:
+        ownership_checked(topic, command->status, command->text);
+        break;
     case COORD_JOIN:
     case COORD_REPLIED:
         break;
     }
+}
+
+void zookeeper_binding(struct zookeeper *zookeeper, char out[COORD_BINDING_MAX])
+{
+    pthread_mutex_lock(&zookeeper->root.lock);
+    (void) snprintf(out, COORD_BINDING_MAX, "zookeeper:%s %s", zookeeper->root.path,
+                    zookeeper->root.info.identity);
+    pthread_mutex_unlock(&zookeeper->root.lock);
+}
+
+static void zookeeper_write_binding(struct coord *coord, char out[COORD_BINDING_MAX])
+{
+    zookeeper_binding(coord->self, out);
 }
 
 static void zookeeper_stop(struct coord *coord)
@@ -182,8 +202,10 @@ static void zookeeper_free(struct coord *coord)
     free(zookeeper);
 }
 
-static const struct coord_kind zookeeper_kind = {
-    .run = zookeeper_run, .stop = zookeeper_stop, .free = zookeeper_free};
+static const struct coord_kind zookeeper_kind = {.run = zookeeper_run,
+                                                 .binding = zookeeper_write_binding,
+                                                 .stop = zookeeper_stop,
+                                                 .free = zookeeper_free};
 
 /* A name becomes a node of ZooKeeper and a word of a line. */
 static smq_status zookeeper_check_name(const char *name, smq_error *err)

@@ -72,6 +72,16 @@ struct member {
     uv_timer_t beat, batch, retry;
 };
 
+/* What stands in the node of a topic. */
+struct ownership_node {
+    char nonce[MEMBER_WORD_MAX + 1]; /* "": there is none, or it cannot be read */
+    int slots;
+    char asked[MEMBER_WORD_MAX + 1]; /* the nonce under which another asks for it, or "" */
+    char asked_by[MEMBER_WORD_MAX + 1], asked_from[MEMBER_WORD_MAX + 1]; /* name, host */
+};
+
+struct ownership_rival;
+
 /* The slots of one topic at this member. */
 struct ownership {
     LIST_ENTRY(ownership) link;
@@ -97,6 +107,18 @@ struct ownership {
     bool seen;           /* ... in any session */
     int64_t damaged;     /* mzxid of the assignment when it cannot be read, else 0 */
     bool missing;        /* there was no assignment, although there was the topic's node */
+    /* whose the topic's node is: ownership_topic.c */
+    struct ownership_node node;           /* as it was read last */
+    char identity[ROOT_IDENTITY_LEN + 1]; /* of the root to which Redis binds the topic */
+    char asked_identity[ROOT_IDENTITY_LEN + 1], told_identity[ROOT_IDENTITY_LEN + 1];
+    char answered[MEMBER_WORD_MAX + 1]; /* the nonce of another that was looked into last */
+    bool checking, checked;             /* Redis is read; was read in this chain */
+    bool has_asked;                     /* through the node */
+    struct ownership_rival *rivals;     /* members that may list the nonce of the node */
+    size_t rival_count, rivals_out;
+    bool rivals_failed, rival_said;
+    int64_t rival_since; /* a living member lists it; 0: none does */
+    char rival_name[MEMBER_WORD_MAX + 1], rival_host[MEMBER_WORD_MAX + 1];
     bool leaving, gone;
     bool late;         /* leaving: the assigner's time is over */
     bool omitted;      /* not in what our node was last told to say */
@@ -138,6 +160,8 @@ struct zookeeper {
 /* zookeeper.c */
 /* The first answer, of any kind, ends coord_zookeeper_new(). */
 void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const char *text);
+/* What topics of this fleet are bound to in Redis. */
+void zookeeper_binding(struct zookeeper *zookeeper, char out[COORD_BINDING_MAX]);
 
 /* root.c */
 void root_enter(struct zookeeper *zookeeper);   /* read or make the root; then member_create() */
@@ -163,6 +187,7 @@ bool member_lease_valid(const struct zookeeper *zookeeper);
 struct ownership *ownership_find(struct zookeeper *zookeeper, const char *name);
 void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *from);
 void ownership_leave(struct ownership *topic);
+void ownership_checked(struct ownership *topic, smq_status status, const char *text);
 void ownership_answer(struct ownership *topic, const struct coord_command *command);
 void ownership_read(struct ownership *topic); /* sync, read, act */
 void ownership_expired(struct zookeeper *zookeeper);

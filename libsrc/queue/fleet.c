@@ -245,6 +245,73 @@ static void on_leased(void *user, int64_t until_ms, int64_t lease_ms)
     }
 }
 
+/* --- what coordination asks --- */
+
+/* Is the topic still the same, and bound to the fleet of `binding`? */
+struct fleet_check {
+    struct loop_task task;
+    struct fleet *fleet;
+    struct store_call call;
+    char topic[TOPIC_NAME_MAX + 1];
+    char binding[COORD_BINDING_MAX];
+};
+
+static void check_reply(struct fleet_check *check, smq_status status, const char *text)
+{
+    struct fleet *fleet = check->fleet;
+
+    pthread_mutex_lock(&fleet->state.lock); /* coordination is there as long as we hold it */
+    if (fleet->state.coord != NULL) {
+        coord_checked(fleet->state.coord, check->topic, status, text);
+    }
+    pthread_mutex_unlock(&fleet->state.lock);
+    store_call_fini(&check->call);
+    free(check);
+    fleet_unref(fleet);
+}
+
+static void on_bound(struct store_call *call, const struct store_result *result)
+{
+    char bound[FLEET_KIND_MAX] = "";
+    smq_status status = result->status;
+
+    if (status == SMQ_OTHER_FLEET && !store_bound_read(bound, sizeof(bound), result)) {
+        status = SMQ_INTERNAL;
+    } else if (result->outcome == STORE_REFUSED && status == SMQ_NO_TOPIC) {
+        status = SMQ_UNAVAILABLE; /* it is being deleted, which may be taken back */
+    }
+    check_reply(call->user, status, bound);
+}
+
+static void on_check_task(struct loop_task *task)
+{
+    struct fleet_check *check =
+        (struct fleet_check *) ((char *) task - offsetof(struct fleet_check, task));
+    struct hub *hub = check->fleet->hub;
+    const struct fleet_topic *topic = topic_find(check->fleet, check->topic);
+
+    if (topic == NULL) {
+        check_reply(check, SMQ_NO_TOPIC, "");
+        return;
+    }
+    store_bind(&check->call, hub->redis, topic->name, topic->nonce, check->binding,
+               hub->request_timeout_ms);
+}
+
+static void on_check(void *user, const char *topic, const char *binding)
+{
+    struct fleet *fleet = user;
+    struct fleet_check *check = memory_new(sizeof(*check));
+
+    atomic_fetch_add(&fleet->references, 1);
+    check->task.run = on_check_task;
+    check->fleet = fleet;
+    store_call_init(&check->call, on_bound, check);
+    snprintf(check->topic, sizeof(check->topic), "%s", topic);
+    snprintf(check->binding, sizeof(check->binding), "%s", binding);
+    loop_post(fleet->hub->io, &check->task);
+}
+
 /* --- the lease of a topic without ZooKeeper --- */
 
 struct fleet_lease {
@@ -392,16 +459,14 @@ void fleet_free(struct fleet *fleet)
     loop_post(fleet->hub->io, &closing->task);
 }
 
-void fleet_kind(char out[FLEET_KIND_MAX], const struct fleet *fleet)
+void fleet_kind(char out[FLEET_KIND_MAX], struct fleet *fleet)
 {
-    char root[FLEET_KIND_MAX - sizeof("zookeeper:")];
-
-    if (fleet->hub->zookeeper == NULL ||
-        coord_check_servers(root, sizeof(root), fleet->hub->zookeeper, NULL) != SMQ_OK) {
-        snprintf(out, FLEET_KIND_MAX, "standalone");
-        return;
+    *out = '\0';
+    pthread_mutex_lock(&fleet->state.lock);
+    if (fleet->state.coord != NULL) {
+        coord_binding(fleet->state.coord, out);
     }
-    snprintf(out, FLEET_KIND_MAX, "zookeeper:%s", root);
+    pthread_mutex_unlock(&fleet->state.lock);
 }
 
 static smq_status make_coord(struct coord **out, struct fleet *fleet, smq_error *err)
@@ -413,7 +478,8 @@ static smq_status make_coord(struct coord **out, struct fleet *fleet, smq_error 
                                     .session_timeout_ms = hub->session_timeout_ms,
                                     .on_zk_loss = hub->on_zk_loss,
                                     .events = hub->events,
-                                    .listener = {.granted = on_granted,
+                                    .listener = {.check = on_check,
+                                                 .granted = on_granted,
                                                  .revoked = on_revoked,
                                                  .lost = on_lost,
                                                  .failed = on_failed,

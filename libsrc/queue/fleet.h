@@ -10,6 +10,7 @@
 
 #include <slotmq/worker.h>
 
+#include "coord/coord.h"
 #include "model/token.h"
 
 struct fleet;
@@ -22,9 +23,10 @@ struct fleet *fleet_new(struct hub *hub);
  */
 void fleet_free(struct fleet *fleet);
 
-/* The kind and root that topics are bound to: "standalone", "zookeeper:/root".  Thread: any. */
-enum { FLEET_KIND_MAX = 1100 };
-void fleet_kind(char out[FLEET_KIND_MAX], const struct fleet *fleet);
+/* What topics are bound to: "standalone", "zookeeper:/root IDENTITY"; "" when fleet_open() did not
+ * succeed.  Thread: any. */
+enum { FLEET_KIND_MAX = COORD_BINDING_MAX };
+void fleet_kind(char out[FLEET_KIND_MAX], struct fleet *fleet);
 
 /* Join coordination, unless that was done.  Blocks: session_timeout_ms.
  * Fails: UNAVAILABLE, DENIED, INVALID.  Thread: any but the hub's. */

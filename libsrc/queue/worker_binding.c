@@ -2,6 +2,7 @@
  *
  * Thread: smq:io. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -15,6 +16,14 @@ struct binding_check {
     smq_worker *worker;
 };
 
+/* Do they name the same root of ZooKeeper?  The identity stands behind it. */
+static bool same_root(const char *left, const char *right)
+{
+    size_t len = strcspn(left, " ");
+
+    return left[len] == ' ' && strncmp(left, right, len + 1) == 0;
+}
+
 smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
                               const struct store_result *result)
 {
@@ -24,6 +33,14 @@ smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
         return status_set(err, SMQ_INTERNAL, "cannot read what topic %s is bound to", worker->name);
     }
     fleet_kind(kind, worker->hub->fleet);
+    if (same_root(bound, kind)) {
+        return status_set(
+            err, SMQ_OTHER_FLEET,
+            "topic %s is bound to \"%.*s\", and this process is of \"%.*s\": one root "
+            "in two ensembles, or ZooKeeper lost its data; in the latter case call "
+            "slotmq fleet raise-fence",
+            worker->name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
+    }
     return status_set(err, SMQ_OTHER_FLEET,
                       "topic %s is bound to \"%.*s\", and this process is of \"%.*s\"; to change "
                       "that, stop its consumers and call slotmq topic rebind",

@@ -101,6 +101,21 @@ static void queue_side_on_failed(void *user, const char *topic, smq_status statu
     pthread_mutex_unlock(&side->lock);
 }
 
+static void queue_side_on_check(void *user, const char *topic, const char *binding)
+{
+    struct queue_side *side = user;
+    smq_status status = SMQ_OK;
+    const char *text = NULL;
+
+    (void) binding;
+    pthread_mutex_lock(&side->lock);
+    side->checks++;
+    status = side->check_status;
+    text = side->check_text;
+    pthread_mutex_unlock(&side->lock);
+    coord_checked(side->coord, topic, status, text);
+}
+
 static void queue_side_on_left(void *user, const char *topic)
 {
     struct queue_side *side = user;
@@ -153,7 +168,8 @@ struct queue_side *queue_side_new(const char *name, const char *servers, int64_t
                                     .servers = servers,
                                     .session_timeout_ms = session_ms,
                                     .on_zk_loss = on_zk_loss,
-                                    .listener = {.granted = queue_side_on_granted,
+                                    .listener = {.check = queue_side_on_check,
+                                                 .granted = queue_side_on_granted,
                                                  .revoked = queue_side_on_revoked,
                                                  .lost = queue_side_on_lost,
                                                  .failed = queue_side_on_failed,
@@ -249,6 +265,14 @@ void queue_side_let_go(struct queue_side *side)
             queue_side_drop(side, i);
         }
     }
+    pthread_mutex_unlock(&side->lock);
+}
+
+void queue_side_set_check(struct queue_side *side, smq_status status, const char *text)
+{
+    pthread_mutex_lock(&side->lock);
+    side->check_status = status;
+    side->check_text = text;
     pthread_mutex_unlock(&side->lock);
 }
 

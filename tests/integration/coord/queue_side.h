@@ -25,6 +25,9 @@ struct queue_side {
     int32_t refuse;                            /* so many grants are refused */
     uint32_t floor; /* grants of a smaller generation are refused, as by a Redis that knows more */
     bool hung;      /* never releases */
+    smq_status check_status; /* what Redis says of the topic and its binding when it is asked */
+    const char *check_text;
+    int32_t checks; /* so often it was asked */
     bool left;
     int64_t leased_until; /* of the member */
     smq_status failed;
@@ -52,6 +55,9 @@ smq_status queue_side_failed(struct queue_side *side);
 
 /* Release what a hung side was asked to. */
 void queue_side_let_go(struct queue_side *side);
+
+/* From now on Redis says this of the topic and its binding. */
+void queue_side_set_check(struct queue_side *side, smq_status status, const char *text);
 
 /* Has a warning or an error with `words` been said?  How often? */
 int queue_side_said(struct queue_side *side, const char *words);

@@ -67,6 +67,23 @@ static void write_root(const struct root_info *info)
     zookeeper_close(raw);
 }
 
+static bool node_has_nonce_n1(void *arg)
+{
+    char path[64];
+    char text[512];
+
+    (void) snprintf(path, sizeof(path), "%s/topics/t", root);
+    return raw_get(arg, path, text, sizeof(text), NULL) && strncmp(text, "nonce n1 ", 9) == 0;
+}
+
+static const char *bound_to(const char *identity)
+{
+    static char text[128];
+
+    (void) snprintf(text, sizeof(text), "zookeeper:%s %s", root, identity);
+    return text;
+}
+
 /* What Redis refuses is said, and asked for anew once the generation was raised. */
 static void a_raised_generation_ends_refusals(void **state)
 {
@@ -129,11 +146,133 @@ static void a_fleet_survives_the_loss_of_all_data(void **state)
     queue_side_free(c);
 }
 
+/* Two Redis clusters, each with a topic "t" of its own, and one root. */
+static void a_foreign_fleet_is_named_and_the_running_one_continues(void **state)
+{
+    struct queue_side *a = consumer("a");
+    struct queue_side *b = NULL;
+    struct queue_side *c = NULL;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    b = member("b");
+    queue_side_join(b, "t", "n2", SLOTS / 2, DRAIN_MS);
+    assert_true(queue_side_has_failed(b));
+    assert_int_equal(queue_side_failed(b), SMQ_OTHER_FLEET);
+    assert_non_null(strstr(b->failed_text, "member a "));
+    assert_int_equal(queue_side_get(b, &b->granted), 0);
+    assert_true(queue_side_says(a, "member b "));
+    assert_int_equal(queue_side_said(a, "member b "), 1);
+    assert_int_equal(queue_side_failed(a), SMQ_OK);
+    assert_int_equal(queue_side_get(a, &a->lost) + queue_side_get(a, &a->revoked), 0);
+    c = consumer("c");
+    assert_true(queue_side_owns(c, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    assert_int_equal(queue_side_said(c, "member b "), 0);
+    queue_side_free(a);
+    queue_side_free(b);
+    queue_side_free(c);
+}
+
+/* Its session ended, and another fleet took the nodes of the topic: what it owned is gone, and it
+ * says whose they are now. */
+static void a_nonce_is_replaced_when_no_living_member_lists_it(void **state)
+{
+    struct queue_side *a = consumer("a");
+    struct queue_side *b = NULL;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    queue_side_free(a);
+    b = member("b");
+    queue_side_join(b, "t", "n2", SLOTS / 2, DRAIN_MS);
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    a = consumer("a");
+    assert_true(queue_side_has_failed(a));
+    assert_int_equal(queue_side_failed(a), SMQ_OTHER_FLEET);
+    assert_int_equal(queue_side_count(b), SLOTS / 2);
+    queue_side_free(a);
+    queue_side_free(b);
+}
+
+/* The nodes of the topic are overwritten under a living member: it continues with what it owns. */
+static void a_member_whose_nonce_is_replaced_asks_redis_first(void **state)
+{
+    struct queue_side *a = consumer("a");
+    struct queue_side *b = member("b");
+    zhandle_t *raw = raw_connect(servers_zookeeper(servers), NULL);
+    char path[64];
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    (void) snprintf(path, sizeof(path), "%s/topics/t", root);
+    raw_set(raw, path, "nonce n2 slots 64\n", 18);
+    assert_true(wait_until(node_has_nonce_n1, raw, WAIT_MS)); /* no living member lists n2 */
+    zookeeper_close(raw);
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_int_equal(queue_side_failed(a), SMQ_OK);
+    assert_true(queue_side_get(a, &a->checks) > 0);
+    queue_side_free(a);
+    queue_side_free(b);
+}
+
+/* The topic was created anew in Redis: its old consumers learn of it from the new one. */
+static void a_topic_created_anew_ends_its_old_consumers(void **state)
+{
+    struct queue_side *a = consumer("a");
+    struct queue_side *b = NULL;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    queue_side_set_check(a, SMQ_NO_TOPIC, "");
+    b = member("b");
+    queue_side_join(b, "t", "n2", SLOTS / 2, DRAIN_MS);
+    assert_true(queue_side_has_failed(a));
+    assert_int_equal(queue_side_failed(a), SMQ_NO_TOPIC);
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    assert_int_equal(queue_side_said(b, "another fleet"), 0);
+    queue_side_free(a);
+    queue_side_free(b);
+}
+
+/* Another ensemble answers under the same address, or ZooKeeper lost its data and a newcomer made
+ * the root: the topics are bound to the identity of before until an operator says otherwise. */
+static void another_identity_is_not_followed_until_redis_does(void **state)
+{
+    struct queue_side *a = consumer("a");
+    struct queue_side *b = NULL;
+    struct root_info info;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    info = read_root();
+    queue_side_set_check(a, SMQ_OTHER_FLEET, bound_to(info.identity));
+    memset(info.identity, 'a', ROOT_IDENTITY_LEN);
+    write_root(&info);
+    assert_true(queue_side_says(a, "fleet raise-fence"));
+    assert_int_equal(queue_side_failed(a), SMQ_OK);
+    assert_int_equal(queue_side_count(a), SLOTS); /* nobody else can own them */
+    queue_side_set_check(a, SMQ_OK, "");
+    info.generation++;
+    write_root(&info);
+    b = consumer("b");
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    assert_int_equal(queue_side_get(a, &a->lost), 0);
+    queue_side_free(a);
+    queue_side_free(b);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_raised_generation_ends_refusals, setup),
         cmocka_unit_test_setup(a_fleet_survives_the_loss_of_all_data, setup),
+        cmocka_unit_test_setup(a_foreign_fleet_is_named_and_the_running_one_continues, setup),
+        cmocka_unit_test_setup(a_nonce_is_replaced_when_no_living_member_lists_it, setup),
+        cmocka_unit_test_setup(a_member_whose_nonce_is_replaced_asks_redis_first, setup),
+        cmocka_unit_test_setup(a_topic_created_anew_ends_its_old_consumers, setup),
+        cmocka_unit_test_setup(another_identity_is_not_followed_until_redis_does, setup),
     };
     int failed = 0;
 

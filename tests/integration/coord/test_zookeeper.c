@@ -165,6 +165,7 @@ static void created_anew_belongs_to_the_new(void **state)
 
     (void) state;
     assert_true(queue_side_owns(old, SLOTS));
+    queue_side_set_check(old, SMQ_NO_TOPIC, "");
     new = member("new");
     queue_side_join(new, "t", "n2", SLOTS / 2, DRAIN_MS);
     assert_true(queue_side_owns(new, SLOTS / 2));

@@ -1,0 +1,27 @@
+/* ownership_internal.h - what ownership.c (the chain of calls of a topic) and ownership_topic.c
+ * (its node) share.
+ *
+ * Thread: smq:coord. */
+#ifndef COORD_OWNERSHIP_INTERNAL_H
+#define COORD_OWNERSHIP_INTERNAL_H
+
+#include "coord/zookeeper.h"
+
+/* ownership.c */
+struct zk_session *ownership_session(struct ownership *topic);
+void ownership_fail(struct ownership *topic, smq_status status, const char *text);
+void ownership_retry_later(struct ownership *topic, int64_t delay_ms);
+void ownership_back_off(struct ownership *topic); /* the same with a growing delay */
+/* The chain of calls has ended.  true: the topic may be used. */
+bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply);
+/* The sync before what was asked has failed: what the reply says may be old, and the chain is over.
+ */
+bool ownership_unsynced(struct ownership *topic);
+void ownership_read_assignment(struct ownership *topic);
+
+/* ownership_topic.c */
+void ownership_look(struct ownership *topic);      /* at the topic's node, then its assignment */
+void ownership_make_lost(struct ownership *topic); /* its assignment is missing */
+void ownership_drop_rivals(struct ownership *topic);
+
+#endif

@@ -1,0 +1,410 @@
+/* ownership_topic.c - the node of a topic: whose it is, making it, taking it over.
+ *
+ * Text: "nonce N slots S", and "asked N2 NAME HOST" when a member has asked for the topic of
+ * another nonce.  The definition in Redis is the truth.  When the node has another nonce than ours,
+ * Redis is read first (by the layer above): either our creation of the topic is gone, or the node
+ * is of an earlier one, or of another fleet, whose Redis is another.  The node is taken over only
+ * when no living member lists its nonce.  Else we ask through the node, so that the members that
+ * list it read their Redis in turn: those of an earlier creation end, those of another fleet
+ * continue.
+ *
+ * Thread: smq:coord. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "coord/ownership_internal.h"
+
+static const char ownership_lost_text[] = "lost";
+
+/* A member that may list the nonce of the node. */
+struct ownership_rival {
+    struct ownership *topic;
+    char *name;
+};
+
+static void ownership_get_node(struct ownership *topic);
+
+/* --- making the nodes --- */
+
+static void ownership_definition(const struct ownership *topic, struct buf *out)
+{
+    buf_printf(out, "nonce %s slots %d\n", topic->nonce, (int) topic->slots);
+}
+
+/* The nodes were made, by us or by another, or not: look again. */
+static void ownership_on_made(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+
+    if (!ownership_chain_over(topic, reply)) {
+        return;
+    }
+    if (reply->rc == ZNONODE) { /* of the folder, unless something was deleted just now */
+        root_mend(topic->zookeeper);
+        ownership_retry_later(topic, topic->zookeeper->timings.retry);
+        return;
+    }
+    ownership_read(topic);
+}
+
+static void ownership_make(struct ownership *topic)
+{
+    struct buf text = {0};
+    struct zk_op ops[2] = {{.kind = ZK_CREATE, .path = topic->path},
+                           {.kind = ZK_CREATE, .path = topic->assignment_path, .data = ""}};
+
+    ownership_definition(topic, &text);
+    ops[0].data = text.data;
+    ops[0].len = text.len;
+    if (topic->busy_slots > 0) { /* nodes that somebody deleted under us */
+        ops[1].data = ownership_lost_text;
+        ops[1].len = sizeof(ownership_lost_text) - 1;
+    }
+    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+    buf_fini(&text);
+}
+
+/* The topic's node was there, its assignment not.  It is made again as a damaged one, so what is
+ * owned stays. */
+void ownership_make_lost(struct ownership *topic)
+{
+    struct zk_op ops[2] = {{.kind = ZK_CHECK, .path = topic->path, .version = topic->version},
+                           {.kind = ZK_CREATE,
+                            .path = topic->assignment_path,
+                            .data = ownership_lost_text,
+                            .len = sizeof(ownership_lost_text) - 1}};
+
+    topic->reading = true;
+    topic->missing = topic->again = false;
+    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+}
+
+/* The old assignment was looked at: replace both nodes at once.  The assignment is emptied, not
+ * deleted: its next version grants nothing of the old one. */
+static void ownership_on_old(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+    struct buf text = {0};
+    struct zk_op ops[2] = {{.kind = reply->rc == ZNONODE ? ZK_CREATE : ZK_SET,
+                            .path = topic->assignment_path,
+                            .data = "",
+                            .version = reply->stat.version},
+                           {.kind = ZK_SET, .path = topic->path, .version = topic->version}};
+
+    if (topic->gone || (reply->rc != ZOK && reply->rc != ZNONODE)) {
+        (void) ownership_chain_over(topic, reply);
+        return;
+    }
+    ownership_definition(topic, &text);
+    ops[1].data = text.data;
+    ops[1].len = text.len;
+    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+    buf_fini(&text);
+}
+
+/* --- who else lists the nonce of the node --- */
+
+void ownership_drop_rivals(struct ownership *topic)
+{
+    for (size_t i = 0; i < topic->rival_count; i++) {
+        free(topic->rivals[i].name);
+    }
+    free(topic->rivals);
+    topic->rivals = NULL;
+    topic->rival_count = topic->rivals_out = 0;
+}
+
+/* What was asked through the node was read by the members of the node's nonce, if it was written.
+ */
+static void ownership_on_asked(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+
+    if (ownership_chain_over(topic, reply)) {
+        ownership_retry_later(topic, topic->zookeeper->timings.retry);
+    }
+}
+
+static void ownership_ask_rival(struct ownership *topic)
+{
+    struct buf text = {0};
+    struct zk_op op = {.kind = ZK_SET, .path = topic->path, .version = topic->version};
+
+    topic->has_asked = true;
+    buf_printf(&text, "nonce %s slots %d\nasked %s %s %s\n", topic->node.nonce, topic->node.slots,
+               topic->nonce, topic->zookeeper->coord->options.name,
+               topic->zookeeper->member.info.host);
+    op.data = text.data;
+    op.len = text.len;
+    zk_write(ownership_session(topic), &op, 1, ownership_on_asked, topic);
+    buf_fini(&text);
+}
+
+/* A living member lists the nonce of the node.  It may be about to end, so we wait for that for as
+ * long as for a name; who owns slots continues with them. */
+static void ownership_meet_rival(struct ownership *topic)
+{
+    struct zookeeper *zookeeper = topic->zookeeper;
+    int64_t timeout_ms = zk_session_timeout(&zookeeper->session);
+    int64_t now = clock_now_ms();
+    char text[1024];
+
+    (void) snprintf(
+        text, sizeof(text),
+        "topic %s at %s in ZooKeeper at %s belongs to another fleet, to which member %s "
+        "on host %s belongs: that one has another topic of this name, in another Redis; "
+        "give each fleet a root of its own",
+        topic->name, zookeeper->root.path, zookeeper->hosts, topic->rival_name, topic->rival_host);
+    if (topic->rival_since == 0) {
+        topic->rival_since = now;
+    }
+    if (topic->busy_slots == 0 && now - topic->rival_since >= 2 * timeout_ms) {
+        topic->reading = false;
+        ownership_fail(topic, SMQ_OTHER_FLEET, text);
+        return;
+    }
+    if (!topic->rival_said && now - topic->rival_since >= timeout_ms / 4) {
+        topic->rival_said = true;
+        events_log(zookeeper->coord->options.events, SMQ_LEVEL_ERROR, "%s", text);
+    }
+    if (!topic->has_asked) {
+        ownership_ask_rival(topic);
+        return;
+    }
+    topic->reading = false;
+    ownership_back_off(topic);
+}
+
+static void ownership_rivals_read(struct ownership *topic)
+{
+    static const struct zk_reply lost = {.rc = ZCONNECTIONLOSS};
+    bool failed = topic->rivals_failed;
+
+    ownership_drop_rivals(topic);
+    if (topic->gone || failed) {
+        (void) ownership_chain_over(topic, &lost);
+    } else if (*topic->rival_name != '\0') {
+        ownership_meet_rival(topic);
+    } else {
+        topic->rival_since = 0;
+        zk_exists(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
+    }
+}
+
+/* A node that cannot be read counts as one that lists the nonce. */
+static void ownership_on_rival(void *user, const struct zk_reply *reply)
+{
+    struct ownership_rival *rival = user;
+    struct ownership *topic = rival->topic;
+    struct member_info info = {0};
+    bool readable = reply->rc == ZOK && member_text_parse(&info, reply->data, reply->len);
+
+    topic->rivals_failed |= reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNOAUTH;
+    if (reply->rc == ZNOAUTH || (reply->rc == ZOK && !readable) ||
+        (readable && member_info_topic(&info, topic->name, topic->node.nonce) != NULL)) {
+        (void) snprintf(topic->rival_name, sizeof(topic->rival_name), "%s", rival->name);
+        (void) snprintf(topic->rival_host, sizeof(topic->rival_host), "%s",
+                        readable ? info.host : "(not readable)");
+    }
+    member_info_fini(&info);
+    if (--topic->rivals_out == 0) {
+        ownership_rivals_read(topic);
+    }
+}
+
+static void ownership_on_members(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+    const char *self = topic->zookeeper->coord->options.name;
+    char path[MEMBER_WORD_MAX + 16];
+
+    if (topic->gone || reply->rc != ZOK) {
+        (void) ownership_chain_over(topic, reply);
+        return;
+    }
+    topic->rivals = memory_new((reply->count + 1) * sizeof(*topic->rivals));
+    topic->rivals_failed = false;
+    *topic->rival_name = '\0';
+    topic->rivals_out = 1;
+    for (size_t i = 0; i < reply->count; i++) {
+        struct ownership_rival *rival = &topic->rivals[topic->rival_count];
+
+        if (strcmp(reply->names[i], self) == 0) {
+            continue;
+        }
+        *rival = (struct ownership_rival){.topic = topic, .name = memory_string(reply->names[i])};
+        topic->rival_count++;
+        topic->rivals_out++;
+        (void) snprintf(path, sizeof(path), "members/%s", rival->name);
+        zk_get(ownership_session(topic), path, false, ownership_on_rival, rival);
+    }
+    if (--topic->rivals_out == 0) {
+        ownership_rivals_read(topic);
+    }
+}
+
+/* --- asking Redis --- */
+
+/* Must Redis be read before the node counts? */
+static bool ownership_must_check(const struct ownership *topic, bool exists)
+{
+    const struct ownership_node *node = &topic->node;
+    bool ours = strcmp(node->nonce, topic->nonce) == 0 && node->slots == topic->slots;
+
+    if (strcmp(topic->identity, topic->zookeeper->root.info.identity) != 0) {
+        return true;
+    }
+    return exists && !topic->checked &&
+           (!ours ||
+            (topic->seen && *node->asked != '\0' && strcmp(node->asked, topic->nonce) != 0 &&
+             strcmp(node->asked, topic->answered) != 0));
+}
+
+static void ownership_check(struct ownership *topic)
+{
+    struct zookeeper *zookeeper = topic->zookeeper;
+    char binding[COORD_BINDING_MAX];
+
+    topic->checking = true;
+    (void) snprintf(topic->asked_identity, sizeof(topic->asked_identity), "%s",
+                    zookeeper->root.info.identity);
+    zookeeper_binding(zookeeper, binding);
+    if (!coord_call_check(zookeeper->coord, topic->name, binding)) {
+        ownership_checked(topic, SMQ_OK, "");
+    }
+}
+
+/* Our topic is as it was, although another member asks for it under another nonce. */
+static void ownership_answer_rival(struct ownership *topic)
+{
+    const struct ownership_node *node = &topic->node;
+
+    if (*node->asked == '\0' || strcmp(node->nonce, topic->nonce) != 0 ||
+        strcmp(node->asked, topic->answered) == 0) {
+        return;
+    }
+    (void) snprintf(topic->answered, sizeof(topic->answered), "%s", node->asked);
+    events_log(topic->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+               "topic %s at %s in ZooKeeper: member %s on host %s asks for it, and belongs to "
+               "another fleet, which has another topic of this name, in another Redis; this fleet "
+               "continues; give each fleet a root of its own",
+               topic->name, topic->zookeeper->root.path, node->asked_by, node->asked_from);
+}
+
+/* The topic is bound to another identity of this root: to the ensemble before it lost its data, or
+ * to another one. */
+static bool ownership_bound_to_this_root(const struct ownership *topic, const char *binding)
+{
+    static const char kind[] = "zookeeper:";
+    const char *path = topic->zookeeper->root.path;
+    size_t len = strlen(path);
+
+    return strncmp(binding, kind, sizeof(kind) - 1) == 0 &&
+           strncmp(binding + sizeof(kind) - 1, path, len) == 0 &&
+           binding[sizeof(kind) - 1 + len] == ' ';
+}
+
+static void ownership_unbound(struct ownership *topic, const char *binding)
+{
+    char text[512];
+
+    if (!ownership_bound_to_this_root(topic, binding)) {
+        (void) snprintf(text, sizeof(text), "the topic is bound to \"%.200s\" now", binding);
+        ownership_fail(topic, SMQ_OTHER_FLEET, text);
+        return;
+    }
+    if (strcmp(topic->told_identity, topic->asked_identity) != 0) {
+        (void) snprintf(topic->told_identity, sizeof(topic->told_identity), "%s",
+                        topic->asked_identity);
+        events_log(topic->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+                   "topic %s is bound to \"%.200s\", but the root of ZooKeeper at %s has the "
+                   "identity %s: it is another ensemble, or it lost its data; in the latter case "
+                   "\"slotmq fleet raise-fence\" binds the topic to it",
+                   topic->name, binding, topic->zookeeper->hosts, topic->asked_identity);
+    }
+    ownership_back_off(topic);
+}
+
+void ownership_checked(struct ownership *topic, smq_status status, const char *text)
+{
+    if (!topic->checking) {
+        return;
+    }
+    topic->checking = false;
+    if (status == SMQ_OK) {
+        memcpy(topic->identity, topic->asked_identity, sizeof(topic->identity));
+        topic->checked = true;
+        ownership_answer_rival(topic);
+        ownership_get_node(topic);
+        return;
+    }
+    topic->reading = false;
+    if (status == SMQ_NO_TOPIC) {
+        ownership_fail(topic, SMQ_NO_TOPIC, "the topic was deleted, or deleted and created anew");
+    } else if (status == SMQ_OTHER_FLEET) {
+        ownership_unbound(topic, text);
+    } else {
+        ownership_retry_later(topic, topic->zookeeper->timings.retry);
+    }
+}
+
+/* --- looking at the node --- */
+
+static void ownership_read_node(struct ownership *topic, const struct zk_reply *reply)
+{
+    struct ownership_node node = {0};
+    char *text =
+        memory_copy(reply->rc == ZOK ? reply->data : "", reply->rc == ZOK ? reply->len : 0);
+
+    if (sscanf(text, "nonce %255s slots %d asked %255s %255s %255s", node.nonce, &node.slots,
+               node.asked, node.asked_by, node.asked_from) < 5) {
+        *node.asked = '\0';
+    }
+    free(text);
+    topic->node = node;
+    topic->version = reply->stat.version;
+}
+
+static void ownership_on_node(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+    bool ours = false;
+
+    if (ownership_unsynced(topic)) {
+        return;
+    }
+    if (topic->gone || (reply->rc != ZOK && reply->rc != ZNONODE)) {
+        (void) ownership_chain_over(topic, reply);
+        return;
+    }
+    ownership_read_node(topic, reply);
+    ours = strcmp(topic->node.nonce, topic->nonce) == 0 && topic->node.slots == topic->slots;
+    if (ownership_must_check(topic, reply->rc == ZOK)) {
+        ownership_check(topic);
+    } else if (reply->rc == ZNONODE) {
+        ownership_make(topic);
+    } else if (!ours) {
+        zk_children(ownership_session(topic), "members", false, ownership_on_members, topic);
+    } else {
+        if (!topic->seen) { /* who asked before we came was answered by others */
+            memcpy(topic->answered, topic->node.asked, sizeof(topic->answered));
+        }
+        topic->known = topic->seen = true;
+        topic->rival_since = 0;
+        ownership_read_assignment(topic);
+    }
+}
+
+static void ownership_get_node(struct ownership *topic)
+{
+    zk_get(ownership_session(topic), topic->path, true, ownership_on_node, topic);
+}
+
+void ownership_look(struct ownership *topic)
+{
+    topic->checked = false;
+    ownership_get_node(topic);
+}
