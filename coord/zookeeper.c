@@ -48,7 +48,7 @@ static void zookeeper_on_disconnected(void *user)
 
     events_emit(zookeeper->coord->options.events, SMQ_EVENT_DISCONNECTED, NULL,
                 "no connection to ZooKeeper at %s: %s", zookeeper->hosts,
-                stop ? "claiming ends with the lease of this member"
+                stop ? "nothing is claimed or begun when the lease of this member is over"
                      : "going on with the slots owned");
 }
 

@@ -86,7 +86,8 @@ static bool all_is_handled(void *arg)
     return members_judge(members).handled == MESSAGES;
 }
 
-static void woken_process_begins_nothing_of_lost_slots(void **state)
+/* A process is stopped until long after another one has its slots, and then goes on. */
+static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     struct owners owners = {.client = scene_client()};
@@ -95,17 +96,16 @@ static void woken_process_begins_nothing_of_lost_slots(void **state)
     struct member *frozen;
     int64_t awake;
 
-    (void) state;
     options.type = SMQ_FIXED_TIME;
     options.slots = SLOTS;
     options.lease_ms = LEASE_MS;
     owners.topic = scene_topic(owners.client, &options);
     members_init(&members, owners.topic);
-    members.zookeeper = true;
+    members.zookeeper = zookeeper;
     members.session_ms = SESSION_MS;
     members.threads = 4;
     members.work_us = 20000;
-    members.bound_ms = SESSION_MS * 2 / 3;
+    members.bound_ms = bound_ms;
     frozen = members_start(&members);
     members_send(&members, owners.client, "k", MESSAGES, 0, MESSAGES);
     assert_true(wait_until(some_have_begun, &members, SCENE_TIMEOUT_MS));
@@ -127,6 +127,19 @@ static void woken_process_begins_nothing_of_lost_slots(void **state)
     assert_int_equal(verdict.lost, 0);
     members_fini(&members);
     smq_client_free(owners.client);
+}
+
+static void woken_member_begins_nothing_of_lost_slots(void **state)
+{
+    (void) state;
+    freeze_and_wake(true, SESSION_MS * 2 / 3);
+}
+
+/* Its lease in Redis lasts 3/2 of that time. */
+static void woken_single_process_begins_nothing_of_lost_slots(void **state)
+{
+    (void) state;
+    freeze_and_wake(false, SESSION_MS);
 }
 
 /* --- one slot that has a newer owner --- */
@@ -208,7 +221,8 @@ static int start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(woken_process_begins_nothing_of_lost_slots),
+        cmocka_unit_test(woken_member_begins_nothing_of_lost_slots),
+        cmocka_unit_test(woken_single_process_begins_nothing_of_lost_slots),
         cmocka_unit_test(one_lost_slot_makes_the_others_doubtful),
     };
 
