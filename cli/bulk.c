@@ -7,6 +7,7 @@
 #include "output.h"
 #include "progress.h"
 #include "say.h"
+#include "signals.h"
 
 bool bulk_selects(const struct bulk_filter *filter)
 {
@@ -35,28 +36,42 @@ void bulk_filter_make(smq_filter *out, smq_message *which, const struct bulk_fil
     out->rate_per_s = filter->rate.value;
 }
 
+/* What an edit shows while it runs. */
+struct showing {
+    struct progress progress;
+    bool interrupted; /* a signal stopped it */
+};
+
 static bool show(uint64_t changed, uint64_t total, void *user)
 {
-    progress_show(user, changed, total, changed);
-    return true;
+    struct showing *showing = user;
+
+    progress_show(&showing->progress, changed, total, changed);
+    showing->interrupted = signals_came();
+    return !showing->interrupted;
 }
 
 enum exit_code bulk_run(smq_client *client, const struct command *command, const smq_filter *filter,
                         bulk_fn *edit, const char *done, const char *missing)
 {
     const char *topic = command->words[0];
-    struct progress progress = progress_begin(command, done);
+    struct showing showing = {.progress = progress_begin(command, done)};
     uint64_t count = 0;
     smq_error err;
-    const smq_status status = edit(&count, client, topic, filter, show, &progress, &err);
 
-    progress_end(&progress);
+    signals_catch();
+    const smq_status status = edit(&count, client, topic, filter, show, &showing, &err);
+
+    progress_end(&showing.progress);
     if (status != SMQ_OK && count == 0) {
         return say_failure(&err);
     }
     if (status != SMQ_OK) {
         return say_error(status == SMQ_UNKNOWN ? exit_code_of(status) : EXIT_NOT_DONE,
                          "%s; %s %" PRIu64 " for certain", err.text, done, count);
+    }
+    if (showing.interrupted) {
+        return say_error(EXIT_INTERRUPTED, "interrupted; %s %" PRIu64, done, count);
     }
     if (count == 0 && filter->which) {
         return say_error(EXIT_NOT_DONE, "topic %s has no such %s", topic, missing);

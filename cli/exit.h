@@ -18,7 +18,8 @@ enum exit_code {
     EXIT_IO = 74,
     EXIT_TEMPORARY = 75, /* time-out, full, or it is not known whether it was done */
     EXIT_DENIED = 77,
-    EXIT_SERVER = 78 /* the server's version or configuration cannot be used */
+    EXIT_SERVER = 78,      /* the server's version or configuration cannot be used */
+    EXIT_INTERRUPTED = 128 /* done in part: the process ends by the signal that came (signals.h) */
 };
 
 enum exit_code exit_code_of(smq_status status);

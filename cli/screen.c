@@ -1,8 +1,6 @@
 /* screen.c - a picture on a terminal that is drawn again and again. */
 #include "screen.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,31 +80,15 @@ static int64_t now_ms(void)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Wait for keys and signals; a signal that comes between the look and the wait is not missed. */
-static bool wait_once(struct pollfd *keys, int64_t ms)
-{
-    const struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    sigset_t all, before;
-    bool typed = false;
-
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &before);
-    if (!signals_came()) {
-        typed = ppoll(keys, 1, &left, &before) > 0;
-    }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return typed;
-}
-
 bool screen_wait(int64_t ms)
 {
     const int64_t until = now_ms() + ms;
-    struct pollfd keys = {.fd = screen.typing ? STDIN_FILENO : -1, .events = POLLIN};
+    const int keys = screen.typing ? STDIN_FILENO : -1;
     int64_t left = ms;
 
     while (!signals_came() && left > 0) {
         char key = 'q'; /* the terminal is gone */
-        if (wait_once(&keys, left) && (read(STDIN_FILENO, &key, 1) <= 0 || key == 'q')) {
+        if (signals_await_input(keys, left) && (read(STDIN_FILENO, &key, 1) <= 0 || key == 'q')) {
             return false;
         }
         left = until - now_ms();

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -13,6 +12,8 @@
 #include "output.h"
 #include "progress.h"
 #include "say.h"
+#include "signals.h"
+#include "source.h"
 #include "when.h"
 
 /* How long to wait for room among the unanswered sends: longer than any of them lives. */
@@ -78,14 +79,6 @@ static const struct flag send_flags[] = {
      .offset = SEND(file),
      .operand = "FILE",
      .help = "a message for each line of FILE; - is standard input"},
-};
-
-/* Where lines come from. */
-struct source {
-    FILE *file;
-    const char *name; /* for errors */
-    uint64_t read;    /* bytes */
-    uint64_t size;    /* 0: not known */
 };
 
 /* What became of the sends so far.  `line` is the first that failed; code tells whether one did. */
@@ -291,71 +284,65 @@ static void send_line(struct sender *sender, uint64_t line, const char *body, si
     }
 }
 
-/* The next line without its newline; false: there is none.  What stands before a place that cannot
- * be read is no line. */
-static bool next_line(struct source *source, char **line, size_t *room, size_t *size)
+/* The input has no more lines: why, if that is a failure. */
+static void end_of_lines(struct sender *sender, enum source_result why, uint64_t line)
 {
-    errno = 0;
-    const ssize_t length = getline(line, room, source->file);
+    const int error = errno;
+    char text[256];
 
-    if (length < 0 || ferror(source->file)) {
-        return false;
+    if (why == SOURCE_INTERRUPTED) {
+        tally_failed(&sender->tally, line, EXIT_INTERRUPTED, "interrupted before it was sent");
+    } else if (why == SOURCE_TOO_LONG) {
+        snprintf(text, sizeof(text),
+                 "it is longer than %" PRId64 " bytes, which is the max_body of topic %s",
+                 sender->topic_facts.max_body, sender->topic);
+        tally_failed(&sender->tally, line, EXIT_DATA, text);
+    } else if (why == SOURCE_FAILED) {
+        const enum exit_code code = line > 1 ? EXIT_IO : EXIT_NO_INPUT;
+        snprintf(text, sizeof(text), "cannot read %s: %s", sender->source.name, strerror(error));
+        tally_failed(&sender->tally, line, error == ENOMEM ? EXIT_TEMPORARY : code, text);
     }
-    *size = (size_t) length;
-    source->read += *size;
-    if ((*line)[*size - 1] == '\n') {
-        --*size;
+}
+
+/* Said once: what most people who send such a file do not want. */
+static void say_carriage_return(const struct sender *sender, uint64_t line)
+{
+    if (!sender->command->global.quiet) {
+        say("line %" PRIu64 " of %s ends in CR LF, and so may others: the CR is a part of the "
+            "body; tr -d '\\r' removes it",
+            line, sender->source.name);
     }
-    return true;
 }
 
 /* Each line is a message; stops at the first that fails. */
-static void send_lines(struct sender *sender, struct source *source)
+static void send_lines(struct sender *sender)
 {
-    char *line = NULL;
-    size_t room = 0;
+    struct source *source = &sender->source;
+    enum source_result result = SOURCE_LINE;
+    const char *line = NULL;
     size_t size = 0;
     uint64_t number = 0;
+    bool warned = false;
 
-    if (isatty(fileno(source->file)) && !sender->command->global.quiet) {
+    signals_catch();
+    if (isatty(source->fd) && !sender->command->global.quiet) {
         say("reading messages from the terminal, one a line; Ctrl-D ends");
     }
-    while (!tally_has_failed(&sender->tally) && next_line(source, &line, &room, &size)) {
-        send_line(sender, ++number, line, size);
-        progress_show(&sender->progress, source->read, source->size, number);
-    }
-    free(line);
-    if (ferror(source->file)) {
-        char text[256];
-        snprintf(text, sizeof(text), "cannot read %s: %s", source->name, strerror(errno));
-        tally_failed(&sender->tally, number + 1, number > 0 ? EXIT_IO : EXIT_NO_INPUT, text);
-    }
-}
-
-/* === Where lines come from ============================================== */
-
-static enum exit_code source_open(struct source *source, const char *path)
-{
-    struct stat facts;
-
-    *source = (struct source){.file = stdin, .name = "standard input"};
-    if (path && strcmp(path, "-") != 0) {
-        source->name = path;
-        source->file = fopen(path, "re");
-        if (!source->file) {
-            return say_error(EXIT_NO_INPUT, "cannot read %s: %s", path, strerror(errno));
+    while (result == SOURCE_LINE && !tally_has_failed(&sender->tally)) {
+        result = signals_came()
+                     ? SOURCE_INTERRUPTED
+                     : source_line(source, (size_t) sender->topic_facts.max_body, &line, &size);
+        number++;
+        if (result != SOURCE_LINE) {
+            end_of_lines(sender, result, number);
+            break;
         }
-    }
-    if (fstat(fileno(source->file), &facts) == 0 && S_ISREG(facts.st_mode)) {
-        source->size = (uint64_t) facts.st_size;
-    }
-    return EXIT_DONE;
-}
-
-static void source_close(struct source *source)
-{
-    if (source->file && source->file != stdin) {
-        (void) fclose(source->file);
+        if (!warned && size > 0 && line[size - 1] == '\r') {
+            say_carriage_return(sender, number);
+            warned = true;
+        }
+        send_line(sender, number, line, size);
+        progress_show(&sender->progress, source->taken, source->size, number);
     }
 }
 
@@ -424,7 +411,7 @@ static enum exit_code send_all(struct sender *sender, smq_client *client)
         send_body(sender, body);
     } else {
         sender->progress = progress_begin(sender->command, "sent");
-        send_lines(sender, &sender->source);
+        send_lines(sender);
     }
     if (smq_producer_flush(sender->producer, SMQ_FOREVER, &err) != SMQ_OK) {
         tally_failed(&sender->tally, UINT64_MAX, exit_code_of(err.status), err.text);

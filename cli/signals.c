@@ -1,19 +1,20 @@
-/* signals.c - SIGTERM, SIGINT and SIGHUP stop a worker gracefully. */
+/* signals.c - SIGTERM, SIGINT and SIGHUP end what the command does gracefully. */
 #include "signals.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 static _Atomic(smq_worker *) watched;
-static volatile sig_atomic_t came;
+static volatile sig_atomic_t came; /* the number of the last one; 0: none */
 
 static void on_signal(int number)
 {
     smq_worker *worker = atomic_load(&watched);
 
-    (void) number;
-    came = 1;
+    came = number;
     smq_worker_stop(worker);
 }
 
@@ -39,4 +40,33 @@ void signals_watch(smq_worker *worker)
 bool signals_came(void)
 {
     return came != 0;
+}
+
+bool signals_await_input(int fd, int64_t ms)
+{
+    struct pollfd input = {.fd = fd, .events = POLLIN};
+    const struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    sigset_t all, before;
+    bool ready = false;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    if (!signals_came()) {
+        ready = ppoll(&input, 1, ms < 0 ? NULL : &left, &before) > 0;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return ready;
+}
+
+void signals_end_process(void)
+{
+    const int number = came;
+    sigset_t set;
+
+    signal(number, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    (void) raise(number);
+    exit(128 + number);
 }

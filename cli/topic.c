@@ -71,7 +71,8 @@ static bool take_facts(const smq_topic_options *topic, void *user)
     *facts = (struct topic_facts){.type = topic->type,
                                   .layout = topic->layout,
                                   .ties = topic->ties,
-                                  .lacks_delay = lacks_delay(topic)};
+                                  .lacks_delay = lacks_delay(topic),
+                                  .max_body = topic->max_body};
     return true;
 }
 

@@ -10,6 +10,7 @@ struct topic_facts {
     smq_layout layout;
     smq_ties ties;
     bool lacks_delay; /* range_merge: each send must give one */
+    int64_t max_body;
 };
 
 /* Looks a topic up.  Anything but EXIT_DONE has been said. */

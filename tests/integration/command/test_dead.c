@@ -1,9 +1,12 @@
 /* test_dead.c - dead letters and other messages, chosen by filters: listed, sent back, deleted. */
 #include "command.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/wait.h"
 
 /* A topic whose messages "a1", "a2" died with exit 1, "b1" with exit 65. */
 static void create_dead(const char *name, const char *layout)
@@ -127,6 +130,56 @@ static void test_purge_of_what_waits(void **state)
     command_refused(1, "nowhere", NULL, ARGS("dead", "purge", "nowhere", "--all", "--yes"));
 }
 
+struct falling {
+    const char *topic, *count;
+    json_int_t from;
+};
+
+static bool has_fallen(void *arg)
+{
+    const struct falling *falling = arg;
+
+    return command_stat(falling->topic, falling->count) < falling->from;
+}
+
+/* By its rate it would take minutes; Ctrl-C ends it after some, and they are counted. */
+static void interrupt(const char *const *arguments, struct falling *falling, const char *said)
+{
+    struct run run;
+    char wanted[80];
+
+    command_start(&run, NULL, arguments);
+    assert_true(wait_until(has_fallen, falling, TIMEOUT_MS));
+    run_signal(&run, SIGINT);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    const json_int_t left = command_stat(falling->topic, falling->count);
+    assert_true(left > 0);
+    snprintf(wanted, sizeof(wanted), "%s %d", said, (int) (falling->from - left));
+    assert_refused(&run, 128 + SIGINT, wanted);
+    run_fini(&run);
+}
+
+static void test_an_interrupt_tells_what_was_done(void **state)
+{
+    struct falling waiting = {"slow", "waiting", 200};
+    struct falling dead = {"slow", "dead", 200};
+    char lines[200 * 4 + 1] = "";
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "slow", "--type", "priority", "--slots", "1"));
+    for (int i = 100; i < 300; i++) {
+        snprintf(lines + strlen(lines), 5, "%d\n", i);
+    }
+    command_done(lines, ARGS("send", "slow"));
+    command_done(NULL, ARGS("consume", "slow", "--exit-when-empty", "--threads", "4", "--", "sh",
+                            "-c", "exit 65"));
+    interrupt(ARGS("dead", "requeue", "slow", "--all", "--rate", "1"), &dead,
+              "interrupted; requeued");
+    command_done(NULL, ARGS("dead", "requeue", "slow", "--all"));
+    interrupt(ARGS("purge", "slow", "--state", "waiting", "--rate", "1", "--yes"), &waiting,
+              "interrupted; purged");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_a_terminal_sees_a_bar),
         cmocka_unit_test(test_purge_of_dead_letters_needs_a_yes),
         cmocka_unit_test(test_purge_of_what_waits),
+        cmocka_unit_test(test_an_interrupt_tells_what_was_done),
     };
 
     return cmocka_run_group_tests(tests, command_setup, command_teardown);

@@ -154,7 +154,7 @@ static void test_lines_are_messages(void **state)
 {
     (void) state;
     create("lines", "priority");
-    assert_counts("one\ntwo\r\nthree without end", ARGS("send", "lines"), "sent 3 merged 0\n");
+    assert_counts("one\ntwo\nthree without end", ARGS("send", "lines"), "sent 3 merged 0\n");
     assert_counts("", ARGS("send", "lines"), "sent 0 merged 0\n");
     assert_int_equal(command_stat("lines", "waiting"), 3);
 }

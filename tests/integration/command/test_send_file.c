@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,86 @@ static void test_a_terminal_sees_a_bar(void **state)
     (void) unlink(path);
 }
 
+/* The first line that is too long ends it; what stands before is sent. */
+static void test_a_line_longer_than_max_body_is_refused(void **state)
+{
+    enum { LONG = 70000 };
+    char path[512];
+    char *text = malloc(LONG + 16);
+
+    (void) state;
+    assert_non_null(text);
+    create("bounded");
+    memcpy(text, "one\n", 4);
+    memset(text + 4, 'x', LONG);
+    memcpy(text + 4 + LONG, "\ntwo\n", 6);
+    make_file(path, sizeof(path), "too-long", text);
+    command_refused(65,
+                    "line 2: it is longer than 65536 bytes, which is the max_body of topic "
+                    "bounded; sent 1 merged 0",
+                    NULL, ARGS("send", "bounded", "--file", path));
+    assert_int_equal(command_stat("bounded", "waiting"), 1);
+    free(text);
+}
+
+static void test_carriage_returns_are_kept_and_said_once(void **state)
+{
+    (void) state;
+    create("windows");
+    char *err = command_err("a\r\nb\r\nc\n", ARGS("send", "windows"));
+    const char *said = strstr(err, "line 1 of standard input ends in CR LF");
+    assert_non_null(said);
+    assert_null(strstr(strchr(said, '\n'), "CR LF"));
+    assert_non_null(strstr(said, "sent 3 merged 0\n"));
+    free(err);
+    err = command_err("d\r\n", ARGS("send", "windows", "-q"));
+    assert_string_equal(err, "");
+    free(err);
+    command_done(NULL, ARGS("remove", "windows", "a\r"));
+    command_done(NULL, ARGS("remove", "windows", "c"));
+}
+
+/* What was read before the signal is sent, counted, and the shell learns of the signal. */
+static void test_a_signal_ends_it_with_the_count(void **state)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+    (void) state;
+    create("cut");
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        const char *const argv[] = {getenv("SLOTMQ_COMMAND"), "send", "cut", NULL};
+        char redis[512];
+        char wanted[128];
+        char line[16];
+        int status = 0;
+        int ends[2];
+        FILE *err = tmpfile();
+
+        assert_non_null(err);
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
+        const char *const environment[] = {redis, NULL};
+        const pid_t pid = process_start(&(struct process_options){
+            .argv = argv, .environment = environment, .in = ends[0], .err = fileno(err)});
+        assert_true(pid > 0);
+        const int size = snprintf(line, sizeof(line), "line %zu\n", i);
+        assert_int_equal(write(ends[1], line, (size_t) size), size);
+        command_wait_stat("cut", "sent", (json_int_t) i + 1);
+        assert_int_equal(kill(pid, signals[i]), 0);
+        assert_true(process_wait(pid, &status, TIMEOUT_MS));
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), signals[i]);
+        const ssize_t got = pread(fileno(err), wanted, sizeof(wanted) - 1, 0);
+        assert_true(got >= 0);
+        wanted[got] = '\0';
+        assert_string_equal(wanted, "slotmq: line 2: interrupted before it was sent; "
+                                    "sent 1 merged 0\n");
+        close(ends[0]);
+        close(ends[1]);
+        (void) fclose(err);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +224,9 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_read_sends_nothing),
         cmocka_unit_test(test_whole_lines_before_a_broken_place_are_sent),
         cmocka_unit_test(test_a_terminal_sees_a_bar),
+        cmocka_unit_test(test_a_line_longer_than_max_body_is_refused),
+        cmocka_unit_test(test_carriage_returns_are_kept_and_said_once),
+        cmocka_unit_test(test_a_signal_ends_it_with_the_count),
     };
 
     return cmocka_run_group_tests(tests, command_setup, command_teardown);
