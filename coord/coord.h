@@ -92,9 +92,13 @@ smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *o
 smq_status coord_standalone_new(struct coord **out, const struct coord_options *options,
                                 coord_lease_fn *lease, void *lease_user, smq_error *err);
 
-/* Check "host:port,.../root" and give the root ("/slotmq" when none is named); `root` has `size`
- * bytes. Fails: INVALID. */
+/* Check "host:port,.../root", where a port may be left out, and give the root ("/slotmq" when none
+ * is named); `root` has `size` bytes. Fails: INVALID. */
 smq_status coord_check_servers(char *root, size_t size, const char *servers, smq_error *err);
+
+/* Of checked servers "host:port,host:port" with every port, for the ZooKeeper client; to be freed.
+ */
+char *coord_servers_hosts(const char *servers);
 
 void coord_lease_replied(struct coord *coord, uint64_t cookie,
                          const struct coord_lease_reply *reply);

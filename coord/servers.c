@@ -5,35 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/status.h"
 #include "coord/coord.h"
 
+enum { SERVERS_DEFAULT_PORT = 2181 };
 static const char servers_default_root[] = "/slotmq";
 
-/* Is text[0..len) a host name or address, a colon and a port? */
+/* Length of the host of text[0..len), without the colon and the port; `len`: there is no port. */
+static size_t servers_host_length(const char *text, size_t len)
+{
+    const char *bracket = memrchr(text, ']', len);
+    const char *from = bracket != NULL ? bracket : text;
+    const char *colon = memrchr(from, ':', len - (size_t) (from - text));
+
+    return colon != NULL ? (size_t) (colon - text) : len;
+}
+
+/* Is text[0..len) a host name or address, and perhaps a colon and a port? */
 static bool servers_check_one(const char *text, size_t len)
 {
-    size_t colon = len;
+    const size_t host = len > 0 ? servers_host_length(text, len) : 0;
     long port = 0;
 
-    while (colon > 0 && text[colon - 1] != ':') {
-        colon--;
-    }
-    if (colon < 2 || colon == len || len - colon > 5) {
+    if (host == 0 || host + 1 == len || len - host > 6) {
         return false;
     }
-    for (size_t i = colon; i < len; i++) {
+    for (size_t i = host + 1; i < len; i++) {
         if (!isdigit((unsigned char) text[i])) {
             return false;
         }
         port = port * 10 + (text[i] - '0');
     }
-    for (size_t i = 0; i + 1 < colon; i++) {
+    for (size_t i = 0; i < host; i++) {
         if (!isalnum((unsigned char) text[i]) && strchr(".-_:[]", text[i]) == NULL) {
             return false;
         }
     }
-    return port >= 1 && port <= 65535;
+    return host == len || (port >= 1 && port <= 65535);
 }
 
 /* Absolute, printable, without empty, "." and ".." parts, not in the server's own "/zookeeper". */
@@ -79,7 +88,7 @@ smq_status coord_check_servers(char *root, size_t size, const char *servers, smq
                               (int) len, at);
         }
         at += len;
-        if (at == end) {
+        if (at == end || at + 1 == end) { /* a comma may stand behind the last one */
             break;
         }
         at++;
@@ -96,4 +105,19 @@ smq_status coord_check_servers(char *root, size_t size, const char *servers, smq
     }
     memcpy(root, path, strlen(path) + 1);
     return SMQ_OK;
+}
+
+char *coord_servers_hosts(const char *servers)
+{
+    struct buf hosts = {.len = 0};
+    size_t end = strcspn(servers, "/");
+
+    for (size_t at = 0, len; at < end; at += len + 1) {
+        len = strcspn(servers + at, ",/");
+        buf_printf(&hosts, "%s%.*s", at > 0 ? "," : "", (int) len, servers + at);
+        if (servers_host_length(servers + at, len) == len) {
+            buf_printf(&hosts, ":%d", SERVERS_DEFAULT_PORT);
+        }
+    }
+    return hosts.data;
 }

@@ -274,7 +274,7 @@ smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *o
     zookeeper->timings = zookeeper_timings;
     memcpy(zookeeper->root.path, root, sizeof(root));
     pthread_mutex_init(&zookeeper->root.lock, NULL);
-    zookeeper->hosts = memory_copy(options->servers, strcspn(options->servers, "/"));
+    zookeeper->hosts = coord_servers_hosts(options->servers);
     zookeeper->start.run = zookeeper_start;
     LIST_INIT(&zookeeper->topics);
     LIST_INIT(&zookeeper->departed);

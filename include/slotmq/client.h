@@ -82,8 +82,10 @@ typedef enum smq_zk_loss {
 typedef struct smq_client_options {
     size_t struct_size;
     const char *redis;          /* required.  "host:port,host:port", or
-                                   "redis://user:password@host:port,..."      */
-    const char *zookeeper;      /* "host:port,.../root".  NULL: standalone, one
+                                   "redis://user:password@host:port,...";
+                                   a port may be left out: 6379               */
+    const char *zookeeper;      /* "host:port,.../root"; default port 2181,
+                                   root /slotmq.  NULL: standalone, one
                                    process owns each exclusive topic and
                                    others wait as hot standby                 */
     const char *zookeeper_auth; /* digest "user:password"                    */

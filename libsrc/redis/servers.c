@@ -11,6 +11,8 @@
 #include "base/status.h"
 #include "redis/redis.h"
 
+#define DEFAULT_PORT "6379"
+
 static const char scheme[] = "redis://";
 
 static int parse_port(const char *text, size_t len)
@@ -123,8 +125,101 @@ static smq_status bad_server(const char *text, size_t len, smq_error *err)
                           "the Redis servers cannot be read: with a user and a password write "
                           "redis://user:password@host:port,host:port");
     }
+    if (len == 0) {
+        return status_set(err, SMQ_INVALID,
+                          "no Redis server stands before a comma: write host:port,host:port");
+    }
     return status_set(err, SMQ_INVALID, "\"%.*s\" is no Redis server: write host:port", (int) len,
                       text);
+}
+
+/* The text names something that is no "host:port,...": why that cannot be used; NULL: it is one. */
+static const char *other_kind(const char *text)
+{
+    const size_t name = strcspn(text, ":/");
+
+    if (text[0] == '/' || strncmp(text, "unix:", 5) == 0 || strncmp(text, "redis+unix:", 11) == 0 ||
+        strncmp(text, "redis-socket:", 13) == 0) {
+        return "Unix sockets of Redis cannot be used: write host:port";
+    }
+    if (strncmp(text, "rediss:", 7) == 0) {
+        return "TLS to Redis is not supported: write redis://host:port, or host:port of a local "
+               "TLS proxy";
+    }
+    return strncmp(text + name, "://", 3) == 0
+               ? "of the forms SCHEME://... only redis://host:port,... can be used for Redis"
+               : NULL;
+}
+
+/* What follows the addresses of a "redis://" is the number of a database, which is 0. */
+static smq_status check_path(const char *path, smq_error *err)
+{
+    const size_t digits = strspn(path + 1, "0123456789");
+
+    if (path[1] == '\0' || strcmp(path, "/0") == 0) {
+        return SMQ_OK;
+    }
+    if (digits > 0 && digits <= 9 && path[1 + digits] == '\0') {
+        return status_set(
+            err, SMQ_INVALID,
+            "database %s of Redis cannot be used, only 0, the one of a cluster: write "
+            "redis://host:port/0",
+            path + 1);
+    }
+    return status_set(err, SMQ_INVALID,
+                      "behind the Redis servers of redis://host:port,... only /0 may stand");
+}
+
+/* The user and the password before the last '@'; *text is then what stands behind it. */
+static smq_status take_credentials(struct server_list *out, const char **text, smq_error *err)
+{
+    const char *at = strrchr(*text, '@');
+
+    if (at == NULL) {
+        return SMQ_OK;
+    }
+    if (!parse_credentials(out, *text, (size_t) (at - *text))) {
+        return status_set(err, SMQ_INVALID,
+                          "the Redis credentials cannot be read: write "
+                          "redis://user:password@host:port, with %%XX for other bytes");
+    }
+    *text = at + 1;
+    return SMQ_OK;
+}
+
+/* "host:port" as users write it: the port may be left out. */
+static bool parse_server(struct server_address *out, const char *text, size_t len)
+{
+    char with_port[SERVER_TEXT_MAX];
+    const bool bracketed = len > 0 && text[0] == '[' && text[len - 1] == ']';
+
+    if (len == 0 || (memchr(text, ':', len) != NULL && !bracketed)) {
+        return server_address_parse(out, text, len, false);
+    }
+    const int written =
+        snprintf(with_port, sizeof(with_port), "%.*s:" DEFAULT_PORT, (int) len, text);
+    return written > 0 && (size_t) written < sizeof(with_port) &&
+           server_address_parse(out, with_port, (size_t) written, false);
+}
+
+/* Those of text[0..len), with a comma behind the last one or without. */
+static smq_status take_addresses(struct server_list *out, const char *text, size_t len,
+                                 smq_error *err)
+{
+    const char *end = text + len;
+
+    do {
+        const char *comma = memchr(text, ',', (size_t) (end - text));
+        const size_t one = (size_t) ((comma != NULL ? comma : end) - text);
+
+        out->addresses = memory_grow(out->addresses, out->count + 1, sizeof(*out->addresses));
+        if (!parse_server(&out->addresses[out->count], text, one)) {
+            return bad_server(text, one, err);
+        }
+        out->count++;
+        text += one + (comma != NULL ? 1 : 0);
+    } while (text < end);
+    return SMQ_OK;
 }
 
 smq_status server_list_parse(struct server_list *out, const char *text, smq_error *err)
@@ -135,29 +230,21 @@ smq_status server_list_parse(struct server_list *out, const char *text, smq_erro
     if (text == NULL || text[0] == '\0') {
         return status_set(err, SMQ_INVALID, "no Redis servers are named: give \"host:port,...\"");
     }
-    if (strncmp(text, scheme, sizeof(scheme) - 1) == 0) {
+    const bool is_url = strncmp(text, scheme, sizeof(scheme) - 1) == 0;
+    if (!is_url && other_kind(text) != NULL) {
+        return status_set(err, SMQ_INVALID, "%s", other_kind(text));
+    }
+    size_t len = strlen(text);
+    if (is_url) {
         text += sizeof(scheme) - 1;
-        const char *at = strrchr(text, '@');
-        if (at != NULL) {
-            if (!parse_credentials(&list, text, (size_t) (at - text))) {
-                return status_set(err, SMQ_INVALID,
-                                  "the Redis credentials cannot be read: write "
-                                  "redis://user:password@host:port, with %%XX for other bytes");
-            }
-            text = at + 1;
+        status = take_credentials(&list, &text, err);
+        len = strcspn(text, "/");
+        if (status == SMQ_OK && text[len] != '\0') {
+            status = check_path(text + len, err);
         }
     }
-    while (status == SMQ_OK) {
-        size_t len = strcspn(text, ",");
-        list.addresses = memory_grow(list.addresses, list.count + 1, sizeof(*list.addresses));
-        if (!server_address_parse(&list.addresses[list.count], text, len, false)) {
-            status = bad_server(text, len, err);
-        }
-        list.count++;
-        if (text[len] == '\0') {
-            break;
-        }
-        text += len + 1;
+    if (status == SMQ_OK) {
+        status = take_addresses(&list, text, len, err);
     }
     if (status != SMQ_OK) {
         server_list_fini(&list);

@@ -17,7 +17,8 @@ struct server_address {
     int port; /* 1 .. 65535 */
 };
 
-/* "host:port,host:port" or "redis://user:password@host:port,...", split. */
+/* "host:port,host:port" or "redis://user:password@host:port,.../0", split.  A port may be left out:
+ * 6379. */
 struct server_list {
     struct server_address *addresses;
     size_t count;

@@ -33,8 +33,8 @@ static void test_no_redis(void **state)
 
 static void test_addresses_that_are_none(void **state)
 {
-    static const char *const addresses[] = {"localhost", "localhost:", "localhost:99999999",
-                                            ":6379", "http://localhost:6379"};
+    static const char *const addresses[] = {"localhost:", "localhost:99999999", ":6379",
+                                            "http://localhost:6379", "/run/redis.sock"};
 
     (void) state;
     for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
@@ -55,7 +55,7 @@ static void test_no_zookeeper(void **state)
     command_done(NULL, ARGS("-r", redis, "topic", "create", "t", "--type", "priority"));
     command_done(NULL, ARGS("-r", redis, "-z", address, "send", "t", "x")); /* needs none */
     command_refused(69, "ZooKeeper", NULL, ARGS("-r", redis, "-z", address, "consume", "t"));
-    command_refused(64, "", NULL, ARGS("-r", redis, "-z", "nonsense", "consume", "t"));
+    command_refused(64, "", NULL, ARGS("-r", redis, "-z", "non sense", "consume", "t"));
     /* The topic was not given to a fleet that could not be reached. */
     char *out = command_out(NULL, ARGS("-r", redis, "consume", "t", "--count", "1"));
     assert_string_equal(out, "x\n");

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -17,6 +18,8 @@ static void good_servers_give_their_root(void **state)
     } cases[] = {
         {"localhost:2181", "/slotmq"},
         {"localhost:2181/", "/slotmq"},
+        {"localhost", "/slotmq"},
+        {"a,b:1,/team", "/team"},
         {"10.0.0.1:2181,10.0.0.2:2181,zk-3.example:65535", "/slotmq"},
         {"localhost:1/a", "/a"},
         {"localhost:2181/team/orders.v2", "/team/orders.v2"},
@@ -33,6 +36,26 @@ static void good_servers_give_their_root(void **state)
     }
 }
 
+static void a_port_may_be_left_out(void **state)
+{
+    static const char *const cases[][2] = {
+        {"a:1,b:2", "a:1,b:2"},
+        {"localhost", "localhost:2181"},
+        {"a,b:7,c,/team", "a:2181,b:7,c:2181"},
+        {"[::1],[::2]:3/x", "[::1]:2181,[::2]:3"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char root[256];
+        char *hosts = coord_servers_hosts(cases[i][0]);
+
+        assert_int_equal(coord_check_servers(root, sizeof(root), cases[i][0], NULL), SMQ_OK);
+        assert_string_equal(hosts, cases[i][1]);
+        free(hosts);
+    }
+}
+
 static void bad_servers_are_named(void **state)
 {
     static const struct {
@@ -41,18 +64,16 @@ static void bad_servers_are_named(void **state)
     } cases[] = {
         {NULL, "HOST:PORT"},
         {"", "HOST:PORT"},
-        {"localhost", "\"localhost\""},
         {"localhost:", "\"localhost:\""},
         {":2181", "\":2181\""},
         {"localhost:0", "\"localhost:0\""},
         {"localhost:65536", "\"localhost:65536\""},
         {"localhost:99999999999999999999", "HOST:PORT"},
         {"localhost:21a1", "\"localhost:21a1\""},
-        {"a:1,", "\"\""},
         {"a:1,,b:2", "\"\""},
         {",a:1", "\"\""},
         {"a:1, b:2", "\" b:2\""},
-        {"a:1,b/root", "\"b\""},
+        {",", "HOST:PORT"},
         {"/root", "\"\""},
         {"a:1//", "//"},
         {"a:1/x/", "/x/"},
@@ -93,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_servers_give_their_root),
+        cmocka_unit_test(a_port_may_be_left_out),
         cmocka_unit_test(bad_servers_are_named),
         cmocka_unit_test(a_root_that_does_not_fit_is_refused),
     };

@@ -20,6 +20,15 @@ static const struct list_case cases[] = {
     {"[::1]:7000,b:2", 2, "[::1]:7000", "", ""},
     {"redis://a:1,b:2", 2, "a:1", "", ""},
     {"redis://me:secret@a:1,b:2", 2, "a:1", "me", "secret"},
+    {"localhost", 1, "localhost:6379", "", ""},
+    {"[::1]", 1, "[::1]:6379", "", ""},
+    {"redis://me:secret@a", 1, "a:6379", "me", "secret"},
+    {"redis://a,b:2", 2, "a:6379", "", ""},
+    {"redis://a/", 1, "a:6379", "", ""},
+    {"redis://a:1/0", 1, "a:1", "", ""},
+    {"redis://me:sec/ret@a:1,b:2/0", 2, "a:1", "me", "sec/ret"},
+    {"a:1,", 1, "a:1", "", ""},
+    {"redis://a:1,b:2,/0", 2, "a:1", "", ""},
     {"redis://:secret@a:1", 1, "a:1", "", "secret"},
     {"redis://me:s%40c%3Ar%2f@a:1", 1, "a:1", "me", "s@c:r/"},
     {"redis://me:a@b@c:1", 1, "c:1", "me", "a@b"},
@@ -30,13 +39,18 @@ static const struct list_case cases[] = {
     {"redis://me:@a:1", 0, NULL, NULL, NULL},
     {"rediss://a:1", 0, NULL, NULL, NULL},
     {"", 0, NULL, NULL, NULL},
-    {"a", 0, NULL, NULL, NULL},
     {"a:", 0, NULL, NULL, NULL},
     {":1", 0, NULL, NULL, NULL},
     {"a:0", 0, NULL, NULL, NULL},
     {"a:65536", 0, NULL, NULL, NULL},
     {"a:1x", 0, NULL, NULL, NULL},
-    {"a:1,", 0, NULL, NULL, NULL},
+    {",", 0, NULL, NULL, NULL},
+    {"a:1,,", 0, NULL, NULL, NULL},
+    {"redis://", 0, NULL, NULL, NULL},
+    {"redis:///0", 0, NULL, NULL, NULL},
+    {"redis://a:1/1", 0, NULL, NULL, NULL},
+    {"redis://a:1/0,b:2", 0, NULL, NULL, NULL},
+    {"a:1/0", 0, NULL, NULL, NULL},
     {",a:1", 0, NULL, NULL, NULL},
     {"a:1 b:2", 0, NULL, NULL, NULL},
     {"a b:2", 0, NULL, NULL, NULL},
@@ -68,11 +82,39 @@ static void test_lists(void **state)
     }
 }
 
+/* What cannot be used is refused for what it is. */
+static void test_refusals_name_the_way_out(void **state)
+{
+    static const char *const rows[][2] = {
+        {"redis://a:1/3", "database 3 "},
+        {"redis://a:1/x", "/0"},
+        {"/run/redis.sock", "Unix socket"},
+        {"unix:///run/redis.sock", "Unix socket"},
+        {"redis+unix:///run/redis.sock", "Unix socket"},
+        {"redis-socket:///run/redis.sock", "Unix socket"},
+        {"rediss://a:1", "TLS"},
+        {"http://a:1", "redis://"},
+        {"a:1x", "host:port"},
+        {",a:1", "comma"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct server_list list;
+        smq_error err;
+        assert_int_equal(server_list_parse(&list, rows[i][0], &err), SMQ_INVALID);
+        if (!strstr(err.text, rows[i][1])) {
+            fail_msg("%s: %s", rows[i][0], err.text);
+        }
+    }
+}
+
 static void test_a_password_is_never_shown(void **state)
 {
-    static const char *const texts[] = {"redis://me:hunter2@a", "redis://me:hunter2%z@a:1",
-                                        "me:hunter2@a:1",       "redis://hunter2@a:1",
-                                        "me:hunter2,3@a:1",     "rediss://me:hunter2,3@a:1"};
+    static const char *const texts[] = {
+        "redis://me:hunter2@a:x",   "redis://me:hunter2%z@a:1", "me:hunter2@a:1",
+        "redis://hunter2@a:1",      "me:hunter2,3@a:1",         "rediss://me:hunter2,3@a:1",
+        "redis://me:hunter2@a:1/2", "redis://me:hunter2@/x",    "unix://me:hunter2@/run/x"};
 
     (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -87,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_refusals_name_the_way_out),
         cmocka_unit_test(test_a_password_is_never_shown),
     };
 
