@@ -79,7 +79,11 @@ static enum exit_code say_unknown(const struct reader *reader, const char *typed
     const char *bare = typed + strspn(typed, "-");
 
     if (typed[0] != '-' || typed[1] != '-') {
-        return say_error(EXIT_USAGE, "unknown flag -%c; see slotmq --help", optopt);
+        return say_error(
+            EXIT_USAGE,
+            "unknown flag -%c; see slotmq --help, or write -- before a word that begins "
+            "with a hyphen: -- %s",
+            optopt, typed);
     }
     snprintf(name, sizeof(name), "%.*s", (int) strcspn(bare, "="), bare);
     struct nearest nearest = nearest_to(name);
@@ -89,7 +93,10 @@ static enum exit_code say_unknown(const struct reader *reader, const char *typed
     if (nearest.best) {
         return say_error(EXIT_USAGE, "unknown flag --%s; did you mean --%s?", name, nearest.best);
     }
-    return say_error(EXIT_USAGE, "unknown flag --%s; see slotmq --help", name);
+    return say_error(EXIT_USAGE,
+                     "unknown flag --%s; see slotmq --help, or write -- before a word that begins "
+                     "with a hyphen: -- %s",
+                     name, typed);
 }
 
 /* getopt refused an argument: '?' is unknown or has a value too many, ':' lacks its value. */
@@ -114,6 +121,13 @@ static void range_text(char *text, size_t size, const struct flag *flag)
     const char *what =
         flag->type == FLAG_DURATION ? "a duration such as 500ms, 30s or 5m" : "a whole number";
 
+    if (flag->type == FLAG_TIME) {
+        snprintf(text, size,
+                 "milliseconds since 1970, or a time with its zone such as "
+                 "2026-12-01T00:00:00Z or 2026-12-01T01:00:00+01:00");
+        return;
+    }
+
     if (flag->min == INT64_MIN && flag->max == INT64_MAX) {
         snprintf(text, size, "%s", what);
     } else if (flag->max == INT32_MAX || flag->max == INT64_MAX) {
@@ -127,8 +141,9 @@ static void range_text(char *text, size_t size, const struct flag *flag)
 static enum exit_code read_amount(struct flag_value *out, const struct flag *flag, const char *text)
 {
     int64_t value = 0;
-    const bool good =
-        flag->type == FLAG_DURATION ? parse_duration(&value, text) : parse_number(&value, text);
+    const bool good = flag->type == FLAG_DURATION ? parse_duration(&value, text)
+                      : flag->type == FLAG_TIME   ? parse_time(&value, text)
+                                                  : parse_number(&value, text);
 
     if (!good || value < flag->min || value > flag->max) {
         char range[128];
@@ -173,6 +188,7 @@ static enum exit_code flag_apply(const struct flag *flag, void *values, const ch
         return EXIT_DONE;
     case FLAG_NUMBER:
     case FLAG_DURATION:
+    case FLAG_TIME:
         return read_amount(member, flag, text);
     case FLAG_CHOICE:
         return read_choice(member, flag, text);

@@ -16,6 +16,7 @@ enum flag_type {
     FLAG_TEXT,     /* const char *: NULL when not given */
     FLAG_NUMBER,   /* struct flag_value */
     FLAG_DURATION, /* struct flag_value, in milliseconds */
+    FLAG_TIME,     /* struct flag_value, in milliseconds since 1970 */
     FLAG_CHOICE,   /* struct flag_value, the index in `choices` */
     FLAG_OPTION,   /* a struct of the library: one option of it, "true" when there is no operand */
     FLAG_PAIR      /* a struct of the library: KEY=VALUE sets an option of it */

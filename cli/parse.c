@@ -1,9 +1,11 @@
-/* parse.c - numbers, durations and near misses in the command line.  Pure. */
+/* parse.c - numbers, durations, times and near misses in the command line.  Pure. */
 #include "parse.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Names longer than this are never proposed; none of ours is. */
 #define NEAREST_MAX 32
@@ -62,6 +64,99 @@ bool parse_duration(int64_t *out, const char *text)
         }
     }
     return false;
+}
+
+/* Reads as many digits as `form` has '0', and the other characters of it as they are; letters in
+ * either case.  Gives what follows; NULL: the text has another form. */
+static const char *read_form(int *out, const char *form, const char *text)
+{
+    for (; *form != '\0'; form++, text++) {
+        if (*form != '0') {
+            if (toupper((unsigned char) *text) != *form) {
+                return NULL;
+            }
+            out++;
+        } else if (is_digit(*text)) {
+            *out = *out * 10 + (*text - '0');
+        } else {
+            return NULL;
+        }
+    }
+    return text;
+}
+
+/* "Z", "+01:30" or "-0500" up to the end, in minutes east of Greenwich. */
+static bool read_zone(int *minutes, const char *text)
+{
+    int part[2] = {0, 0};
+    const char *rest = NULL;
+
+    if ((*text == 'Z' || *text == 'z') && text[1] == '\0') {
+        *minutes = 0;
+        return true;
+    }
+    if (*text != '+' && *text != '-') {
+        return false;
+    }
+    rest = read_form(part, "00:00", text + 1);
+    if (!rest) {
+        part[0] = part[1] = 0;
+        rest = read_form(part, "00", text + 1);
+        rest = rest ? read_form(part + 1, "00", rest) : NULL;
+    }
+    *minutes = (*text == '-' ? -1 : 1) * (part[0] * 60 + part[1]);
+    return rest && *rest == '\0' && part[0] < 24 && part[1] < 60;
+}
+
+/* ".25" as 250; what stands behind the third digit is left out. */
+static const char *read_fraction(int *ms, const char *text)
+{
+    int weight = 100;
+
+    *ms = 0;
+    if (*text != '.') {
+        return text;
+    }
+    if (!is_digit(text[1])) {
+        return NULL;
+    }
+    for (text++; is_digit(*text); text++, weight /= 10) {
+        *ms += (*text - '0') * weight;
+    }
+    return text;
+}
+
+bool parse_time(int64_t *out, const char *text)
+{
+    int part[6] = {0}; /* from years to seconds */
+    int ms = 0;
+    int zone = 0;
+    const char *rest = NULL;
+
+    if (parse_number(out, text)) {
+        return true;
+    }
+    rest = read_form(part, "0000-00-00", text);
+    if (!rest || (*rest != ' ' && *rest != 'T' && *rest != 't')) {
+        return false;
+    }
+    rest = read_form(part + 3, "00:00:00", rest + 1);
+    rest = rest ? read_fraction(&ms, rest) : NULL;
+    if (!rest || !read_zone(&zone, rest) || part[3] > 23 || part[4] > 59 || part[5] > 59) {
+        return false;
+    }
+    struct tm time = {.tm_year = part[0] - 1900,
+                      .tm_mon = part[1] - 1,
+                      .tm_mday = part[2],
+                      .tm_hour = part[3],
+                      .tm_min = part[4],
+                      .tm_sec = part[5]};
+    const int64_t seconds = timegm(&time);
+    if (time.tm_mon != part[1] - 1 || time.tm_mday != part[2]) {
+        return false; /* that month has no such day */
+    }
+    *out = (seconds - (int64_t) zone * 60) * 1000 + ms;
+    return true;
 }
 
 static size_t least(size_t a, size_t b)

@@ -1,4 +1,4 @@
-/* parse.h - numbers, durations and near misses in the command line.  Pure. */
+/* parse.h - numbers, durations, times and near misses in the command line.  Pure. */
 #ifndef CLI_PARSE_H
 #define CLI_PARSE_H
 
@@ -12,6 +12,10 @@ bool parse_number(int64_t *out, const char *text);
 /* "500ms", "30s", "5m", "2h", "1d" or a bare number of milliseconds, in milliseconds; never
  * negative. */
 bool parse_duration(int64_t *out, const char *text);
+
+/* A time as a bare number of milliseconds since 1970, or as RFC 3339 has it, with a 'T' or a space
+ * between date and time: "2026-12-01T00:00:00Z", "2026-12-01 01:30:00.250+01:30". */
+bool parse_time(int64_t *out, const char *text);
 
 /* Keeps of several names the one most like what was typed, or that begins with it.  `best` is NULL
  * when none is close enough to be meant. */

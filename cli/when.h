@@ -21,12 +21,13 @@ struct when {
      .max = WHEN_TIME_MAX,                                                                         \
      .help = "range_merge, fixed_time: due so long from now; 0 is at once"},                       \
         {.name = "at",                                                                             \
-         .type = FLAG_NUMBER,                                                                      \
+         .type = FLAG_TIME,                                                                        \
          .offset = offsetof(struct_, when.at),                                                     \
-         .operand = "MS",                                                                          \
+         .operand = "WHEN",                                                                        \
          .min = -WHEN_TIME_MAX,                                                                    \
          .max = WHEN_TIME_MAX,                                                                     \
-         .help = "fixed_time: due then, in milliseconds since 1970; past is at once"},             \
+         .help = "fixed_time: due then, as 2026-12-01T00:00:00Z or in ms since 1970; past is at "  \
+                 "once"},                                                                          \
     {                                                                                              \
         .name = "priority", .type = FLAG_NUMBER, .offset = offsetof(struct_, when.priority),       \
         .operand = "P", .min = INT64_MIN, .max = INT64_MAX,                                        \

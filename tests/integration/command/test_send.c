@@ -150,6 +150,24 @@ static void test_priorities_beyond_the_range_are_refused(void **state)
                     ARGS("send", "wide", "x", "--priority", "1099511627777"));
 }
 
+static void test_a_time_may_be_given_as_people_write_it(void **state)
+{
+    (void) state;
+    create("alarms", "fixed_time");
+    command_done(NULL, ARGS("send", "alarms", "a", "--at", "2100-01-02T03:04:05Z"));
+    command_done(NULL, ARGS("send", "alarms", "b", "--delay", "1d"));
+    command_done(NULL, ARGS("reschedule", "alarms", "b", "--at", "2100-01-02T04:04:05.25+01:00"));
+    const char *const bodies[] = {"a", "b"};
+    const json_int_t times[] = {4102542245000, 4102542245250};
+    for (size_t i = 0; i < 2; i++) {
+        json_t *message = command_json(NULL, ARGS("get", "alarms", bodies[i], "--json"));
+        assert_int_equal(json_number(message, "due_at_ms"), times[i]);
+        json_decref(message);
+    }
+    command_refused(64, "with its zone", NULL,
+                    ARGS("send", "alarms", "c", "--at", "2100-01-02T03:04:05"));
+}
+
 static void test_lines_are_messages(void **state)
 {
     (void) state;
@@ -300,6 +318,7 @@ int main(void)
         cmocka_unit_test(test_at_once_is_taken_by_every_type),
         cmocka_unit_test(test_options_of_another_type_are_refused_even_as_zero),
         cmocka_unit_test(test_priorities_beyond_the_range_are_refused),
+        cmocka_unit_test(test_a_time_may_be_given_as_people_write_it),
         cmocka_unit_test(test_lines_are_messages),
         cmocka_unit_test(test_any_bytes_can_be_sent),
         cmocka_unit_test(test_a_field_is_the_key_and_the_body_stays_whole),

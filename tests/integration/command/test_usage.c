@@ -71,6 +71,8 @@ static const struct {
     {{"topic", "alter", "t", "slots"}, "give KEY=VALUE"},
     {{"topic", "alter", "t", "max_retrys=5"}, "did you mean \"max_retries\"?"},
     {{"pause"}, "pause needs NAME"},
+    {{"send", "p", "-5"}, "-- -5"},
+    {{"send", "p", "---"}, "-- ---"},
     {{"topic", "list"}, "use -r host:port,... or the variable SLOTMQ_REDIS"},
     {{"topic", "--json", "list"}, "SLOTMQ_REDIS"},
     {{"stat", "--prometheus", "--json"}, "without --json"},

@@ -41,6 +41,55 @@ static void test_numbers_are_strict(void **state)
     }
 }
 
+static void test_times_are_numbers_or_rfc_3339(void **state)
+{
+    static const struct {
+        const char *text;
+        bool good;
+        int64_t value;
+    } rows[] = {
+        {"1000", true, 1000},
+        {"-1", true, -1},
+        {"1970-01-01T00:00:00Z", true, 0},
+        {"2026-12-01T00:00:00Z", true, 1796083200000},
+        {"2026-12-01t00:00:00z", true, 1796083200000},
+        {"2026-12-01 00:00:00Z", true, 1796083200000},
+        {"2026-12-01T00:00:00.5Z", true, 1796083200500},
+        {"2026-12-01T00:00:00.123999Z", true, 1796083200123},
+        {"2026-12-01T01:30:00+01:30", true, 1796083200000},
+        {"2026-11-30T19:00:00-0500", true, 1796083200000},
+        {"1969-12-31T23:59:59.999Z", true, -1},
+        {"2024-02-29T00:00:00Z", true, 1709164800000},
+        {"2026-12-01", false, 0},
+        {"2026-12-01T00:00:00", false, 0},
+        {"2026-12-01T00:00Z", false, 0},
+        {"2026-12-01T00:00:00.Z", false, 0},
+        {"2026-12-01T00:00:00+1", false, 0},
+        {"2026-12-01T00:00:00+24:00", false, 0},
+        {"2026-12-01T00:00:00+01:60", false, 0},
+        {"2026-12-01T00:00:00Zx", false, 0},
+        {"2026-12-01T24:00:00Z", false, 0},
+        {"2026-12-01T00:60:00Z", false, 0},
+        {"2026-12-01T00:00:60Z", false, 0},
+        {"2026-02-29T00:00:00Z", false, 0},
+        {"2026-13-01T00:00:00Z", false, 0},
+        {"2026-00-01T00:00:00Z", false, 0},
+        {"2026-12-00T00:00:00Z", false, 0},
+        {"26-12-01T00:00:00Z", false, 0},
+        {" 2026-12-01T00:00:00Z", false, 0},
+        {"tomorrow", false, 0},
+        {"", false, 0},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t value = 0;
+        if (parse_time(&value, rows[i].text) != rows[i].good || value != rows[i].value) {
+            fail_msg("\"%s\" became %lld", rows[i].text, (long long) value);
+        }
+    }
+}
+
 static void test_durations_have_units(void **state)
 {
     static const struct {
@@ -106,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_are_strict),
+        cmocka_unit_test(test_times_are_numbers_or_rfc_3339),
         cmocka_unit_test(test_durations_have_units),
         cmocka_unit_test(test_a_near_miss_finds_its_name),
     };
