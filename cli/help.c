@@ -5,22 +5,35 @@
 #include <string.h>
 
 #include "option.h"
+#include "output.h"
 #include "say.h"
 
 /* Where the second column of verbs and flags begins. */
 #define VERB_WIDTH 14
 #define FLAG_WIDTH 28
-/* Where lines end at the latest. */
-#define LINE_WIDTH 100
+/* Lines end at the edge of the terminal, within these. */
+#define LINE_LEAST 40
+#define LINE_MOST  100
+/* More than a summary or a usage line has. */
+#define LINE_SIZE 256
 
-/* The text from the column `left` on, and the next lines as well. */
+static int line_width(void)
+{
+    const size_t columns = output_columns();
+
+    return columns < LINE_LEAST ? LINE_LEAST : columns > LINE_MOST ? LINE_MOST : (int) columns;
+}
+
+/* One line of text from the column `left` on, and what does not fit below it. */
 static void print_wrapped(FILE *out, const char *text, int left)
 {
+    const int width = line_width();
+    const char *end = text + strcspn(text, "\n");
     int column = left;
 
-    while (*text != '\0') {
-        const int word = (int) strcspn(text, " ");
-        if (column > left && column + 1 + word > LINE_WIDTH) {
+    while (text < end) {
+        const int word = (int) strcspn(text, " \n");
+        if (column > left && column + 1 + word > width) {
             fprintf(out, "\n%*s", left, "");
             column = left;
         } else if (column > left) {
@@ -33,6 +46,19 @@ static void print_wrapped(FILE *out, const char *text, int left)
         text += *text == ' ' ? 1 : 0;
     }
     fputc('\n', out);
+}
+
+/* Lines of text; where a line has a wide gap, what follows it is a column of its own. */
+static void print_text(FILE *out, const char *text)
+{
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\n");
+        const char *gap = memmem(text, length, "  ", 2);
+        const int left = gap ? (int) (gap - text + (ptrdiff_t) strspn(gap, " ")) : 0;
+        fprintf(out, "%.*s", left, text);
+        print_wrapped(out, text + left, left);
+        text += length + (text[length] == '\n' ? 1 : 0);
+    }
 }
 
 static void print_flags(FILE *out, const struct flag *flags, size_t count)
@@ -59,15 +85,21 @@ static void print_verbs(FILE *out, const char *group)
         const bool member = !group || (strncmp(verbs[i]->name, group, length) == 0 &&
                                        verbs[i]->name[length] == ' ');
         if (member) {
-            fprintf(out, "  %-*s  %s\n", VERB_WIDTH, verbs[i]->name, verbs[i]->summary);
+            fprintf(out, "  %-*s  ", VERB_WIDTH, verbs[i]->name);
+            print_wrapped(out, verbs[i]->summary, VERB_WIDTH + 4);
         }
     }
 }
 
 void help_overview(FILE *out, const char *group)
 {
-    fprintf(out, "Usage: slotmq [-r REDIS] [-z ZOOKEEPER] [-X KEY=VALUE] [--json] %s%sVERB ...\n\n",
-            group ? group : "", group ? " " : "");
+    char usage[LINE_SIZE];
+
+    snprintf(usage, sizeof(usage),
+             "Usage: slotmq [-r REDIS] [-z ZOOKEEPER] [-X KEY=VALUE] [--json] %s%sVERB ...",
+             group ? group : "", group ? " " : "");
+    print_wrapped(out, usage, 0);
+    fputc('\n', out);
     if (!group) {
         fputs("Message queues in Redis Cluster, one owner per slot.\n\n", out);
     }
@@ -88,18 +120,24 @@ void help_overview(FILE *out, const char *group)
 
 void help_on_verb(FILE *out, const struct verb *verb)
 {
-    fprintf(out, "slotmq %s: %s\n\nUsage: slotmq %s%s%s%s%s\n", verb->name, verb->summary,
-            verb->name, verb->operands[0] != '\0' ? " " : "", verb->operands,
-            verb->flag_count > 0 ? " [flags]" : "", verb->takes_program ? " [-- CMD ARG...]" : "");
+    char line[LINE_SIZE];
+
+    snprintf(line, sizeof(line), "slotmq %s: %s", verb->name, verb->summary);
+    print_wrapped(out, line, 0);
+    fputc('\n', out);
+    snprintf(line, sizeof(line), "Usage: slotmq %s%s%s%s%s", verb->name,
+             verb->operands[0] != '\0' ? " " : "", verb->operands,
+             verb->flag_count > 0 ? " [flags]" : "", verb->takes_program ? " [-- CMD ARG...]" : "");
+    print_wrapped(out, line, 0);
     if (verb->text) {
-        fprintf(out, "\n%s\n", verb->text);
+        fputc('\n', out);
+        print_text(out, verb->text);
     }
     if (verb->flag_count > 0) {
         fputs("\nFlags:\n", out);
         print_flags(out, verb->flags, verb->flag_count);
     }
-    fputs("\nGlobal flags:\n", out);
-    print_flags(out, global_flags, global_flag_count);
+    fputs("\nThe global flags, such as -r and --json: slotmq --help\n", out);
 }
 
 static enum exit_code help_run(const struct command *command)

@@ -148,9 +148,9 @@ const struct verb rank_verb = {
     .name = "rank",
     .operands = "NAME ID",
     .summary = "how many waiting messages come before it",
-    .text = "Those of the topic with a strictly better time or priority, and those before it in\n"
-            "its own slot; of a fifo topic its own slot only.  ID is its id; in layout inline its\n"
-            "body.",
+    .text = "Those of the topic with a strictly better time or priority, and those before it "
+            "in its own slot; of a fifo topic its own slot only. ID is its id; in layout "
+            "inline its body.",
     .flags = one_flags,
     .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
     .options_size = sizeof(struct one_options),
@@ -198,8 +198,8 @@ const struct verb remove_verb = {
     .name = "remove",
     .operands = "NAME ID",
     .summary = "remove one message, unless it is claimed",
-    .text = "ID is its id; in layout inline its body.  A message that a consumer works on stays\n"
-            "(exit 75).",
+    .text = "ID is its id; in layout inline its body. A message that a consumer works on "
+            "stays (exit 75).",
     .flags = one_flags,
     .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
     .options_size = sizeof(struct one_options),
@@ -254,8 +254,8 @@ const struct verb reschedule_verb = {
     .name = "reschedule",
     .operands = "NAME ID",
     .summary = "give a waiting message another time or priority",
-    .text = "ID is its id; in layout inline its body.  A message that a consumer works on stays\n"
-            "as it is (exit 75).",
+    .text = "ID is its id; in layout inline its body. A message that a consumer works on "
+            "stays as it is (exit 75).",
     .flags = reschedule_flags,
     .flag_count = sizeof(reschedule_flags) / sizeof(reschedule_flags[0]),
     .options_size = sizeof(struct reschedule_options),

@@ -71,8 +71,30 @@ static bool default_is_plain(const char *value)
     return value[0] == '\0' || strcmp(value, "none") == 0 || strcmp(value, "false") == 0;
 }
 
+/* The words "a|b|c" of an option as "a, b or c", or its range; "" when there is nothing to say. */
+static void values_text(char *text, size_t size, const smq_option_info *info)
+{
+    const char *word = info->type;
+    size_t used = 0;
+
+    snprintf(text, size, "%s", info->range);
+    if (!strchr(word, '|') || strcmp(word, "false|true") == 0) {
+        return;
+    }
+    for (;; word++) {
+        const size_t length = strcspn(word, "|");
+        const char *before = used == 0 ? "" : word[length] == '\0' ? " or " : ", ";
+        used += (size_t) snprintf(text + used, size - used, "%s%.*s", before, (int) length, word);
+        word += length;
+        if (*word == '\0' || used >= size) {
+            return;
+        }
+    }
+}
+
 char *option_help(const smq_option_info *info)
 {
+    char values[128];
     char *line = NULL;
 
     if (!info) {
@@ -80,8 +102,9 @@ char *option_help(const smq_option_info *info)
     }
     const int length = (int) strlen(info->text) - 1; /* without the full stop */
     const bool plain = default_is_plain(info->default_value);
-    if (asprintf(&line, "%.*s%s%s", length, info->text, plain ? "" : "; default ",
-                 plain ? "" : info->default_value) < 0) {
+    values_text(values, sizeof(values), info);
+    if (asprintf(&line, "%.*s%s%s%s%s", length, info->text, values[0] != '\0' ? "; " : "", values,
+                 plain ? "" : "; default ", plain ? "" : info->default_value) < 0) {
         say_no_memory();
     }
     line[0] = (char) tolower((unsigned char) line[0]);

@@ -130,19 +130,21 @@ void output_table_print(struct libscols_table *table)
 
 /* === Tables in parts ==================================================== */
 
-size_t output_width(void)
+size_t output_columns(void)
 {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
     int64_t wanted = 0;
 
-    if (!isatty(STDOUT_FILENO)) {
-        return 0;
-    }
     if (columns && parse_number(&wanted, columns) && wanted > 0 && wanted <= UINT16_MAX) {
         return (size_t) wanted;
     }
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+size_t output_width(void)
+{
+    return isatty(STDOUT_FILENO) ? output_columns() : 0;
 }
 
 /* Cells hold what can be printed, a byte a column; bytes that cannot become longer. */

@@ -41,7 +41,10 @@ void output_table_print(struct libscols_table *table);
 size_t output_table_parts(struct libscols_table *table, size_t keys);
 void output_table_print_parts(struct libscols_table *table, size_t keys, size_t most);
 
-/* Columns of the terminal that standard output is; 0: it is none. */
+/* Columns of the terminal: those of COLUMNS, else those that standard output has, else 80. */
+size_t output_columns(void);
+
+/* The same; 0: standard output is no terminal. */
 size_t output_width(void);
 void output_table_free(struct libscols_table *table);
 

@@ -94,8 +94,8 @@ const struct verb peek_verb = {
     .name = "peek",
     .operands = "NAME",
     .summary = "show messages without claiming them",
-    .text = "Slot by slot, in each slot in the order of consumption.  Not a snapshot: what moves\n"
-            "meanwhile may be missed or seen twice.  With --json\n"
+    .text = "Slot by slot, in each slot in the order of consumption. Not a snapshot: what "
+            "moves meanwhile may be missed or seen twice. With --json "
             "{\"messages\":[...],\"cursor\":\"...\"}; the cursor is empty at the end.",
     .flags = peek_flags,
     .flag_count = sizeof(peek_flags) / sizeof(peek_flags[0]),

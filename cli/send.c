@@ -66,14 +66,14 @@ static const struct flag send_flags[] = {
      .operand = "N",
      .min = 0,
      .max = 63,
-     .help = "layout keyed: retries before it is dead, instead of the topic's"},
+     .help = "layout keyed: retries before it is dead, 0 to 63, instead of the topic's"},
     {.name = "replicas",
      .type = FLAG_NUMBER,
      .offset = SEND(replicas),
      .operand = "N",
      .min = 0,
      .max = 16,
-     .help = "wait until N replicas of its node have it, too; default 0"},
+     .help = "wait until N replicas of its node have it, too, 0 to 16; default 0"},
     {.name = "file",
      .type = FLAG_TEXT,
      .offset = SEND(file),
@@ -487,10 +487,10 @@ const struct verb send_verb = {
     .name = "send",
     .operands = "NAME [BODY]",
     .summary = "send a message, or one for each line of a file or of standard input",
-    .text = "Ends with \"sent N merged M\" on standard error, with --json with\n"
-            "{\"sent\":N,\"merged\":M} on standard output: N messages were added, M joined one\n"
-            "that was waiting.  The first line that cannot be sent ends the command; the error\n"
-            "names it and says what was sent.",
+    .text = "Ends with \"sent N merged M\" on standard error, with --json with "
+            "{\"sent\":N,\"merged\":M} on standard output: N messages were added, M joined "
+            "one that was waiting. The first line that cannot be sent ends the command; the "
+            "error names it and says what was sent.",
     .flags = send_flags,
     .flag_count = sizeof(send_flags) / sizeof(send_flags[0]),
     .options_size = sizeof(struct send_options),

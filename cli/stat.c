@@ -255,11 +255,11 @@ const struct verb stat_verb = {
     .name = "stat",
     .operands = "[NAME]",
     .summary = "what topics hold and have done",
-    .text = "Now:      waiting (due: those that may be claimed), claimed, resting after a\n"
-            "          failure, dead; for how long the oldest that is due has been due, which is\n"
-            "          not known of type priority.\n"
-            "In all:   sent (added, not merged), merged, done, retried, rejected, expired,\n"
-            "          released, and claims that lost their lease.",
+    .text = "Now:      waiting (due: those that may be claimed), claimed, resting after a "
+            "failure, dead; for how long the oldest that is due has been due, which is not "
+            "known of type priority.\n"
+            "In all:   sent (added, not merged), merged, done, retried, rejected, expired, "
+            "released, and claims that lost their lease.",
     .flags = stat_flags,
     .flag_count = sizeof(stat_flags) / sizeof(stat_flags[0]),
     .options_size = sizeof(struct stat_options),

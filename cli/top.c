@@ -317,10 +317,10 @@ const struct verb top_verb = {
     .name = "top",
     .operands = "[NAME]",
     .summary = "what happens to topics, again and again",
-    .text = "What topics hold and what happened to them a second, as a table that is drawn\n"
-            "again and again until q, Ctrl-C, or --count. Where standard output is no terminal,\n"
-            "one table follows the other; with --json, one object a line. The first look has no\n"
-            "rates.",
+    .text = "What topics hold and what happened to them a second, as a table that is drawn "
+            "again and again until q, Ctrl-C, or --count. Where standard output is no "
+            "terminal, one table follows the other; with --json, one object a line. The "
+            "first look has no rates.",
     .flags = top_flags,
     .flag_count = sizeof(top_flags) / sizeof(top_flags[0]),
     .options_size = sizeof(struct top_options),

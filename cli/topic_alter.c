@@ -98,7 +98,7 @@ const struct verb pause_verb = {
     .name = "pause",
     .operands = "NAME",
     .summary = "stop the whole fleet from claiming messages of a topic",
-    .text = "Within a second.  Work in hand ends, and sends go on.  It is stored in Redis and\n"
+    .text = "Within a second. Work in hand ends, and sends go on. It is stored in Redis and "
             "lasts until slotmq resume.",
     .min_words = 1,
     .max_words = 1,

@@ -83,10 +83,10 @@ const struct verb topic_create_verb = {
             "fixed_time    due at a time; sent again, the last time wins\n"
             "fifo          in the order of sends per key; sent again, the place stays\n"
             "\n"
-            "NAME is letters, digits, dot, underscore and hyphen, at most 120 bytes.  If the\n"
-            "topic exists with other options that are fixed for life, the error names the\n"
-            "difference (exit 73).  Options that may be altered are left as they are, which is\n"
-            "said.  A topic of which Redis lost a part is repaired, as by topic repair.",
+            "NAME is letters, digits, dot, underscore and hyphen, at most 120 bytes. If the "
+            "topic exists with other options that are fixed for life, the error names the "
+            "difference (exit 73). Options that may be altered are left as they are, which is "
+            "said. A topic of which Redis lost a part is repaired, as by topic repair.",
     .flags = create_flags,
     .flag_count = sizeof(create_flags) / sizeof(create_flags[0]),
     .options_size = sizeof(struct create_options),

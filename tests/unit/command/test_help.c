@@ -53,11 +53,76 @@ static void test_each_flag_is_in_the_help_of_its_verb(void **state)
         for (size_t f = 0; f < verbs[i]->flag_count; f++) {
             assert_named(text, &verbs[i]->flags[f]);
         }
-        for (size_t f = 0; f < global_flag_count; f++) {
-            assert_named(text, &global_flags[f]);
-        }
         free(text);
     }
+}
+
+/* Once, in the overview: in the help of a verb the flags of the verb shall be seen. */
+static void test_global_flags_are_in_the_overview_alone(void **state)
+{
+    char *overview = help_text(NULL);
+
+    (void) state;
+    for (size_t f = 0; f < global_flag_count; f++) {
+        assert_named(overview, &global_flags[f]);
+    }
+    free(overview);
+    for (size_t i = 0; verbs[i]; i++) {
+        char *text = help_text(verbs[i]);
+        assert_null(strstr(text, "--zookeeper ZOOKEEPER"));
+        assert_non_null(strstr(text, "slotmq --help"));
+        free(text);
+    }
+}
+
+static void assert_fits(const char *text, size_t columns)
+{
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        if (strcspn(line, "\n") > columns) {
+            fail_msg("longer than %zu: %.*s", columns, (int) strcspn(line, "\n"), line);
+        }
+    }
+}
+
+/* COLUMNS, or 80, within what can be read well. */
+static void test_no_line_is_longer_than_the_terminal_is_wide(void **state)
+{
+    static const struct {
+        const char *columns;
+        size_t wanted;
+    } rows[] = {{NULL, 80}, {"80", 80}, {"70", 70}, {"100", 100}, {"1000", 100}, {"much", 80}};
+
+    (void) state;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        if (rows[r].columns) {
+            assert_int_equal(setenv("COLUMNS", rows[r].columns, 1), 0);
+        } else {
+            assert_int_equal(unsetenv("COLUMNS"), 0);
+        }
+        for (size_t i = 0; i == 0 || verbs[i - 1]; i++) {
+            char *text = help_text(i == 0 ? NULL : verbs[i - 1]);
+            assert_fits(text, rows[r].wanted);
+            free(text);
+        }
+    }
+    assert_int_equal(unsetenv("COLUMNS"), 0);
+}
+
+/* Of an option that takes some words each of them stands in the help, or its range. */
+static void test_flags_list_their_values(void **state)
+{
+    (void) state;
+    char *text = help_text(&topic_create_verb);
+    for (char *newline = text; (newline = strstr(newline, "\n")) != NULL;) {
+        const size_t blanks = strspn(newline + 1, " ");
+        memmove(newline, newline + blanks, strlen(newline + blanks) + 1); /* one line */
+        *newline = ' ';
+    }
+    assert_non_null(strstr(text, "range_merge, priority, fixed_time or fifo"));
+    assert_non_null(strstr(text, "arrival or bytes"));
+    assert_non_null(strstr(text, "fast or strict"));
+    assert_non_null(strstr(text, "0 .. 63"));
+    free(text);
 }
 
 /* The whole manual page, to be freed. */
@@ -104,14 +169,15 @@ static void test_each_verb_and_flag_is_in_the_manual(void **state)
 
 static void test_each_verb_is_in_the_overview(void **state)
 {
-    char *text = help_text(NULL);
-
     (void) state;
+    assert_int_equal(setenv("COLUMNS", "100", 1), 0); /* wide enough for each summary */
+    char *text = help_text(NULL);
     for (size_t i = 0; verbs[i]; i++) {
         assert_non_null(strstr(text, verbs[i]->name));
         assert_non_null(strstr(text, verbs[i]->summary));
     }
     free(text);
+    assert_int_equal(unsetenv("COLUMNS"), 0);
 }
 
 static bool option_is_switch(const struct flag *flag)
@@ -198,6 +264,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_flag_is_in_the_help_of_its_verb),
+        cmocka_unit_test(test_global_flags_are_in_the_overview_alone),
+        cmocka_unit_test(test_no_line_is_longer_than_the_terminal_is_wide),
+        cmocka_unit_test(test_flags_list_their_values),
         cmocka_unit_test(test_each_verb_and_flag_is_in_the_manual),
         cmocka_unit_test(test_each_verb_is_in_the_overview),
         cmocka_unit_test(test_values_that_need_an_operand_name_it),
