@@ -13,36 +13,52 @@
 /* More than any table has. */
 #define COLUMNS_MAX 8
 
-/* The columns of one table; the cells of a row in the same order. */
-struct columns {
-    const char *cell[COLUMNS_MAX];
+/* The titles of a table. */
+struct titles {
+    const char *title[COLUMNS_MAX];
     size_t count;
 };
 
-static void add(struct columns *columns, const char *cell)
+/* A row of it, in the same order. */
+struct row {
+    struct output_cell cell[COLUMNS_MAX];
+    size_t count;
+};
+
+static void add_title(struct titles *titles, const char *title)
 {
-    columns->cell[columns->count++] = cell;
+    titles->title[titles->count++] = title;
+}
+
+static void add_bytes(struct row *row, const void *bytes, size_t size)
+{
+    row->cell[row->count++] = (struct output_cell){bytes, bytes ? size : 0};
+}
+
+static void add(struct row *row, const char *text)
+{
+    add_bytes(row, text, strlen(text));
 }
 
 static struct libscols_table *make_table(const struct topic_facts *topic, bool dead)
 {
-    struct columns titles = {.count = 0};
+    struct titles titles = {.count = 0};
 
-    add(&titles, ">SLOT");
+    add_title(&titles, ">SLOT");
     if (dead) {
-        add(&titles, "DEAD_AT");
+        add_title(&titles, "DEAD_AT");
     } else {
-        add(&titles, "STATE");
-        add(&titles, topic->type == SMQ_PRIORITY ? ">PRIORITY" : "DUE_AT");
+        add_title(&titles, "STATE");
+        add_title(&titles, topic->type == SMQ_PRIORITY ? ">PRIORITY" : "DUE_AT");
     }
-    add(&titles, ">ATTEMPTS");
-    add(&titles, "REASON");
-    add(&titles, "KEY");
+    add_title(&titles, ">ATTEMPTS");
+    add_title(&titles, "REASON");
+    add_title(&titles, "KEY");
     if (topic->layout == SMQ_KEYED) {
-        add(&titles, "ID");
+        add_title(&titles, "ID");
     }
-    add(&titles, "~BODY");
-    return output_table(titles.cell, titles.count);
+    add_title(&titles, "~BODY");
+    return output_table(titles.title, titles.count);
 }
 
 struct listing listing_begin(const struct command *command, const struct topic_facts *topic,
@@ -72,16 +88,6 @@ static void when_text(char *text, size_t size, const struct listing *listing,
     }
 }
 
-static char *printable(const void *bytes, size_t size)
-{
-    char *text = say_alloc(size + 1, 1);
-
-    if (bytes) {
-        output_printable(text, bytes, size);
-    }
-    return text;
-}
-
 /* Was it sent with a key?  Without one it has none, or its id is the key. */
 static bool has_own_key(const smq_message_info *message)
 {
@@ -91,13 +97,10 @@ static bool has_own_key(const smq_message_info *message)
 
 static void add_row(const struct listing *listing, const smq_message_info *message)
 {
-    struct columns row = {.count = 0};
+    struct row row = {.count = 0};
     char slot[16];
     char attempt[16];
     char when[40];
-    char *key = printable(message->key, message->key_len);
-    char *id = printable(message->id, message->id_len);
-    char *body = printable(message->body, message->body_len);
 
     snprintf(slot, sizeof(slot), "%" PRId32, message->slot);
     snprintf(attempt, sizeof(attempt), "%" PRId32, message->attempt);
@@ -111,15 +114,16 @@ static void add_row(const struct listing *listing, const smq_message_info *messa
     add(&row, when);
     add(&row, attempt);
     add(&row, message->reason ? message->reason : "");
-    add(&row, has_own_key(message) ? key : "-");
-    if (listing->topic->layout == SMQ_KEYED) {
-        add(&row, id);
+    if (has_own_key(message)) {
+        add_bytes(&row, message->key, message->key_len);
+    } else {
+        add(&row, "-");
     }
-    add(&row, body);
-    output_row(listing->table, row.cell, row.count);
-    free(key);
-    free(id);
-    free(body);
+    if (listing->topic->layout == SMQ_KEYED) {
+        add_bytes(&row, message->id, message->id_len);
+    }
+    add_bytes(&row, message->body, message->body_len);
+    output_row_bytes(listing->table, row.cell, row.count);
 }
 
 /* What the JSON document begins with. */

@@ -27,10 +27,7 @@ static void add_bytes(struct libscols_table *table, const char *name, const void
                       size_t size)
 {
     if (bytes) {
-        char *text = say_alloc(size + 1, 1);
-        output_printable(text, bytes, size);
-        output_pair(table, name, text);
-        free(text);
+        output_pair_bytes(table, name, bytes, size);
     }
 }
 

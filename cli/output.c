@@ -14,7 +14,11 @@
 
 #include "base64.h"
 #include "parse.h"
+#include "printable.h"
 #include "say.h"
+
+/* More columns than any table has. */
+#define ROW_MAX 32
 
 void output_set(json_t *object, const char *name, json_t *value)
 {
@@ -44,11 +48,14 @@ char *output_json_text(size_t *size, json_t *document)
     char *text = json_dumps(document, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
 
     json_decref(document);
-    if (text) {
-        *size = strlen(text);
-        return text;
+    if (!text) {
+        say_no_memory();
     }
-    say_no_memory();
+    *size = strlen(text);
+    char *safe = say_alloc(PRINTABLE_JSON_ROOM(*size), 1);
+    *size = printable_json(safe, text, *size);
+    free(text);
+    return safe;
 }
 
 void output_json(json_t *document)
@@ -65,7 +72,7 @@ struct libscols_table *output_table(const char *const *titles, size_t count)
 {
     struct libscols_table *table = scols_new_table();
 
-    if (!table) {
+    if (!table || scols_table_enable_noencoding(table, 1) != 0) {
         say_no_memory();
     }
     for (size_t i = 0; i < count; i++) {
@@ -96,20 +103,39 @@ struct libscols_table *output_pairs(void)
 
 void output_pair(struct libscols_table *table, const char *name, const char *value)
 {
-    const char *const cells[] = {name, value};
+    output_pair_bytes(table, name, value, strlen(value));
+}
 
-    output_row(table, cells, 2);
+void output_pair_bytes(struct libscols_table *table, const char *name, const void *bytes,
+                       size_t size)
+{
+    const struct output_cell cells[] = {{name, strlen(name)}, {bytes, size}};
+
+    output_row_bytes(table, cells, 2);
 }
 
 void output_row(struct libscols_table *table, const char *const *cells, size_t count)
 {
+    struct output_cell row[ROW_MAX];
+
+    for (size_t i = 0; i < count; i++) {
+        row[i] = (struct output_cell){cells[i], strlen(cells[i])};
+    }
+    output_row_bytes(table, row, count);
+}
+
+void output_row_bytes(struct libscols_table *table, const struct output_cell *cells, size_t count)
+{
     struct libscols_line *line = scols_table_new_line(table, NULL);
+    const bool ascii = MB_CUR_MAX == 1;
 
     if (!line) {
         say_no_memory();
     }
     for (size_t i = 0; i < count; i++) {
-        if (scols_line_set_data(line, i, cells[i]) != 0) {
+        char *text = say_alloc(PRINTABLE_ROOM(cells[i].size), 1);
+        (void) printable_text(text, cells[i].bytes ? cells[i].bytes : "", cells[i].size, ascii);
+        if (scols_line_refer_data(line, i, text) != 0) { /* is freed with the line */
             say_no_memory();
         }
     }
@@ -223,17 +249,6 @@ void output_table_print_parts(struct libscols_table *table, size_t keys, size_t 
 void output_table_free(struct libscols_table *table)
 {
     scols_unref_table(table);
-}
-
-void output_printable(char *out, const void *bytes, size_t size)
-{
-    memcpy(out, bytes, size);
-    for (size_t i = 0; i < size; i++) {
-        if (out[i] == '\0') {
-            out[i] = '?';
-        }
-    }
-    out[size] = '\0';
 }
 
 void output_time(char *text, size_t size, int64_t at_ms)

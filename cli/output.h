@@ -28,9 +28,19 @@ char *output_json_text(size_t *size, json_t *document);
  * and with '=' wrapped, where a terminal is not wide enough. */
 struct libscols_table *output_table(const char *const *titles, size_t count);
 void output_row(struct libscols_table *table, const char *const *cells, size_t count);
+
+/* A row of bytes: what does not print is shown as printable.h says. */
+struct output_cell {
+    const void *bytes;
+    size_t size;
+};
+void output_row_bytes(struct libscols_table *table, const struct output_cell *cells, size_t count);
+
 /* A table of names and values without titles, and a row of it. */
 struct libscols_table *output_pairs(void);
 void output_pair(struct libscols_table *table, const char *name, const char *value);
+void output_pair_bytes(struct libscols_table *table, const char *name, const void *bytes,
+                       size_t size);
 
 /* Prints and frees it. */
 void output_table_print(struct libscols_table *table);
@@ -47,9 +57,6 @@ size_t output_columns(void);
 /* The same; 0: standard output is no terminal. */
 size_t output_width(void);
 void output_table_free(struct libscols_table *table);
-
-/* The bytes as a C string of the same length, NUL bytes shown as '?'; tables escape the rest. */
-void output_printable(char *out, const void *bytes, size_t size);
 
 /* A time in milliseconds since 1970 as "2026-01-31T07:00:00Z". */
 void output_time(char *text, size_t size, int64_t at_ms);

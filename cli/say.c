@@ -6,26 +6,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "printable.h"
+
 /* Longer than a line of the library and a topic name together. */
 #define LINE_SIZE 1024
 
 static void write_line(const char *prefix, const char *format, va_list args)
 {
-    char line[LINE_SIZE];
-    const size_t room = sizeof(line) - 1;
-    size_t used = (size_t) snprintf(line, sizeof(line), "%s", prefix);
-    const int wanted = vsnprintf(line + used, sizeof(line) - used, format, args);
+    char text[LINE_SIZE];
+    char line[PRINTABLE_ROOM(LINE_SIZE)];
+    size_t used = (size_t) snprintf(text, sizeof(text), "%s", prefix);
+    const int wanted = vsnprintf(text + used, sizeof(text) - used, format, args);
 
-    if (wanted > 0) {
-        used += (size_t) wanted;
-    }
-    used = used < room ? used : room;
-    for (size_t i = 0; i < used; i++) {
-        const unsigned char byte = (unsigned char) line[i];
-        if (byte < 0x20 || byte == 0x7f) {
-            line[i] = '?';
-        }
-    }
+    used += wanted > 0 ? (size_t) wanted : 0;
+    used = printable_text(line, text, used < sizeof(text) ? used : sizeof(text) - 1, false);
     line[used++] = '\n';
     /* Nobody is left to be told when standard error cannot be written. */
     const ssize_t ignored = write(STDERR_FILENO, line, used);

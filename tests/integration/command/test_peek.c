@@ -126,6 +126,38 @@ static void test_what_is_not_there_is_told_in_one_line(void **state)
     command_refused(64, "cursor", NULL, ARGS("peek", "gone", "--cursor", "no cursor"));
 }
 
+/* What senders sent cannot control the terminal of whom looks at it, and is told apart. */
+static void test_what_does_not_print_is_escaped(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "bytes", "--type", "priority", "--slots", "1"));
+    command_done("a\033[1m\xc2\x9b"
+                 "31m\n",
+                 ARGS("send", "bytes"));
+    char *out = command_out(NULL, ARGS("peek", "bytes"));
+    assert_non_null(strstr(out, "a\\x1b[1m\\xc2\\x9b31m\n"));
+    free(out);
+    out = command_out(NULL, ARGS("peek", "bytes", "--json"));
+    assert_non_null(strstr(out, "\"a\\u001B[1m\\u009B31m\""));
+    free(out);
+    command_done(NULL, ARGS("topic", "create", "nul", "--type", "priority", "--slots", "1"));
+    struct run run;
+    const char *const argv[] = {getenv("SLOTMQ_COMMAND"), "send", "nul", NULL};
+    char redis[512];
+    snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
+    const char *const environment[] = {redis, NULL};
+    assert_true(
+        run_command(&run,
+                    &(struct run_options){
+                        .argv = argv, .environment = environment, .in = "n\0l\n", .in_len = 4},
+                    TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 0);
+    run_fini(&run);
+    out = command_out(NULL, ARGS("peek", "nul"));
+    assert_non_null(strstr(out, "n\\x00l\n"));
+    free(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_pages_go_on_at_the_cursor),
         cmocka_unit_test(test_states_can_be_chosen),
         cmocka_unit_test(test_what_is_not_there_is_told_in_one_line),
+        cmocka_unit_test(test_what_does_not_print_is_escaped),
     };
 
     return cmocka_run_group_tests(tests, command_setup, command_teardown);

@@ -71,6 +71,9 @@ static const struct {
     {{"topic", "alter", "t", "slots"}, "give KEY=VALUE"},
     {{"topic", "alter", "t", "max_retrys=5"}, "did you mean \"max_retries\"?"},
     {{"pause"}, "pause needs NAME"},
+    {{"\xc2\x9b"
+      "31m"},
+     "unknown verb \"\\xc2\\x9b31m\""},
     {{"send", "p", "-5"}, "-- -5"},
     {{"send", "p", "---"}, "-- ---"},
     {{"topic", "list"}, "use -r host:port,... or the variable SLOTMQ_REDIS"},

@@ -11,6 +11,7 @@
 #include "cli/base64.h"
 #include "cli/field.h"
 #include "cli/output.h"
+#include "cli/printable.h"
 
 static void test_base64_vectors_of_rfc_4648(void **state)
 {
@@ -59,13 +60,52 @@ static void test_bytes_that_are_not_utf8_come_as_base64(void **state)
     assert_json("\xed\xa0\x80", 3, "{\"body_base64\":\"7aCA\"}");
 }
 
-static void test_bytes_are_shown_without_nul(void **state)
+#define ROW(bytes, wanted, ascii)                                                                  \
+    {                                                                                              \
+        bytes, sizeof(bytes) - 1, wanted, ascii                                                    \
+    }
+
+static void test_no_byte_controls_a_terminal(void **state)
 {
-    char text[4];
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *text;
+        bool ascii;
+    } rows[] = {
+        ROW("plain", "plain", false),
+        ROW("a\0b\n", "a\\x00b\\x0a", false),
+        ROW("\033[31m\177", "\\x1b[31m\\x7f", false),
+        ROW("\xc2\x9b"
+            "31m",
+            "\\xc2\\x9b31m", false), /* U+009B, a CSI */
+        ROW("\x9b"
+            "31m\xc3",
+            "\\x9b31m\\xc3", false), /* the same in 8 bits; no UTF-8 */
+        ROW("\xc2\xa0\xc3\xa9", "\xc2\xa0\xc3\xa9", false),
+        ROW("\xe2\x82\xac\xf0\x9f\x90\xa2", "\xe2\x82\xac\xf0\x9f\x90\xa2", false),
+        ROW("\xc0\x80", "\\xc0\\x80", false),          /* NUL, too long */
+        ROW("\xed\xa0\x80", "\\xed\\xa0\\x80", false), /* a surrogate */
+        ROW("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", false),
+        ROW("\\x00 \\y", "\\x5cx00 \\y", false), /* not to be taken for a NUL */
+        ROW("\xc3\xa9", "\\xc3\\xa9", true),
+    };
 
     (void) state;
-    output_printable(text, "a\0b", 3);
-    assert_string_equal(text, "a?b");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[64];
+        assert_true(PRINTABLE_ROOM(rows[i].size) <= sizeof(text));
+        const size_t size = printable_text(text, rows[i].bytes, rows[i].size, rows[i].ascii);
+        assert_string_equal(text, rows[i].text);
+        assert_int_equal(size, strlen(text));
+    }
+}
+
+static void test_json_holds_no_control_characters(void **state)
+{
+    (void) state;
+    assert_json("\033\177\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", 10,
+                "{\"body\":\"\\u001B\\u007F\\u0080\\u009B\\u009F\xc2\xa0\"}");
 }
 
 static void test_a_field_is_found_between_white_space(void **state)
@@ -108,7 +148,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base64_vectors_of_rfc_4648),
         cmocka_unit_test(test_bytes_that_are_not_utf8_come_as_base64),
-        cmocka_unit_test(test_bytes_are_shown_without_nul),
+        cmocka_unit_test(test_no_byte_controls_a_terminal),
+        cmocka_unit_test(test_json_holds_no_control_characters),
         cmocka_unit_test(test_a_field_is_found_between_white_space),
         cmocka_unit_test(test_a_field_may_hold_any_byte),
     };

@@ -1,0 +1,83 @@
+/* printable.c - bytes as text that no terminal obeys.  Pure. */
+#include "printable.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Length of the UTF-8 character at the start of so many bytes, and its number; 0: it is none. */
+static size_t read_character(uint32_t *number, const unsigned char *bytes, size_t size)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char first = bytes[0];
+    const size_t length = first < 0x80             ? 1
+                          : (first & 0xe0) == 0xc0 ? 2
+                          : (first & 0xf0) == 0xe0 ? 3
+                          : (first & 0xf8) == 0xf0 ? 4
+                                                   : 0;
+
+    if (length == 0 || length > size) {
+        return 0;
+    }
+    *number = length == 1 ? first : first & (0x7fU >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        *number = *number << 6 | (bytes[i] & 0x3fU);
+    }
+    const bool surrogate = *number >= 0xd800 && *number <= 0xdfff;
+    return *number < least[length] || *number > 0x10ffff || surrogate ? 0 : length;
+}
+
+static bool is_control(uint32_t character)
+{
+    return character < 0x20 || (character >= 0x7f && character <= 0x9f);
+}
+
+size_t printable_text(char *out, const void *bytes, size_t size, bool ascii)
+{
+    const unsigned char *next = bytes;
+    char *to = out;
+
+    while (size > 0) {
+        uint32_t character = 0;
+        size_t length = read_character(&character, next, size);
+        const bool escape = character == '\\' && size > 1 && next[1] == 'x';
+        if (length > 0 && !is_control(character) && !escape && !(ascii && length > 1)) {
+            memcpy(to, next, length);
+            to += length;
+        } else {
+            length = length > 0 ? length : 1;
+            for (size_t i = 0; i < length; i++) {
+                to += sprintf(to, "\\x%02x", next[i]);
+            }
+        }
+        next += length;
+        size -= length;
+    }
+    *to = '\0';
+    return (size_t) (to - out);
+}
+
+size_t printable_json(char *out, const char *text, size_t size)
+{
+    const unsigned char *next = (const unsigned char *) text;
+    char *to = out;
+
+    while (size > 0) {
+        uint32_t character = 0;
+        size_t length = read_character(&character, next, size);
+        if (length > 0 && character >= 0x7f && character <= 0x9f) {
+            to += sprintf(to, "\\u%04X", (unsigned) character);
+        } else {
+            length = length > 0 ? length : 1;
+            memcpy(to, next, length);
+            to += length;
+        }
+        next += length;
+        size -= length;
+    }
+    *to = '\0';
+    return (size_t) (to - out);
+}
