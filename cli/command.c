@@ -162,9 +162,8 @@ static enum exit_code run(int argc, char **argv)
 enum exit_code command_main(int argc, char **argv)
 {
     const enum exit_code code = run(argc, argv);
-    const enum exit_code written = output_finish();
 
-    return code != EXIT_DONE ? code : written;
+    return code != EXIT_DONE ? code : output_finish();
 }
 
 /* Thread: smq:call. */

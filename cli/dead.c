@@ -33,13 +33,13 @@ static enum exit_code list_letters(smq_client *client, const struct command *com
 
     bulk_filter_make(&filter, &which, &flags->filter, topic);
     filter.states = SMQ_DEAD;
-    if (smq_message_each(client, command->words[0], &filter, listing_add, &listing, &err) !=
-        SMQ_OK) {
-        listing_drop(&listing);
-        return say_failure(&err);
+    const smq_status status =
+        smq_message_each(client, command->words[0], &filter, listing_add, &listing, &err);
+    if (status == SMQ_OK) {
+        listing_end(&listing, false);
     }
-    listing_end(&listing, false);
-    return EXIT_DONE;
+    listing_drop(&listing);
+    return status == SMQ_OK ? EXIT_DONE : say_failure(&err);
 }
 
 static enum exit_code list_run(const struct command *command)

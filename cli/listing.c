@@ -185,7 +185,6 @@ void listing_end(struct listing *listing, bool more)
         }
         fputs("}\n", stdout);
     }
-    listing_drop(listing);
 }
 
 void listing_drop(struct listing *listing)

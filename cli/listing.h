@@ -24,7 +24,7 @@ bool listing_add(const smq_message_info *message, void *user);
 /* Prints what was not printed yet.  `more`: messages may follow the last one. */
 void listing_end(struct listing *listing, bool more);
 
-/* Instead of listing_end() after a failure. */
+/* Frees what it holds, also after a failure. */
 void listing_drop(struct listing *listing);
 
 #endif

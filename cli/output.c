@@ -141,6 +141,11 @@ void output_row_bytes(struct libscols_table *table, const struct output_cell *ce
     }
 }
 
+bool output_table_is_empty(const struct libscols_table *table)
+{
+    return scols_table_is_empty(table);
+}
+
 static void print(struct libscols_table *table)
 {
     if (scols_print_table(table) != 0) {
@@ -281,13 +286,25 @@ bool output_write(const void *bytes, size_t size)
     return true;
 }
 
+/* Has the other side of a pipe or socket ended, as head does when it has seen enough? */
+static bool reader_is_gone(void)
+{
+    struct pollfd pipe = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    return poll(&pipe, 1, 0) > 0 && (pipe.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 enum exit_code output_finish(void)
 {
-    if (fflush(stdout) != 0) {
-        return say_error(EXIT_IO, "cannot write the result: %s", strerror(errno));
+    const bool flushed = fflush(stdout) == 0;
+    const int error = errno;
+
+    if (flushed && !ferror(stdout)) {
+        return EXIT_DONE;
     }
-    if (ferror(stdout)) {
-        return say_error(EXIT_IO, "cannot write the whole result");
+    if (reader_is_gone()) {
+        return EXIT_IO;
     }
-    return EXIT_DONE;
+    return flushed ? say_error(EXIT_IO, "cannot write the whole result")
+                   : say_error(EXIT_IO, "cannot write the result: %s", strerror(error));
 }

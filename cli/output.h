@@ -42,6 +42,8 @@ void output_pair(struct libscols_table *table, const char *name, const char *val
 void output_pair_bytes(struct libscols_table *table, const char *name, const void *bytes,
                        size_t size);
 
+bool output_table_is_empty(const struct libscols_table *table);
+
 /* Prints and frees it. */
 void output_table_print(struct libscols_table *table);
 
@@ -64,7 +66,7 @@ void output_time(char *text, size_t size, int64_t at_ms);
 /* Writes all bytes to standard output past its buffer.  false: errno says why. */
 bool output_write(const void *bytes, size_t size);
 
-/* Was all that was printed written?  Says it when not. */
+/* Was all that was printed written?  Says it when not, unless whoever read it did not want more. */
 enum exit_code output_finish(void);
 
 #endif

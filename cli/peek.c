@@ -2,6 +2,7 @@
 #include "command.h"
 #include "listing.h"
 #include "message.h"
+#include "output.h"
 #include "say.h"
 
 #define PEEK_DEFAULT 100
@@ -48,18 +49,22 @@ static enum exit_code peek_print(smq_client *client, const struct command *comma
 {
     struct listing listing = listing_begin(command, topic, false);
     smq_error err;
+    const smq_status status =
+        smq_message_each(client, command->words[0], filter, listing_add, &listing, &err);
+    enum exit_code code = EXIT_DONE;
 
-    if (smq_message_each(client, command->words[0], filter, listing_add, &listing, &err) !=
-        SMQ_OK) {
-        listing_drop(&listing);
-        return say_failure(&err);
+    if (status == SMQ_OK) {
+        const bool more = listing.count >= filter->limit;
+        listing_end(&listing, more);
+        code = output_finish();
+        if (code == EXIT_DONE && more && !command->global.json && !command->global.quiet) {
+            say("there may be more: --cursor %s", listing.cursor);
+        }
+    } else {
+        code = say_failure(&err);
     }
-    const bool more = listing.count >= filter->limit;
-    if (more && !command->global.json && !command->global.quiet) {
-        say("there may be more: --cursor %s", listing.cursor);
-    }
-    listing_end(&listing, more);
-    return EXIT_DONE;
+    listing_drop(&listing);
+    return code;
 }
 
 static enum exit_code peek_run(const struct command *command)

@@ -243,6 +243,9 @@ static enum exit_code stat_run(const struct command *command)
         if (topic_names_read(&names, client, &err) != SMQ_OK) {
             code = say_failure(&err);
         } else {
+            if (names.count == 0) {
+                topic_say_none(command);
+            }
             code = stat_topics(client, command, &names, true);
             topic_names_fini(&names);
         }

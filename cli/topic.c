@@ -135,6 +135,13 @@ void topic_names_fini(struct topic_names *names)
     *names = (struct topic_names){0};
 }
 
+void topic_say_none(const struct command *command)
+{
+    if (!command->global.quiet && !command->global.json) {
+        say("there are no topics; slotmq topic create makes one");
+    }
+}
+
 /* === show and list ====================================================== */
 
 static bool print_topic_json(const smq_topic_options *topic, void *user)
@@ -204,7 +211,7 @@ static enum exit_code list_json(smq_client *client)
     return EXIT_DONE;
 }
 
-static enum exit_code list_table(smq_client *client)
+static enum exit_code list_table(smq_client *client, const struct command *command)
 {
     struct libscols_table *table = output_table(list_titles, LIST_COLUMNS);
     smq_error err;
@@ -212,6 +219,9 @@ static enum exit_code list_table(smq_client *client)
     if (smq_topic_each(client, NULL, add_topic_row, table, &err) != SMQ_OK) {
         output_table_free(table);
         return say_failure(&err);
+    }
+    if (output_table_is_empty(table)) {
+        topic_say_none(command);
     }
     output_table_print_parts(table, 1, SIZE_MAX);
     return EXIT_DONE;
@@ -223,7 +233,7 @@ static enum exit_code list_run(const struct command *command)
     enum exit_code code = command_connect(&client, command);
 
     if (code == EXIT_DONE) {
-        code = command->global.json ? list_json(client) : list_table(client);
+        code = command->global.json ? list_json(client) : list_table(client, command);
     }
     smq_client_free(client);
     return code;

@@ -35,6 +35,9 @@ struct topic_names {
     size_t count;
 };
 
+/* Says that there are no topics, where a table would be empty. */
+void topic_say_none(const struct command *command);
+
 /* Fails as smq_topic_each(). */
 smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err);
 void topic_names_fini(struct topic_names *names);

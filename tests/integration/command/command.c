@@ -241,6 +241,22 @@ char *command_drawn(unsigned short columns, const char *const *arguments)
     return text;
 }
 
+char *command_unread(const char *const *arguments)
+{
+    int ends[2];
+    int errs[2];
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(errs, O_CLOEXEC), 0);
+    close(ends[0]);
+    const pid_t pid = start_with(arguments, 0, ends[1], errs[1]);
+    close(ends[1]);
+    close(errs[1]);
+    char *err = read_all(errs[0]);
+    assert_int_equal(exit_code_of(pid), 74);
+    return err;
+}
+
 /* === Statistics ========================================================= */
 
 json_int_t command_stat(const char *topic, const char *name)

@@ -66,6 +66,10 @@ char *command_shown(const char *const *arguments);
  * there, to be freed. */
 char *command_drawn(unsigned short columns, const char *const *arguments);
 
+/* Run it with a pipe as its standard output that nobody reads; it must end with exit code 74.  Its
+ * standard error, to be freed. */
+char *command_unread(const char *const *arguments);
+
 /* No line of what is shown is longer. */
 void assert_width(const char *shown, size_t columns);
 

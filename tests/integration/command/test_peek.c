@@ -126,6 +126,28 @@ static void test_what_is_not_there_is_told_in_one_line(void **state)
     command_refused(64, "cursor", NULL, ARGS("peek", "gone", "--cursor", "no cursor"));
 }
 
+/* `slotmq peek T | head -1`: the reader had enough, which is nobody's fault. */
+static void test_a_reader_that_ended_is_no_error_to_tell(void **state)
+{
+    const char *const *const calls[] = {ARGS("peek", "left"), ARGS("peek", "left", "--json"),
+                                        ARGS("stat"), ARGS("dead", "list", "left", "--json"),
+                                        ARGS("help")};
+    char lines[5000 * 5 + 1];
+    char *end = lines;
+
+    (void) state;
+    for (int i = 1000; i < 6000; i++) {
+        end += sprintf(end, "%d\n", i);
+    }
+    command_done(NULL, ARGS("topic", "create", "left", "--type", "priority", "--slots", "2"));
+    command_done(lines, ARGS("send", "left"));
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        char *err = command_unread(calls[i]);
+        assert_string_equal(err, "");
+        free(err);
+    }
+}
+
 /* What senders sent cannot control the terminal of whom looks at it, and is told apart. */
 static void test_what_does_not_print_is_escaped(void **state)
 {
@@ -166,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_pages_go_on_at_the_cursor),
         cmocka_unit_test(test_states_can_be_chosen),
         cmocka_unit_test(test_what_is_not_there_is_told_in_one_line),
+        cmocka_unit_test(test_a_reader_that_ended_is_no_error_to_tell),
         cmocka_unit_test(test_what_does_not_print_is_escaped),
     };
 

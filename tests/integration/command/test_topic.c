@@ -29,6 +29,26 @@ static bool has_topic(const char *name)
     return found;
 }
 
+/* The first test: nothing was created yet. */
+static void test_that_there_are_no_topics_is_said(void **state)
+{
+    const char *const *const calls[] = {ARGS("topic", "list"), ARGS("stat"),
+                                        ARGS("stat", "--slots")};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        char *err = command_err(NULL, calls[i]);
+        assert_string_equal(err, "there are no topics; slotmq topic create makes one\n");
+        free(err);
+    }
+    char *err = command_err(NULL, ARGS("topic", "list", "-q"));
+    assert_string_equal(err, "");
+    free(err);
+    char *out = command_out(NULL, ARGS("topic", "list", "--json"));
+    assert_string_equal(out, "{\"topics\":[]}\n");
+    free(out);
+}
+
 static void test_defaults_are_filled_in(void **state)
 {
     (void) state;
@@ -303,6 +323,7 @@ static void test_words_go_to_standard_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_that_there_are_no_topics_is_said),
         cmocka_unit_test(test_defaults_are_filled_in),
         cmocka_unit_test(test_every_flag_is_stored),
         cmocka_unit_test(test_every_flag_of_layout_keyed_is_stored),
