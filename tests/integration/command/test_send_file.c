@@ -142,14 +142,15 @@ static void test_a_line_longer_than_max_body_is_refused(void **state)
 {
     enum { LONG = 70000 };
     char path[512];
-    char *text = malloc(LONG + 16);
+    char *text = calloc(1, LONG + 16);
 
     (void) state;
     assert_non_null(text);
     create("bounded");
-    memcpy(text, "one\n", 4);
-    memset(text + 4, 'x', LONG);
-    memcpy(text + 4 + LONG, "\ntwo\n", 6);
+    memset(text, 'x', LONG);
+    snprintf(text, 5, "one\n");
+    text[4] = 'x';
+    snprintf(text + LONG, 6, "\ntwo\n");
     make_file(path, sizeof(path), "too-long", text);
     command_refused(65,
                     "line 2: it is longer than 65536 bytes, which is the max_body of topic "

@@ -96,35 +96,36 @@ static void test_a_line_may_be_as_long_as_wanted_and_no_longer(void **state)
 /* Of a file without any newline only so much is read as shows that it is too long. */
 static void test_a_long_line_is_not_read_to_its_end(void **state)
 {
-    enum { LONG = 16 << 20, LIMIT = 1 << 20 };
-    char *bytes = calloc(1, LONG);
+    const size_t long_size = (size_t) 16 << 20;
+    const size_t limit = (size_t) 1 << 20;
+    char *bytes = calloc(1, long_size);
     assert_non_null(bytes);
-    struct source source = source_of(bytes, LONG);
+    struct source source = source_of(bytes, long_size);
 
     (void) state;
-    assert_result(&source, LIMIT, SOURCE_TOO_LONG);
-    assert_true(lseek(source.fd, 0, SEEK_CUR) <= 2 * LIMIT);
-    assert_true(source.room <= 4 * LIMIT);
+    assert_result(&source, limit, SOURCE_TOO_LONG);
+    assert_true(lseek(source.fd, 0, SEEK_CUR) <= 2 * (off_t) limit);
+    assert_true(source.room <= 4 * limit);
     source_close(&source);
     free(bytes);
 }
 
 static void test_lines_longer_than_the_buffer_are_whole(void **state)
 {
-    enum { SIZE = 300000 };
-    char *bytes = malloc(3 * SIZE);
+    const size_t each = 300000;
+    char *bytes = malloc(3 * each);
 
     (void) state;
     assert_non_null(bytes);
     for (size_t i = 0; i < 3; i++) {
-        memset(bytes + i * SIZE, 'a' + (int) i, SIZE);
-        bytes[(i + 1) * SIZE - 1] = '\n';
+        memset(bytes + i * each, 'a' + (int) i, each);
+        bytes[(i + 1) * each - 1] = '\n';
     }
-    struct source source = source_of(bytes, 3 * SIZE);
+    struct source source = source_of(bytes, 3 * each);
     for (size_t i = 0; i < 3; i++) {
-        assert_line(&source, SIZE, bytes + i * SIZE, SIZE - 1);
+        assert_line(&source, each, bytes + i * each, each - 1);
     }
-    assert_result(&source, SIZE, SOURCE_END);
+    assert_result(&source, each, SOURCE_END);
     source_close(&source);
     free(bytes);
 }
