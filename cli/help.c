@@ -53,7 +53,7 @@ static void print_text(FILE *out, const char *text)
 {
     while (*text != '\0') {
         const size_t length = strcspn(text, "\n");
-        const char *gap = memmem(text, length, "  ", 2);
+        const char *gap = memmem(text, length, "   ", 3);
         const int left = gap ? (int) (gap - text + (ptrdiff_t) strspn(gap, " ")) : 0;
         fprintf(out, "%.*s", left, text);
         print_wrapped(out, text + left, left);

@@ -41,10 +41,10 @@ const struct verb topic_repair_verb = {
     .name = "topic repair",
     .operands = "NAME",
     .summary = "put back what Redis has lost of a topic",
-    .text = "When a Redis node came back empty, or a failover lost the last writes: keys of\n"
-            "slots, the definition of the topic, an alteration, a pause.  What is there stays,\n"
-            "and consumers continue by themselves.  Messages of slots that lost their keys are\n"
-            "gone.  Slots that disagree are listed, and nothing is changed.",
+    .text = "When a Redis node came back empty, or a failover lost the last writes: keys "
+            "of slots, the definition of the topic, an alteration, a pause. What is there "
+            "stays, and consumers continue by themselves. Messages of slots that lost "
+            "their keys are gone. Slots that disagree are listed, and nothing is changed.",
     .min_words = 1,
     .max_words = 1,
     .run = repair_run,

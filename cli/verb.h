@@ -30,7 +30,8 @@ struct verb {
     const char *name;     /* "send", or two words: "topic create" */
     const char *operands; /* for the usage line: "NAME [BODY]" */
     const char *summary;  /* one line */
-    const char *text;     /* the rest of the help, up to the flags */
+    const char *text;     /* the rest of the help, up to the flags: lines, which are wrapped; what
+                             follows three blanks is a column of its own */
     const struct flag *flags;
     size_t flag_count;
     size_t options_size;

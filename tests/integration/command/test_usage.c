@@ -11,7 +11,7 @@ static const struct {
     {{NULL}, "no verb given; see slotmq --help"},
     {{"publish"}, "unknown verb \"publish\""},
     {{"topics"}, "did you mean \"topic\"?"},
-    {{"topic"}, "create, list, show, alter, rebind or delete"},
+    {{"topic"}, "topic needs a second word: create, list, "},
     {{"topic", "lst"}, "did you mean \"topic list\"?"},
     {{"dead", "burn"}, "after dead comes list, requeue or purge"},
     {{"help", "nothing"}, "unknown verb \"nothing\""},
