@@ -208,7 +208,7 @@ static void test_each_mistake_is_told_in_one_line(void **state)
         {"-T slots=1000000", "1 to 65536"},
         {"-T slot=8", "did you mean \"slots\"?"},
         {"-T =8", "no topic option \"\""},
-        {"--count 1\n2", "--count \"1?2\""},
+        {"--count 1\n2", "--count \"1\\x0a2\""},
     };
 
     (void) state;
