@@ -322,7 +322,18 @@ static void late_answer_of_a_former_owner_is_fenced(void **state)
     smq_client_free(client);
 }
 
-/* A failover that forgot the takeover: the stored token is an older one. */
+static void assert_kept_its_slot(const struct wire *wire)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err = {.text = ""};
+
+    scene_must(smq_client_metrics(&metrics, wire->behind, &err), &err, "smq_client_metrics");
+    assert_int_equal(metrics.fenced, 0);
+    assert_int_equal(metrics.slots_owned, 1);
+}
+
+/* A failover that forgot the takeover: the stored token is an older one.  There is no newer owner:
+ * the slot stays where it is, and nobody is told that he is fenced. */
 static void owner_takes_over_again_when_redis_has_lost_its_token(void **state)
 {
     struct wire wire;
@@ -334,6 +345,27 @@ static void owner_takes_over_again_when_redis_has_lost_its_token(void **state)
     scene_send(wire.direct, wire.topic, message("a"));
     recorder_await(wire.recorder, 1);
     scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 1});
+    assert_kept_its_slot(&wire);
+    wire_fini(&wire);
+}
+
+/* The same while a handler runs: its claim comes back by the takeover, and is handled again. */
+static void a_claim_is_handled_again_when_redis_has_lost_the_token(void **state)
+{
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire, 0);
+    await_rest(&wire);
+    recorder_gate(wire.recorder);
+    scene_send(wire.direct, wire.topic, message("a"));
+    recorder_await(wire.recorder, 1);
+    freeReplyObject(redisCommand(wire.redis, "HSET %s token 000000000000000000000000", wire.slot));
+    recorder_open(wire.recorder, 2);
+    recorder_await(wire.recorder, 2);
+    assert_string_equal(recorder_seen(wire.recorder, 1).body, "a");
+    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 1});
+    assert_kept_its_slot(&wire);
     wire_fini(&wire);
 }
 
@@ -346,6 +378,7 @@ int main(void)
         cmocka_unit_test(lapsed_leases_stay_with_their_owner),
         cmocka_unit_test(late_answer_of_a_former_owner_is_fenced),
         cmocka_unit_test(owner_takes_over_again_when_redis_has_lost_its_token),
+        cmocka_unit_test(a_claim_is_handled_again_when_redis_has_lost_the_token),
     };
 
     return cmocka_run_group_tests(tests, start, scene_end);
