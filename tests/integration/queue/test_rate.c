@@ -150,6 +150,37 @@ static void message_that_finds_no_token_waits_for_the_next_one(void **state)
     smq_client_free(client);
 }
 
+struct calls {
+    int64_t before, more;
+};
+
+static bool calls_were_made(void *arg)
+{
+    const struct calls *calls = arg;
+
+    return scripts_run() - calls->before >= calls->more;
+}
+
+/* At one message a second each slot, which is empty, is looked at without waiting for a token: what
+ * a claim did not find is not counted. */
+static void looking_at_empty_slots_uses_no_rate(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, MANY_SLOTS, 0);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    struct calls calls = {.before = scripts_run(), .more = 2 * MANY_SLOTS}; /* takeover, consume */
+    smq_worker *worker;
+
+    (void) state;
+    options.rate_per_s = 1;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    assert_true(wait_until(calls_were_made, &calls, SCENE_TIMEOUT_MS));
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
 /* --- a fleet --- */
 
 static int64_t now_ns(void)
@@ -347,6 +378,7 @@ int main(void)
         cmocka_unit_test(lone_process_has_the_whole_rate_of_the_topic),
         cmocka_unit_test(smaller_of_two_rates_holds),
         cmocka_unit_test(slow_rate_lets_the_first_message_pass_at_once),
+        cmocka_unit_test(looking_at_empty_slots_uses_no_rate),
         cmocka_unit_test(message_that_finds_no_token_waits_for_the_next_one),
         cmocka_unit_test(new_rate_reaches_who_waits_long_for_a_token),
         cmocka_unit_test(rate_of_the_topic_holds_over_the_fleet_while_one_leaves),
