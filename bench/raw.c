@@ -120,7 +120,7 @@ static void render_send(struct raw *raw, const struct raw_slot *slot, uint64_t f
 {
     char body[TALLY_BODY];
 
-    wire_command(raw->wire, 11 + 2 * (size_t) count);
+    wire_command(raw->wire, 12 + 2 * (size_t) count);
     wire_text(raw->wire, "EVALSHA");
     wire_text(raw->wire, script_send.sha1);
     wire_text(raw->wire, "3");
@@ -132,6 +132,7 @@ static void render_send(struct raw *raw, const struct raw_slot *slot, uint64_t f
     wire_text(raw->wire, slot->wake);
     wire_text(raw->wire, "0"); /* no bound */
     wire_text(raw->wire, "0"); /* no debounce */
+    wire_text(raw->wire, "-"); /* not repeated */
     for (int i = 0; i < count; i++) {
         tally_body(body, sizeof(body), from + (uint64_t) i);
         wire_bytes(raw->wire, body, sizeof(body));

@@ -1,7 +1,7 @@
 #!lua
 -- KEYS store, prepare, slot, [body]
--- ARGV def, kind, wake, max_waiting (0: no bound), debounce_ms (0: none),
---      (member, when [, body, limit or empty, ttl_ms or empty])...
+-- ARGV def, kind, wake, max_waiting (0: no bound), debounce_ms (0: none), flags: r repeated, their
+--      first try may be stored (or -), (member, when [, body, limit or empty, ttl_ms or empty])...
 -- RETURN OK, results: a character a message, a added, m merged, f refused: the slot is full
 --        | NO_TOPIC | STALE | FULL: no places left (kind p), until the slot is empty once
 --
@@ -10,7 +10,8 @@
 local store, prepare, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local kind, channel = ARGV[2], ARGV[3]
 local max_waiting, debounce_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
-local FIRST, WIDTH = 6, body and 5 or 2
+local repeated = ARGV[6] ~= '-' and string.find(ARGV[6], 'r', 1, true)
+local FIRST, WIDTH = 7, body and 5 or 2
 
 local def, parked, seq = unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq'))
 -- @include def
@@ -80,7 +81,9 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
         if kind == 't' then
             redis.call('ZADD', store, unpack(placed))
         end
-        redis.call('HINCRBY', slot, 'merged', many - added)
+        if not repeated then
+            redis.call('HINCRBY', slot, 'merged', many - added)
+        end
         results = table.concat(results)
     end
     if results then
@@ -192,7 +195,7 @@ end
 if added > 0 then
     count('sent', added)
 end
-if merged > 0 then
+if merged > 0 and not repeated then
     count('merged', merged)
 end
 

@@ -62,6 +62,7 @@ struct request {
     struct store_slot slot;
     struct send_list batch;
     size_t count;
+    bool repeated; /* all of its sends may be stored already; else none is */
 };
 LIST_HEAD(request_list, request);
 

@@ -85,14 +85,16 @@ static void request_add(struct request *request, struct send *send)
     request->count++;
 }
 
-/* Move what fits into one request out of the queue; returns the earliest deadline. */
+/* Move what fits into one request, and is repeated or not as it is, out of the queue; returns the
+ * earliest deadline. */
 static int64_t request_fill(struct request *request, struct send_list *queue)
 {
     struct send *send;
     size_t bytes = 0;
     int64_t deadline_ms = INT64_MAX;
 
-    while ((send = STAILQ_FIRST(queue)) != NULL && request->count < REQUEST_SENDS_MAX &&
+    while ((send = STAILQ_FIRST(queue)) != NULL && send->unknown == request->repeated &&
+           request->count < REQUEST_SENDS_MAX &&
            (request->count == 0 || bytes + send_size(send) <= REQUEST_BYTES_MAX)) {
         STAILQ_REMOVE_HEAD(queue, link);
         request_add(request, send);
@@ -110,8 +112,9 @@ void request_begin(struct outbox *outbox, int64_t now_ms)
 
     request->outbox = outbox;
     request->count = 0;
+    request->repeated = STAILQ_FIRST(&outbox->queue)->unknown;
     store_slot_fill(&request->slot, &outbox->topic->topic, outbox->slot);
-    store_send_begin(&request->call, &request->slot);
+    store_send_begin(&request->call, &request->slot, request->repeated);
     deadline_ms = request_fill(request, &outbox->queue);
     store_send_replicas(&request->call, all->options.replicas, deadline_ms);
     left_ms = deadline_ms - now_ms;

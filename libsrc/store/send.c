@@ -4,7 +4,7 @@
 #include "scripts.h"
 #include "store/call.h"
 
-void store_send_begin(struct store_call *call, const struct store_slot *slot)
+void store_send_begin(struct store_call *call, const struct store_slot *slot, bool repeated)
 {
     call_begin(call, &script_send, slot->keys.hash_slot);
     redis_arg_string(&call->command, slot->keys.store);
@@ -16,6 +16,7 @@ void store_send_begin(struct store_call *call, const struct store_slot *slot)
     redis_arg_string(&call->command, slot->keys.wake);
     redis_arg_int(&call->command, slot->max_waiting);
     redis_arg_int(&call->command, slot->debounce_ms);
+    redis_arg_string(&call->command, repeated ? "r" : "-");
 }
 
 /* A number, or nothing for a negative one. */

@@ -80,9 +80,10 @@ struct store_message {
     int32_t max_retries; /* -1: the topic's */
     int64_t ttl_ms;      /* -1: for ever */
 };
-/* Begin, add up to 1,000 messages, send.  With `replicas`, `done` may then call store_send_await(),
- * which waits until `until_ms` (redis_await()). */
-void store_send_begin(struct store_call *call, const struct store_slot *slot);
+/* Begin, add up to 1,000 messages, send.  `repeated`: any of them may be stored already, by a call
+ * whose reply was lost; so what merges is not counted.  With `replicas`, `done` may then call
+ * store_send_await(), which waits until `until_ms` (redis_await()). */
+void store_send_begin(struct store_call *call, const struct store_slot *slot, bool repeated);
 void store_send_add(struct store_call *call, const struct store_slot *slot,
                     const struct store_message *message);
 void store_send_replicas(struct store_call *call, int replicas, int64_t until_ms);

@@ -63,6 +63,7 @@ static void add_sends(struct args *args, const struct model *model, const struct
     args_add(args, "wake{x}");
     args_add_int(args, call->max_waiting);
     args_add_int(args, call->debounce);
+    args_add(args, call->repeated ? "r" : "-");
     for (size_t i = 0; i < call->count; i++) {
         char text[32];
 

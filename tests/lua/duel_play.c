@@ -144,7 +144,8 @@ void send_some(struct duel *duel)
 
     fill_sends(duel, call);
     if (!deliver(duel, call, draw_fate(duel), &seen) && percent(duel, 80)) {
-        execute(duel, call, &seen); /* unknown: repeated */
+        call->repeated = true; /* the first try is unknown */
+        execute(duel, call, &seen);
     }
     buf_fini(&seen);
     free(call);

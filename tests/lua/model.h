@@ -131,7 +131,7 @@ struct call {
     int32_t max_bytes; /* MODEL_FEW_BYTES, or more than all together */
     int64_t max_waiting, debounce;
     bool skip_failed, expired_to_dead;
-    bool repeated; /* an earlier try of an answer may have got through */
+    bool repeated; /* an earlier try of an answer, or of the sends, may have got through */
     int64_t lease;
     uint64_t last;
     char position[64]; /* consume: up to this entry of the next claim is known, too; "": nothing */

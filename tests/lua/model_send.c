@@ -85,7 +85,9 @@ void model_send(struct model *model, struct buf *reply, const struct call *call)
             buf_printf(reply, "f");
             continue;
         }
-        model->counters[waiting == NULL ? MODEL_SENT : MODEL_MERGED]++;
+        if (waiting == NULL || !call->repeated) {
+            model->counters[waiting == NULL ? MODEL_SENT : MODEL_MERGED]++;
+        }
         buf_printf(reply, "%c", waiting == NULL ? 'a' : 'm');
         its_due = put(model, call, i, waiting);
         due = its_due < due ? its_due : due;

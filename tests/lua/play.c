@@ -107,6 +107,7 @@ static void send_args(struct args *args, const struct words *words)
     args_add(args, WAKE);
     args_add(args, option(words, "bound", "0"));
     args_add(args, option(words, "debounce", "0"));
+    args_add(args, option(words, "flags", "-"));
     add_words(args, words, 1);
 }
 

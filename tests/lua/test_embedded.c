@@ -107,7 +107,7 @@ static void test_a_message_by_the_servers_clock(void **state)
     freeReplyObject(call(under_test, &script_takeover,
                          SLOT_KEYS " n.1 000000010000000000000001 m fast 16 1000 me"));
     freeReplyObject(
-        call(under_test, &script_send, "x prepare{x} slot{x} n.1 m wake{x} 0 0 a +0 b +3600000"));
+        call(under_test, &script_send, "x prepare{x} slot{x} n.1 m wake{x} 0 0 - a +0 b +3600000"));
     reply = call(under_test, &script_consume,
                  SLOT_KEYS " n.1 000000010000000000000001 m wake{x} 10 1000 30000 16 0 - 0");
     now_ms = reply->element[1]->integer;
@@ -126,9 +126,9 @@ static void test_a_full_server_drains(void **state)
     redisReply *reply;
 
     freeReplyObject(redisCommand(under_test->redis, "CONFIG SET maxmemory 1"));
-    reply =
-        redisCommand(under_test->redis, "EVALSHA %s 3 x prepare{x} slot{x} n.1 m wake{x} 0 0 c +0",
-                     script_send.sha1);
+    reply = redisCommand(under_test->redis,
+                         "EVALSHA %s 3 x prepare{x} slot{x} n.1 m wake{x} 0 0 - c +0",
+                         script_send.sha1);
     assert_int_equal(reply->type, REDIS_REPLY_ERROR);
     assert_true(strncmp(reply->str, "OOM", 3) == 0);
     freeReplyObject(reply);

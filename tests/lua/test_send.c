@@ -34,6 +34,23 @@ static void test_many_for_one_time_merge_like_one(void **state)
          {"field sent", "1"}, {"field merged", "5"});
 }
 
+#define REPEATED(open, stored)                                                                     \
+    PLAY(state, {open, "OK"}, {"at 1000", ""}, {"send a 0" stored, "OK a"},                        \
+         {"send flags=r a 0" stored, "OK m"}, {"field sent", "1"}, {"field merged", "nil"},        \
+         {"send flags=r a 0" stored " b 0" stored, "OK ma"}, {"field sent", "2"},                  \
+         {"field merged", "nil"}, {"send b 0" stored, "OK m"}, {"field merged", "1"})
+
+/* Its first try was counted, or what waits was. */
+static void test_a_repeat_that_finds_itself_is_not_counted(void **state)
+{
+    REPEATED("open m", "");
+    REPEATED("open t", "");
+    REPEATED("open p", "");
+    REPEATED("open b", "");
+    REPEATED("open t keyed", " '' '' ''");
+    REPEATED("open f keyed", " '' '' ''");
+}
+
 static void test_priority_by_bytes_takes_the_last_priority(void **state)
 {
     PLAY(state, {"open b", "OK"}, {"send a 5 b -3 c 0 a 7 b -1099511627776", "OK aaamm"},
@@ -119,6 +136,7 @@ static void test_members_of_any_bytes(void **state)
     args_add(&args, "wake{x}");
     args_add(&args, "0");
     args_add(&args, "0");
+    args_add(&args, "-");
     args_add_bytes(&args, body, sizeof(body) - 1);
     args_add(&args, "+0");
     reply = fixture_call(fixture, fixture_script("send"), &args);
@@ -158,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_range_merge_keeps_the_first_time),
         cmocka_unit_test(test_fixed_time_takes_the_last_time),
         cmocka_unit_test(test_many_for_one_time_merge_like_one),
+        cmocka_unit_test(test_a_repeat_that_finds_itself_is_not_counted),
         cmocka_unit_test(test_priority_by_bytes_takes_the_last_priority),
         cmocka_unit_test(test_priority_by_arrival_keeps_the_place_of_the_same_priority),
         cmocka_unit_test(test_a_merge_keeps_the_attempts),

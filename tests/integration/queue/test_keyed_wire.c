@@ -116,6 +116,7 @@ static void repeated_send_has_the_same_id(void **state)
     assert_int_equal(metrics_of(wire.behind).sent, 2);
     assert_int_equal(metrics_of(wire.behind).merged, 0);
     assert_int_equal(scene_stats(wire.direct, wire.topic).waiting, 2);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).merged, 0);
     assert_true(scene_redis_number(wire.redis, "ZSCORE %s_0 %s", wire.topic, last.id) > 0);
     smq_producer_free(producer);
     wire_fini(&wire);
@@ -168,6 +169,8 @@ static void repeats_of_many_are_counted_as_sent_once(void **state)
     assert_int_equal(metrics_of(wire.behind).sent, MANY);
     assert_int_equal(metrics_of(wire.behind).merged, 0);
     assert_int_equal(scene_stats(wire.direct, wire.topic).waiting, MANY);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).sent, MANY);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).merged, 0);
     smq_producer_free(producer);
     wire_fini(&wire);
 }

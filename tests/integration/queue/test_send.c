@@ -180,11 +180,18 @@ static void bodies_are_any_bytes(void **state)
     (void) state;
     topic_made(client, &options);
     memset(large, 'x', 64 * 1024 + 1);
-    message.body = "\0\r\n\xff{}";
+    message.body = "\xff\r\n\0{}";
     message.body_len = 6;
     must(smq_send(&receipt, producer, "t", &message, &err), &err);
     snprintf(key, sizeof(key), "t_%d", (int) receipt.slot);
     assert_true(look_number(key, "ZRANK %s %b", key, message.body, message.body_len) >= 0);
+    message.body = "\0\r\n\xff{}"; /* stored as one with a key */
+    must(smq_send(&receipt, producer, "t", &message, &err), &err);
+    snprintf(key, sizeof(key), "t_%d", (int) receipt.slot);
+    assert_true(look_number(key, "ZRANK %s %b", key,
+                            "\0"
+                            "0:\0\r\n\xff{}",
+                            (size_t) 9) >= 0);
     message.body = large;
     message.body_len = (size_t) 64 * 1024;
     must(smq_send(&receipt, producer, "t", &message, &err), &err);

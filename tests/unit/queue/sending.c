@@ -17,7 +17,7 @@
 #include "sending.h"
 #include "support/wait.h"
 
-enum { STORED_MAX = 200000, SEND_HEAD = 8 };
+enum { STORED_MAX = 200000, SEND_HEAD = 9 };
 
 struct sending sending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
