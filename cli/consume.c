@@ -262,9 +262,10 @@ const struct verb consume_verb = {
     .summary = "print messages, or run a program for each",
     .text = "Without CMD the bodies go to standard output, a line each, with --json an "
             "object a line; a message is done when its line was written.\n\n"
-            "With CMD it is run for each message: the body on its standard input, "
-            "SLOTMQ_TOPIC, SLOTMQ_SLOT, SLOTMQ_TOKEN and SLOTMQ_ATTEMPT in its environment. "
-            "Exit 0 is done, 65 rejects, anything else or a signal retries.\n\n"
+            "With CMD it is run for each message: the body on its standard input, SLOTMQ_TOPIC, "
+            "SLOTMQ_SLOT, SLOTMQ_TOKEN, SLOTMQ_ATTEMPT, SLOTMQ_PRIORITY, SLOTMQ_KEY and SLOTMQ_ID "
+            "in its environment. Exit 0 is done, 65 rejects, anything else or a signal "
+            "retries.\n\n"
             "SIGTERM, SIGINT and SIGHUP drain: no more is claimed, work in hand ends, exit 0.",
     .flags = consume_flags,
     .flag_count = sizeof(consume_flags) / sizeof(consume_flags[0]),

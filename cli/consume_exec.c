@@ -23,7 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base64.h"
 #include "consume.h"
+#include "message.h"
 #include "say.h"
 #include "signals.h"
 
@@ -47,44 +49,85 @@ static struct {
     int64_t drained_at; /* when the time to drain is over; 0: it has not begun */
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-enum { VARIABLES = 4 };
+/* What a message sets for its program.  None of these is taken over from our own environment, so
+ * that what a message does not have is not that of another one. */
+static const char *const variables[] = {"SLOTMQ_TOPIC",      "SLOTMQ_SLOT",     "SLOTMQ_TOKEN",
+                                        "SLOTMQ_ATTEMPT",    "SLOTMQ_PRIORITY", "SLOTMQ_KEY",
+                                        "SLOTMQ_KEY_BASE64", "SLOTMQ_ID",       "SLOTMQ_ID_BASE64"};
+enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
-/* Our environment and the four variables of a message.  `entry` ends with NULL. */
+/* Our environment and the variables of a message, the `count` last ones.  `entry` ends with NULL.
+ */
 struct environment {
     char *own[VARIABLES];
+    size_t count;
     char **entry;
 };
 
 /* === Environment ======================================================== */
 
-static char *make_variable(const char *name, const char *value)
+static void set_text(struct environment *environment, const char *name, const char *value)
 {
     char *text = NULL;
 
     if (asprintf(&text, "%s=%s", name, value) < 0) {
         say_no_memory();
     }
-    return text;
+    environment->own[environment->count++] = text;
 }
 
-static char *make_number(const char *name, int32_t value)
+static void set_number(struct environment *environment, const char *name, int64_t value)
 {
-    char text[16];
+    char text[24];
 
-    snprintf(text, sizeof(text), "%" PRId32, value);
-    return make_variable(name, text);
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    set_text(environment, name, text);
+}
+
+/* Bytes without NUL as they are, others as NAME_BASE64: a variable ends with a NUL. */
+static void set_bytes(struct environment *environment, const char *name, const void *bytes,
+                      size_t size)
+{
+    char base64[64];
+    const bool plain = memchr(bytes, '\0', size) == NULL;
+    char *text = say_alloc(plain ? size + 1 : base64_size(size), 1);
+
+    snprintf(base64, sizeof(base64), "%s_BASE64", name);
+    if (plain) {
+        memcpy(text, bytes, size);
+    } else {
+        base64_encode(text, bytes, size);
+    }
+    set_text(environment, plain ? name : base64, text);
+    free(text);
 }
 
 /* Is it one of the variables that a message sets? */
-static bool is_ours(const char *entry, char *const *own)
+static bool is_ours(const char *entry)
 {
     for (size_t i = 0; i < VARIABLES; i++) {
-        const size_t name = strcspn(own[i], "=") + 1;
-        if (strncmp(entry, own[i], name) == 0) {
+        const size_t length = strlen(variables[i]);
+        if (strncmp(entry, variables[i], length) == 0 && entry[length] == '=') {
             return true;
         }
     }
     return false;
+}
+
+/* The body is not among them: it may be long, and an environment can be seen by others. */
+static void set_variables(struct environment *environment, const smq_message_info *message)
+{
+    set_text(environment, "SLOTMQ_TOPIC", message->topic);
+    set_number(environment, "SLOTMQ_SLOT", message->slot);
+    set_text(environment, "SLOTMQ_TOKEN", message->token ? message->token : "");
+    set_number(environment, "SLOTMQ_ATTEMPT", message->attempt);
+    set_number(environment, "SLOTMQ_PRIORITY", message->priority);
+    if (message->key && message->key != message->body) {
+        set_bytes(environment, "SLOTMQ_KEY", message->key, message->key_len);
+    }
+    if (message_has_id(message)) {
+        set_bytes(environment, "SLOTMQ_ID", message->id, message->id_len);
+    }
 }
 
 static void environment_init(struct environment *environment, const smq_message_info *message)
@@ -92,25 +135,23 @@ static void environment_init(struct environment *environment, const smq_message_
     size_t count = 0;
     size_t used = 0;
 
-    environment->own[0] = make_variable("SLOTMQ_TOPIC", message->topic);
-    environment->own[1] = make_number("SLOTMQ_SLOT", message->slot);
-    environment->own[2] = make_variable("SLOTMQ_TOKEN", message->token ? message->token : "");
-    environment->own[3] = make_number("SLOTMQ_ATTEMPT", message->attempt);
+    environment->count = 0;
+    set_variables(environment, message);
     while (environ[count]) {
         count++;
     }
-    environment->entry = say_alloc(count + VARIABLES + 1, sizeof(char *));
+    environment->entry = say_alloc(count + environment->count + 1, sizeof(char *));
     for (size_t i = 0; i < count; i++) {
-        if (!is_ours(environ[i], environment->own)) {
+        if (!is_ours(environ[i])) {
             environment->entry[used++] = environ[i];
         }
     }
-    memcpy(environment->entry + used, environment->own, sizeof(environment->own));
+    memcpy(environment->entry + used, environment->own, environment->count * sizeof(char *));
 }
 
 static void environment_fini(struct environment *environment)
 {
-    for (size_t i = 0; i < VARIABLES; i++) {
+    for (size_t i = 0; i < environment->count; i++) {
         free(environment->own[i]);
     }
     free(environment->entry);

@@ -43,6 +43,57 @@ static void test_body_and_environment_reach_the_program(void **state)
     assert_int_equal(command_stat("env", "done"), 1);
 }
 
+/* What the program of the only message of a topic prints of its variables. */
+static void assert_variables(const char *topic, const char *wanted)
+{
+    char *out =
+        command_out(NULL, ARGS("consume", topic, "--count", "1", "--", "sh", "-c",
+                               "env | LC_ALL=C grep -aE '^SLOTMQ_(KEY|ID|PRIO)' | LC_ALL=C sort"));
+
+    assert_string_equal(out, wanted);
+    free(out);
+}
+
+static void send_bytes(const char *topic, const char *lines, size_t size)
+{
+    const char *const argv[] = {
+        getenv("SLOTMQ_COMMAND"), "send", topic, "--key-field", "1", "--id-field", "2", NULL};
+    char redis[512];
+    struct run run;
+
+    snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
+    const char *const environment[] = {redis, NULL};
+    assert_true(
+        run_command(&run,
+                    &(struct run_options){
+                        .argv = argv, .environment = environment, .in = lines, .in_len = size},
+                    TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 0);
+    run_fini(&run);
+}
+
+/* What a message has not is not that of a program around us; bodies are in no environment. */
+static void test_key_id_and_priority_reach_the_program(void **state)
+{
+    (void) state;
+    assert_int_equal(setenv("SLOTMQ_KEY", "of another", 1), 0);
+    assert_int_equal(setenv("SLOTMQ_ID_BASE64", "of another", 1), 0);
+    create("inline");
+    command_done(NULL, ARGS("send", "inline", "secret", "--priority", "-7"));
+    assert_variables("inline", "SLOTMQ_PRIORITY=-7\n");
+    command_done(NULL, ARGS("send", "inline", "secret", "--key", "customer 7"));
+    assert_variables("inline", "SLOTMQ_KEY=customer 7\nSLOTMQ_PRIORITY=0\n");
+    command_done(NULL, ARGS("topic", "create", "keyed", "--type", "fixed_time", "--layout", "keyed",
+                            "--slots", "1"));
+    command_done(NULL, ARGS("send", "keyed", "secret", "--id", "order\n1", "--key", "\xff"));
+    assert_variables("keyed", "SLOTMQ_ID=order\nSLOTMQ_KEY=\xff\nSLOTMQ_PRIORITY=0\n");
+    send_bytes("keyed", "k\0 i\0i\n", 7);
+    assert_variables("keyed", "SLOTMQ_ID_BASE64=aQBp\nSLOTMQ_KEY_BASE64=awA=\n"
+                              "SLOTMQ_PRIORITY=0\n");
+    assert_int_equal(unsetenv("SLOTMQ_KEY"), 0);
+    assert_int_equal(unsetenv("SLOTMQ_ID_BASE64"), 0);
+}
+
 static void test_standard_error_is_ours(void **state)
 {
     struct run run;
@@ -321,6 +372,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_body_and_environment_reach_the_program),
+        cmocka_unit_test(test_key_id_and_priority_reach_the_program),
         cmocka_unit_test(test_standard_error_is_ours),
         cmocka_unit_test(test_a_program_need_not_read),
         cmocka_unit_test(test_the_body_is_whole),
