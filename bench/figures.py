@@ -15,7 +15,7 @@ how to read them.
 
     ./dev bench                  # all, then this page; up to an hour
     ./dev bench --resume         # go on where it was stopped
-    ./dev bench drain send       # some of them; --json for lines to compute with
+    ./dev bench drain send       # some of them, without this page; --json for lines to compute with
     ./dev bench --quick          # a first look: less of everything, nothing is kept
 
 Redis, and every other server, runs on the first core, what sends and consumes on the second. Bodies have 64 bytes. Each run counts what

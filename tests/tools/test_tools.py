@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The checks of tools/ must be able to fail: each is shown a bad case and a good one."""
 import json
+import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -183,6 +186,47 @@ class Configuration(Folder):
         result = self.verdict(self.PAGE, "    bool shared;\n")
         self.assertEqual(result.returncode, 1)
         self.assertIn("smq_topic_options.shared has no row", result.stderr)
+
+
+class Bench(Folder):
+    """./dev bench with servers, compiler and benchmarks left out."""
+
+    def setUp(self):
+        super().setUp()
+        shutil.copy(ROOT / "dev", self.root / "dev")
+        for name in ("dpkg-query", "apt-get", "sudo", "meson", "ninja", "npm"):
+            self.program(f"bin/{name}", "")
+        for name in ("drain.js", "package.json", "package-lock.json"):
+            self.write(f"bench/peers/bullmq/{name}", "")
+        packages = subprocess.run(["bash", "-c", 'sed -n "/^PACKAGES=(/,/^)/p" "$0"; echo', ROOT / "dev"],
+                                  capture_output=True, text=True, check=True).stdout
+        names = re.sub(r"PACKAGES=\(|\)|#.*", "", packages).split()
+        self.program("bin/dpkg-query", "\n".join(f"echo installed {name}" for name in names))
+        self.program("build/bench/slotmq-bench", 'echo "$@" >>asked')
+        self.write("bench/figures.py", "import sys, pathlib\npathlib.Path(sys.argv[2]).write_text('new')\n")
+        self.write("docs/BENCHMARKS.md", "published")
+
+    def program(self, path, text):
+        self.write(path, f"#!/bin/sh\n{text}\n")
+        (self.root / path).chmod(0o755)
+
+    def page_after(self, *arguments):
+        environment = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
+        result = subprocess.run([self.root / "dev", "bench", *arguments], env=environment,
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue((self.root / "asked").exists())
+        return (self.root / "docs/BENCHMARKS.md").read_text()
+
+    def test_some_leave_the_page_as_it_is(self):
+        for arguments in (["drain"], ["drain", "send", "--json"], ["--rate", "100", "e2e"], ["drain", "--resume"],
+                          ["--quick"]):
+            self.assertEqual(self.page_after(*arguments), "published", arguments)
+
+    def test_all_write_the_page(self):
+        for arguments in ([], ["--resume"], ["--rate", "100"]):
+            self.write("docs/BENCHMARKS.md", "published")
+            self.assertEqual(self.page_after(*arguments), "new", arguments)
 
 
 if __name__ == "__main__":
