@@ -43,7 +43,9 @@ typedef enum smq_level {
     X(SMQ_EVENT_CONNECTED, 15, INFO, "connected") /* node or ensemble */                           \
     X(SMQ_EVENT_DISCONNECTED, 16, WARN, "disconnected")                                            \
     X(SMQ_EVENT_SESSION_LOST, 17, WARN, "session_lost")                                            \
-    X(SMQ_EVENT_STOPPED, 18, ERROR, "stopped") /* worker gave up   */
+    X(SMQ_EVENT_STOPPED, 18, ERROR, "stopped") /* worker gave up   */                              \
+    X(SMQ_EVENT_DAMAGED, 19, ERROR, "damaged") /* slot, or topic   */                              \
+    X(SMQ_EVENT_REPAIRED, 20, INFO, "repaired")
 
 typedef enum smq_event_kind {
 #define SMQ_X(name, value, level, id) name = value,

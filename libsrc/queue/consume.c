@@ -522,6 +522,7 @@ static void finish(struct consume_call *consume, const struct store_result *resu
     strand->consuming = NULL;
     strand->failures = 0;
     strand->worker->missing_at = 0; /* a deletion that had begun was taken back */
+    strand_accepted(strand);
     worker_unreserve(strand->worker, consume->n, (int32_t) consumed->count);
     renewal_confirmed(strand, consume->sent_ms);
     settle(consume, consumed);

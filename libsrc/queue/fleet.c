@@ -339,15 +339,49 @@ static void lease_reply(struct fleet_lease *lease, const struct coord_lease_repl
     fleet_unref(fleet);
 }
 
+/* A lease that is not there because topic{T} is lost is asked for again, until it is repaired. */
+static void on_lease_definition(const struct topic *topic, smq_status status, const char *text,
+                                void *user)
+{
+    struct fleet_lease *lease = user;
+    struct fleet_topic *found = topic_find(lease->fleet, lease->topic);
+    smq_worker *worker = found != NULL ? found->worker : NULL;
+    bool gone = status == SMQ_NO_TOPIC;
+
+    (void) topic;
+    if (status == SMQ_DAMAGED && worker != NULL) {
+        worker_tell_lost_definition(worker, text);
+    }
+    lease_reply(lease,
+                &(struct coord_lease_reply){.status = gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE});
+}
+
+static void lease_is_there(const struct fleet_lease *lease)
+{
+    struct fleet_topic *found = topic_find(lease->fleet, lease->topic);
+
+    if (found != NULL && found->worker != NULL) {
+        worker_tell_lost_definition(found->worker, NULL);
+    }
+}
+
 static void on_lease_reply(struct store_call *call, const struct store_result *result)
 {
+    struct fleet_lease *lease = call->user;
     struct coord_lease_reply reply = {.status = result->status};
 
+    if (result->outcome == STORE_NO_TOPIC) {
+        definitions_read(lease->fleet->hub->definitions, lease->topic, on_lease_definition, lease);
+        return;
+    }
+    if (result->outcome == STORE_OK) {
+        lease_is_there(lease);
+    }
     if ((result->status == SMQ_OK || result->status == SMQ_IN_WORK) &&
         !store_lease_read(&reply.token, &reply.remaining_ms, result)) {
         reply.status = SMQ_INTERNAL;
     }
-    lease_reply(call->user, &reply);
+    lease_reply(lease, &reply);
 }
 
 static enum store_lease_op lease_op(enum coord_lease_op op)

@@ -3,6 +3,7 @@
  *
  * Thread: smq:io. */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,14 @@ static void send_expire(struct outboxes *all, struct send *send, const char *why
 {
     char text[400];
 
+    if (send->status == SMQ_DAMAGED && !send->unknown) {
+        snprintf(text, sizeof(text),
+                 "Redis has lost a part of slot %" PRId32 " of topic %.120s: run slotmq topic "
+                 "repair %.120s",
+                 send->place.slot, send->topic, send->topic);
+        send_end(all, send, send->status, text);
+        return;
+    }
     snprintf(text, sizeof(text), "topic %.120s: %s%s%.200s", send->topic,
              send->unknown                   ? "no answer came in time"
              : send->status == SMQ_TIMED_OUT ? "it could not be sent in time"
@@ -365,6 +374,18 @@ static void topic_adopt(struct outbox_topic *topic)
     topic_unblock(topic);
 }
 
+/* The slots that refused the stored definition are damaged, if they still do when their sends end.
+ */
+static void unplaced_are_damaged(struct outbox_topic *topic)
+{
+    struct send *send;
+
+    STAILQ_FOREACH(send, &topic->unplaced, link)
+    {
+        send->status = send->status == SMQ_NO_TOPIC ? SMQ_DAMAGED : send->status;
+    }
+}
+
 /* The same definition means that a slot refused it for another reason: that outbox rests, the
  * others go on. */
 static void topic_defined(struct outbox_topic *topic, const struct topic *definition)
@@ -374,6 +395,7 @@ static void topic_defined(struct outbox_topic *topic, const struct topic *defini
     topic->failures = 0;
     topic_stamp(stamp, definition);
     if (topic->known && strcmp(stamp, topic->stamp) == 0) {
+        unplaced_are_damaged(topic);
         topic_unblock(topic);
         return;
     }

@@ -232,7 +232,9 @@ static void batch_repeat(struct request *request, smq_status status, const char 
 
     STAILQ_FOREACH(send, &request->batch, link)
     {
-        send->status = status;
+        if (status != SMQ_NO_TOPIC || send->status != SMQ_DAMAGED) { /* it is known to be more */
+            send->status = status;
+        }
         send->unknown = send->unknown || unknown;
     }
     outbox_failed(request->outbox, why);

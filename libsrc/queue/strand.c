@@ -283,6 +283,7 @@ void strand_taken(struct strand *strand)
     strand->look = true;
     strand->plenty = false;
     strand->failures = 0;
+    strand_accepted(strand);
     subscribe(strand);
     if (!worker->shared) {
         strand_event(strand, SMQ_EVENT_SLOT_GAINED, SMQ_OK, "slot %" PRId32 " of topic %s is ours",
@@ -387,6 +388,10 @@ void strand_abandon(struct strand *strand)
 
 static void begin_stopping(struct strand *strand)
 {
+    if (strand->damaged) { /* nothing of it can be settled */
+        strand_drop(strand, SMQ_LEASE_LOST, "Redis has lost a part of it");
+        return;
+    }
     strand_enter(strand, STRAND_REVOKED);
     unsubscribe(strand);
     lists_remove(strand);
@@ -459,7 +464,11 @@ void strand_call_failed(struct strand *strand, const struct store_result *result
     uint32_t era = strand->era;
 
     if (result->outcome == STORE_STALE || result->outcome == STORE_NO_TOPIC) {
-        worker_refresh(worker);
+        strand_refused(strand, result);
+        if (strand->damaged && strand->state == STRAND_STOPPING) {
+            strand_drop(strand, SMQ_LEASE_LOST, "Redis has lost a part of it");
+            return;
+        }
     } else if (result->status == SMQ_DENIED) {
         worker_fail(worker, SMQ_DENIED, result->text);
     } else if (result->outcome == STORE_PARTLY) {

@@ -5,6 +5,7 @@
  *   acquire.c       takeover and vacate
  *   consume.c       claim and settle, one call at a time
  *   renewal.c       leases of what is in hand
+ *   strand_damage.c slots of which Redis has lost a part
  *
  * Thread: smq:io. */
 #ifndef QUEUE_STRAND_H
@@ -37,19 +38,22 @@ struct strand {
         struct attempts attempts;
     } part; /* of the claim behind `last`, all up to this message is known */
     uint32_t era;
-    uint32_t calls; /* on their way */
-    bool granted;   /* coordination believes that the slot is ours */
-    bool revoked;   /* coordination waits for coord_released() */
-    bool look;      /* something may be had */
-    bool woken;     /* somebody said so while a consume was on its way */
-    bool recheck;   /* somebody said so, and no consume has begun since */
-    bool plenty;    /* the last claim was cut short: more can be had at once */
-    bool starved;   /* in the worker's list of those who wait for room */
-    bool leaving;   /* in the worker's list of those who wait for their handler to return */
-    bool touched;   /* in a list of those with new answers */
-    bool renewing;  /* a renewal is on its way */
-    bool doubted;   /* nothing of it begins until a renewal is answered */
-    bool paused;    /* the slot was, when the last consume came back */
+    uint32_t calls;      /* on their way */
+    bool granted;        /* coordination believes that the slot is ours */
+    bool revoked;        /* coordination waits for coord_released() */
+    bool look;           /* something may be had */
+    bool woken;          /* somebody said so while a consume was on its way */
+    bool recheck;        /* somebody said so, and no consume has begun since */
+    bool plenty;         /* the last claim was cut short: more can be had at once */
+    bool starved;        /* in the worker's list of those who wait for room */
+    bool leaving;        /* in the worker's list of those who wait for their handler to return */
+    bool touched;        /* in a list of those with new answers */
+    bool renewing;       /* a renewal is on its way */
+    bool doubted;        /* nothing of it begins until a renewal is answered */
+    bool paused;         /* the slot was, when the last consume came back */
+    bool refused;        /* the slot refuses the definition of its topic */
+    bool damaged;        /* it still did after the definition was read again; it was told */
+    uint32_t refused_at; /* worker->reads_confirmed when it refused first */
     struct run_lane lane;
     struct delivery_hand hand;
     size_t in_hand, unanswered;
@@ -128,6 +132,16 @@ void strand_call_end(struct strand *strand);
 
 /* An outcome other than OK and FENCED: tell the worker what concerns it, and try again later. */
 void strand_call_failed(struct strand *strand, const struct store_result *result);
+
+/* --- strand_damage.c --- */
+
+/* A script refused the definition: it is read again, and the slot may be damaged. */
+void strand_refused(struct strand *strand, const struct store_result *result);
+
+/* A script took it. */
+void strand_accepted(struct strand *strand);
+
+/* --- strand.c, too --- */
 
 /* A script refused the strand's token. */
 void strand_fenced(struct strand *strand, const struct store_result *result);

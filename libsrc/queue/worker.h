@@ -106,15 +106,17 @@ struct smq_worker {
     /* smq:io */
     enum worker_state state;
     struct topic topic;
-    bool joined;        /* coordination was told, and has not said `left` */
-    bool registered;    /* with the fleet */
-    bool refreshing;    /* the definition is being read again */
-    bool checking;      /* what the topic is bound to is being read again */
-    bool disposing;     /* worker_free() waits */
-    int64_t missing_at; /* since when the topic seems to be deleted; 0: it does not */
-    bool abandoned;     /* something was given up unfinished */
-    bool paused;        /* it was told that the topic is */
-    bool standing_by;   /* it was said that it owns nothing */
+    bool joined;              /* coordination was told, and has not said `left` */
+    bool registered;          /* with the fleet */
+    bool refreshing;          /* the definition is being read again */
+    bool checking;            /* what the topic is bound to is being read again */
+    bool disposing;           /* worker_free() waits */
+    bool damaged;             /* it was told that topic{T} is lost */
+    uint32_t reads_confirmed; /* reads of the definition that found the topic, so far */
+    int64_t missing_at;       /* since when the topic seems to be deleted; 0: it does not */
+    bool abandoned;           /* something was given up unfinished */
+    bool paused;              /* it was told that the topic is */
+    bool standing_by;         /* it was said that it owns nothing */
     smq_error failure;
     struct strand **strands; /* by slot; NULL: not ours */
     int32_t strand_count;
@@ -189,6 +191,9 @@ void worker_read_ended(smq_worker *worker); /* one of `reads` */
 /* Fill `err` for a topic that is bound to another coordination: what to do.  Its status. */
 smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
                               const struct store_result *result);
+
+/* topic{T} is lost, or is there (NULL): tell it once.  The slots are consumed all the same. */
+void worker_tell_lost_definition(smq_worker *worker, const char *text);
 
 /* It cannot go on: drop everything, end with `status`. */
 void worker_fail(smq_worker *worker, smq_status status, const char *text);

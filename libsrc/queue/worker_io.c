@@ -357,6 +357,20 @@ void worker_on_extended(struct loop_task *task)
 
 /* --- the definition --- */
 
+void worker_tell_lost_definition(smq_worker *worker, const char *text)
+{
+    smq_event event = {.topic = worker->name, .slot = -1};
+
+    if (text != NULL && !worker->damaged) {
+        event.status = SMQ_DAMAGED;
+        events_emit(worker->hub->events, SMQ_EVENT_DAMAGED, &event, "%s", text);
+    } else if (text == NULL && worker->damaged) {
+        events_emit(worker->hub->events, SMQ_EVENT_REPAIRED, &event, "topic %s is repaired",
+                    worker->name);
+    }
+    worker->damaged = text != NULL;
+}
+
 static void on_definition(const struct topic *topic, smq_status status, const char *text,
                           void *user)
 {
@@ -371,6 +385,8 @@ static void on_definition(const struct topic *topic, smq_status status, const ch
     }
     if (status == SMQ_OK && strcmp(topic->nonce, worker->topic.nonce) == 0) {
         worker->missing_at = 0;
+        worker_tell_lost_definition(worker, NULL);
+        worker->reads_confirmed++;
         lease_ms = worker->topic.lease_ms;
         worker->topic = *topic;
         adjust_leases(worker, lease_ms);
@@ -378,6 +394,8 @@ static void on_definition(const struct topic *topic, smq_status status, const ch
         worker_feed(worker);
     } else if (status == SMQ_OK) {
         worker_fail(worker, SMQ_NO_TOPIC, "the topic was deleted and created anew");
+    } else if (status == SMQ_DAMAGED) {
+        worker_tell_lost_definition(worker, text);
     } else if (status == SMQ_NO_TOPIC && worker->missing_at == 0) {
         worker->missing_at = now; /* a deletion may be taken back: it was not empty */
     } else if (status == SMQ_NO_TOPIC && now - worker->missing_at >= MISSING_MS) {

@@ -275,8 +275,8 @@ static void a_slot_without_a_definition_stops_only_itself(void **state)
     impatient = sending_producer(&options);
     assert_int_not_equal(slot_of_key("hello", 5, 4), slot_of_key("world", 5, 4));
     sending_break(slot_of_key("hello", 5, 4));
-    assert_int_equal(smq_send(&receipt, impatient, "orders", &broken, &err), SMQ_NO_TOPIC);
-    assert_non_null(strstr(err.text, "the slot has no definition"));
+    assert_int_equal(smq_send(&receipt, impatient, "orders", &broken, &err), SMQ_DAMAGED);
+    assert_non_null(strstr(err.text, "run slotmq topic repair orders"));
     assert_int_equal(smq_send_async(patient, "orders", &broken, sending_on_sent, &receipts, &err),
                      SMQ_OK);
     assert_true(wait_until(is_read_again, &reads, WAIT_MS));

@@ -1,0 +1,283 @@
+/* test_damaged_slots.c - what consumers, senders and looks do while Redis has lost a part of their
+ * topic, and when it is repaired. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scene.h"
+#include "support/wait.h"
+
+enum { SLOTS = 4, TEXT_MAX = 256 };
+
+/* How often damage and repair were told of each slot; the last is the topic's own. */
+struct told {
+    pthread_mutex_t lock;
+    int damaged[SLOTS + 1], repaired[SLOTS + 1];
+    char text[TEXT_MAX]; /* of the last damage */
+};
+
+static void on_event(const smq_event *event, void *user)
+{
+    struct told *told = user;
+    int place = event->slot < 0 ? SLOTS : event->slot;
+
+    pthread_mutex_lock(&told->lock);
+    if (event->kind == SMQ_EVENT_DAMAGED) {
+        told->damaged[place]++;
+        snprintf(told->text, sizeof(told->text), "%s", event->text);
+    } else if (event->kind == SMQ_EVENT_REPAIRED) {
+        told->repaired[place]++;
+    }
+    pthread_mutex_unlock(&told->lock);
+}
+
+struct wanted {
+    struct told *told;
+    int place;
+    bool repaired;
+};
+
+static bool is_told(void *arg)
+{
+    const struct wanted *wanted = arg;
+    bool so;
+
+    pthread_mutex_lock(&wanted->told->lock);
+    so = (wanted->repaired ? wanted->told->repaired : wanted->told->damaged)[wanted->place] > 0;
+    pthread_mutex_unlock(&wanted->told->lock);
+    return so;
+}
+
+static void await_told(struct told *told, int place, bool repaired)
+{
+    struct wanted wanted = {told, place, repaired};
+
+    if (!wait_until(is_told, &wanted, SCENE_TIMEOUT_MS)) {
+        fail_msg("%d was not told to be %s", place, repaired ? "repaired" : "damaged");
+    }
+}
+
+static smq_client *client_of(struct told *told)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    pthread_mutex_init(&told->lock, NULL);
+    options.event = on_event;
+    options.event_user = told;
+    return scene_client_with(&options);
+}
+
+static void redis_do(const char *key, const char *format, ...)
+{
+    redisContext *redis =
+        redisConnect("127.0.0.1", server_port(servers_node_of(scene_servers(), key)));
+    redisReply *reply;
+    va_list args;
+
+    assert_non_null(redis);
+    va_start(args, format);
+    reply = redisvCommand(redis, format, args);
+    va_end(args);
+    assert_non_null(reply);
+    if (reply->type == REDIS_REPLY_ERROR) {
+        fail_msg("%s: %s", format, reply->str);
+    }
+    freeReplyObject(reply);
+    redisFree(redis);
+}
+
+static void lose_slot(const char *topic, int slot)
+{
+    char store[64];
+
+    snprintf(store, sizeof(store), "%s_%d", topic, slot);
+    redis_do(store, "DEL %s prepare{%s} dead{%s} why{%s} slot{%s}", store, store, store, store,
+             store);
+    redis_do(store, "CLIENT KILL TYPE pubsub"); /* a node that came back empty was away */
+}
+
+static void lose_topic(const char *topic)
+{
+    char key[64];
+
+    snprintf(key, sizeof(key), "topic{%s}", topic);
+    redis_do(key, "DEL %s", key);
+}
+
+static void repair(smq_client *client, const char *topic)
+{
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_error err;
+
+    scene_must(smq_topic_repair(&report, client, topic, &err), &err, "smq_topic_repair");
+    assert_true(report.repaired);
+}
+
+/* A key whose messages go to that slot; what is sent is named after it. */
+static const char *key_of_slot(smq_client *client, const char *topic, int32_t slot)
+{
+    static char key[32];
+    smq_producer *producer = NULL;
+    smq_error err;
+
+    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    for (int i = 0;; i++) {
+        smq_message message = SMQ_MESSAGE_INIT;
+        smq_receipt receipt;
+
+        snprintf(key, sizeof(key), "key-%d", i);
+        message.body = key;
+        message.body_len = message.key_len = SMQ_STRING;
+        message.key = key;
+        scene_must(smq_send(&receipt, producer, topic, &message, &err), &err, "smq_send");
+        if (receipt.slot == slot) {
+            smq_producer_free(producer);
+            return key;
+        }
+    }
+}
+
+static smq_status send_briefly(smq_client *client, const char *topic, const char *key,
+                               smq_error *err)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_producer *producer = NULL;
+    smq_status status;
+
+    options.send_timeout_ms = 1500;
+    scene_must(smq_producer_new(&producer, client, &options, err), err, "smq_producer_new");
+    message.body = "briefly";
+    message.body_len = message.key_len = SMQ_STRING;
+    message.key = key;
+    status = smq_send(NULL, producer, topic, &message, err);
+    smq_producer_free(producer);
+    return status;
+}
+
+static void consumed_around_a_damaged_slot(bool shared)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told);
+    struct recorder *recorder = recorder_new(NULL);
+    const char *topic = scene_priority_topic(client, shared, SLOTS);
+    char lost[32], kept[32];
+    smq_worker *worker;
+    smq_error err;
+    int seen;
+
+    snprintf(lost, sizeof(lost), "%s", key_of_slot(client, topic, 1));
+    snprintf(kept, sizeof(kept), "%s", key_of_slot(client, topic, 2));
+    worker = scene_worker(client, topic, recorder);
+    scene_await_counts(client, topic, (struct scene_counts){0, 0, 0, 0, -1});
+    lose_slot(topic, 1);
+    await_told(&told, 1, false);
+    assert_non_null(strstr(told.text, "lost the keys of slot 1"));
+    assert_non_null(strstr(told.text, "topic repair"));
+    seen = recorder_count(recorder);
+    scene_send(client, topic, (struct scene_message){.body = "others", .key = kept});
+    recorder_await(recorder, seen + 1);
+    assert_int_equal(send_briefly(client, topic, lost, &err), SMQ_DAMAGED);
+    assert_non_null(strstr(err.text, "slot 1"));
+    assert_non_null(strstr(err.text, "topic repair"));
+    repair(client, topic);
+    await_told(&told, 1, true);
+    scene_send(client, topic, (struct scene_message){.body = "again", .key = lost});
+    recorder_await(recorder, seen + 2);
+    assert_int_equal(told.damaged[1], 1);
+    assert_int_equal(told.damaged[0] + told.damaged[2] + told.damaged[3] + told.damaged[4], 0);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void a_worker_names_a_damaged_slot_and_consumes_the_others(void **state)
+{
+    (void) state;
+    consumed_around_a_damaged_slot(false);
+}
+
+static void so_does_one_of_a_shared_topic(void **state)
+{
+    (void) state;
+    consumed_around_a_damaged_slot(true);
+}
+
+/* What the handler has of the lost slot can never be settled: nothing waits for it. */
+static void a_stop_does_not_wait_for_a_damaged_slot(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    const char *topic;
+    smq_worker *worker;
+    smq_error err;
+
+    (void) state;
+    topic = scene_priority_topic(client, false, SLOTS);
+    recorder_gate(recorder);
+    options.drain_timeout_ms = SCENE_TIMEOUT_MS;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    (void) key_of_slot(client, topic, 3);
+    recorder_await(recorder, 1);
+    lose_slot(topic, 0);
+    lose_slot(topic, 1);
+    lose_slot(topic, 2);
+    lose_slot(topic, 3);
+    recorder_open(recorder, SCENE_SEEN_MAX);
+    for (int i = 0; i < SLOTS; i++) {
+        await_told(&told, i, false);
+    }
+    smq_worker_stop(worker);
+    scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS / 2, &err), &err, "smq_worker_wait");
+    smq_worker_free(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* Its lease stands in the lost key. */
+static void a_standalone_worker_waits_for_its_lost_definition(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told);
+    struct recorder *recorder = recorder_new(NULL);
+    const char *topic;
+    smq_worker *worker;
+    smq_error err;
+
+    (void) state;
+    topic = scene_priority_topic(client, false, SLOTS);
+    worker = scene_worker(client, topic, recorder);
+    scene_send(client, topic, (struct scene_message){.body = "before"});
+    recorder_await(recorder, 1);
+    lose_topic(topic);
+    await_told(&told, SLOTS, false);
+    assert_non_null(strstr(told.text, "topic repair"));
+    assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
+    repair(client, topic);
+    await_told(&told, SLOTS, true);
+    scene_send(client, topic, (struct scene_message){.body = "after"});
+    recorder_await(recorder, 2);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_names_a_damaged_slot_and_consumes_the_others),
+        cmocka_unit_test(so_does_one_of_a_shared_topic),
+        cmocka_unit_test(a_stop_does_not_wait_for_a_damaged_slot),
+        cmocka_unit_test(a_standalone_worker_waits_for_its_lost_definition),
+    };
+
+    return cmocka_run_group_tests_name("damaged_slots", tests, scene_start_cluster, scene_end);
+}
