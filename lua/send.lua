@@ -70,7 +70,7 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
         end
         for i, score in ipairs(redis.call('ZMSCORE', store, unpack(members))) do
             local member = members[i]
-            if many > 1 and score == fresh and not is_added[member] then
+            if many > 1 and tonumber(score) == integer and not is_added[member] then
                 is_added[member], results[i] = true, 'a'
             else
                 local _, attempts = split(score)

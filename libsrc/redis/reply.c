@@ -33,12 +33,18 @@ static redisReply *reply_new(const redisReadTask *task, int type, size_t extra)
     return reply;
 }
 
+/* Of RESP2, which is all that we speak: any other type is refused, as nothing is ready for it. */
+static bool is_wanted(const redisReadTask *task)
+{
+    return task->type >= REDIS_REPLY_STRING && task->type <= REDIS_REPLY_ERROR;
+}
+
 static void *create_string(const redisReadTask *task, char *text, size_t len)
 {
     struct reply_room *room = task->privdata;
 
     room->bytes += len;
-    if (room->bytes > REPLY_UNREAD_MAX) {
+    if (room->bytes > REPLY_UNREAD_MAX || !is_wanted(task)) {
         return NULL;
     }
     redisReply *reply = reply_new(task, task->type, len + 1);
@@ -56,7 +62,7 @@ static void *create_some_array(const redisReadTask *task, size_t count)
 {
     struct reply_room *room = task->privdata;
 
-    if (count > room->max_elements || nesting(task) >= REPLY_NESTING_MAX) {
+    if (count > room->max_elements || nesting(task) >= REPLY_NESTING_MAX || !is_wanted(task)) {
         return NULL;
     }
     room->elements += count;
@@ -100,6 +106,24 @@ static void *create_nil(const redisReadTask *task)
     return reply_new(task, REDIS_REPLY_NIL, 0);
 }
 
+#if HIREDIS_MAJOR >= 1
+static void *create_double(const redisReadTask *task, double value, char *text, size_t len)
+{
+    (void) task;
+    (void) value;
+    (void) text;
+    (void) len;
+    return NULL;
+}
+
+static void *create_bool(const redisReadTask *task, int value)
+{
+    (void) task;
+    (void) value;
+    return NULL;
+}
+#endif
+
 /* What lies in the arena goes with the arena. */
 static void leave(void *reply)
 {
@@ -111,6 +135,10 @@ static redisReplyObjectFunctions functions = {
     .createArray = create_array,
     .createInteger = create_integer,
     .createNil = create_nil,
+#if HIREDIS_MAJOR >= 1
+    .createDouble = create_double,
+    .createBool = create_bool,
+#endif
     .freeObject = leave,
 };
 

@@ -10,7 +10,8 @@ end
 
 -- The first place behind an entry of this score and name, also when it is not there any more.
 local function place_behind(key, score, name, rev)
-    if redis.call('ZSCORE', key, name) == score then
+    local its_score = redis.call('ZSCORE', key, name)
+    if its_score and tonumber(its_score) == tonumber(score) then
         local rank = redis.call('ZRANK', key, name)
         return rev and redis.call('ZCARD', key) - rank or rank + 1
     end

@@ -119,7 +119,7 @@ static void show_state(struct buf *out, const redisReply *state)
 
 static void compare(struct duel *duel, const char *what, struct buf *expected, struct buf *got)
 {
-    if (!duel->failed && strcmp(expected->data, got->data) != 0) {
+    if (!duel->failed && !reply_same(expected->data, got->data)) {
         fail_duel(duel, what);
         buf_printf(duel->report, "--- the model:\n%s\n--- redis:\n%s\n", expected->data, got->data);
     }

@@ -285,6 +285,38 @@ void reply_format(struct buf *out, const redisReply *reply)
     }
 }
 
+static bool word_same(const char *one, size_t one_len, const char *other, size_t other_len)
+{
+    char *one_end, *other_end;
+    double a, b;
+
+    if (one_len == other_len && memcmp(one, other, one_len) == 0) {
+        return true;
+    }
+    if (memchr(one, '.', one_len) == NULL || memchr(other, '.', other_len) == NULL) {
+        return false;
+    }
+    a = strtod(one, &one_end);
+    b = strtod(other, &other_end);
+    return one_end == one + one_len && other_end == other + other_len && a <= b && a >= b;
+}
+
+bool reply_same(const char *one, const char *other)
+{
+    for (;;) {
+        size_t one_len = strcspn(one, " \n"), other_len = strcspn(other, " \n");
+
+        if (!word_same(one, one_len, other, other_len) || one[one_len] != other[other_len]) {
+            return false;
+        }
+        if (one[one_len] == '\0') {
+            return true;
+        }
+        one += one_len + 1;
+        other += other_len + 1;
+    }
+}
+
 void score_format(struct buf *out, const char *score)
 {
     double number = strtod(score, NULL);

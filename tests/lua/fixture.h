@@ -89,6 +89,10 @@ void reply_format(struct buf *out, const redisReply *reply);
 /* A text of a reply: '' for an empty one, ! for a NUL byte. */
 void text_format(struct buf *out, const char *data, size_t len);
 
+/* Do two replies say the same?  Words that are numbers are compared as such: Redis 7 prints a
+ * double with 17 digits, Redis 8 and Valkey 9 with as many as tell it from others. */
+bool reply_same(const char *one, const char *other);
+
 /* A score as a line shows it: 1000, 1000~2 with two retries used, 1000~2s when suspect. */
 void score_format(struct buf *out, const char *score);
 

@@ -488,7 +488,7 @@ void play(struct fixture *fixture, const struct play_line *lines, size_t count)
         struct buf out = {0};
 
         play_words(fixture, &out, &words, lines[i].command);
-        if (lines[i].expected != NULL && strcmp(out.data, lines[i].expected) != 0) {
+        if (lines[i].expected != NULL && !reply_same(out.data, lines[i].expected)) {
             fail_msg("line %zu: `%s`\n  expected: %s\n  got:      %s", i + 1, lines[i].command,
                      lines[i].expected, out.data);
         }

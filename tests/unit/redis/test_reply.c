@@ -42,6 +42,30 @@ static void test_bad_replies(void **state)
     resp_free();
 }
 
+/* No connection asks for RESP3. */
+static void test_types_that_were_not_asked_for(void **state)
+{
+    static const char *const texts[] = {
+        ",3.5\r\n",
+        "#t\r\n",
+        "#f\r\n",
+        "(3492890328\r\n",
+        "=7\r\ntxt:abc\r\n",
+        "%1\r\n+a\r\n:1\r\n",
+        "~1\r\n:1\r\n",
+        ">1\r\n:1\r\n",
+        "|1\r\n+a\r\n:1\r\n:2\r\n",
+        "*1\r\n,3.5\r\n",
+        "*2\r\n+OK\r\n#t\r\n",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_null(resp(texts[i], strlen(texts[i]), 3));
+    }
+    resp_free();
+}
+
 /* An array of `count` arrays of 60 numbers, filled up to 60 with numbers. */
 static redisReply *arrays_of_arrays(size_t count)
 {
@@ -75,6 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_replies),
         cmocka_unit_test(test_bad_replies),
+        cmocka_unit_test(test_types_that_were_not_asked_for),
         cmocka_unit_test(test_arrays_do_not_multiply),
     };
 
