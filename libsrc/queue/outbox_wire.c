@@ -250,6 +250,19 @@ static void batch_lost(struct request *request, const char *text)
     batch_repeat(request, SMQ_UNKNOWN, text, true);
 }
 
+/* The script raised an error.  One of a key of another type comes before a send writes anything;
+ * one of what the user may not do can come after it; neither goes away by sending again. */
+static void batch_broken(struct request *request, smq_status status, const char *text)
+{
+    if (status == SMQ_INVALID) {
+        batch_end(request, SMQ_INVALID, text);
+    } else if (status == SMQ_DENIED) {
+        batch_end(request, SMQ_UNKNOWN, text);
+    } else {
+        batch_lost(request, text);
+    }
+}
+
 static bool is_temporary(smq_status status)
 {
     return status == SMQ_UNAVAILABLE || status == SMQ_TIMED_OUT;
@@ -287,6 +300,8 @@ static void request_answered(struct request *request, const struct store_result 
         batch_end(request, result->status, text);
         break;
     case STORE_PARTLY:
+        batch_broken(request, result->status, text);
+        break;
     case STORE_UNKNOWN:
         batch_lost(request, text);
         break;

@@ -277,6 +277,17 @@ static void repeat(struct request *request, const struct step *step, const char 
     }
 }
 
+static void refuse_without_scripts(struct request *request, const char *error)
+{
+    char why[300];
+
+    (void) snprintf(why, sizeof(why),
+                    "the server runs no Lua scripts, which slotmq needs (SCRIPT LOAD, EVALSHA): "
+                    "%.100s",
+                    error);
+    give_up(request, REDIS_NOT_DONE, SMQ_BAD_SERVER, why);
+}
+
 /* The node does not know the script: load it, unless that was just refused. */
 static void load_again(struct request *request, const struct step *step, const redisReply *reply)
 {
@@ -285,7 +296,9 @@ static void load_again(struct request *request, const struct step *step, const r
     if (node->connection != NULL) {
         connection_forget(node->connection, request->command->script);
     }
-    if (request->load_status != SMQ_OK) {
+    if (request->load_status == SMQ_BAD_SERVER) {
+        refuse_without_scripts(request, request->why);
+    } else if (request->load_status != SMQ_OK) {
         char why[300];
         (void) snprintf(why, sizeof(why), "the script %s cannot be loaded: %.200s",
                         request->command->script->name, request->why);
@@ -300,6 +313,10 @@ static void take_step(struct request *request, const redisReply *reply)
     bool script = request->command->script != NULL;
     struct step step = redirect_next(reply, script);
 
+    if (script && redirect_without_scripts(reply)) {
+        refuse_without_scripts(request, reply->str);
+        return;
+    }
     switch (step.kind) {
     case STEP_DONE:
         finish(request, REDIS_DONE, SMQ_OK, reply, "");
@@ -365,7 +382,9 @@ static void on_load_reply(struct exchange *exchange, const redisReply *reply, bo
         request_release(request);
     } else if (reply != NULL) {
         struct step step = redirect_next(reply, false);
-        request->load_status = step.kind == STEP_REFUSED ? step.status : SMQ_OK;
+        request->load_status = redirect_without_scripts(reply) ? SMQ_BAD_SERVER
+                               : step.kind == STEP_REFUSED     ? step.status
+                                                               : SMQ_OK;
         if (step.kind == STEP_REFUSED) {
             keep_why(request, reply->str);
         }

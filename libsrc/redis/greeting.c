@@ -68,6 +68,13 @@ static bool is_lone_replica(const char *info)
     return strcmp(role, "slave") == 0 && strcmp(cluster, "0") == 0;
 }
 
+/* Those named volatile-* evict keys that have a time to live, which none of ours has. */
+static bool may_evict(const char *policy)
+{
+    return strcmp(policy, "noeviction") != 0 &&
+           strncmp(policy, "volatile-", strlen("volatile-")) != 0;
+}
+
 smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
 {
     char redis[32], valkey[32], memory[32], policy[64];
@@ -105,10 +112,10 @@ smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
                         port);
         return SMQ_UNAVAILABLE; /* a failover may make it the master */
     }
-    if (strtoull(memory, NULL, 10) > 0 && strcmp(policy, "noeviction") != 0) {
+    if (strtoull(memory, NULL, 10) > 0 && may_evict(policy)) {
         (void) snprintf(why, size,
                         "it evicts keys (maxmemory-policy %s) and would lose messages: set "
-                        "maxmemory-policy noeviction",
+                        "maxmemory-policy noeviction or one of volatile-*",
                         policy);
         return SMQ_BAD_SERVER;
     }

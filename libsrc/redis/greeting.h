@@ -13,7 +13,8 @@
 /* The reply of AUTH.  DENIED: `why` holds what the server said, which never holds the password. */
 smq_status greeting_check_auth(char *why, size_t size, const redisReply *reply);
 
-/* The reply of INFO.  BAD_SERVER: Redis before 7.0, Valkey before 7.2, or one that evicts keys.
+/* The reply of INFO.  BAD_SERVER: Redis before 7.0, Valkey before 7.2, or one that evicts keys
+ * without a time to live.
  * DENIED: not allowed to look, nothing is known. */
 smq_status greeting_check_info(char *why, size_t size, const redisReply *reply);
 

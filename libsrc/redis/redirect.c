@@ -95,7 +95,11 @@ static struct step next_of_error(const redisReply *reply, bool script)
 {
     if (from_script(reply)) {
         bool denied = contains(reply, "The user executing the script can't");
-        return (struct step){.kind = STEP_PARTLY, .status = denied ? SMQ_DENIED : SMQ_INTERNAL};
+        bool foreign = begins(reply, "WRONGTYPE");
+        return (struct step){.kind = STEP_PARTLY,
+                             .status = denied    ? SMQ_DENIED
+                                       : foreign ? SMQ_INVALID
+                                                 : SMQ_INTERNAL};
     }
     if (begins(reply, "MOVED")) {
         return next_of_redirect(reply, STEP_MOVED);
@@ -111,6 +115,12 @@ static struct step next_of_error(const redisReply *reply, bool script)
     }
     /* one that nobody knows: a script may have returned it after its writes */
     return (struct step){.kind = script ? STEP_PARTLY : STEP_REFUSED, .status = SMQ_INTERNAL};
+}
+
+bool redirect_without_scripts(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR && !from_script(reply) &&
+           (begins(reply, "ERR unknown command") || begins(reply, "ERR Could not find scripting"));
 }
 
 struct step redirect_next(const redisReply *reply, bool script)

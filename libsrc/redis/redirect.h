@@ -25,7 +25,7 @@ enum step_kind {
 struct step {
     enum step_kind kind;
     smq_status status;        /* REFUSED: FULL, DENIED, UNAVAILABLE, INTERNAL; PARTLY: INTERNAL,
-                                 DENIED; UNKNOWN: UNKNOWN */
+                                 DENIED, INVALID (a key of another type); UNKNOWN: UNKNOWN */
     bool refresh;             /* the slot map is out of date */
     int32_t hash_slot;        /* MOVED, ASK */
     struct server_address to; /* MOVED, ASK; an empty host means that of the node that answered */
@@ -33,5 +33,8 @@ struct step {
 
 /* `script`: it answers a call of a script, whose errors can come after its first write. */
 struct step redirect_next(const redisReply *reply, bool script);
+
+/* Does the answer to a script, or to its loading, say that the server runs no scripts of ours? */
+bool redirect_without_scripts(const redisReply *reply);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -222,6 +223,15 @@ static void set_up(const struct trial *trial)
     }
 }
 
+static int fixture_number(struct fixture *fixture, const char *command)
+{
+    redisReply *reply = fixture_redis(fixture, command);
+    long long number = reply->str != NULL ? strtoll(reply->str, NULL, 10) : reply->integer;
+
+    freeReplyObject(reply);
+    return (int) number;
+}
+
 static void on_key(const struct trial *trial, const char *format, const char *key)
 {
     redisReply *reply = redisCommand(trial->fixture->redis, format, key, key);
@@ -276,10 +286,36 @@ static void test_no_message_is_lost_to_a_key_of_another_type(void **state)
     assert_int_equal(lost, 0);
 }
 
+/* So what a send says that ends with such an error is: not done. */
+static void test_a_send_is_stored_and_counted_or_neither(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (const char *kind = "mtpbf"; *kind != '\0'; kind++) {
+        for (int keyed = 0; keyed <= 1; keyed++) {
+            static const struct change change = {.what = "send", .call = ""};
+            const struct trial trial = {fixture, &change, *kind, keyed == 1};
+
+            for (int key = KEY_STORE; key <= (keyed == 1 ? KEY_BODY : KEY_SLOT); key++) {
+                set_up(&trial);
+                on_key(&trial, "RENAME %s kept.%s", fixture_keys[key]);
+                on_key(&trial, "SET %s text", fixture_keys[key]);
+                do_line(&trial, "send b");
+                on_key(&trial, "RENAME kept.%s %s", fixture_keys[key]);
+                assert_int_equal(fixture_number(fixture, "ZCARD x"),
+                                 1 + fixture_number(fixture, "HGET slot{x} sent"));
+                assert_int_equal(fixture_number(fixture, "HLEN body{x}") - keyed * 2,
+                                 keyed * 2 * fixture_number(fixture, "HGET slot{x} sent"));
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_message_is_lost_to_a_key_of_another_type),
+        cmocka_unit_test(test_a_send_is_stored_and_counted_or_neither),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

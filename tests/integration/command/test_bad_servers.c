@@ -64,6 +64,34 @@ static void test_no_zookeeper(void **state)
     servers_free(servers);
 }
 
+static void test_a_server_without_scripts_is_named(void **state)
+{
+    static const char *const config[] = {"rename-command SCRIPT \"\"",
+                                         "rename-command EVALSHA \"\"", NULL};
+    struct servers *servers =
+        servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config});
+
+    (void) state;
+    assert_non_null(servers);
+    command_refused(78, "runs no Lua scripts", NULL,
+                    ARGS("-r", servers_redis(servers), "topic", "create", "t", "--type", "fifo"));
+    servers_free(servers);
+}
+
+/* At once: the servers may evict what has a time to live, which nothing has. */
+static void test_a_server_that_evicts_what_has_a_time_to_live_will_do(void **state)
+{
+    static const char *const config[] = {"maxmemory 100mb", "maxmemory-policy volatile-lru", NULL};
+    struct servers *servers =
+        servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config});
+
+    (void) state;
+    assert_non_null(servers);
+    command_done(NULL,
+                 ARGS("-r", servers_redis(servers), "topic", "create", "t", "--type", "priority"));
+    servers_free(servers);
+}
+
 static void test_a_wrong_password_is_denied(void **state)
 {
     static const char *const config[] = {"requirepass secret", NULL};
@@ -170,6 +198,8 @@ int main(void)
         cmocka_unit_test(test_no_redis),
         cmocka_unit_test(test_addresses_that_are_none),
         cmocka_unit_test(test_no_zookeeper),
+        cmocka_unit_test(test_a_server_without_scripts_is_named),
+        cmocka_unit_test(test_a_server_that_evicts_what_has_a_time_to_live_will_do),
         cmocka_unit_test(test_a_wrong_password_is_denied),
         cmocka_unit_test(test_a_server_that_evicts_keys_is_refused),
         cmocka_unit_test(test_a_full_redis_is_told_with_what_was_sent),

@@ -467,6 +467,57 @@ static void callbacks_may_call_everything_that_does_not_wait_for_them(void **sta
     waiter_fini(&inside.waiter);
 }
 
+/* A producer that would wait for long. */
+static smq_producer *patient(void)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *made = NULL;
+    smq_error err;
+
+    options.send_timeout_ms = 600000;
+    must(smq_producer_new(&made, client, &options, &err), &err);
+    return made;
+}
+
+static void key_of_another_type_ends_a_send_at_once(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 1);
+    smq_message message = message_of("x");
+    smq_producer *own = patient();
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &options);
+    freeReplyObject(look("t_0", "RENAME t_0 kept{t_0}"));
+    freeReplyObject(look("t_0", "SET t_0 text"));
+    assert_int_equal(smq_send(NULL, own, "t", &message, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "WRONGTYPE"));
+    freeReplyObject(look("t_0", "RENAME kept{t_0} t_0"));
+    assert_int_equal(look_number("t_0", "ZCARD t_0"), 1); /* the sentinel */
+    assert_false(sent(own, "t", &message));
+    smq_producer_free(own);
+}
+
+/* It may have come after the message was stored. */
+static void command_that_a_user_may_not_run_ends_a_send_at_once(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 1);
+    smq_message message = message_of("x");
+    smq_producer *own = patient();
+    smq_error err;
+    smq_status status;
+
+    (void) state;
+    topic_made(client, &options);
+    freeReplyObject(look("t_0", "ACL SETUSER default -hincrby"));
+    status = smq_send(NULL, own, "t", &message, &err);
+    freeReplyObject(look("t_0", "ACL SETUSER default +hincrby"));
+    assert_int_equal(status, SMQ_UNKNOWN);
+    assert_non_null(strstr(err.text, "can't run"));
+    assert_int_equal(look_number("t_0", "ZCARD t_0"), 2);
+    smq_producer_free(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +534,8 @@ int main(void)
         SENDER_TEST(a_paused_master_delays_only_its_slots),
         SENDER_TEST(a_full_server_says_so_and_drains),
         SENDER_TEST(callbacks_may_call_everything_that_does_not_wait_for_them),
+        SENDER_TEST(key_of_another_type_ends_a_send_at_once),
+        SENDER_TEST(command_that_a_user_may_not_run_ends_a_send_at_once),
     };
 
     return cmocka_run_group_tests_name("send", tests, look_start, look_stop);

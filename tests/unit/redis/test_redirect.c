@@ -58,6 +58,9 @@ static const struct step_case cases[] = {
     {"ERR The user executing the script can't publish to the channel mentioned in the command "
      "script: 5f96, on @user_script:9.",
      STEP_PARTLY, SMQ_DENIED, false, NULL, 0},
+    {"WRONGTYPE Operation against a key holding the wrong kind of value script: 5f96, on "
+     "@user_script:9.",
+     STEP_PARTLY, SMQ_INVALID, false, NULL, 0},
     {"ERR Script attempted to access a non local key in a cluster node script: "
      "5f96da63890be6ccc9b5f28c1d9dda13008c8b55, on @user_script:2.",
      STEP_PARTLY, SMQ_INTERNAL, false, NULL, 0},
@@ -108,12 +111,37 @@ static void test_an_unknown_error_of_a_script_is_partly(void **state)
     assert_int_equal(redirect_next(&reply, false).kind, STEP_REFUSED);
 }
 
+static void test_servers_without_scripts(void **state)
+{
+    static const struct {
+        const char *error;
+        bool without;
+    } rows[] = {
+        {"ERR unknown command 'EVALSHA', with args beginning with: '5f96' '5' ", true},
+        {"ERR unknown command 'SCRIPT', with args beginning with: 'LOAD' ", true},
+        {"ERR Could not find scripting engine 'lua'", true},
+        {"ERR unknown command called from script script: 5f96, on @user_script:9.", false},
+        {"NOSCRIPT No matching script. Please use EVAL.", false},
+        {"NOPERM this user has no permissions to run the 'script|load' command", false},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[160];
+        redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = strlen(rows[i].error)};
+
+        memcpy(text, rows[i].error, strlen(rows[i].error) + 1);
+        assert_int_equal(redirect_without_scripts(&reply), rows[i].without);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_everything_else_is_done),
         cmocka_unit_test(test_an_unknown_error_of_a_script_is_partly),
+        cmocka_unit_test(test_servers_without_scripts),
     };
 
     return cmocka_run_group_tests_name("redirect", tests, NULL, NULL);
