@@ -23,6 +23,7 @@ FOREIGN = {
     "hiredis": ["libsrc/redis", "bench"],
     "zookeeper": ["coord"],
     "amqp.h": ["bench"],
+    "uthash.h": ["libsrc/base"],
     "jansson.h": ["cli"],
     "libsmartcols": ["cli"],
 }

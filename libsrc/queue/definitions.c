@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include <uthash.h>
-
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "store/store.h"

@@ -4,8 +4,7 @@
 #ifndef QUEUE_OUTBOX_INTERNAL_H
 #define QUEUE_OUTBOX_INTERNAL_H
 
-#include <uthash.h>
-
+#include "base/hash.h"
 #include "queue/outbox.h"
 #include "store/store.h"
 

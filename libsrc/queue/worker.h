@@ -17,8 +17,8 @@
 
 #include <slotmq/consumer.h>
 #include <slotmq/worker.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "model/limiter.h"
 #include "queue/hub.h"
 #include "queue/run_queue.h"

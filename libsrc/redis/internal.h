@@ -15,9 +15,9 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include <uthash.h>
 #include <uv.h>
 
+#include "base/hash.h"
 #include "redis/connection.h"
 #include "redis/redirect.h"
 #include "redis/redis.h"

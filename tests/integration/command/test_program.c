@@ -352,6 +352,22 @@ static bool ignores_no_interrupt(void *arg)
     return (caught >> (SIGINT - 1) & 1) == 0;
 }
 
+/* As the library ends it when there is no memory. */
+static void test_an_abort_is_said(void **state)
+{
+    struct run run;
+
+    (void) state;
+    start_waiting(&run, "aborted", "60s");
+    run_signal(&run, SIGABRT);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 128 + SIGABRT);
+    assert_non_null(strstr(run.err, "slotmq: aborted: out of memory, or a defect\n"));
+    run_fini(&run);
+    assert_true(wait_until(open_gate, NULL, TIMEOUT_MS)); /* the program goes on alone */
+    assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS));
+}
+
 static void test_a_second_interrupt_ends_the_command(void **state)
 {
     struct run run;
@@ -386,6 +402,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_program_is_refused),
         cmocka_unit_test(test_a_signal_lets_the_program_end),
         cmocka_unit_test(test_a_program_that_does_not_end_in_time_is_killed),
+        cmocka_unit_test(test_an_abort_is_said),
         cmocka_unit_test(test_a_second_interrupt_ends_the_command),
     };
 
