@@ -42,6 +42,7 @@ static void loss_init(struct loss *loss, smq_zk_loss on_zk_loss)
     loss->worker = scene_worker(loss->client, loss->topic, loss->recorder);
     scene_send(loss->client, loss->topic, (struct scene_message){.body = "before"});
     recorder_await(loss->recorder, 1);
+    scene_await_counts(loss->client, loss->topic, (struct scene_counts){.done = 1});
 }
 
 static void loss_fini(struct loss *loss)

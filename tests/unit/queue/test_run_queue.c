@@ -618,6 +618,53 @@ static void old_confirmation_lets_nothing_begin_until_it_is_renewed(void **state
     assert_string_equal(stage.log, "xab"); /* in their order */
 }
 
+/* Batches: how many were in each, and the first bytes of their bodies. */
+static smq_verdict handle_batch(smq_delivery *const *deliveries, size_t count, void *user)
+{
+    struct stage *stage = user;
+
+    pthread_mutex_lock(&stage->lock);
+    for (size_t i = 0; i < count; i++) {
+        stage->log[stage->begun++] = *(const char *) deliveries[i]->info.body;
+    }
+    stage->returned++;
+    pthread_cond_broadcast(&stage->changed);
+    pthread_mutex_unlock(&stage->lock);
+    return SMQ_DONE;
+}
+
+static void batch_is_put_back_in_its_order(void **state)
+{
+    struct run_queue_options options = {
+        .topic = "t", .batch = handle_batch, .turn = 3, .timed = true};
+    struct membership *membership = membership_new();
+    struct run_lane lane;
+    struct stage stage = {.task.run = on_task};
+
+    (void) state;
+    pthread_mutex_init(&stage.lock, NULL);
+    pthread_cond_init(&stage.changed, NULL);
+    assert_int_equal(loop_new(&stage.loop, "smq:io", NULL), SMQ_OK);
+    options.user = &stage;
+    options.io = stage.loop;
+    options.task = &stage.task;
+    stage.queue = run_queue_new(&options);
+    run_queue_guard(stage.queue, membership, LONG_MS);
+    run_lane_init(&lane);
+    for (const char *body = "abcde"; *body != '\0'; body++) {
+        add(&stage, &lane, (const char[]){*body, '\0'});
+    }
+    stage.thread_count = 1;
+    assert_int_equal(thread_start(&stage.threads[0], "smq:work", work, stage.queue, NULL), SMQ_OK);
+    expect_doubt(&stage, &lane);
+    run_lane_confirm(&lane, clock_now_ms());
+    run_queue_trust(stage.queue, &lane);
+    stage_await(&stage, &stage.returned, 2);
+    stage_fini(&stage);
+    membership_unref(membership);
+    assert_string_equal(stage.log, "abcde");
+}
+
 static void trust_too_early_asks_again(void **state)
 {
     struct run_lane lane;
@@ -730,6 +777,7 @@ int main(void)
         cmocka_unit_test(late_verdict_ends_the_delivery),
         cmocka_unit_test(ended_delivery_is_used_again),
         cmocka_unit_test(old_confirmation_lets_nothing_begin_until_it_is_renewed),
+        cmocka_unit_test(batch_is_put_back_in_its_order),
         cmocka_unit_test(trust_too_early_asks_again),
         cmocka_unit_test(doubt_of_the_membership_holds_for_every_lane),
         cmocka_unit_test(nothing_begins_when_the_membership_is_over),
