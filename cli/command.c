@@ -179,15 +179,18 @@ static atomic_bool connected;
 /* What was lost, refused, late or given up, and the end of such a state.  Thread: smq:call. */
 static void print_state(const smq_event *event, void *user)
 {
-    static int lost; /* connections whose loss was said */
+    static int lost;    /* connections whose loss was said */
+    static bool fenced; /* that a slot has a newer owner was said, and none was gained since */
     const bool back = event->kind == SMQ_EVENT_CONNECTED && lost > 0;
+    const bool again = event->kind == SMQ_EVENT_FENCED && fenced;
 
     if (!atomic_load(&connected)) {
         return;
     }
     lost += event->kind == SMQ_EVENT_DISCONNECTED ? 1 : 0;
     lost -= back ? 1 : 0;
-    if (back || event->kind == SMQ_EVENT_RESUMED || event->level <= SMQ_LEVEL_WARN) {
+    fenced = event->kind == SMQ_EVENT_FENCED || (fenced && event->kind != SMQ_EVENT_SLOT_GAINED);
+    if (back || event->kind == SMQ_EVENT_RESUMED || (event->level <= SMQ_LEVEL_WARN && !again)) {
         print_event(event, user);
     }
 }

@@ -35,6 +35,7 @@ struct program {
     LIST_ENTRY(program) entry;
     pid_t pid;
     smq_delivery *delivery;
+    bool lost; /* it was told to end, because its message may be another's */
 };
 
 /* How often to look whether the message is still ours, and whether the time to drain is over; and
@@ -286,7 +287,7 @@ static bool drain_is_over(struct consume *consume)
 
 /* Waits until a program ends.  Once its message is lost it is told to, and killed if it does not;
  * when the time to drain is over all are killed, early enough for their messages to be released. */
-static void watch(struct consume *consume, const struct program *program)
+static void watch(struct consume *consume, struct program *program)
 {
     struct pollfd end = {.fd = (int) syscall(SYS_pidfd_open, program->pid, 0), .events = POLLIN};
     int lost = 0;
@@ -297,6 +298,7 @@ static void watch(struct consume *consume, const struct program *program)
         }
         const smq_status status = smq_delivery_check(program->delivery);
         lost += status == SMQ_LEASE_LOST || status == SMQ_FENCED ? 1 : 0;
+        program->lost = lost > 0;
         if (lost == 1 || lost == LEASE_GRACE) {
             list_kill(program, lost == 1 ? SIGTERM : SIGKILL);
         }
@@ -368,7 +370,7 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
     list_add(&program);
     const int status = await_end(consume, &program);
     atomic_fetch_add(&consume->handled, 1);
-    if (WIFSIGNALED(status) && consume_programs_are_killed()) {
+    if (WIFSIGNALED(status) && (program.lost || consume_programs_are_killed())) {
         return SMQ_RELEASE; /* that it was killed is not the message's fault */
     }
     answer(delivery, status);

@@ -140,6 +140,41 @@ static void lost_zookeeper_is_said_once(void **state)
     servers_free(servers);
 }
 
+/* Is the message waiting, or resting, again? */
+static bool is_released(void *arg)
+{
+    const struct servers *servers = arg;
+    char *out = command_out(NULL, ARGS("-r", servers_redis(servers), "stat", "t", "--json"));
+    const bool released = strstr(out, "\"claimed\":0") != NULL;
+
+    free(out);
+    return released;
+}
+
+/* Its program is told to end, and that is not the fault of the message. */
+static void stop_without_zookeeper_uses_no_retry(void **state)
+{
+    struct servers *servers = own_servers("t");
+    struct server *zookeeper = servers_zookeeper_server(servers);
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
+    command_start(&run, NULL,
+                  ARGS("-r", servers_redis(servers), "-z", servers_zookeeper(servers), "-X",
+                       "on_zk_loss=stop", "-X", "session_timeout_ms=2s", "consume", "t", "--", "sh",
+                       "-c", "echo attempt $SLOTMQ_ATTEMPT.; exec sleep 1000"));
+    assert_true(run_wait_out(&run, "attempt 1.\n", TIMEOUT_MS));
+    server_kill(zookeeper);
+    assert_said(&run, "nothing is claimed or begun");
+    assert_true(wait_until(is_released, servers, TIMEOUT_MS));
+    assert_true(server_restart(zookeeper));
+    assert_true(run_wait_out(&run, "attempt 1.\nattempt", TIMEOUT_MS));
+    assert_string_equal(run.out, "attempt 1.\nattempt 1.\n");
+    run_fini(&run);
+    servers_free(servers);
+}
+
 /* Its messages would come minutes late: nothing wakes it. */
 static void who_may_not_subscribe_is_denied(void **state)
 {
@@ -173,6 +208,7 @@ int main(void)
         cmocka_unit_test(standby_is_said),
         cmocka_unit_test(lost_redis_is_said_once),
         cmocka_unit_test(lost_zookeeper_is_said_once),
+        cmocka_unit_test(stop_without_zookeeper_uses_no_retry),
         cmocka_unit_test(who_may_not_subscribe_is_denied),
     };
 
