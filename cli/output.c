@@ -48,14 +48,14 @@ char *output_json_text(size_t *size, json_t *document)
     char *text = json_dumps(document, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
 
     json_decref(document);
-    if (!text) {
-        say_no_memory();
+    if (text) {
+        const size_t length = strlen(text);
+        char *safe = say_alloc(PRINTABLE_JSON_ROOM(length), 1);
+        *size = printable_json(safe, text, length);
+        free(text);
+        return safe;
     }
-    *size = strlen(text);
-    char *safe = say_alloc(PRINTABLE_JSON_ROOM(*size), 1);
-    *size = printable_json(safe, text, *size);
-    free(text);
-    return safe;
+    say_no_memory();
 }
 
 void output_json(json_t *document)
