@@ -85,10 +85,9 @@ if many > 0 and not (shared or body or repeated) then
     settled = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
 end
 
--- @include ordinary
-
 if not (shared or body or paused or repeated) and answers > #ARGV and (removed or many == 0)
     and last == claims then
+-- @include ordinary
     local reply = ordinary()
     if reply then
         return reply
@@ -112,15 +111,17 @@ local expired_to_dead = string.find(flags, 'x', 1, true)
 
 local results = {}
 
--- @include settle
-
 if removed then
     count('done', removed)
     results[1] = settled
 elseif many > 0 then
+-- @include settle_done
     settle_done(12, answers - 1)
 end
-settle_others(answers)
+if answers <= #ARGV then
+-- @include settle
+    settle_others(answers)
+end
 
 local reply = { 'OK', now, '', claims, table.concat(results), 0 }
 
@@ -151,41 +152,55 @@ if not shared and not last then
 end
 local lost = not shared and known < claims
 
-local function by_place(a, b)
-    return a.place < b.place
-end
-
--- @include bytes
--- @include hand_over
--- @include bring_back
+local claimed_until = lost and tonumber(redis.call('HGET', slot, 'claimed_until') or '')
 
 local more = false
 local lease, suspect_in_hand, rest_end = look()
+local lapses = lease and lease <= now
 local brings_back = rest_end and rest_end <= now and not fifo
-if lease and lease <= now then
-    more = sweep(0, lapsed)
-end
-if brings_back then
-    more = sweep(REST, rested) or more
-end
-if lease and lease <= now or brings_back then
+if lapses or brings_back then
+-- @include bring_back
+    if lapses then
+        more = sweep(0, lapsed)
+    end
+    if brings_back then
+        more = sweep(REST, rested) or more
+    end
     lease, suspect_in_hand, rest_end = look()
 end
 
 -- 3. Claim.
 
--- @include claim
--- @include rests
+local function by_place(a, b)
+    return a.place < b.place
+end
 
-local function claim()
+local rests = {}
+if fifo and rest_end then
+-- @include rests
+end
+
+local taken, part = 0, false
+if lost then
+-- @include bytes
+-- @include hand_over
+    part = hand_over(position)
+elseif n > 0 and not suspect_in_hand and not paused then
+    -- After a failover that lost writes Redis may know less than the owner.
+    claims = math.max(claims, known or 0)
     local mark, up_to, ranks = string.format('c%.0f:', claims + 1), 'inf', 0
+-- @include claim
     if fifo and rest_end then
+-- @include claim_rested
         up_to = claim_rested(mark)
     end
     if up_to then
         ranks = claim_waiting(mark, up_to)
     end
-    end_set_aside()
+    if #dying > 0 or #dropped > 0 then
+-- @include set_aside
+        end_set_aside()
+    end
     if taken > 0 then
         claims = claims + 1
         redis.call('ZADD', prepare, unpack(moved))
@@ -201,13 +216,6 @@ local function claim()
         redis.call('ZREMRANGEBYRANK', store, 0, ranks - 1)
     end
 end
-
-local part = lost and hand_over(position)
-if not lost and n > 0 and not suspect_in_hand and not paused then
-    -- After a failover that lost writes Redis may know less than the owner.
-    claims = math.max(claims, known or 0)
-    claim()
-end
 count_save()
 
 -- 4. Say when the next claim can succeed, and sleep until then if nothing came.
@@ -215,8 +223,8 @@ count_save()
 local function next_claim()
     local earliest, blocked = math.min(lease or NEVER, rest_end or NEVER), suspect_in_hand
     if fifo and rest_end then
-        local soonest, rests = next_rested()
-        earliest, blocked = math.min(lease or NEVER, soonest), blocked or rests
+        local soonest, holds = rests.next()
+        earliest, blocked = math.min(lease or NEVER, soonest), blocked or holds
     end
     local rank = priority and -1 or 0
     local head = redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')

@@ -15,6 +15,11 @@ local function sweep(from, act)
     return cut
 end
 
+-- Is it of the newest claim, and not renewed since?  hand_over renews those.
+local function is_newest(claim, score)
+    return tonumber(claim) == claims and split(score) == claimed_until
+end
+
 local function lapsed(entry, score)
     local before, _, claim, member = decode(entry)
     if not shared and tonumber(claim) > base then

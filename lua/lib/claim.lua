@@ -2,9 +2,10 @@
 -- set aside on the way, and ends before the claims are written, so that an error loses nothing.
 
 local MEET_MOST, MEET_AGAIN = 2.5 * MOST, 100 -- with those set aside; how many to read after those
-local taken, moved = 0, {}
+local moved = {}
 local met, bytes_met = 0, 0
 local dying, dropped = {}, {} -- set aside
+local rested_entries = {} -- of kind f: claimed where they rested, or set aside
 
 -- Is there room for it?  For the first there always is.
 local function fits(member)
@@ -52,34 +53,6 @@ local function take(mark, member, before, score, attempts, header)
     lease = math.min(lease or lease_end, lease_end)
     suspect_in_hand = attempts % 2 == 1
     return true
-end
-
-local function end_dropped()
-    local members, reasons = {}, {}
-    for i, it in ipairs(dropped) do
-        members[i] = it.member
-        if it.attempts >= 2 then
-            reasons[#reasons + 1] = 'R' .. it.member
-        end
-    end
-    if #reasons > 0 then
-        redis.call('HDEL', why, unpack(reasons))
-    end
-    body_drop(members)
-end
-
-local function end_set_aside()
-    local expired = #dropped
-    for _, it in ipairs(dying) do
-        expired = expired + (it.reason == 'expired' and 1 or 0)
-    end
-    if expired > 0 then
-        count('expired', expired)
-    end
-    if #dying > 0 then
-        bury_all(dying)
-    end
-    end_dropped()
 end
 
 -- The next that wait, behind those met already.

@@ -4,13 +4,6 @@
 -- An owner knows all claims but perhaps the newest.  claimed_until of the slot is when the leases
 -- of that claim end; what the owner has renewed since ends at another time, and is known to it.
 -- So nothing else that is claimed is looked through.
-local claimed_until = lost and tonumber(redis.call('HGET', slot, 'claimed_until') or '')
-
--- Is it of the newest claim, and not renewed since?
-local function is_newest(claim, score)
-    return tonumber(claim) == claims and split(score) == claimed_until
-end
-
 -- Among equals, those with the larger bytes first.
 local function by_priority(a, b)
     return a.place > b.place or a.place == b.place and a.at > b.at

@@ -1,9 +1,7 @@
--- Kind f: what rests holds up what was sent after it, and is claimed where it is, alone.
-
-local rested_entries = {} -- claimed, or set aside
+-- Kind f: what rests, and when it may be claimed.
 
 -- What rests, the first sent first; with skip failed only what may come again.
-local function resting()
+function rests.all()
     local to, found = skip_failed and before_score(REST + now + 1) or '(inf', {}
     local all = redis.call('ZRANGE', prepare, REST, to, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
     for i = 1, #all, 2 do
@@ -19,44 +17,15 @@ local function resting()
 end
 
 -- The place of the first that waits.
-local function first_waiting()
+function rests.first_waiting()
     local head = redis.call('ZRANGE', store, 0, 0, 'WITHSCORES')
     return head[1] ~= '' and split(head[2]) or NEVER
 end
 
-local function take_rested(mark, it)
-    local header = redis.call('HGET', body, 'h' .. it.member)
-    local score = join(lease_end, it.attempts)
-    if not take(mark, it.member, it.before, score, it.attempts, header) then
-        return false
-    end
-    rested_entries[#rested_entries + 1] = it.entry
-    return true
-end
-
--- Claims what rests.  Up to which place may what waits be claimed too?
-local function claim_rested(mark)
-    local waits = first_waiting()
-    for _, it in ipairs(resting()) do
-        local held_up = it.over > now or it.attempts % 2 == 1 and lease
-        if not skip_failed and waits < it.place then
-            return it.before
-        elseif held_up or taken == n or suspect_in_hand or not take_rested(mark, it) then
-            held_up = true
-        else
-            held_up = taken > 0
-        end
-        if held_up and not skip_failed then
-            return nil
-        end
-    end
-    return not suspect_in_hand and 'inf' or nil
-end
-
 -- The end of a rest after which something could be claimed; must what waits wait for it?
-local function next_rested()
-    local soonest, waits = NEVER, first_waiting()
-    for _, it in ipairs(resting()) do
+function rests.next()
+    local soonest, waits = NEVER, rests.first_waiting()
+    for _, it in ipairs(rests.all()) do
         local over = (suspect_in_hand or it.attempts % 2 == 1 and lease) and NEVER or it.over
         if not skip_failed then
             return waits < it.place and NEVER or over, waits > it.place

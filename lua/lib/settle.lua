@@ -1,4 +1,4 @@
--- Settling the answers of a consume.  What becomes of a message is written before its claim is
+-- Settling answers of all kinds.  What becomes of a message is written before its claim is
 -- removed, so that an error in between loses nothing.
 
 local function rest(member, before, claim, attempts, delay)
@@ -51,31 +51,7 @@ function settle.h(member, before, claim, attempts)
     lose(member, before, attempts, TIMED_OUT)
 end
 
--- The entries in ARGV are done, and have no retries used.  Looks first, then removes in one
--- command: replicas and the log get one instead of hundreds.
-local function settle_done(from, to)
-    local scores, present = redis.call('ZMSCORE', prepare, unpack(ARGV, from, to)), {}
-    local members, seen = {}, {}
-    for i = from, to do
-        local entry = ARGV[i]
-        local there = scores[i - from + 1] and entry ~= ''
-        if there and not seen[entry] then
-            seen[entry] = true
-            present[#present + 1] = entry
-            if body then
-                local _, _, _, member = decode(entry)
-                members[#members + 1] = member
-            end
-        end
-        results[#results + 1] = there and 1 or 0
-    end
-    if #present > 0 then
-        body_drop(members)
-        count('done', redis.call('ZREM', prepare, unpack(present)))
-    end
-end
-
--- The others, from a place in ARGV on.
+-- Those from a place in ARGV on.
 local function settle_others(from)
     for i = from, #ARGV, 4 do
         local entry = ARGV[i + 1]

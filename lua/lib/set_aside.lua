@@ -1,0 +1,29 @@
+-- What a claim has set aside ends: dropped, or dead.
+
+local function end_dropped()
+    local members, reasons = {}, {}
+    for i, it in ipairs(dropped) do
+        members[i] = it.member
+        if it.attempts >= 2 then
+            reasons[#reasons + 1] = 'R' .. it.member
+        end
+    end
+    if #reasons > 0 then
+        redis.call('HDEL', why, unpack(reasons))
+    end
+    body_drop(members)
+end
+
+local function end_set_aside()
+    local expired = #dropped
+    for _, it in ipairs(dying) do
+        expired = expired + (it.reason == 'expired' and 1 or 0)
+    end
+    if expired > 0 then
+        count('expired', expired)
+    end
+    if #dying > 0 then
+        bury_all(dying)
+    end
+    end_dropped()
+end
