@@ -261,6 +261,28 @@ static void test_a_name_may_have_120_bytes_and_no_more(void **state)
     command_done(NULL, ARGS("topic", "delete", name));
 }
 
+/* Both consumers look at an empty topic, and end. */
+static void test_a_topic_is_rebound(void **state)
+{
+    const char *zookeeper = servers_zookeeper(command_servers());
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "bound", "--type", "priority", "--slots", "4"));
+    command_done(NULL, ARGS("consume", "bound", "--exit-when-empty"));
+    command_refused(73, "slotmq topic rebind", NULL,
+                    ARGS("-z", zookeeper, "consume", "bound", "--exit-when-empty"));
+    char *err = command_err(NULL, ARGS("-z", zookeeper, "topic", "rebind", "bound"));
+    assert_string_equal(err, "topic bound is rebound\n");
+    free(err);
+    command_done(NULL, ARGS("-z", zookeeper, "consume", "bound", "--exit-when-empty"));
+    command_refused(73, "\"standalone\"", NULL, ARGS("consume", "bound", "--exit-when-empty"));
+    json_t *document = command_json(NULL, ARGS("topic", "rebind", "bound", "--force", "--json"));
+    assert_string_equal(json_text(document, "rebound"), "bound");
+    json_decref(document);
+    command_done(NULL, ARGS("consume", "bound", "--exit-when-empty"));
+    command_refused(1, "nowhere", NULL, ARGS("topic", "rebind", "nowhere"));
+}
+
 static void test_an_unknown_topic_is_not_found(void **state)
 {
     (void) state;
@@ -335,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_a_deleted_topic_can_be_created_anew),
         cmocka_unit_test(test_definitions_that_cannot_be_are_refused_and_nothing_is_made),
         cmocka_unit_test(test_a_name_may_have_120_bytes_and_no_more),
+        cmocka_unit_test(test_a_topic_is_rebound),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),
         cmocka_unit_test(test_a_person_is_asked_before_messages_are_thrown_away),
         cmocka_unit_test(test_bad_names_are_refused_by_every_verb),

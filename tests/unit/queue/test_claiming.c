@@ -26,6 +26,8 @@ enum {
     MANY = 64,
     ENDLESS = 1000000,
     FULL_BATCH = 1000, /* the most that batch_size may be */
+    CALLS_MAX = 8,
+    ALONE = 600, /* messages of a full batch that are answered one by one */
     SHORT_LEASE_MS = 100,
     LONG_LEASE_MS = 3600000
 };
@@ -38,12 +40,13 @@ static struct model {
     pthread_mutex_t lock;
     int64_t lease_ms;
     int32_t slots;
-    int waiting, claims;   /* in all slots; ENDLESS: in each */
-    bool lose;             /* the reply to the next answers, which are stored */
-    bool hold_repeated;    /* keep what is repeated back */
-    char result;           /* of what is not repeated */
-    size_t most_answers;   /* of a call */
-    smq_status lease_lost; /* of that event; 1: it has not come */
+    int waiting, claims;               /* in all slots; ENDLESS: in each */
+    bool lose;                         /* the reply to the next answers, which are stored */
+    bool hold_repeated;                /* keep what is repeated back */
+    char result;                       /* of what is not repeated */
+    bool hold_answers;                 /* keep them back */
+    size_t answered[CALLS_MAX], calls; /* the answers of each call that has some */
+    smq_status lease_lost;             /* of that event; 1: it has not come */
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static smq_client *client;
@@ -122,13 +125,16 @@ static redisReply *consumed(const struct redis_command *command, size_t answers,
 
 static bool consume(const struct redis_command *command, struct fake_answer *answer)
 {
-    size_t answers = (size_t) number_of(command, CONSUME_DONE);
+    size_t done = (size_t) number_of(command, CONSUME_DONE);
+    size_t answers = done + (command->args.count - CONSUME_DONE - 1 - done) / 4;
     bool repeated = fake_arg_is(command, CONSUME_FLAGS, "r");
     char result = model.result;
 
-    model.most_answers = answers > model.most_answers ? answers : model.most_answers;
-    if (repeated && model.hold_repeated) {
+    if ((repeated && model.hold_repeated) || (answers > 0 && model.hold_answers)) {
         return false;
+    }
+    if (answers > 0 && model.calls < CALLS_MAX) {
+        model.answered[model.calls++] = answers;
     }
     if (answers > 0 && model.lose) {
         model.lose = false;
@@ -191,7 +197,8 @@ static int set_up(void **state)
     model.slots = 1;
     model.waiting = 1;
     model.claims = 0;
-    model.most_answers = 0;
+    model.calls = 0;
+    model.hold_answers = false;
     model.lose = model.hold_repeated = false;
     model.result = '1';
     model.lease_lost = 1;
@@ -379,7 +386,65 @@ static void a_full_batch_is_settled_by_one_call(void **state)
     assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
     assert_true(wait_until(batch_is_done, NULL, WAIT_MS));
-    assert_int_equal(model.most_answers, FULL_BATCH);
+    assert_int_equal(model.calls, 1);
+    smq_worker_free(worker);
+}
+
+/* Most are answered one by one, behind a first answer that is on its way; the rest is one group. */
+static smq_verdict most_alone(smq_delivery *const *deliveries, size_t count, void *user)
+{
+    (void) user;
+    assert_int_equal(count, FULL_BATCH);
+    for (size_t i = 0; i < ALONE; i++) {
+        assert_int_equal(smq_retry(deliveries[i], 1, NULL, NULL), SMQ_OK);
+        assert_true(i > 0 || wait_until(is_held, NULL, WAIT_MS));
+    }
+    return SMQ_RETRY;
+}
+
+static bool batch_is_answered(void *arg)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    (void) arg;
+    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    return metrics.handling_count == FULL_BATCH;
+}
+
+static bool batch_is_retried(void *arg)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    (void) arg;
+    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    return metrics.retried == FULL_BATCH;
+}
+
+/* A call has room for a part of the group that is behind the others: the group goes with the next.
+ */
+static void a_group_of_answers_is_not_cut(void **state)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+
+    (void) state;
+    model.waiting = FULL_BATCH;
+    model.hold_answers = true;
+    options.topic = "t";
+    options.batch = most_alone;
+    options.batch_size = FULL_BATCH;
+    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    assert_true(wait_until(batch_is_answered, NULL, WAIT_MS));
+    pthread_mutex_lock(&model.lock);
+    model.hold_answers = false;
+    pthread_mutex_unlock(&model.lock);
+    fake_resume();
+    assert_true(wait_until(batch_is_retried, NULL, WAIT_MS));
+    assert_int_equal(model.calls, 3);
+    assert_int_equal(model.answered[0], 1);
+    assert_int_equal(model.answered[1], ALONE - 1);
+    assert_int_equal(model.answered[2], FULL_BATCH - ALONE);
     smq_worker_free(worker);
 }
 
@@ -393,6 +458,7 @@ int main(void)
         CLAIMING_TEST(nobody_knows_of_a_repeated_answer_after_its_lease),
         CLAIMING_TEST(every_slot_has_its_turn),
         CLAIMING_TEST(a_full_batch_is_settled_by_one_call),
+        CLAIMING_TEST(a_group_of_answers_is_not_cut),
     };
 
     return cmocka_run_group_tests_name("claiming", tests, NULL, NULL);
