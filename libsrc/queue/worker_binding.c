@@ -42,8 +42,8 @@ smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
             worker->name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
     }
     return status_set(err, SMQ_OTHER_FLEET,
-                      "topic %s is bound to \"%.*s\", and this process is of \"%.*s\"; to change "
-                      "that, stop its consumers and call slotmq topic rebind",
+                      "topic %s is of another fleet (call slotmq topic rebind to change that): it "
+                      "is bound to \"%.*s\", and this process is of \"%.*s\"",
                       worker->name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
 }
 
