@@ -160,6 +160,42 @@ static void test_a_line_longer_than_max_body_is_refused(void **state)
     free(text);
 }
 
+/* A line for which there is no memory is not the end of the input.  The sanitizer bounds what the
+ * command may allocate at once. */
+static void test_a_line_that_does_not_fit_into_memory_is_an_error(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+    enum { LONG = 3000000 };
+    const char *const argv[] = {getenv("SLOTMQ_COMMAND"), "send", "huge", NULL};
+    char *text = calloc(1, LONG + 16);
+    char redis[512];
+    struct run run;
+
+    (void) state;
+    assert_non_null(text);
+    command_done(NULL, ARGS("topic", "create", "huge", "--type", "priority", "--layout", "keyed",
+                            "--slots", "1", "--max-body", "8388608"));
+    memset(text, 'x', LONG);
+    snprintf(text, 5, "one\n");
+    text[4] = 'x';
+    snprintf(text + LONG, 6, "\ntwo\n");
+    snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
+    const char *const environment[] = {
+        redis, "ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=2", NULL};
+    assert_true(run_command(
+        &run, &(struct run_options){.argv = argv, .environment = environment, .in = text},
+        TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 75);
+    assert_non_null(strstr(run.err, "line 2: cannot read standard input: Cannot allocate memory; "
+                                    "sent 1 merged 0\n"));
+    run_fini(&run);
+    free(text);
+#else
+    (void) state;
+    skip();
+#endif
+}
+
 static void test_carriage_returns_are_kept_and_said_once(void **state)
 {
     (void) state;
@@ -226,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_whole_lines_before_a_broken_place_are_sent),
         cmocka_unit_test(test_a_terminal_sees_a_bar),
         cmocka_unit_test(test_a_line_longer_than_max_body_is_refused),
+        cmocka_unit_test(test_a_line_that_does_not_fit_into_memory_is_an_error),
         cmocka_unit_test(test_carriage_returns_are_kept_and_said_once),
         cmocka_unit_test(test_a_signal_ends_it_with_the_count),
     };
