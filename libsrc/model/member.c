@@ -10,7 +10,7 @@
 
 static bool member_has_own_key(const void *key, size_t key_len, const void *id, size_t id_len)
 {
-    return key_len > 0 && (key_len != id_len || memcmp(key, id, id_len) != 0);
+    return key != NULL && key_len > 0 && (key_len != id_len || memcmp(key, id, id_len) != 0);
 }
 
 bool member_is_plain(const void *key, size_t key_len, const void *id, size_t id_len)

@@ -288,8 +288,10 @@ static smq_message form(size_t i)
 
 static bool same(const struct bytes *bytes, const void *data, size_t len)
 {
-    return bytes->len == len && (bytes->data == NULL) == (data == NULL) &&
-           (len == 0 || memcmp(bytes->data, data, len) == 0);
+    if (bytes->data == NULL || data == NULL) {
+        return bytes->data == NULL && data == NULL && len == 0;
+    }
+    return bytes->len == len && memcmp(bytes->data, data, len) == 0;
 }
 
 /* Which of the forms is it? */

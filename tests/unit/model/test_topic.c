@@ -378,99 +378,103 @@ static void described_options_make_the_same_topic(void **state)
 
 /* --- the stored text --- */
 
-static void stored_text_is_not_trusted(void **state)
-{
 #define HEAD                                                                                       \
     "format=2 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "         \
     "backoff=none "
 #define KEYED                                                                                      \
     "format=2 type=priority layout=keyed slots=64 shared=no ties=arrival max_retries=16 "          \
     "backoff=none lease_ms=30000 delay_ms=none "
-    static const struct {
-        const char *text;
-        size_t len;
-    } cases[] = {
-#define TEXT(literal) {literal, sizeof(literal) - 1}
-        TEXT(""),
-        TEXT(" "),
-        TEXT("format=2"),
-        TEXT("format=2 "),
-        TEXT("format=2 type=priority"),
-        TEXT("format= type=priority"),
-        TEXT("format=02 type=priority"),
-        TEXT("format=-1 type=priority"),
-        TEXT("format=3"),
-        TEXT("format=3x "),
-        TEXT("format=99999999999999999999 type=priority"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast "),
-        TEXT(" " HEAD "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT(HEAD " lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast takeover=fast"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast colour=red"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=slow"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover="),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast\0"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast\n"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fa\0st"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=7 takeover=fast"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=0 takeover=fast"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=-1 takeover=fast"),
-        TEXT(HEAD "lease_ms=99 delay_ms=none takeover=fast"),
-        TEXT(HEAD "lease_ms=99999999999999999999 delay_ms=none takeover=fast"),
-        TEXT("format=2 type=queue layout=inline slots=64 shared=no ties=arrival max_retries=16 "
-             "backoff=none "
-             "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("format=2 type=priority layout=inline slots=63 shared=no ties=arrival max_retries=16 "
-             "backoff=none "
-             "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("format=2 type=priority layout=inline slots=4294967297 shared=no ties=arrival "
-             "max_retries=16 backoff=none "
-             "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("format=2 type=priority layout=inline slots=0 shared=no ties=arrival max_retries=16 "
-             "backoff=none "
-             "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("format=2 type=priority layout=inline slots=64 shared=maybe ties=arrival "
-             "max_retries=16 backoff=none "
-             "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("format=2 type=fixed_time layout=inline slots=64 shared=no ties=bytes max_retries=16 "
-             "backoff=none "
-             "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("format=2 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=64 "
-             "backoff=none "
-             "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("format=2 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "
-             "backoff=soon "
-             "lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("format=2 type=fifo layout=inline slots=64 shared=no ties=arrival max_retries=16 "
-             "backoff=none lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT("format=2 type=priority slots=64 shared=no ties=arrival max_retries=16 "
-             "backoff=none lease_ms=30000 delay_ms=none takeover=fast"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast format=2"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=inline"),
-        TEXT(KEYED "takeover=fast layout=row"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast ttl_ms=5"),
-        TEXT(KEYED "takeover=fast ttl_ms=-1"),
-        TEXT(KEYED "takeover=fast ttl_ms=5s"),
-        TEXT(KEYED "takeover=fast skip_failed=true"),
-        TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast max_body=65537"),
+static const struct {
+    const char *text;
+    size_t len;
+} unreadable[] = {
+#define TEXT(literal)                                                                              \
+    {                                                                                              \
+        literal, sizeof(literal) - 1                                                               \
+    }
+    TEXT(""),
+    TEXT(" "),
+    TEXT("format=2"),
+    TEXT("format=2 "),
+    TEXT("format=2 type=priority"),
+    TEXT("format= type=priority"),
+    TEXT("format=02 type=priority"),
+    TEXT("format=-1 type=priority"),
+    TEXT("format=3"),
+    TEXT("format=3x "),
+    TEXT("format=99999999999999999999 type=priority"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast "),
+    TEXT(" " HEAD "lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT(HEAD " lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast takeover=fast"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast colour=red"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=slow"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover="),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast\0"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast\n"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fa\0st"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=7 takeover=fast"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=0 takeover=fast"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=-1 takeover=fast"),
+    TEXT(HEAD "lease_ms=99 delay_ms=none takeover=fast"),
+    TEXT(HEAD "lease_ms=99999999999999999999 delay_ms=none takeover=fast"),
+    TEXT("format=2 type=queue layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+         "backoff=none "
+         "lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT("format=2 type=priority layout=inline slots=63 shared=no ties=arrival max_retries=16 "
+         "backoff=none "
+         "lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT("format=2 type=priority layout=inline slots=4294967297 shared=no ties=arrival "
+         "max_retries=16 backoff=none "
+         "lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT("format=2 type=priority layout=inline slots=0 shared=no ties=arrival max_retries=16 "
+         "backoff=none "
+         "lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT("format=2 type=priority layout=inline slots=64 shared=maybe ties=arrival "
+         "max_retries=16 backoff=none "
+         "lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT("format=2 type=fixed_time layout=inline slots=64 shared=no ties=bytes max_retries=16 "
+         "backoff=none "
+         "lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT("format=2 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=64 "
+         "backoff=none "
+         "lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT("format=2 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+         "backoff=soon "
+         "lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT("format=2 type=fifo layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+         "backoff=none lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT("format=2 type=priority slots=64 shared=no ties=arrival max_retries=16 "
+         "backoff=none lease_ms=30000 delay_ms=none takeover=fast"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast format=2"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=inline"),
+    TEXT(KEYED "takeover=fast layout=row"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast ttl_ms=5"),
+    TEXT(KEYED "takeover=fast ttl_ms=-1"),
+    TEXT(KEYED "takeover=fast ttl_ms=5s"),
+    TEXT(KEYED "takeover=fast skip_failed=true"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast max_body=65537"),
 #undef TEXT
-    };
+};
+#undef HEAD
+#undef KEYED
 
+static void stored_text_is_not_trusted(void **state)
+{
     (void) state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(unreadable) / sizeof(unreadable[0]); i++) {
         struct topic topic = {.slots = 77};
         smq_error err = {.text = ""};
 
-        if (topic_parse(&topic, "jobs", cases[i].text, cases[i].len, &err) != SMQ_INTERNAL) {
-            fail_msg("\"%s\" was taken", cases[i].text);
+        if (topic_parse(&topic, "jobs", unreadable[i].text, unreadable[i].len, &err) !=
+            SMQ_INTERNAL) {
+            fail_msg("\"%s\" was taken", unreadable[i].text);
         }
         assert_non_null(strstr(err.text, "the stored definition of topic jobs cannot be read: "));
         assert_int_equal(topic.slots, 77);
     }
-#undef HEAD
-#undef KEYED
 }
 
 /* Neither handled wrongly nor taken for damage. */
