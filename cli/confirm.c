@@ -28,14 +28,15 @@ enum exit_code confirm(const struct command *command, bool yes, const char *form
         return EXIT_DONE;
     }
     if (!isatty(STDIN_FILENO)) {
-        return say_error(EXIT_USAGE, "%s deletes for ever and nobody can be asked; give --yes",
+        return say_error(EXIT_USAGE,
+                         "%s must be confirmed, and there is no terminal to ask at; give --yes",
                          command->verb->name);
     }
     va_start(args, format);
     vsnprintf(question, sizeof(question), format, args);
     va_end(args);
     if (!ask(question)) {
-        return say_error(EXIT_NOT_DONE, "nothing was deleted");
+        return say_error(EXIT_NOT_DONE, "nothing was changed");
     }
     return EXIT_DONE;
 }

@@ -9,7 +9,7 @@
 #include "say.h"
 
 /* Where the second column of verbs and flags begins. */
-#define VERB_WIDTH 14
+#define VERB_WIDTH 17
 #define FLAG_WIDTH 28
 /* Lines end at the edge of the terminal, within these. */
 #define LINE_LEAST 40

@@ -21,6 +21,8 @@
 
 struct coord;
 
+enum { COORD_BINDING_MAX = 320 };
+
 struct coord_grant {
     int32_t slot;
     struct token token;
@@ -92,6 +94,19 @@ smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *o
 smq_status coord_standalone_new(struct coord **out, const struct coord_options *options,
                                 coord_lease_fn *lease, void *lease_user, smq_error *err);
 
+/* The fence of a fleet after it was raised. */
+struct coord_fence {
+    uint32_t generation;
+    char binding[COORD_BINDING_MAX]; /* as coord_binding() gives it */
+};
+
+/* Raise the fence generation in the root at options->servers above what it was and above `above`. A
+ * root that is missing is made, with the identity in `bound`, a text as coord_binding() gives it,
+ * or with a new one (""). Blocks: up to session_timeout_ms, but no more than 8 s, and 5 s for
+ * closing. Fails: UNAVAILABLE, DENIED, OTHER_FLEET (no root of a fleet), INVALID (servers). */
+smq_status coord_raise_fence(struct coord_fence *out, const struct coord_options *options,
+                             uint32_t above, const char *bound, smq_error *err);
+
 /* Check "host:port,.../root", where a port may be left out, and give the root ("/slotmq" when none
  * is named); `root` has `size` bytes. Fails: INVALID. */
 smq_status coord_check_servers(char *root, size_t size, const char *servers, smq_error *err);
@@ -105,7 +120,6 @@ void coord_lease_replied(struct coord *coord, uint64_t cookie,
 
 /* What topics that are consumed through this coordination are bound to in Redis: "standalone", or
  * "zookeeper:ROOT IDENTITY". */
-enum { COORD_BINDING_MAX = 320 };
 void coord_binding(struct coord *coord, char out[COORD_BINDING_MAX]);
 
 /* Begin to consume a topic; grants follow. */

@@ -67,13 +67,11 @@ static void root_on_entered(void *user, const struct zk_reply *reply)
     } else if (reply->rc == ZNOAUTH) {
         member_refuse(zookeeper, SMQ_DENIED,
                       "ZooKeeper refused to show the nodes of the fleet: check zookeeper_auth");
-    } else if (reply->rc != ZOK) {
+    } else if (reply->rc != ZOK || (reply->len == 0 && zookeeper->root.making)) {
         member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
-    } else if (reply->len == 0 && !zookeeper->root.making) {
+    } else if (reply->len == 0) {
         zookeeper->root.entering = true;
         root_fill(zookeeper, reply->stat.version);
-    } else if (reply->len == 0) {
-        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
     } else if (!root_take(zookeeper, reply)) {
         root_refuse(zookeeper);
     } else {
@@ -112,35 +110,7 @@ void root_changed(struct zookeeper *zookeeper)
 
 /* --- making it --- */
 
-/* The path of the parent number `step` of the root, or NULL when step is the root itself. */
-static char *root_parent(const struct zookeeper *zookeeper, int step)
-{
-    const char *at = zookeeper->root.path + 1;
-
-    for (int i = 0; at != NULL; i++) {
-        at = strchr(at, '/');
-        if (at == NULL) {
-            return NULL;
-        }
-        if (i == step) {
-            return memory_copy(zookeeper->root.path, (size_t) (at - zookeeper->root.path));
-        }
-        at++;
-    }
-    return NULL;
-}
-
-static int root_parents(const struct zookeeper *zookeeper)
-{
-    int count = 0;
-
-    for (const char *at = zookeeper->root.path + 1; *at != '\0'; at++) {
-        count += *at == '/' ? 1 : 0;
-    }
-    return count;
-}
-
-/* Whoever waits for the folders tries again by itself. */
+/* Who waits for the folders tries again by itself. */
 static void root_made(struct zookeeper *zookeeper)
 {
     bool entering = zookeeper->root.entering;
@@ -188,8 +158,8 @@ static size_t root_text(const struct zookeeper *zookeeper, char out[ROOT_TEXT_MA
 static void root_make(struct zookeeper *zookeeper)
 {
     int step = zookeeper->root.step;
-    int parents = root_parents(zookeeper);
-    char *parent = root_parent(zookeeper, step);
+    int parents = root_parents(zookeeper->root.path);
+    char *parent = root_parent(zookeeper->root.path, step);
     char text[ROOT_TEXT_MAX];
     struct zk_op op = {.kind = ZK_CREATE, .path = parent, .data = ""};
 
@@ -215,7 +185,7 @@ static void root_fill(struct zookeeper *zookeeper, int32_t version)
     char text[ROOT_TEXT_MAX];
     struct zk_op op = {.kind = ZK_SET, .path = "", .data = text, .version = version};
 
-    zookeeper->root.step = root_parents(zookeeper);
+    zookeeper->root.step = root_parents(zookeeper->root.path);
     zookeeper->root.making = true;
     op.len = root_text(zookeeper, text);
     zk_write(&zookeeper->session, &op, 1, root_on_made, zookeeper);
@@ -227,7 +197,7 @@ void root_mend(struct zookeeper *zookeeper)
         events_log(zookeeper->coord->options.events, SMQ_LEVEL_WARN,
                    "a node of the fleet at %s in ZooKeeper is missing and is made again",
                    zookeeper->root.path);
-        zookeeper->root.step = root_parents(zookeeper) + 1;
+        zookeeper->root.step = root_parents(zookeeper->root.path) + 1;
         root_make(zookeeper);
     }
 }

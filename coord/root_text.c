@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROOT_VERSION = 2 };
+#include "base/memory.h"
 
 size_t root_text_format(char out[ROOT_TEXT_MAX], const struct root_info *info)
 {
@@ -34,4 +34,31 @@ bool root_text_parse(struct root_info *out, const char *data, size_t len)
     }
     *out = info;
     return true;
+}
+
+char *root_parent(const char *path, int step)
+{
+    const char *at = path + 1;
+
+    for (int i = 0; at != NULL; i++) {
+        at = strchr(at, '/');
+        if (at == NULL) {
+            return NULL;
+        }
+        if (i == step) {
+            return memory_copy(path, (size_t) (at - path));
+        }
+        at++;
+    }
+    return NULL;
+}
+
+int root_parents(const char *path)
+{
+    int count = 0;
+
+    for (const char *at = path + 1; *at != '\0'; at++) {
+        count += *at == '/' ? 1 : 0;
+    }
+    return count;
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ROOT_IDENTITY_LEN = 32, ROOT_TEXT_MAX = 128 };
+enum { ROOT_VERSION = 2, ROOT_IDENTITY_LEN = 32, ROOT_TEXT_MAX = 128 };
 
 struct root_info {
     uint32_t generation;                  /* fence_generation: floor of all tokens, from 1 */
@@ -22,5 +22,10 @@ size_t root_text_format(char out[ROOT_TEXT_MAX], const struct root_info *info);
 
 /* Read untrusted bytes; false when they are no root of this version. */
 bool root_text_parse(struct root_info *out, const char *data, size_t len);
+
+/* The path of parent number `step` from 0 of the root at `path`, or NULL when there is no such: it
+ * is the caller's to free.  And how many there are. */
+char *root_parent(const char *path, int step);
+int root_parents(const char *path);
 
 #endif

@@ -3,12 +3,13 @@
 -- ARGV op, then create: definition, nonce, seen, generation, deletes | ready: nonce
 --      | undone: nonce
 --      | delete: nonce, deletes, id | keep: nonce, deletion | removed: nonce, deletion
---      | bind: nonce, coord | rebind: nonce, coord, above, force 0/1
+--      | bind: nonce, coord | follow: nonce, from, to | rebind: nonce, coord, above, force 0/1
 --      | alter: nonce, version, definition | pause: nonce, pauses, 0/1
 --      | repair: nonce, definition, version, generation, pauses, 0/1, deletes, seen
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
 --        | ready, undone, keep, removed, repair: OK | delete: OK, deletion: its number
---        | bind, rebind: OK, generation | alter: OK, version: now | pause: OK, pauses: now
+--        | bind, rebind: OK, generation | follow: OK | alter: OK, version: now
+--        | pause: OK, pauses: now
 --        | CHANGED: it is not what the caller saw | OTHER_FLEET, coord
 --        | HELD, owner, remaining_ms | NO_TOPIC | DELETING
 --
@@ -121,6 +122,18 @@ function op.bind(of, new_coord)
     end
     redis.call('HSET', topic, 'coord', new_coord)
     return { 'OK', generation }
+end
+
+-- The same fleet has another identity now.  Its root has a larger generation than all tokens, so
+-- that of the topic stays, and the members that live continue.
+function op.follow(of, from, to)
+    if not state or nonce ~= of then
+        return { 'NO_TOPIC' }
+    elseif coord ~= from and coord ~= to then
+        return { 'OTHER_FLEET', coord or '' }
+    end
+    redis.call('HSET', topic, 'coord', to)
+    return { 'OK' }
 end
 
 -- Later consumers are of another fleet, or of none.  The generation is then larger than any before

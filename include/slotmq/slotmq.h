@@ -54,6 +54,7 @@
 #include <slotmq/worker.h>
 
 #include <slotmq/admin.h>
+#include <slotmq/fleet.h>
 #include <slotmq/metrics.h>
 
 #include <slotmq/options.h>

@@ -9,6 +9,7 @@
 #define QUEUE_ADMIN_H
 
 #include <slotmq/admin.h>
+#include <slotmq/fleet.h>
 #include <slotmq/topic.h>
 
 #include "queue/hub.h"
@@ -25,6 +26,8 @@ smq_status admin_topic_pause(struct hub *hub, const char *topic, bool paused, sm
 smq_status admin_topic_rebind(struct hub *hub, const char *topic, bool force, smq_error *err);
 smq_status admin_topic_each(struct hub *hub, const char *topic, smq_topic_fn *visit, void *user,
                             smq_error *err);
+
+smq_status admin_raise_fence(smq_fence *out, struct hub *hub, smq_error *err);
 
 smq_status admin_stats(smq_stats *out, struct hub *hub, const char *topic, smq_error *err);
 smq_status admin_slots(struct hub *hub, const char *topic, smq_slot_fn *visit, void *user,

@@ -34,12 +34,11 @@ smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
     }
     fleet_kind(kind, worker->hub->fleet);
     if (same_root(bound, kind)) {
-        return status_set(
-            err, SMQ_OTHER_FLEET,
-            "topic %s is bound to \"%.*s\", and this process is of \"%.*s\": one root "
-            "in two ensembles, or ZooKeeper lost its data; in the latter case call "
-            "slotmq fleet raise-fence",
-            worker->name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
+        return status_set(err, SMQ_OTHER_FLEET,
+                          "topic %s is bound to this root under another identity: it is another "
+                          "ensemble, or ZooKeeper lost its data; in the latter case call slotmq "
+                          "fleet raise-fence",
+                          worker->name);
     }
     return status_set(err, SMQ_OTHER_FLEET,
                       "topic %s is of another fleet (call slotmq topic rebind to change that): it "

@@ -155,6 +155,17 @@ void store_rebind(struct store_call *call, struct redis *redis, const char *topi
     call_submit(call, redis, 8, timeout_ms);
 }
 
+void store_follow(struct store_call *call, struct redis *redis, const char *topic,
+                  const char *nonce, const char *from, const char *to, int64_t timeout_ms)
+{
+    call_begin_topic(call, &script_topic, topic);
+    redis_arg_string(&call->command, "follow");
+    redis_arg_string(&call->command, nonce);
+    redis_arg_string(&call->command, from);
+    redis_arg_string(&call->command, to);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
 bool store_lease_holder_read(struct store_lease_holder *out, const struct store_result *result)
 {
     return reply_text(out->owner, sizeof(out->owner), result->reply, 1) &&

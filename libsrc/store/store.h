@@ -209,6 +209,10 @@ smq_status store_topic_create_read(struct topic *out, enum store_topic_state *st
                                    const char *name, const struct store_result *result,
                                    smq_error *err);
 
+/* What the topic is bound to, from the reply to store_topic_get(); "": nothing, or it is too long.
+ */
+void store_topic_coord_read(char *out, size_t size, const struct store_result *result);
+
 /* Further steps; the nonce names the creation, `deletes` the deletion.  REFUSED "CHANGED": another
  * deletion was begun, or this one was taken back. */
 enum store_topic_step {
@@ -277,6 +281,11 @@ struct store_rebind {
 };
 void store_rebind(struct store_call *call, struct redis *redis, const char *topic,
                   const struct store_rebind *rebind, int64_t timeout_ms);
+
+/* What the topic is bound to becomes `to`, under the generation that it has.  REFUSED
+ * "OTHER_FLEET": it is bound neither to `from` nor to `to`. */
+void store_follow(struct store_call *call, struct redis *redis, const char *topic,
+                  const char *nonce, const char *from, const char *to, int64_t timeout_ms);
 
 /* The owner of a slot as Redis knows it, whatever its definition is. */
 struct store_owner {

@@ -117,6 +117,17 @@ smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state
     return stored_read(out, state, name, &stored, err);
 }
 
+void store_topic_coord_read(char *out, size_t size, const struct store_result *result)
+{
+    const redisReply *reply = result->reply;
+
+    *out = '\0';
+    if (reply->type == REDIS_REPLY_ARRAY && field_find(reply, "coord") != 0 &&
+        !reply_text(out, size, reply, field_find(reply, "coord"))) {
+        *out = '\0';
+    }
+}
+
 void store_topic_create(struct store_call *call, struct redis *redis, const struct topic *topic,
                         uint32_t seen, int64_t timeout_ms)
 {

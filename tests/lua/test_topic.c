@@ -70,6 +70,16 @@ static void test_a_rebind_raises_the_generation(void **state)
          {"topic rebind n standalone 0 1", "NO_TOPIC"}, {"topic", "deletes=1 generation=9"});
 }
 
+/* The same fleet under another identity: no new generation, so its members continue. */
+static void test_a_topic_follows_its_fleet(void **state)
+{
+    given_a_topic(state);
+    PLAY(state, {"topic follow n z:1 z:2", "OTHER_FLEET ''"}, {"topic bind n z:1", "OK 1"},
+         {"topic follow n z:1 z:2", "OK"}, {"topic follow n z:1 z:2", "OK"}, /* a repeat */
+         {"topic bind n z:2", "OK 1"}, {"topic bind n z:1", "OTHER_FLEET z:2"},
+         {"topic follow n z:3 z:4", "OTHER_FLEET z:2"}, {"topic follow m z:2 z:3", "NO_TOPIC"});
+}
+
 static void test_a_rebind_ends_the_lease(void **state)
 {
     given_a_topic(state);
@@ -206,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_a_creation_that_cannot_be_finished_leaves_nothing),
         cmocka_unit_test(test_the_first_consumer_binds_the_fleet),
         cmocka_unit_test(test_a_rebind_raises_the_generation),
+        cmocka_unit_test(test_a_topic_follows_its_fleet),
         cmocka_unit_test(test_a_rebind_ends_the_lease),
         cmocka_unit_test(test_a_delete_is_finished_by_removed),
         cmocka_unit_test(test_a_creation_passes_what_the_slots_have_seen),

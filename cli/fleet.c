@@ -1,0 +1,81 @@
+/* fleet.c - fleet raise-fence: after ZooKeeper lost its data. */
+#include <inttypes.h>
+
+#include <slotmq/fleet.h>
+
+#include "command.h"
+#include "confirm.h"
+#include "output.h"
+#include "say.h"
+
+struct fence_options {
+    bool yes;
+};
+
+static const struct flag fence_flags[] = {
+    {.name = "yes",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct fence_options, yes),
+     .help = "do not ask; needed without a terminal"},
+};
+
+static void show(const struct command *command, const smq_fence *fence)
+{
+    if (command->global.json) {
+        json_t *document = json_object();
+        output_set(document, "generation", json_integer(fence->generation));
+        output_set(document, "topics", json_integer((json_int_t) fence->topics));
+        output_set(document, "rebound", json_integer((json_int_t) fence->rebound));
+        output_json(document);
+    } else if (!command->global.quiet) {
+        say("the fence generation is %" PRIu32 " now, for %" PRIu64 " topics; %" PRIu64
+            " of them were bound to this root anew",
+            fence->generation, fence->topics, fence->rebound);
+    }
+}
+
+static enum exit_code fence_run(const struct command *command)
+{
+    const struct fence_options *flags = command->options;
+    const char *zookeeper = command->global.client.zookeeper;
+    smq_fence fence = SMQ_FENCE_INIT;
+    smq_client *client = NULL;
+    smq_error err;
+    enum exit_code code;
+
+    if (!zookeeper || zookeeper[0] == '\0') {
+        return say_error(EXIT_USAGE, "no ZooKeeper given: use -z host:port,.../root or the "
+                                     "variable SLOTMQ_ZOOKEEPER");
+    }
+    code = confirm(command, flags->yes,
+                   "Raise the fence generation at %s, and bind the topics of its root to it?",
+                   zookeeper);
+    if (code == EXIT_DONE) {
+        code = command_connect(&client, command);
+    }
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (smq_fleet_raise_fence(&fence, client, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    } else {
+        show(command, &fence);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+const struct verb fleet_raise_fence_verb = {
+    .name = "fleet raise-fence",
+    .operands = "",
+    .summary = "make a fleet's tokens larger than all before",
+    .text =
+        "For after ZooKeeper lost its data, or an older copy of it was restored.  The root is\n"
+        "made again if it is missing, its fence generation is raised above the tokens in Redis\n"
+        "of all topics that are bound to it, and topics that are bound to it under another\n"
+        "identity are bound to the one it has now.  Living consumers continue by themselves.",
+    .flags = fence_flags,
+    .flag_count = sizeof(fence_flags) / sizeof(fence_flags[0]),
+    .options_size = sizeof(struct fence_options),
+    .run = fence_run,
+};

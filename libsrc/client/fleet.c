@@ -1,0 +1,24 @@
+/* fleet.c - public entry points: what an operator does to a fleet.
+ *
+ * Thread: any. */
+#include <slotmq/fleet.h>
+
+#include "client/client.h"
+#include "client/options.h"
+#include "queue/admin.h"
+
+SMQ_API smq_status smq_fleet_raise_fence(smq_fence *out, smq_client *client, smq_error *err)
+{
+    smq_fence fence = SMQ_FENCE_INIT;
+    smq_status status = client_check(client, err);
+
+    if (status == SMQ_OK && out != NULL) {
+        status = options_give(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err);
+    }
+    if (status == SMQ_OK) {
+        status = admin_raise_fence(&fence, client->hub, err);
+    }
+    return status == SMQ_OK && out != NULL
+               ? options_give(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err)
+               : status;
+}
