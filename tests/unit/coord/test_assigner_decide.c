@@ -135,12 +135,28 @@ static void a_join_does_not_wait_for_ever(void **state)
     assert_int_equal(decide(stage, began + JOIN_MAX_MS), stage->assigner.member_count);
 }
 
+/* A new process under the name of a dead one takes its place, and waits for nobody. */
+static void a_restarted_member_takes_its_place(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_one(stage);
+
+    stage->assigner.members[0].incarnation = 9;
+    assert_int_equal(decide(stage, now), 1);
+    assert_true(stage->topic.write);
+    assert_int_equal(stage->topic.next.members[0].incarnation, 9);
+    for (int32_t slot = 0; slot < SLOTS; slot++) {
+        assert_int_equal(stage->topic.next.slots[slot], 1);
+    }
+}
+
 int main(void)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         STAGED(a_join_waits_for_others),
         STAGED(a_join_does_not_wait_for_ever),
+        STAGED(a_restarted_member_takes_its_place),
     };
 
     return cmocka_run_group_tests_name("assigner_decide", tests, NULL, NULL);
