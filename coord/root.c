@@ -56,6 +56,18 @@ static void root_refuse(struct zookeeper *zookeeper)
 
 /* --- entering --- */
 
+/* Said once by each member. */
+static void root_warn_open(struct zookeeper *zookeeper)
+{
+    if (zookeeper->coord->options.auth == NULL && !zookeeper->root.open_said) {
+        zookeeper->root.open_said = true;
+        events_log(zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+                   "the nodes of the fleet at %s in ZooKeeper at %s can be written by everyone who "
+                   "reaches it: set zookeeper_auth",
+                   zookeeper->root.path, zookeeper->hosts);
+    }
+}
+
 static void root_on_entered(void *user, const struct zk_reply *reply)
 {
     struct zookeeper *zookeeper = user;
@@ -75,6 +87,7 @@ static void root_on_entered(void *user, const struct zk_reply *reply)
     } else if (!root_take(zookeeper, reply)) {
         root_refuse(zookeeper);
     } else {
+        root_warn_open(zookeeper);
         zookeeper_answered(zookeeper, SMQ_OK, "");
         member_create(zookeeper);
     }

@@ -42,6 +42,7 @@ struct root {
     pthread_mutex_t lock;
     struct root_info info; /* generation 0: not read yet */
     int step;              /* of making the root and its folders */
+    bool open_said;        /* that everyone may write the nodes */
     bool making, entering; /* a call of it is out; of a member that enters */
 };
 

@@ -263,6 +263,24 @@ static void another_identity_is_not_followed_until_redis_does(void **state)
     queue_side_free(b);
 }
 
+static void nodes_that_all_may_write_are_said_once(void **state)
+{
+    struct queue_side *a = consumer("a");
+    zhandle_t *raw = raw_connect(servers_zookeeper(servers), NULL);
+    char path[64];
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    (void) snprintf(path, sizeof(path), "%s/members/a", root);
+    assert_int_equal(zoo_delete(raw, path, -1), ZOK); /* it enters again */
+    zookeeper_close(raw);
+    assert_true(wait_until(has_lost_half, a, WAIT_MS));
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_true(queue_side_says(a, "set zookeeper_auth"));
+    assert_int_equal(queue_side_said(a, "set zookeeper_auth"), 1);
+    queue_side_free(a);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +290,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(a_nonce_is_replaced_when_no_living_member_lists_it, setup),
         cmocka_unit_test_setup(a_member_whose_nonce_is_replaced_asks_redis_first, setup),
         cmocka_unit_test_setup(a_topic_created_anew_ends_its_old_consumers, setup),
+        cmocka_unit_test_setup(nodes_that_all_may_write_are_said_once, setup),
         cmocka_unit_test_setup(another_identity_is_not_followed_until_redis_does, setup),
     };
     int failed = 0;
