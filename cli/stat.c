@@ -109,14 +109,15 @@ static bool add_slot_row(const smq_slot_info *slot, void *user)
 
 /* A member of "topics". */
 static smq_status topic_stat_json(json_t *topics, smq_client *client, const char *name, bool slots,
-                                  smq_error *err)
+                                  smq_stats *stats, smq_error *err)
 {
-    smq_stats stats = SMQ_STATS_INIT;
-    smq_status status = smq_topic_stats(&stats, client, name, err);
+    smq_status status = smq_topic_stats(stats, client, name, err);
     json_t *object = json_object();
 
     output_set(object, "topic", json_string(name));
-    set_stats(object, &stats);
+    set_stats(object, stats);
+    output_set(object, "slots_damaged", json_integer((json_int_t) stats->slots_damaged));
+    output_set(object, "slots_silent", json_integer((json_int_t) stats->slots_silent));
     if (slots && status == SMQ_OK) {
         json_t *array = json_array();
         output_set(object, "slots", array);
@@ -132,18 +133,17 @@ static smq_status topic_stat_json(json_t *topics, smq_client *client, const char
 
 /* A row, or one for each slot. */
 static smq_status topic_stat_rows(struct libscols_table *table, smq_client *client,
-                                  const char *name, bool slots, smq_error *err)
+                                  const char *name, bool slots, smq_stats *stats, smq_error *err)
 {
-    smq_stats stats = SMQ_STATS_INIT;
+    const smq_status status = smq_topic_stats(stats, client, name, err);
 
-    if (slots) {
+    if (status == SMQ_OK && slots) {
         return smq_topic_slots(client, name, add_slot_row, table, err);
     }
-    const smq_status status = smq_topic_stats(&stats, client, name, err);
     if (status == SMQ_OK) {
         const char *row[TOPIC_COLUMNS + FIELD_COUNT] = {name};
         struct cells cells;
-        set_cells(row + TOPIC_COLUMNS, &cells, &stats);
+        set_cells(row + TOPIC_COLUMNS, &cells, stats);
         output_row(table, row, TOPIC_COLUMNS + FIELD_COUNT);
     }
     return status;
@@ -160,7 +160,43 @@ static struct libscols_table *stat_table(bool slots)
                  : output_table(topic_titles, TOPIC_COLUMNS + FIELD_COUNT);
 }
 
-/* Prints the topics `names`; one that is deleted meanwhile is left out if `all` were asked for. */
+/* Slots of which nothing is known are named, some of them. */
+struct left_out {
+    smq_status status; /* of the first */
+    int count;
+};
+
+enum { LEFT_OUT_SHOWN = 8 };
+
+static bool name_slot(const smq_slot_info *slot, void *user)
+{
+    struct left_out *left_out = user;
+
+    if (slot->status != SMQ_OK) {
+        left_out->status = left_out->count == 0 ? slot->status : left_out->status;
+        if (++left_out->count <= LEFT_OUT_SHOWN) {
+            say("%s; it is not counted", slot->why);
+        }
+    }
+    return true;
+}
+
+static smq_status name_left_out(smq_client *client, const char *name, const smq_stats *stats)
+{
+    struct left_out left_out = {.status = SMQ_OK};
+
+    if (stats->slots_damaged + stats->slots_silent == 0) {
+        return SMQ_OK;
+    }
+    (void) smq_topic_slots(client, name, name_slot, &left_out, NULL);
+    if (left_out.count > LEFT_OUT_SHOWN) {
+        say("... and %d more slots of topic %s", left_out.count - LEFT_OUT_SHOWN, name);
+    }
+    return left_out.status;
+}
+
+/* Prints the topics `names`; one that is deleted meanwhile is left out if `all` were asked for.
+ * What is damaged, or does not answer, is named; all else is printed. */
 static enum exit_code stat_topics(smq_client *client, const struct command *command,
                                   const struct topic_names *names, bool all)
 {
@@ -168,16 +204,25 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
     json_t *topics = json_array();
     json_t *document = json_object();
     struct libscols_table *table = stat_table(flags->slots);
+    enum exit_code code = EXIT_DONE;
     smq_status status = SMQ_OK;
     smq_error err;
 
     output_set(document, "topics", topics);
     for (size_t i = 0; i < names->count && status == SMQ_OK; i++) {
+        smq_stats stats = SMQ_STATS_INIT;
+        const char *name = names->name[i];
+
         status = command->global.json
-                     ? topic_stat_json(topics, client, names->name[i], flags->slots, &err)
-                     : topic_stat_rows(table, client, names->name[i], flags->slots, &err);
-        if (status == SMQ_NO_TOPIC && all) {
+                     ? topic_stat_json(topics, client, name, flags->slots, &stats, &err)
+                     : topic_stat_rows(table, client, name, flags->slots, &stats, &err);
+        if (status == SMQ_DAMAGED && all) {
+            code = say_failure(&err);
             status = SMQ_OK;
+        } else if (status == SMQ_NO_TOPIC && all) {
+            status = SMQ_OK;
+        } else if (status == SMQ_OK && code == EXIT_DONE) {
+            code = exit_code_of(name_left_out(client, name, &stats));
         }
     }
     if (status == SMQ_OK && command->global.json) {
@@ -188,7 +233,7 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
     }
     output_table_free(table);
     json_decref(document);
-    return status == SMQ_OK ? EXIT_DONE : say_failure(&err);
+    return status == SMQ_OK ? code : say_failure(&err);
 }
 
 /* === Prometheus ========================================================= */

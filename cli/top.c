@@ -61,6 +61,7 @@ struct seen {
 struct looks {
     struct seen *seen; /* owned */
     size_t count;
+    size_t damaged; /* topics that are left out, because their definition is lost */
 };
 
 static int64_t now_us(void)
@@ -123,7 +124,11 @@ static smq_status look_at_each(struct looks *looks, smq_client *client,
 
     for (size_t i = 0; i < names->count; i++) {
         const smq_status status = look_at(&now, looks, client, names->name[i], err);
-        if (status != SMQ_OK && (status != SMQ_NO_TOPIC || !all)) {
+        if (status == SMQ_DAMAGED && all) {
+            if (++now.damaged > looks->damaged) { /* once while it is so */
+                (void) say_failure(err);
+            }
+        } else if (status != SMQ_OK && (status != SMQ_NO_TOPIC || !all)) {
             looks_fini(&now);
             return status;
         }
@@ -270,7 +275,7 @@ static enum exit_code top_once(bool *over, struct looks *looks, smq_client *clie
     }
     const enum exit_code code = output_finish();
     *over = code != EXIT_DONE;
-    return code;
+    return code == EXIT_DONE && looks->damaged > 0 ? EXIT_NOT_DONE : code;
 }
 
 static enum exit_code top_loop(smq_client *client, const struct command *command, bool live)

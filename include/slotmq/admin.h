@@ -28,10 +28,16 @@ typedef struct smq_stats {
     uint64_t sent, merged, done, retried, rejected, expired, released;
     uint64_t lease_lost;   /* claims whose process died or hung            */
     uint64_t slots_paused; /* gauge; of a paused topic all, of a slot 0, 1 */
+    /* gauges: slots of which nothing is in the numbers above                */
+    uint64_t slots_damaged; /* Redis lost a part of them: smq_topic_repair() */
+    uint64_t slots_silent;  /* they did not answer                           */
 } smq_stats;
 #define SMQ_AGE_UNKNOWN (-1)
 #define SMQ_STATS_INIT  SMQ_INIT(smq_stats)
 
+/* Slots that are damaged or do not answer are left out, and counted.
+ * Fails: NO_TOPIC, DAMAGED (the definition is lost), UNAVAILABLE (no slot
+ * answers). */
 SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const char *topic,
                                    smq_error *err);
 
@@ -83,6 +89,8 @@ typedef bool smq_message_fn(const smq_message_info *message, void *user);
  * claimed, rests, is dead, each in the order of consumption, rests by their
  * end, and deaths by their time.  `filter` NULL: all that waits.
  * Not a snapshot: what moves during the visit may be missed or seen twice.
+ * Slots that are damaged or do not answer are left out: all others are visited,
+ * then it fails as they do: DAMAGED, UNAVAILABLE.
  * Fails: INVALID (also a cursor that no visit of this topic gave), WRONG_TYPE
  * (older_than_ms where messages have no time). */
 SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const smq_filter *filter,
@@ -115,6 +123,8 @@ typedef struct smq_slot_info {
     const char *owner; /* member name; "" for none, or a shared topic   */
     const char *token;
     smq_stats stats;
+    smq_status status; /* not SMQ_OK: why nothing is known of it, as DAMAGED */
+    const char *why;   /* in one line; "" for SMQ_OK                         */
 } smq_slot_info;
 
 /* Valid during the visit. */

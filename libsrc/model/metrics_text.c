@@ -89,6 +89,10 @@ static const struct family topic_families[] = {
      TOPIC(lease_lost)},
     {"slotmq_topic_slots_paused", "gauge", "Slots that are paused: all of a paused topic.",
      TOPIC(slots_paused)},
+    {"slotmq_topic_slots_damaged", "gauge",
+     "Slots of which Redis lost a part: nothing of them is counted.", TOPIC(slots_damaged)},
+    {"slotmq_topic_slots_silent", "gauge", "Slots that did not answer: nothing of them is counted.",
+     TOPIC(slots_silent)},
 };
 
 static void add_head(struct buf *out, const char *name, const char *type, const char *help)

@@ -13,6 +13,7 @@
 struct metrics_topic {
     char name[TOPIC_NAME_MAX + 1];
     smq_stats stats;
+    uint64_t slots; /* 0: not known */
 };
 
 /* Append what one process has done. */

@@ -336,6 +336,9 @@ static smq_status bulk_run(struct bulk *bulk, struct looking *looking, smq_error
     if (status == SMQ_OK && bulk->changed > bulk->told) {
         bulk_tell(bulk);
     }
+    if (status == SMQ_OK) {
+        status = looking_faults(looking, err);
+    }
     for (int i = 0; i < BULK_LANES; i++) {
         seen_fini(&bulk->lanes[i].reader.page);
     }

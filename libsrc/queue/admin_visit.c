@@ -92,6 +92,9 @@ smq_status admin_message_each(struct hub *hub, const char *topic, const smq_filt
         status = looking_visit(&looking, filter_first_slot(&checked),
                                filter_end_slot(&checked, &looking.topic), visit_slot, &state, err);
     }
+    if (status == SMQ_OK) {
+        status = looking_faults(&looking, err);
+    }
     seen_fini(&state.reader.page);
     buf_fini(&state.cursor);
     filter_fini(&checked);

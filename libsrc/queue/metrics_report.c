@@ -53,7 +53,10 @@ static void topics_add(struct topics *topics, const char *name)
 
 static bool topics_visit(const smq_topic_options *topic, void *user)
 {
-    topics_add(user, topic->name);
+    struct topics *topics = user;
+
+    topics_add(topics, topic->name);
+    topics->all[topics->count - 1].slots = (uint64_t) topic->slots;
     return true;
 }
 
@@ -95,6 +98,10 @@ static smq_status topics_read(struct topics *topics, struct hub *hub, bool all, 
         smq_status status = admin_stats(&topic->stats, hub, topic->name, &why);
 
         if (status == SMQ_OK) {
+            topics->all[kept++] = *topic;
+        } else if (all && status == SMQ_DAMAGED) { /* none of its slots can be counted */
+            topic->stats = (smq_stats) SMQ_STATS_INIT;
+            topic->stats.slots_damaged = topic->slots;
             topics->all[kept++] = *topic;
         } else if (status != SMQ_NO_TOPIC || !all) {
             return status_copy(err, &why);

@@ -382,6 +382,108 @@ static void a_topic_without_its_definition_is_visited(void **state)
     assert_string_equal(seen, "t damaged ");
 }
 
+/* --- looks --- */
+
+static bool on_message(const smq_message_info *message, void *user)
+{
+    int *seen = user;
+
+    (void) message;
+    (*seen)++;
+    return true;
+}
+
+static bool on_slot(const smq_slot_info *slot, void *user)
+{
+    char *seen = user;
+
+    snprintf(seen + strlen(seen), 64 - strlen(seen), "%d%s ", (int) slot->slot,
+             slot->status == SMQ_DAMAGED ? " damaged"
+             : slot->status != SMQ_OK    ? " silent"
+                                         : "");
+    return true;
+}
+
+static void looks_name_a_damaged_slot_and_see_the_others(void **state)
+{
+    smq_stats stats = SMQ_STATS_INIT;
+    char slots[64] = "", *metrics = NULL;
+    smq_error err;
+    int seen = 0;
+
+    (void) state;
+    topic_made(client, &four_slots);
+    send_many(40);
+    lose_slot(1);
+    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    assert_int_equal(stats.slots_damaged, 1);
+    assert_int_equal(stats.slots_silent, 0);
+    assert_int_equal(stats.waiting, look_number("t_0", "ZCARD t_0") +
+                                        look_number("t_2", "ZCARD t_2") +
+                                        look_number("t_3", "ZCARD t_3") - 3);
+    must(smq_topic_slots(client, "t", on_slot, slots, &err), &err);
+    assert_string_equal(slots, "0 1 damaged 2 3 ");
+    assert_int_equal(smq_message_each(client, "t", NULL, on_message, &seen, &err), SMQ_DAMAGED);
+    assert_non_null(strstr(err.text, "slot 1 of topic t"));
+    assert_int_equal(seen, stats.waiting);
+    must(smq_metrics_text(&metrics, client, "*", &err), &err);
+    assert_non_null(strstr(metrics, "slotmq_topic_slots_damaged{topic=\"t\"} 1\n"));
+    smq_free(metrics);
+    lose_topic();
+    assert_int_equal(smq_topic_stats(&stats, client, "t", &err), SMQ_DAMAGED);
+    must(smq_metrics_text(&metrics, client, "*", &err), &err);
+    assert_non_null(strstr(metrics, "slotmq_topic_slots_damaged{topic=\"t\"} 4\n"));
+    smq_free(metrics);
+}
+
+/* One key of the slot is on another node already. */
+static void looks_see_the_others_of_a_slot_that_moves(void **state)
+{
+    const struct server *from, *to = NULL;
+    smq_stats stats = SMQ_STATS_INIT;
+    char from_id[512], to_id[512], slots[64] = "";
+    int64_t hash;
+    smq_error err;
+    int seen = 0;
+
+    (void) state;
+    topic_made(client, &four_slots);
+    send_many(40);
+    from = servers_node_of(look_servers, "t_1");
+    for (size_t i = 0; i < servers_count(look_servers); i++) {
+        to = servers_node(look_servers, i) != from ? servers_node(look_servers, i) : to;
+    }
+    hash = look_number("t_1", "CLUSTER KEYSLOT t_1");
+    freeReplyObject(look_at(from, "PING"));
+    redisReply *reply = look_at(from, "CLUSTER MYID");
+    snprintf(from_id, sizeof(from_id), "%s", reply->str);
+    freeReplyObject(reply);
+    reply = look_at(to, "CLUSTER MYID");
+    snprintf(to_id, sizeof(to_id), "%s", reply->str);
+    freeReplyObject(reply);
+    freeReplyObject(look_at(to, "CLUSTER SETSLOT %d IMPORTING %s", (int) hash, from_id));
+    freeReplyObject(look_at(from, "CLUSTER SETSLOT %d MIGRATING %s", (int) hash, to_id));
+    freeReplyObject(look_at(from, "MIGRATE 127.0.0.1 %d dead{t_1} 0 5000", server_port(to)));
+    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    assert_int_equal(stats.slots_silent, 1);
+    assert_int_equal(stats.slots_damaged, 0);
+    assert_true(stats.waiting > 0 && stats.waiting < 40);
+    must(smq_topic_slots(client, "t", on_slot, slots, &err), &err);
+    assert_string_equal(slots, "0 1 silent 2 3 ");
+    assert_int_not_equal(smq_message_each(client, "t", NULL, on_message, &seen, &err), SMQ_OK);
+    assert_int_equal(seen, stats.waiting);
+    for (int i = 0; i < 4; i++) {
+        static const char *const rest[] = {"t_1", "prepare{t_1}", "why{t_1}", "slot{t_1}"};
+
+        freeReplyObject(look_at(from, "MIGRATE 127.0.0.1 %d %s 0 5000", server_port(to), rest[i]));
+    }
+    freeReplyObject(look_at(to, "CLUSTER SETSLOT %d NODE %s", (int) hash, to_id));
+    freeReplyObject(look_at(from, "CLUSTER SETSLOT %d NODE %s", (int) hash, to_id));
+    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    assert_int_equal(stats.waiting, 40);
+    assert_int_equal(stats.slots_silent, 0);
+}
+
 #define DAMAGE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -400,6 +502,8 @@ int main(void)
         DAMAGE_TEST(slots_that_disagree_are_listed),
         DAMAGE_TEST(a_failed_creation_leaves_no_keys),
         DAMAGE_TEST(a_topic_without_its_definition_is_visited),
+        DAMAGE_TEST(looks_name_a_damaged_slot_and_see_the_others),
+        DAMAGE_TEST(looks_see_the_others_of_a_slot_that_moves),
     };
 
     return cmocka_run_group_tests_name("damage", tests, look_start, look_stop);
