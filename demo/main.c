@@ -12,6 +12,7 @@
 
 #include <slotmq/slotmq.h>
 
+#include "damage.h"
 #include "feed.h"
 #include "fleet.h"
 #include "rules.h"
@@ -41,7 +42,9 @@ struct demo {
     struct screen screen;
     smq_stats stats[RULES_TOPICS];
     char changes_path[FLEET_PATH_MAX], feed_path[FLEET_PATH_MAX];
-    int subject; /* the worker that the present step is about */
+    const char *damage; /* what is awaited of the damaged slot */
+    int32_t damaged;    /* the slot of the first topic that lost its keys */
+    int subject;        /* the worker that the present step is about */
     long fenced_before;
 };
 
@@ -290,6 +293,44 @@ static bool story(struct demo *demo)
            leave(demo) && await(demo, all_sent, "everything is sent", STEP_MS);
 }
 
+/* Every worker's history, and what it says of the damaged slot. */
+static bool damage_told(struct demo *demo)
+{
+    bool told = false;
+
+    for (int i = 0; i < demo->fleet.count && !told; i++) {
+        told = damage_is_told(demo->fleet.workers[i].history, rules_topics[0], demo->damaged,
+                              demo->damage);
+    }
+    return told;
+}
+
+/* Everything is handled: a slot that holds nothing loses its keys, and is repaired. */
+static bool lose_a_slot(struct demo *demo)
+{
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_error err;
+
+    demo->damaged = damage_choose(demo->client, rules_topics[0]);
+    if (demo->damaged < 0 || !damage_do(demo->servers, rules_topics[0], demo->damaged)) {
+        return false;
+    }
+    screen_say(&demo->screen, "slot %" PRId32 " of %s has lost its keys", demo->damaged,
+               rules_topics[0]);
+    demo->damage = "damaged";
+    if (!await(demo, damage_told, "a worker names it", STEP_MS)) {
+        return false;
+    }
+    if (smq_topic_repair(&report, demo->client, rules_topics[0], &err) != SMQ_OK) {
+        screen_say(&demo->screen, "it cannot be repaired: %s", err.text);
+        return false;
+    }
+    screen_say(&demo->screen, "repaired: %s", report.text);
+    demo->damage = "repaired";
+    return report.slots_reopened == 1 &&
+           await(demo, damage_told, "a worker consumes it again", STEP_MS);
+}
+
 /* --- the end ------------------------------------------------------------------------------- */
 
 static bool note_dead(const smq_message_info *message, void *user)
@@ -373,9 +414,11 @@ static bool run(struct demo *demo, const char *program)
     if (interrupted != 0) {
         return false;
     }
+    bool repaired = lose_a_slot(demo);
     screen_say(&demo->screen, "stopping the fleet");
     bool clean = fleet_stop(&demo->fleet, true);
     bool good = collect_dead(demo) && judge(demo, failing);
+    good &= check(repaired, "a slot that lost its keys was named and repaired");
     good &=
         check(told && drained && clean, "each step happened in time, and the fleet ended cleanly");
     return good;

@@ -34,6 +34,8 @@ static void on_event(const smq_event *event, void *user)
         history_fenced(history);
     } else if (event->kind == SMQ_EVENT_SLOT_GAINED) {
         history_gained(history, event->topic, event->slot, event->token);
+    } else if (event->kind == SMQ_EVENT_DAMAGED || event->kind == SMQ_EVENT_REPAIRED) {
+        history_damage(history, event->topic, event->slot, event->kind == SMQ_EVENT_REPAIRED);
     }
 }
 

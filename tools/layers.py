@@ -20,7 +20,7 @@ DOWN = {
 }
 # Where the header of a foreign library may be seen.
 FOREIGN = {
-    "hiredis": ["libsrc/redis", "bench"],
+    "hiredis": ["libsrc/redis", "bench", "demo"],
     "zookeeper": ["coord"],
     "amqp.h": ["bench"],
     "uthash.h": ["libsrc/base"],

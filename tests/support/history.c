@@ -105,6 +105,12 @@ void history_gained(struct history *history, const char *topic, int32_t slot, co
            token);
 }
 
+void history_damage(struct history *history, const char *topic, int32_t slot, bool repaired)
+{
+    append(history, "X %" PRId64 " %d %s %d %s\n", now_ns(), (int) history->pid, topic, (int) slot,
+           repaired ? "repaired" : "damaged");
+}
+
 void history_dead(struct history *history, const smq_message_info *message)
 {
     append(history, "D %s %.*s\n", message->topic, (int) message->body_len,

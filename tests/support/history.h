@@ -10,6 +10,8 @@
  *   F ns pid                                            the library said that a call was fenced
  *   G ns pid topic slot token                           the library said that a slot is this
  *                                                       process's: its token is stored
+ *   X ns pid topic slot damaged|repaired                the library said that Redis has lost a part
+ *                                                       of a slot, or that it is whole again
  *   D topic body                                        seen among the dead letters at the end
  *   M ns pid kind                                       the fleet changed: join, leave, kill, pause
  *
@@ -44,6 +46,7 @@ uint64_t history_start(struct history *history, const smq_message_info *message)
 void history_end(struct history *history, uint64_t run, const char *outcome);
 void history_fenced(struct history *history);
 void history_gained(struct history *history, const char *topic, int32_t slot, const char *token);
+void history_damage(struct history *history, const char *topic, int32_t slot, bool repaired);
 void history_dead(struct history *history, const smq_message_info *message);
 void history_moved(struct history *history, pid_t pid, const char *kind);
 

@@ -229,6 +229,17 @@ static bool read_gained(struct reader *reader, const char *line)
     return true;
 }
 
+/* Nothing follows from it for messages. */
+static bool is_damage(const char *line)
+{
+    char topic[128], what[16];
+    int slot, pid;
+    long long ns;
+
+    return sscanf(line, "X %lld %d %127s %d %15s", &ns, &pid, topic, &slot, what) == 5 &&
+           (strcmp(what, "damaged") == 0 || strcmp(what, "repaired") == 0);
+}
+
 static bool read_line(struct reader *reader, char *line)
 {
     switch (line[0]) {
@@ -246,6 +257,8 @@ static bool read_line(struct reader *reader, char *line)
         return read_dead(reader, line);
     case 'M':
         return read_change(reader, line);
+    case 'X':
+        return is_damage(line);
     default:
         return false;
     }
