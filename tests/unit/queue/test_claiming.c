@@ -27,7 +27,9 @@ enum {
     ENDLESS = 1000000,
     FULL_BATCH = 1000, /* the most that batch_size may be */
     CALLS_MAX = 8,
-    ALONE = 600, /* messages of a full batch that are answered one by one */
+    ALONE = 600,     /* messages of a full batch that are answered one by one */
+    ARGS_MAX = 3999, /* of a command, on a managed server */
+    HEAD_ARGS = 3,   /* EVALSHA, the digest, the number of keys */
     SHORT_LEASE_MS = 100,
     LONG_LEASE_MS = 3600000
 };
@@ -46,6 +48,7 @@ static struct model {
     char result;                       /* of what is not repeated */
     bool hold_answers;                 /* keep them back */
     size_t answered[CALLS_MAX], calls; /* the answers of each call that has some */
+    size_t most_args;                  /* of one consume, with the name of the command */
     smq_status lease_lost;             /* of that event; 1: it has not come */
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -133,6 +136,9 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
     if ((repeated && model.hold_repeated) || (answers > 0 && model.hold_answers)) {
         return false;
     }
+    if (command->args.count + HEAD_ARGS > model.most_args) {
+        model.most_args = command->args.count + HEAD_ARGS;
+    }
     if (answers > 0 && model.calls < CALLS_MAX) {
         model.answered[model.calls++] = answers;
     }
@@ -197,7 +203,7 @@ static int set_up(void **state)
     model.slots = 1;
     model.waiting = 1;
     model.claims = 0;
-    model.calls = 0;
+    model.calls = model.most_args = 0;
     model.hold_answers = false;
     model.lose = model.hold_repeated = false;
     model.result = '1';
@@ -390,12 +396,14 @@ static void a_full_batch_is_settled_by_one_call(void **state)
     smq_worker_free(worker);
 }
 
-/* Most are answered one by one, behind a first answer that is on its way; the rest is one group. */
-static smq_verdict most_alone(smq_delivery *const *deliveries, size_t count, void *user)
+/* The first of them are answered one by one, behind a first answer that is on its way; the rest is
+ * one group. */
+static smq_verdict some_alone(smq_delivery *const *deliveries, size_t count, void *user)
 {
-    (void) user;
+    const size_t *alone = user;
+
     assert_int_equal(count, FULL_BATCH);
-    for (size_t i = 0; i < ALONE; i++) {
+    for (size_t i = 0; i < *alone; i++) {
         assert_int_equal(smq_retry(deliveries[i], 1, NULL, NULL), SMQ_OK);
         assert_true(i > 0 || wait_until(is_held, NULL, WAIT_MS));
     }
@@ -420,18 +428,18 @@ static bool batch_is_retried(void *arg)
     return metrics.retried == FULL_BATCH;
 }
 
-/* A call has room for a part of the group that is behind the others: the group goes with the next.
- */
-static void a_group_of_answers_is_not_cut(void **state)
+/* Retry a full batch, so many of them one by one; the calls that store the answers are in the
+ * model. */
+static void retry_batch(size_t alone)
 {
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker = NULL;
 
-    (void) state;
     model.waiting = FULL_BATCH;
     model.hold_answers = true;
     options.topic = "t";
-    options.batch = most_alone;
+    options.batch = some_alone;
+    options.user = &alone;
     options.batch_size = FULL_BATCH;
     assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
@@ -441,11 +449,34 @@ static void a_group_of_answers_is_not_cut(void **state)
     pthread_mutex_unlock(&model.lock);
     fake_resume();
     assert_true(wait_until(batch_is_retried, NULL, WAIT_MS));
+    smq_worker_free(worker);
+}
+
+/* A call has room for a part of the group that is behind the others: the group goes with the next.
+ */
+static void a_group_of_answers_is_not_cut(void **state)
+{
+    (void) state;
+    retry_batch(ALONE);
     assert_int_equal(model.calls, 3);
     assert_int_equal(model.answered[0], 1);
     assert_int_equal(model.answered[1], ALONE - 1);
     assert_int_equal(model.answered[2], FULL_BATCH - ALONE);
-    smq_worker_free(worker);
+}
+
+/* Of the answers that wait behind a first one, and of a group that no call has room for, a call has
+ * as many as every server takes. */
+static void no_call_has_more_arguments_than_a_managed_server_takes(void **state)
+{
+    static const size_t alone[] = {FULL_BATCH, 1};
+
+    for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
+        (void) tear_down(state);
+        (void) set_up(state);
+        retry_batch(alone[i]);
+        assert_in_range(model.most_args, ARGS_MAX * 9 / 10, ARGS_MAX);
+        assert_int_equal(model.calls, 3);
+    }
 }
 
 #define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -459,6 +490,7 @@ int main(void)
         CLAIMING_TEST(every_slot_has_its_turn),
         CLAIMING_TEST(a_full_batch_is_settled_by_one_call),
         CLAIMING_TEST(a_group_of_answers_is_not_cut),
+        CLAIMING_TEST(no_call_has_more_arguments_than_a_managed_server_takes),
     };
 
     return cmocka_run_group_tests_name("claiming", tests, NULL, NULL);
