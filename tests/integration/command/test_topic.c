@@ -261,20 +261,26 @@ static void test_a_name_may_have_120_bytes_and_no_more(void **state)
     command_done(NULL, ARGS("topic", "delete", name));
 }
 
-/* Both consumers look at an empty topic, and end. */
+/* Each consumer looks at an empty topic, and ends.  With credentials there is no warning that the
+ * nodes in ZooKeeper are open to everyone. */
 static void test_a_topic_is_rebound(void **state)
 {
-    const char *zookeeper = servers_zookeeper(command_servers());
+    const char *const credentials = "zookeeper_auth=fleet:secret";
+    char zookeeper[256];
 
     (void) state;
+    snprintf(zookeeper, sizeof(zookeeper), "%s/bound", servers_zookeeper(command_servers()));
     command_done(NULL, ARGS("topic", "create", "bound", "--type", "priority", "--slots", "4"));
     command_done(NULL, ARGS("consume", "bound", "--exit-when-empty"));
-    command_refused(73, "slotmq topic rebind", NULL,
-                    ARGS("-z", zookeeper, "consume", "bound", "--exit-when-empty"));
-    char *err = command_err(NULL, ARGS("-z", zookeeper, "topic", "rebind", "bound"));
+    command_refused(
+        73, "slotmq topic rebind", NULL,
+        ARGS("-z", zookeeper, "-X", credentials, "consume", "bound", "--exit-when-empty"));
+    char *err =
+        command_err(NULL, ARGS("-z", zookeeper, "-X", credentials, "topic", "rebind", "bound"));
     assert_string_equal(err, "topic bound is rebound\n");
     free(err);
-    command_done(NULL, ARGS("-z", zookeeper, "consume", "bound", "--exit-when-empty"));
+    command_done(NULL,
+                 ARGS("-z", zookeeper, "-X", credentials, "consume", "bound", "--exit-when-empty"));
     command_refused(73, "\"standalone\"", NULL, ARGS("consume", "bound", "--exit-when-empty"));
     json_t *document = command_json(NULL, ARGS("topic", "rebind", "bound", "--force", "--json"));
     assert_string_equal(json_text(document, "rebound"), "bound");
