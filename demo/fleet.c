@@ -38,6 +38,11 @@ bool fleet_start(struct fleet *fleet, bool said)
     return worker->alive;
 }
 
+void fleet_slow_down(const struct fleet *fleet, int index)
+{
+    kill(fleet->workers[index].pid, SIGUSR1);
+}
+
 void fleet_kill(struct fleet *fleet, int index)
 {
     struct fleet_worker *worker = &fleet->workers[index];
@@ -89,7 +94,10 @@ static bool count_slot(const smq_slot_info *slot, void *user)
 
     for (int i = 0; i < look->fleet->count; i++) {
         struct fleet_worker *worker = &look->fleet->workers[i];
-        worker->slots[look->topic] += strcmp(worker->name, slot->owner) == 0 ? 1 : 0;
+        if (strcmp(worker->name, slot->owner) == 0) {
+            worker->slots[look->topic]++;
+            worker->claimed[look->topic] += slot->stats.claimed;
+        }
     }
     return true;
 }
@@ -101,6 +109,7 @@ bool fleet_look(struct fleet *fleet, smq_client *client, smq_error *err)
     for (look.topic = 0; look.topic < RULES_TOPICS; look.topic++) {
         for (int i = 0; i < fleet->count; i++) {
             fleet->workers[i].slots[look.topic] = 0;
+            fleet->workers[i].claimed[look.topic] = 0;
         }
         if (smq_topic_slots(client, rules_topics[look.topic], count_slot, &look, err) != SMQ_OK) {
             return false;

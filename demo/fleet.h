@@ -21,7 +21,8 @@ struct fleet_worker {
     bool clean; /* ended by itself, with status 0 */
     char name[24];
     char history[FLEET_PATH_MAX];
-    int slots[RULES_TOPICS]; /* as of the last fleet_look() */
+    int slots[RULES_TOPICS];        /* as of the last fleet_look() */
+    uint64_t claimed[RULES_TOPICS]; /* messages of these slots, as of the same look */
 };
 
 struct fleet {
@@ -34,6 +35,10 @@ struct fleet {
 /* Start one more; a join when `said`. */
 bool fleet_start(struct fleet *fleet, bool said);
 
+/* SIGUSR1: until the worker is resumed, its handlers take a second each, so that most of what it
+ * claims is not begun. */
+void fleet_slow_down(const struct fleet *fleet, int index);
+
 /* SIGKILL, SIGSTOP, SIGCONT, SIGTERM. */
 void fleet_kill(struct fleet *fleet, int index);
 void fleet_pause(struct fleet *fleet, int index);
@@ -43,7 +48,8 @@ void fleet_leave(struct fleet *fleet, int index);
 /* Has the worker ended? */
 bool fleet_ended(struct fleet *fleet, int index);
 
-/* Count again who owns what.  false: Redis did not answer (`err`). */
+/* Count again who owns what and how many messages are claimed.  false: Redis did not answer
+ * (`err`). */
 bool fleet_look(struct fleet *fleet, smq_client *client, smq_error *err);
 
 /* Slots of all topics that this worker, or (-1) all workers own, as of the last look. */

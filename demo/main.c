@@ -29,7 +29,9 @@ enum {
     STEP_MS = 25000, /* no step of the story may take longer */
     FENCED_MS = 8000,
     DRAIN_MS = 40000,
-    PAUSE_MS = 2500 /* between the steps, to see the fleet at work */
+    PAUSE_MS = 2500,                     /* between the steps, to see the fleet at work */
+    CLAIMED = 20,                        /* messages of each topic, most of which are not begun */
+    BOUND_MS = WORKER_SESSION_MS * 2 / 3 /* a confirmation is good for so long */
 };
 
 /* Everything the demo has in hand; every part may be missing while it starts and stops. */
@@ -197,6 +199,17 @@ static bool subject_has_none(struct demo *demo)
     return fleet_slots(&demo->fleet, demo->subject) == 0 && all_owned(demo);
 }
 
+static bool subject_has_claimed(struct demo *demo)
+{
+    const struct fleet_worker *worker = &demo->fleet.workers[demo->subject];
+    bool claimed = true;
+
+    for (int i = 0; i < RULES_TOPICS; i++) {
+        claimed = claimed && worker->claimed[i] >= CLAIMED;
+    }
+    return claimed;
+}
+
 static long fenced_lines(const struct demo *demo)
 {
     char line[2048];
@@ -237,13 +250,18 @@ static bool all_empty(struct demo *demo)
     return left == 0;
 }
 
-/* Let the fleet work for a moment. */
-static bool rest(struct demo *demo)
+/* Let the fleet work for a while. */
+static bool work_for(struct demo *demo, int64_t ms)
 {
     struct step step = {.demo = demo, .condition = never};
 
-    (void) wait_until(step_over, &step, PAUSE_MS);
+    (void) wait_until(step_over, &step, ms);
     return interrupted == 0;
+}
+
+static bool rest(struct demo *demo)
+{
+    return work_for(demo, PAUSE_MS);
 }
 
 static bool join(struct demo *demo)
@@ -262,13 +280,22 @@ static bool kill_one(struct demo *demo)
     return await(demo, subject_has_none, "the others take over", STEP_MS);
 }
 
+/* The worker is stopped with messages that it has claimed and not begun.  It is woken when all its
+ * slots have had other owners for longer than it may begin these messages. */
 static bool pause_one(struct demo *demo)
 {
     demo->subject = 1;
+    screen_say(&demo->screen, "SIGUSR1 to %s: its handlers become slow",
+               demo->fleet.workers[1].name);
+    fleet_slow_down(&demo->fleet, 1);
+    if (!await(demo, subject_has_claimed, "messages are claimed and not begun", STEP_MS)) {
+        return false;
+    }
     screen_say(&demo->screen, "SIGSTOP to %s, past its session", demo->fleet.workers[1].name);
     demo->fenced_before = fenced_lines(demo);
     fleet_pause(&demo->fleet, 1);
-    if (!await(demo, subject_has_none, "the others take over", STEP_MS)) {
+    if (!await(demo, subject_has_none, "the others take over", STEP_MS) ||
+        !work_for(demo, BOUND_MS + 2 * VERDICT_SLACK_MS)) {
         return false;
     }
     screen_say(&demo->screen, "SIGCONT: it wakes as a zombie");
@@ -374,7 +401,7 @@ static bool judge(struct demo *demo, uint64_t failing)
     for (int i = 0; i < demo->fleet.count; i++) {
         paths[count++] = demo->fleet.workers[i].history;
     }
-    if (!verdict_read(&verdict, paths, count, WORKER_SESSION_MS * 2 / 3, error, sizeof(error))) {
+    if (!verdict_read(&verdict, paths, count, BOUND_MS, error, sizeof(error))) {
         fprintf(stderr, "demo: %s\n", error);
         return false;
     }

@@ -4,6 +4,7 @@
 #include "worker.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -13,10 +14,11 @@
 #include "rules.h"
 #include "support/history.h"
 
-enum { THREADS = 2, HANDLER_US = 200 };
+enum { THREADS = 2 };
 
 static struct history *history;
 static smq_worker *workers[RULES_TOPICS];
+static atomic_bool slow; /* handlers take a second */
 
 static void on_signal(int number)
 {
@@ -24,6 +26,12 @@ static void on_signal(int number)
     for (int i = 0; i < RULES_TOPICS; i++) {
         smq_worker_stop(workers[i]);
     }
+}
+
+/* SIGUSR1 makes the handlers slow, SIGCONT makes them fast again. */
+static void on_pace(int number)
+{
+    atomic_store(&slow, number == SIGUSR1);
 }
 
 /* Thread: smq:call. */
@@ -42,9 +50,9 @@ static void on_event(const smq_event *event, void *user)
 /* What a real handler would do takes time; so does this one. */
 static void work(void)
 {
-    struct timespec pause = {.tv_nsec = HANDLER_US * 1000L};
+    static const struct timespec usual = {.tv_nsec = 200000}, long_one = {.tv_sec = 1};
 
-    nanosleep(&pause, NULL);
+    nanosleep(atomic_load(&slow) ? &long_one : &usual, NULL);
 }
 
 /* Thread: smq:work-N. */
@@ -88,6 +96,10 @@ static void catch_signals(void)
     memset(&action, 0, sizeof(action));
     action.sa_handler = on_signal;
     sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = on_pace;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGCONT, &action, NULL);
 }
 
 int worker_main(const char *redis, const char *zookeeper, const char *name, const char *path)
