@@ -111,7 +111,7 @@ static smq_status check_asked(const struct damage_verdict *verdict, const struct
 smq_status repair_topic(smq_topic_report *report, struct work *work, const struct topic *stored,
                         const struct topic *asked, smq_error *err)
 {
-    struct damage_verdict verdict;
+    struct damage_verdict verdict = {0};
     smq_status status = repair_survey(work, err);
 
     if (status == SMQ_OK) {
