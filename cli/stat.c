@@ -221,8 +221,9 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
             status = SMQ_OK;
         } else if (status == SMQ_NO_TOPIC && all) {
             status = SMQ_OK;
-        } else if (status == SMQ_OK && code == EXIT_DONE) {
-            code = exit_code_of(name_left_out(client, name, &stats));
+        } else if (status == SMQ_OK) {
+            const enum exit_code own = exit_code_of(name_left_out(client, name, &stats));
+            code = code == EXIT_DONE ? own : code;
         }
     }
     if (status == SMQ_OK && command->global.json) {
@@ -239,7 +240,7 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
 /* === Prometheus ========================================================= */
 
 /* The numbers of this process, which stand first, say nothing of the topics. */
-static enum exit_code stat_prometheus(smq_client *client, const char *topics)
+static enum exit_code prometheus_print(smq_client *client, const char *topics)
 {
     char *text = NULL;
     smq_error err;
@@ -253,6 +254,40 @@ static enum exit_code stat_prometheus(smq_client *client, const char *topics)
     }
     smq_free(text);
     return EXIT_DONE;
+}
+
+static enum exit_code stat_prometheus(smq_client *client, const struct command *command)
+{
+    struct topic_names names;
+    smq_error err;
+
+    if (command->word_count > 0) {
+        return prometheus_print(client, command->words[0]);
+    }
+    if (topic_names_read(&names, client, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    const enum exit_code printed = prometheus_print(client, "*");
+    const enum exit_code said = topic_say_unreadable(&names);
+    topic_names_fini(&names);
+    return printed != EXIT_DONE ? printed : said;
+}
+
+static enum exit_code stat_all(smq_client *client, const struct command *command)
+{
+    struct topic_names names;
+    smq_error err;
+
+    if (topic_names_read(&names, client, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    const enum exit_code said = topic_say_unreadable(&names);
+    if (names.count == 0 && said == EXIT_DONE) {
+        topic_say_none(command);
+    }
+    const enum exit_code printed = stat_topics(client, command, &names, true);
+    topic_names_fini(&names);
+    return printed != EXIT_DONE ? printed : said;
 }
 
 /* ======================================================================== */
@@ -272,28 +307,18 @@ static enum exit_code stat_run(const struct command *command)
 {
     const struct stat_options *flags = command->options;
     smq_client *client = NULL;
-    smq_error err;
     enum exit_code code = stat_check(command);
 
     if (code == EXIT_DONE) {
         code = command_connect(&client, command);
     }
     if (code == EXIT_DONE && flags->prometheus) {
-        code = stat_prometheus(client, command->word_count > 0 ? command->words[0] : "*");
+        code = stat_prometheus(client, command);
     } else if (code == EXIT_DONE && command->word_count > 0) {
         const struct topic_names one = {.name = command->words, .count = 1};
         code = stat_topics(client, command, &one, false);
     } else if (code == EXIT_DONE) {
-        struct topic_names names;
-        if (topic_names_read(&names, client, &err) != SMQ_OK) {
-            code = say_failure(&err);
-        } else {
-            if (names.count == 0) {
-                topic_say_none(command);
-            }
-            code = stat_topics(client, command, &names, true);
-            topic_names_fini(&names);
-        }
+        code = stat_all(client, command);
     }
     smq_client_free(client);
     return code;

@@ -61,7 +61,8 @@ struct seen {
 struct looks {
     struct seen *seen; /* owned */
     size_t count;
-    size_t damaged; /* topics that are left out, because their definition is lost */
+    size_t damaged;    /* topics that are left out, because their definition is lost */
+    size_t unreadable; /* and because it cannot be read */
 };
 
 static int64_t now_us(void)
@@ -149,7 +150,11 @@ static smq_status look(struct looks *looks, smq_client *client, const struct com
     }
     smq_status status = topic_names_read(&names, client, err);
     if (status == SMQ_OK) {
+        if (names.unreadable_count > looks->unreadable) { /* once while it is so */
+            (void) topic_say_unreadable(&names);
+        }
         status = look_at_each(looks, client, &names, true, err);
+        looks->unreadable = names.unreadable_count;
         topic_names_fini(&names);
     }
     return status;
@@ -275,7 +280,7 @@ static enum exit_code top_once(bool *over, struct looks *looks, smq_client *clie
     }
     const enum exit_code code = output_finish();
     *over = code != EXIT_DONE;
-    return code == EXIT_DONE && looks->damaged > 0 ? EXIT_NOT_DONE : code;
+    return code == EXIT_DONE && looks->damaged + looks->unreadable > 0 ? EXIT_NOT_DONE : code;
 }
 
 static enum exit_code top_loop(smq_client *client, const struct command *command, bool live)

@@ -102,17 +102,27 @@ enum exit_code topic_run(const struct command *command, topic_verb_fn *run)
     return code;
 }
 
-static bool take_name(const smq_topic_options *topic, void *user)
+static void texts_add(char ***texts, size_t *count, const char *text)
 {
-    struct topic_names *names = user;
-    char *copy = strdup(topic->name);
-    char **grown = realloc(names->name, (names->count + 1) * sizeof(*grown));
+    char *copy = strdup(text);
+    char **grown = realloc(*texts, (*count + 1) * sizeof(*grown));
 
     if (!copy || !grown) {
         say_no_memory();
     }
-    names->name = grown;
-    names->name[names->count++] = copy;
+    *texts = grown;
+    (*texts)[(*count)++] = copy;
+}
+
+static bool take_name(const smq_topic_options *topic, void *user)
+{
+    struct topic_names *names = user;
+
+    if (topic->unreadable) {
+        texts_add(&names->unreadable, &names->unreadable_count, topic->unreadable);
+    } else {
+        texts_add(&names->name, &names->count, topic->name);
+    }
     return true;
 }
 
@@ -131,8 +141,20 @@ void topic_names_fini(struct topic_names *names)
     for (size_t i = 0; i < names->count; i++) {
         free(names->name[i]);
     }
+    for (size_t i = 0; i < names->unreadable_count; i++) {
+        free(names->unreadable[i]);
+    }
     free(names->name);
+    free(names->unreadable);
     *names = (struct topic_names){0};
+}
+
+enum exit_code topic_say_unreadable(const struct topic_names *names)
+{
+    for (size_t i = 0; i < names->unreadable_count; i++) {
+        (void) say_error(EXIT_NOT_DONE, "%s", names->unreadable[i]);
+    }
+    return names->unreadable_count > 0 ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
 void topic_say_none(const struct command *command)
@@ -163,19 +185,18 @@ enum exit_code topic_print_json(smq_client *client, const char *name)
 
 /* === list =============================================================== */
 
-static bool add_topic_json(const smq_topic_options *topic, void *user)
-{
-    if (json_array_append_new(user, topic_json(topic)) != 0) {
-        say_no_memory();
-    }
-    return true;
-}
+/* What is shown, and what came of it: EXIT_NOT_DONE when topics cannot be read, which was said. */
+struct list {
+    json_t *array; /* of these two one is set */
+    struct libscols_table *table;
+    enum exit_code code;
+};
 
 static const char *const list_titles[] = {"=NAME",  "TYPE",  "LAYOUT",   ">SLOTS",
                                           "OWNERS", "STATE", ">RETRIES", ">LEASE_MS"};
 #define LIST_COLUMNS (sizeof(list_titles) / sizeof(list_titles[0]))
 
-static bool add_topic_row(const smq_topic_options *topic, void *user)
+static void add_topic_row(struct libscols_table *table, const smq_topic_options *topic)
 {
     char slots[24];
     char retries[24];
@@ -192,39 +213,52 @@ static bool add_topic_row(const smq_topic_options *topic, void *user)
                                  topic->paused ? "paused" : "-",
                                  retries,
                                  lease};
-    output_row(user, cells, LIST_COLUMNS);
+    output_row(table, cells, LIST_COLUMNS);
+}
+
+static bool add_topic(const smq_topic_options *topic, void *user)
+{
+    struct list *list = user;
+
+    if (topic->unreadable) {
+        list->code = say_error(EXIT_NOT_DONE, "%s", topic->unreadable);
+    } else if (list->table) {
+        add_topic_row(list->table, topic);
+    } else if (json_array_append_new(list->array, topic_json(topic)) != 0) {
+        say_no_memory();
+    }
     return true;
 }
 
 static enum exit_code list_json(smq_client *client)
 {
-    json_t *array = json_array();
+    struct list list = {.array = json_array(), .code = EXIT_DONE};
     json_t *document = json_object();
     smq_error err;
 
-    output_set(document, "topics", array);
-    if (smq_topic_each(client, NULL, add_topic_json, array, &err) != SMQ_OK) {
+    output_set(document, "topics", list.array);
+    if (smq_topic_each(client, NULL, add_topic, &list, &err) != SMQ_OK) {
         json_decref(document);
         return say_failure(&err);
     }
     output_json(document);
-    return EXIT_DONE;
+    return list.code;
 }
 
 static enum exit_code list_table(smq_client *client, const struct command *command)
 {
-    struct libscols_table *table = output_table(list_titles, LIST_COLUMNS);
+    struct list list = {.table = output_table(list_titles, LIST_COLUMNS), .code = EXIT_DONE};
     smq_error err;
 
-    if (smq_topic_each(client, NULL, add_topic_row, table, &err) != SMQ_OK) {
-        output_table_free(table);
+    if (smq_topic_each(client, NULL, add_topic, &list, &err) != SMQ_OK) {
+        output_table_free(list.table);
         return say_failure(&err);
     }
-    if (output_table_is_empty(table)) {
+    if (output_table_is_empty(list.table) && list.code == EXIT_DONE) {
         topic_say_none(command);
     }
-    output_table_print_parts(table, 1, SIZE_MAX);
-    return EXIT_DONE;
+    output_table_print_parts(list.table, 1, SIZE_MAX);
+    return list.code;
 }
 
 static enum exit_code list_run(const struct command *command)

@@ -33,10 +33,15 @@ const char *topic_type_name(smq_topic_type type);
 struct topic_names {
     char **name; /* owned */
     size_t count;
+    char **unreadable; /* owned: of the topics that cannot be read, why */
+    size_t unreadable_count;
 };
 
 /* Says that there are no topics, where a table would be empty. */
 void topic_say_none(const struct command *command);
+
+/* Says which topics cannot be read.  EXIT_NOT_DONE: there are some. */
+enum exit_code topic_say_unreadable(const struct topic_names *names);
 
 /* Fails as smq_topic_each(). */
 smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err);

@@ -119,10 +119,10 @@ static void add_value(struct buf *out, const struct family *family, const void *
     buf_add(out, "\n", 1);
 }
 
-static bool is_known(const struct family *family, const smq_stats *stats)
+static bool is_known(const struct family *family, const struct metrics_topic *topic)
 {
-    return family->offset != offsetof(smq_stats, oldest_due_age_ms) ||
-           stats->oldest_due_age_ms != SMQ_AGE_UNKNOWN;
+    return !topic->unreadable && (family->offset != offsetof(smq_stats, oldest_due_age_ms) ||
+                                  topic->stats.oldest_due_age_ms != SMQ_AGE_UNKNOWN);
 }
 
 static void add_label(struct buf *out, const char *name, const char *value)
@@ -174,6 +174,19 @@ void metrics_text_process(struct buf *out, const smq_metrics *metrics)
     add_histogram(out, metrics);
 }
 
+static void add_unreadable(struct buf *out, const struct metrics_topic *topics, size_t count)
+{
+    static const char name[] = "slotmq_topic_unreadable";
+
+    add_head(out, name, "gauge",
+             "1: its definition cannot be read, and nothing else of the topic is known.");
+    for (size_t i = 0; i < count; i++) {
+        buf_add(out, name, strlen(name));
+        add_label(out, "topic", topics[i].name);
+        buf_printf(out, "%d\n", topics[i].unreadable ? 1 : 0);
+    }
+}
+
 void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, size_t count)
 {
     for (size_t i = 0; count > 0 && i < sizeof(topic_families) / sizeof(topic_families[0]); i++) {
@@ -181,12 +194,15 @@ void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, si
 
         add_head(out, family->name, family->type, family->help);
         for (size_t j = 0; j < count; j++) {
-            if (!is_known(family, &topics[j].stats)) {
+            if (!is_known(family, &topics[j])) {
                 continue;
             }
             buf_add(out, family->name, strlen(family->name));
             add_label(out, "topic", topics[j].name);
             add_value(out, family, &topics[j].stats);
         }
+    }
+    if (count > 0) {
+        add_unreadable(out, topics, count);
     }
 }

@@ -75,11 +75,24 @@ static bool describe(const struct topic *topic, bool damaged, smq_topic_fn *visi
     return visit(&options, user);
 }
 
-/* Topics that are being created or deleted are passed over; one that cannot be read fails the
- * visit, after the others were visited. */
+static bool describe_unreadable(const char *name, const char *why, smq_topic_fn *visit, void *user)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.name = name;
+    options.unreadable = why;
+    return visit(&options, user);
+}
+
+/* Does the fault lie in what is stored for this one topic? */
+static bool is_unreadable(smq_status status)
+{
+    return status == SMQ_INTERNAL || status == SMQ_TOPIC_DIFFERS;
+}
+
+/* Topics that are being created or deleted are passed over. */
 static smq_status visit_names(struct names *names, smq_topic_fn *visit, void *user, smq_error *err)
 {
-    smq_error broken = {.status = SMQ_OK};
     struct topic topic;
     bool more = true;
 
@@ -93,13 +106,13 @@ static smq_status visit_names(struct names *names, smq_topic_fn *visit, void *us
         status = calls_definition(&topic, names->hub, names->list[i], &own);
         if (status == SMQ_OK || status == SMQ_DAMAGED) {
             more = describe(&topic, status == SMQ_DAMAGED, visit, user);
-        } else if (status != SMQ_NO_TOPIC && status != SMQ_INTERNAL) {
+        } else if (is_unreadable(status)) {
+            more = describe_unreadable(names->list[i], own.text, visit, user);
+        } else if (status != SMQ_NO_TOPIC) {
             return status_copy(err, &own);
-        } else if (status == SMQ_INTERNAL && broken.status == SMQ_OK) {
-            broken = own;
         }
     }
-    return broken.status == SMQ_OK ? SMQ_OK : status_copy(err, &broken);
+    return SMQ_OK;
 }
 
 static smq_status visit_all(struct hub *hub, smq_topic_fn *visit, void *user, smq_error *err)

@@ -57,6 +57,7 @@ static bool topics_visit(const smq_topic_options *topic, void *user)
 
     topics_add(topics, topic->name);
     topics->all[topics->count - 1].slots = (uint64_t) topic->slots;
+    topics->all[topics->count - 1].unreadable = topic->unreadable != NULL;
     return true;
 }
 
@@ -95,7 +96,8 @@ static smq_status topics_read(struct topics *topics, struct hub *hub, bool all, 
 
     for (size_t i = 0; i < topics->count; i++) {
         struct metrics_topic *topic = &topics->all[i];
-        smq_status status = admin_stats(&topic->stats, hub, topic->name, &why);
+        smq_status status =
+            topic->unreadable ? SMQ_OK : admin_stats(&topic->stats, hub, topic->name, &why);
 
         if (status == SMQ_OK) {
             topics->all[kept++] = *topic;

@@ -306,6 +306,7 @@ struct seen {
     char names[256];
     smq_topic_options last;
     char backoff[64];
+    char why[256]; /* the last that cannot be read */
 };
 
 static bool on_topic(const smq_topic_options *topic, void *user)
@@ -313,10 +314,14 @@ static bool on_topic(const smq_topic_options *topic, void *user)
     struct seen *seen = user;
 
     seen->count++;
-    snprintf(seen->names + strlen(seen->names), sizeof(seen->names) - strlen(seen->names), "%s ",
-             topic->name);
+    snprintf(seen->names + strlen(seen->names), sizeof(seen->names) - strlen(seen->names), "%s%s ",
+             topic->name, topic->unreadable != NULL ? "!" : "");
     seen->last = *topic;
-    snprintf(seen->backoff, sizeof(seen->backoff), "%s", topic->backoff);
+    if (topic->unreadable == NULL) {
+        snprintf(seen->backoff, sizeof(seen->backoff), "%s", topic->backoff);
+    } else {
+        snprintf(seen->why, sizeof(seen->why), "%s", topic->unreadable);
+    }
     return seen->count != seen->limit;
 }
 
@@ -362,9 +367,16 @@ static void all_topics_are_visited_and_broken_ones_are_told(void **state)
     assert_string_equal(seen.names, "a b ");
     freeReplyObject(look("topic{a}", "HSET topic{a} definition nonsense"));
     seen = (struct seen){.limit = 0};
-    assert_int_equal(smq_topic_each(client, NULL, on_topic, &seen, &err), SMQ_INTERNAL);
-    assert_non_null(strstr(err.text, "a"));
-    assert_string_equal(seen.names, "b d ");
+    must(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_string_equal(seen.names, "a! b d ");
+    assert_non_null(strstr(seen.why, "topic a cannot be read"));
+    freeReplyObject(look("topic{b}", "HSET topic{b} definition %s", "format=99 type=priority"));
+    seen = (struct seen){.limit = 0};
+    must(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_string_equal(seen.names, "a! b! d ");
+    assert_non_null(strstr(seen.why, "topic b was made by a newer slotmq"));
+    assert_int_equal(smq_topic_each(client, "a", on_topic, &seen, &err), SMQ_INTERNAL);
+    assert_int_equal(smq_topic_each(client, "b", on_topic, &seen, &err), SMQ_TOPIC_DIFFERS);
 }
 
 #define TOPIC_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

@@ -298,8 +298,8 @@ static void topics_stand_together_in_each_family(void **state)
             }
         }
     }
-    /* all of smq_stats but its size and next_due_at_ms */
-    assert_int_equal(families, sizeof(smq_stats) / sizeof(uint64_t) - 2);
+    /* all of smq_stats but its size and next_due_at_ms, and whether it is unreadable */
+    assert_int_equal(families, sizeof(smq_stats) / sizeof(uint64_t) - 2 + 1);
     assert_string_equal(page_find(page, "slotmq_topic_messages_waiting")->samples[0].value, "7");
     assert_string_equal(page_find(page, "slotmq_topic_oldest_due_age_seconds")->samples[0].value,
                         "61.005");
@@ -323,6 +323,31 @@ static void an_unknown_lag_has_no_sample(void **state)
     lag = page_find(page, "slotmq_topic_oldest_due_age_seconds");
     assert_int_equal(lag->count, 1);
     assert_string_equal(lag->samples[0].label_value, "mail-2");
+    free(page);
+}
+
+/* A 0 would say that it is empty. */
+static void an_unreadable_topic_has_no_other_sample(void **state)
+{
+    struct metrics_topic topics[2] = {{.name = "orders", .stats = SMQ_STATS_INIT},
+                                      {.name = "mail-2", .unreadable = true}};
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    struct page *page = page_of(&metrics, topics, 2);
+
+    (void) state;
+    for (int i = 0; i < page->count; i++) {
+        const struct family *family = &page->families[i];
+
+        if (strcmp(family->name, "slotmq_topic_unreadable") == 0) {
+            assert_int_equal(family->count, 2);
+            assert_string_equal(family->samples[0].value, "0");
+            assert_string_equal(family->samples[1].value, "1");
+        } else if (strncmp(family->name, "slotmq_topic_", 13) == 0) {
+            assert_int_equal(family->count, 1);
+            assert_string_equal(family->samples[0].label_value, "orders");
+        }
+    }
+    assert_non_null(page_find(page, "slotmq_topic_unreadable"));
     free(page);
 }
 
@@ -398,6 +423,7 @@ int main(void)
         cmocka_unit_test(histogram_is_cumulative_and_ends_with_inf),
         cmocka_unit_test(topics_stand_together_in_each_family),
         cmocka_unit_test(an_unknown_lag_has_no_sample),
+        cmocka_unit_test(an_unreadable_topic_has_no_other_sample),
         cmocka_unit_test(label_values_are_escaped),
         cmocka_unit_test(without_topics_there_is_no_family_of_topics),
         cmocka_unit_test(document_lists_every_metric_as_the_text_does),
