@@ -93,6 +93,14 @@ void coord_checked(struct coord *coord, const char *topic, smq_status status, co
     loop_post(coord->loop, &command->task);
 }
 
+void coord_raise(struct coord *coord, const char *topic, uint32_t generation)
+{
+    struct coord_command *command = coord_command_new(coord, COORD_RAISED, topic);
+
+    command->topic.generation = generation;
+    loop_post(coord->loop, &command->task);
+}
+
 void coord_binding(struct coord *coord, char out[COORD_BINDING_MAX])
 {
     coord->kind->binding(coord, out);

@@ -138,6 +138,10 @@ void coord_released(struct coord *coord, const char *topic, int32_t slot, struct
  * is bound to `text`.  Any other: it is not known, and asked again. */
 void coord_checked(struct coord *coord, const char *topic, smq_status status, const char *text);
 
+/* The generation of a topic that is consumed is larger now: later grants are under it, and what
+ * Redis refused is granted again at once.  Standalone: nothing, the lease gives the generation. */
+void coord_raise(struct coord *coord, const char *topic, uint32_t generation);
+
 /* Leave: close the session within 5 s, whatever answers.  Slots still granted are not handed over
  * cleanly; coord_leave() first.  No listener call comes after it returns.  Blocks: 5 s at most. */
 void coord_free(struct coord *coord);

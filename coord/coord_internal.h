@@ -15,6 +15,7 @@ enum coord_command_kind {
     COORD_REFUSED,
     COORD_RELEASED,
     COORD_CHECKED,
+    COORD_RAISED,
     COORD_REPLIED
 };
 
@@ -23,7 +24,7 @@ struct coord_command {
     struct loop_task task;
     struct coord *coord;
     enum coord_command_kind kind;
-    struct coord_topic topic; /* JOIN: all of it; the others: the name */
+    struct coord_topic topic; /* JOIN: all of it; RAISED: name, generation; others: name */
     int32_t slot;
     struct token token;
     uint64_t cookie; /* REPLIED */

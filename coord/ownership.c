@@ -453,16 +453,31 @@ void ownership_expired(struct zookeeper *zookeeper)
     }
 }
 
+/* At once: what was refused may be granted under larger tokens now. */
+static void ownership_ask(struct ownership *topic)
+{
+    uv_timer_stop(&topic->retry);
+    topic->backoff_ms = topic->zookeeper->timings.retry;
+    topic->refusal_said = false;
+    ownership_on_retry(&topic->retry);
+}
+
 void ownership_ask_anew(struct zookeeper *zookeeper)
 {
     struct ownership *topic = NULL;
 
     LIST_FOREACH(topic, &zookeeper->topics, link)
     {
-        uv_timer_stop(&topic->retry);
-        topic->backoff_ms = zookeeper->timings.retry;
-        topic->refusal_said = topic->known = false;
-        ownership_on_retry(&topic->retry);
+        topic->known = false;
+        ownership_ask(topic);
+    }
+}
+
+void ownership_raise(struct ownership *topic, uint32_t generation)
+{
+    if (generation > topic->generation) {
+        topic->generation = generation;
+        ownership_ask(topic);
     }
 }
 

@@ -415,6 +415,7 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
         standalone_replied(topic, &command->reply);
         break;
     case COORD_CHECKED:
+    case COORD_RAISED:
         break;
     }
 }

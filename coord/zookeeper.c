@@ -161,6 +161,9 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
     case COORD_CHECKED:
         ownership_checked(topic, command->status, command->text);
         break;
+    case COORD_RAISED:
+        ownership_raise(topic, command->topic.generation);
+        break;
     case COORD_JOIN:
     case COORD_REPLIED:
         break;

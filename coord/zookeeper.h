@@ -193,6 +193,7 @@ void ownership_answer(struct ownership *topic, const struct coord_command *comma
 void ownership_read(struct ownership *topic); /* sync, read, act */
 void ownership_expired(struct zookeeper *zookeeper);
 void ownership_ask_anew(struct zookeeper *zookeeper); /* under another fence generation */
+void ownership_raise(struct ownership *topic, uint32_t generation);
 void ownership_fail_all(struct zookeeper *zookeeper, smq_status status, const char *text);
 void ownership_stop(struct zookeeper *zookeeper);
 void ownership_encode(struct ownership *topic, struct buf *out);

@@ -139,7 +139,7 @@ SMQ_API smq_status smq_topic_resume(smq_client *client, const char *topic, smq_e
  * by a claim that is leased, by the lease of a standalone topic; `force` does not
  * look for owners, for those that are known to be dead.  An owner that lives all
  * the same is fenced as soon as its slots have a new one, and ends with
- * SMQ_OTHER_FLEET.
+ * SMQ_OTHER_FLEET; one of the same root of ZooKeeper continues.
  * Blocks: request_timeout_ms per round trip; 8 s for ZooKeeper.
  * Fails: NO_TOPIC, IN_WORK (an owner lives), INVALID (a shared topic),
  * UNAVAILABLE (also: the client's ZooKeeper). */

@@ -627,6 +627,11 @@ void fleet_released(struct fleet *fleet, const char *topic, int32_t slot, struct
     coord_released(fleet_coord(fleet), topic, slot, token);
 }
 
+void fleet_raise(struct fleet *fleet, const smq_worker *worker)
+{
+    coord_raise(fleet_coord(fleet), worker->name, worker->generation);
+}
+
 bool fleet_may_claim(const struct fleet *fleet)
 {
     return clock_now_ms() < atomic_load(&fleet->membership->until_ms);

@@ -42,6 +42,9 @@ void fleet_remove(struct fleet *fleet, smq_worker *worker);
 void fleet_join(struct fleet *fleet, smq_worker *worker);
 void fleet_leave(struct fleet *fleet, smq_worker *worker);
 
+/* The generation of a topic that was joined is larger now: refused grants come again under it. */
+void fleet_raise(struct fleet *fleet, const smq_worker *worker);
+
 /* The owner's answers to coordination. */
 void fleet_acquired(struct fleet *fleet, const char *topic, int32_t slot, struct token token);
 void fleet_refused(struct fleet *fleet, const char *topic, int32_t slot, struct token token);

@@ -184,7 +184,8 @@ void worker_renew_again(smq_worker *worker);
 /* A script says that the definition is not the stored one: read it again. */
 void worker_refresh(smq_worker *worker);
 
-/* A slot was refused under a larger generation: end the worker if its topic was bound anew. */
+/* A slot was refused under a larger generation: continue under that of the topic, if it is larger
+ * now; end the worker if the topic is bound to another coordination. */
 void worker_check_binding(smq_worker *worker);
 void worker_read_ended(smq_worker *worker); /* one of `reads` */
 

@@ -1,4 +1,5 @@
-/* worker_binding.c - a topic that is bound to another coordination than its worker's.
+/* worker_binding.c - a topic that is bound to another coordination than its worker's, or has a
+ * larger generation.
  *
  * Thread: smq:io. */
 #include <stdlib.h>
@@ -57,7 +58,10 @@ static void on_checked(struct store_call *call, const struct store_result *resul
         worker_fail(worker, SMQ_OTHER_FLEET, "it was bound to another fleet");
     } else if (result->outcome == STORE_OK && store_bind_read(&generation, result) &&
                generation > worker->generation) {
-        worker_fail(worker, SMQ_OTHER_FLEET, "it was bound anew; start this consumer again");
+        worker->generation = generation;
+        if (worker->joined) {
+            fleet_raise(worker->hub->fleet, worker);
+        }
     }
     store_call_fini(call);
     free(check);

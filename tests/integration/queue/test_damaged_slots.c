@@ -13,7 +13,7 @@
 #include "scene.h"
 #include "support/wait.h"
 
-enum { SLOTS = 4, TEXT_MAX = 256 };
+enum { SLOTS = 4, COUNT = 40, TEXT_MAX = 256 };
 
 /* How often damage and repair were told of each slot; the last is the topic's own. */
 struct told {
@@ -63,11 +63,12 @@ static void await_told(struct told *told, int place, bool repaired)
     }
 }
 
-static smq_client *client_of(struct told *told)
+static smq_client *client_of(struct told *told, const char *zookeeper)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
     pthread_mutex_init(&told->lock, NULL);
+    options.zookeeper = zookeeper;
     options.event = on_event;
     options.event_user = told;
     return scene_client_with(&options);
@@ -164,7 +165,7 @@ static smq_status send_briefly(smq_client *client, const char *topic, const char
 static void consumed_around_a_damaged_slot(bool shared)
 {
     struct told told = {.text = ""};
-    smq_client *client = client_of(&told);
+    smq_client *client = client_of(&told, NULL);
     struct recorder *recorder = recorder_new(NULL);
     const char *topic = scene_priority_topic(client, shared, SLOTS);
     char lost[32], kept[32];
@@ -213,7 +214,7 @@ static void so_does_one_of_a_shared_topic(void **state)
 static void a_stop_does_not_wait_for_a_damaged_slot(void **state)
 {
     struct told told = {.text = ""};
-    smq_client *client = client_of(&told);
+    smq_client *client = client_of(&told, NULL);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     const char *topic;
@@ -246,7 +247,7 @@ static void a_stop_does_not_wait_for_a_damaged_slot(void **state)
 static void a_standalone_worker_waits_for_its_lost_definition(void **state)
 {
     struct told told = {.text = ""};
-    smq_client *client = client_of(&told);
+    smq_client *client = client_of(&told, NULL);
     struct recorder *recorder = recorder_new(NULL);
     const char *topic;
     smq_worker *worker;
@@ -270,6 +271,79 @@ static void a_standalone_worker_waits_for_its_lost_definition(void **state)
     smq_client_free(client);
 }
 
+/* How many slots of the topic have an owner under each of two generations. */
+struct owners {
+    smq_client *client;
+    const char *topic;
+    int first, second; /* how many they are */
+    int wanted_first, wanted_second;
+};
+
+static bool count_owner(const smq_slot_info *slot, void *user)
+{
+    struct owners *owners = user;
+
+    owners->first += strncmp(slot->token, "00000001", 8) == 0;
+    owners->second += strncmp(slot->token, "00000002", 8) == 0;
+    return true;
+}
+
+static bool has_owners(void *arg)
+{
+    struct owners *owners = arg;
+    smq_error err = {.text = ""};
+
+    owners->first = owners->second = 0;
+    scene_must(smq_topic_slots(owners->client, owners->topic, count_owner, owners, &err), &err,
+               "smq_topic_slots");
+    return owners->first == owners->wanted_first && owners->second == owners->wanted_second;
+}
+
+static void await_owners(smq_client *client, const char *topic, int first, int second)
+{
+    struct owners owners = {
+        .client = client, .topic = topic, .wanted_first = first, .wanted_second = second};
+
+    if (!wait_until(has_owners, &owners, SCENE_TIMEOUT_MS)) {
+        fail_msg("%d slots are owned under generation 1, and %d under 2; wanted %d and %d",
+                 owners.first, owners.second, first, second);
+    }
+}
+
+/* The repaired topic has a larger generation.  Its slots go to a member that came later and knows
+ * that, and come back. */
+static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **state)
+{
+    const char *zookeeper = servers_zookeeper(scene_servers());
+    struct told told = {.text = ""}, told_later = {.text = ""};
+    smq_client *client = client_of(&told, zookeeper);
+    smq_client *later = client_of(&told_later, zookeeper);
+    struct recorder *recorder = recorder_new(NULL), *other = recorder_new(NULL);
+    const char *topic = scene_priority_topic(client, false, SLOTS);
+    smq_worker *worker = scene_worker(client, topic, recorder), *second;
+    int came_back = 0;
+
+    (void) state;
+    await_owners(client, topic, SLOTS, 0);
+    lose_topic(topic);
+    repair(client, topic);
+    second = scene_worker(later, topic, other);
+    await_owners(client, topic, SLOTS / 2, SLOTS / 2);
+    scene_stop(second);
+    scene_send_numbers(client, topic, 0, COUNT);
+    recorder_await(recorder, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        came_back += strncmp(recorder_seen(recorder, i).token, "00000002", 8) == 0;
+    }
+    assert_true(came_back > 0 && came_back < COUNT); /* the other slots never moved */
+    assert_int_equal(recorder_count(other), 0);
+    scene_stop(worker);
+    recorder_free(recorder);
+    recorder_free(other);
+    smq_client_free(later);
+    smq_client_free(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,7 +351,8 @@ int main(void)
         cmocka_unit_test(so_does_one_of_a_shared_topic),
         cmocka_unit_test(a_stop_does_not_wait_for_a_damaged_slot),
         cmocka_unit_test(a_standalone_worker_waits_for_its_lost_definition),
+        cmocka_unit_test(a_fleet_continues_under_the_generation_of_the_repaired_topic),
     };
 
-    return cmocka_run_group_tests_name("damaged_slots", tests, scene_start_cluster, scene_end);
+    return cmocka_run_group_tests_name("damaged_slots", tests, scene_start_fleet, scene_end);
 }
