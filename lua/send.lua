@@ -61,7 +61,7 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
         end
         added = redis.call('ZADD', store, 'NX', unpack(ARGV, FIRST - 1, #ARGV - 1))
     end
-    local results = added == many and string.rep('a', many)
+    local results, due = added == many and string.rep('a', many), timed and integer or 0
     if not results and added and timed then
         local members, is_added, placed = {}, {}, {}
         results = {}
@@ -76,6 +76,9 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
                 local _, attempts = split(score)
                 placed[#placed + 1], placed[#placed + 2] = join(integer, attempts), member
                 results[i] = 'm'
+                if kind == 't' and attempts % 2 == 1 then
+                    due = 0 -- what waits behind the suspect may be claimed now
+                end
             end
         end
         if kind == 't' then
@@ -94,7 +97,7 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
             redis.call('HSET', slot, 'seq', seq)
         end
         if added > 0 or kind == 't' then
-            wake(parked, timed and integer or 0)
+            wake(parked, due)
         end
         return { 'OK', results }
     end
@@ -164,7 +167,7 @@ local function put(member, when, index, old)
     local score = attempts == 0 and integer or join(integer, attempts)
     waiting[member] = score
     placed[at + 1], placed[at + 2], at = score, member, at + 2
-    earliest = math.min(earliest, integer)
+    earliest = math.min(earliest, attempts % 2 == 1 and 0 or integer)
 end
 
 -- Of times: what was placed last, as most of a call are for the same time.

@@ -46,7 +46,8 @@ static void keep_body(struct model *model, const struct call *call, size_t index
     body->expiry = call->sends[index].ttl < 0 ? -1 : model->now + call->sends[index].ttl;
 }
 
-/* When it is due; INT64_MAX: its place is as it was. */
+/* When something is due by it; INT64_MAX: its place is as it was.  What waits behind a suspect may
+ * be claimed when that leaves its place. */
 static int64_t put(struct model *model, const struct call *call, size_t index,
                    struct model_message *waiting)
 {
@@ -64,7 +65,7 @@ static int64_t put(struct model *model, const struct call *call, size_t index,
     }
     latest = model->bodies[message.member].first + call->debounce;
     waiting->at = call->debounce > 0 && latest < message.at ? latest : message.at;
-    return waiting->at;
+    return waiting->attempts.suspect ? 0 : waiting->at;
 }
 
 void model_send(struct model *model, struct buf *reply, const struct call *call)

@@ -201,6 +201,8 @@ static const struct mutant mutants[] = {
      "if true then\n            redis.call('ZADD'"},
     {"a later time of many forgets the attempts", "send", "join(integer, attempts), member\n",
      "fresh, member\n"},
+    {"a suspect that takes another time does not wake", "send",
+     "attempts % 2 == 1 and 0 or integer", "integer"},
     {"many that merge are not counted", "send",
      "redis.call('HINCRBY', slot, 'merged', many - added)", ""},
     {"many that are added are not counted", "send", "redis.call('HINCRBY', slot, 'sent', added)",

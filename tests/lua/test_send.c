@@ -150,6 +150,27 @@ static void test_members_of_any_bytes(void **state)
     buf_fini(&out);
 }
 
+/* While another message is claimed, what waits behind a suspect cannot be claimed. */
+static void test_a_suspect_that_is_sent_to_a_later_time_wakes(void **state)
+{
+    PLAY(state, {"open t shared", "OK"}, {"at 1000", ""},
+         {"redis ZADD x 900 a 901.0078125 s 902 b", "3"}, {"listen", ""},
+         {"consume shared n=1", NULL}, {"consume shared", "OK 1000 31000 1 '' 0"},
+         {"field parked", "31000"}, {"send s 90000", "OK m"}, {"woken", "1"},
+         {"store", "b@902 s@90000~0s"}, {"field parked", "nil"}, {"deaf", ""});
+    PLAY(state, {"open t", "OK"}, {"at 1000", ""}, {"redis ZADD x 901.0078125 s", "1"},
+         {"listen", ""}, {"redis HSET slot{x} parked 31000", "1"},
+         {"send s 90000 c 90001", "OK ma"}, {"woken", "1"}, {"deaf", ""});
+    PLAY(state, {"open m", "OK"}, {"at 1000", ""}, {"redis ZADD x 901.0078125 s", "1"},
+         {"listen", ""}, {"redis HSET slot{x} parked 31000", "1"},
+         {"send s +90000 c +90000", "OK ma"}, {"woken", "0"}, {"deaf", ""}); /* keeps its time */
+    PLAY(state, {"open m keyed", "OK"}, {"at 1000", ""}, {"listen", ""},
+         {"send s +0 one '' ''", "OK a"}, {"redis ZADD x 1000.0078125 s", "0"},
+         {"redis HSET slot{x} parked 31000", "1"}, {"send s +90000 two '' ''", "OK m"},
+         {"woken", "0"}, /* keeps its time */
+         {"send debounce=99999 s +90000 two '' ''", "OK m"}, {"woken", "1"}, {"deaf", ""});
+}
+
 static void test_wakes_who_sleeps_longer(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"at 1000", ""}, {"listen", ""}, {"send a +0", "OK a"},
@@ -186,6 +207,7 @@ int main(void)
         cmocka_unit_test(test_no_topic_and_stale_write_nothing),
         cmocka_unit_test(test_a_batch_with_a_bad_message_is_refused_whole),
         cmocka_unit_test(test_members_of_any_bytes),
+        cmocka_unit_test(test_a_suspect_that_is_sent_to_a_later_time_wakes),
         cmocka_unit_test(test_wakes_who_sleeps_longer),
     };
 
