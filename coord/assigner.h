@@ -4,6 +4,7 @@
 #ifndef COORD_ASSIGNER_H
 #define COORD_ASSIGNER_H
 
+#include "base/hash.h"
 #include "coord/zookeeper.h"
 
 /* A member as read in this round. */
@@ -55,18 +56,18 @@ struct assigner_job {
     enum assigner_job_kind kind;
     char *name; /* of the member or topic */
     char path[MEMBER_WORD_MAX + 32];
+    UT_hash_handle hh; /* by `path` */
 };
 
-/* Invariant: while `out` > 0 the jobs stay where they are. */
 struct assigner {
     struct zookeeper *zookeeper;
     bool active, busy, again;
     struct assigner_member *members; /* of this round, by incarnation */
     size_t member_count;
-    struct assigner_job *jobs; /* from job_at on they are still to be sent */
-    size_t job_count, job_at;
-    size_t out;                                         /* replies to come */
-    bool failed;                                        /* one of them did not come */
+    struct assigner_job *jobs;   /* of this round, in the order in which they are sent */
+    struct assigner_job *unsent; /* the first that is still to be sent, or NULL */
+    size_t out;                  /* replies to come */
+    bool failed;                 /* one of them did not come */
     void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
     int64_t *unread; /* incarnations of members that were said to be unreadable */
     size_t unread_count;

@@ -1,8 +1,9 @@
 /* assigner_read.c - what the assigner reads in a round: all members, all topics, their assignments.
  *
- * Requests of one session are answered in the order in which they were sent, so the sync and the
- * two lists are sent together, and then all nodes, ASSIGNER_READS_MAX at a time: a round takes two
- * round trips for its reading, whatever the number of members.
+ * Requests of one session are answered in the order in which they were sent, so the sync, the two
+ * lists and the nodes that the round before has read are sent together, ASSIGNER_READS_MAX at a
+ * time, and then the nodes that are new in the lists: a round takes one round trip for its reading,
+ * or two, whatever the number of members.
  *
  * What ZooKeeper does not show, or what cannot be understood, ends no round: a member keeps what it
  * has, a topic is left alone, and both are said once.
@@ -34,12 +35,16 @@ static void assigner_clear_members(struct assigner *assigner)
 
 static void assigner_clear_jobs(struct assigner *assigner)
 {
-    for (size_t i = 0; i < assigner->job_count; i++) {
-        free(assigner->jobs[i].name);
+    struct assigner_job *job = NULL;
+    struct assigner_job *next = NULL;
+
+    HASH_ITER(hh, assigner->jobs, job, next)
+    {
+        HASH_DEL(assigner->jobs, job);
+        free(job->name);
+        free(job);
     }
-    free(assigner->jobs);
-    assigner->jobs = NULL;
-    assigner->job_count = assigner->job_at = 0;
+    assigner->unsent = NULL;
 }
 
 static void assigner_topic_free(struct assigner_topic *topic)
@@ -127,6 +132,9 @@ static void assigner_add_member(struct assigner_job *job, const struct zk_reply 
     struct assigner *assigner = job->assigner;
     struct assigner_member member = {.incarnation = reply->stat.czxid};
 
+    if (assigner->member_count == ASSIGNMENT_MEMBERS_MAX) {
+        return;
+    }
     member.unread = !shown || !member_text_parse(&member.info, reply->data, reply->len);
     if (member.unread && !assigner_was_unread(assigner, member.incarnation)) {
         events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_WARN,
@@ -137,6 +145,8 @@ static void assigner_add_member(struct assigner_job *job, const struct zk_reply 
                          : "access is denied, give all members the same zookeeper_auth");
     }
     member.id = memory_string(job->name);
+    assigner->members =
+        memory_grow(assigner->members, assigner->member_count + 1, sizeof(*assigner->members));
     assigner->members[assigner->member_count++] = member;
 }
 
@@ -338,41 +348,67 @@ static void assigner_send(struct assigner *assigner, struct assigner_job *job)
     static zk_reply_fn *const done[] = {[ASSIGNER_MEMBER] = assigner_on_member,
                                         [ASSIGNER_TOPIC] = assigner_on_topic,
                                         [ASSIGNER_ASSIGNMENT] = assigner_on_assignment};
-    static const char *const format[] = {[ASSIGNER_MEMBER] = "members/%s",
-                                         [ASSIGNER_TOPIC] = "topics/%s",
-                                         [ASSIGNER_ASSIGNMENT] = "topics/%s/assignment"};
 
     assigner->out++;
-    (void) snprintf(job->path, sizeof(job->path), format[job->kind], job->name);
     zk_get(&assigner->zookeeper->session, job->path, true, done[job->kind], job);
 }
 
 /* Send what may be sent; when nothing is out, all is read. */
 static void assigner_read_on(struct assigner *assigner)
 {
-    while (!assigner->failed && assigner->out < ASSIGNER_READS_MAX &&
-           assigner->job_at < assigner->job_count) {
-        assigner_send(assigner, &assigner->jobs[assigner->job_at++]);
+    while (!assigner->failed && assigner->out < ASSIGNER_READS_MAX && assigner->unsent != NULL) {
+        struct assigner_job *job = assigner->unsent;
+
+        assigner->unsent = job->hh.next;
+        assigner_send(assigner, job);
     }
     if (assigner->out == 0) {
         assigner_read_over(assigner);
     }
 }
 
-static void assigner_add_jobs(struct assigner *assigner, enum assigner_job_kind kind,
-                              const struct zk_reply *reply)
+/* Read this node in this round, too, unless that is to be done already. */
+static void assigner_add_job(struct assigner *assigner, enum assigner_job_kind kind,
+                             const char *name)
 {
-    assigner->jobs = memory_grow(assigner->jobs, assigner->job_count + 2 * reply->count + 1,
-                                 sizeof(*assigner->jobs));
-    for (size_t i = 0; i < reply->count; i++) {
-        assigner->jobs[assigner->job_count++] = (struct assigner_job){
-            .assigner = assigner, .kind = kind, .name = memory_string(reply->names[i])};
-        if (kind == ASSIGNER_TOPIC) {
-            assigner->jobs[assigner->job_count++] =
-                (struct assigner_job){.assigner = assigner,
-                                      .kind = ASSIGNER_ASSIGNMENT,
-                                      .name = memory_string(reply->names[i])};
-        }
+    static const char *const format[] = {[ASSIGNER_MEMBER] = "members/%s",
+                                         [ASSIGNER_TOPIC] = "topics/%s",
+                                         [ASSIGNER_ASSIGNMENT] = "topics/%s/assignment"};
+    struct assigner_job *job = memory_new(sizeof(*job));
+    struct assigner_job *found = NULL;
+
+    (void) snprintf(job->path, sizeof(job->path), format[kind], name);
+    HASH_FIND_STR(assigner->jobs, job->path, found);
+    if (found != NULL) {
+        free(job);
+        return;
+    }
+    job->assigner = assigner;
+    job->kind = kind;
+    job->name = memory_string(name);
+    HASH_ADD_STR(assigner->jobs, path, job);
+    if (assigner->unsent == NULL) {
+        assigner->unsent = job;
+    }
+}
+
+static void assigner_add_topic(struct assigner *assigner, const char *name)
+{
+    assigner_add_job(assigner, ASSIGNER_TOPIC, name);
+    assigner_add_job(assigner, ASSIGNER_ASSIGNMENT, name);
+}
+
+/* What the round before has read.  A node that is gone is none of this round. */
+static void assigner_add_known(struct assigner *assigner)
+{
+    struct assigner_topic *topic = NULL;
+
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        assigner_add_job(assigner, ASSIGNER_MEMBER, assigner->members[i].id);
+    }
+    LIST_FOREACH(topic, &assigner->topics, link)
+    {
+        assigner_add_topic(assigner, topic->name);
     }
 }
 
@@ -381,7 +417,9 @@ static void assigner_on_topics(void *user, const struct zk_reply *reply)
     struct assigner *assigner = user;
 
     if (assigner_has_folder(assigner, reply)) {
-        assigner_add_jobs(assigner, ASSIGNER_TOPIC, reply);
+        for (size_t i = 0; i < reply->count; i++) {
+            assigner_add_topic(assigner, reply->names[i]);
+        }
     }
     assigner_read_on(assigner); /* the last of the three replies */
 }
@@ -389,13 +427,11 @@ static void assigner_on_topics(void *user, const struct zk_reply *reply)
 static void assigner_on_members(void *user, const struct zk_reply *reply)
 {
     struct assigner *assigner = user;
-    size_t count = reply->count < ASSIGNMENT_MEMBERS_MAX ? reply->count : ASSIGNMENT_MEMBERS_MAX;
-    struct zk_reply some = *reply;
 
     if (assigner_has_folder(assigner, reply)) {
-        some.count = count;
-        assigner->members = memory_new((count + 1) * sizeof(*assigner->members));
-        assigner_add_jobs(assigner, ASSIGNER_MEMBER, &some);
+        for (size_t i = 0; i < reply->count; i++) {
+            assigner_add_job(assigner, ASSIGNER_MEMBER, reply->names[i]);
+        }
     }
 }
 
@@ -413,11 +449,13 @@ void assigner_read(struct assigner *assigner)
     {
         topic->listed = topic->read = topic->write = topic->remove = topic->damaged = false;
     }
-    assigner_clear_members(assigner);
     assigner_clear_jobs(assigner);
+    assigner_add_known(assigner);
+    assigner_clear_members(assigner);
     assigner->failed = false;
     assigner->out = 3;
     zk_sync(session, "members", assigner_on_sync, assigner);
     zk_children(session, "members", true, assigner_on_members, assigner);
     zk_children(session, "topics", true, assigner_on_topics, assigner);
+    assigner_read_on(assigner);
 }
