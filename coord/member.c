@@ -1,9 +1,11 @@
 /* member.c - our node in ZooKeeper: entering with it, keeping it up to date, and the heartbeat that
  * renews the lease of this member.
  *
- * To enter: read the root, or make it (root.c), create members/NAME, look at what was created.  Any
- * call of this chain that fails ends it; it begins anew after a while or with the next connection.
- * Every step may be repeated.
+ * To enter: read the root, or make it (root.c), wait for the first topic, create members/NAME with
+ * the topics and look at it in one round trip.  A node without topics would tell the assigner that
+ * its name needs no slots, and adding them would cost another write.  Any call of this chain that
+ * fails ends it; it begins anew after a while or with the next connection.  Every step may be
+ * repeated.
  *
  * Thread: smq:coord. */
 #include <inttypes.h>
@@ -122,19 +124,33 @@ static void member_encode(struct zookeeper *zookeeper, struct buf *out)
     }
 }
 
-static void member_entered(struct zookeeper *zookeeper, const struct Stat *stat)
+/* The node was read: write it again unless it says what it is to say. */
+static void member_compare(struct zookeeper *zookeeper, const struct zk_reply *reply)
+{
+    struct buf text = {0};
+
+    member_encode(zookeeper, &text);
+    zookeeper->member.dirty =
+        text.len != reply->len || memcmp(text.data, reply->data, text.len) != 0;
+    buf_fini(&text);
+    if (zookeeper->member.dirty) {
+        member_write_soon(zookeeper);
+    }
+}
+
+static void member_entered(struct zookeeper *zookeeper, const struct zk_reply *reply)
 {
     struct member *member = &zookeeper->member;
     struct ownership *topic = NULL;
 
     member->state = MEMBER_IN;
-    member->incarnation = stat->czxid;
-    member->version = stat->version;
+    member->incarnation = reply->stat.czxid;
+    member->version = reply->stat.version;
     member->name_until = 0;
     member_renew_lease(zookeeper, member->beat_at);
     uv_timer_start(&member->beat, member_on_beat, 1,
                    (uint64_t) zk_session_timeout(&zookeeper->session) / 6);
-    member_write_soon(zookeeper);
+    member_compare(zookeeper, reply);
     LIST_FOREACH(topic, &zookeeper->topics, link)
     {
         ownership_read(topic);
@@ -162,10 +178,15 @@ static bool member_may_replace(struct zookeeper *zookeeper, const struct member_
     return true;
 }
 
+/* The reply to the look that was sent behind the creation follows, and counts unless this ends the
+ * entry. */
 static void member_on_created(void *user, const struct zk_reply *reply)
 {
     struct zookeeper *zookeeper = user;
 
+    if (zookeeper->member.state != MEMBER_ENTERING) {
+        return;
+    }
     if (reply->rc == ZNOAUTH) {
         member_refuse(zookeeper, SMQ_DENIED,
                       "ZooKeeper refused to create the node of this member: check zookeeper_auth");
@@ -174,15 +195,14 @@ static void member_on_created(void *user, const struct zk_reply *reply)
     if (reply->rc == ZNONODE) {
         root_mend(zookeeper);
         member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
-        return;
     }
-    member_look(zookeeper);
 }
 
+/* Whether it was replaced is in the reply to the look that was sent behind. */
 static void member_on_replaced(void *user, const struct zk_reply *reply)
 {
+    (void) user;
     (void) reply;
-    member_look(user);
 }
 
 static void member_replace(struct zookeeper *zookeeper, int32_t version)
@@ -196,6 +216,7 @@ static void member_replace(struct zookeeper *zookeeper, int32_t version)
     ops[1].len = text.len;
     zk_write(&zookeeper->session, ops, 2, member_on_replaced, zookeeper);
     buf_fini(&text);
+    member_look(zookeeper);
 }
 
 /* Another session's node has our name: replace it if that may be, else wait for its end. */
@@ -229,10 +250,13 @@ static void member_on_look(void *user, const struct zk_reply *reply)
 {
     struct zookeeper *zookeeper = user;
 
+    if (zookeeper->member.state != MEMBER_ENTERING) {
+        return;
+    }
     if (reply->rc != ZOK) {
         member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
     } else if (reply->stat.ephemeralOwner == zk_session_id(&zookeeper->session)) {
-        member_entered(zookeeper, &reply->stat);
+        member_entered(zookeeper, reply);
     } else {
         member_meet_other(zookeeper, reply);
     }
@@ -244,16 +268,35 @@ static void member_look(struct zookeeper *zookeeper)
     zk_get(&zookeeper->session, zookeeper->member.path, true, member_on_look, zookeeper);
 }
 
-void member_create(struct zookeeper *zookeeper)
+static void member_create(struct zookeeper *zookeeper)
 {
     struct buf text = {0};
     struct zk_op op = {.kind = ZK_CREATE_EPHEMERAL, .path = zookeeper->member.path};
 
+    zookeeper->member.state = MEMBER_ENTERING;
     member_encode(zookeeper, &text);
     op.data = text.data;
     op.len = text.len;
     zk_write(&zookeeper->session, &op, 1, member_on_created, zookeeper);
     buf_fini(&text);
+    member_look(zookeeper);
+}
+
+void member_ready(struct zookeeper *zookeeper)
+{
+    zookeeper->member.state = MEMBER_READY;
+    if (!LIST_EMPTY(&zookeeper->topics)) {
+        member_create(zookeeper);
+    }
+}
+
+void member_joined(struct zookeeper *zookeeper)
+{
+    if (zookeeper->member.state == MEMBER_READY && zookeeper->session.connected) {
+        member_create(zookeeper);
+    } else {
+        member_write_soon(zookeeper);
+    }
 }
 
 /* --- heartbeat --- */
@@ -370,6 +413,9 @@ void member_connected(struct zookeeper *zookeeper)
 {
     struct ownership *topic = NULL;
 
+    if (zookeeper->member.state == MEMBER_READY) { /* the root may be another by now */
+        zookeeper->member.state = MEMBER_OUT;
+    }
     if (zookeeper->member.state != MEMBER_IN) {
         member_enter(zookeeper);
         return;

@@ -397,7 +397,7 @@ void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *from)
         ownership_fail(topic, zookeeper->member.refusal, zookeeper->member.refusal_text);
         return;
     }
-    member_write_soon(zookeeper);
+    member_joined(zookeeper);
     ownership_read(topic);
 }
 

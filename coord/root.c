@@ -89,7 +89,7 @@ static void root_on_entered(void *user, const struct zk_reply *reply)
     } else {
         root_warn_open(zookeeper);
         zookeeper_answered(zookeeper, SMQ_OK, "");
-        member_create(zookeeper);
+        member_ready(zookeeper);
     }
 }
 
@@ -98,13 +98,19 @@ void root_enter(struct zookeeper *zookeeper)
     zk_get(&zookeeper->session, "", true, root_on_entered, zookeeper);
 }
 
-/* --- what changes while we are a member --- */
+/* --- what changes afterwards --- */
+
+/* A member that enters reads the root anyway. */
+static bool root_is_watched(const struct zookeeper *zookeeper)
+{
+    return zookeeper->member.state == MEMBER_IN || zookeeper->member.state == MEMBER_READY;
+}
 
 static void root_on_changed(void *user, const struct zk_reply *reply)
 {
     struct zookeeper *zookeeper = user;
 
-    if (reply->rc != ZOK || zookeeper->member.state != MEMBER_IN) {
+    if (reply->rc != ZOK || !root_is_watched(zookeeper)) {
         return; /* it is read again with the next connection, or on entering */
     }
     if (!root_take(zookeeper, reply)) {
@@ -116,7 +122,7 @@ static void root_on_changed(void *user, const struct zk_reply *reply)
 
 void root_changed(struct zookeeper *zookeeper)
 {
-    if (zookeeper->member.state == MEMBER_IN) {
+    if (root_is_watched(zookeeper)) {
         zk_get(&zookeeper->session, "", true, root_on_changed, zookeeper);
     }
 }

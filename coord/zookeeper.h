@@ -48,6 +48,7 @@ struct root {
 
 enum member_state {
     MEMBER_OUT,      /* no session, or not yet looked at */
+    MEMBER_READY,    /* the root was read; no topic is asked for yet */
     MEMBER_ENTERING, /* a call of the entry is out */
     MEMBER_WAITING,  /* another process has, or had, our name */
     MEMBER_IN,
@@ -165,7 +166,7 @@ void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const ch
 void zookeeper_binding(struct zookeeper *zookeeper, char out[COORD_BINDING_MAX]);
 
 /* root.c */
-void root_enter(struct zookeeper *zookeeper);   /* read or make the root; then member_create() */
+void root_enter(struct zookeeper *zookeeper);   /* read or make the root; then member_ready() */
 void root_changed(struct zookeeper *zookeeper); /* the watch on it fired */
 void root_mend(struct zookeeper *zookeeper);    /* one of its folders is missing: make them again */
 void root_expired(struct zookeeper *zookeeper);
@@ -177,7 +178,8 @@ void member_fini(struct zookeeper *zookeeper);
 void member_connected(struct zookeeper *zookeeper);
 void member_expired(struct zookeeper *zookeeper);
 void member_node_changed(struct zookeeper *zookeeper); /* the watch on our node fired */
-void member_create(struct zookeeper *zookeeper);       /* the root was read */
+void member_ready(struct zookeeper *zookeeper);        /* the root was read */
+void member_joined(struct zookeeper *zookeeper);       /* there is another topic */
 /* A step of entering failed, or must wait: begin anew in a while. */
 void member_later(struct zookeeper *zookeeper, enum member_state state, int64_t delay_ms);
 void member_refuse(struct zookeeper *zookeeper, smq_status status, const char *text);

@@ -199,15 +199,18 @@ static void assert_second_comes_home(struct stage *stage, const bool *its, int32
     assert_nobody_was_passed_over(stage);
 }
 
-/* Its node is replaced by that of the new process. */
+/* Its node is replaced by that of the new process, and nothing moves to others in between. */
 static void a_killed_member_that_is_restarted_gets_its_slots_back(void **state)
 {
     struct stage *stage = *state;
     bool its[SLOTS];
     int32_t count = start_three(stage, its);
+    int granted = 0;
 
     fleet_kill(&stage->fleet, 1);
+    granted = fleet_board(&stage->fleet, "orders")->granted;
     assert_second_comes_home(stage, its, count);
+    assert_int_equal(fleet_board(&stage->fleet, "orders")->granted, granted + count);
 }
 
 /* In between its slots are with others. */
