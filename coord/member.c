@@ -19,6 +19,8 @@
 #include "coord/process.h"
 #include "coord/zookeeper.h"
 
+enum { MEMBER_BACKOFF_MAX_MS = 5000 };
+
 static void member_enter(struct zookeeper *zookeeper);
 static void member_look(struct zookeeper *zookeeper);
 
@@ -147,6 +149,7 @@ static void member_entered(struct zookeeper *zookeeper, const struct zk_reply *r
     member->incarnation = reply->stat.czxid;
     member->version = reply->stat.version;
     member->name_until = 0;
+    member->backoff_ms = 0;
     member_renew_lease(zookeeper, member->beat_at);
     uv_timer_start(&member->beat, member_on_beat, 1,
                    (uint64_t) zk_session_timeout(&zookeeper->session) / 6);
@@ -357,6 +360,36 @@ void member_node_changed(struct zookeeper *zookeeper)
 
 /* --- keeping the node up to date --- */
 
+/* Somebody changed the access rights of our node.  Nothing was written, so `version` is still
+ * right.  What it is to say is written again after a while, twice as long each time. */
+static void member_write_denied(struct zookeeper *zookeeper)
+{
+    struct member *member = &zookeeper->member;
+    int64_t delay_ms = member->backoff_ms != 0 ? member->backoff_ms : zookeeper->timings.retry;
+
+    if (member->backoff_ms == 0) {
+        events_log(zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+                   "ZooKeeper does not let this member write its node %s/%s: somebody changed its "
+                   "access rights; give the member write access again, or start it anew; until "
+                   "then the slots that it is to give up move only after its drain_timeout",
+                   zookeeper->root.path, member->path);
+    }
+    member->dirty = true;
+    member->backoff_ms =
+        2 * delay_ms < MEMBER_BACKOFF_MAX_MS ? 2 * delay_ms : MEMBER_BACKOFF_MAX_MS;
+    uv_timer_start(&member->batch, member_on_batch, (uint64_t) delay_ms, 0);
+}
+
+static void member_write_allowed(struct zookeeper *zookeeper)
+{
+    if (zookeeper->member.backoff_ms != 0) {
+        zookeeper->member.backoff_ms = 0;
+        events_log(zookeeper->coord->options.events, SMQ_LEVEL_INFO,
+                   "the node of this member in ZooKeeper, %s/%s, can be written again",
+                   zookeeper->root.path, zookeeper->member.path);
+    }
+}
+
 static void member_on_written(void *user, const struct zk_reply *reply)
 {
     struct zookeeper *zookeeper = user;
@@ -365,7 +398,11 @@ static void member_on_written(void *user, const struct zk_reply *reply)
     member->writing = false;
     if (reply->rc == ZOK) {
         member->version = reply->stats[0].version;
+        member_write_allowed(zookeeper);
         ownership_written(zookeeper);
+    } else if (reply->rc == ZNOAUTH) {
+        member_write_denied(zookeeper);
+        return;
     } else {
         member->dirty = member->stale = true;
         member_on_beat(&member->beat);

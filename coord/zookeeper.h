@@ -71,6 +71,7 @@ struct member {
     bool dirty, writing;
     bool stale; /* a write failed, and may have been done: a heartbeat reads `version` before the
                    next one */
+    int64_t backoff_ms; /* before the next write, since one was denied; 0: none was */
     uv_timer_t beat, batch, retry;
 };
 

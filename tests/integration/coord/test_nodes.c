@@ -292,6 +292,71 @@ static void broken_bytes_in_a_members_node_are_mended(void **state)
     queue_side_free(a);
 }
 
+/* --- access to the own node --- */
+
+static void set_access(const char *node, int32_t perms)
+{
+    struct ACL entry = {.perms = perms, .id = ZOO_ANYONE_ID_UNSAFE};
+    struct ACL_vector acl = {.count = 1, .data = &entry};
+
+    assert_int_equal(zoo_set_acl(raw, path_of(node), -1, &acl), ZOK);
+}
+
+static int32_t version_of(const char *node)
+{
+    struct Stat stat = {0};
+
+    assert_int_equal(zoo_exists(raw, path_of(node), 0, &stat), ZOK);
+    return stat.version;
+}
+
+static bool node_of_a_is_written(void *arg)
+{
+    const int32_t *before = arg;
+
+    return version_of("/members/a") > *before;
+}
+
+/* It cannot acknowledge, so the slots that it is to release move without it.  It says so once, does
+ * not ask without a pause, and takes part again when it may write. */
+static void a_member_that_may_not_write_its_node_says_so_and_recovers(void **state)
+{
+    enum { SHORT_DRAIN_MS = 100, EXTRA_MS = 4000, FEW = 150 };
+
+    struct queue_side *a = NULL;
+    struct queue_side *b = NULL;
+    struct queue_side *c = NULL;
+    int64_t revoke_extra = zookeeper_timings.revoke_extra;
+    int32_t version = 0;
+    long before = 0;
+
+    (void) state;
+    zookeeper_timings.revoke_extra = EXTRA_MS;
+    a = member("a");
+    zookeeper_timings.revoke_extra = revoke_extra;
+    queue_side_join(a, "t", "n1", SLOTS, SHORT_DRAIN_MS);
+    assert_true(queue_side_owns(a, SLOTS));
+    set_access("/members/a", ZOO_PERM_READ | ZOO_PERM_ADMIN);
+    before = received();
+    b = consumer("b");
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    before = received() - before;
+    print_message("%ld requests while the node could not be written\n", before);
+    assert_true(before < FEW);
+    assert_int_equal(queue_side_said(a, path_of("/members/a")), 1);
+
+    version = version_of("/members/a");
+    set_access("/members/a", ZOO_PERM_ALL);
+    assert_true(wait_until(node_of_a_is_written, &version, WAIT_MS));
+    c = consumer("c");
+    assert_true(queue_side_owns(c, SLOTS / 3));
+    assert_int_equal(queue_side_get(a, &a->lost), 0);
+    assert_int_equal(queue_side_said(a, path_of("/members/a")), 1);
+    queue_side_free(c);
+    queue_side_free(b);
+    queue_side_free(a);
+}
+
 /* --- names --- */
 
 /* What a living member of this process says of itself. */
@@ -454,6 +519,7 @@ int main(int argc, char **argv)
         ON_NODES(damage_is_mended_at_once),
         ON_NODES(damage_is_mended_by_a_new_assigner),
         ON_NODES(broken_bytes_in_a_members_node_are_mended),
+        ON_NODES(a_member_that_may_not_write_its_node_says_so_and_recovers),
         ON_NODES(a_pid_of_another_namespace_proves_nothing),
         ON_NODES(a_pid_that_another_process_has_now_is_a_dead_one),
         ON_NODES(a_living_process_is_not_replaced),
