@@ -87,7 +87,7 @@ static bool describe_unreadable(const char *name, const char *why, smq_topic_fn 
 /* Does the fault lie in what is stored for this one topic? */
 static bool is_unreadable(smq_status status)
 {
-    return status == SMQ_INTERNAL || status == SMQ_TOPIC_DIFFERS;
+    return status == SMQ_INTERNAL || status == SMQ_TOPIC_DIFFERS || status == SMQ_INVALID;
 }
 
 /* Topics that are being created or deleted are passed over. */

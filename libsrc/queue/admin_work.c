@@ -60,7 +60,8 @@ static enum calls_next read_done(const struct store_result *result, int32_t inde
 
     (void) index;
     if (result->outcome != STORE_OK) {
-        return work_stop(err, work, result, "read");
+        (void) store_topic_get_failed(work->topic.name, result, err);
+        return CALLS_STOP;
     }
     if (store_topic_get_read(&stored, &work->state, work->topic.name, result, err) == SMQ_OK) {
         work->topic = stored;

@@ -126,8 +126,7 @@ static void answer_read(struct definition_answer *out, enum store_topic_state *s
     *state = STORE_TOPIC_READY;
     out->err.text[0] = '\0';
     if (result->outcome != STORE_OK) {
-        out->status =
-            status_set(&out->err, result->status, "cannot read topic %s: %s", name, result->text);
+        out->status = store_topic_get_failed(name, result, &out->err);
         return;
     }
     out->status = store_topic_get_read(&out->topic, state, name, result, &out->err);

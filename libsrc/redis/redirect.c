@@ -30,6 +30,7 @@ static const struct {
     {"WRONGPASS", STEP_REFUSED, SMQ_DENIED, false},
     {"NOPERM", STEP_REFUSED, SMQ_DENIED, false},
     {"DENIED", STEP_REFUSED, SMQ_DENIED, false}, /* protected mode */
+    {"WRONGTYPE", STEP_REFUSED, SMQ_INVALID, false},
     {"CROSSSLOT", STEP_REFUSED, SMQ_INTERNAL, false},
     {"ERR unknown command", STEP_REFUSED, SMQ_INTERNAL, false},
     {"ERR wrong number of arguments", STEP_REFUSED, SMQ_INTERNAL, false},

@@ -199,6 +199,10 @@ void store_topic_get(struct store_call *call, struct redis *redis, const char *t
 smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state, const char *name,
                                 const struct store_result *result, smq_error *err);
 
+/* `err` for one that has another outcome than OK.  INVALID: the key is not ours. */
+smq_status store_topic_get_failed(const char *name, const struct store_result *result,
+                                  smq_error *err);
+
 /* Store the definition unless one is stored; the reply tells what is stored now.  `topic` carries
  * the nonce of a new creation, and the generation and the deletions that its slots have seen, which
  * it passes; `seen` is the generation of the last creation that is stored.  REFUSED "CHANGED": that

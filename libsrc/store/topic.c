@@ -117,6 +117,18 @@ smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state
     return stored_read(out, state, name, &stored, err);
 }
 
+smq_status store_topic_get_failed(const char *name, const struct store_result *result,
+                                  smq_error *err)
+{
+    if (result->status == SMQ_INVALID) {
+        return status_set(err, SMQ_INVALID,
+                          "cannot read topic %s: the key topic{%s} holds something else; rename "
+                          "the topic, or the key",
+                          name, name);
+    }
+    return status_set(err, result->status, "cannot read topic %s: %s", name, result->text);
+}
+
 void store_topic_coord_read(char *out, size_t size, const struct store_result *result)
 {
     const redisReply *reply = result->reply;

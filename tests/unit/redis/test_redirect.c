@@ -58,6 +58,8 @@ static const struct step_case cases[] = {
     {"ERR The user executing the script can't publish to the channel mentioned in the command "
      "script: 5f96, on @user_script:9.",
      STEP_PARTLY, SMQ_DENIED, false, NULL, 0},
+    {"WRONGTYPE Operation against a key holding the wrong kind of value", STEP_REFUSED, SMQ_INVALID,
+     false, NULL, 0},
     {"WRONGTYPE Operation against a key holding the wrong kind of value script: 5f96, on "
      "@user_script:9.",
      STEP_PARTLY, SMQ_INVALID, false, NULL, 0},
