@@ -9,6 +9,17 @@
 /* X(member of smq_stats): in the order of the columns, behind the state. */
 #define GAUGE_FIELDS(X) X(waiting) X(due) X(claimed) X(resting) X(dead) X(oldest_due_age_ms)
 
+static const char *state_name(const smq_stats *stats)
+{
+    if (stats->slots_damaged > 0) {
+        return "damaged";
+    }
+    if (stats->slots_silent > 0) {
+        return "silent";
+    }
+    return stats->slots_paused > 0 ? "paused" : "-";
+}
+
 void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats)
 {
 #define X(member) (int64_t) stats->member,
@@ -16,7 +27,7 @@ void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stat
 #undef X
     size_t at = 0;
 
-    row[at++] = stats->slots_paused > 0 ? "paused" : "-";
+    row[at++] = state_name(stats);
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         snprintf(gauges->text[at], sizeof(gauges->text[at]), "%" PRId64, values[i]);
         row[at] = gauges->text[at];
@@ -25,6 +36,12 @@ void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stat
     if (stats->oldest_due_age_ms == SMQ_AGE_UNKNOWN) {
         row[at - 1] = "unknown";
     }
+}
+
+void gauges_json_left_out(json_t *object, const smq_stats *stats)
+{
+    output_set(object, "slots_damaged", json_integer((json_int_t) stats->slots_damaged));
+    output_set(object, "slots_silent", json_integer((json_int_t) stats->slots_silent));
 }
 
 void gauges_json(json_t *object, const smq_stats *stats)

@@ -21,4 +21,7 @@ void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stat
 /* Sets paused, waiting, due, claimed, resting, dead, oldest_due_age_ms (null: not known). */
 void gauges_json(json_t *object, const smq_stats *stats);
 
+/* Sets slots_damaged and slots_silent of a topic: how many of its slots are not counted. */
+void gauges_json_left_out(json_t *object, const smq_stats *stats);
+
 #endif

@@ -116,8 +116,7 @@ static smq_status topic_stat_json(json_t *topics, smq_client *client, const char
 
     output_set(object, "topic", json_string(name));
     set_stats(object, stats);
-    output_set(object, "slots_damaged", json_integer((json_int_t) stats->slots_damaged));
-    output_set(object, "slots_silent", json_integer((json_int_t) stats->slots_silent));
+    gauges_json_left_out(object, stats);
     if (slots && status == SMQ_OK) {
         json_t *array = json_array();
         output_set(object, "slots", array);

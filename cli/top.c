@@ -168,6 +168,7 @@ static json_t *seen_json(const struct seen *seen)
 
     output_set(object, "topic", json_string(seen->name));
     gauges_json(object, &seen->stats);
+    gauges_json_left_out(object, &seen->stats);
 #define X(counter, title)                                                                          \
     output_set(object, #counter "_per_s",                                                          \
                seen->has_rates ? json_real(seen->rates.counter) : json_null());
@@ -255,6 +256,19 @@ static bool may_pass(smq_status status)
     return class == SMQ_CLASS_RETRY || class == SMQ_CLASS_UNKNOWN;
 }
 
+/* Was everything that was asked for looked at? */
+static bool looks_whole(const struct looks *looks)
+{
+    for (size_t i = 0; i < looks->count; i++) {
+        const smq_stats *stats = &looks->seen[i].stats;
+
+        if (stats->slots_damaged + stats->slots_silent > 0) {
+            return false;
+        }
+    }
+    return looks->damaged + looks->unreadable == 0;
+}
+
 /* One look.  *over: there is no sense in another. */
 static enum exit_code top_once(bool *over, struct looks *looks, smq_client *client,
                                const struct command *command, bool live)
@@ -280,7 +294,7 @@ static enum exit_code top_once(bool *over, struct looks *looks, smq_client *clie
     }
     const enum exit_code code = output_finish();
     *over = code != EXIT_DONE;
-    return code == EXIT_DONE && looks->damaged + looks->unreadable > 0 ? EXIT_NOT_DONE : code;
+    return code == EXIT_DONE && !looks_whole(looks) ? EXIT_NOT_DONE : code;
 }
 
 static enum exit_code top_loop(smq_client *client, const struct command *command, bool live)

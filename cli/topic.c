@@ -59,6 +59,7 @@ static json_t *topic_json(const smq_topic_options *topic)
     output_set(object, "max_waiting", json_integer(amount_shown(topic->max_waiting)));
     output_set(object, "rate_per_s", json_integer(amount_shown(topic->rate_per_s)));
     output_set(object, "paused", json_boolean(topic->paused));
+    output_set(object, "damaged", json_boolean(topic->damaged));
     return object;
 }
 
@@ -196,6 +197,14 @@ static const char *const list_titles[] = {"=NAME",  "TYPE",  "LAYOUT",   ">SLOTS
                                           "OWNERS", "STATE", ">RETRIES", ">LEASE_MS"};
 #define LIST_COLUMNS (sizeof(list_titles) / sizeof(list_titles[0]))
 
+static const char *topic_state_name(const smq_topic_options *topic)
+{
+    if (topic->damaged) {
+        return "damaged";
+    }
+    return topic->paused ? "paused" : "-";
+}
+
 static void add_topic_row(struct libscols_table *table, const smq_topic_options *topic)
 {
     char slots[24];
@@ -210,7 +219,7 @@ static void add_topic_row(struct libscols_table *table, const smq_topic_options 
                                  layout_names[topic->layout == SMQ_KEYED],
                                  slots,
                                  topic->shared ? "shared" : "exclusive",
-                                 topic->paused ? "paused" : "-",
+                                 topic_state_name(topic),
                                  retries,
                                  lease};
     output_row(table, cells, LIST_COLUMNS);
@@ -318,6 +327,7 @@ static bool show_topic(const smq_topic_options *topic, void *user)
     add_number(table, "max_waiting", amount_shown(topic->max_waiting));
     add_number(table, "rate_per_s", amount_shown(topic->rate_per_s));
     output_pair(table, "paused", topic->paused ? "true" : "false");
+    output_pair(table, "damaged", topic->damaged ? "true" : "false");
     output_table_print(table);
     return true;
 }
