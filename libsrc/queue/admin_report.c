@@ -46,10 +46,10 @@ void report_repaired(smq_topic_report *report, const struct damage_verdict *verd
         report_add(report, "its definition had lost changes that its slots know");
     }
     if (verdict->closed > 0) {
-        report_add(report, "%s%s %s %s lost %s keys and %s open again",
+        report_add(report, "%s%s %s had lost %s keys and %s open again",
                    report->text[0] != '\0' ? "; " : "", verdict->closed == 1 ? "slot" : "slots",
-                   verdict->closed_list, verdict->closed == 1 ? "had" : "had",
-                   verdict->closed == 1 ? "its" : "their", verdict->closed == 1 ? "is" : "are");
+                   verdict->closed_list, verdict->closed == 1 ? "its" : "their",
+                   verdict->closed == 1 ? "is" : "are");
     }
     if (verdict->lost_alteration) {
         report_add(report, "; the last alteration is lost: check the options");

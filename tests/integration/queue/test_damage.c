@@ -327,7 +327,7 @@ static void slots_that_disagree_are_listed(void **state)
     freeReplyObject(look("t_1", "HSET slot{t_1} def %s", text));
     freeReplyObject(look("t_3", "HSET slot{t_3} def %s", text));
     look_text(text, "t_0", "HGET slot{t_0} definition");
-    memcpy(strstr(text, "slots=4"), "slots=8", 7);
+    strstr(text, "slots=4")[6] = '8';
     freeReplyObject(look("t_2", "HSET slot{t_2} definition %s", text));
     assert_int_equal(smq_topic_repair(NULL, client, "t", &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slots 2 have a definition with other options"));

@@ -170,7 +170,8 @@ static void looking_at_empty_slots_uses_no_rate(void **state)
     const char *topic = topic_of(client, MANY_SLOTS, 0);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    struct calls calls = {.before = scripts_run(), .more = 2 * MANY_SLOTS}; /* takeover, consume */
+    struct calls calls = {.before = scripts_run(),
+                          .more = (int64_t) 2 * MANY_SLOTS}; /* takeover, consume */
     smq_worker *worker;
 
     (void) state;
