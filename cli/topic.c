@@ -108,11 +108,12 @@ static void texts_add(char ***texts, size_t *count, const char *text)
     char *copy = strdup(text);
     char **grown = realloc(*texts, (*count + 1) * sizeof(*grown));
 
-    if (!copy || !grown) {
-        say_no_memory();
+    if (copy && grown) {
+        grown[(*count)++] = copy;
+        *texts = grown;
+        return;
     }
-    *texts = grown;
-    (*texts)[(*count)++] = copy;
+    say_no_memory();
 }
 
 static bool take_name(const smq_topic_options *topic, void *user)

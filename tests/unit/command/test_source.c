@@ -20,7 +20,9 @@
 static size_t grants = SIZE_MAX;
 
 void *__real_realloc(void *memory, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
+
+/* Visible, because the linker also wraps the calls of the shared library. */
+__attribute__((visibility("default"))) void *__wrap_realloc(void *memory, size_t size);
 
 void *__wrap_realloc(void *memory, size_t size)
 {
