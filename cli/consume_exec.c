@@ -39,7 +39,7 @@ struct program {
 };
 
 /* How often to look whether the message is still ours, and whether the time to drain is over; and
- * once the message is lost, for so many looks its program may continue after it was told to end. */
+ * after SIGTERM, the program of a lost message may continue for this number of looks. */
 #define LOOK_MS     500
 #define LEASE_GRACE 10
 
@@ -285,8 +285,9 @@ static bool drain_is_over(struct consume *consume)
     return over;
 }
 
-/* Waits until a program ends.  Once its message is lost it is told to, and killed if it does not;
- * when the time to drain is over all are killed, early enough for their messages to be released. */
+/* Waits until a program ends.  A program whose message is lost gets SIGTERM, and is killed if it
+ * does not end.  When the time to drain has ended all programs are killed, early enough for their
+ * messages to be released. */
 static void watch(struct consume *consume, struct program *program)
 {
     struct pollfd end = {.fd = (int) syscall(SYS_pidfd_open, program->pid, 0), .events = POLLIN};

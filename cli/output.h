@@ -66,7 +66,8 @@ void output_time(char *text, size_t size, int64_t at_ms);
 /* Writes all bytes to standard output past its buffer.  false: errno says why. */
 bool output_write(const void *bytes, size_t size);
 
-/* Was all that was printed written?  Says it when not, unless whoever read it did not want more. */
+/* EXIT_DONE when all output was written.  Else it prints the error, unless the reader of a pipe
+ * has closed it. */
 enum exit_code output_finish(void);
 
 #endif

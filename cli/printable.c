@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Length of the UTF-8 character at the start of so many bytes, and its number; 0: it is none. */
+/* The length and the number of the UTF-8 character at the start of `bytes`; 0: there is none. */
 static size_t read_character(uint32_t *number, const unsigned char *bytes, size_t size)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room that the text of so many bytes needs, with its NUL. */
+/* The room that the text of `size` bytes needs, with its NUL. */
 #define PRINTABLE_ROOM(size) (4 * (size) + 1)
 
 /* Writes the text with a NUL behind it, and gives its length.  `ascii`: nothing else stays. */

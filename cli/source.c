@@ -86,7 +86,7 @@ static enum source_result read_more(struct source *source)
 
 enum source_result source_line(struct source *source, size_t limit, const char **line, size_t *size)
 {
-    size_t looked = 0; /* so many bytes hold no newline */
+    size_t looked = 0; /* the first bytes, which hold no newline */
 
     for (;;) {
         const size_t held = source->end - source->start;

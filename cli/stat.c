@@ -194,7 +194,7 @@ static smq_status name_left_out(smq_client *client, const char *name, const smq_
     return left_out.status;
 }
 
-/* Prints the topics `names`; one that is deleted meanwhile is left out if `all` were asked for.
+/* Prints the topics `names`; with `all`, a topic that no longer exists is left out.
  * What is damaged, or does not answer, is named; all else is printed. */
 static enum exit_code stat_topics(smq_client *client, const struct command *command,
                                   const struct topic_names *names, bool all)

@@ -117,7 +117,7 @@ static smq_status look_at(struct looks *now, const struct looks *before, smq_cli
     return SMQ_OK;
 }
 
-/* Looks at these topics; one that is deleted meanwhile is left out if `all` were asked for. */
+/* Looks at these topics; with `all`, a topic that no longer exists is left out. */
 static smq_status look_at_each(struct looks *looks, smq_client *client,
                                const struct topic_names *names, bool all, smq_error *err)
 {

@@ -39,9 +39,8 @@ struct assigner_topic {
     bool corrupt;       /* that was said already */
     int64_t idle_since; /* 0: somebody asks for it */
     struct assigner_revocation *revocations;
-    uint32_t *homes; /* per slot: assigner_home() of who left it or died; 0: nobody did */
-    int64_t
-        cold_until; /* nobody owned anything: until then nothing is dealt out; 0: somebody did */
+    uint32_t *homes;    /* per slot: assigner_home() of who left it or died; 0: nobody did */
+    int64_t cold_until; /* no slot had an owner: nothing is granted until then; 0: some had one */
     int64_t pending_first, pending_last; /* when members that wait came */
     size_t pending_count;
 };

@@ -368,11 +368,12 @@ static void member_write_denied(struct zookeeper *zookeeper)
     int64_t delay_ms = member->backoff_ms != 0 ? member->backoff_ms : zookeeper->timings.retry;
 
     if (member->backoff_ms == 0) {
-        events_log(zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
-                   "ZooKeeper does not let this member write its node %s/%s: somebody changed its "
-                   "access rights; give the member write access again, or start it anew; until "
-                   "then the slots that it is to give up move only after its drain_timeout",
-                   zookeeper->root.path, member->path);
+        events_log(
+            zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+            "ZooKeeper does not let this member write its node %s/%s: its access "
+            "rights were changed; give the member write access again, or start it anew; until "
+            "then the slots that it is to give up move only after its drain_timeout",
+            zookeeper->root.path, member->path);
     }
     member->dirty = true;
     member->backoff_ms =

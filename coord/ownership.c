@@ -2,7 +2,7 @@
  *
  * At most one chain of calls is out for a topic: look at the topic's node when it is not yet known
  * (and make it, or replace that of an earlier creation), read the assignment; a sync goes before
- * the first of them.  What happens meanwhile makes it begin anew.
+ * the first of them.  An event that arrives during a read makes it begin again.
  *
  * Thread: smq:coord. */
 #include <stdio.h>
