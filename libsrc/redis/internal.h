@@ -71,11 +71,11 @@ struct node {
     struct connection *connection;
     struct lane_list stalled; /* wait for it to come up */
     bool wanted;              /* to be connected to as soon as `retry_ms` has come */
-    uint64_t failures;        /* since it was up */
+    uint64_t failures;        /* since commands could be written to it */
     bool known;               /* it was up before */
     int64_t retry_ms;         /* DOWN, BAD: not before */
     smq_status status;        /* why it is DOWN or BAD */
-    char why[512];
+    char why[512];            /* commands cannot be written to it, or could not be, last; or "" */
     UT_hash_handle hh;
 };
 
@@ -155,6 +155,8 @@ struct node *redis_node_with(struct redis *redis, const struct server_address *a
 /* Any that is up; NULL: none is. */
 struct node *redis_node_up(struct redis *redis);
 void redis_node_connect(struct node *node);
+/* Commands can be written to it: those that waited for that go on. */
+void redis_node_good(struct node *node);
 /* Give its connection up. */
 void redis_node_down(struct node *node, smq_status status, const char *why);
 /* Let go of servers that the cluster does not name any more. */

@@ -49,6 +49,13 @@ static bool is_told(const struct node *node)
     return node->replicas.wanted == 0;
 }
 
+void redis_node_good(struct node *node)
+{
+    node->failures = 0;
+    node->why[0] = '\0';
+    redis_lanes_freshen(&node->stalled);
+}
+
 static void on_node_ready(struct connection *connection, void *user)
 {
     struct node *node = user;
@@ -56,8 +63,6 @@ static void on_node_ready(struct connection *connection, void *user)
     (void) connection;
     node->state = NODE_UP;
     redis_count_ready(node->redis, &node->known);
-    node->failures = 0;
-    node->why[0] = '\0';
     if (is_told(node)) {
         events_emit(node->redis->events, SMQ_EVENT_CONNECTED, NULL, "connected to Redis at %s",
                     node->name);
@@ -65,7 +70,7 @@ static void on_node_ready(struct connection *connection, void *user)
     if (node->replicas.wanted > 0) {
         replicas_node_up(node);
     } else {
-        redis_lanes_freshen(&node->stalled);
+        redis_node_good(node);
     }
     topology_node_up(node);
 }

@@ -39,8 +39,7 @@ static void send_words(struct node *node, struct exchange *exchange, const char 
 static void open_node(struct node *node)
 {
     node->replicas.state = REPLICAS_OPEN;
-    node->why[0] = '\0';
-    redis_lanes_freshen(&node->stalled);
+    redis_node_good(node);
 }
 
 static void on_info(struct exchange *exchange, const redisReply *reply, bool written)

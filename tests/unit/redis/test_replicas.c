@@ -272,12 +272,15 @@ static void test_fewer_in_time_is_told_and_not_written_again(void **state)
     struct nodes *nodes = *state;
     struct send send;
 
+    fake_node_rule(nodes->a, "WAIT 2", ":2\r\n");
     nodes_start(nodes, TIMEOUT_MS);
+    send = eval(nodes, 2, TIMEOUT_MS); /* connects, which may take long */
+    assert_acknowledged(&send);
     fake_node_rule(nodes->a, "WAIT 2", ":1\r\n");
     send = eval_briefly(nodes, 2, 0);
     assert_ended(&send, REDIS_NOT_DONE, SMQ_TIMED_OUT, "1 of 2 replicas acknowledged");
     assert_true(send.awaited);
-    assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 1);
+    assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 2);
     fake_node_rule(nodes->a, "WAIT 2", ":2\r\n");
     send = eval(nodes, 2, TIMEOUT_MS);
     assert_acknowledged(&send);
@@ -305,12 +308,14 @@ static void test_more_time_may_be_given(void **state)
     struct nodes *nodes = *state;
     struct send send;
 
-    fake_node_rule(nodes->a, "WAIT 1", ":0\r\n");
     nodes_start(nodes, TIMEOUT_MS);
+    send = eval(nodes, 1, TIMEOUT_MS); /* connects, which may take long */
+    assert_acknowledged(&send);
+    fake_node_rule(nodes->a, "WAIT 1", ":0\r\n");
     send = eval_briefly(nodes, 1, SHORT_MS);
     assert_ended(&send, REDIS_NOT_DONE, SMQ_TIMED_OUT, "0 of 1 replicas acknowledged");
     assert_int_equal(send.again_ms, 0);
-    assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 1);
+    assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 2);
     client_stop(&nodes->client);
 }
 
@@ -339,18 +344,19 @@ static void test_only_those_with_replicas_wait(void **state)
 static void test_a_node_without_replicas_is_not_written_to(void **state)
 {
     struct nodes *nodes = *state;
-    struct send send;
+    struct send first, send;
 
     fake_node_rule(nodes->a, "INFO replication", NO_REPLICA);
     nodes_start(nodes, TIMEOUT_MS);
+    post(&first, nodes, "first", 1, TIMEOUT_MS);
+    assert_true(fake_node_wait(nodes->a, "INFO replication", 2)); /* so one answer was read */
     send = eval(nodes, 1, SHORT_MS);
     assert_ended(&send, REDIS_NOT_DONE, SMQ_UNAVAILABLE,
                  "NOREPLICAS: it has 0 replicas in step, and 1 shall acknowledge");
     assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 0);
-    post(&send, nodes, "k", 1, TIMEOUT_MS);
     fake_node_rule(nodes->a, "INFO replication", ONE_REPLICA);
-    await_end(&send);
-    assert_acknowledged(&send);
+    await_end(&first);
+    assert_acknowledged(&first);
     client_stop(&nodes->client);
 }
 
@@ -381,11 +387,46 @@ static void test_a_refused_wait_is_known_before_anything_is_written(void **state
     nodes_start(nodes, TIMEOUT_MS);
     send = eval(nodes, 1, TIMEOUT_MS);
     assert_ended(&send, REDIS_NOT_DONE, SMQ_DENIED, "NOPERM");
-    fake_node_rule(nodes->a, "WAIT", "-ERR WAIT cannot be used with replica instances\r\n");
-    send = eval(nodes, 2, SHORT_MS);
+    assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 0);
+    client_stop(&nodes->client);
+}
+
+/* The second WAIT is not answered, so nothing newer is known than what the first was answered. */
+static void test_a_refused_wait_is_the_reason_until_it_is_allowed(void **state)
+{
+    struct nodes *nodes = *state;
+    struct send first, send;
+
+    nodes_step(nodes->a, "WAIT", "-ERR WAIT cannot be used with replica instances\r\n");
+    fake_node_rule(nodes->a, "WAIT", NULL);
+    nodes_start(nodes, TIMEOUT_MS);
+    post(&first, nodes, "first", 1, TIMEOUT_MS);
+    assert_true(fake_node_wait(nodes->a, "WAIT 0 0", 2));
+    send = eval(nodes, 1, SHORT_MS);
     assert_ended(&send, REDIS_NOT_DONE, SMQ_UNAVAILABLE, "replica instances");
     assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 0);
     client_stop(&nodes->client);
+    await_end(&first);
+    assert_ended(&first, REDIS_NOT_DONE, SMQ_CLOSED, "closing");
+}
+
+/* With ever longer pauses: if all were as short as the first, there would be fifty a second. */
+static void test_a_refused_wait_is_tried_again_ever_less_often(void **state)
+{
+    struct nodes *nodes = *state;
+    struct send first, send;
+
+    fake_node_rule(nodes->a, "WAIT", "-ERR WAIT cannot be used with replica instances\r\n");
+    nodes_start(nodes, TIMEOUT_MS);
+    post(&first, nodes, "first", 1, TIMEOUT_MS);
+    assert_true(fake_node_wait(nodes->a, "WAIT 0 0", 2));
+    size_t before = fake_node_connections(nodes->a);
+    send = eval(nodes, 1, SHORT_MS);
+    assert_ended(&send, REDIS_NOT_DONE, SMQ_UNAVAILABLE, "replica instances");
+    assert_true(fake_node_connections(nodes->a) - before < 20);
+    client_stop(&nodes->client);
+    await_end(&first);
+    assert_ended(&first, REDIS_NOT_DONE, SMQ_CLOSED, "closing");
 }
 
 static void test_what_is_no_count_ends_unknown(void **state)
@@ -483,6 +524,8 @@ int main(void)
         TEST(test_a_node_without_replicas_is_not_written_to),
         TEST(test_who_may_not_look_waits_nevertheless),
         TEST(test_a_refused_wait_is_known_before_anything_is_written),
+        TEST(test_a_refused_wait_is_the_reason_until_it_is_allowed),
+        TEST(test_a_refused_wait_is_tried_again_ever_less_often),
         TEST(test_what_is_no_count_ends_unknown),
         TEST(test_a_connection_lost_before_the_count_is_unknown),
         TEST(test_silence_ends_in_time_and_costs_the_connection),
