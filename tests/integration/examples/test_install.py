@@ -60,7 +60,8 @@ class Install(unittest.TestCase):
                 "LD_LIBRARY_PATH": str(libraries)}
 
     def test_1_install(self):
-        packages, setup, compiled, install, ldconfig, program, *_ = self.install
+        update, packages, setup, compiled, install, ldconfig, program, *_ = self.install
+        self.assertEqual(update, "apt-get update")
         self.assertRegex(packages, "^apt-get install -y ")
         self.assertEqual(ldconfig, "ldconfig")
         known = (self.sources / "dev").read_text().split("PACKAGES=(")[1].split(")")[0].split()
