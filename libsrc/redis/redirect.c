@@ -58,6 +58,13 @@ static bool from_script(const redisReply *reply)
     return contains(reply, "script: ");
 }
 
+/* Redis 7.0 says so in the first words, later ones and Valkey in the others. */
+static bool denied_in_script(const redisReply *reply)
+{
+    return begins(reply, "ERR The user executing the script can't") ||
+           begins(reply, "ERR ACL failure in script:");
+}
+
 /* "MOVED 3999 127.0.0.1:6381", "ASK 3999 :6381". */
 static bool parse_target(struct step *step, const redisReply *reply)
 {
@@ -95,7 +102,7 @@ static struct step next_of_redirect(const redisReply *reply, enum step_kind kind
 static struct step next_of_error(const redisReply *reply, bool script)
 {
     if (from_script(reply)) {
-        bool denied = contains(reply, "The user executing the script can't");
+        bool denied = denied_in_script(reply);
         bool foreign = begins(reply, "WRONGTYPE");
         return (struct step){.kind = STEP_PARTLY,
                              .status = denied    ? SMQ_DENIED

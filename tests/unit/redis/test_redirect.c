@@ -58,6 +58,13 @@ static const struct step_case cases[] = {
     {"ERR The user executing the script can't publish to the channel mentioned in the command "
      "script: 5f96, on @user_script:9.",
      STEP_PARTLY, SMQ_DENIED, false, NULL, 0},
+    {"ERR ACL failure in script: User u has no permissions to run the 'hincrby' command script: "
+     "5f96, on @user_script:9.",
+     STEP_PARTLY, SMQ_DENIED, false, NULL, 0},
+    {"ERR ACL failure in script: No permissions to access a channel script: on @user_script:9.",
+     STEP_PARTLY, SMQ_DENIED, false, NULL, 0},
+    {"ERR what was sent says: ACL failure in script: no script: on @user_script:9.", STEP_PARTLY,
+     SMQ_INTERNAL, false, NULL, 0},
     {"WRONGTYPE Operation against a key holding the wrong kind of value", STEP_REFUSED, SMQ_INVALID,
      false, NULL, 0},
     {"WRONGTYPE Operation against a key holding the wrong kind of value script: 5f96, on "
