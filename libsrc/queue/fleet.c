@@ -247,6 +247,16 @@ static void on_leased(void *user, int64_t until_ms, int64_t lease_ms)
 
 /* --- what coordination asks --- */
 
+/* topic{T} is lost, as `text` says, or is there (NULL). */
+static void fleet_tell_definition(const struct fleet *fleet, const char *name, const char *text)
+{
+    const struct fleet_topic *topic = topic_find(fleet, name);
+
+    if (topic != NULL && topic->worker != NULL) {
+        worker_tell_lost_definition(topic->worker, text);
+    }
+}
+
 /* Is the topic still the same, and bound to the fleet of `binding`? */
 struct fleet_check {
     struct loop_task task;
@@ -270,17 +280,41 @@ static void check_reply(struct fleet_check *check, smq_status status, const char
     fleet_unref(fleet);
 }
 
+/* NO_TOPIC only when the creation is gone: one whose topic{T} is lost is asked for again, until it
+ * is repaired, and so is one whose deletion may be taken back. */
+static void on_check_definition(const struct topic *topic, smq_status status, const char *text,
+                                void *user)
+{
+    struct fleet_check *check = user;
+    const struct fleet_topic *found = topic_find(check->fleet, check->topic);
+    bool gone = status == SMQ_NO_TOPIC || found == NULL ||
+                (status == SMQ_OK && strcmp(topic->nonce, found->nonce) != 0);
+
+    if (status == SMQ_DAMAGED) {
+        fleet_tell_definition(check->fleet, check->topic, text);
+    }
+    check_reply(check, gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE, "");
+}
+
 static void on_bound(struct store_call *call, const struct store_result *result)
 {
+    struct fleet_check *check = call->user;
     char bound[FLEET_KIND_MAX] = "";
     smq_status status = result->status;
 
+    if (result->outcome == STORE_NO_TOPIC) {
+        definitions_read(check->fleet->hub->definitions, check->topic, on_check_definition, check);
+        return;
+    }
+    if (result->outcome == STORE_OK) {
+        fleet_tell_definition(check->fleet, check->topic, NULL);
+    }
     if (status == SMQ_OTHER_FLEET && !store_bound_read(bound, sizeof(bound), result)) {
         status = SMQ_INTERNAL;
     } else if (result->outcome == STORE_REFUSED && status == SMQ_NO_TOPIC) {
         status = SMQ_UNAVAILABLE; /* it is being deleted, which may be taken back */
     }
-    check_reply(call->user, status, bound);
+    check_reply(check, status, bound);
 }
 
 static void on_check_task(struct loop_task *task)
@@ -344,25 +378,14 @@ static void on_lease_definition(const struct topic *topic, smq_status status, co
                                 void *user)
 {
     struct fleet_lease *lease = user;
-    struct fleet_topic *found = topic_find(lease->fleet, lease->topic);
-    smq_worker *worker = found != NULL ? found->worker : NULL;
     bool gone = status == SMQ_NO_TOPIC;
 
     (void) topic;
-    if (status == SMQ_DAMAGED && worker != NULL) {
-        worker_tell_lost_definition(worker, text);
+    if (status == SMQ_DAMAGED) {
+        fleet_tell_definition(lease->fleet, lease->topic, text);
     }
     lease_reply(lease,
                 &(struct coord_lease_reply){.status = gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE});
-}
-
-static void lease_is_there(const struct fleet_lease *lease)
-{
-    struct fleet_topic *found = topic_find(lease->fleet, lease->topic);
-
-    if (found != NULL && found->worker != NULL) {
-        worker_tell_lost_definition(found->worker, NULL);
-    }
 }
 
 static void on_lease_reply(struct store_call *call, const struct store_result *result)
@@ -375,7 +398,7 @@ static void on_lease_reply(struct store_call *call, const struct store_result *r
         return;
     }
     if (result->outcome == STORE_OK) {
-        lease_is_there(lease);
+        fleet_tell_definition(lease->fleet, lease->topic, NULL);
     }
     if ((result->status == SMQ_OK || result->status == SMQ_IN_WORK) &&
         !store_lease_read(&reply.token, &reply.remaining_ms, result)) {

@@ -344,6 +344,54 @@ static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **
     smq_client_free(client);
 }
 
+static smq_verdict note_it(smq_delivery *delivery, void *user)
+{
+    int index = 0;
+
+    (void) recorder_note(user, delivery, &index);
+    return SMQ_DONE;
+}
+
+/* Its fleet has a node of an earlier creation: so who joins it asks Redis for the topic, just when
+ * topic{T} is lost. */
+static void a_member_that_joins_waits_for_the_lost_definition(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_topic_options again = SMQ_TOPIC_OPTIONS_INIT;
+    const char *topic = scene_priority_topic(client, false, SLOTS);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_error err = {.text = ""};
+
+    (void) state;
+    await_owners(client, topic, SLOTS, 0);
+    scene_stop(worker);
+    scene_must(smq_topic_delete(client, topic, true, &err), &err, "smq_topic_delete");
+    again.name = topic;
+    again.type = SMQ_PRIORITY;
+    again.slots = SLOTS;
+    scene_must(smq_topic_create(NULL, client, &again, &err), &err, "smq_topic_create");
+    options.topic = topic;
+    options.handler = note_it;
+    options.user = recorder;
+    scene_must(smq_worker_new(&worker, client, &options, &err), &err, "smq_worker_new");
+    lose_topic(topic);
+    scene_must(smq_worker_start(worker, &err), &err, "smq_worker_start");
+    await_told(&told, SLOTS, false);
+    assert_non_null(strstr(told.text, "topic repair"));
+    assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
+    repair(client, topic);
+    await_told(&told, SLOTS, true);
+    scene_send_numbers(client, topic, 0, COUNT);
+    recorder_await(recorder, COUNT);
+    assert_int_equal(told.damaged[SLOTS], 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_stop_does_not_wait_for_a_damaged_slot),
         cmocka_unit_test(a_standalone_worker_waits_for_its_lost_definition),
         cmocka_unit_test(a_fleet_continues_under_the_generation_of_the_repaired_topic),
+        cmocka_unit_test(a_member_that_joins_waits_for_the_lost_definition),
     };
 
     return cmocka_run_group_tests_name("damaged_slots", tests, scene_start_fleet, scene_end);
