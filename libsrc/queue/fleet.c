@@ -1,4 +1,4 @@
-/* fleet.c - the workers of one client and their slots, between coordination and smq:io.
+/* fleet.c - the link of one client to coordination.
  *
  * What coordination says on smq:coord is copied and posted to smq:io; answers go the other way by
  * the functions of coord.h.  The lease of a topic without ZooKeeper is kept in Redis for it.
@@ -20,18 +20,21 @@
 #include "coord/coord.h"
 #include "queue/confirmation.h"
 #include "queue/hub.h"
-#include "queue/worker.h"
 #include "store/store.h"
 
-/* A topic that this client consumes, or has not yet left.  Thread: smq:io. */
+/* A topic that this client consumes, or has not yet left.  Invariant: `wanted` is how it was joined
+ * last or, while `rejoin` is set, how it is joined next; it points to `name` and `wanted_nonce`.
+ * Thread: smq:io. */
 struct fleet_topic {
     LIST_ENTRY(fleet_topic) link;
-    smq_worker *worker; /* NULL: it has ended, and coordination has not said `left` */
-    bool joined;        /* coord_join() was called, and `left` did not come */
-    bool leaving;       /* coord_leave() was called */
-    bool rejoin;        /* a new worker waits for `left` */
+    struct fleet_listener listener;
+    bool heard;  /* there is a listener; without one coordination has not yet said `left` */
+    bool joined; /* coord_join() was called, and `left` did not come */
+    bool rejoin; /* a new listener waits for `left` */
+    struct coord_topic wanted;
     char name[TOPIC_NAME_MAX + 1];
-    char nonce[TOPIC_NONCE_LEN + 1];
+    char wanted_nonce[TOPIC_NONCE_LEN + 1];
+    char nonce[TOPIC_NONCE_LEN + 1]; /* of the topic that coordination knows */
 };
 
 /* It counts references: its hub's, and one of each notice and each lease call on its way. */
@@ -95,61 +98,52 @@ struct fleet_notice {
     struct coord_grant grants[]; /* tokens of GRANTED only */
 };
 
-static void give(smq_worker *worker, const struct fleet_notice *notice)
+static void topic_join(struct fleet *fleet, struct fleet_topic *topic)
 {
-    for (size_t i = 0; i < notice->count; i++) {
-        int32_t slot = notice->grants[i].slot;
+    topic->joined = true;
+    topic->rejoin = false;
+    memcpy(topic->nonce, topic->wanted_nonce, sizeof(topic->nonce));
+    coord_join(fleet_coord(fleet), &topic->wanted);
+}
 
-        if (slot >= 0 && slot < worker->topic.slots) {
-            strand_grant(worker, slot, notice->grants[i].token);
+static void topic_tell(const struct fleet_topic *topic, const struct fleet_notice *notice)
+{
+    const struct fleet_listener *listener = &topic->listener;
+
+    for (size_t i = 0; i < notice->count; i++) {
+        const struct coord_grant *grant = &notice->grants[i];
+
+        if (notice->kind == FLEET_GRANTED) {
+            listener->granted(listener->user, grant->slot, grant->token);
+        } else if (notice->kind == FLEET_REVOKED) {
+            listener->revoked(listener->user, grant->slot);
+        } else {
+            listener->lost(listener->user, grant->slot);
         }
     }
 }
 
-static void take(smq_worker *worker, const struct fleet_notice *notice)
+static void topic_left(struct fleet *fleet, struct fleet_topic *topic)
 {
-    for (size_t i = 0; i < notice->count; i++) {
-        int32_t slot = notice->grants[i].slot;
-        struct strand *strand =
-            slot >= 0 && slot < worker->topic.slots ? worker->strands[slot] : NULL;
-
-        if (strand != NULL && notice->kind == FLEET_REVOKED) {
-            strand_revoke(strand);
-        } else if (strand != NULL) {
-            strand_lost(strand, "this process is no longer a member");
-        }
-    }
-    worker_feed(worker);
-}
-
-static void left(struct fleet *fleet, struct fleet_topic *topic)
-{
-    smq_worker *worker = topic->worker;
-
-    topic->joined = topic->leaving = false;
-    if (worker == NULL) {
+    topic->joined = false;
+    if (!topic->heard) {
         LIST_REMOVE(topic, link);
         free(topic);
     } else if (topic->rejoin) {
-        topic->rejoin = false;
-        fleet_join(fleet, worker);
+        topic_join(fleet, topic);
     } else {
-        worker_left(worker);
+        topic->listener.left(topic->listener.user);
     }
 }
 
-static void failed(struct fleet *fleet, struct fleet_topic *topic, const smq_error *why)
+static void topic_failed(struct fleet *fleet, struct fleet_topic *topic, const smq_error *why)
 {
-    smq_worker *worker = topic->worker;
-
-    if (worker == NULL || topic->rejoin) {
-        left(fleet, topic);
+    if (!topic->heard || topic->rejoin) {
+        topic_left(fleet, topic);
         return;
     }
-    topic->joined = topic->leaving = false;
-    worker->joined = false;
-    worker_fail(worker, why->status, why->text);
-    worker_left(worker);
+    topic->joined = false;
+    topic->listener.failed(topic->listener.user, why->status, why->text);
 }
 
 static void on_notice(struct loop_task *task)
@@ -158,16 +152,13 @@ static void on_notice(struct loop_task *task)
         (struct fleet_notice *) ((char *) task - offsetof(struct fleet_notice, task));
     struct fleet *fleet = notice->fleet;
     struct fleet_topic *topic = topic_find(fleet, notice->topic);
-    smq_worker *worker = topic != NULL && !topic->rejoin ? topic->worker : NULL;
 
     if (notice->kind == FLEET_LEFT && topic != NULL) {
-        left(fleet, topic);
+        topic_left(fleet, topic);
     } else if (notice->kind == FLEET_FAILED && topic != NULL) {
-        failed(fleet, topic, &notice->why);
-    } else if (notice->kind == FLEET_GRANTED && worker != NULL) {
-        give(worker, notice);
-    } else if (worker != NULL) {
-        take(worker, notice);
+        topic_failed(fleet, topic, &notice->why);
+    } else if (topic != NULL && topic->heard && !topic->rejoin) {
+        topic_tell(topic, notice);
     }
     free(notice);
     fleet_unref(fleet);
@@ -252,8 +243,8 @@ static void fleet_tell_definition(const struct fleet *fleet, const char *name, c
 {
     const struct fleet_topic *topic = topic_find(fleet, name);
 
-    if (topic != NULL && topic->worker != NULL) {
-        worker_tell_lost_definition(topic->worker, text);
+    if (topic != NULL && topic->heard) {
+        topic->listener.damaged(topic->listener.user, text);
     }
 }
 
@@ -569,70 +560,66 @@ smq_status fleet_open(struct fleet *fleet, smq_error *err)
 
 /* --- smq:io --- */
 
-bool fleet_add(struct fleet *fleet, smq_worker *worker)
+bool fleet_add(struct fleet *fleet, const struct topic *topic,
+               const struct fleet_listener *listener)
 {
-    struct fleet_topic *topic = topic_find(fleet, worker->name);
+    struct fleet_topic *known = topic_find(fleet, topic->name);
 
-    if (topic == NULL) {
-        topic = memory_new(sizeof(*topic));
-        snprintf(topic->name, sizeof(topic->name), "%s", worker->name);
-        LIST_INSERT_HEAD(&fleet->topics, topic, link);
+    if (known == NULL) {
+        known = memory_new(sizeof(*known));
+        snprintf(known->name, sizeof(known->name), "%s", topic->name);
+        LIST_INSERT_HEAD(&fleet->topics, known, link);
     }
-    if (topic->worker != NULL) {
+    if (known->heard) {
         return false;
     }
-    topic->worker = worker;
-    if (!topic->joined) {
-        memcpy(topic->nonce, worker->topic.nonce, sizeof(topic->nonce));
+    known->heard = true;
+    known->listener = *listener;
+    if (!known->joined) {
+        memcpy(known->nonce, topic->nonce, sizeof(known->nonce));
     }
     return true;
 }
 
-void fleet_remove(struct fleet *fleet, smq_worker *worker)
+void fleet_remove(struct fleet *fleet, const char *name, const void *user)
 {
-    struct fleet_topic *topic = topic_find(fleet, worker->name);
+    struct fleet_topic *topic = topic_find(fleet, name);
 
-    if (topic == NULL || topic->worker != worker) {
+    if (topic == NULL || !topic->heard || topic->listener.user != user) {
         return;
     }
-    topic->worker = NULL;
-    topic->rejoin = false;
+    topic->heard = topic->rejoin = false;
     if (!topic->joined) {
         LIST_REMOVE(topic, link);
         free(topic);
     }
 }
 
-void fleet_join(struct fleet *fleet, smq_worker *worker)
+void fleet_join(struct fleet *fleet, const struct coord_topic *join)
 {
-    struct fleet_topic *topic = topic_find(fleet, worker->name);
-    struct coord_topic join = {.name = worker->name,
-                               .nonce = worker->topic.nonce,
-                               .generation = worker->generation,
-                               .slots = worker->topic.slots,
-                               .weight = worker->threads,
-                               .drain_timeout_ms = worker->drain_timeout_ms};
+    struct fleet_topic *topic = topic_find(fleet, join->name);
 
+    snprintf(topic->wanted_nonce, sizeof(topic->wanted_nonce), "%s", join->nonce);
+    topic->wanted = *join;
+    topic->wanted.name = topic->name;
+    topic->wanted.nonce = topic->wanted_nonce;
     if (topic->joined) {
         topic->rejoin = true;
-        return;
+    } else {
+        topic_join(fleet, topic);
     }
-    memcpy(topic->nonce, worker->topic.nonce, sizeof(topic->nonce));
-    topic->joined = true;
-    coord_join(fleet_coord(fleet), &join);
 }
 
-void fleet_leave(struct fleet *fleet, smq_worker *worker)
+void fleet_leave(struct fleet *fleet, const char *name)
 {
-    struct fleet_topic *topic = topic_find(fleet, worker->name);
+    struct fleet_topic *topic = topic_find(fleet, name);
 
-    if (topic->rejoin) { /* it was never joined: that of the former worker is still left */
+    if (topic->rejoin) { /* it was never joined: that of the former listener is still left */
         topic->rejoin = false;
-        worker_left(worker);
+        topic->listener.left(topic->listener.user);
         return;
     }
-    topic->leaving = true;
-    coord_leave(fleet_coord(fleet), worker->name);
+    coord_leave(fleet_coord(fleet), name);
 }
 
 void fleet_acquired(struct fleet *fleet, const char *topic, int32_t slot, struct token token)
@@ -650,9 +637,10 @@ void fleet_released(struct fleet *fleet, const char *topic, int32_t slot, struct
     coord_released(fleet_coord(fleet), topic, slot, token);
 }
 
-void fleet_raise(struct fleet *fleet, const smq_worker *worker)
+void fleet_raise(struct fleet *fleet, const char *topic, uint32_t generation)
 {
-    coord_raise(fleet_coord(fleet), worker->name, worker->generation);
+    topic_find(fleet, topic)->wanted.generation = generation;
+    coord_raise(fleet_coord(fleet), topic, generation);
 }
 
 bool fleet_may_claim(const struct fleet *fleet)

@@ -1,5 +1,5 @@
-/* fleet.h - the workers of one client and their slots: joins coordination when the first worker of
- * an exclusive topic starts, and passes grants on to the workers' strands.
+/* fleet.h - the link of one client to coordination: joins it when the first exclusive topic is
+ * consumed, and passes on what it says about a topic to whoever consumes that topic here.
  *
  * Thread: as each function says. */
 #ifndef QUEUE_FLEET_H
@@ -8,19 +8,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <slotmq/worker.h>
+#include <slotmq/client.h>
 
 #include "coord/coord.h"
 #include "model/token.h"
+#include "model/topic.h"
 
 struct fleet;
 struct hub;
 struct membership;
 
+/* What the consumer of one topic hears of coordination.  Slots may be out of the topic's range:
+ * what other processes write is not trusted.  A function may call coord_link functions, but not
+ * free the link.  Thread: smq:io. */
+struct fleet_listener {
+    void (*granted)(void *user, int32_t slot, struct token token);
+    void (*revoked)(void *user, int32_t slot); /* fleet_released() is awaited */
+    void (*lost)(void *user, int32_t slot);    /* no answer is awaited */
+    void (*failed)(void *user, smq_status status, const char *text); /* the topic is left, too */
+    void (*left)(void *user);                      /* what fleet_leave() has begun is done */
+    void (*damaged)(void *user, const char *text); /* topic{T} is lost; NULL: it is there */
+    void *user;
+};
+
 struct fleet *fleet_new(struct hub *hub);
 
-/* Leave coordination and free; no worker exists any more.  Blocks: 5 s.  Thread: none of the hub's.
- */
+/* Leave coordination and free; no listener exists any more.  Blocks: 5 s.  Thread: none of the
+ * hub's. */
 void fleet_free(struct fleet *fleet);
 
 /* What topics are bound to: "standalone", "zookeeper:/root IDENTITY"; "" when fleet_open() did not
@@ -34,16 +48,20 @@ smq_status fleet_open(struct fleet *fleet, smq_error *err);
 
 /* --- smq:io --- */
 
-/* Take note of a worker; false: its topic has one already. */
-bool fleet_add(struct fleet *fleet, smq_worker *worker);
-void fleet_remove(struct fleet *fleet, smq_worker *worker);
+/* Take note of the consumer of a topic; `listener` is copied.  false: the topic has one already. */
+bool fleet_add(struct fleet *fleet, const struct topic *topic,
+               const struct fleet_listener *listener);
 
-/* Begin to consume the worker's topic; grants follow.  fleet_leave(): worker_left() follows. */
-void fleet_join(struct fleet *fleet, smq_worker *worker);
-void fleet_leave(struct fleet *fleet, smq_worker *worker);
+/* The listener hears nothing any more. */
+void fleet_remove(struct fleet *fleet, const char *topic, const void *user);
+
+/* Begin to consume a topic that was added; grants follow.  fleet_leave(): `left` follows, maybe at
+ * once. */
+void fleet_join(struct fleet *fleet, const struct coord_topic *topic);
+void fleet_leave(struct fleet *fleet, const char *topic);
 
 /* The generation of a topic that was joined is larger now: refused grants come again under it. */
-void fleet_raise(struct fleet *fleet, const smq_worker *worker);
+void fleet_raise(struct fleet *fleet, const char *topic, uint32_t generation);
 
 /* The owner's answers to coordination. */
 void fleet_acquired(struct fleet *fleet, const char *topic, int32_t slot, struct token token);

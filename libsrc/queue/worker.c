@@ -139,7 +139,7 @@ static void opened(struct worker_opening *opening)
 {
     smq_worker *worker = opening->worker;
 
-    if (!fleet_add(worker->hub->fleet, worker)) {
+    if (!worker_register(worker)) {
         stepped(opening,
                 status_set(&opening->err, SMQ_INVALID,
                            "this client consumes topic %s already; free that worker or consumer "
@@ -147,7 +147,6 @@ static void opened(struct worker_opening *opening)
                            worker->name));
         return;
     }
-    worker->registered = true;
     worker->strands = memory_grow(NULL, (size_t) worker->topic.slots, sizeof(struct strand *));
     memset(worker->strands, 0, (size_t) worker->topic.slots * sizeof(struct strand *));
     worker_open(worker);

@@ -107,7 +107,6 @@ struct smq_worker {
     enum worker_state state;
     struct topic topic;
     bool joined;              /* coordination was told, and has not said `left` */
-    bool registered;          /* with the fleet */
     bool refreshing;          /* the definition is being read again */
     bool checking;            /* what the topic is bound to is being read again */
     bool disposing;           /* worker_free() waits */
@@ -202,8 +201,8 @@ void worker_fail(smq_worker *worker, smq_status status, const char *text);
 /* The end may be reached. */
 void worker_check_end(smq_worker *worker);
 
-/* Coordination has nothing more to do with this worker. */
-void worker_left(smq_worker *worker);
+/* Hear what coordination says about the topic; false: this client consumes it already. */
+bool worker_register(smq_worker *worker);
 
 /* --- acquire.c --- */
 

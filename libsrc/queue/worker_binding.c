@@ -60,7 +60,7 @@ static void on_checked(struct store_call *call, const struct store_result *resul
                generation > worker->generation) {
         worker->generation = generation;
         if (worker->joined) {
-            fleet_raise(worker->hub->fleet, worker);
+            fleet_raise(worker->hub->fleet, worker->name, generation);
         }
     }
     store_call_fini(call);

@@ -149,6 +149,19 @@ static void follow_topic(smq_worker *worker)
     worker_rates_set(worker);
 }
 
+static void worker_join(smq_worker *worker)
+{
+    const struct coord_topic join = {.name = worker->name,
+                                     .nonce = worker->topic.nonce,
+                                     .generation = worker->generation,
+                                     .slots = worker->topic.slots,
+                                     .weight = worker->threads,
+                                     .drain_timeout_ms = worker->drain_timeout_ms};
+
+    worker->joined = true;
+    fleet_join(worker->hub->fleet, &join);
+}
+
 void worker_on_begin(struct loop_task *task)
 {
     smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, begin));
@@ -163,8 +176,7 @@ void worker_on_begin(struct loop_task *task)
         consumer_begun(worker->consumer);
     }
     if (!worker->shared) {
-        worker->joined = true;
-        fleet_join(worker->hub->fleet, worker);
+        worker_join(worker);
         return;
     }
     for (int32_t i = 0; i < worker->topic.slots; i++) {
@@ -431,8 +443,7 @@ static void end(smq_worker *worker)
     worker_watch_standby(worker);
     run_queue_close(worker->queue);
     worker->joined = false;
-    fleet_remove(hub->fleet, worker);
-    worker->registered = false;
+    fleet_remove(hub->fleet, worker->name, worker);
     if (result.status == SMQ_OK && worker->abandoned) {
         status_set(&result, SMQ_TIMED_OUT,
                    "handlers or answers of topic %s did not end within drain_timeout_ms; what they "
@@ -494,7 +505,7 @@ static void leave(smq_worker *worker, enum worker_state state)
         uv_timer_start(&worker->drain, on_drained, (uint64_t) worker->drain_timeout_ms, 0);
     }
     if (joined) {
-        fleet_leave(worker->hub->fleet, worker);
+        fleet_leave(worker->hub->fleet, worker->name);
     }
     each_strand(worker, strand_stop);
     worker_check_end(worker);
@@ -554,11 +565,78 @@ void worker_fail(smq_worker *worker, smq_status status, const char *text)
     worker_check_end(worker);
 }
 
-void worker_left(smq_worker *worker)
+/* --- what coordination says --- */
+
+static struct strand *worker_find(const smq_worker *worker, int32_t slot)
 {
+    return slot >= 0 && slot < worker->topic.slots ? worker->strands[slot] : NULL;
+}
+
+static void worker_on_granted(void *user, int32_t slot, struct token token)
+{
+    smq_worker *worker = user;
+
+    if (slot >= 0 && slot < worker->topic.slots) {
+        strand_grant(worker, slot, token);
+    }
+}
+
+static void worker_on_revoked(void *user, int32_t slot)
+{
+    smq_worker *worker = user;
+    struct strand *strand = worker_find(worker, slot);
+
+    if (strand != NULL) {
+        strand_revoke(strand);
+        worker_feed(worker);
+    }
+}
+
+static void worker_on_lost(void *user, int32_t slot)
+{
+    smq_worker *worker = user;
+    struct strand *strand = worker_find(worker, slot);
+
+    if (strand != NULL) {
+        strand_lost(strand, "this process is no longer a member");
+        worker_feed(worker);
+    }
+}
+
+static void worker_on_left(void *user)
+{
+    smq_worker *worker = user;
+
     worker->joined = false;
     each_strand(worker, strand_forsake);
     worker_check_end(worker);
+}
+
+static void worker_on_failed(void *user, smq_status status, const char *text)
+{
+    smq_worker *worker = user;
+
+    worker->joined = false;
+    worker_fail(worker, status, text);
+    worker_on_left(worker);
+}
+
+static void worker_on_damaged(void *user, const char *text)
+{
+    worker_tell_lost_definition(user, text);
+}
+
+bool worker_register(smq_worker *worker)
+{
+    const struct fleet_listener listener = {.granted = worker_on_granted,
+                                            .revoked = worker_on_revoked,
+                                            .lost = worker_on_lost,
+                                            .failed = worker_on_failed,
+                                            .left = worker_on_left,
+                                            .damaged = worker_on_damaged,
+                                            .user = worker};
+
+    return fleet_add(worker->hub->fleet, &worker->topic, &listener);
 }
 
 void worker_on_dispose(struct loop_task *task)
