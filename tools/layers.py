@@ -4,15 +4,22 @@ import pathlib
 import re
 import sys
 
-# What a folder may include beside itself and the public headers.  Only coord/coord.h is coord's door.
+LOWER = ["base", "model", "redis", "store"]
+# What a folder may include beside itself and the public headers: folders, or single headers.  Only
+# coord/coord.h is coord's door.  produce, consume and admin are siblings that do not know each other.
 DOWN = {
     "libsrc/base": [],
     "libsrc/model": ["base"],
     "libsrc/redis": ["base", "model"],
     "libsrc/store": ["base", "model", "redis", "scripts.h"],
     "coord": ["base", "model"],
-    "libsrc/queue": ["base", "model", "redis", "store", "coord/coord.h"],
-    "libsrc/client": ["base", "model", "redis", "store", "coord/coord.h", "queue"],
+    "libsrc/core": [*LOWER, "coord/coord.h"],
+    "libsrc/produce": [*LOWER, "core"],
+    "libsrc/consume/run": [*LOWER, "core"],
+    "libsrc/consume/slot": [*LOWER, "core", "consume/run", "consume/worker/worker.h"],
+    "libsrc/consume/worker": [*LOWER, "core", "consume/run", "consume/slot"],
+    "libsrc/admin": [*LOWER, "core", "coord/coord.h"],
+    "libsrc/client": [*LOWER, "core", "produce", "consume/run", "consume/worker", "admin"],
     "cli": [],
     "examples": [],
     "demo": ["support"],
@@ -31,12 +38,13 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 
 
 def is_allowed(folder, quote, header):
-    top = header.split("/")[0]
     if quote == "<":
-        homes = FOREIGN.get(top)
+        homes = FOREIGN.get(header.split("/")[0])
         return homes is None or folder in homes
-    own = top == folder.split("/")[-1] or "/" not in header and header != "scripts.h"
-    return own or top in DOWN[folder] or header in DOWN[folder]
+    if "/" not in header and header != "scripts.h":
+        return True
+    own = folder.removeprefix("libsrc/")
+    return any(header == door or header.startswith(door + "/") for door in [own, *DOWN[folder]])
 
 
 def violations(root):

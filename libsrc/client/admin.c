@@ -3,10 +3,10 @@
  * Thread: any. */
 #include <slotmq/admin.h>
 
+#include "admin/admin.h"
 #include "base/status.h"
 #include "client/client.h"
 #include "client/options.h"
-#include "queue/admin.h"
 
 SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const char *topic,
                                    smq_error *err)

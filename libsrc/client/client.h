@@ -6,7 +6,7 @@
 
 #include <slotmq/client.h>
 
-#include "queue/hub.h"
+#include "core/core.h"
 
 /* A handle: one reference to the hub. */
 struct smq_client {

@@ -1,7 +1,7 @@
 /* consumer.c - public entry points: consumers.
  *
  * Thread: any. */
-#include "queue/consumer.h"
+#include "consume/worker/consumer.h"
 
 #include "base/status.h"
 #include "client/client.h"

@@ -1,7 +1,7 @@
 /* delivery.c - public entry points: answering deliveries.
  *
  * Thread: any. */
-#include "queue/delivery.h"
+#include "consume/run/delivery.h"
 
 #include <inttypes.h>
 

@@ -3,9 +3,9 @@
  * Thread: any. */
 #include <slotmq/fleet.h>
 
+#include "admin/admin.h"
 #include "client/client.h"
 #include "client/options.h"
-#include "queue/admin.h"
 
 SMQ_API smq_status smq_fleet_raise_fence(smq_fence *out, smq_client *client, smq_error *err)
 {

@@ -3,10 +3,10 @@
  * Thread: any. */
 #include <slotmq/metrics.h>
 
+#include "admin/metrics_report.h"
 #include "base/status.h"
 #include "client/client.h"
 #include "client/options.h"
-#include "queue/metrics_report.h"
 
 SMQ_API smq_status smq_client_metrics(smq_metrics *out, smq_client *client, smq_error *err)
 {

@@ -1,7 +1,7 @@
 /* producer.c - public entry points: sending.
  *
  * Thread: any. */
-#include "queue/producer.h"
+#include "produce/producer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include <slotmq/options.h>
 #include <slotmq/topic.h>
 
+#include "admin/admin.h"
 #include "client/client.h"
 #include "client/options.h"
-#include "queue/admin.h"
 
 /* Is there no place for the report, or a good one? */
 static smq_status check_report(smq_topic_report *out, smq_client *client, smq_error *err)

@@ -1,7 +1,7 @@
 /* worker.c - public entry points: workers.
  *
  * Thread: any. */
-#include "queue/worker.h"
+#include "consume/worker/worker.h"
 
 #include "base/status.h"
 #include "client/client.h"

@@ -37,22 +37,28 @@ class Layers(Folder):
         return run("layers.py", self.root)
 
     def test_down_is_allowed(self):
-        result = self.verdict("libsrc/queue/a.c", '#include "store/store.h"\n#include "queue/b.h"\n')
+        result = self.verdict("libsrc/consume/slot/a.c",
+                              '#include "store/store.h"\n#include "consume/slot/b.h"\n#include "consume/run/c.h"\n')
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_up_is_refused(self):
-        result = self.verdict("libsrc/base/a.h", '#include "queue/hub.h"\n')
+        result = self.verdict("libsrc/base/a.h", '#include "core/core.h"\n')
         self.assertEqual(result.returncode, 1)
-        self.assertIn("libsrc/base/a.h: must not include queue/hub.h", result.stderr)
+        self.assertIn("libsrc/base/a.h: must not include core/core.h", result.stderr)
+
+    def test_siblings_and_floors_above_are_refused(self):
+        self.assertEqual(self.verdict("libsrc/produce/a.c", '#include "admin/admin.h"\n').returncode, 1)
+        self.assertEqual(self.verdict("libsrc/produce/a.c", '#include "core/core.h"\n').returncode, 0)
+        self.assertEqual(self.verdict("libsrc/consume/run/a.c", '#include "consume/slot/slot.h"\n').returncode, 1)
 
     def test_coord_knows_no_redis(self):
         self.assertEqual(self.verdict("coord/a.c", '#include "redis/redis.h"\n').returncode, 1)
 
     def test_only_the_door_of_coord_is_open(self):
-        self.assertEqual(self.verdict("libsrc/queue/a.c", '#include "coord/member.h"\n').returncode, 1)
+        self.assertEqual(self.verdict("libsrc/core/a.c", '#include "coord/member.h"\n').returncode, 1)
 
     def test_foreign_library_has_one_home(self):
-        self.assertEqual(self.verdict("libsrc/queue/a.c", "#include <hiredis/hiredis.h>\n").returncode, 1)
+        self.assertEqual(self.verdict("libsrc/core/a.c", "#include <hiredis/hiredis.h>\n").returncode, 1)
 
     def test_command_sees_public_headers_only(self):
         self.assertEqual(self.verdict("cli/a.c", '#include "base/buf.h"\n').returncode, 1)

@@ -12,7 +12,7 @@
 
 #include "../coord/raw.h"
 #include "base/waiter.h"
-#include "queue/worker.h"
+#include "consume/worker/worker.h"
 #include "scene.h"
 #include "support/proxy.h"
 #include "support/wait.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/waiter.h"
-#include "queue/worker.h"
+#include "consume/worker/worker.h"
 #include "scene.h"
 #include "support/proxy.h"
 #include "support/wait.h"

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "queue/fleet.h"
-#include "queue/worker.h"
+#include "consume/worker/worker.h"
+#include "core/coord_link.h"
 #include "scene.h"
 #include "support/wait.h"
 

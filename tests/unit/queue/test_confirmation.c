@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "queue/confirmation.h"
+#include "core/confirmation.h"
 
 static const struct {
     const char *what;

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "queue/metrics.h"
+#include "core/metrics.h"
 
 /* In which bucket is one time? */
 static int bucket_of(int64_t us)

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/waiter.h"
-#include "queue/run_queue.h"
+#include "consume/run/run_queue.h"
 
 enum { LANES = 3, HAND_MAX = 16 };
 

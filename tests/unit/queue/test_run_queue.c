@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/thread.h"
-#include "queue/run_queue.h"
+#include "consume/run/run_queue.h"
 
 enum { LOG_MAX = 64, THREADS_MAX = 4 };
 

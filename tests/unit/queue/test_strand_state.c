@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "queue/strand_state.h"
+#include "consume/slot/slot_state.h"
 
 enum { NO = -1 };
 

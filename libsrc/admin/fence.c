@@ -1,0 +1,212 @@
+/* fence.c - the fence of a fleet is raised above all that Redis knows of its tokens.
+ *
+ * First the largest generation in any slot of the topics that are bound to the root is looked for,
+ * then the root is written, then the topics that are bound to it under another identity are bound
+ * to the one it has.  Cut at any point, it is completed by calling it again.
+ *
+ * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/admin.h"
+#include "admin/fail.h"
+#include "admin/fanout.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+/* A topic that is bound to the root. */
+struct fence_topic {
+    struct topic topic;
+    char bound[COORD_BINDING_MAX];
+};
+
+struct fencing {
+    struct hub *hub;
+    char prefix[COORD_BINDING_MAX]; /* "zookeeper:/root " */
+    struct fence_topic *topics;
+    size_t count, size;
+    struct fence_topic *current;
+    uint32_t above; /* the largest generation so far */
+    struct coord_fence raised;
+    smq_error err; /* of a visit that was ended */
+};
+
+static smq_status fencing_run(struct fencing *fencing, int32_t count,
+                              void (*send)(struct store_call *, int32_t, void *),
+                              enum calls_next (*done)(const struct store_result *, int32_t, void *,
+                                                      smq_error *),
+                              smq_error *err)
+{
+    return calls_run(
+        fencing->hub,
+        &(struct calls_job){.count = count, .user = fencing, .send = send, .done = done}, err);
+}
+
+/* --- which topics --- */
+
+static void bound_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct fencing *fencing = user;
+
+    (void) index;
+    store_topic_get(call, fencing->hub->redis, fencing->current->topic.name, 0);
+}
+
+static enum calls_next bound_done(const struct store_result *result, int32_t index, void *user,
+                                  smq_error *err)
+{
+    struct fencing *fencing = user;
+    struct fence_topic *current = fencing->current;
+
+    if (result->outcome != STORE_OK) {
+        return admin_fail(err, &current->topic, index, result);
+    }
+    store_topic_coord_read(current->bound, sizeof(current->bound), result);
+    return CALLS_DONE;
+}
+
+static bool on_topic(const smq_topic_options *options, void *user)
+{
+    struct fencing *fencing = user;
+    smq_status status;
+
+    if (options->shared || options->damaged) {
+        return true;
+    }
+    if (fencing->count == fencing->size) {
+        fencing->size = fencing->size != 0 ? 2 * fencing->size : 16;
+        fencing->topics = memory_grow(fencing->topics, fencing->size, sizeof(*fencing->topics));
+    }
+    fencing->current = &fencing->topics[fencing->count];
+    memset(fencing->current, 0, sizeof(*fencing->current));
+    status = calls_definition(&fencing->current->topic, fencing->hub, options->name, &fencing->err);
+    if (status == SMQ_OK) {
+        status = fencing_run(fencing, 1, bound_send, bound_done, &fencing->err);
+    }
+    if (status == SMQ_OK &&
+        strncmp(fencing->current->bound, fencing->prefix, strlen(fencing->prefix)) == 0) {
+        fencing->count++;
+    } else if (status == SMQ_NO_TOPIC) { /* it was deleted just now */
+        fencing->err.status = SMQ_OK;
+    }
+    return fencing->err.status == SMQ_OK;
+}
+
+/* --- their tokens --- */
+
+static void owner_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct fencing *fencing = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, &fencing->current->topic, index);
+    store_owner(call, fencing->hub->redis, &slot, 0);
+}
+
+static enum calls_next owner_done(const struct store_result *result, int32_t index, void *user,
+                                  smq_error *err)
+{
+    struct fencing *fencing = user;
+    struct store_owner owner;
+
+    if (result->outcome != STORE_OK || !store_owner_read(&owner, result)) {
+        return admin_fail(err, &fencing->current->topic, index, result);
+    }
+    if (owner.token.generation > fencing->above) {
+        fencing->above = owner.token.generation;
+    }
+    return CALLS_DONE;
+}
+
+static smq_status look(struct fencing *fencing, smq_error *err)
+{
+    smq_status status = admin_topic_each(fencing->hub, NULL, on_topic, fencing, err);
+
+    if (status == SMQ_OK && fencing->err.status != SMQ_OK) {
+        status = status_copy(err, &fencing->err);
+    }
+    for (size_t i = 0; i < fencing->count && status == SMQ_OK; i++) {
+        fencing->current = &fencing->topics[i];
+        status = fencing_run(fencing, fencing->current->topic.slots, owner_send, owner_done, err);
+    }
+    return status;
+}
+
+/* --- the root, then the bindings --- */
+
+static void follow_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct fencing *fencing = user;
+    const struct fence_topic *current = fencing->current;
+
+    (void) index;
+    store_follow(call, fencing->hub->redis, current->topic.name, current->topic.nonce,
+                 current->bound, fencing->raised.binding, 0);
+}
+
+static enum calls_next follow_done(const struct store_result *result, int32_t index, void *user,
+                                   smq_error *err)
+{
+    const struct fencing *fencing = user;
+
+    (void) index;
+    if (result->outcome == STORE_OK || result->status == SMQ_NO_TOPIC) {
+        return CALLS_DONE;
+    }
+    (void) status_set(err, result->status,
+                      "the fence was raised, but topic %s could not be bound to the root: %s",
+                      fencing->current->topic.name, result->text);
+    return CALLS_STOP;
+}
+
+static smq_status follow(struct fencing *fencing, uint64_t *rebound, smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    for (size_t i = 0; i < fencing->count && status == SMQ_OK; i++) {
+        fencing->current = &fencing->topics[i];
+        if (strcmp(fencing->current->bound, fencing->raised.binding) != 0) {
+            status = fencing_run(fencing, 1, follow_send, follow_done, err);
+            *rebound += status == SMQ_OK ? 1 : 0;
+        }
+    }
+    return status;
+}
+
+static smq_status raise_root(struct fencing *fencing, smq_error *err)
+{
+    const struct hub *hub = fencing->hub;
+    struct coord_options options = {.servers = hub->zookeeper,
+                                    .auth = hub->zookeeper_auth,
+                                    .session_timeout_ms = hub->session_timeout_ms};
+
+    return coord_raise_fence(&fencing->raised, &options, fencing->above,
+                             fencing->count > 0 ? fencing->topics[0].bound : "", err);
+}
+
+smq_status admin_raise_fence(smq_fence *out, struct hub *hub, smq_error *err)
+{
+    struct fencing fencing = {.hub = hub, .err = {.status = SMQ_OK}};
+    char root[COORD_BINDING_MAX - sizeof("zookeeper: ")];
+    smq_status status;
+
+    if (hub->zookeeper == NULL) {
+        return status_set(err, SMQ_INVALID,
+                          "no ZooKeeper was given; a fence belongs to the root of a fleet");
+    }
+    status = coord_check_servers(root, sizeof(root), hub->zookeeper, err);
+    if (status == SMQ_OK) {
+        snprintf(fencing.prefix, sizeof(fencing.prefix), "zookeeper:%s ", root);
+        status = look(&fencing, err);
+    }
+    if (status == SMQ_OK) {
+        status = raise_root(&fencing, err);
+    }
+    if (status == SMQ_OK) {
+        status = follow(&fencing, &out->rebound, err);
+    }
+    out->generation = fencing.raised.generation;
+    out->topics = fencing.count;
+    free(fencing.topics);
+    return status;
+}

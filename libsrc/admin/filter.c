@@ -1,0 +1,181 @@
+/* filter.c - see filter.h.
+ *
+ * Thread: any. */
+#include "admin/filter.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "model/send.h"
+
+#define STATES_ALL ((unsigned) (SMQ_WAITING | SMQ_CLAIMED | SMQ_RESTING | SMQ_DEAD))
+
+const smq_state filter_states[FILTER_STATES] = {SMQ_WAITING, SMQ_CLAIMED, SMQ_RESTING, SMQ_DEAD};
+
+/* --- one message --- */
+
+smq_status which_take(struct which *out, const struct topic *topic, const smq_message *message,
+                      smq_error *err)
+{
+    smq_status status;
+
+    *out = (struct which){0};
+    if (message == NULL) {
+        return status_set(err, SMQ_INVALID, "which message? NULL names none");
+    }
+    status = send_check(&out->message, message, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (send_lacks_id(topic, &out->message)) {
+        return status_set(err, SMQ_INVALID,
+                          "which message? In topic %s, of layout keyed, its id names it",
+                          topic->name);
+    }
+    if (topic->layout == SMQ_INLINE && out->message.body_len == 0) {
+        return status_set(err, SMQ_INVALID,
+                          "which message? In topic %s, of layout inline, its body names it",
+                          topic->name);
+    }
+    out->slot = send_slot(topic, &out->message);
+    send_member(&out->member, &out->member_len, &out->scratch, topic, &out->message);
+    return SMQ_OK;
+}
+
+void which_fini(struct which *which)
+{
+    buf_fini(&which->scratch);
+}
+
+/* --- many --- */
+
+static smq_status check_numbers(const smq_filter *filter, smq_error *err)
+{
+    if ((filter->states & ~STATES_ALL) != 0) {
+        return status_set(err, SMQ_INVALID,
+                          "states of the filter is %u: or together smq_state, nothing else",
+                          filter->states);
+    }
+    if (filter->older_than_ms < 0) {
+        return status_set(err, SMQ_INVALID, "older_than_ms is %" PRId64 "; give 0 or more",
+                          filter->older_than_ms);
+    }
+    if (filter->rate_per_s < 0) {
+        return status_set(err, SMQ_INVALID,
+                          "rate_per_s is %" PRId64 "; give 1 or more, or 0 for no limit",
+                          filter->rate_per_s);
+    }
+    return SMQ_OK;
+}
+
+/* Inline, a priority has no time, and only the dead one has one of its own. */
+static smq_status check_age(const struct filter *filter, const struct topic *topic, smq_error *err)
+{
+    if (filter->older_ms >= 0 && topic->type == SMQ_PRIORITY && topic->layout == SMQ_INLINE &&
+        (filter->states & ~(unsigned) SMQ_DEAD) != 0) {
+        return status_set(err, SMQ_WRONG_TYPE,
+                          "older_than_ms: topic %s knows no time of its messages, only of dead "
+                          "letters",
+                          topic->name);
+    }
+    return SMQ_OK;
+}
+
+static smq_status take_cursor(struct filter *out, const struct topic *topic, const char *cursor,
+                              smq_error *err)
+{
+    if (cursor == NULL || cursor[0] == '\0') {
+        return SMQ_OK;
+    }
+    if (!cursor_parse(&out->cursor, &out->cursor_bytes, cursor, topic->slots)) {
+        return status_set(err, SMQ_INVALID,
+                          "\"%.60s\" is no cursor of topic %s: pass one that a visit of it has "
+                          "given",
+                          cursor, topic->name);
+    }
+    out->from_cursor = true;
+    return SMQ_OK;
+}
+
+smq_status filter_take(struct filter *out, const struct topic *topic, const smq_filter *filter,
+                       unsigned states, smq_error *err)
+{
+    smq_status status = check_numbers(filter, err);
+
+    *out = (struct filter){.states = filter->states != 0 ? filter->states : states,
+                           .one = filter->which != NULL,
+                           .limit = filter->limit != 0 ? filter->limit : UINT64_MAX,
+                           .rate_per_s = filter->rate_per_s,
+                           .contains = filter->contains != NULL ? filter->contains : "",
+                           .reason = filter->reason != NULL ? filter->reason : "",
+                           .older_ms = filter->older_than_ms > 0 ? filter->older_than_ms : -1};
+    if (status == SMQ_OK) {
+        status = check_age(out, topic, err);
+    }
+    if (status == SMQ_OK && out->one) {
+        status = which_take(&out->which, topic, filter->which, err);
+    }
+    return status == SMQ_OK ? take_cursor(out, topic, filter->cursor, err) : status;
+}
+
+void filter_fini(struct filter *filter)
+{
+    which_fini(&filter->which);
+    buf_fini(&filter->cursor_bytes);
+}
+
+int32_t filter_first_slot(const struct filter *filter)
+{
+    int32_t first = filter->from_cursor ? filter->cursor.slot : 0;
+
+    return filter->one && filter->which.slot > first ? filter->which.slot : first;
+}
+
+int32_t filter_end_slot(const struct filter *filter, const struct topic *topic)
+{
+    return filter->one ? filter->which.slot + 1 : topic->slots;
+}
+
+bool filter_begin(const struct filter *filter, struct seen_reader *reader, int32_t slot,
+                  smq_state state)
+{
+    bool at_cursor = filter->from_cursor && filter->cursor.slot == slot;
+
+    if ((filter->states & (unsigned) state) == 0 || (at_cursor && state < filter->cursor.state)) {
+        return false;
+    }
+    reader->slot = slot;
+    reader->query = (struct store_page){.state = state,
+                                        .limit = SEEN_LIMIT,
+                                        .max_bytes = SEEN_BYTES,
+                                        .member = "",
+                                        .contains = filter->contains,
+                                        .reason = filter->reason,
+                                        .older_ms = filter->older_ms};
+    if (filter->one) {
+        reader->query.member = filter->which.member;
+        reader->query.member_len = filter->which.member_len;
+    }
+    if (at_cursor && state == filter->cursor.state) {
+        reader->query.from = (struct store_position){.score = filter->cursor.score,
+                                                     .name = filter->cursor.name,
+                                                     .name_len = filter->cursor.name_len};
+    }
+    return true;
+}
+
+uint64_t filter_count(const struct store_look *look, smq_state state)
+{
+    switch (state) {
+    case SMQ_WAITING:
+        return look->waiting;
+    case SMQ_CLAIMED:
+        return look->claimed;
+    case SMQ_RESTING:
+        return look->resting;
+    case SMQ_DEAD:
+        break;
+    }
+    return look->dead;
+}

@@ -1,0 +1,146 @@
+/* metrics_report.c - the metrics of one client, put together from all that count.
+ *
+ * Thread: any but smq:io. */
+#include "admin/metrics_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/admin.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "model/metrics_text.h"
+
+void metrics_report(smq_metrics *out, const struct hub *hub)
+{
+    struct redis_counts redis = redis_counts(hub->redis);
+
+    *out = (smq_metrics) SMQ_METRICS_INIT;
+    metrics_read(out, &hub->metrics);
+    out->redirects = redis.redirects;
+    out->reconnects = redis.reconnects;
+    out->events_dropped = events_dropped(hub->events);
+}
+
+/* --- topics --- */
+
+/* No name is in it twice. */
+struct topics {
+    struct metrics_topic *all;
+    size_t count;
+};
+
+static bool topics_have(const struct topics *topics, const char *name)
+{
+    for (size_t i = 0; i < topics->count; i++) {
+        if (strcmp(topics->all[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `name` is that of a topic. */
+static void topics_add(struct topics *topics, const char *name)
+{
+    struct metrics_topic *topic;
+
+    topics->all = memory_grow(topics->all, topics->count + 1, sizeof(*topics->all));
+    topic = &topics->all[topics->count++];
+    *topic = (struct metrics_topic){.stats = SMQ_STATS_INIT};
+    memcpy(topic->name, name, strlen(name) + 1);
+}
+
+static bool topics_visit(const smq_topic_options *topic, void *user)
+{
+    struct topics *topics = user;
+
+    topics_add(topics, topic->name);
+    topics->all[topics->count - 1].slots = (uint64_t) topic->slots;
+    topics->all[topics->count - 1].unreadable = topic->unreadable != NULL;
+    return true;
+}
+
+/* Add one name of the caller's. */
+static smq_status topics_take(struct topics *topics, const char *text, size_t len, smq_error *err)
+{
+    char *name = memory_copy(text, len);
+    smq_status status = topic_check_name(name, err);
+
+    if (status == SMQ_OK && !topics_have(topics, name)) {
+        topics_add(topics, name);
+    }
+    free(name);
+    return status;
+}
+
+/* Add what stands between commas. */
+static smq_status topics_parse(struct topics *topics, const char *text, smq_error *err)
+{
+    size_t len = strcspn(text, ",");
+    smq_status status = topics_take(topics, text, len, err);
+
+    while (status == SMQ_OK && text[len] == ',') {
+        text += len + 1;
+        len = strcspn(text, ",");
+        status = topics_take(topics, text, len, err);
+    }
+    return status;
+}
+
+/* Read the stats of each; `all`: those that were deleted meanwhile are left out. */
+static smq_status topics_read(struct topics *topics, struct hub *hub, bool all, smq_error *err)
+{
+    size_t kept = 0;
+    smq_error why;
+
+    for (size_t i = 0; i < topics->count; i++) {
+        struct metrics_topic *topic = &topics->all[i];
+        smq_status status =
+            topic->unreadable ? SMQ_OK : admin_stats(&topic->stats, hub, topic->name, &why);
+
+        if (status == SMQ_OK) {
+            topics->all[kept++] = *topic;
+        } else if (all && status == SMQ_DAMAGED) { /* none of its slots can be counted */
+            topic->stats = (smq_stats) SMQ_STATS_INIT;
+            topic->stats.slots_damaged = topic->slots;
+            topics->all[kept++] = *topic;
+        } else if (status != SMQ_NO_TOPIC || !all) {
+            return status_copy(err, &why);
+        }
+    }
+    topics->count = kept;
+    return SMQ_OK;
+}
+
+static smq_status topics_find(struct topics *topics, struct hub *hub, const char *wanted,
+                              smq_error *err)
+{
+    bool all = strcmp(wanted, "*") == 0;
+    smq_status status = all ? admin_topic_each(hub, NULL, topics_visit, topics, err)
+                            : topics_parse(topics, wanted, err);
+
+    return status == SMQ_OK ? topics_read(topics, hub, all, err) : status;
+}
+
+/* --- the text --- */
+
+smq_status metrics_report_text(char **out, struct hub *hub, const char *wanted, smq_error *err)
+{
+    struct topics topics = {.count = 0};
+    struct buf text = {.len = 0};
+    smq_metrics metrics;
+    smq_status status = SMQ_OK;
+
+    if (wanted != NULL) {
+        status = topics_find(&topics, hub, wanted, err);
+    }
+    if (status == SMQ_OK) {
+        metrics_report(&metrics, hub);
+        metrics_text_process(&text, &metrics);
+        metrics_text_topics(&text, topics.all, topics.count);
+        *out = text.data;
+    }
+    free(topics.all);
+    return status;
+}

@@ -1,0 +1,211 @@
+/* rebind.c - a topic is given to another coordination.
+ *
+ * Nothing owns a slot then, as far as Redis can tell: no connection is subscribed to a wake
+ * channel, no claim is leased, no process holds the lease of a standalone topic.  An owner that was
+ * missed, or that `force` passed over, is fenced when a slot gets its next owner: the generation is
+ * raised.
+ *
+ * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
+#include <inttypes.h>
+
+#include "admin/admin.h"
+#include "admin/fail.h"
+#include "base/status.h"
+#include "core/coord_link.h"
+
+/* What is seen of the owners of a topic. */
+struct owners {
+    int32_t listened, leased; /* slots with a subscriber; with a leased claim */
+    int64_t leased_ms;        /* until the last of these leases ends */
+    uint32_t generation;      /* largest in any slot's token */
+};
+
+struct rebind {
+    struct hub *hub;
+    struct topic topic;
+    bool force;
+    struct owners owners;
+    char kind[FLEET_KIND_MAX];
+};
+
+static smq_status rebind_run(struct rebind *rebind, int32_t count,
+                             void (*send)(struct store_call *, int32_t, void *),
+                             enum calls_next (*done)(const struct store_result *, int32_t, void *,
+                                                     smq_error *),
+                             smq_error *err)
+{
+    return calls_run(
+        rebind->hub,
+        &(struct calls_job){.count = count, .user = rebind, .send = send, .done = done}, err);
+}
+
+/* --- owners --- */
+
+static void owner_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct rebind *rebind = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, &rebind->topic, index);
+    store_owner(call, rebind->hub->redis, &slot, 0);
+}
+
+static enum calls_next owner_done(const struct store_result *result, int32_t index, void *user,
+                                  smq_error *err)
+{
+    struct rebind *rebind = user;
+    struct owners *owners = &rebind->owners;
+    struct store_owner owner;
+
+    if (result->outcome != STORE_OK || !store_owner_read(&owner, result)) {
+        return admin_fail(err, &rebind->topic, index, result);
+    }
+    if (owner.token.generation > owners->generation) {
+        owners->generation = owner.token.generation;
+    }
+    if (owner.leased_ms > 0) {
+        owners->leased++;
+        owners->leased_ms =
+            owner.leased_ms > owners->leased_ms ? owner.leased_ms : owners->leased_ms;
+    }
+    return CALLS_DONE;
+}
+
+static void listeners_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct rebind *rebind = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, &rebind->topic, index);
+    store_listeners(call, rebind->hub->redis, &slot, 0);
+}
+
+static enum calls_next listeners_done(const struct store_result *result, int32_t index, void *user,
+                                      smq_error *err)
+{
+    struct rebind *rebind = user;
+    uint64_t count;
+
+    if (result->outcome != STORE_OK || !store_listeners_read(&count, result)) {
+        return admin_fail(err, &rebind->topic, index, result);
+    }
+    rebind->owners.listened += count > 0 ? 1 : 0;
+    return CALLS_DONE;
+}
+
+static smq_status check_owners(const struct rebind *rebind, smq_error *err)
+{
+    const struct owners *owners = &rebind->owners;
+    const char *name = rebind->topic.name;
+
+    if (rebind->force) {
+        return SMQ_OK;
+    }
+    if (owners->listened > 0) {
+        return status_set(err, SMQ_IN_WORK,
+                          "topic %s is being consumed: consumers listen on %" PRId32
+                          " of its %" PRId32 " slots; stop them first",
+                          name, owners->listened, rebind->topic.slots);
+    }
+    if (owners->leased > 0) {
+        return status_set(err, SMQ_IN_WORK,
+                          "topic %s is being consumed: messages are claimed in %" PRId32
+                          " of its %" PRId32 " slots, for %" PRId64
+                          " ms more; stop the consumers, or wait, or force it if they are dead",
+                          name, owners->leased, rebind->topic.slots, owners->leased_ms);
+    }
+    return SMQ_OK;
+}
+
+/* --- topic{T} --- */
+
+static void rebind_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct rebind *rebind = user;
+
+    (void) index;
+    store_rebind(call, rebind->hub->redis, rebind->topic.name,
+                 &(struct store_rebind){.nonce = rebind->topic.nonce,
+                                        .coord = rebind->kind,
+                                        .above = rebind->owners.generation,
+                                        .force = rebind->force},
+                 0);
+}
+
+static enum calls_next rebind_done(const struct store_result *result, int32_t index, void *user,
+                                   smq_error *err)
+{
+    const struct rebind *rebind = user;
+    const char *name = rebind->topic.name;
+    struct store_lease_holder holder;
+
+    (void) index;
+    if (result->outcome == STORE_OK) {
+        return CALLS_DONE;
+    }
+    if (result->status == SMQ_IN_WORK && store_lease_holder_read(&holder, result)) {
+        (void) status_set(err, SMQ_IN_WORK,
+                          "topic %s is being consumed: process %s has the lease of the topic for "
+                          "%" PRId64 " ms more; stop it, or wait, or force it if it is dead",
+                          name, holder.owner, holder.remaining_ms);
+        return CALLS_STOP;
+    }
+    (void) status_set(err, result->status, "cannot rebind topic %s: %s", name, result->text);
+    return CALLS_STOP;
+}
+
+static smq_status check_topic(const struct rebind *rebind, smq_error *err)
+{
+    if (rebind->topic.shared) {
+        return status_set(err, SMQ_INVALID,
+                          "topic %s is shared: it has no owners, and is bound to no fleet",
+                          rebind->topic.name);
+    }
+    return SMQ_OK;
+}
+
+static smq_status check_generation(const struct rebind *rebind, smq_error *err)
+{
+    if (rebind->owners.generation == UINT32_MAX || rebind->topic.generation == UINT32_MAX) {
+        return status_set(err, SMQ_INTERNAL,
+                          "the generation of topic %s cannot be raised any more; delete the topic "
+                          "and create it under another name",
+                          rebind->topic.name);
+    }
+    return SMQ_OK;
+}
+
+/* The fleet is reached first: a mistyped address must not shut others out. */
+smq_status admin_topic_rebind(struct hub *hub, const char *topic, bool force, smq_error *err)
+{
+    struct rebind rebind = {.hub = hub, .force = force};
+    smq_status status = topic_check_name(topic, err);
+
+    if (status == SMQ_OK) {
+        status = calls_definition(&rebind.topic, hub, topic, err);
+    }
+    if (status == SMQ_OK) {
+        status = check_topic(&rebind, err);
+    }
+    if (status == SMQ_OK) {
+        status = fleet_open(hub->fleet, err);
+    }
+    if (status == SMQ_OK) {
+        status = rebind_run(&rebind, rebind.topic.slots, owner_send, owner_done, err);
+    }
+    if (status == SMQ_OK && !force) {
+        status = rebind_run(&rebind, rebind.topic.slots, listeners_send, listeners_done, err);
+    }
+    if (status == SMQ_OK) {
+        status = check_owners(&rebind, err);
+    }
+    if (status == SMQ_OK) {
+        status = check_generation(&rebind, err);
+    }
+    if (status == SMQ_OK) {
+        fleet_kind(rebind.kind, hub->fleet);
+        status = rebind_run(&rebind, 1, rebind_send, rebind_done, err);
+    }
+    definitions_forget(hub->definitions, topic);
+    return status;
+}

@@ -1,0 +1,57 @@
+/* report.c - see report.h.
+ *
+ * Pure. */
+#include "admin/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void report_add(smq_topic_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void report_add(smq_topic_report *report, const char *format, ...)
+{
+    size_t used = strlen(report->text);
+    va_list args;
+
+    va_start(args, format);
+    (void) vsnprintf(report->text + used, sizeof(report->text) - used, format, args);
+    va_end(args);
+}
+
+void report_created(smq_topic_report *report, const struct topic *stored, const struct topic *asked)
+{
+    char difference[160];
+
+    if (topic_difference(difference, sizeof(difference), stored, asked)) {
+        report->differs = true;
+        report_add(report, "%s%s (it is not changed: see topic alter)",
+                   report->text[0] != '\0' ? "; " : "", difference);
+    }
+}
+
+void report_repaired(smq_topic_report *report, const struct damage_verdict *verdict, bool restored)
+{
+    report->repaired = true;
+    report->restored = restored;
+    report->slots_reopened = verdict->closed;
+    report->lost_alteration = verdict->lost_alteration;
+    if (restored) {
+        report->adopted = verdict->messages;
+        report_add(report, "its definition was lost and is put back, with %" PRIu64 " messages",
+                   verdict->messages);
+    } else if (verdict->rewrite) {
+        report_add(report, "its definition had lost changes that its slots know");
+    }
+    if (verdict->closed > 0) {
+        report_add(report, "%s%s %s had lost %s keys and %s open again",
+                   report->text[0] != '\0' ? "; " : "", verdict->closed == 1 ? "slot" : "slots",
+                   verdict->closed_list, verdict->closed == 1 ? "its" : "their",
+                   verdict->closed == 1 ? "is" : "are");
+    }
+    if (verdict->lost_alteration) {
+        report_add(report, "; the last alteration is lost: check the options");
+    }
+}

@@ -1,0 +1,103 @@
+/* visit.c - visiting messages: slot by slot, state by state, page by page.
+ *
+ * Thread: the caller's. */
+#include <stdlib.h>
+
+#include "admin/admin.h"
+#include "admin/filter.h"
+#include "admin/slot_stats.h"
+#include "base/memory.h"
+
+struct message_visit {
+    const struct filter *filter;
+    struct seen_reader reader;
+    struct buf cursor;
+    uint64_t left; /* of the limit */
+    smq_message_fn *visit;
+    void *user;
+};
+
+/* false: the visitor wants no more, or has seen as many as it wanted. */
+static bool visit_page(struct message_visit *visit)
+{
+    const struct seen_reader *reader = &visit->reader;
+    const struct seen_page *page = &reader->page;
+    smq_message_info info;
+
+    for (size_t i = 0; i < page->paged.count; i++) {
+        const struct store_seen *seen = &page->seen[i];
+        struct cursor cursor = {.slot = reader->slot,
+                                .state = seen->state,
+                                .score = seen->score,
+                                .name = seen->name,
+                                .name_len = seen->name_len};
+
+        seen_describe(&info, reader->topic, reader->slot, page->paged.token, seen);
+        buf_clear(&visit->cursor);
+        cursor_format(&visit->cursor, &cursor);
+        info.cursor = visit->cursor.data;
+        if (!visit->visit(&info, visit->user) || --visit->left == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* *more: the visit goes on. */
+static smq_status visit_state(struct message_visit *visit, bool *more, smq_error *err)
+{
+    visit->reader.query.bodies = true;
+    do {
+        smq_status status = seen_read(&visit->reader, err);
+
+        if (status != SMQ_OK) {
+            return status;
+        }
+        *more = visit_page(visit);
+    } while (*more && seen_next(&visit->reader));
+    return SMQ_OK;
+}
+
+static smq_status visit_slot(const struct looking *looking, int32_t index, bool *more, void *user,
+                             smq_error *err)
+{
+    struct message_visit *visit = user;
+    smq_status status = SMQ_OK;
+
+    for (int i = 0; i < FILTER_STATES && *more && status == SMQ_OK; i++) {
+        if (filter_count(&looking->looks[index], filter_states[i]) > 0 &&
+            filter_begin(visit->filter, &visit->reader, looking->first + index, filter_states[i])) {
+            status = visit_state(visit, more, err);
+        }
+    }
+    return status;
+}
+
+smq_status admin_message_each(struct hub *hub, const char *topic, const smq_filter *filter,
+                              smq_message_fn *visit, void *user, smq_error *err)
+{
+    struct looking looking;
+    struct filter checked = {0};
+    struct message_visit state = {.filter = &checked,
+                                  .reader = {.hub = hub, .topic = &looking.topic},
+                                  .visit = visit,
+                                  .user = user};
+    smq_status status = looking_begin(&looking, hub, topic, err);
+
+    if (status == SMQ_OK) {
+        status = filter_take(&checked, &looking.topic, filter, SMQ_WAITING, err);
+    }
+    if (status == SMQ_OK) {
+        state.left = checked.limit;
+        status = looking_visit(&looking, filter_first_slot(&checked),
+                               filter_end_slot(&checked, &looking.topic), visit_slot, &state, err);
+    }
+    if (status == SMQ_OK) {
+        status = looking_faults(&looking, err);
+    }
+    seen_fini(&state.reader.page);
+    buf_fini(&state.cursor);
+    filter_fini(&checked);
+    looking_end(&looking);
+    return status;
+}

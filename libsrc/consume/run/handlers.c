@@ -1,0 +1,258 @@
+/* handlers.c - the handler threads of a run queue.
+ *
+ * Thread: smq:work-N, but where run_queue.h says otherwise. */
+#include "consume/run/run_queue_internal.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+static _Thread_local const struct run_queue *inside;
+
+/* The lock is held. */
+static void call_begin(struct run_queue *queue, struct run_call *call, struct run_lane *lane)
+{
+    int64_t now_ms = queue->timed ? clock_now_ms() : 0;
+    smq_delivery *delivery;
+
+    call->count = 0;
+    call->until_ms = INT64_MAX;
+    while (call->count < call->most && (delivery = STAILQ_FIRST(&lane->ready)) != NULL) {
+        int64_t until_ms = run_lane_until(queue, delivery);
+
+        STAILQ_REMOVE_HEAD(&lane->ready, link);
+        call->until_ms = until_ms < call->until_ms ? until_ms : call->until_ms;
+        run_lane_begin(queue, delivery, now_ms);
+        delivery->called = true;
+        call->deliveries[call->count++] = delivery;
+    }
+    call->lane = lane;
+    lane->call = call;
+    queue->state.busy++;
+}
+
+static void call_run(struct run_queue *queue, struct run_call *call)
+{
+    size_t group = 0;
+    smq_verdict verdict = queue->batch != NULL
+                              ? queue->batch(call->deliveries, call->count, queue->user)
+                              : queue->handler(call->deliveries[0], queue->user);
+
+    STAILQ_INIT(&call->answers);
+    for (size_t i = 0; i < call->count; i++) {
+        smq_delivery *delivery = call->deliveries[i];
+        enum delivery_verdict taken = delivery_take_verdict(delivery, verdict);
+
+        if (taken == DELIVERY_TAKEN) {
+            STAILQ_INSERT_TAIL(&call->answers, delivery, link);
+            group++;
+        } else if (taken == DELIVERY_TOO_LATE) {
+            delivery_unref(delivery); /* its answerer's */
+        }
+        call->deliveries[i] = taken == DELIVERY_LEFT ? delivery : NULL;
+    }
+    if (group > 0) {
+        STAILQ_FIRST(&call->answers)->answer.group = group;
+    }
+}
+
+/* The lock is held.  The delivery was not shown to the handler: it is the lane's first again,
+ * unless the strand has dropped it, or its time was over meanwhile. */
+static void call_put_back(struct run_queue *queue, smq_delivery *delivery)
+{
+    struct run_lane *lane = delivery->lane;
+
+    delivery->called = false;
+    if (lane == NULL || atomic_load(&delivery->answered) != DELIVERY_OPEN) {
+        atomic_store(&delivery->answered, DELIVERY_ANSWERED);
+        delivery_unref(delivery); /* its answerer's */
+        return;
+    }
+    run_lane_unbegin(queue, delivery);
+    STAILQ_INSERT_HEAD(&lane->ready, delivery, link);
+}
+
+/* The lock is held.  Nothing of the call was run: have smq:io ask about the lane. */
+static void call_cancel(struct run_queue *queue, struct run_call *call)
+{
+    struct run_lane *lane = call->lane;
+
+    for (size_t i = call->count; i > 0; i--) {
+        call_put_back(queue, call->deliveries[i - 1]);
+    }
+    if (lane != NULL) {
+        lane->call = NULL;
+        queue->state.busy--;
+        run_lane_doubt(queue, lane);
+    } else {
+        queue->state.hung--;
+    }
+    call->post = !queue->state.closed;
+}
+
+/* The lock is held.  The call does not need its deliveries any more. */
+static void call_let_go(struct run_call *call)
+{
+    smq_delivery *delivery;
+
+    STAILQ_FOREACH(delivery, &call->answers, link)
+    {
+        delivery->called = false;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        delivery = call->deliveries[i];
+        if (delivery != NULL && !delivery->called) {
+            delivery_unref(delivery); /* somebody has answered it meanwhile */
+        } else if (delivery != NULL) {
+            delivery->called = false;
+        }
+    }
+}
+
+/* The lock is held.  What nobody has answered is left for later.  Answers the lane, if that has
+ * waited for the call. */
+static struct run_lane *call_end(struct run_queue *queue, struct run_call *call)
+{
+    struct run_lane *lane = call->lane;
+    smq_delivery *delivery;
+
+    call_let_go(call);
+    if (!run_queue_take(queue, &call->answers, &call->post)) {
+        while ((delivery = STAILQ_FIRST(&call->answers)) != NULL) {
+            STAILQ_REMOVE_HEAD(&call->answers, link);
+            delivery_unref(delivery); /* its answerer's */
+        }
+    }
+    if (lane != NULL) {
+        lane->call = NULL;
+        queue->state.busy--;
+    } else {
+        queue->state.hung--;
+    }
+    call->post = (call->post || queue->state.watched) && !queue->state.closed;
+    return lane;
+}
+
+/* The loop stays until this thread has ended. */
+static void call_post(struct run_queue *queue, struct run_call *call)
+{
+    if (call->post) {
+        call->post = false;
+        loop_post(queue->io, queue->task);
+    }
+}
+
+/* The lock is held, but not while the handler runs. */
+static void lane_run(struct run_queue *queue, struct run_lane *lane, struct run_call *call)
+{
+    for (size_t run = 0; run < (size_t) queue->turn && !queue->state.ended; run += call->count) {
+        call_begin(queue, call, lane);
+        run_queue_unlock_first(queue);
+        call_post(queue, call);
+        /* as late as can be: the process may have been stopped until now */
+        if (run_queue_judge(queue, call->until_ms, clock_now_ms()) != CONFIRMATION_GOOD) {
+            run_queue_lock(queue);
+            call_cancel(queue, call);
+            return;
+        }
+        call_run(queue, call);
+        run_queue_lock(queue);
+        if (call_end(queue, call) == NULL || lane->held || lane->begun > 0 ||
+            STAILQ_EMPTY(&lane->ready)) {
+            return;
+        }
+    }
+    run_lane_offer(queue, lane);
+}
+
+/* The lock is held, but not while somebody is told. */
+static void dead_tell(struct run_queue *queue, struct run_dead *dead)
+{
+    STAILQ_REMOVE_HEAD(&queue->state.dead, link);
+    queue->state.busy++;
+    run_queue_unlock(queue);
+    queue->dead(&dead->info, queue->user);
+    run_queue_lock(queue);
+    queue->state.busy--;
+    queue->state.deads--;
+    run_queue_post(queue);
+    delivery_unref(dead->delivery);
+    free(dead);
+}
+
+void run_queue_work(struct run_queue *queue)
+{
+    struct run_call call = {.most = queue->batch != NULL ? (size_t) queue->turn : 1};
+    struct run_dead *dead;
+    struct run_lane *lane;
+
+    call.deliveries = memory_new(call.most * sizeof(*call.deliveries));
+    inside = queue;
+    run_queue_lock(queue);
+    while (!queue->state.ended) {
+        bool enough = queue->threads > 0 && queue->state.busy >= queue->threads;
+
+        if (call.post) {
+            run_queue_unlock_first(queue);
+            call_post(queue, &call);
+            run_queue_lock(queue);
+            continue;
+        }
+        dead = enough ? NULL : STAILQ_FIRST(&queue->state.dead);
+        lane = enough ? NULL : TAILQ_FIRST(&queue->state.lanes);
+        if (dead != NULL) {
+            dead_tell(queue, dead);
+        } else if (lane != NULL) {
+            run_lane_withdraw(queue, lane);
+            lane_run(queue, lane, &call);
+        } else {
+            run_queue_wake(queue);
+            pthread_cond_wait(&queue->state.ready, &queue->state.lock);
+        }
+    }
+    run_queue_unlock(queue);
+    call_post(queue, &call);
+    inside = NULL;
+    free(call.deliveries);
+}
+
+bool run_queue_inside(const struct run_queue *queue)
+{
+    return inside == queue;
+}
+
+/* --- dead letters --- */
+
+void run_queue_bury(struct run_queue *queue, smq_delivery *delivery, const char *reason,
+                    int64_t at_ms)
+{
+    struct run_dead *dead;
+
+    if (queue->dead == NULL) {
+        return;
+    }
+    dead = memory_new(sizeof(*dead));
+    dead->delivery = delivery;
+    dead->info = delivery->info;
+    dead->info.state = SMQ_DEAD;
+    dead->info.dead_at_ms = at_ms;
+    dead->info.retries_left = 0;
+    dead->info.reason = reason;
+    delivery_ref(delivery);
+    run_queue_lock(queue);
+    queue->state.deads++;
+    STAILQ_INSERT_TAIL(&queue->state.dead, dead, link);
+    pthread_cond_signal(&queue->state.ready);
+    run_queue_unlock(queue);
+}
+
+bool run_queue_has_dead(struct run_queue *queue)
+{
+    bool has;
+
+    run_queue_lock(queue);
+    has = queue->state.deads > 0;
+    run_queue_unlock(queue);
+    return has;
+}

@@ -1,0 +1,89 @@
+/* binding.c - a topic that is bound to another coordination than its worker's, or has a
+ * larger generation.
+ *
+ * Thread: smq:io. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "consume/worker/worker.h"
+#include "core/coord_link.h"
+
+enum { BOUND_SHOWN_MAX = 80 };
+
+struct binding_check {
+    struct store_call call;
+    smq_worker *worker;
+};
+
+/* Do they name the same root of ZooKeeper?  The identity stands behind it. */
+static bool same_root(const char *left, const char *right)
+{
+    size_t len = strcspn(left, " ");
+
+    return left[len] == ' ' && strncmp(left, right, len + 1) == 0;
+}
+
+smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
+                              const struct store_result *result)
+{
+    char kind[FLEET_KIND_MAX], bound[FLEET_KIND_MAX];
+
+    if (!store_bound_read(bound, sizeof(bound), result)) {
+        return status_set(err, SMQ_INTERNAL, "cannot read what topic %s is bound to", worker->name);
+    }
+    fleet_kind(kind, worker->hub->fleet);
+    if (same_root(bound, kind)) {
+        return status_set(err, SMQ_OTHER_FLEET,
+                          "topic %s is bound to this root under another identity: it is another "
+                          "ensemble, or ZooKeeper lost its data; in the latter case call slotmq "
+                          "fleet raise-fence",
+                          worker->name);
+    }
+    return status_set(err, SMQ_OTHER_FLEET,
+                      "topic %s is of another fleet (call slotmq topic rebind to change that): it "
+                      "is bound to \"%.*s\", and this process is of \"%.*s\"",
+                      worker->name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
+}
+
+static void on_checked(struct store_call *call, const struct store_result *result)
+{
+    struct binding_check *check = call->user;
+    smq_worker *worker = check->worker;
+    uint32_t generation;
+
+    worker->checking = false;
+    if (result->status == SMQ_OTHER_FLEET) {
+        worker_fail(worker, SMQ_OTHER_FLEET, "it was bound to another fleet");
+    } else if (result->outcome == STORE_OK && store_bind_read(&generation, result) &&
+               generation > worker->generation) {
+        worker->generation = generation;
+        if (worker->joined) {
+            fleet_raise(worker->hub->fleet, worker->name, generation);
+        }
+    }
+    store_call_fini(call);
+    free(check);
+    worker_read_ended(worker);
+}
+
+/* A standalone owner need not ask: the lease tells it. */
+void worker_check_binding(smq_worker *worker)
+{
+    struct hub *hub = worker->hub;
+    struct binding_check *check;
+    char kind[FLEET_KIND_MAX];
+
+    if (worker->checking || hub->zookeeper == NULL || worker->state != WORKER_RUNNING) {
+        return;
+    }
+    check = memory_new(sizeof(*check));
+    check->worker = worker;
+    worker->checking = true;
+    worker->reads++;
+    fleet_kind(kind, hub->fleet);
+    store_call_init(&check->call, on_checked, check);
+    store_bind(&check->call, hub->redis, worker->name, worker->topic.nonce, kind,
+               hub->request_timeout_ms);
+}

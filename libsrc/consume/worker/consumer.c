@@ -1,0 +1,185 @@
+/* consumer.c - the calls of a consumer.
+ *
+ * Thread: that of the application. */
+#include "consume/worker/consumer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "consume/worker/worker.h"
+
+enum {
+    WEIGHT_MAX = 1024,
+    PER_SLOT_MAX = 1000,
+    BATCH_MAX = 100,
+    IN_FLIGHT_DEFAULT = 1000,
+    GAP_MIN_MS = 100,
+    GAP_MAX_MS = 86400000,
+    GAP_DEFAULT_MS = 300000
+};
+
+/* --- options --- */
+
+static smq_status take_gap(smq_consumer *consumer, int64_t gap_ms, smq_error *err)
+{
+    if (gap_ms != 0 && (gap_ms < GAP_MIN_MS || gap_ms > GAP_MAX_MS)) {
+        return status_set(err, SMQ_INVALID,
+                          "max_poll_gap_ms is %" PRId64 "; give %d .. %d, or 0 for %d", gap_ms,
+                          GAP_MIN_MS, GAP_MAX_MS, GAP_DEFAULT_MS);
+    }
+    consumer->gap_ms = gap_ms != 0 ? gap_ms : GAP_DEFAULT_MS;
+    return SMQ_OK;
+}
+
+/* What its worker is told. */
+static smq_status take_options(smq_worker_options *work, smq_consumer *consumer,
+                               const smq_consumer_options *options, smq_error *err)
+{
+    smq_status status =
+        worker_take_number(&work->threads, "weight", options->weight, WEIGHT_MAX, 1, err);
+
+    work->topic = options->topic;
+    work->rate_per_s = options->rate_per_s;
+    work->handler_timeout_ms = options->handler_timeout_ms;
+    work->drain_timeout_ms = options->drain_timeout_ms;
+    if (status == SMQ_OK) {
+        status = worker_take_number(&consumer->per_slot, "per_slot", options->per_slot,
+                                    PER_SLOT_MAX, 1, err);
+    }
+    if (status == SMQ_OK) {
+        status = worker_take_number(&work->max_in_flight, "max_in_flight", options->max_in_flight,
+                                    INT32_MAX, IN_FLIGHT_DEFAULT, err);
+    }
+    return status == SMQ_OK ? take_gap(consumer, options->max_poll_gap_ms, err) : status;
+}
+
+/* How many messages are claimed at once from a slot: all slots together fit into what may be in
+ * flight, so that none has to wait until the others are empty. */
+static int32_t batch_size(const smq_consumer *consumer)
+{
+    const smq_worker *worker = consumer->worker;
+    int32_t batch = worker->max_in_flight / worker->topic.slots;
+
+    batch = batch < BATCH_MAX ? batch : BATCH_MAX;
+    return batch > consumer->per_slot ? batch : consumer->per_slot;
+}
+
+/* --- life --- */
+
+static void consumer_destroy(smq_consumer *consumer)
+{
+    if (consumer->descriptor >= 0) {
+        (void) close(consumer->descriptor);
+    }
+    free(consumer);
+}
+
+smq_status consumer_new(smq_consumer **out, struct hub *hub, const smq_consumer_options *options,
+                        smq_error *err)
+{
+    smq_consumer *consumer = memory_new(sizeof(*consumer));
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_status status = take_options(&work, consumer, options, err);
+
+    consumer->back.run = consumer_on_back;
+    consumer->hurry.run = consumer_on_hurry;
+    consumer->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (status == SMQ_OK && consumer->descriptor < 0) {
+        status = status_set(err, SMQ_NO_MEMORY, "cannot make a descriptor to wait on: %s",
+                            strerror(errno));
+    }
+    if (status == SMQ_OK) {
+        status = worker_new_polled(&consumer->worker, hub, &work, consumer, err);
+    }
+    if (status != SMQ_OK) {
+        consumer_destroy(consumer);
+        return status;
+    }
+    consumer->worker->batch_size = batch_size(consumer);
+    loop_post(hub->io, &consumer->worker->begin);
+    *out = consumer;
+    return SMQ_OK;
+}
+
+void consumer_stop(smq_consumer *consumer)
+{
+    worker_stop(consumer->worker);
+}
+
+void consumer_free(smq_consumer *consumer)
+{
+    smq_worker *worker = consumer->worker;
+
+    run_queue_show(worker->queue, -1);
+    loop_post(worker->hub->io, &consumer->hurry);
+    worker_free(worker);
+    consumer_destroy(consumer);
+}
+
+smq_status consumer_check_process(const smq_consumer *consumer, smq_error *err)
+{
+    return worker_check_process(consumer->worker, err);
+}
+
+/* --- polls --- */
+
+/* Why a poll gives nothing any more. */
+static smq_status consumer_result(smq_consumer *consumer, smq_error *err)
+{
+    smq_worker *worker = consumer->worker;
+
+    (void) worker_wait_end(worker, SMQ_FOREVER); /* it is about to end */
+    if (worker->end.result.status == SMQ_OK) {
+        return status_set(err, SMQ_CLOSED, "the consumer of topic %s was stopped", worker->name);
+    }
+    if (worker->end.result.status == SMQ_TIMED_OUT) {
+        return status_set(err, SMQ_CLOSED,
+                          "the consumer of topic %s was stopped; what was not answered within "
+                          "drain_timeout_ms is delivered again",
+                          worker->name);
+    }
+    return status_copy(err, &worker->end.result);
+}
+
+smq_status consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consumer, size_t capacity,
+                         int64_t timeout_ms, smq_error *err)
+{
+    if (!run_queue_poll(consumer->worker->queue, out, count, capacity, timeout_ms)) {
+        return consumer_result(consumer, err);
+    }
+    return SMQ_OK;
+}
+
+int consumer_fd(const smq_consumer *consumer)
+{
+    run_queue_show(consumer->worker->queue, consumer->descriptor);
+    return consumer->descriptor;
+}
+
+smq_status consumer_flush(smq_consumer *consumer, int64_t timeout_ms, smq_error *err)
+{
+    smq_status late = SMQ_OK;
+    const char *topic = consumer->worker->name;
+
+    if (!run_queue_flush(consumer->worker->queue, &late, timeout_ms)) {
+        return status_set(err, SMQ_TIMED_OUT, "answers of topic %s are not stored yet", topic);
+    }
+    if (late == SMQ_UNKNOWN) {
+        return status_set(err, late,
+                          "nobody knows whether an answer of topic %s is stored: its reply was "
+                          "lost; its message may be delivered again",
+                          topic);
+    }
+    if (late != SMQ_OK) {
+        return status_set(err, late,
+                          "an answer of topic %s came too late: %s; its message is delivered again",
+                          topic, smq_status_text(late));
+    }
+    return SMQ_OK;
+}

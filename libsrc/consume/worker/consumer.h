@@ -1,0 +1,60 @@
+/* consumer.h - slots that this process owns, polled by threads of the application.
+ *
+ * A consumer is a worker without handlers: the same strands, whose deliveries wait in the run queue
+ * until somebody polls.
+ *
+ *   consumer.c  the calls, on the threads of the application
+ *   poll_gap.c  what comes of it when nobody polls, and the end, on smq:io
+ *
+ * Thread: as each function says. */
+#ifndef CONSUME_WORKER_CONSUMER_H
+#define CONSUME_WORKER_CONSUMER_H
+
+#include <uv.h>
+
+#include <slotmq/consumer.h>
+#include <slotmq/worker.h>
+
+#include "base/loop.h"
+#include "core/core.h"
+
+/* --- the calls of the public header; options have their full size --- */
+
+smq_status consumer_new(smq_consumer **out, struct hub *hub, const smq_consumer_options *options,
+                        smq_error *err);
+smq_status consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consumer, size_t capacity,
+                         int64_t timeout_ms, smq_error *err);
+int consumer_fd(const smq_consumer *consumer);
+smq_status consumer_flush(smq_consumer *consumer, int64_t timeout_ms, smq_error *err);
+void consumer_stop(smq_consumer *consumer); /* async-signal-safe */
+void consumer_free(smq_consumer *consumer); /* not in a child of fork() */
+smq_status consumer_check_process(const smq_consumer *consumer, smq_error *err);
+
+/* --- the inside --- */
+
+struct smq_consumer {
+    /* immutable after consumer_new() */
+    smq_worker *worker;
+    int32_t per_slot;
+    int64_t gap_ms;
+    int descriptor; /* an eventfd */
+
+    struct loop_task back, hurry;
+
+    /* smq:io */
+    uv_timer_t gap;
+    bool wanted; /* somebody has polled since it began to rest */
+};
+
+/* --- poll_gap.c; Thread: smq:io --- */
+
+void consumer_on_back(struct loop_task *task);
+void consumer_on_hurry(struct loop_task *task);
+
+/* Its worker lives on the loop now, begins, has given up all slots, leaves the loop. */
+void consumer_opened(smq_consumer *consumer, smq_worker *worker);
+void consumer_begun(smq_consumer *consumer);
+void consumer_rested(smq_consumer *consumer);
+void consumer_close(smq_consumer *consumer);
+
+#endif

@@ -1,0 +1,70 @@
+/* watchdog.c - the handler time-out of a worker: what a handler has held for too long is lost
+ * to it, and its slot goes on.
+ *
+ * A thread that hangs gets a substitute, but no more than each one.  The timer runs only while
+ * something is in hand.
+ *
+ * Thread: smq:io. */
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "consume/worker/worker.h"
+
+static void on_overdue(uv_timer_t *timer);
+
+static void arm(smq_worker *worker, int64_t ms)
+{
+    uv_update_time(worker->overdue.loop);
+    uv_timer_start(&worker->overdue, on_overdue, ms > 1 ? (uint64_t) ms : 1, 0);
+}
+
+/* Have as many threads that work as there were before some hung, as far as that goes. */
+static void replace_hung(smq_worker *worker)
+{
+    int32_t hung = run_queue_hung(worker->queue);
+    int32_t most = WORKER_THREADS_MOST(worker);
+
+    if (hung == 0) {
+        return;
+    }
+    while (worker->threads_started < worker->threads + hung && worker->threads_started < most &&
+           worker_add_thread(worker, NULL) == SMQ_OK) {
+    }
+    if (hung >= worker->threads_started) {
+        events_log(worker->hub->events, SMQ_LEVEL_ERROR,
+                   "all %" PRId32 " threads of the worker of topic %s hang in handlers; nothing is "
+                   "handled here until one returns",
+                   worker->threads_started, worker->name);
+    }
+}
+
+static void on_overdue(uv_timer_t *timer)
+{
+    smq_worker *worker = timer->data;
+    struct delivery_list overdue = STAILQ_HEAD_INITIALIZER(overdue);
+    struct strand_batch touched = STAILQ_HEAD_INITIALIZER(touched);
+    int64_t now = clock_now_ms();
+    int64_t first = run_queue_overdue(worker->queue, now - worker->handler_timeout_ms, &overdue);
+    smq_delivery *delivery;
+
+    while ((delivery = STAILQ_FIRST(&overdue)) != NULL) {
+        struct strand *strand = worker_strand(delivery);
+
+        STAILQ_REMOVE_HEAD(&overdue, link);
+        hand_overdue(strand, delivery);
+        worker_touch(&touched, strand);
+    }
+    if (worker->in_hand > 0) {
+        arm(worker,
+            first >= 0 ? first + worker->handler_timeout_ms - now : worker->handler_timeout_ms);
+    }
+    replace_hung(worker);
+    worker_look_at_touched(worker, &touched);
+}
+
+void worker_watch_handlers(smq_worker *worker)
+{
+    if (worker->handler_timeout_ms > 0 && !uv_is_active((uv_handle_t *) &worker->overdue)) {
+        arm(worker, worker->handler_timeout_ms);
+    }
+}

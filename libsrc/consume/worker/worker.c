@@ -1,0 +1,455 @@
+/* worker.c - life and options of a worker.
+ *
+ * Thread: that of the application. */
+#include "consume/worker/worker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "base/waiter.h"
+#include "consume/worker/consumer.h"
+#include "core/coord_link.h"
+
+enum {
+    THREADS_MAX = 1024,
+    BATCH_DEFAULT = 100,
+    BATCH_MAX = 1000,
+    IN_FLIGHT_BATCHES = 10,
+    DRAIN_DEFAULT_MS = 30000,
+    DRAIN_MAX_MS = 86400000,
+    HANDLER_MAX_MS = 86400000,
+    RATE_MAX = 1000000000
+};
+
+/* --- options --- */
+
+smq_status worker_take_number(int32_t *out, const char *option, int64_t value, int64_t most,
+                              int64_t default_value, smq_error *err)
+{
+    if (value < 0 || value > most) {
+        return status_set(err, SMQ_INVALID,
+                          "%s is %" PRId64 "; give 1 .. %" PRId64 ", or 0 for %" PRId64, option,
+                          value, most, default_value);
+    }
+    *out = (int32_t) (value != 0 ? value : default_value);
+    return SMQ_OK;
+}
+
+static smq_status take_limits(smq_worker *worker, const smq_worker_options *options, smq_error *err)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    smq_status status =
+        worker_take_number(&worker->threads, "threads", options->threads, THREADS_MAX,
+                           cores > 0 && cores <= THREADS_MAX ? cores : 1, err);
+
+    if (status == SMQ_OK) {
+        status = worker_take_number(&worker->batch_size, "batch_size", options->batch_size,
+                                    BATCH_MAX, BATCH_DEFAULT, err);
+    }
+    if (status == SMQ_OK) {
+        status = worker_take_number(
+            &worker->max_in_flight, "max_in_flight", options->max_in_flight, INT32_MAX,
+            (int64_t) IN_FLIGHT_BATCHES * worker->threads * worker->batch_size, err);
+    }
+    return status;
+}
+
+static smq_status take_rates(smq_worker *worker, const smq_worker_options *options, smq_error *err)
+{
+    if (options->rate_per_s < 0 || options->rate_per_s > RATE_MAX) {
+        return status_set(err, SMQ_INVALID,
+                          "rate_per_s is %" PRId64 "; give 1 .. %d, or 0 for no limit",
+                          options->rate_per_s, RATE_MAX);
+    }
+    if (options->handler_timeout_ms < 0 || options->handler_timeout_ms > HANDLER_MAX_MS) {
+        return status_set(err, SMQ_INVALID,
+                          "handler_timeout_ms is %" PRId64 "; give 1 .. %d, or 0 for none",
+                          options->handler_timeout_ms, HANDLER_MAX_MS);
+    }
+    worker->rate_per_s = options->rate_per_s;
+    worker->handler_timeout_ms = options->handler_timeout_ms;
+    return SMQ_OK;
+}
+
+static smq_status take_options(smq_worker *worker, const smq_worker_options *options,
+                               smq_error *err)
+{
+    int64_t drain_ms = options->drain_timeout_ms;
+    smq_status status = topic_check_name(options->topic, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (worker->consumer == NULL && (options->handler == NULL) == (options->batch == NULL)) {
+        return status_set(
+            err, SMQ_INVALID, "the worker of topic %s has %s; give either handler or batch",
+            options->topic, options->handler == NULL ? "no handler" : "two kinds of handler");
+    }
+    if (options->max_messages < 0) {
+        return status_set(err, SMQ_INVALID,
+                          "max_messages is %" PRId64 "; give 1 or more, or 0 for "
+                          "no limit",
+                          options->max_messages);
+    }
+    status = take_rates(worker, options, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if ((drain_ms < 0 && drain_ms != SMQ_NONE) || drain_ms > DRAIN_MAX_MS) {
+        return status_set(err, SMQ_INVALID,
+                          "drain_timeout_ms is %" PRId64 "; give 1 .. %d, 0 for %d, or SMQ_NONE",
+                          drain_ms, DRAIN_MAX_MS, DRAIN_DEFAULT_MS);
+    }
+    snprintf(worker->name, sizeof(worker->name), "%s", options->topic);
+    worker->max_messages = options->max_messages;
+    worker->drain_timeout_ms = drain_ms == SMQ_NONE ? 0
+                               : drain_ms != 0      ? drain_ms
+                                                    : DRAIN_DEFAULT_MS;
+    return take_limits(worker, options, err);
+}
+
+/* --- the topic, as smq:io reads and binds it while the maker of the worker waits --- */
+
+/* One step on smq:io: `task` begins it, `waiter` is told its end. */
+struct worker_opening {
+    struct loop_task task;
+    struct waiter waiter;
+    smq_worker *worker;
+    struct store_call bind;
+    smq_status status;
+    smq_error err;
+};
+
+static void stepped(struct worker_opening *opening, smq_status status)
+{
+    opening->status = status;
+    waiter_done(&opening->waiter);
+}
+
+static void opened(struct worker_opening *opening)
+{
+    smq_worker *worker = opening->worker;
+
+    if (!worker_register(worker)) {
+        stepped(opening,
+                status_set(&opening->err, SMQ_INVALID,
+                           "this client consumes topic %s already; free that worker or consumer "
+                           "first, or give it more threads",
+                           worker->name));
+        return;
+    }
+    worker->strands = memory_grow(NULL, (size_t) worker->topic.slots, sizeof(struct strand *));
+    memset(worker->strands, 0, (size_t) worker->topic.slots * sizeof(struct strand *));
+    worker_open(worker);
+    stepped(opening, SMQ_OK);
+}
+
+static void on_bound(struct store_call *call, const struct store_result *result)
+{
+    struct worker_opening *opening = call->user;
+    smq_worker *worker = opening->worker;
+
+    if (result->outcome == STORE_OK && store_bind_read(&worker->generation, result)) {
+        opened(opening);
+        return;
+    }
+    if (result->status == SMQ_OTHER_FLEET) {
+        stepped(opening, worker_other_fleet(&opening->err, worker, result));
+        return;
+    }
+    stepped(opening,
+            status_set(&opening->err, result->outcome == STORE_OK ? SMQ_INTERNAL : result->status,
+                       "cannot consume topic %s: %s", worker->name, result->text));
+}
+
+static void on_definition(const struct topic *topic, smq_status status, const char *text,
+                          void *user)
+{
+    struct worker_opening *opening = user;
+
+    if (status != SMQ_OK) {
+        stepped(opening, status_set(&opening->err, status, "%s", text));
+        return;
+    }
+    opening->worker->topic = *topic;
+    opening->worker->shared = topic->shared;
+    stepped(opening, SMQ_OK);
+}
+
+static void read_on_io(struct loop_task *task)
+{
+    struct worker_opening *opening =
+        (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
+
+    definitions_read(opening->worker->hub->definitions, opening->worker->name, on_definition,
+                     opening);
+}
+
+static void bind_on_io(struct loop_task *task)
+{
+    struct worker_opening *opening =
+        (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
+    const struct topic *topic = &opening->worker->topic;
+    struct hub *hub = opening->worker->hub;
+    char kind[FLEET_KIND_MAX];
+
+    if (topic->shared) {
+        opened(opening);
+        return;
+    }
+    fleet_kind(kind, hub->fleet);
+    store_bind(&opening->bind, hub->redis, topic->name, topic->nonce, kind,
+               hub->request_timeout_ms);
+}
+
+static smq_status open_step(struct worker_opening *opening, void (*run)(struct loop_task *),
+                            smq_error *err)
+{
+    opening->task.run = run;
+    waiter_init(&opening->waiter, 1);
+    loop_post(opening->worker->hub->io, &opening->task);
+    (void) waiter_wait(&opening->waiter, SMQ_FOREVER);
+    waiter_fini(&opening->waiter);
+    return opening->status == SMQ_OK ? SMQ_OK : status_copy(err, &opening->err);
+}
+
+/* A topic is bound to its fleet only when that fleet was reached: a mistyped address must not
+ * shut others out.
+ * Blocks: request_timeout_ms a round trip, and the first connection to ZooKeeper. */
+static smq_status open_topic(smq_worker *worker, smq_error *err)
+{
+    struct worker_opening opening = {.worker = worker};
+    smq_status status;
+
+    store_call_init(&opening.bind, on_bound, &opening);
+    status = open_step(&opening, read_on_io, err);
+    if (status == SMQ_OK && !worker->shared) {
+        status = fleet_open(worker->hub->fleet, err);
+    }
+    if (status == SMQ_OK) {
+        status = open_step(&opening, bind_on_io, err);
+    }
+    store_call_fini(&opening.bind);
+    return status;
+}
+
+/* --- life --- */
+
+static void init_end(smq_worker *worker)
+{
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&worker->end.lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&worker->end.changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* Free the memory; nothing of it is known to smq:io or to a thread any more. */
+static void worker_destroy(smq_worker *worker)
+{
+    delivery_pool_fini(&worker->pool);
+    takeovers_free(worker);
+    if (worker->queue != NULL) {
+        run_queue_unref(worker->queue);
+    }
+    pthread_mutex_destroy(&worker->end.lock);
+    pthread_cond_destroy(&worker->end.changed);
+    hub_unref(worker->hub);
+    free(worker->strands);
+    free(worker->thread_ids);
+    free(worker);
+}
+
+static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options *options)
+{
+    struct run_queue_options queue = {.topic = worker->name,
+                                      .handler = options->handler,
+                                      .batch = options->batch,
+                                      .dead = options->dead,
+                                      .user = options->user,
+                                      .turn = worker->batch_size,
+                                      .timed = worker->handler_timeout_ms > 0,
+                                      .threads = worker->threads,
+                                      .io = worker->hub->io,
+                                      .task = &worker->answered,
+                                      .extended = &worker->extended};
+
+    if (worker->consumer != NULL) {
+        queue.per_slot = worker->per_slot = worker->consumer->per_slot;
+        queue.back = &worker->consumer->back;
+    }
+    return run_queue_new(&queue);
+}
+
+smq_status worker_new_polled(smq_worker **out, struct hub *hub, const smq_worker_options *options,
+                             smq_consumer *consumer, smq_error *err)
+{
+    smq_worker *worker = memory_new(sizeof(*worker));
+    smq_status status;
+
+    worker->hub = hub_ref(hub);
+    worker->consumer = consumer;
+    worker->pid = getpid();
+    init_end(worker);
+    worker->begin.run = worker_on_begin;
+    worker->answered.run = worker_on_answered;
+    worker->extended.run = worker_on_extended;
+    worker->dispose.run = worker_on_dispose;
+    TAILQ_INIT(&worker->starved);
+    LIST_INIT(&worker->busy);
+    LIST_INIT(&worker->leaving);
+    delivery_pool_init(&worker->pool);
+    limiter_init(&worker->own);
+    limiter_init(&worker->share);
+    status = take_options(worker, options, err);
+    if (status == SMQ_OK) {
+        worker->queue = make_queue(worker, options);
+        status = open_topic(worker, err);
+    }
+    if (status != SMQ_OK) {
+        worker_destroy(worker);
+        return status;
+    }
+    *out = worker;
+    return SMQ_OK;
+}
+
+smq_status worker_new(smq_worker **out, struct hub *hub, const smq_worker_options *options,
+                      smq_error *err)
+{
+    return worker_new_polled(out, hub, options, NULL, err);
+}
+
+static void *work(void *arg)
+{
+    run_queue_work(arg);
+    return NULL;
+}
+
+smq_status worker_add_thread(smq_worker *worker, smq_error *err)
+{
+    int32_t number = worker->threads_started;
+    smq_status status;
+    char name[24];
+
+    snprintf(name, sizeof(name), "smq:work-%" PRId32, number);
+    status = thread_start(&worker->thread_ids[number], name, work, worker->queue, err);
+    worker->threads_started += status == SMQ_OK ? 1 : 0;
+    return status;
+}
+
+static smq_status start_threads(smq_worker *worker, smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    if (worker->thread_ids == NULL) {
+        worker->thread_ids =
+            memory_grow(NULL, (size_t) WORKER_THREADS_MOST(worker), sizeof(*worker->thread_ids));
+    }
+    while (worker->threads_started < worker->threads && status == SMQ_OK) {
+        status = worker_add_thread(worker, err);
+    }
+    return status;
+}
+
+smq_status worker_start(smq_worker *worker, smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    if (atomic_exchange(&worker->started, true)) {
+        return status_set(err, SMQ_INVALID, "the worker of topic %s was started already",
+                          worker->name);
+    }
+    if (atomic_load(&worker->stop_asked)) {
+        return status_set(err, SMQ_CLOSED, "the worker of topic %s was stopped", worker->name);
+    }
+    status = start_threads(worker, err);
+    if (status != SMQ_OK) {
+        atomic_store(&worker->started, false);
+        return status;
+    }
+    loop_post(worker->hub->io, &worker->begin);
+    return SMQ_OK;
+}
+
+void worker_stop(smq_worker *worker)
+{
+    if (worker->pid == getpid()) {
+        atomic_store(&worker->stop_asked, true);
+        (void) uv_async_send(&worker->stop_signal);
+    }
+}
+
+/* Wait until *flag, which end.lock guards; false when the time passed first. */
+static bool wait_for(smq_worker *worker, const bool *flag, int64_t timeout_ms)
+{
+    struct timespec at = clock_deadline(timeout_ms);
+    int failed = 0;
+    bool reached;
+
+    pthread_mutex_lock(&worker->end.lock);
+    while (!*flag && failed != ETIMEDOUT) {
+        failed = timeout_ms < 0
+                     ? pthread_cond_wait(&worker->end.changed, &worker->end.lock)
+                     : pthread_cond_timedwait(&worker->end.changed, &worker->end.lock, &at);
+    }
+    reached = *flag;
+    pthread_mutex_unlock(&worker->end.lock);
+    return reached;
+}
+
+bool worker_wait_end(smq_worker *worker, int64_t timeout_ms)
+{
+    return wait_for(worker, &worker->end.ended, timeout_ms);
+}
+
+smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err)
+{
+    if (run_queue_inside(worker->queue)) {
+        return status_set(err, SMQ_WRONG_THREAD,
+                          "smq_worker_wait() in a handler of the worker would wait for that "
+                          "handler");
+    }
+    if (!worker_wait_end(worker, timeout_ms)) {
+        return status_set(err, SMQ_TIMED_OUT, "the worker of topic %s still works", worker->name);
+    }
+    return worker->end.result.status == SMQ_OK ? SMQ_OK : status_copy(err, &worker->end.result);
+}
+
+void worker_free(smq_worker *worker)
+{
+    if (worker->pid != getpid()) {
+        return; /* a child of fork() has none of the threads; the memory is its parent's matter */
+    }
+    worker_stop(worker);
+    if (run_queue_inside(worker->queue)) {
+        events_log(worker->hub->events, SMQ_LEVEL_ERROR,
+                   "smq_worker_free() in a handler of the worker of topic %s only stops it",
+                   worker->name);
+        return;
+    }
+    (void) wait_for(worker, &worker->end.ended, SMQ_FOREVER);
+    run_queue_end(worker->queue);
+    for (int32_t i = 0; i < worker->threads_started; i++) {
+        (void) pthread_join(worker->thread_ids[i], NULL);
+    }
+    loop_post(worker->hub->io, &worker->dispose);
+    (void) wait_for(worker, &worker->end.disposed, SMQ_FOREVER);
+    worker_destroy(worker);
+}
+
+smq_status worker_check_process(const smq_worker *worker, smq_error *err)
+{
+    return hub_check(worker->hub, err);
+}

@@ -1,0 +1,329 @@
+/* core.c - what the parts of one client share.
+ *
+ * Thread: as each function of core.h says. */
+#include "core/core.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "base/waiter.h"
+#include "core/coord_link.h"
+
+enum {
+    CONNECT_TIMEOUT_DEFAULT_MS = 5000,
+    REQUEST_TIMEOUT_DEFAULT_MS = 3000,
+    SESSION_TIMEOUT_DEFAULT_MS = 10000,
+    TIMEOUT_MIN_MS = 10,
+    TIMEOUT_MAX_MS = 600000
+};
+
+/* The first connection, as smq:io makes it and the maker of the hub waits for it. */
+struct hub_opening {
+    struct loop_task task;
+    struct hub *hub;
+    int64_t connect_timeout_ms;
+    struct waiter waiter;
+    smq_status status;
+    smq_error err;
+};
+
+/* The end of the Redis client, for which the one who ends the hub waits. */
+struct hub_closing {
+    struct loop_task task;
+    struct hub *hub;
+    struct waiter waiter;
+};
+
+/* --- options --- */
+
+static smq_status check_timeout(const char *option, int64_t *ms, int64_t value, int64_t default_ms,
+                                smq_error *err)
+{
+    if (value != 0 && (value < TIMEOUT_MIN_MS || value > TIMEOUT_MAX_MS)) {
+        return status_set(err, SMQ_INVALID, "%s is %" PRId64 "; give %d .. %d, or 0 for %" PRId64,
+                          option, value, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, default_ms);
+    }
+    *ms = value != 0 ? value : default_ms;
+    return SMQ_OK;
+}
+
+static bool name_is_valid(const char *name, size_t size)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "._-:@";
+    size_t len = strlen(name);
+
+    return len > 0 && len < size && strspn(name, allowed) == len && strcmp(name, ".") != 0 &&
+           strcmp(name, "..") != 0;
+}
+
+static void name_default(char *out, size_t size)
+{
+    char host[65] = "", random[9];
+
+    (void) gethostname(host, sizeof(host) - 1);
+    random_hex(random, sizeof(random));
+    snprintf(out, size, "%s-%ld-%s", host[0] != '\0' ? host : "host", (long) getpid(), random);
+    if (!name_is_valid(out, size)) {
+        snprintf(out, size, "host-%ld-%s", (long) getpid(), random);
+    }
+}
+
+static smq_status take_name(struct hub *hub, const char *name, smq_error *err)
+{
+    if (name == NULL) {
+        name_default(hub->name, sizeof(hub->name));
+        return SMQ_OK;
+    }
+    if (!name_is_valid(name, sizeof(hub->name))) {
+        return status_set(err, SMQ_INVALID,
+                          "the member name must be 1 .. %zu letters, digits, '.', '_', '-', ':' or "
+                          "'@'",
+                          sizeof(hub->name) - 1);
+    }
+    snprintf(hub->name, sizeof(hub->name), "%s", name);
+    return SMQ_OK;
+}
+
+static smq_status take_servers(struct hub *hub, const smq_client_options *options, smq_error *err)
+{
+    char root[1024];
+    smq_status status;
+
+    if (options->redis == NULL || options->redis[0] == '\0') {
+        return status_set(err, SMQ_INVALID, "no Redis server given; set the option redis");
+    }
+    status = redis_check_servers(options->redis, err);
+    if (status == SMQ_OK && options->zookeeper != NULL) {
+        status = coord_check_servers(root, sizeof(root), options->zookeeper, err);
+    }
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (options->zookeeper_auth != NULL &&
+        (options->zookeeper == NULL || strchr(options->zookeeper_auth, ':') == NULL)) {
+        return status_set(err, SMQ_INVALID,
+                          "zookeeper_auth is \"user:password\", together with zookeeper");
+    }
+    hub->servers = memory_string(options->redis);
+    hub->zookeeper = memory_string(options->zookeeper);
+    hub->zookeeper_auth = memory_string(options->zookeeper_auth);
+    return SMQ_OK;
+}
+
+static smq_status take_choices(struct hub *hub, const smq_client_options *options, smq_error *err)
+{
+    if (options->on_zk_loss != SMQ_ZK_LOSS_CONTINUE && options->on_zk_loss != SMQ_ZK_LOSS_STOP) {
+        return status_set(err, SMQ_INVALID, "on_zk_loss is not one of SMQ_ZK_LOSS_...");
+    }
+    if ((int) options->event_level < SMQ_LEVEL_DEFAULT || options->event_level > SMQ_LEVEL_TRACE) {
+        return status_set(err, SMQ_INVALID, "event_level is not one of SMQ_LEVEL_...");
+    }
+    hub->on_zk_loss = options->on_zk_loss;
+    return SMQ_OK;
+}
+
+static smq_status take_options(struct hub *hub, int64_t *connect_ms,
+                               const smq_client_options *options, smq_error *err)
+{
+    smq_status status = take_servers(hub, options, err);
+
+    if (status == SMQ_OK) {
+        status = take_name(hub, options->name, err);
+    }
+    if (status == SMQ_OK) {
+        status = take_choices(hub, options, err);
+    }
+    if (status == SMQ_OK) {
+        status = check_timeout("connect_timeout_ms", connect_ms, options->connect_timeout_ms,
+                               CONNECT_TIMEOUT_DEFAULT_MS, err);
+    }
+    if (status == SMQ_OK) {
+        status = check_timeout("request_timeout_ms", &hub->request_timeout_ms,
+                               options->request_timeout_ms, REQUEST_TIMEOUT_DEFAULT_MS, err);
+    }
+    if (status == SMQ_OK) {
+        status = check_timeout("session_timeout_ms", &hub->session_timeout_ms,
+                               options->session_timeout_ms, SESSION_TIMEOUT_DEFAULT_MS, err);
+    }
+    return status;
+}
+
+/* --- the first connection --- */
+
+static void on_ready(smq_status status, const char *text, void *user)
+{
+    struct hub_opening *opening = user;
+
+    opening->status = status_set(&opening->err, status, "%s", text);
+    waiter_done(&opening->waiter);
+}
+
+static void open_on_io(struct loop_task *task)
+{
+    struct hub_opening *opening =
+        (struct hub_opening *) ((char *) task - offsetof(struct hub_opening, task));
+    struct hub *hub = opening->hub;
+    struct redis_options options = {.servers = hub->servers,
+                                    .connect_timeout_ms = opening->connect_timeout_ms,
+                                    .request_timeout_ms = hub->request_timeout_ms};
+
+    hub->redis = redis_new(hub->io, &options, hub->events, on_ready, opening);
+    hub->definitions = definitions_new(hub->redis, hub->request_timeout_ms);
+}
+
+/* What stands behind a password that `servers` may begin with. */
+static const char *servers_shown(const char *servers)
+{
+    const char *at = strrchr(servers, '@');
+
+    return at != NULL ? at + 1 : servers;
+}
+
+/* Blocks: connect_timeout_ms.  On failure the caller ends the hub, and so the Redis client, before
+ * `opening` goes. */
+static smq_status hub_open(struct hub *hub, struct hub_opening *opening, smq_error *err)
+{
+    opening->task.run = open_on_io;
+    opening->hub = hub;
+    loop_post(hub->io, &opening->task);
+    if (!waiter_wait(&opening->waiter, opening->connect_timeout_ms)) {
+        return status_set(err, SMQ_UNAVAILABLE, "no answer from Redis at %s within %" PRId64 " ms",
+                          servers_shown(hub->servers), opening->connect_timeout_ms);
+    }
+    return opening->status == SMQ_OK ? SMQ_OK : status_copy(err, &opening->err);
+}
+
+/* --- the end --- */
+
+static void on_closed(void *user)
+{
+    struct hub_closing *closing = user;
+
+    waiter_done(&closing->waiter);
+}
+
+static void close_on_io(struct loop_task *task)
+{
+    struct hub_closing *closing =
+        (struct hub_closing *) ((char *) task - offsetof(struct hub_closing, task));
+
+    if (closing->hub->redis == NULL) {
+        waiter_done(&closing->waiter);
+        return;
+    }
+    redis_close(closing->hub->redis, on_closed, closing);
+}
+
+static void close_redis(struct hub *hub)
+{
+    struct hub_closing closing = {.task.run = close_on_io, .hub = hub};
+
+    waiter_init(&closing.waiter, 1);
+    loop_post(hub->io, &closing.task);
+    (void) waiter_wait(&closing.waiter, SMQ_FOREVER);
+    waiter_fini(&closing.waiter);
+}
+
+/* End a hub, also one that is half made.  Thread: none of the hub's. */
+static void hub_free(struct hub *hub)
+{
+    if (hub->fleet != NULL) {
+        fleet_free(hub->fleet);
+    }
+    if (hub->io != NULL) {
+        close_redis(hub);
+    }
+    loop_free(hub->io);
+    loop_free(hub->call);
+    definitions_free(hub->definitions);
+    events_free(hub->events);
+    free(hub->servers);
+    free(hub->zookeeper);
+    free(hub->zookeeper_auth);
+    free(hub);
+}
+
+static void *hub_free_aside(void *arg)
+{
+    hub_free(arg);
+    return NULL;
+}
+
+void hub_unref(struct hub *hub)
+{
+    pthread_t thread;
+
+    if (atomic_fetch_sub(&hub->references, 1) != 1) {
+        return;
+    }
+    if (!loop_inside(hub->io) && !loop_inside(hub->call)) {
+        hub_free(hub);
+        return;
+    }
+    /* without a thread to spare the hub stays: nothing else could wait for this one */
+    if (thread_start(&thread, "smq:end", hub_free_aside, hub, NULL) == SMQ_OK) {
+        pthread_detach(thread);
+    }
+}
+
+struct hub *hub_ref(struct hub *hub)
+{
+    atomic_fetch_add(&hub->references, 1);
+    return hub;
+}
+
+static smq_status hub_start(struct hub *hub, const smq_client_options *options, smq_error *err)
+{
+    smq_status status = loop_new(&hub->call, "smq:call", err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    hub->events = events_new(hub->call, options->event, options->event_level, options->event_user);
+    return loop_new(&hub->io, "smq:io", err);
+}
+
+smq_status hub_new(struct hub **out, const smq_client_options *options, smq_error *err)
+{
+    struct hub *hub = memory_new(sizeof(*hub));
+    struct hub_opening opening = {0};
+    smq_status status;
+
+    atomic_init(&hub->references, 1);
+    hub->pid = getpid();
+    waiter_init(&opening.waiter, 1);
+    status = take_options(hub, &opening.connect_timeout_ms, options, err);
+    if (status == SMQ_OK) {
+        status = hub_start(hub, options, err);
+    }
+    if (status == SMQ_OK) {
+        status = hub_open(hub, &opening, err);
+    }
+    if (status != SMQ_OK) {
+        hub_free(hub);
+        waiter_fini(&opening.waiter);
+        return status;
+    }
+    waiter_fini(&opening.waiter);
+    hub->fleet = fleet_new(hub);
+    *out = hub;
+    return SMQ_OK;
+}
+
+smq_status hub_check(const struct hub *hub, smq_error *err)
+{
+    if (hub->pid != getpid()) {
+        return status_set(err, SMQ_FORKED,
+                          "the client was made before fork(); make a new one in the child");
+    }
+    return SMQ_OK;
+}

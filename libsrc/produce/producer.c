@@ -1,0 +1,650 @@
+/* producer.c - accepting sends, counting them until they have their receipts, and giving those.
+ *
+ * A blocking call lends its messages to smq:io and is waked by it directly, so it works on smq:call
+ * too.  An asynchronous one is copied, counted against the bounds, and its receipt is given on
+ * smq:call.
+ *
+ * Thread: any, as each function says. */
+#include "produce/producer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "produce/outbox.h"
+
+enum {
+    SEND_TIMEOUT_DEFAULT_MS = 10000,
+    SEND_TIMEOUT_MAX_MS = 86400000,
+    PENDING_DEFAULT = 100000,
+    PENDING_MAX = 1000000000,
+    REPLICAS_MAX = 16
+};
+#define PENDING_BYTES_DEFAULT ((int64_t) 64 * 1024 * 1024)
+#define PENDING_BYTES_MAX     ((int64_t) 1 << 40)
+
+TAILQ_HEAD(pending_list, send);
+
+/* Invariants: `all` holds every accepted send until its receipt was given, in the order of their
+ * numbers; count and bytes are those of the asynchronous ones among them; while `giving`, the task
+ * `give` is posted or runs, and holds a reference. */
+struct smq_producer {
+    struct hub *hub;
+    int64_t send_timeout_ms, full_timeout_ms, max_count, max_bytes;
+    struct outboxes_options options;
+    struct loop_task take, close; /* on smq:io */
+    struct loop_task give;        /* on smq:call */
+    struct outboxes *outboxes;    /* smq:io */
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t room, progress; /* on CLOCK_MONOTONIC */
+        struct send_list inbox;        /* for smq:io */
+        struct send_list ended;        /* for smq:call */
+        struct pending_list all;
+        uint64_t last_number;
+        int64_t count, bytes;
+        uint64_t awaited; /* `progress` is due when no number up to it is left */
+        int references, room_sleepers;
+        bool giving, closing, closed;
+    } state;
+};
+
+/* --- options --- */
+
+static smq_status check_range(const char *option, int64_t *out, int64_t value, int64_t max,
+                              int64_t default_value, smq_error *err)
+{
+    if (value < 0 || value > max) {
+        return status_set(err, SMQ_INVALID,
+                          "%s is %" PRId64 "; give 1 .. %" PRId64 ", or 0 for %" PRId64, option,
+                          value, max, default_value);
+    }
+    *out = value != 0 ? value : default_value;
+    return SMQ_OK;
+}
+
+static smq_status take_options(smq_producer *producer, const smq_producer_options *options,
+                               smq_error *err)
+{
+    smq_status status =
+        check_range("send_timeout_ms", &producer->send_timeout_ms, options->send_timeout_ms,
+                    SEND_TIMEOUT_MAX_MS, SEND_TIMEOUT_DEFAULT_MS, err);
+
+    if (status == SMQ_OK && (options->replicas < 0 || options->replicas > REPLICAS_MAX)) {
+        status = status_set(err, SMQ_INVALID, "replicas is %" PRId32 "; give 0 .. %d",
+                            options->replicas, REPLICAS_MAX);
+    }
+    if (status == SMQ_OK) {
+        status = check_range("max_pending", &producer->max_count, options->max_pending, PENDING_MAX,
+                             PENDING_DEFAULT, err);
+    }
+    if (status == SMQ_OK) {
+        status = check_range("max_pending_bytes", &producer->max_bytes, options->max_pending_bytes,
+                             PENDING_BYTES_MAX, PENDING_BYTES_DEFAULT, err);
+    }
+    if (status == SMQ_OK && options->full_timeout_ms != SMQ_FOREVER) {
+        status = check_range("full_timeout_ms", &producer->full_timeout_ms,
+                             options->full_timeout_ms, SEND_TIMEOUT_MAX_MS, 0, err);
+    } else {
+        producer->full_timeout_ms = SMQ_FOREVER;
+    }
+    producer->options =
+        (struct outboxes_options){.no_repeat = options->no_repeat, .replicas = options->replicas};
+    return status;
+}
+
+/* --- the state, under its lock --- */
+
+static void state_lock(smq_producer *producer)
+{
+    pthread_mutex_lock(&producer->state.lock);
+}
+
+static void state_unlock(smq_producer *producer)
+{
+    pthread_mutex_unlock(&producer->state.lock);
+}
+
+/* Tell those who wait for `progress`. */
+static void state_progress(smq_producer *producer)
+{
+    producer->state.awaited = UINT64_MAX;
+    pthread_cond_broadcast(&producer->state.progress);
+}
+
+/* false: the time is up.  `deadline_ms` by clock_now_ms(), or INT64_MAX. */
+static bool state_wait(smq_producer *producer, pthread_cond_t *cond, int64_t deadline_ms)
+{
+    int64_t left_ms = deadline_ms - clock_now_ms();
+    struct timespec at;
+
+    if (deadline_ms == INT64_MAX) {
+        pthread_cond_wait(cond, &producer->state.lock);
+    } else if (left_ms > 0) {
+        at = clock_deadline(left_ms);
+        pthread_cond_timedwait(cond, &producer->state.lock, &at);
+    }
+    return left_ms > 0;
+}
+
+/* Is a send pending whose number is not larger? */
+static bool state_pending(const smq_producer *producer, uint64_t number)
+{
+    const struct send *first = TAILQ_FIRST(&producer->state.all);
+
+    return first != NULL && first->number <= number;
+}
+
+/* Sleep until something may have changed about the sends up to `number`. */
+static bool state_await(smq_producer *producer, uint64_t number, int64_t deadline_ms)
+{
+    if (number < producer->state.awaited) {
+        producer->state.awaited = number;
+    }
+    return state_wait(producer, &producer->state.progress, deadline_ms);
+}
+
+static int64_t deadline_of(int64_t timeout_ms)
+{
+    int64_t now_ms = clock_now_ms();
+
+    return timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + timeout_ms;
+}
+
+/* An id that was made meanwhile does not count. */
+static int64_t send_bytes(const struct send *send)
+{
+    size_t id_len = send->id[0] == '\0' ? send->message.id_len : 0;
+
+    return (int64_t) (send->message.body_len + send->message.key_len + id_len);
+}
+
+/* Accept a send; state_hand_over() comes after the last one. */
+static void state_add(smq_producer *producer, struct send *send)
+{
+    send->number = ++producer->state.last_number;
+    TAILQ_INSERT_TAIL(&producer->state.all, send, pending);
+    metric_share_add(&producer->hub->metrics.send_pending, 1);
+    if (send->group == NULL) {
+        producer->state.count++;
+        producer->state.bytes += send_bytes(send);
+    }
+    STAILQ_INSERT_TAIL(&producer->state.inbox, send, link);
+}
+
+/* The lock is held, and let go before smq:io wakes, which takes it first of all. */
+static void state_hand_over(smq_producer *producer)
+{
+    struct loop *io = producer->hub->io;
+    bool rings = loop_put(io, &producer->take);
+
+    state_unlock(producer);
+    if (rings) {
+        loop_ring(io);
+    }
+}
+
+/* Its receipt was given, or is about to be given to a waiting call. */
+static void state_remove(smq_producer *producer, struct send *send)
+{
+    TAILQ_REMOVE(&producer->state.all, send, pending);
+    metric_share_subtract(&producer->hub->metrics.send_pending, 1);
+    if (send->group == NULL) {
+        producer->state.count--;
+        producer->state.bytes -= send_bytes(send);
+    }
+    if (producer->state.room_sleepers > 0) {
+        pthread_cond_signal(&producer->state.room);
+    }
+    if (producer->state.awaited != UINT64_MAX &&
+        !state_pending(producer, producer->state.awaited)) {
+        state_progress(producer);
+    }
+}
+
+/* The last reference takes everything down.  The lock is held, and let go. */
+static void state_unref(smq_producer *producer)
+{
+    struct hub *hub = producer->hub;
+    bool last = --producer->state.references == 0;
+
+    state_unlock(producer);
+    if (!last) {
+        return;
+    }
+    pthread_cond_destroy(&producer->state.room);
+    pthread_cond_destroy(&producer->state.progress);
+    pthread_mutex_destroy(&producer->state.lock);
+    free(producer);
+    hub_unref(hub);
+}
+
+/* --- receipts, on smq:call --- */
+
+static void receipt_fill(smq_receipt *out, const struct send *send)
+{
+    *out = (smq_receipt){.status = send->status,
+                         .slot = send->place.slot,
+                         .merged = send->result == SEND_MERGED,
+                         .merge_unknown = send->result == SEND_ADDED_OR_MERGED};
+    memcpy(out->id, send->id, sizeof(send->id));
+}
+
+/* Give one receipt, if one waits. */
+static bool give_one(smq_producer *producer)
+{
+    struct send *send;
+    smq_receipt receipt;
+
+    state_lock(producer);
+    send = STAILQ_FIRST(&producer->state.ended);
+    if (send != NULL) {
+        STAILQ_REMOVE_HEAD(&producer->state.ended, link);
+    }
+    state_unlock(producer);
+    if (send == NULL) {
+        return false;
+    }
+    receipt_fill(&receipt, send);
+    send->sent(&receipt, send->user);
+    state_lock(producer);
+    state_remove(producer, send);
+    state_unlock(producer);
+    free(send);
+    return true;
+}
+
+static void on_give(struct loop_task *task)
+{
+    smq_producer *producer = (smq_producer *) ((char *) task - offsetof(smq_producer, give));
+
+    while (give_one(producer)) {
+    }
+    state_lock(producer);
+    if (!STAILQ_EMPTY(&producer->state.ended)) {
+        loop_post(producer->hub->call, task);
+        state_unlock(producer);
+        return;
+    }
+    producer->state.giving = false;
+    state_progress(producer);
+    state_unref(producer);
+}
+
+/* --- the ends of sends, on smq:io --- */
+
+static void tell_failure(struct hub *hub, const struct send *send)
+{
+    if (send->status != SMQ_OK) {
+        events_log(hub->events, SMQ_LEVEL_WARN,
+                   "a message to topic %s was not stored for certain: %s", send->topic,
+                   smq_status_text(send->status));
+    }
+}
+
+/* The lock is held.  true: smq:call is to be rung, when it is held no more. */
+static bool sort_ended(smq_producer *producer, struct send_list *ended, struct send_list *here)
+{
+    struct send *send;
+
+    while ((send = STAILQ_FIRST(ended)) != NULL) {
+        STAILQ_REMOVE_HEAD(ended, link);
+        if (send->sent != NULL) {
+            STAILQ_INSERT_TAIL(&producer->state.ended, send, link);
+            continue;
+        }
+        state_remove(producer, send);
+        STAILQ_INSERT_TAIL(here, send, link);
+    }
+    if (!STAILQ_EMPTY(&producer->state.ended) && !producer->state.giving) {
+        producer->state.giving = true;
+        producer->state.references++;
+        return loop_put(producer->hub->call, &producer->give);
+    }
+    return false;
+}
+
+static void on_ended(struct send_list *ended, void *user)
+{
+    smq_producer *producer = user;
+    struct hub *hub = producer->hub;
+    struct send_list here = STAILQ_HEAD_INITIALIZER(here);
+    struct send *send;
+    bool rings;
+
+    state_lock(producer);
+    rings = sort_ended(producer, ended, &here);
+    state_unlock(producer);
+    if (rings) {
+        loop_ring(hub->call);
+    }
+    while ((send = STAILQ_FIRST(&here)) != NULL) {
+        STAILQ_REMOVE_HEAD(&here, link);
+        if (send->group != NULL) {
+            waiter_done(&send->group->waiter); /* the send is the waiting caller's again */
+            continue;
+        }
+        tell_failure(hub, send);
+        free(send);
+    }
+}
+
+static void take_inbox(smq_producer *producer, struct send_list *out)
+{
+    if (producer->outboxes == NULL) {
+        producer->outboxes = outboxes_new(producer->hub, &producer->options, on_ended, producer);
+    }
+    state_lock(producer);
+    STAILQ_CONCAT(out, &producer->state.inbox);
+    state_unlock(producer);
+}
+
+static void on_take(struct loop_task *task)
+{
+    smq_producer *producer = (smq_producer *) ((char *) task - offsetof(smq_producer, take));
+    struct send_list list = STAILQ_HEAD_INITIALIZER(list);
+
+    take_inbox(producer, &list);
+    outboxes_add(producer->outboxes, &list);
+}
+
+static void on_closed(void *user)
+{
+    smq_producer *producer = user;
+
+    state_lock(producer);
+    producer->state.closed = true;
+    state_progress(producer);
+    state_unref(producer);
+}
+
+/* Every on_take() has run: none is posted once `closing` is set. */
+static void on_close(struct loop_task *task)
+{
+    smq_producer *producer = (smq_producer *) ((char *) task - offsetof(smq_producer, close));
+    struct send_list none = STAILQ_HEAD_INITIALIZER(none);
+
+    take_inbox(producer, &none);
+    outboxes_close(producer->outboxes, on_closed, producer);
+}
+
+/* --- the life of a producer --- */
+
+smq_status producer_new(smq_producer **out, struct hub *hub, const smq_producer_options *options,
+                        smq_error *err)
+{
+    smq_producer *producer = memory_new(sizeof(*producer));
+    smq_status status = take_options(producer, options, err);
+    pthread_condattr_t attributes;
+
+    if (status != SMQ_OK) {
+        free(producer);
+        return status;
+    }
+    producer->hub = hub_ref(hub);
+    producer->take.run = on_take;
+    producer->close.run = on_close;
+    producer->give.run = on_give;
+    producer->state.references = 2; /* the handle's, and that of smq:io */
+    producer->state.awaited = UINT64_MAX;
+    STAILQ_INIT(&producer->state.inbox);
+    STAILQ_INIT(&producer->state.ended);
+    TAILQ_INIT(&producer->state.all);
+    pthread_mutex_init(&producer->state.lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&producer->state.room, &attributes);
+    pthread_cond_init(&producer->state.progress, &attributes);
+    pthread_condattr_destroy(&attributes);
+    *out = producer;
+    return SMQ_OK;
+}
+
+void producer_free(smq_producer *producer)
+{
+    bool on_call = loop_inside(producer->hub->call);
+
+    state_lock(producer);
+    producer->state.closing = true;
+    loop_post(producer->hub->io, &producer->close);
+    pthread_cond_broadcast(&producer->state.room);
+    while (!producer->state.closed ||
+           (!on_call && (producer->state.giving || state_pending(producer, UINT64_MAX)))) {
+        (void) state_await(producer, producer->state.last_number, INT64_MAX);
+    }
+    state_unlock(producer);
+    while (on_call && give_one(producer)) {
+    }
+    state_lock(producer);
+    state_unref(producer);
+}
+
+struct hub *producer_hub(const smq_producer *producer)
+{
+    return producer->hub;
+}
+
+/* --- sending --- */
+
+static smq_status closed_error(smq_error *err)
+{
+    return status_set(err, SMQ_CLOSED, "the producer is being freed");
+}
+
+static smq_status check_send(smq_message *out, const char *topic, const smq_message *message,
+                             smq_error *err)
+{
+    smq_status status = topic_check_name(topic, err);
+
+    return status == SMQ_OK ? send_check(out, message, err) : status;
+}
+
+/* Give `sends` to smq:io and wait until every one has ended.  Those with a status of their own
+ * were refused already; `refused` is their number. */
+static smq_status send_and_wait(smq_producer *producer, struct send *sends, size_t count,
+                                size_t refused, struct send_group *group)
+{
+    waiter_init(&group->waiter, count - refused);
+    state_lock(producer);
+    for (size_t i = 0; i < count && !producer->state.closing; i++) {
+        if (sends[i].status == SMQ_TIMED_OUT) {
+            state_add(producer, &sends[i]);
+        }
+    }
+    if (producer->state.closing) {
+        state_unlock(producer);
+        waiter_fini(&group->waiter);
+        for (size_t i = 0; i < count; i++) {
+            sends[i].status = SMQ_CLOSED;
+        }
+        return closed_error(&group->err);
+    }
+    state_hand_over(producer);
+    (void) waiter_wait(&group->waiter, SMQ_FOREVER);
+    waiter_fini(&group->waiter);
+    return group->first_failed == SIZE_MAX ? SMQ_OK : group->err.status;
+}
+
+static void group_refuse(struct send_group *group, struct send *send, const smq_error *err)
+{
+    send->status = err->status;
+    if (send->index < group->first_failed) {
+        group->first_failed = send->index;
+        group->err = *err;
+    }
+}
+
+/* Make a lent send; false: it is refused, which the group knows. */
+static bool group_add(struct send_group *group, struct send *send, size_t index, const char *topic,
+                      const smq_message *message, int64_t deadline_ms)
+{
+    smq_message checked = {.struct_size = 0};
+    smq_error err;
+    smq_status status = check_send(&checked, topic, message, &err);
+
+    send_init(send, topic, &checked, deadline_ms);
+    send->group = group;
+    send->index = index;
+    if (status != SMQ_OK) {
+        group_refuse(group, send, &err);
+        return false;
+    }
+    return true;
+}
+
+smq_status producer_send(smq_receipt *out, smq_producer *producer, const char *topic,
+                         const smq_message *message, smq_error *err)
+{
+    return producer_send_batch(out, producer, topic, message, 1, err);
+}
+
+smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, const char *topic,
+                               const smq_message *messages, size_t count, smq_error *err)
+{
+    struct send one, *sends = &one;
+    struct send_group group = {.first_failed = SIZE_MAX};
+    int64_t deadline_ms = deadline_of(producer->send_timeout_ms);
+    size_t refused = 0;
+    smq_status status;
+
+    if (count > 1) {
+        sends = calloc(count, sizeof(*sends));
+    }
+    if (sends == NULL) {
+        for (size_t i = 0; receipts != NULL && i < count; i++) {
+            receipts[i] = (smq_receipt){.status = SMQ_NO_MEMORY, .slot = -1};
+        }
+        return status_set(err, SMQ_NO_MEMORY, "no memory for %zu messages", count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        refused += group_add(&group, &sends[i], i, topic, &messages[i], deadline_ms) ? 0 : 1;
+    }
+    status = send_and_wait(producer, sends, count, refused, &group);
+    for (size_t i = 0; receipts != NULL && i < count; i++) {
+        receipt_fill(&receipts[i], &sends[i]);
+    }
+    if (sends != &one) {
+        free(sends);
+    }
+    return status == SMQ_OK ? SMQ_OK : status_copy(err, &group.err);
+}
+
+/* Copy `len` bytes to `*bytes` and go behind them; NULL stays NULL. */
+static const void *send_copy_bytes(char **bytes, const void *data, size_t len)
+{
+    char *copy = *bytes;
+
+    if (data == NULL) {
+        return NULL;
+    }
+    memcpy(copy, data, len);
+    *bytes += len;
+    return copy;
+}
+
+/* One allocation with everything the send points to. */
+static struct send *send_copy(const char *topic, const smq_message *message, int64_t deadline_ms)
+{
+    size_t name = strlen(topic) + 1;
+    struct send *send =
+        malloc(sizeof(*send) + name + message->key_len + message->id_len + message->body_len);
+
+    if (send == NULL) {
+        return NULL;
+    }
+    char *bytes = (char *) (send + 1);
+    send_init(send, send_copy_bytes(&bytes, topic, name), message, deadline_ms);
+    send->message.key = send_copy_bytes(&bytes, message->key, message->key_len);
+    send->message.id = send_copy_bytes(&bytes, message->id, message->id_len);
+    send->message.body = send_copy_bytes(&bytes, message->body, message->body_len);
+    return send;
+}
+
+/* The lock is held. */
+static bool has_room(const smq_producer *producer, int64_t bytes)
+{
+    return producer->state.count == 0 || (producer->state.count < producer->max_count &&
+                                          producer->state.bytes + bytes <= producer->max_bytes);
+}
+
+/* The lock is held.  Blocks: full_timeout_ms. */
+static smq_status wait_for_room(smq_producer *producer, int64_t bytes, smq_error *err)
+{
+    int64_t deadline_ms =
+        loop_inside(producer->hub->call) ? 0 : deadline_of(producer->full_timeout_ms);
+    bool in_time = true;
+
+    while (in_time && !producer->state.closing && !has_room(producer, bytes)) {
+        producer->state.room_sleepers++;
+        in_time = state_wait(producer, &producer->state.room, deadline_ms);
+        producer->state.room_sleepers--;
+    }
+    if (producer->state.closing) {
+        return closed_error(err);
+    }
+    if (!has_room(producer, bytes)) {
+        return status_set(err, SMQ_FULL,
+                          "%" PRId64 " sends with %" PRId64
+                          " bytes are pending; wait, or raise max_pending, max_pending_bytes or "
+                          "full_timeout_ms",
+                          producer->state.count, producer->state.bytes);
+    }
+    return SMQ_OK;
+}
+
+smq_status producer_send_async(smq_producer *producer, const char *topic,
+                               const smq_message *message, smq_sent_fn *sent, void *user,
+                               smq_error *err)
+{
+    smq_message checked;
+    struct send *send;
+    smq_status status = check_send(&checked, topic, message, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    send = send_copy(topic, &checked, deadline_of(producer->send_timeout_ms));
+    if (send == NULL) {
+        return status_set(err, SMQ_NO_MEMORY, "no memory for a message of %zu bytes",
+                          checked.body_len);
+    }
+    send->sent = sent;
+    send->user = user;
+    state_lock(producer);
+    status = wait_for_room(producer, send_bytes(send), err);
+    if (status != SMQ_OK) {
+        state_unlock(producer);
+        free(send);
+        return status;
+    }
+    state_add(producer, send);
+    state_hand_over(producer);
+    return SMQ_OK;
+}
+
+smq_status producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err)
+{
+    int64_t deadline_ms = deadline_of(timeout_ms);
+    uint64_t last;
+    bool pending, in_time = true;
+
+    if (loop_inside(producer->hub->call)) {
+        return status_set(err, SMQ_WRONG_THREAD,
+                          "smq_producer_flush() in a callback would wait for that callback");
+    }
+    state_lock(producer);
+    last = producer->state.last_number;
+    while ((pending = state_pending(producer, last)) && in_time) {
+        in_time = state_await(producer, last, deadline_ms);
+    }
+    state_unlock(producer);
+    if (pending) {
+        return status_set(err, SMQ_TIMED_OUT, "sends are still pending after %" PRId64 " ms",
+                          timeout_ms);
+    }
+    return SMQ_OK;
+}

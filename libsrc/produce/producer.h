@@ -1,0 +1,31 @@
+/* producer.h - sends: collected per slot, one request per slot on the wire, repeated until done.
+ *
+ * Thread: any; the inside lives on smq:io (queue/outbox.h), receipts are given on smq:call. */
+#ifndef PRODUCE_PRODUCER_H
+#define PRODUCE_PRODUCER_H
+
+#include <slotmq/producer.h>
+
+#include "core/core.h"
+
+/* The struct smq_producer of the public header.  Fails: INVALID (options). */
+smq_status producer_new(smq_producer **out, struct hub *hub, const smq_producer_options *options,
+                        smq_error *err);
+
+/* Pending sends end as CLOSED or UNKNOWN; their callbacks have run when it returns.  On smq:call
+ * they run inside this call, and the callback that called it goes on. */
+void producer_free(smq_producer *producer);
+
+struct hub *producer_hub(const smq_producer *producer);
+
+/* The calls of the public header; every struct has its full size. */
+smq_status producer_send(smq_receipt *out, smq_producer *producer, const char *topic,
+                         const smq_message *message, smq_error *err);
+smq_status producer_send_async(smq_producer *producer, const char *topic,
+                               const smq_message *message, smq_sent_fn *sent, void *user,
+                               smq_error *err);
+smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, const char *topic,
+                               const smq_message *messages, size_t count, smq_error *err);
+smq_status producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err);
+
+#endif
