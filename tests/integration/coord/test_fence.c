@@ -10,48 +10,18 @@
 
 #include "coord/root_text.h"
 #include "coord/zookeeper.h"
-#include "queue_side.h"
-#include "raw.h"
-#include "support/servers.h"
+#include "fixture.h"
 #include "support/wait.h"
 
-enum { SESSION_MS = 4000, SLOTS = 64, DRAIN_MS = 30000 };
-
-static struct servers *servers;
-static char root[32];
-static char fleet[128]; /* "host:port/root": another root for each test */
-
-static struct queue_side *member(const char *name)
-{
-    return queue_side_new(name, fleet, SESSION_MS, SMQ_ZK_LOSS_CONTINUE);
-}
-
-static struct queue_side *consumer(const char *name)
-{
-    struct queue_side *side = member(name);
-
-    queue_side_join(side, "t", "n1", SLOTS, DRAIN_MS);
-    return side;
-}
-
-static int setup(void **state)
-{
-    static int number;
-
-    (void) state;
-    (void) snprintf(root, sizeof(root), "/fence%d", ++number);
-    (void) snprintf(fleet, sizeof(fleet), "%s%s", servers_zookeeper(servers), root);
-    zookeeper_timings.join = zookeeper_timings.cold = 50;
-    return 0;
-}
+enum { SESSION_MS = 4000 };
 
 static struct root_info read_root(void)
 {
-    zhandle_t *raw = raw_connect(servers_zookeeper(servers), NULL);
+    zhandle_t *raw = fixture_connect(NULL);
     struct root_info info = {0};
     char text[ROOT_TEXT_MAX];
 
-    assert_true(raw_get(raw, root, text, sizeof(text), NULL));
+    assert_true(raw_get(raw, fixture.root, text, sizeof(text), NULL));
     assert_true(root_text_parse(&info, text, strlen(text)));
     zookeeper_close(raw);
     return info;
@@ -59,35 +29,34 @@ static struct root_info read_root(void)
 
 static void write_root(const struct root_info *info)
 {
-    zhandle_t *raw = raw_connect(servers_zookeeper(servers), NULL);
+    zhandle_t *raw = fixture_connect(NULL);
     char text[ROOT_TEXT_MAX];
     size_t len = root_text_format(text, info);
 
-    raw_set(raw, root, text, (int) len);
+    raw_set(raw, fixture.root, text, (int) len);
     zookeeper_close(raw);
 }
 
 static bool node_has_nonce_n1(void *arg)
 {
-    char path[64];
     char text[512];
 
-    (void) snprintf(path, sizeof(path), "%s/topics/t", root);
-    return raw_get(arg, path, text, sizeof(text), NULL) && strncmp(text, "nonce n1 ", 9) == 0;
+    return raw_get(arg, fixture_path("/topics/t"), text, sizeof(text), NULL) &&
+           strncmp(text, "nonce n1 ", 9) == 0;
 }
 
 static const char *bound_to(const char *identity)
 {
     static char text[128];
 
-    (void) snprintf(text, sizeof(text), "zookeeper:%s %s", root, identity);
+    (void) snprintf(text, sizeof(text), "zookeeper:%s %s", fixture.root, identity);
     return text;
 }
 
 /* What Redis refuses is said, and asked for anew once the generation was raised. */
 static void a_raised_generation_ends_refusals(void **state)
 {
-    struct queue_side *a = member("a");
+    struct queue_side *a = fixture_member("a");
     struct root_info info = read_root();
 
     (void) state;
@@ -114,7 +83,7 @@ static bool has_lost_half(void *arg)
  * larger ones. */
 static void a_fleet_survives_the_loss_of_all_data(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
     struct queue_side *c = NULL;
     struct root_info before;
@@ -122,13 +91,13 @@ static void a_fleet_survives_the_loss_of_all_data(void **state)
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    b = consumer("b");
+    b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
     assert_true(queue_side_owns(a, SLOTS / 2));
     before = read_root();
-    server_kill(servers_zookeeper_server(servers));
-    server_wipe(servers_zookeeper_server(servers));
-    assert_true(server_restart(servers_zookeeper_server(servers)));
+    server_kill(servers_zookeeper_server(fixture.servers));
+    server_wipe(servers_zookeeper_server(fixture.servers));
+    assert_true(server_restart(servers_zookeeper_server(fixture.servers)));
     assert_true(queue_side_says(a, "it lost its data, or an older copy of it was restored"));
     assert_true(wait_until(has_lost_half, a, WAIT_MS));
     assert_true(wait_until(has_lost_half, b, WAIT_MS));
@@ -137,7 +106,7 @@ static void a_fleet_survives_the_loss_of_all_data(void **state)
     after = read_root();
     assert_string_equal(after.identity, before.identity);
     assert_int_equal(after.generation, before.generation + 1);
-    c = consumer("c");
+    c = fixture_consumer("c");
     assert_true(queue_side_owns(c, SLOTS / 3));
     assert_int_equal(queue_side_get(a, &a->token_errors), 0);
     assert_int_equal(queue_side_get(b, &b->token_errors), 0);
@@ -149,13 +118,13 @@ static void a_fleet_survives_the_loss_of_all_data(void **state)
 /* Two Redis clusters, each with a topic "t" of its own, and one root. */
 static void a_foreign_fleet_is_named_and_the_running_one_continues(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
     struct queue_side *c = NULL;
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    b = member("b");
+    b = fixture_member("b");
     queue_side_join(b, "t", "n2", SLOTS / 2, DRAIN_MS);
     assert_true(queue_side_has_failed(b));
     assert_int_equal(queue_side_failed(b), SMQ_OTHER_FLEET);
@@ -165,7 +134,7 @@ static void a_foreign_fleet_is_named_and_the_running_one_continues(void **state)
     assert_int_equal(queue_side_said(a, "member b "), 1);
     assert_int_equal(queue_side_failed(a), SMQ_OK);
     assert_int_equal(queue_side_get(a, &a->lost) + queue_side_get(a, &a->revoked), 0);
-    c = consumer("c");
+    c = fixture_consumer("c");
     assert_true(queue_side_owns(c, SLOTS / 2));
     assert_true(queue_side_owns(a, SLOTS / 2));
     assert_int_equal(queue_side_said(c, "member b "), 0);
@@ -178,16 +147,16 @@ static void a_foreign_fleet_is_named_and_the_running_one_continues(void **state)
  * says whose they are now. */
 static void a_nonce_is_replaced_when_no_living_member_lists_it(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     queue_side_free(a);
-    b = member("b");
+    b = fixture_member("b");
     queue_side_join(b, "t", "n2", SLOTS / 2, DRAIN_MS);
     assert_true(queue_side_owns(b, SLOTS / 2));
-    a = consumer("a");
+    a = fixture_consumer("a");
     assert_true(queue_side_has_failed(a));
     assert_int_equal(queue_side_failed(a), SMQ_OTHER_FLEET);
     assert_int_equal(queue_side_count(b), SLOTS / 2);
@@ -198,15 +167,13 @@ static void a_nonce_is_replaced_when_no_living_member_lists_it(void **state)
 /* The nodes of the topic are overwritten under a living member: it continues with what it owns. */
 static void a_member_whose_nonce_is_replaced_asks_redis_first(void **state)
 {
-    struct queue_side *a = consumer("a");
-    struct queue_side *b = member("b");
-    zhandle_t *raw = raw_connect(servers_zookeeper(servers), NULL);
-    char path[64];
+    struct queue_side *a = fixture_consumer("a");
+    struct queue_side *b = fixture_member("b");
+    zhandle_t *raw = fixture_connect(NULL);
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    (void) snprintf(path, sizeof(path), "%s/topics/t", root);
-    raw_set(raw, path, "nonce n2 slots 64\n", 18);
+    raw_set(raw, fixture_path("/topics/t"), "nonce n2 slots 64\n", 18);
     assert_true(wait_until(node_has_nonce_n1, raw, WAIT_MS)); /* no living member lists n2 */
     zookeeper_close(raw);
     assert_true(queue_side_owns(a, SLOTS));
@@ -219,13 +186,13 @@ static void a_member_whose_nonce_is_replaced_asks_redis_first(void **state)
 /* The topic was created anew in Redis: its old consumers learn of it from the new one. */
 static void a_topic_created_anew_ends_its_old_consumers(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     queue_side_set_check(a, SMQ_NO_TOPIC, "");
-    b = member("b");
+    b = fixture_member("b");
     queue_side_join(b, "t", "n2", SLOTS / 2, DRAIN_MS);
     assert_true(queue_side_has_failed(a));
     assert_int_equal(queue_side_failed(a), SMQ_NO_TOPIC);
@@ -239,7 +206,7 @@ static void a_topic_created_anew_ends_its_old_consumers(void **state)
  * the root: the topics are bound to the identity of before until an operator says otherwise. */
 static void another_identity_is_not_followed_until_redis_does(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
     struct root_info info;
 
@@ -255,7 +222,7 @@ static void another_identity_is_not_followed_until_redis_does(void **state)
     queue_side_set_check(a, SMQ_OK, "");
     info.generation++;
     write_root(&info);
-    b = consumer("b");
+    b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
     assert_true(queue_side_owns(a, SLOTS / 2));
     assert_int_equal(queue_side_get(a, &a->lost), 0);
@@ -265,14 +232,12 @@ static void another_identity_is_not_followed_until_redis_does(void **state)
 
 static void nodes_that_all_may_write_are_said_once(void **state)
 {
-    struct queue_side *a = consumer("a");
-    zhandle_t *raw = raw_connect(servers_zookeeper(servers), NULL);
-    char path[64];
+    struct queue_side *a = fixture_consumer("a");
+    zhandle_t *raw = fixture_connect(NULL);
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    (void) snprintf(path, sizeof(path), "%s/members/a", root);
-    assert_int_equal(zoo_delete(raw, path, -1), ZOK); /* it enters again */
+    assert_int_equal(zoo_delete(raw, fixture_path("/members/a"), -1), ZOK); /* it enters again */
     zookeeper_close(raw);
     assert_true(wait_until(has_lost_half, a, WAIT_MS));
     assert_true(queue_side_owns(a, SLOTS));
@@ -284,25 +249,22 @@ static void nodes_that_all_may_write_are_said_once(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_raised_generation_ends_refusals, setup),
-        cmocka_unit_test_setup(a_fleet_survives_the_loss_of_all_data, setup),
-        cmocka_unit_test_setup(a_foreign_fleet_is_named_and_the_running_one_continues, setup),
-        cmocka_unit_test_setup(a_nonce_is_replaced_when_no_living_member_lists_it, setup),
-        cmocka_unit_test_setup(a_member_whose_nonce_is_replaced_asks_redis_first, setup),
-        cmocka_unit_test_setup(a_topic_created_anew_ends_its_old_consumers, setup),
-        cmocka_unit_test_setup(nodes_that_all_may_write_are_said_once, setup),
-        cmocka_unit_test_setup(another_identity_is_not_followed_until_redis_does, setup),
+        cmocka_unit_test_setup(a_raised_generation_ends_refusals, fixture_setup),
+        cmocka_unit_test_setup(a_fleet_survives_the_loss_of_all_data, fixture_setup),
+        cmocka_unit_test_setup(a_foreign_fleet_is_named_and_the_running_one_continues,
+                               fixture_setup),
+        cmocka_unit_test_setup(a_nonce_is_replaced_when_no_living_member_lists_it, fixture_setup),
+        cmocka_unit_test_setup(a_member_whose_nonce_is_replaced_asks_redis_first, fixture_setup),
+        cmocka_unit_test_setup(a_topic_created_anew_ends_its_old_consumers, fixture_setup),
+        cmocka_unit_test_setup(nodes_that_all_may_write_are_said_once, fixture_setup),
+        cmocka_unit_test_setup(another_identity_is_not_followed_until_redis_does, fixture_setup),
     };
     int failed = 0;
 
-    servers = servers_start(&(struct servers_options){.zookeeper = true});
-    if (servers == NULL) {
+    if (!fixture_start("/fence", SESSION_MS, argc, argv)) {
         return 1;
     }
-    if (argc == 2) {
-        cmocka_set_test_filter(argv[1]);
-    }
     failed = cmocka_run_group_tests_name("fence", tests, NULL, NULL);
-    servers_free(servers);
+    fixture_end();
     return failed;
 }

@@ -16,41 +16,17 @@
 #include "coord/assignment.h"
 #include "coord/member_text.h"
 #include "coord/zookeeper.h"
-#include "queue_side.h"
-#include "raw.h"
-#include "support/servers.h"
+#include "fixture.h"
 #include "support/wait.h"
 
-enum { SESSION_MS = 4000, SLOTS = 64, DRAIN_MS = 30000, STORM = 400 };
+enum { SESSION_MS = 4000, STORM = 400 };
 
-static struct servers *servers;
 static zhandle_t *raw;
-static char root[32];
-static char fleet[128]; /* "host:port/root": another root for each test */
-
-static struct queue_side *member(const char *name)
-{
-    return queue_side_new(name, fleet, SESSION_MS, SMQ_ZK_LOSS_CONTINUE);
-}
-
-static struct queue_side *consumer(const char *name)
-{
-    struct queue_side *side = member(name);
-
-    queue_side_join(side, "t", "n1", SLOTS, DRAIN_MS);
-    return side;
-}
 
 static int setup(void **state)
 {
-    static int number;
-
-    (void) state;
-    (void) snprintf(root, sizeof(root), "/nodes%d", ++number);
-    (void) snprintf(fleet, sizeof(fleet), "%s%s", servers_zookeeper(servers), root);
-    zookeeper_timings.join = zookeeper_timings.cold = 50;
-    raw = raw_connect(servers_zookeeper(servers), NULL);
-    return 0;
+    raw = fixture_connect(NULL);
+    return fixture_setup(state);
 }
 
 static int teardown(void **state)
@@ -60,17 +36,9 @@ static int teardown(void **state)
     return 0;
 }
 
-static const char *path_of(const char *node)
-{
-    static char path[128];
-
-    (void) snprintf(path, sizeof(path), "%s%s", root, node);
-    return path;
-}
-
 static void delete_node(const char *node)
 {
-    assert_int_equal(zoo_delete(raw, path_of(node), -1), ZOK);
+    assert_int_equal(zoo_delete(raw, fixture_path(node), -1), ZOK);
 }
 
 /* Requests that the server has received so far. */
@@ -82,7 +50,7 @@ static long received(void)
     ssize_t got = 0;
     struct sockaddr_in address = {
         .sin_family = AF_INET,
-        .sin_port = htons((in_port_t) server_port(servers_zookeeper_server(servers))),
+        .sin_port = htons((in_port_t) server_port(servers_zookeeper_server(fixture.servers))),
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -114,8 +82,8 @@ static bool assignment_is_good(void *arg)
     bool good = false;
 
     (void) arg;
-    good = zoo_get(raw, path_of("/topics/t/assignment"), 0, text, &len, NULL) == ZOK && len > 0 &&
-           assignment_decode(&assignment, text, (size_t) len);
+    good = zoo_get(raw, fixture_path("/topics/t/assignment"), 0, text, &len, NULL) == ZOK &&
+           len > 0 && assignment_decode(&assignment, text, (size_t) len);
     assignment_fini(&assignment);
     return good;
 }
@@ -128,7 +96,7 @@ static void await_assignment(void)
 /* Another member joins: half of the slots move to it, and none was lost on the way. */
 static void assert_fleet_works(struct queue_side *a)
 {
-    struct queue_side *b = consumer("b");
+    struct queue_side *b = fixture_consumer("b");
 
     assert_true(queue_side_owns(b, SLOTS / 2));
     assert_true(queue_side_owns(a, SLOTS / 2));
@@ -139,7 +107,7 @@ static void assert_fleet_works(struct queue_side *a)
 
 static void a_missing_assignment_is_made_again(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     long before = 0;
 
     (void) state;
@@ -162,14 +130,14 @@ static bool has_lost_all(void *arg)
 
 static void a_missing_folder_of_members_is_made_again(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     long before = 0;
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = received();
-    while (zoo_delete(raw, path_of("/members"), -1) != ZOK) { /* its node is made again, too */
-        (void) zoo_delete(raw, path_of("/members/a"), -1);
+    while (zoo_delete(raw, fixture_path("/members"), -1) != ZOK) { /* its node is made again, too */
+        (void) zoo_delete(raw, fixture_path("/members/a"), -1);
     }
     assert_true(wait_until(has_lost_all, a, WAIT_MS));
     assert_true(queue_side_owns(a, SLOTS));
@@ -180,15 +148,15 @@ static void a_missing_folder_of_members_is_made_again(void **state)
 
 static void a_missing_folder_of_topics_is_made_again(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     long before = 0;
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = received();
-    while (zoo_delete(raw, path_of("/topics"), -1) != ZOK) {
-        (void) zoo_delete(raw, path_of("/topics/t/assignment"), -1);
-        (void) zoo_delete(raw, path_of("/topics/t"), -1);
+    while (zoo_delete(raw, fixture_path("/topics"), -1) != ZOK) {
+        (void) zoo_delete(raw, fixture_path("/topics/t/assignment"), -1);
+        (void) zoo_delete(raw, fixture_path("/topics/t"), -1);
     }
     await_assignment();
     assert_true(queue_side_owns(a, SLOTS));
@@ -199,7 +167,7 @@ static void a_missing_folder_of_topics_is_made_again(void **state)
 
 static void a_missing_leader_epoch_is_made_again(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     long before = 0;
 
     (void) state;
@@ -217,11 +185,11 @@ static void a_missing_leader_epoch_is_made_again(void **state)
 
 static void damage_is_mended_at_once(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    raw_set(raw, path_of("/topics/t/assignment"), "x", 1);
+    raw_set(raw, fixture_path("/topics/t/assignment"), "x", 1);
     await_assignment();
     assert_fleet_works(a);
     assert_int_equal(queue_side_get(a, &a->lost), 0);
@@ -232,7 +200,7 @@ static void damage_is_mended_at_once(void **state)
  * members what they own. */
 static void damage_is_mended_by_a_new_assigner(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
     char epoch[128];
     char leader[128];
@@ -244,13 +212,13 @@ static void damage_is_mended_by_a_new_assigner(void **state)
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    b = consumer("b");
+    b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
     assert_true(queue_side_owns(a, SLOTS / 2));
     before = received();
-    (void) snprintf(epoch, sizeof(epoch), "%s/leader_epoch", root);
-    (void) snprintf(leader, sizeof(leader), "%s/leader", root);
-    (void) snprintf(assignment, sizeof(assignment), "%s/topics/t/assignment", root);
+    (void) snprintf(epoch, sizeof(epoch), "%s/leader_epoch", fixture.root);
+    (void) snprintf(leader, sizeof(leader), "%s/leader", fixture.root);
+    (void) snprintf(assignment, sizeof(assignment), "%s/topics/t/assignment", fixture.root);
     zoo_set_op_init(&ops[0], epoch, "x", 1, -1, &stats[0]);
     zoo_set_op_init(&ops[1], assignment, "x", 1, -1, &stats[1]);
     zoo_delete_op_init(&ops[2], leader, -1);
@@ -272,7 +240,7 @@ static bool node_of_a_is_good(void *arg)
     char text[4096];
 
     (void) arg;
-    return raw_get(raw, path_of("/members/a"), text, sizeof(text), NULL) &&
+    return raw_get(raw, fixture_path("/members/a"), text, sizeof(text), NULL) &&
            strncmp(text, "slotmq-member 1\n", strlen("slotmq-member 1\n")) == 0;
 }
 
@@ -280,11 +248,11 @@ static bool node_of_a_is_good(void *arg)
  */
 static void broken_bytes_in_a_members_node_are_mended(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    raw_set(raw, path_of("/members/a"), "\xff\xfe", 2);
+    raw_set(raw, fixture_path("/members/a"), "\xff\xfe", 2);
     assert_true(wait_until(node_of_a_is_good, NULL, WAIT_MS));
     assert_true(queue_side_owns(a, SLOTS));
     assert_fleet_works(a);
@@ -299,14 +267,14 @@ static void set_access(const char *node, int32_t perms)
     struct ACL entry = {.perms = perms, .id = ZOO_ANYONE_ID_UNSAFE};
     struct ACL_vector acl = {.count = 1, .data = &entry};
 
-    assert_int_equal(zoo_set_acl(raw, path_of(node), -1, &acl), ZOK);
+    assert_int_equal(zoo_set_acl(raw, fixture_path(node), -1, &acl), ZOK);
 }
 
 static int32_t version_of(const char *node)
 {
     struct Stat stat = {0};
 
-    assert_int_equal(zoo_exists(raw, path_of(node), 0, &stat), ZOK);
+    assert_int_equal(zoo_exists(raw, fixture_path(node), 0, &stat), ZOK);
     return stat.version;
 }
 
@@ -332,26 +300,26 @@ static void a_member_that_may_not_write_its_node_says_so_and_recovers(void **sta
 
     (void) state;
     zookeeper_timings.revoke_extra = EXTRA_MS;
-    a = member("a");
+    a = fixture_member("a");
     zookeeper_timings.revoke_extra = revoke_extra;
     queue_side_join(a, "t", "n1", SLOTS, SHORT_DRAIN_MS);
     assert_true(queue_side_owns(a, SLOTS));
     set_access("/members/a", ZOO_PERM_READ | ZOO_PERM_ADMIN);
     before = received();
-    b = consumer("b");
+    b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
     before = received() - before;
     print_message("%ld requests while the node could not be written\n", before);
     assert_true(before < FEW);
-    assert_int_equal(queue_side_said(a, path_of("/members/a")), 1);
+    assert_int_equal(queue_side_said(a, fixture_path("/members/a")), 1);
 
     version = version_of("/members/a");
     set_access("/members/a", ZOO_PERM_ALL);
     assert_true(wait_until(node_of_a_is_written, &version, WAIT_MS));
-    c = consumer("c");
+    c = fixture_consumer("c");
     assert_true(queue_side_owns(c, SLOTS / 3));
     assert_int_equal(queue_side_get(a, &a->lost), 0);
-    assert_int_equal(queue_side_said(a, path_of("/members/a")), 1);
+    assert_int_equal(queue_side_said(a, fixture_path("/members/a")), 1);
     queue_side_free(c);
     queue_side_free(b);
     queue_side_free(a);
@@ -362,13 +330,13 @@ static void a_member_that_may_not_write_its_node_says_so_and_recovers(void **sta
 /* What a living member of this process says of itself. */
 static struct member_info own_info(void)
 {
-    struct queue_side *side = consumer("a");
+    struct queue_side *side = fixture_consumer("a");
     struct member_info read = {0};
     struct member_info info;
     char text[4096];
 
     assert_true(wait_until(node_of_a_is_good, NULL, WAIT_MS));
-    assert_true(raw_get(raw, path_of("/members/a"), text, sizeof(text), NULL));
+    assert_true(raw_get(raw, fixture_path("/members/a"), text, sizeof(text), NULL));
     assert_true(member_text_parse(&read, text, strlen(text)));
     queue_side_free(side);
     info = read;
@@ -398,8 +366,8 @@ static int take_name(const struct member_info *info)
     int rc = 0;
 
     member_text_head(&text, info);
-    rc = zoo_create(raw, path_of("/members/same"), text.data, (int) text.len, &ZOO_OPEN_ACL_UNSAFE,
-                    ZOO_EPHEMERAL, NULL, 0);
+    rc = zoo_create(raw, fixture_path("/members/same"), text.data, (int) text.len,
+                    &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL, NULL, 0);
     buf_fini(&text);
     return rc;
 }
@@ -411,10 +379,10 @@ static void assert_name_is_taken(const struct member_info *info)
     char text[4096];
 
     assert_int_equal(take_name(info), ZOK);
-    side = consumer("same");
+    side = fixture_consumer("same");
     assert_true(queue_side_has_failed(side));
     assert_int_equal(queue_side_failed(side), SMQ_NAME_TAKEN);
-    assert_true(raw_get(raw, path_of("/members/same"), text, sizeof(text), &stat));
+    assert_true(raw_get(raw, fixture_path("/members/same"), text, sizeof(text), &stat));
     assert_int_equal(stat.ephemeralOwner, zoo_client_id(raw)->client_id);
     queue_side_free(side);
 }
@@ -439,7 +407,7 @@ static void a_pid_that_another_process_has_now_is_a_dead_one(void **state)
     (void) state;
     info.started--;
     assert_int_equal(take_name(&info), ZOK);
-    side = consumer("same");
+    side = fixture_consumer("same");
     assert_true(queue_side_owns(side, SLOTS));
     queue_side_free(side);
 }
@@ -464,9 +432,10 @@ static bool other_gave_up(void *arg)
     struct duel *duel = arg;
     struct Stat stat = {0};
 
-    if (zoo_exists(raw, path_of("/members/same"), 0, &stat) == ZOK &&
+    if (zoo_exists(raw, fixture_path("/members/same"), 0, &stat) == ZOK &&
         stat.ephemeralOwner != zoo_client_id(raw)->client_id &&
-        zoo_delete(raw, path_of("/members/same"), -1) == ZOK && take_name(&duel->info) == ZOK) {
+        zoo_delete(raw, fixture_path("/members/same"), -1) == ZOK &&
+        take_name(&duel->info) == ZOK) {
         duel->replaced++;
     }
     return queue_side_failed(duel->side) != SMQ_OK;
@@ -479,7 +448,7 @@ static void replacing_is_limited(void **state)
     (void) state;
     duel.info.pid = dead_pid();
     assert_int_equal(take_name(&duel.info), ZOK);
-    duel.side = consumer("same");
+    duel.side = fixture_consumer("same");
     assert_true(wait_until(other_gave_up, &duel, WAIT_MS));
     print_message("replaced %d times\n", duel.replaced);
     assert_in_range(duel.replaced, 1, 3);
@@ -495,13 +464,13 @@ static void an_empty_root_becomes_that_of_the_fleet(void **state)
     char text[256];
 
     (void) state;
-    assert_int_equal(zoo_create(raw, root, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0),
-                     ZOK);
-    first = consumer("first");
-    second = consumer("second");
+    assert_int_equal(
+        zoo_create(raw, fixture.root, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0), ZOK);
+    first = fixture_consumer("first");
+    second = fixture_consumer("second");
     assert_true(queue_side_owns(second, SLOTS / 2));
     assert_true(queue_side_owns(first, SLOTS / 2));
-    assert_true(raw_get(raw, root, text, sizeof(text), NULL));
+    assert_true(raw_get(raw, fixture.root, text, sizeof(text), NULL));
     assert_non_null(strstr(text, "fence_generation 1\n"));
     queue_side_free(first);
     queue_side_free(second);
@@ -527,14 +496,10 @@ int main(int argc, char **argv)
     };
     int failed = 0;
 
-    servers = servers_start(&(struct servers_options){.zookeeper = true});
-    if (servers == NULL) {
+    if (!fixture_start("/nodes", SESSION_MS, argc, argv)) {
         return 1;
     }
-    if (argc == 2) {
-        cmocka_set_test_filter(argv[1]);
-    }
     failed = cmocka_run_group_tests_name("nodes", tests, NULL, NULL);
-    servers_free(servers);
+    fixture_end();
     return failed;
 }

@@ -11,43 +11,13 @@
 #include <cmocka.h>
 
 #include "coord/zookeeper.h"
-#include "queue_side.h"
+#include "fixture.h"
 #include "support/process.h"
-#include "support/servers.h"
 #include "support/wait.h"
 
-enum { SESSION_MS = 2000, SLOTS = 64, DRAIN_MS = 30000 };
+enum { SESSION_MS = 2000 };
 
-static struct servers *servers;
 static const char *program;
-static int64_t session_ms;
-static char fleet[128]; /* "host:port/root": another root for each test */
-
-static struct queue_side *member(const char *name)
-{
-    return queue_side_new(name, fleet, session_ms, SMQ_ZK_LOSS_CONTINUE);
-}
-
-static struct queue_side *consumer(const char *name)
-{
-    struct queue_side *side = member(name);
-
-    queue_side_join(side, "t", "n1", SLOTS, DRAIN_MS);
-    return side;
-}
-
-static int setup(void **state)
-{
-    static int number;
-
-    (void) state;
-    (void) snprintf(fleet, sizeof(fleet), "%s/a/fleet%d", servers_zookeeper(servers), ++number);
-    session_ms = SESSION_MS;
-    zookeeper_timings.join = 50;
-    zookeeper_timings.cold = 50;
-    zookeeper_timings.revoke_extra = 10000;
-    return 0;
-}
 
 static void assert_no_errors(struct queue_side *side)
 {
@@ -56,7 +26,7 @@ static void assert_no_errors(struct queue_side *side)
 
 static void first_member_gets_all(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
@@ -74,7 +44,7 @@ static void join_moves_the_floor(void **state)
         char name[8];
 
         (void) snprintf(name, sizeof(name), "m%d", n);
-        sides[n] = consumer(name);
+        sides[n] = fixture_consumer(name);
         assert_true(queue_side_owns(sides[n], n == 0 ? SLOTS : SLOTS / (n + 1)));
         for (int i = 0; i < n; i++) {
             revoked += queue_side_get(sides[i], &sides[i]->revoked);
@@ -91,12 +61,12 @@ static void join_moves_the_floor(void **state)
 
 static void leave_moves_only_the_leavers(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    b = consumer("b");
+    b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
     queue_side_leave(b);
     assert_true(queue_side_has_left(b));
@@ -112,7 +82,7 @@ static void leave_moves_only_the_leavers(void **state)
 
 static void refused_slots_are_granted_again(void **state)
 {
-    struct queue_side *a = member("a");
+    struct queue_side *a = fixture_member("a");
 
     (void) state;
     a->refuse = 3;
@@ -124,13 +94,13 @@ static void refused_slots_are_granted_again(void **state)
 
 static void largest_topic(void **state)
 {
-    struct queue_side *a = member("a");
+    struct queue_side *a = fixture_member("a");
     struct queue_side *b = NULL;
 
     (void) state;
     queue_side_join(a, "t", "n1", 65536, DRAIN_MS);
     assert_true(queue_side_owns(a, 65536));
-    b = member("b");
+    b = fixture_member("b");
     queue_side_join(b, "t", "n1", 65536, DRAIN_MS);
     assert_true(queue_side_owns(b, 32768));
     assert_int_equal(queue_side_count(a), 32768);
@@ -145,11 +115,11 @@ static void hung_drain_ends_in_an_unclean_grant(void **state)
 
     (void) state;
     zookeeper_timings.revoke_extra = 100;
-    a = member("a");
+    a = fixture_member("a");
     a->hung = true;
     queue_side_join(a, "t", "n1", SLOTS, 100);
     assert_true(queue_side_owns(a, SLOTS));
-    b = member("b");
+    b = fixture_member("b");
     queue_side_join(b, "t", "n1", SLOTS, 100);
     assert_true(queue_side_owns(b, SLOTS / 2));
     assert_true(queue_side_owns(a, SLOTS / 2)); /* told that the others are lost */
@@ -160,13 +130,13 @@ static void hung_drain_ends_in_an_unclean_grant(void **state)
 
 static void created_anew_belongs_to_the_new(void **state)
 {
-    struct queue_side *old = consumer("old");
+    struct queue_side *old = fixture_consumer("old");
     struct queue_side *new = NULL;
 
     (void) state;
     assert_true(queue_side_owns(old, SLOTS));
     queue_side_set_check(old, SMQ_NO_TOPIC, "");
-    new = member("new");
+    new = fixture_member("new");
     queue_side_join(new, "t", "n2", SLOTS / 2, DRAIN_MS);
     assert_true(queue_side_owns(new, SLOTS / 2));
     assert_true(queue_side_has_failed(old));
@@ -184,14 +154,14 @@ static void restart_of_zookeeper_moves_nothing(void **state)
     struct queue_side *c = NULL;
 
     (void) state;
-    session_ms = 30000; /* longer than the restart takes on a slow machine */
-    a = consumer("a");
+    fixture.session_ms = 30000; /* longer than the restart takes on a slow machine */
+    a = fixture_consumer("a");
     assert_true(queue_side_owns(a, SLOTS));
-    b = consumer("b");
+    b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
-    server_kill(servers_zookeeper_server(servers));
-    assert_true(server_restart(servers_zookeeper_server(servers)));
-    c = consumer("c");
+    server_kill(servers_zookeeper_server(fixture.servers));
+    assert_true(server_restart(servers_zookeeper_server(fixture.servers)));
+    c = fixture_consumer("c");
     assert_true(queue_side_owns(c, SLOTS / 3));
     assert_int_equal(queue_side_get(a, &a->lost), 0);
     assert_int_equal(queue_side_get(b, &b->lost), 0);
@@ -212,15 +182,15 @@ static bool is_leased(void *arg)
 
 static void lease_ends_while_zookeeper_does_not_answer(void **state)
 {
-    struct queue_side *a = queue_side_new("a", fleet, SESSION_MS, SMQ_ZK_LOSS_STOP);
+    struct queue_side *a = queue_side_new("a", fixture.fleet, SESSION_MS, SMQ_ZK_LOSS_STOP);
 
     (void) state;
     queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
     assert_true(queue_side_owns(a, SLOTS));
     assert_true(queue_side_is_leased(a));
-    server_pause(servers_zookeeper_server(servers));
+    server_pause(servers_zookeeper_server(fixture.servers));
     assert_true(wait_until(is_not_leased, a, WAIT_MS));
-    server_resume(servers_zookeeper_server(servers));
+    server_resume(servers_zookeeper_server(fixture.servers));
     assert_true(wait_until(is_leased, a, WAIT_MS));
     assert_true(queue_side_owns(a, SLOTS));
     queue_side_free(a);
@@ -232,15 +202,15 @@ static void leave_without_zookeeper(void **state)
 
     (void) state;
     zookeeper_timings.leave = 100;
-    a = consumer("a");
+    a = fixture_consumer("a");
     zookeeper_timings.leave = 5000;
     assert_true(queue_side_owns(a, SLOTS));
-    server_kill(servers_zookeeper_server(servers));
+    server_kill(servers_zookeeper_server(fixture.servers));
     queue_side_leave(a);
     assert_true(queue_side_has_left(a));
     assert_int_equal(queue_side_count(a), 0);
     queue_side_free(a);
-    assert_true(server_restart(servers_zookeeper_server(servers)));
+    assert_true(server_restart(servers_zookeeper_server(fixture.servers)));
 }
 
 /* --- members in processes of their own --- */
@@ -252,7 +222,7 @@ struct child {
 
 static struct child child_start(const char *name)
 {
-    const char *argv[] = {program, "member", name, fleet, NULL};
+    const char *argv[] = {program, "member", name, fixture.fleet, NULL};
     int ends[2];
     struct process_options options = {.argv = argv, .err = 2};
     struct child child = {0};
@@ -301,9 +271,10 @@ static bool child_changed(void *arg)
 
 static _Noreturn void child_main(const char *name, const char *where)
 {
-    struct queue_side *side = queue_side_new(name, where, SESSION_MS, SMQ_ZK_LOSS_CONTINUE);
+    struct queue_side *side = NULL;
 
-    zookeeper_timings.join = zookeeper_timings.cold = 50;
+    fixture_wait_little();
+    side = queue_side_new(name, where, SESSION_MS, SMQ_ZK_LOSS_CONTINUE);
     queue_side_join(side, "t", "n1", SLOTS, DRAIN_MS);
     for (;;) {
         if (wait_until(child_changed, side, WAIT_MS)) {
@@ -321,7 +292,7 @@ static void killed_members_slots_move(void **state)
 
     (void) state;
     (void) child_await(&child, SLOTS); /* it is the assigner, too */
-    a = consumer("a");
+    a = fixture_consumer("a");
     assert_true(queue_side_owns(a, SLOTS / 2));
     process_kill(child.pid);
     (void) fclose(child.out);
@@ -345,11 +316,11 @@ static void assigner_dies_within_a_revocation(void **state)
 
     (void) state;
     (void) child_await(&child, SLOTS);
-    a = member("a");
+    a = fixture_member("a");
     a->hung = true;
     queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
     assert_true(queue_side_owns(a, SLOTS / 2));
-    b = consumer("b");
+    b = fixture_consumer("b");
     assert_true(wait_until(asked_to_release, a, WAIT_MS));
     assert_true(queue_side_count(b) < SLOTS / 3); /* those of the child at most; a's wait */
     process_kill(child.pid);
@@ -363,7 +334,7 @@ static void assigner_dies_within_a_revocation(void **state)
 
 static void paused_member_loses_and_rejoins(void **state)
 {
-    struct queue_side *a = consumer("a");
+    struct queue_side *a = fixture_consumer("a");
     struct child child;
     struct token before;
 
@@ -392,19 +363,19 @@ static void fast_restart_replaces_its_dead_node(void **state)
     (void) child_await(&child, SLOTS);
     process_kill(child.pid);
     (void) fclose(child.out);
-    a = consumer("same");
+    a = fixture_consumer("same");
     assert_true(queue_side_owns(a, SLOTS));
     queue_side_free(a);
 }
 
 static void name_of_a_live_process_is_taken(void **state)
 {
-    struct queue_side *a = consumer("same");
+    struct queue_side *a = fixture_consumer("same");
     struct queue_side *b = NULL;
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    b = consumer("same");
+    b = fixture_consumer("same");
     assert_true(queue_side_has_failed(b));
     assert_int_equal(queue_side_failed(b), SMQ_NAME_TAKEN);
     assert_int_equal(queue_side_count(a), SLOTS);
@@ -427,38 +398,33 @@ static void nobody_answers(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(first_member_gets_all, setup),
-        cmocka_unit_test_setup(join_moves_the_floor, setup),
-        cmocka_unit_test_setup(leave_moves_only_the_leavers, setup),
-        cmocka_unit_test_setup(refused_slots_are_granted_again, setup),
-        cmocka_unit_test_setup(largest_topic, setup),
-        cmocka_unit_test_setup(hung_drain_ends_in_an_unclean_grant, setup),
-        cmocka_unit_test_setup(created_anew_belongs_to_the_new, setup),
-        cmocka_unit_test_setup(restart_of_zookeeper_moves_nothing, setup),
-        cmocka_unit_test_setup(lease_ends_while_zookeeper_does_not_answer, setup),
-        cmocka_unit_test_setup(leave_without_zookeeper, setup),
-        cmocka_unit_test_setup(killed_members_slots_move, setup),
-        cmocka_unit_test_setup(assigner_dies_within_a_revocation, setup),
-        cmocka_unit_test_setup(paused_member_loses_and_rejoins, setup),
-        cmocka_unit_test_setup(fast_restart_replaces_its_dead_node, setup),
-        cmocka_unit_test_setup(name_of_a_live_process_is_taken, setup),
-        cmocka_unit_test_setup(nobody_answers, setup),
+        cmocka_unit_test_setup(first_member_gets_all, fixture_setup),
+        cmocka_unit_test_setup(join_moves_the_floor, fixture_setup),
+        cmocka_unit_test_setup(leave_moves_only_the_leavers, fixture_setup),
+        cmocka_unit_test_setup(refused_slots_are_granted_again, fixture_setup),
+        cmocka_unit_test_setup(largest_topic, fixture_setup),
+        cmocka_unit_test_setup(hung_drain_ends_in_an_unclean_grant, fixture_setup),
+        cmocka_unit_test_setup(created_anew_belongs_to_the_new, fixture_setup),
+        cmocka_unit_test_setup(restart_of_zookeeper_moves_nothing, fixture_setup),
+        cmocka_unit_test_setup(lease_ends_while_zookeeper_does_not_answer, fixture_setup),
+        cmocka_unit_test_setup(leave_without_zookeeper, fixture_setup),
+        cmocka_unit_test_setup(killed_members_slots_move, fixture_setup),
+        cmocka_unit_test_setup(assigner_dies_within_a_revocation, fixture_setup),
+        cmocka_unit_test_setup(paused_member_loses_and_rejoins, fixture_setup),
+        cmocka_unit_test_setup(fast_restart_replaces_its_dead_node, fixture_setup),
+        cmocka_unit_test_setup(name_of_a_live_process_is_taken, fixture_setup),
+        cmocka_unit_test_setup(nobody_answers, fixture_setup),
     };
-    struct servers_options options = {.zookeeper = true};
     int failed = 0;
 
     program = argv[0];
     if (argc == 4 && strcmp(argv[1], "member") == 0) {
         child_main(argv[2], argv[3]);
     }
-    servers = servers_start(&options);
-    if (servers == NULL) {
+    if (!fixture_start("/a/fleet", SESSION_MS, argc, argv)) {
         return 1;
     }
-    if (argc == 2) {
-        cmocka_set_test_filter(argv[1]);
-    }
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    servers_free(servers);
+    fixture_end();
     return failed;
 }

@@ -1,0 +1,49 @@
+/* fixture.h - what the programs share whose members live in the process of the test: one ZooKeeper,
+ * a root of its own for each test, and members that consume the topic "t".
+ *
+ * Thread: one. */
+#ifndef INTEGRATION_COORD_FIXTURE_H
+#define INTEGRATION_COORD_FIXTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "queue_side.h"
+#include "raw.h"
+#include "support/servers.h"
+
+enum { SLOTS = 64, DRAIN_MS = 30000 };
+
+/* Invariant: `fleet` is the address of `servers`, then `root`. */
+struct fixture {
+    struct servers *servers;
+    char root[32];
+    char fleet[128];
+    int64_t session_ms; /* of the members that are made from now on */
+};
+
+extern struct fixture fixture;
+
+/* Start ZooKeeper.  The roots are `roots` and a number; the members have this time-out.  With one
+ * argument on the command line only the tests that match it run.  false: no server could be
+ * started. */
+bool fixture_start(const char *roots, int64_t session_ms, int argc, char **argv);
+void fixture_end(void);
+
+/* For cmocka: the next root, the time-out of fixture_start(), and short waits for joins. */
+int fixture_setup(void **state);
+
+/* Of members that are made from now on: joins wait 50 ms, also when nobody owns anything. */
+void fixture_wait_little(void);
+
+/* A member of the fleet; one that consumes "t", with the nonce "n1". */
+struct queue_side *fixture_member(const char *name);
+struct queue_side *fixture_consumer(const char *name);
+
+/* The absolute path of a node, such as "/members/a", until the next call. */
+const char *fixture_path(const char *node);
+
+/* A bare connection to the server, with "user:password" or NULL. */
+zhandle_t *fixture_connect(const char *auth);
+
+#endif
