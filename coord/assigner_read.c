@@ -333,8 +333,10 @@ static bool assigner_has_folder(struct assigner *assigner, const struct zk_reply
 static void assigner_read_over(struct assigner *assigner)
 {
     if (!assigner->failed) {
-        qsort(assigner->members, assigner->member_count, sizeof(*assigner->members),
-              assigner_compare_members);
+        if (assigner->member_count > 1) {
+            qsort(assigner->members, assigner->member_count, sizeof(*assigner->members),
+                  assigner_compare_members);
+        }
         assigner_keep_unread(assigner);
         assigner_gather(assigner);
         assigner_drop_unlisted(assigner);
