@@ -199,6 +199,22 @@ static bool assigner_encode(struct assigner *assigner, struct assigner_topic *to
     return false;
 }
 
+/* All is written: how many milliseconds later the next round is, whatever happens meanwhile.  -1:
+ * only what happens makes one. */
+static int64_t assigner_delay(const struct assigner *assigner, int64_t now_ms)
+{
+    int64_t at = assigner->wake_at;
+    int64_t hidden = now_ms + assigner->zookeeper->timings.hidden;
+
+    if (assigner->hidden && (at == 0 || hidden < at)) {
+        at = hidden;
+    }
+    if (at == 0) {
+        return -1;
+    }
+    return at - now_ms < 1 ? 1 : at - now_ms;
+}
+
 /* Write the next topic that differs, until there is none. */
 static void assigner_write(struct assigner *assigner)
 {
@@ -216,9 +232,7 @@ static void assigner_write(struct assigner *assigner)
     }
     assigner->current = topic;
     if (topic == NULL) {
-        int64_t delay = assigner->wake_at - clock_now_ms();
-
-        assigner_over(assigner, assigner->wake_at == 0 ? -1 : delay < 1 ? 1 : delay);
+        assigner_over(assigner, assigner_delay(assigner, clock_now_ms()));
         return;
     }
     if (topic->remove) {

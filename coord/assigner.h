@@ -67,6 +67,7 @@ struct assigner {
     struct assigner_job *unsent; /* the first that is still to be sent, or NULL */
     size_t out;                  /* replies to come */
     bool failed;                 /* one of them did not come */
+    bool hidden;                 /* ZooKeeper denied one: no watch tells when it would not */
     void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
     int64_t *unread; /* incarnations of members that were said to be unreadable */
     size_t unread_count;

@@ -114,6 +114,7 @@ static bool assigner_replied(struct assigner *assigner, int rc)
     if (!assigner->active || (rc != ZOK && rc != ZNONODE && rc != ZNOAUTH)) {
         assigner->failed = true;
     }
+    assigner->hidden = assigner->hidden || rc == ZNOAUTH;
     return !assigner->failed;
 }
 
@@ -454,7 +455,7 @@ void assigner_read(struct assigner *assigner)
     assigner_clear_jobs(assigner);
     assigner_add_known(assigner);
     assigner_clear_members(assigner);
-    assigner->failed = false;
+    assigner->failed = assigner->hidden = false;
     assigner->out = 3;
     zk_sync(session, "members", assigner_on_sync, assigner);
     zk_children(session, "members", true, assigner_on_members, assigner);

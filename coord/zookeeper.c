@@ -20,7 +20,8 @@ struct zookeeper_timings zookeeper_timings = {.join = 150,
                                               .leave = 5000,
                                               .revoke_extra = 10000,
                                               .retry = 200,
-                                              .idle = 60000};
+                                              .idle = 60000,
+                                              .hidden = 5000};
 
 void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const char *text)
 {

@@ -31,6 +31,7 @@ struct zookeeper_timings {
     int64_t revoke_extra; /* on top of a member's drain_timeout: then its slots move on */
     int64_t retry;        /* after a failed call; also the first back-off of refused slots */
     int64_t idle;         /* the nodes of a topic nobody asks for stay so long */
+    int64_t hidden;       /* until the assigner looks again at what ZooKeeper did not show */
 };
 
 /* For the handles made after it is changed. */

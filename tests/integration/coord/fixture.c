@@ -84,3 +84,19 @@ zhandle_t *fixture_connect(const char *auth)
 {
     return raw_connect(servers_zookeeper(fixture.servers), auth);
 }
+
+void fixture_damage_assignment(zhandle_t *raw)
+{
+    char epoch[128];
+    char leader[128];
+    zoo_op_result_t results[3];
+    struct Stat stats[2];
+    zoo_op_t ops[3];
+
+    (void) snprintf(epoch, sizeof(epoch), "%s/leader_epoch", fixture.root);
+    (void) snprintf(leader, sizeof(leader), "%s/leader", fixture.root);
+    zoo_set_op_init(&ops[0], epoch, "x", 1, -1, &stats[0]);
+    zoo_set_op_init(&ops[1], fixture_path("/topics/t/assignment"), "x", 1, -1, &stats[1]);
+    zoo_delete_op_init(&ops[2], leader, -1);
+    assert_int_equal(zoo_multi(raw, 3, ops, results), ZOK);
+}

@@ -46,4 +46,8 @@ const char *fixture_path(const char *node);
 /* A bare connection to the server, with "user:password" or NULL. */
 zhandle_t *fixture_connect(const char *auth);
 
+/* Damage the assignment of "t" and end the office of the assigner in one step: the next one has
+ * never seen a good assignment. */
+void fixture_damage_assignment(zhandle_t *raw);
+
 #endif

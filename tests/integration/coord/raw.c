@@ -55,6 +55,14 @@ void raw_set(zhandle_t *handle, const char *path, const char *data, int len)
     assert_int_equal(zoo_set(handle, path, data, len, -1), ZOK);
 }
 
+void raw_set_access(zhandle_t *handle, const char *path, int32_t perms)
+{
+    struct ACL entry = {.perms = perms, .id = ZOO_ANYONE_ID_UNSAFE};
+    struct ACL_vector acl = {.count = 1, .data = &entry};
+
+    assert_int_equal(zoo_set_acl(handle, path, -1, &acl), ZOK);
+}
+
 int raw_count(zhandle_t *handle, const char *path)
 {
     struct String_vector names = {0};

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <zookeeper/zookeeper.h>
 
 /* Connected, with "user:password" or NULL; the test fails when it cannot be.  Close with
@@ -17,6 +18,9 @@ bool raw_get(zhandle_t *handle, const char *path, char *out, size_t size, struct
 
 /* Overwrite a node. */
 void raw_set(zhandle_t *handle, const char *path, const char *data, int len);
+
+/* From now on everyone may do `perms` with the node, and nothing else. */
+void raw_set_access(zhandle_t *handle, const char *path, int32_t perms);
 
 /* How many nodes stand under `path`, itself included. */
 int raw_count(zhandle_t *handle, const char *path);

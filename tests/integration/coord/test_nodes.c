@@ -202,12 +202,6 @@ static void damage_is_mended_by_a_new_assigner(void **state)
 {
     struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
-    char epoch[128];
-    char leader[128];
-    char assignment[128];
-    zoo_op_result_t results[3];
-    struct Stat stats[2];
-    zoo_op_t ops[3];
     long before = 0;
 
     (void) state;
@@ -216,13 +210,7 @@ static void damage_is_mended_by_a_new_assigner(void **state)
     assert_true(queue_side_owns(b, SLOTS / 2));
     assert_true(queue_side_owns(a, SLOTS / 2));
     before = received();
-    (void) snprintf(epoch, sizeof(epoch), "%s/leader_epoch", fixture.root);
-    (void) snprintf(leader, sizeof(leader), "%s/leader", fixture.root);
-    (void) snprintf(assignment, sizeof(assignment), "%s/topics/t/assignment", fixture.root);
-    zoo_set_op_init(&ops[0], epoch, "x", 1, -1, &stats[0]);
-    zoo_set_op_init(&ops[1], assignment, "x", 1, -1, &stats[1]);
-    zoo_delete_op_init(&ops[2], leader, -1);
-    assert_int_equal(zoo_multi(raw, 3, ops, results), ZOK);
+    fixture_damage_assignment(raw);
     await_assignment();
     assert_int_equal(queue_side_get(a, &a->lost) + queue_side_get(b, &b->lost), 0);
     assert_int_equal(queue_side_get(a, &a->revoked), SLOTS / 2);
@@ -262,14 +250,6 @@ static void broken_bytes_in_a_members_node_are_mended(void **state)
 
 /* --- access to the own node --- */
 
-static void set_access(const char *node, int32_t perms)
-{
-    struct ACL entry = {.perms = perms, .id = ZOO_ANYONE_ID_UNSAFE};
-    struct ACL_vector acl = {.count = 1, .data = &entry};
-
-    assert_int_equal(zoo_set_acl(raw, fixture_path(node), -1, &acl), ZOK);
-}
-
 static int32_t version_of(const char *node)
 {
     struct Stat stat = {0};
@@ -304,7 +284,7 @@ static void a_member_that_may_not_write_its_node_says_so_and_recovers(void **sta
     zookeeper_timings.revoke_extra = revoke_extra;
     queue_side_join(a, "t", "n1", SLOTS, SHORT_DRAIN_MS);
     assert_true(queue_side_owns(a, SLOTS));
-    set_access("/members/a", ZOO_PERM_READ | ZOO_PERM_ADMIN);
+    raw_set_access(raw, fixture_path("/members/a"), ZOO_PERM_READ | ZOO_PERM_ADMIN);
     before = received();
     b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
@@ -314,7 +294,7 @@ static void a_member_that_may_not_write_its_node_says_so_and_recovers(void **sta
     assert_int_equal(queue_side_said(a, fixture_path("/members/a")), 1);
 
     version = version_of("/members/a");
-    set_access("/members/a", ZOO_PERM_ALL);
+    raw_set_access(raw, fixture_path("/members/a"), ZOO_PERM_ALL);
     assert_true(wait_until(node_of_a_is_written, &version, WAIT_MS));
     c = fixture_consumer("c");
     assert_true(queue_side_owns(c, SLOTS / 3));

@@ -1,0 +1,227 @@
+/* test_hidden.c - nodes of members that may not be read: other credentials, or changed access
+ * rights. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "coord/member_text.h"
+#include "fixture.h"
+#include "support/wait.h"
+
+enum { SESSION_MS = 4000, LONG_SESSION_MS = 30000 };
+
+static zhandle_t *raw;   /* without credentials, as all members */
+static zhandle_t *other; /* with others; a test that closes it makes it NULL */
+
+static int setup(void **state)
+{
+    raw = fixture_connect(NULL);
+    other = fixture_connect("other:secret");
+    return fixture_setup(state);
+}
+
+static int teardown(void **state)
+{
+    (void) state;
+    zookeeper_close(raw);
+    if (other != NULL) {
+        zookeeper_close(other);
+    }
+    return 0;
+}
+
+static void end_other(void)
+{
+    zookeeper_close(other);
+    other = NULL;
+}
+
+/* Two members that own half of the slots each; the first is the assigner. */
+static void start_two(struct queue_side **a, struct queue_side **b)
+{
+    *a = fixture_consumer("a");
+    assert_true(queue_side_owns(*a, SLOTS));
+    *b = fixture_consumer("b");
+    assert_true(queue_side_owns(*b, SLOTS / 2));
+    assert_true(queue_side_owns(*a, SLOTS / 2));
+}
+
+static void create_member(const char *node, const char *text, const struct ACL_vector *acl)
+{
+    assert_int_equal(zoo_create(other, fixture_path(node), text, (int) strlen(text), acl,
+                                ZOO_EPHEMERAL, NULL, 0),
+                     ZOK);
+}
+
+static int64_t owner_of(const char *node)
+{
+    struct Stat stat = {0};
+
+    assert_int_equal(zoo_exists(raw, fixture_path(node), 0, &stat), ZOK);
+    return stat.ephemeralOwner;
+}
+
+/* Nothing proves that its process is dead. */
+static void a_name_whose_node_is_damaged_is_waited_for(void **state)
+{
+    struct queue_side *a = fixture_consumer("a");
+    struct queue_side *side = NULL;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    create_member("/members/same", "\xff\xfe", &ZOO_OPEN_ACL_UNSAFE);
+    side = fixture_consumer("same");
+    assert_true(queue_side_has_failed(side));
+    assert_int_equal(queue_side_failed(side), SMQ_NAME_TAKEN);
+    assert_int_equal(owner_of("/members/same"), zoo_client_id(other)->client_id);
+    queue_side_free(side);
+
+    fixture.session_ms = LONG_SESSION_MS;
+    side = fixture_consumer("same");
+    end_other();
+    assert_true(queue_side_owns(side, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    queue_side_free(side);
+    queue_side_free(a);
+}
+
+/* Neither the others nor its owner can mend it: the owner keeps what it has and the others share
+ * the rest, until the access rights are as before. */
+static void damage_of_a_node_that_may_not_be_read_is_waited_out(void **state)
+{
+    struct queue_side *a = NULL;
+    struct queue_side *b = NULL;
+    struct queue_side *c = NULL;
+    struct queue_side *d = NULL;
+
+    (void) state;
+    start_two(&a, &b);
+    assert_int_equal(zoo_set_acl(other, fixture_path("/members/b"), -1, &ZOO_CREATOR_ALL_ACL), ZOK);
+    raw_set(other, fixture_path("/members/b"), "\xff\xfe", 2);
+    assert_true(queue_side_says(b, fixture_path("/members/b")));
+    c = fixture_consumer("c");
+    assert_true(queue_side_owns(c, SLOTS / 4));
+    assert_true(queue_side_owns(a, SLOTS / 4));
+    assert_int_equal(queue_side_count(b), SLOTS / 2);
+
+    assert_int_equal(zoo_set_acl(other, fixture_path("/members/b"), -1, &ZOO_OPEN_ACL_UNSAFE), ZOK);
+    d = fixture_consumer("d");
+    assert_true(queue_side_owns(b, SLOTS / 4));
+    assert_true(queue_side_owns(d, SLOTS / 4));
+    assert_int_equal(queue_side_said(b, fixture_path("/members/b")), 1);
+    assert_int_equal(queue_side_said(a, "the node of member b"), 1);
+    assert_int_equal(queue_side_get(a, &a->lost) + queue_side_get(b, &b->lost), 0);
+    queue_side_free(d);
+    queue_side_free(c);
+    queue_side_free(b);
+    queue_side_free(a);
+}
+
+static bool owns_some(void *arg)
+{
+    return queue_side_count(arg) > 0;
+}
+
+/* Has the member said what it owns, because the assignment is damaged? */
+static bool has_stated(void *arg)
+{
+    struct member_info info = {0};
+    char text[4096];
+    bool stated = false;
+
+    if (raw_get(raw, fixture_path(arg), text, sizeof(text), NULL) &&
+        member_text_parse(&info, text, strlen(text))) {
+        stated = info.topic_count == 1 && info.topics[0].stated != 0;
+    }
+    member_info_fini(&info);
+    return stated;
+}
+
+struct damage {
+    struct queue_side *a, *b;
+};
+
+/* Whoever is the assigner now. */
+static bool is_being_gathered(void *arg)
+{
+    const struct damage *damage = arg;
+    static const char words[] = "it is made anew from what the members own";
+
+    return queue_side_said(damage->a, words) + queue_side_said(damage->b, words) > 0;
+}
+
+/* Nobody tells the assigner that the access rights have changed. */
+static void a_member_that_may_be_read_again_takes_part(void **state)
+{
+    struct queue_side *a = NULL;
+    struct queue_side *b = NULL;
+    struct queue_side *c = NULL;
+    struct queue_side *d = NULL;
+
+    (void) state;
+    start_two(&a, &b);
+    raw_set_access(raw, fixture_path("/members/b"), ZOO_PERM_WRITE | ZOO_PERM_ADMIN);
+    c = fixture_consumer("c");
+    assert_true(queue_side_owns(c, SLOTS / 4));
+    d = fixture_consumer("d");
+    assert_true(wait_until(owns_some, d, WAIT_MS));
+    assert_int_equal(queue_side_count(b), SLOTS / 2);
+    raw_set_access(raw, fixture_path("/members/b"), ZOO_PERM_ALL);
+    assert_true(queue_side_owns(b, SLOTS / 4));
+    assert_true(queue_side_owns(a, SLOTS / 4));
+    assert_true(queue_side_owns(c, SLOTS / 4));
+    assert_true(queue_side_owns(d, SLOTS / 4));
+    queue_side_free(d);
+    queue_side_free(c);
+    queue_side_free(b);
+    queue_side_free(a);
+}
+
+/* What it owns is not known, so nothing is given to others. */
+static void a_damaged_assignment_waits_for_a_member_that_may_not_be_read(void **state)
+{
+    struct queue_side *a = NULL;
+    struct queue_side *b = NULL;
+    struct queue_side *c = NULL;
+    struct damage damage = {0};
+
+    (void) state;
+    start_two(&a, &b);
+    raw_set_access(raw, fixture_path("/members/b"), ZOO_PERM_WRITE | ZOO_PERM_ADMIN);
+    fixture_damage_assignment(raw);
+    damage = (struct damage){.a = a, .b = b};
+    assert_true(wait_until(is_being_gathered, &damage, WAIT_MS));
+    c = fixture_consumer("c");
+    assert_true(wait_until(has_stated, "/members/c", WAIT_MS));
+    assert_int_equal(queue_side_get(c, &c->granted), 0);
+    raw_set_access(raw, fixture_path("/members/b"), ZOO_PERM_ALL);
+    assert_true(wait_until(owns_some, c, WAIT_MS));
+    assert_int_equal(queue_side_get(a, &a->lost) + queue_side_get(b, &b->lost), 0);
+    assert_int_equal(queue_side_get(c, &c->token_errors), 0);
+    queue_side_free(c);
+    queue_side_free(b);
+    queue_side_free(a);
+}
+
+int main(int argc, char **argv)
+{
+#define HIDDEN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        HIDDEN(a_name_whose_node_is_damaged_is_waited_for),
+        HIDDEN(damage_of_a_node_that_may_not_be_read_is_waited_out),
+        HIDDEN(a_member_that_may_be_read_again_takes_part),
+        HIDDEN(a_damaged_assignment_waits_for_a_member_that_may_not_be_read),
+    };
+    int failed = 0;
+
+    if (!fixture_start("/hidden", SESSION_MS, argc, argv)) {
+        return 1;
+    }
+    failed = cmocka_run_group_tests_name("hidden", tests, NULL, NULL);
+    fixture_end();
+    return failed;
+}
