@@ -149,6 +149,7 @@ static void member_entered(struct zookeeper *zookeeper, const struct zk_reply *r
     member->incarnation = reply->stat.czxid;
     member->version = reply->stat.version;
     member->name_until = 0;
+    member->hidden_said = false;
     member->backoff_ms = 0;
     member_renew_lease(zookeeper, member->beat_at);
     uv_timer_start(&member->beat, member_on_beat, 1,
@@ -222,10 +223,25 @@ static void member_replace(struct zookeeper *zookeeper, int32_t version)
     member_look(zookeeper);
 }
 
+/* Wait for the end of the process that has our name.  When that has not come in time, it lives, and
+ * we are refused with `text`. */
+static void member_await_name(struct zookeeper *zookeeper, const char *text)
+{
+    struct member *member = &zookeeper->member;
+
+    if (member->name_until == 0) { /* a tick is half a session at most */
+        member->name_until = clock_now_ms() + 2 * zk_session_timeout(&zookeeper->session);
+    }
+    if (clock_now_ms() >= member->name_until) {
+        member_refuse(zookeeper, SMQ_NAME_TAKEN, text);
+        return;
+    }
+    member_later(zookeeper, MEMBER_WAITING, zookeeper->timings.retry);
+}
+
 /* Another session's node has our name: replace it if that may be, else wait for its end. */
 static void member_meet_other(struct zookeeper *zookeeper, const struct zk_reply *reply)
 {
-    struct member *member = &zookeeper->member;
     struct member_info info;
     bool replace = false;
 
@@ -237,16 +253,51 @@ static void member_meet_other(struct zookeeper *zookeeper, const struct zk_reply
         member_replace(zookeeper, reply->stat.version);
         return;
     }
-    if (member->name_until == 0) { /* a tick is half a session at most */
-        member->name_until = clock_now_ms() + 2 * zk_session_timeout(&zookeeper->session);
+    member_await_name(zookeeper, "another live process of the fleet has the name of this member; "
+                                 "give each its own");
+}
+
+/* The same, and we may not read it: nothing can prove that its process is dead. */
+static void member_meet_hidden(struct zookeeper *zookeeper)
+{
+    struct member *member = &zookeeper->member;
+
+    if (!member->hidden_said) {
+        member->hidden_said = true;
+        events_log(zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+                   "the node %s/%s in ZooKeeper has the name of this member, and this member may "
+                   "not read it: a process with another zookeeper_auth has the name, or had it a "
+                   "moment ago; waiting for the end of its session; give all members the same "
+                   "zookeeper_auth, and each a name of its own",
+                   zookeeper->root.path, member->path);
     }
-    if (clock_now_ms() >= member->name_until) {
-        member_refuse(zookeeper, SMQ_NAME_TAKEN,
-                      "another live process of the fleet has the name of this member; give each "
-                      "its own");
-        return;
+    member_await_name(zookeeper,
+                      "another live process, whose node in ZooKeeper this member may not read, has "
+                      "the name of this member; give all members the same zookeeper_auth, and each "
+                      "a name of its own");
+}
+
+static void member_looked(struct zookeeper *zookeeper, const struct zk_reply *reply, bool shown)
+{
+    if (reply->rc != ZOK) {
+        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+    } else if (reply->stat.ephemeralOwner == zk_session_id(&zookeeper->session)) {
+        member_entered(zookeeper, reply);
+    } else if (shown) {
+        member_meet_other(zookeeper, reply);
+    } else {
+        member_meet_hidden(zookeeper);
     }
-    member_later(zookeeper, MEMBER_WAITING, zookeeper->timings.retry);
+}
+
+/* A node that may not be read still shows whose it is, and when it goes. */
+static void member_on_hidden(void *user, const struct zk_reply *reply)
+{
+    struct zookeeper *zookeeper = user;
+
+    if (zookeeper->member.state == MEMBER_ENTERING) {
+        member_looked(zookeeper, reply, false);
+    }
 }
 
 static void member_on_look(void *user, const struct zk_reply *reply)
@@ -256,12 +307,10 @@ static void member_on_look(void *user, const struct zk_reply *reply)
     if (zookeeper->member.state != MEMBER_ENTERING) {
         return;
     }
-    if (reply->rc != ZOK) {
-        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
-    } else if (reply->stat.ephemeralOwner == zk_session_id(&zookeeper->session)) {
-        member_entered(zookeeper, reply);
+    if (reply->rc == ZNOAUTH) {
+        zk_exists(&zookeeper->session, zookeeper->member.path, true, member_on_hidden, zookeeper);
     } else {
-        member_meet_other(zookeeper, reply);
+        member_looked(zookeeper, reply, true);
     }
 }
 

@@ -64,6 +64,7 @@ struct member {
     int64_t incarnation;
     int32_t version;
     int64_t name_until;  /* WAITING: then the name is taken */
+    bool hidden_said;    /* WAITING: that the node with our name may not be read */
     int64_t replaced_at; /* when we last took the name of a dead process; 0: never */
     smq_status refusal;  /* REFUSED: why */
     const char *refusal_text;

@@ -65,6 +65,46 @@ static int64_t owner_of(const char *node)
     return stat.ephemeralOwner;
 }
 
+static void a_name_whose_node_may_not_be_read_is_said_and_taken(void **state)
+{
+    struct queue_side *a = fixture_consumer("a");
+    struct queue_side *side = NULL;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    create_member("/members/same", "?", &ZOO_CREATOR_ALL_ACL);
+    side = fixture_consumer("same");
+    assert_true(queue_side_has_failed(side));
+    assert_int_equal(queue_side_failed(side), SMQ_NAME_TAKEN);
+    assert_non_null(strstr(side->failed_text, "zookeeper_auth"));
+    assert_int_equal(queue_side_said(side, fixture_path("/members/same")), 1);
+    assert_int_equal(owner_of("/members/same"), zoo_client_id(other)->client_id);
+    assert_int_equal(queue_side_count(a), SLOTS);
+    queue_side_free(side);
+    queue_side_free(a);
+}
+
+/* As when a process is started again with other credentials: the node of before goes with its
+ * session. */
+static void a_name_whose_node_may_not_be_read_is_waited_for(void **state)
+{
+    struct queue_side *a = fixture_consumer("a");
+    struct queue_side *side = NULL;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    create_member("/members/same", "?", &ZOO_CREATOR_ALL_ACL);
+    fixture.session_ms = LONG_SESSION_MS;
+    side = fixture_consumer("same");
+    assert_true(queue_side_says(side, fixture_path("/members/same")));
+    end_other();
+    assert_true(queue_side_owns(side, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    assert_int_equal(queue_side_failed(side), SMQ_OK);
+    queue_side_free(side);
+    queue_side_free(a);
+}
+
 /* Nothing proves that its process is dead. */
 static void a_name_whose_node_is_damaged_is_waited_for(void **state)
 {
@@ -211,6 +251,8 @@ int main(int argc, char **argv)
 {
 #define HIDDEN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        HIDDEN(a_name_whose_node_may_not_be_read_is_said_and_taken),
+        HIDDEN(a_name_whose_node_may_not_be_read_is_waited_for),
         HIDDEN(a_name_whose_node_is_damaged_is_waited_for),
         HIDDEN(damage_of_a_node_that_may_not_be_read_is_waited_out),
         HIDDEN(a_member_that_may_be_read_again_takes_part),
