@@ -175,13 +175,23 @@ static bool decide_known(const struct assigner_topic *topic, const struct assign
     return false;
 }
 
+/* How long a fleet in which nobody owns anything waits for more members.  After ZooKeeper lost its
+ * data they are to own slots again two sessions after they lost their connection: one and a half go
+ * by until they know (zk_probe.c), three tenths are this wait, the rest is for joining. */
+static int64_t decide_cold_wait(const struct zookeeper *zookeeper)
+{
+    int64_t part = zk_session_timeout(&zookeeper->session) * 3 / 10;
+
+    return part < zookeeper->timings.cold ? part : zookeeper->timings.cold;
+}
+
 /* Does a fleet in which nobody owns anything yet still wait for more members?  What members had
  * before a restart they have at once. */
 static bool decide_cold(struct assigner *assigner, struct assigner_topic *topic, bool cold,
                         int64_t now_ms)
 {
     if (cold && topic->cold_until == 0) {
-        topic->cold_until = now_ms + assigner->zookeeper->timings.cold;
+        topic->cold_until = now_ms + decide_cold_wait(assigner->zookeeper);
     }
     if (now_ms < topic->cold_until) {
         decide_wake(assigner, topic->cold_until);

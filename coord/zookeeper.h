@@ -25,7 +25,7 @@
 /* Milliseconds; tests make them shorter. */
 struct zookeeper_timings {
     int64_t join;         /* joins wait so long for more of them */
-    int64_t cold;         /* the same when nobody owns anything yet */
+    int64_t cold;         /* the same when nobody owns anything yet; 3/10 of the session at most */
     int64_t ack;          /* changes of the own node are gathered */
     int64_t leave;        /* a leave waits so long for the assigner */
     int64_t revoke_extra; /* on top of a member's drain_timeout: then its slots move on */

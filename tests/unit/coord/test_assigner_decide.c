@@ -28,6 +28,7 @@ static int set_up(void **state)
 
     stage->zookeeper.timings =
         (struct zookeeper_timings){.join = JOIN_MS, .cold = COLD_MS, .idle = 1};
+    stage->zookeeper.session.options.timeout_ms = 60000;
     stage->assigner.zookeeper = &stage->zookeeper;
     stage->assigner.members = memory_new(MEMBERS_MAX * sizeof(*stage->assigner.members));
     LIST_INIT(&stage->assigner.topics);
@@ -150,6 +151,28 @@ static void a_restarted_member_takes_its_place(void **state)
     }
 }
 
+/* A fleet that lost all data of ZooKeeper learns of it after one and a half time-outs of its
+ * session, and is to own its slots again before two are over. */
+static void a_cold_fleet_waits_for_a_part_of_the_session_at_most(void **state)
+{
+    static const struct {
+        int64_t session_ms, wait_ms;
+    } cases[] = {{600, 180},    {2000, 600},      {4000, 1200},        {8000, 2400},
+                 {9999, 2999},  {10000, COLD_MS}, {10001, COLD_MS},    {12000, COLD_MS},
+                 {30000, 3000}, {600000, 3000},   {INT32_MAX, COLD_MS}};
+    struct stage *stage = *state;
+
+    join(stage);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        stage->topic.cold_until = 0;
+        stage->zookeeper.session.options.timeout_ms = cases[i].session_ms;
+        assert_int_equal(decide(stage, 1000), 0);
+        assert_int_equal(stage->assigner.wake_at, 1000 + cases[i].wait_ms);
+        assert_int_equal(decide(stage, 1000 + cases[i].wait_ms), 1);
+        assert_true(3 * cases[i].session_ms / 2 + cases[i].wait_ms < 2 * cases[i].session_ms);
+    }
+}
+
 int main(void)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -157,6 +180,7 @@ int main(void)
         STAGED(a_join_waits_for_others),
         STAGED(a_join_does_not_wait_for_ever),
         STAGED(a_restarted_member_takes_its_place),
+        STAGED(a_cold_fleet_waits_for_a_part_of_the_session_at_most),
     };
 
     return cmocka_run_group_tests_name("assigner_decide", tests, NULL, NULL);
