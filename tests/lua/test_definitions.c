@@ -15,7 +15,8 @@ static void test_a_slot_takes_the_newer_stamp_of_its_caller(void **state)
          {"consume def=n.10 n=1 1", NULL}, {"field def", "n.10"},
          {"renew def=n.11 1 1000c1:a", "OK 1000 1"}, {"field def", "n.11"},
          {"vacate def=n.12 1", "OK"}, {"field def", "n.12"}, {"consume def=m.13 1", "STALE"},
-         {"consume def=n.13 2", NULL}, {"field def", "n.12"});
+         {"consume def=n.13 2", NULL}, {"field def", "n.12"}, {"slot_pause def=n.13 1", "OK"},
+         {"field def", "n.13"});
 }
 
 static void test_a_paused_slot_claims_nothing(void **state)
@@ -39,8 +40,8 @@ static void test_an_alteration_reaches_a_slot(void **state)
     PLAY(state, {"open m", "OK"}, {"listen", ""}, {"slot_alter def=n.2", "OK"}, {"woken", "1"},
          {"field def", "n.2"}, {"slot_alter def=n.2", "OK"}, {"woken", "1"},
          {"slot_alter def=n.1", "STALE"}, {"slot_alter def=o.3", "STALE"}, {"woken", "0"},
-         {"deaf", ""}, {"slot_alter def=n.3", "OK"}, {"slot_seal 1", "OK"},
-         {"slot_alter def=n.3", "NO_TOPIC"});
+         {"deaf", ""}, {"slot_alter def=n.3 gen=4", "OK"}, {"slot_alter def=n.4 gen=3", "OK"},
+         {"field generation", "4"}, {"slot_seal 1", "OK"}, {"slot_alter def=n.5", "NO_TOPIC"});
 }
 
 /* A deletion does not stop at a slot that an alteration has not reached. */

@@ -10,6 +10,9 @@
 static void test_only_a_sealed_slot(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"send a +0", "OK a"}, {"slot_clear 10", "IN_USE"},
+         {"store", "a@1000"}, {"slot_seal 1", "OK"}, {"slot_clear 10 deletion=2", "IN_USE"},
+         {"store", "a@1000"}, /* another deletion has not sealed it */
+         {"slot_unseal", "OK"}, {"slot_clear 10", "IN_USE"}, /* it was taken back */
          {"store", "a@1000"});
 }
 

@@ -114,7 +114,9 @@ static void test_a_slot_without_keys(void **state)
 static void test_what_a_creation_made_is_removed_while_nobody_used_it(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"slot_remove def=m.1", "GONE"}, {"send a +0", "OK a"},
-         {"slot_remove", "GONE"}, {"store", "a@1000"});
+         {"slot_remove", "GONE"}, {"store", "a@1000"}, {"takeover 1", "OK 0 0 0"},
+         {"consume 1", NULL}, {"consume 1 n=0 last=1 done 1000c1:a", NULL}, {"store", ""},
+         {"prepare", ""}, {"slot_remove", "GONE"}, {"field claims", "1"});
     fixture_flush(*state);
     struct fixture *fixture = *state;
     struct args args = {0};

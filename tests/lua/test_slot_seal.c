@@ -34,7 +34,9 @@ static void test_a_deletion_that_was_taken_back_seals_nothing_any_more(void **st
          {"slot_seal 1", "CHANGED"}, {"field def", "n.1"}, {"send a +0", "OK a"},
          /* also where it found messages, and sealed nothing */
          {"slot_seal 0 deletion=2", "NOT_EMPTY 1"}, {"slot_unseal deletion=2", "OK"},
-         {"slot_seal 1 deletion=2", "CHANGED"}, {"slot_seal 1 deletion=3", "OK"});
+         /* that of the deletion before comes late: the number stays */
+         {"slot_unseal", "OK"}, {"field sealed", "2"}, {"slot_seal 1 deletion=2", "CHANGED"},
+         {"slot_seal 1 deletion=3", "OK"});
 }
 
 static void test_a_late_unseal_revives_nothing(void **state)
@@ -45,6 +47,14 @@ static void test_a_late_unseal_revives_nothing(void **state)
          {"slot_unseal", "GONE"}, {"send a +0", "NO_TOPIC"},
          {"slot_open def=m.1 m 0 gen=2 deletes=2", "OK 0"}, {"slot_unseal", "GONE"},
          {"slot_unseal deletion=2", "GONE"}, {"field def", "m.1"});
+}
+
+/* A slot that has lost what it knew, and one that only another deletion has sealed, stay closed. */
+static void test_a_deletion_opens_only_what_it_has_sealed(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"slot_seal 0", "OK"}, {"slot_unseal deletion=2", "GONE"},
+         {"field def", "nil"}, {"redis HDEL slot{x} sealed", "1"}, {"slot_unseal", "GONE"},
+         {"field def", "nil"});
 }
 
 static void test_unseal_takes_it_back(void **state)
@@ -61,6 +71,7 @@ int main(void)
         cmocka_unit_test(test_of_another_definition),
         cmocka_unit_test(test_a_deletion_that_was_taken_back_seals_nothing_any_more),
         cmocka_unit_test(test_a_late_unseal_revives_nothing),
+        cmocka_unit_test(test_a_deletion_opens_only_what_it_has_sealed),
         cmocka_unit_test(test_unseal_takes_it_back),
     };
 

@@ -38,7 +38,8 @@ static void test_a_creation_that_cannot_be_finished_leaves_nothing(void **state)
 {
     fixture_flush(*state);
     PLAY(state, {"topic create slots=4 n 0 0 0", NULL}, {"topic undone m", "OK"},
-         {"topic undone n", "OK"}, {"topic undone n", "OK"}, {"redis EXISTS topic{x}", "0"},
+         {"redis HGET topic{x} state", "creating"}, {"topic undone n", "OK"},
+         {"topic undone n", "OK"}, {"redis EXISTS topic{x}", "0"},
          /* what must never go back stays */
          {"topic create slots=4 n 0 0 0", NULL}, {"topic ready n", "OK"}, {"topic undone n", "OK"},
          {"topic delete n 0 a", "OK 1"}, {"topic removed n 1", "OK"},
@@ -129,13 +130,15 @@ static void test_late_calls_change_nothing(void **state)
          {"topic keep n 1", "CHANGED"}, {"topic ready n", "DELETING"}, {"topic removed n 2", "OK"},
          /* the creation, and the pause, once more, when the topic is gone */
          {"topic create slots=4 n 0 0 0", "CHANGED"}, {"topic pause n 0 1", "NO_TOPIC"},
-         {"topic create slots=4 m 1 0 0", "OK creating slots=4 m 1 2"}, {"topic ready m", "OK"},
-         {"topic delete n 0 a", "NO_TOPIC"}, {"topic keep n 1", "NO_TOPIC"},
-         {"topic removed n 2", "OK"}, {"topic pause m 0 1", "OK 1"}, {"topic pause m 1 0", "OK 2"},
-         {"topic pause m 0 1", "CHANGED"}, {"topic pause m 1 1", "CHANGED"},
-         {"topic pause m 1 0", "OK 2"},
+         {"topic create slots=4 m 1 0 0", "OK creating slots=4 m 1 2"},
+         {"topic keep m 2", "CHANGED"}, {"redis HGET topic{x} state", "creating"},
+         {"topic ready m", "OK"}, {"topic delete n 0 a", "NO_TOPIC"},
+         {"topic keep n 1", "NO_TOPIC"}, {"topic removed n 2", "OK"}, {"topic pause m 0 1", "OK 1"},
+         {"topic pause m 1 0", "OK 2"}, {"topic pause m 0 1", "CHANGED"},
+         {"topic pause m 1 1", "CHANGED"}, {"topic pause m 1 0", "OK 2"},
          {"topic", "definition=slots=4 deletes=2 generation=2 nonce=m pauses=2 state=ready "
-                   "version=1"});
+                   "version=1"},
+         {"topic pause m 2 1", "OK 3"}, {"topic pause m 0 1", "CHANGED"});
 }
 
 static void test_altered_by_one_at_a_time(void **state)
@@ -143,7 +146,8 @@ static void test_altered_by_one_at_a_time(void **state)
     given_a_topic(state);
     PLAY(state, {"topic alter n 1 slots=5", "OK 2"}, {"topic alter n 1 slots=5", "OK 2"},
          {"topic alter n 1 slots=6", "CHANGED"}, {"topic alter n 3 slots=6", "CHANGED"},
-         {"topic alter n 2 slots=6", "OK 3"}, {"topic alter m 3 slots=7", "NO_TOPIC"},
+         {"topic alter n 2 slots=6", "OK 3"}, {"topic alter n 1 slots=6", "CHANGED"},
+         {"topic alter m 3 slots=7", "NO_TOPIC"},
          {"topic", "definition=slots=6 generation=1 nonce=n state=ready version=3"},
          {"topic delete n 0 a", "OK 1"}, {"topic alter n 3 slots=7", "DELETING"},
          {"topic removed n 1", "OK"}, {"topic alter n 3 slots=7", "NO_TOPIC"});
@@ -163,7 +167,8 @@ static void test_paused_until_resumed_or_deleted(void **state)
          {"topic", "definition=slots=4 generation=1 nonce=n pauses=2 state=ready version=1"},
          {"topic pause m 2 1", "NO_TOPIC"}, {"topic pause n 2 1", "OK 3"},
          {"topic delete n 0 a", NULL}, {"topic pause n 3 0", "DELETING"},
-         {"topic removed n 1", "OK"}, {"topic", "deletes=1 generation=1"});
+         {"topic pause m 3 0", "NO_TOPIC"}, {"topic removed n 1", "OK"},
+         {"topic", "deletes=1 generation=1"});
 }
 
 static void test_a_refused_delete_is_taken_back(void **state)
