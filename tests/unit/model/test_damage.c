@@ -233,6 +233,30 @@ static const struct case_row rows[] = {
      0,
      SMQ_OK,
      "aa v1 g3 p0 d0 r1 [0] 15"},
+    {"... and topic{T} is lost: nothing of that creation counts",
+     {{B, 9, 9, 2, 0, 3, 0, 8, 7, 0, false}, WHOLE, WHOLE, WHOLE},
+     0,
+     0,
+     0,
+     0,
+     SMQ_OK,
+     "write aa v1 g4 p0 d0 r1 [0] 15"},
+    {"a larger generation is lost",
+     {{A, 1, 1, 5, 0, 0, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+     1,
+     3,
+     0,
+     0,
+     SMQ_OK,
+     "write aa v1 g5 p0 d0 r1 [] 15"},
+    {"a pause and its end are lost",
+     {{A, 1, 1, 3, 0, 4, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+     1,
+     3,
+     2,
+     0,
+     SMQ_OK,
+     "write aa v1 g3 p4 d0 r1 [] 15"},
     {"two creations",
      {{B, 1, 1, 2, 0, 0, 0, 0, 0, 1, false}, WHOLE, {B, 1, 1, 3, 0, 0, 0, 0, 0, 0, false}, WHOLE},
      1,
@@ -249,6 +273,17 @@ static const struct case_row rows[] = {
      0,
      SMQ_DAMAGED,
      "have a definition with other options"},
+    {"a definition of more slots than were read",
+     {{A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false},
+      {A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false},
+      {A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false},
+      {A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false}},
+     0,
+     0,
+     0,
+     0,
+     SMQ_DAMAGED,
+     "slots 0, 1, 2, 3 have a definition with other options"},
     {"no slot has a text",
      {{A, 1, 0, 3, 0, 0, 0, 0, 0, 1, false},
       {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
@@ -311,6 +346,9 @@ static void what_slots_remember_of_topics_that_are_gone(void **state)
     damage_memory(&generation, &deletes, damage);
     assert_int_equal(generation, 6);
     assert_int_equal(deletes, 9);
+    note(damage, 0, &(struct slot_row){.generation = 8, .token = 6});
+    damage_memory(&generation, &deletes, damage);
+    assert_int_equal(generation, 8);
     damage_free(damage);
 }
 
