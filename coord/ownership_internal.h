@@ -23,5 +23,8 @@ void ownership_read_assignment(struct ownership *topic);
 void ownership_look(struct ownership *topic);      /* at the topic's node, then its assignment */
 void ownership_make_lost(struct ownership *topic); /* its assignment is missing */
 void ownership_drop_rivals(struct ownership *topic);
+/* When the members that have our topic's node are looked at again, `waited_ms` after they were met:
+ * after the back-off, but not later than the end of the wait, at `limit_ms`.  Pure. */
+int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t limit_ms);
 
 #endif

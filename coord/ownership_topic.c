@@ -143,6 +143,13 @@ static void ownership_ask_rival(struct ownership *topic)
     buf_fini(&text);
 }
 
+int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t limit_ms)
+{
+    int64_t left_ms = limit_ms - waited_ms;
+
+    return left_ms > 0 && left_ms < backoff_ms ? left_ms : backoff_ms;
+}
+
 /* A living member lists the nonce of the node.  It may be about to end, so we wait for that for as
  * long as for a name; who owns slots continues with them. */
 static void ownership_meet_rival(struct ownership *topic)
@@ -150,6 +157,8 @@ static void ownership_meet_rival(struct ownership *topic)
     struct zookeeper *zookeeper = topic->zookeeper;
     int64_t timeout_ms = zk_session_timeout(&zookeeper->session);
     int64_t now = clock_now_ms();
+    int64_t delay_ms = ownership_rival_delay(
+        topic->backoff_ms, topic->rival_since == 0 ? 0 : now - topic->rival_since, 2 * timeout_ms);
     char text[1024];
 
     (void) snprintf(
@@ -175,7 +184,11 @@ static void ownership_meet_rival(struct ownership *topic)
         return;
     }
     topic->reading = false;
-    ownership_back_off(topic);
+    if (delay_ms < topic->backoff_ms) {
+        ownership_retry_later(topic, delay_ms);
+    } else {
+        ownership_back_off(topic);
+    }
 }
 
 static void ownership_rivals_read(struct ownership *topic)

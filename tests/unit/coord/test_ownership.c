@@ -1,0 +1,36 @@
+/* test_ownership.c - when a member looks again at those that have its topic's node. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "coord/ownership_internal.h"
+
+static void the_back_off_does_not_put_off_the_end_of_the_wait(void **state)
+{
+    static const struct {
+        int64_t backoff_ms, waited_ms, limit_ms, delay_ms;
+    } cases[] = {
+        {200, 0, 8000, 200},       {3200, 3000, 8000, 3200}, {3200, 4800, 8000, 3200},
+        {5000, 6400, 8000, 1600},  {5000, 7999, 8000, 1},    {5000, 8000, 8000, 5000},
+        {5000, 90000, 8000, 5000}, /* it owns slots, and goes on */
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(
+            ownership_rival_delay(cases[i].backoff_ms, cases[i].waited_ms, cases[i].limit_ms),
+            cases[i].delay_ms);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_back_off_does_not_put_off_the_end_of_the_wait),
+    };
+
+    return cmocka_run_group_tests_name("ownership", tests, NULL, NULL);
+}
