@@ -15,40 +15,40 @@
 #include "core/core.h"
 
 /* `report` has its full size. */
-smq_status admin_topic_create(smq_topic_report *report, struct hub *hub,
+smq_status admin_topic_create(smq_topic_report *report, struct core *core,
                               const smq_topic_options *options, smq_error *err);
-smq_status admin_topic_repair(smq_topic_report *report, struct hub *hub, const char *topic,
+smq_status admin_topic_repair(smq_topic_report *report, struct core *core, const char *topic,
                               smq_error *err);
-smq_status admin_topic_delete(struct hub *hub, const char *topic, bool force, smq_error *err);
-smq_status admin_topic_alter(struct hub *hub, const char *topic, const char *option,
+smq_status admin_topic_delete(struct core *core, const char *topic, bool force, smq_error *err);
+smq_status admin_topic_alter(struct core *core, const char *topic, const char *option,
                              const char *value, smq_error *err);
-smq_status admin_topic_pause(struct hub *hub, const char *topic, bool paused, smq_error *err);
-smq_status admin_topic_rebind(struct hub *hub, const char *topic, bool force, smq_error *err);
-smq_status admin_topic_each(struct hub *hub, const char *topic, smq_topic_fn *visit, void *user,
+smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, smq_error *err);
+smq_status admin_topic_rebind(struct core *core, const char *topic, bool force, smq_error *err);
+smq_status admin_topic_each(struct core *core, const char *topic, smq_topic_fn *visit, void *user,
                             smq_error *err);
 
-smq_status admin_raise_fence(smq_fence *out, struct hub *hub, smq_error *err);
+smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err);
 
-smq_status admin_stats(smq_stats *out, struct hub *hub, const char *topic, smq_error *err);
-smq_status admin_slots(struct hub *hub, const char *topic, smq_slot_fn *visit, void *user,
+smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq_error *err);
+smq_status admin_slots(struct core *core, const char *topic, smq_slot_fn *visit, void *user,
                        smq_error *err);
 
-smq_status admin_message_each(struct hub *hub, const char *topic, const smq_filter *filter,
+smq_status admin_message_each(struct core *core, const char *topic, const smq_filter *filter,
                               smq_message_fn *visit, void *user, smq_error *err);
-smq_status admin_message_get(smq_message_info **out, struct hub *hub, const char *topic,
+smq_status admin_message_get(smq_message_info **out, struct core *core, const char *topic,
                              const smq_message *which, smq_error *err);
 void admin_message_info_free(smq_message_info *info);
-smq_status admin_message_rank(uint64_t *out, struct hub *hub, const char *topic,
+smq_status admin_message_rank(uint64_t *out, struct core *core, const char *topic,
                               const smq_message *which, smq_error *err);
-smq_status admin_message_remove(struct hub *hub, const char *topic, const smq_message *which,
+smq_status admin_message_remove(struct core *core, const char *topic, const smq_message *which,
                                 smq_error *err);
-smq_status admin_message_reschedule(struct hub *hub, const char *topic, const smq_message *which,
+smq_status admin_message_reschedule(struct core *core, const char *topic, const smq_message *which,
                                     smq_error *err);
 
-smq_status admin_dead_requeue(uint64_t *count, struct hub *hub, const char *topic,
+smq_status admin_dead_requeue(uint64_t *count, struct core *core, const char *topic,
                               const smq_filter *filter, smq_progress_fn *progress, void *user,
                               smq_error *err);
-smq_status admin_topic_purge(uint64_t *count, struct hub *hub, const char *topic,
+smq_status admin_topic_purge(uint64_t *count, struct core *core, const char *topic,
                              const smq_filter *filter, smq_progress_fn *progress, void *user,
                              smq_error *err);
 

@@ -13,7 +13,7 @@
 enum { ALTER_TRIES = 10 };
 
 struct change {
-    struct hub *hub;
+    struct core *core;
     struct topic topic;
     bool paused;
     bool changed; /* somebody else altered it meanwhile */
@@ -26,7 +26,7 @@ static smq_status change_topic(struct change *change,
                                                        smq_error *),
                                smq_error *err)
 {
-    return calls_run(change->hub,
+    return calls_run(change->core,
                      &(struct calls_job){.count = 1, .user = change, .send = send, .done = done},
                      err);
 }
@@ -37,7 +37,7 @@ static smq_status change_slots(struct change *change,
                                                        smq_error *),
                                smq_error *err)
 {
-    return calls_run(change->hub,
+    return calls_run(change->core,
                      &(struct calls_job){
                          .count = change->topic.slots, .user = change, .send = send, .done = done},
                      err);
@@ -59,7 +59,7 @@ static void alter_send(struct store_call *call, int32_t index, void *user)
     const struct change *change = user;
 
     (void) index;
-    store_topic_alter(call, change->hub->redis, &change->topic, 0);
+    store_topic_alter(call, change->core->redis, &change->topic, 0);
 }
 
 static enum calls_next alter_done(const struct store_result *result, int32_t index, void *user,
@@ -83,7 +83,7 @@ static void alter_slot_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &change->topic, index);
-    store_slot_alter(call, change->hub->redis, &slot, &change->topic, 0);
+    store_slot_alter(call, change->core->redis, &slot, &change->topic, 0);
 }
 
 /* A slot with a newer stamp was reached by a later alteration. */
@@ -104,7 +104,7 @@ static smq_status alter_once(struct change *change, const char *topic, const cha
 {
     char difference[160];
     struct topic stored;
-    smq_status status = calls_definition(&stored, change->hub, topic, err);
+    smq_status status = calls_definition(&stored, change->core, topic, err);
 
     if (status != SMQ_OK) {
         return status;
@@ -119,10 +119,10 @@ static smq_status alter_once(struct change *change, const char *topic, const cha
     return change_topic(change, alter_send, alter_done, err);
 }
 
-smq_status admin_topic_alter(struct hub *hub, const char *topic, const char *option,
+smq_status admin_topic_alter(struct core *core, const char *topic, const char *option,
                              const char *value, smq_error *err)
 {
-    struct change change = {.hub = hub, .changed = true};
+    struct change change = {.core = core, .changed = true};
     smq_status status = topic_check_name(topic, err);
 
     for (int i = 0; i < ALTER_TRIES && change.changed && status == SMQ_OK; i++) {
@@ -135,7 +135,7 @@ smq_status admin_topic_alter(struct hub *hub, const char *topic, const char *opt
     if (status == SMQ_OK) {
         status = change_slots(&change, alter_slot_send, alter_slot_done, err);
     }
-    definitions_forget(hub->definitions, topic);
+    definitions_forget(core->definitions, topic);
     return status;
 }
 
@@ -146,7 +146,7 @@ static void pause_send(struct store_call *call, int32_t index, void *user)
     const struct change *change = user;
 
     (void) index;
-    store_topic_pause(call, change->hub->redis, &change->topic, change->paused, 0);
+    store_topic_pause(call, change->core->redis, &change->topic, change->paused, 0);
 }
 
 static enum calls_next pause_done(const struct store_result *result, int32_t index, void *user,
@@ -172,7 +172,7 @@ static void pause_slot_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &change->topic, index);
-    store_slot_pause(call, change->hub->redis, &slot, &change->topic, 0);
+    store_slot_pause(call, change->core->redis, &slot, &change->topic, 0);
 }
 
 static enum calls_next pause_slot_done(const struct store_result *result, int32_t index, void *user,
@@ -190,7 +190,7 @@ static enum calls_next pause_slot_done(const struct store_result *result, int32_
 
 static smq_status pause_once(struct change *change, const char *topic, smq_error *err)
 {
-    smq_status status = calls_definition(&change->topic, change->hub, topic, err);
+    smq_status status = calls_definition(&change->topic, change->core, topic, err);
 
     change->changed = false;
     if (status == SMQ_OK) {
@@ -203,9 +203,9 @@ static smq_status pause_once(struct change *change, const char *topic, smq_error
 }
 
 /* Another pause, resume or alteration meanwhile: then from the beginning. */
-smq_status admin_topic_pause(struct hub *hub, const char *topic, bool paused, smq_error *err)
+smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, smq_error *err)
 {
-    struct change change = {.hub = hub, .paused = paused};
+    struct change change = {.core = core, .paused = paused};
     smq_status status = topic_check_name(topic, err);
 
     if (status != SMQ_OK) {
@@ -214,7 +214,7 @@ smq_status admin_topic_pause(struct hub *hub, const char *topic, bool paused, sm
     do {
         status = pause_once(&change, topic, err);
     } while (change.changed && ++change.tries < ALTER_TRIES);
-    definitions_forget(hub->definitions, topic);
+    definitions_forget(core->definitions, topic);
     if (status == SMQ_OK && change.changed) {
         return status_set(err, SMQ_TOPIC_DIFFERS,
                           "topic %s is changed by others all the time; try again", topic);

@@ -31,7 +31,7 @@ struct lane {
 };
 
 struct bulk {
-    struct hub *hub;
+    struct core *core;
     const struct topic *topic;
     const struct filter *filter;
     bool requeue; /* else purge */
@@ -66,7 +66,7 @@ static void edit_send(struct store_call *call, const struct bulk *bulk, struct l
     for (size_t i = lane->at; i < lane->at + lane->take; i++) {
         store_edit_add(call, page->seen[i].name, page->seen[i].name_len);
     }
-    store_edit(call, bulk->hub->redis, 0);
+    store_edit(call, bulk->core->redis, 0);
 }
 
 /* Gone at a repeated try: the first, whose reply was lost, may have done it, or somebody else. */
@@ -248,7 +248,7 @@ static smq_status bulk_round(struct bulk *bulk, smq_error *err)
 
     bulk_plan(bulk);
     job.count = bulk->round_count;
-    status = calls_run(bulk->hub, &job, err);
+    status = calls_run(bulk->core, &job, err);
     if (status != SMQ_OK) {
         return status;
     }
@@ -326,7 +326,7 @@ static smq_status bulk_run(struct bulk *bulk, struct looking *looking, smq_error
 
     bulk->told_ms = clock_now_ms();
     for (int i = 0; i < BULK_LANES; i++) {
-        bulk->lanes[i].reader = (struct seen_reader){.hub = bulk->hub, .topic = bulk->topic};
+        bulk->lanes[i].reader = (struct seen_reader){.core = bulk->core, .topic = bulk->topic};
     }
     status = looking_visit(looking, filter_first_slot(bulk->filter),
                            filter_end_slot(bulk->filter, bulk->topic), bulk_slot, bulk, err);
@@ -357,16 +357,16 @@ static smq_status bulk_result(const struct bulk *bulk, smq_error *err)
                       bulk->unknown, bulk->topic->name, bulk->requeue ? "requeued" : "purged");
 }
 
-static smq_status bulk_edit(uint64_t *count, struct hub *hub, const char *topic,
+static smq_status bulk_edit(uint64_t *count, struct core *core, const char *topic,
                             const smq_filter *filter, bool requeue, smq_progress_fn *progress,
                             void *user, smq_error *err)
 {
     struct bulk *bulk = memory_new(sizeof(*bulk));
     struct looking looking;
     struct filter checked = {0};
-    smq_status status = looking_begin(&looking, hub, topic, err);
+    smq_status status = looking_begin(&looking, core, topic, err);
 
-    bulk->hub = hub;
+    bulk->core = core;
     bulk->topic = &looking.topic;
     bulk->filter = &checked;
     bulk->requeue = requeue;
@@ -390,17 +390,17 @@ static smq_status bulk_edit(uint64_t *count, struct hub *hub, const char *topic,
     return status;
 }
 
-smq_status admin_dead_requeue(uint64_t *count, struct hub *hub, const char *topic,
+smq_status admin_dead_requeue(uint64_t *count, struct core *core, const char *topic,
                               const smq_filter *filter, smq_progress_fn *progress, void *user,
                               smq_error *err)
 {
     smq_filter dead = *filter;
 
     dead.states = SMQ_DEAD;
-    return bulk_edit(count, hub, topic, &dead, true, progress, user, err);
+    return bulk_edit(count, core, topic, &dead, true, progress, user, err);
 }
 
-smq_status admin_topic_purge(uint64_t *count, struct hub *hub, const char *topic,
+smq_status admin_topic_purge(uint64_t *count, struct core *core, const char *topic,
                              const smq_filter *filter, smq_progress_fn *progress, void *user,
                              smq_error *err)
 {
@@ -411,5 +411,5 @@ smq_status admin_topic_purge(uint64_t *count, struct hub *hub, const char *topic
         return status_set(err, SMQ_INVALID,
                           "claimed messages cannot be purged: a consumer works on them");
     }
-    return bulk_edit(count, hub, topic, filter, false, progress, user, err);
+    return bulk_edit(count, core, topic, filter, false, progress, user, err);
 }

@@ -22,7 +22,7 @@ static void create_send(struct store_call *call, int32_t index, void *user)
     const struct work *work = user;
 
     (void) index;
-    store_topic_create(call, work->hub->redis, &work->topic, work->seen.generation, 0);
+    store_topic_create(call, work->core->redis, &work->topic, work->seen.generation, 0);
 }
 
 static enum calls_next create_done(const struct store_result *result, int32_t index, void *user,
@@ -76,9 +76,9 @@ static void close_send(struct store_call *call, int32_t index, void *user)
 
     store_slot_fill(&slot, &work->topic, opened->slot);
     if (opened->made) {
-        store_slot_remove(call, work->hub->redis, &slot, 0);
+        store_slot_remove(call, work->core->redis, &slot, 0);
     } else {
-        store_slot_seal(call, work->hub->redis, &slot, true, work->topic.deletes, 0);
+        store_slot_seal(call, work->core->redis, &slot, true, work->topic.deletes, 0);
     }
 }
 
@@ -98,7 +98,7 @@ static void undo(struct work *work)
         .count = work->opened_count, .user = work, .send = close_send, .done = close_done};
     bool changed = work->changed;
 
-    if (calls_run(work->hub, &job, NULL) == SMQ_OK) {
+    if (calls_run(work->core, &job, NULL) == SMQ_OK) {
         (void) work_step(work, STORE_STEP_UNDONE, NULL);
     }
     work->changed = changed;
@@ -180,7 +180,7 @@ static smq_status create_missing(smq_topic_report *report, struct work *work,
 {
     struct topic found = *asked;
     smq_error own;
-    smq_status status = calls_definition(&found, work->hub, asked->name, &own);
+    smq_status status = calls_definition(&found, work->core, asked->name, &own);
 
     work->seen = work->topic;
     work->seen.version = work->seen.pauses = 0;
@@ -232,10 +232,10 @@ static smq_status create_once(smq_topic_report *report, struct work *work,
     return status == SMQ_OK ? create_existing(report, work, asked, err) : status_copy(err, &own);
 }
 
-smq_status admin_topic_create(smq_topic_report *report, struct hub *hub,
+smq_status admin_topic_create(smq_topic_report *report, struct core *core,
                               const smq_topic_options *options, smq_error *err)
 {
-    struct work work = {.hub = hub, .changed = true};
+    struct work work = {.core = core, .changed = true};
     struct topic asked;
     smq_status status = topic_from_options(&asked, options, err);
 
@@ -245,7 +245,7 @@ smq_status admin_topic_create(smq_topic_report *report, struct hub *hub,
     for (int i = 0; i < WORK_TRIES && work.changed; i++) {
         status = create_once(report, &work, &asked, i > 0, err);
     }
-    definitions_forget(hub->definitions, asked.name);
+    definitions_forget(core->definitions, asked.name);
     if (work.changed) {
         return work_give_up(err, &work);
     }

@@ -21,7 +21,7 @@ static void seal_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &work->topic, index);
-    store_slot_seal(call, work->hub->redis, &slot, work->force, work->topic.deletes, 0);
+    store_slot_seal(call, work->core->redis, &slot, work->force, work->topic.deletes, 0);
 }
 
 static enum calls_next seal_done(const struct store_result *result, int32_t index, void *user,
@@ -47,7 +47,7 @@ static void unseal_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &work->topic, index);
-    store_slot_unseal(call, work->hub->redis, &slot, work->topic.deletes, 0);
+    store_slot_unseal(call, work->core->redis, &slot, work->topic.deletes, 0);
 }
 
 /* REFUSED: this deletion has not sealed it; it is damaged, or another deletion has. */
@@ -66,7 +66,7 @@ static void clear_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &work->topic, index);
-    store_slot_clear(call, work->hub->redis, &slot, work->topic.deletes, 0);
+    store_slot_clear(call, work->core->redis, &slot, work->topic.deletes, 0);
 }
 
 static enum calls_next clear_done(const struct store_result *result, int32_t index, void *user,
@@ -89,7 +89,7 @@ static void count_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &work->topic, index);
-    store_slot_read(call, work->hub->redis, &slot, 0);
+    store_slot_read(call, work->core->redis, &slot, 0);
 }
 
 static enum calls_next count_done(const struct store_result *result, int32_t index, void *user,
@@ -129,7 +129,7 @@ static void delete_send(struct store_call *call, int32_t index, void *user)
     const struct work *work = user;
 
     (void) index;
-    store_topic_delete(call, work->hub->redis, &work->topic, work->id, 0);
+    store_topic_delete(call, work->core->redis, &work->topic, work->id, 0);
 }
 
 static enum calls_next delete_done(const struct store_result *result, int32_t index, void *user,
@@ -192,7 +192,7 @@ static smq_status delete_missing(struct work *work, smq_error *err)
 {
     struct topic found;
     smq_error own;
-    smq_status status = calls_definition(&found, work->hub, work->topic.name, &own);
+    smq_status status = calls_definition(&found, work->core, work->topic.name, &own);
 
     work->changed = status == SMQ_OK; /* created meanwhile */
     if (status == SMQ_NO_TOPIC && work_unregister(work, &own) == SMQ_OK && work->found) {
@@ -218,9 +218,9 @@ static smq_status delete_once(struct work *work, const char *name, smq_error *er
     return status == SMQ_OK ? delete_stored(work, err) : status_copy(err, &own);
 }
 
-smq_status admin_topic_delete(struct hub *hub, const char *topic, bool force, smq_error *err)
+smq_status admin_topic_delete(struct core *core, const char *topic, bool force, smq_error *err)
 {
-    struct work work = {.hub = hub, .force = force, .changed = true};
+    struct work work = {.core = core, .force = force, .changed = true};
     smq_status status = topic_check_name(topic, err);
 
     if (status != SMQ_OK) {
@@ -230,6 +230,6 @@ smq_status admin_topic_delete(struct hub *hub, const char *topic, bool force, sm
     for (int i = 0; i < WORK_TRIES && work.changed; i++) {
         status = delete_once(&work, topic, err);
     }
-    definitions_forget(hub->definitions, topic);
+    definitions_forget(core->definitions, topic);
     return work.changed ? work_give_up(err, &work) : status;
 }

@@ -11,7 +11,7 @@
 
 /* Names of topics, as the registry gives them. */
 struct names {
-    struct hub *hub;
+    struct core *core;
     char cursor[STORE_CURSOR_MAX];
     char **list;
     size_t count, size;
@@ -34,7 +34,7 @@ static void names_send(struct store_call *call, int32_t index, void *user)
     const struct names *names = user;
 
     (void) index;
-    store_registry_list(call, names->hub->redis, names->cursor, 0);
+    store_registry_list(call, names->core->redis, names->cursor, 0);
 }
 
 static enum calls_next names_done(const struct store_result *result, int32_t index, void *user,
@@ -103,7 +103,7 @@ static smq_status visit_names(struct names *names, smq_topic_fn *visit, void *us
         if (i > 0 && strcmp(names->list[i], names->list[i - 1]) == 0) {
             continue;
         }
-        status = calls_definition(&topic, names->hub, names->list[i], &own);
+        status = calls_definition(&topic, names->core, names->list[i], &own);
         if (status == SMQ_OK || status == SMQ_DAMAGED) {
             more = describe(&topic, status == SMQ_DAMAGED, visit, user);
         } else if (is_unreadable(status)) {
@@ -115,11 +115,11 @@ static smq_status visit_names(struct names *names, smq_topic_fn *visit, void *us
     return SMQ_OK;
 }
 
-static smq_status visit_all(struct hub *hub, smq_topic_fn *visit, void *user, smq_error *err)
+static smq_status visit_all(struct core *core, smq_topic_fn *visit, void *user, smq_error *err)
 {
-    struct names names = {.hub = hub, .cursor = "0"};
+    struct names names = {.core = core, .cursor = "0"};
     smq_status status = calls_run(
-        hub,
+        core,
         &(struct calls_job){.count = 1, .user = &names, .send = names_send, .done = names_done},
         err);
 
@@ -134,18 +134,18 @@ static smq_status visit_all(struct hub *hub, smq_topic_fn *visit, void *user, sm
     return status;
 }
 
-smq_status admin_topic_each(struct hub *hub, const char *topic, smq_topic_fn *visit, void *user,
+smq_status admin_topic_each(struct core *core, const char *topic, smq_topic_fn *visit, void *user,
                             smq_error *err)
 {
     struct topic stored;
     smq_status status;
 
     if (topic == NULL) {
-        return visit_all(hub, visit, user, err);
+        return visit_all(core, visit, user, err);
     }
     status = topic_check_name(topic, err);
     if (status == SMQ_OK) {
-        status = calls_definition(&stored, hub, topic, err);
+        status = calls_definition(&stored, core, topic, err);
     }
     if (status == SMQ_OK || status == SMQ_DAMAGED) {
         (void) describe(&stored, status == SMQ_DAMAGED, visit, user);

@@ -96,7 +96,7 @@ static void on_task(struct loop_task *task)
     }
 }
 
-smq_status calls_run(struct hub *hub, const struct calls_job *job, smq_error *err)
+smq_status calls_run(struct core *core, const struct calls_job *job, smq_error *err)
 {
     struct calls calls = {.task.run = on_task, .job = job};
 
@@ -110,7 +110,7 @@ smq_status calls_run(struct hub *hub, const struct calls_job *job, smq_error *er
         calls.lanes[i].calls = &calls;
         store_call_init(&calls.lanes[i].call, on_done, &calls.lanes[i]);
     }
-    loop_post(hub->io, &calls.task);
+    loop_post(core->io, &calls.task);
     (void) waiter_wait(&calls.waiter, SMQ_FOREVER);
     waiter_fini(&calls.waiter);
     for (int32_t i = 0; i < calls.lane_count; i++) {
@@ -124,7 +124,7 @@ smq_status calls_run(struct hub *hub, const struct calls_job *job, smq_error *er
 
 struct calls_reading {
     struct loop_task task;
-    struct hub *hub;
+    struct core *core;
     const char *name;
     struct topic *out;
     struct waiter waiter;
@@ -148,15 +148,15 @@ static void on_read(struct loop_task *task)
     struct calls_reading *reading =
         (struct calls_reading *) ((char *) task - offsetof(struct calls_reading, task));
 
-    definitions_read(reading->hub->definitions, reading->name, on_definition, reading);
+    definitions_read(reading->core->definitions, reading->name, on_definition, reading);
 }
 
-smq_status calls_definition(struct topic *out, struct hub *hub, const char *topic, smq_error *err)
+smq_status calls_definition(struct topic *out, struct core *core, const char *topic, smq_error *err)
 {
-    struct calls_reading reading = {.task.run = on_read, .hub = hub, .name = topic, .out = out};
+    struct calls_reading reading = {.task.run = on_read, .core = core, .name = topic, .out = out};
 
     waiter_init(&reading.waiter, 1);
-    loop_post(hub->io, &reading.task);
+    loop_post(core->io, &reading.task);
     (void) waiter_wait(&reading.waiter, SMQ_FOREVER);
     waiter_fini(&reading.waiter);
     return reading.err.status == SMQ_OK ? SMQ_OK : status_copy(err, &reading.err);

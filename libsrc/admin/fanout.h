@@ -31,10 +31,11 @@ struct calls_job {
 
 /* Run a job, up to 256 calls at once.  Blocks: the request time-out of each round trip.
  * Fails: as `done` says. */
-smq_status calls_run(struct hub *hub, const struct calls_job *job, smq_error *err);
+smq_status calls_run(struct core *core, const struct calls_job *job, smq_error *err);
 
 /* Read a definition, past what is known.  Blocks: request_timeout_ms.  Fails: NO_TOPIC, DAMAGED
  * (topic{T} is lost; `*out` is what a slot knows), ... */
-smq_status calls_definition(struct topic *out, struct hub *hub, const char *topic, smq_error *err);
+smq_status calls_definition(struct topic *out, struct core *core, const char *topic,
+                            smq_error *err);
 
 #endif

@@ -21,7 +21,7 @@ struct fence_topic {
 };
 
 struct fencing {
-    struct hub *hub;
+    struct core *core;
     char prefix[COORD_BINDING_MAX]; /* "zookeeper:/root " */
     struct fence_topic *topics;
     size_t count, size;
@@ -38,7 +38,7 @@ static smq_status fencing_run(struct fencing *fencing, int32_t count,
                               smq_error *err)
 {
     return calls_run(
-        fencing->hub,
+        fencing->core,
         &(struct calls_job){.count = count, .user = fencing, .send = send, .done = done}, err);
 }
 
@@ -49,7 +49,7 @@ static void bound_send(struct store_call *call, int32_t index, void *user)
     const struct fencing *fencing = user;
 
     (void) index;
-    store_topic_get(call, fencing->hub->redis, fencing->current->topic.name, 0);
+    store_topic_get(call, fencing->core->redis, fencing->current->topic.name, 0);
 }
 
 static enum calls_next bound_done(const struct store_result *result, int32_t index, void *user,
@@ -79,7 +79,8 @@ static bool on_topic(const smq_topic_options *options, void *user)
     }
     fencing->current = &fencing->topics[fencing->count];
     memset(fencing->current, 0, sizeof(*fencing->current));
-    status = calls_definition(&fencing->current->topic, fencing->hub, options->name, &fencing->err);
+    status =
+        calls_definition(&fencing->current->topic, fencing->core, options->name, &fencing->err);
     if (status == SMQ_OK) {
         status = fencing_run(fencing, 1, bound_send, bound_done, &fencing->err);
     }
@@ -100,7 +101,7 @@ static void owner_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &fencing->current->topic, index);
-    store_owner(call, fencing->hub->redis, &slot, 0);
+    store_owner(call, fencing->core->redis, &slot, 0);
 }
 
 static enum calls_next owner_done(const struct store_result *result, int32_t index, void *user,
@@ -120,7 +121,7 @@ static enum calls_next owner_done(const struct store_result *result, int32_t ind
 
 static smq_status look(struct fencing *fencing, smq_error *err)
 {
-    smq_status status = admin_topic_each(fencing->hub, NULL, on_topic, fencing, err);
+    smq_status status = admin_topic_each(fencing->core, NULL, on_topic, fencing, err);
 
     if (status == SMQ_OK && fencing->err.status != SMQ_OK) {
         status = status_copy(err, &fencing->err);
@@ -140,7 +141,7 @@ static void follow_send(struct store_call *call, int32_t index, void *user)
     const struct fence_topic *current = fencing->current;
 
     (void) index;
-    store_follow(call, fencing->hub->redis, current->topic.name, current->topic.nonce,
+    store_follow(call, fencing->core->redis, current->topic.name, current->topic.nonce,
                  current->bound, fencing->raised.binding, 0);
 }
 
@@ -175,26 +176,26 @@ static smq_status follow(struct fencing *fencing, uint64_t *rebound, smq_error *
 
 static smq_status raise_root(struct fencing *fencing, smq_error *err)
 {
-    const struct hub *hub = fencing->hub;
-    struct coord_options options = {.servers = hub->zookeeper,
-                                    .auth = hub->zookeeper_auth,
-                                    .session_timeout_ms = hub->session_timeout_ms};
+    const struct core *core = fencing->core;
+    struct coord_options options = {.servers = core->zookeeper,
+                                    .auth = core->zookeeper_auth,
+                                    .session_timeout_ms = core->session_timeout_ms};
 
     return coord_raise_fence(&fencing->raised, &options, fencing->above,
                              fencing->count > 0 ? fencing->topics[0].bound : "", err);
 }
 
-smq_status admin_raise_fence(smq_fence *out, struct hub *hub, smq_error *err)
+smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err)
 {
-    struct fencing fencing = {.hub = hub, .err = {.status = SMQ_OK}};
+    struct fencing fencing = {.core = core, .err = {.status = SMQ_OK}};
     char root[COORD_BINDING_MAX - sizeof("zookeeper: ")];
     smq_status status;
 
-    if (hub->zookeeper == NULL) {
+    if (core->zookeeper == NULL) {
         return status_set(err, SMQ_INVALID,
                           "no ZooKeeper was given; a fence belongs to the root of a fleet");
     }
-    status = coord_check_servers(root, sizeof(root), hub->zookeeper, err);
+    status = coord_check_servers(root, sizeof(root), core->zookeeper, err);
     if (status == SMQ_OK) {
         snprintf(fencing.prefix, sizeof(fencing.prefix), "zookeeper:%s ", root);
         status = look(&fencing, err);

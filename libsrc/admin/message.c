@@ -16,7 +16,7 @@ enum { MOVED_TRIES = 5 };
 
 /* One message while it is worked on. */
 struct work {
-    struct hub *hub;
+    struct core *core;
     struct topic topic;
     struct which which;
     struct store_slot slot; /* its own */
@@ -38,14 +38,14 @@ struct work {
     } rank;
 };
 
-static smq_status work_begin(struct work *work, struct hub *hub, const char *topic,
+static smq_status work_begin(struct work *work, struct core *core, const char *topic,
                              const smq_message *which, smq_error *err)
 {
     smq_status status = topic_check_name(topic, err);
 
-    *work = (struct work){.hub = hub};
+    *work = (struct work){.core = core};
     if (status == SMQ_OK) {
-        status = calls_definition(&work->topic, hub, topic, err);
+        status = calls_definition(&work->topic, core, topic, err);
     }
     if (status == SMQ_OK) {
         status = which_take(&work->which, &work->topic, which, err);
@@ -68,7 +68,7 @@ static smq_status work_run(struct work *work, void (*send)(struct store_call *, 
                            smq_error *err)
 {
     return calls_run(
-        work->hub, &(struct calls_job){.count = 1, .user = work, .send = send, .done = done}, err);
+        work->core, &(struct calls_job){.count = 1, .user = work, .send = send, .done = done}, err);
 }
 
 static smq_status no_message(const struct work *work, const char *why, smq_error *err)
@@ -92,7 +92,7 @@ static void find_send(struct store_call *call, int32_t index, void *user)
     const struct work *work = user;
 
     (void) index;
-    store_find(call, work->hub->redis, &work->slot, &work->find.next, 0);
+    store_find(call, work->core->redis, &work->slot, &work->find.next, 0);
 }
 
 static void find_go_on(struct work *work, const struct store_find *next)
@@ -155,12 +155,12 @@ void admin_message_info_free(smq_message_info *info)
     }
 }
 
-smq_status admin_message_get(smq_message_info **out, struct hub *hub, const char *topic,
+smq_status admin_message_get(smq_message_info **out, struct core *core, const char *topic,
                              const smq_message *which, smq_error *err)
 {
     struct owned *owned = memory_new(sizeof(*owned));
     struct work work;
-    smq_status status = work_begin(&work, hub, topic, which, err);
+    smq_status status = work_begin(&work, core, topic, which, err);
 
     if (status == SMQ_OK) {
         status = find(&work, &owned->page, err);
@@ -188,7 +188,7 @@ static void rank_send(struct store_call *call, int32_t index, void *user)
     const struct work *work = user;
 
     (void) index;
-    store_rank(call, work->hub->redis, &work->slot, work->which.member, work->which.member_len, 0);
+    store_rank(call, work->core->redis, &work->slot, work->which.member, work->which.member_len, 0);
 }
 
 static enum calls_next rank_done(const struct store_result *result, int32_t index, void *user,
@@ -217,7 +217,7 @@ static void elsewhere_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &work->topic, other_slot(work, index));
-    store_rank_elsewhere(call, work->hub->redis, &slot, work->rank.score, 0);
+    store_rank_elsewhere(call, work->core->redis, &slot, work->rank.score, 0);
 }
 
 static enum calls_next elsewhere_done(const struct store_result *result, int32_t index, void *user,
@@ -277,7 +277,7 @@ static smq_status rank_everywhere(struct work *work, smq_error *err)
     if (status != SMQ_OK || work->topic.type == SMQ_FIFO) {
         return status;
     }
-    return calls_run(work->hub,
+    return calls_run(work->core,
                      &(struct calls_job){.count = work->topic.slots - 1,
                                          .user = work,
                                          .send = elsewhere_send,
@@ -285,11 +285,11 @@ static smq_status rank_everywhere(struct work *work, smq_error *err)
                      err);
 }
 
-smq_status admin_message_rank(uint64_t *out, struct hub *hub, const char *topic,
+smq_status admin_message_rank(uint64_t *out, struct core *core, const char *topic,
                               const smq_message *which, smq_error *err)
 {
     struct work work;
-    smq_status status = work_begin(&work, hub, topic, which, err);
+    smq_status status = work_begin(&work, core, topic, which, err);
 
     if (status == SMQ_OK) {
         status = rank_everywhere(&work, err);
@@ -311,14 +311,14 @@ static void edit_send(struct store_call *call, int32_t index, void *user)
     (void) index;
     work->edit.sends++;
     if (work->edit.when != NULL) {
-        store_reschedule(call, work->hub->redis, &work->slot, work->which.member,
+        store_reschedule(call, work->core->redis, &work->slot, work->which.member,
                          work->which.member_len, work->edit.when, 0);
         return;
     }
     seen = &work->find.page->seen[0];
     store_remove_begin(call, &work->slot, seen->state);
     store_edit_add(call, seen->name, seen->name_len);
-    store_edit(call, work->hub->redis, 0);
+    store_edit(call, work->core->redis, 0);
 }
 
 /* Gone at a repeated try: removed by the first, whose reply was lost, or claimed meanwhile. */
@@ -360,12 +360,12 @@ static smq_status remove_found(struct work *work, struct seen_page *page, smq_er
     return status == SMQ_OK ? edit(work, err) : status;
 }
 
-smq_status admin_message_remove(struct hub *hub, const char *topic, const smq_message *which,
+smq_status admin_message_remove(struct core *core, const char *topic, const smq_message *which,
                                 smq_error *err)
 {
     struct seen_page page = {0};
     struct work work;
-    smq_status status = work_begin(&work, hub, topic, which, err);
+    smq_status status = work_begin(&work, core, topic, which, err);
 
     for (int i = 0; i < MOVED_TRIES && status == SMQ_OK && !work.edit.done; i++) {
         status = remove_found(&work, &page, err);
@@ -388,12 +388,12 @@ static smq_status take_place(struct send_place *place, const struct work *work, 
     return send_place(place, &work->topic, &work->which.message, err);
 }
 
-smq_status admin_message_reschedule(struct hub *hub, const char *topic, const smq_message *which,
+smq_status admin_message_reschedule(struct core *core, const char *topic, const smq_message *which,
                                     smq_error *err)
 {
     struct send_place place;
     struct work work;
-    smq_status status = work_begin(&work, hub, topic, which, err);
+    smq_status status = work_begin(&work, core, topic, which, err);
 
     if (status == SMQ_OK) {
         status = take_place(&place, &work, err);

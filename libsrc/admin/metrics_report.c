@@ -11,15 +11,15 @@
 #include "base/status.h"
 #include "model/metrics_text.h"
 
-void metrics_report(smq_metrics *out, const struct hub *hub)
+void metrics_report(smq_metrics *out, const struct core *core)
 {
-    struct redis_counts redis = redis_counts(hub->redis);
+    struct redis_counts redis = redis_counts(core->redis);
 
     *out = (smq_metrics) SMQ_METRICS_INIT;
-    metrics_read(out, &hub->metrics);
+    metrics_read(out, &core->metrics);
     out->redirects = redis.redirects;
     out->reconnects = redis.reconnects;
-    out->events_dropped = events_dropped(hub->events);
+    out->events_dropped = events_dropped(core->events);
 }
 
 /* --- topics --- */
@@ -89,7 +89,7 @@ static smq_status topics_parse(struct topics *topics, const char *text, smq_erro
 }
 
 /* Read the stats of each; `all`: those that were deleted meanwhile are left out. */
-static smq_status topics_read(struct topics *topics, struct hub *hub, bool all, smq_error *err)
+static smq_status topics_read(struct topics *topics, struct core *core, bool all, smq_error *err)
 {
     size_t kept = 0;
     smq_error why;
@@ -97,7 +97,7 @@ static smq_status topics_read(struct topics *topics, struct hub *hub, bool all, 
     for (size_t i = 0; i < topics->count; i++) {
         struct metrics_topic *topic = &topics->all[i];
         smq_status status =
-            topic->unreadable ? SMQ_OK : admin_stats(&topic->stats, hub, topic->name, &why);
+            topic->unreadable ? SMQ_OK : admin_stats(&topic->stats, core, topic->name, &why);
 
         if (status == SMQ_OK) {
             topics->all[kept++] = *topic;
@@ -113,19 +113,19 @@ static smq_status topics_read(struct topics *topics, struct hub *hub, bool all, 
     return SMQ_OK;
 }
 
-static smq_status topics_find(struct topics *topics, struct hub *hub, const char *wanted,
+static smq_status topics_find(struct topics *topics, struct core *core, const char *wanted,
                               smq_error *err)
 {
     bool all = strcmp(wanted, "*") == 0;
-    smq_status status = all ? admin_topic_each(hub, NULL, topics_visit, topics, err)
+    smq_status status = all ? admin_topic_each(core, NULL, topics_visit, topics, err)
                             : topics_parse(topics, wanted, err);
 
-    return status == SMQ_OK ? topics_read(topics, hub, all, err) : status;
+    return status == SMQ_OK ? topics_read(topics, core, all, err) : status;
 }
 
 /* --- the text --- */
 
-smq_status metrics_report_text(char **out, struct hub *hub, const char *wanted, smq_error *err)
+smq_status metrics_report_text(char **out, struct core *core, const char *wanted, smq_error *err)
 {
     struct topics topics = {.count = 0};
     struct buf text = {.len = 0};
@@ -133,10 +133,10 @@ smq_status metrics_report_text(char **out, struct hub *hub, const char *wanted, 
     smq_status status = SMQ_OK;
 
     if (wanted != NULL) {
-        status = topics_find(&topics, hub, wanted, err);
+        status = topics_find(&topics, core, wanted, err);
     }
     if (status == SMQ_OK) {
-        metrics_report(&metrics, hub);
+        metrics_report(&metrics, core);
         metrics_text_process(&text, &metrics);
         metrics_text_topics(&text, topics.all, topics.count);
         *out = text.data;

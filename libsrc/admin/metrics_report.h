@@ -8,9 +8,9 @@
 
 #include "core/core.h"
 
-void metrics_report(smq_metrics *out, const struct hub *hub);
+void metrics_report(smq_metrics *out, const struct core *core);
 
 /* As smq_metrics_text(). */
-smq_status metrics_report_text(char **out, struct hub *hub, const char *wanted, smq_error *err);
+smq_status metrics_report_text(char **out, struct core *core, const char *wanted, smq_error *err);
 
 #endif

@@ -117,7 +117,7 @@ void seen_read_send(struct store_call *call, const struct seen_reader *reader)
     struct store_slot slot;
 
     store_slot_fill(&slot, reader->topic, reader->slot);
-    store_page(call, reader->hub->redis, &slot, &reader->query, 0);
+    store_page(call, reader->core->redis, &slot, &reader->query, 0);
 }
 
 enum calls_next seen_read_done(struct seen_reader *reader, const struct store_result *result,
@@ -148,7 +148,7 @@ static enum calls_next reader_done(const struct store_result *result, int32_t in
 smq_status seen_read(struct seen_reader *reader, smq_error *err)
 {
     return calls_run(
-        reader->hub,
+        reader->core,
         &(struct calls_job){.count = 1, .user = reader, .send = reader_send, .done = reader_done},
         err);
 }

@@ -34,7 +34,7 @@ void seen_keep(struct seen_page *page, const struct store_seen *seen, const char
 /* Which messages to read, and the last page read.  query.from points into `page`, or to what
  * outlives the reader. */
 struct seen_reader {
-    struct hub *hub;
+    struct core *core;
     const struct topic *topic;
     int32_t slot;
     struct store_page query;

@@ -21,11 +21,11 @@ struct owners {
 };
 
 struct rebind {
-    struct hub *hub;
+    struct core *core;
     struct topic topic;
     bool force;
     struct owners owners;
-    char kind[FLEET_KIND_MAX];
+    char kind[COORD_BINDING_MAX];
 };
 
 static smq_status rebind_run(struct rebind *rebind, int32_t count,
@@ -35,7 +35,7 @@ static smq_status rebind_run(struct rebind *rebind, int32_t count,
                              smq_error *err)
 {
     return calls_run(
-        rebind->hub,
+        rebind->core,
         &(struct calls_job){.count = count, .user = rebind, .send = send, .done = done}, err);
 }
 
@@ -47,7 +47,7 @@ static void owner_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &rebind->topic, index);
-    store_owner(call, rebind->hub->redis, &slot, 0);
+    store_owner(call, rebind->core->redis, &slot, 0);
 }
 
 static enum calls_next owner_done(const struct store_result *result, int32_t index, void *user,
@@ -77,7 +77,7 @@ static void listeners_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &rebind->topic, index);
-    store_listeners(call, rebind->hub->redis, &slot, 0);
+    store_listeners(call, rebind->core->redis, &slot, 0);
 }
 
 static enum calls_next listeners_done(const struct store_result *result, int32_t index, void *user,
@@ -124,7 +124,7 @@ static void rebind_send(struct store_call *call, int32_t index, void *user)
     const struct rebind *rebind = user;
 
     (void) index;
-    store_rebind(call, rebind->hub->redis, rebind->topic.name,
+    store_rebind(call, rebind->core->redis, rebind->topic.name,
                  &(struct store_rebind){.nonce = rebind->topic.nonce,
                                         .coord = rebind->kind,
                                         .above = rebind->owners.generation,
@@ -176,19 +176,19 @@ static smq_status check_generation(const struct rebind *rebind, smq_error *err)
 }
 
 /* The fleet is reached first: a mistyped address must not shut others out. */
-smq_status admin_topic_rebind(struct hub *hub, const char *topic, bool force, smq_error *err)
+smq_status admin_topic_rebind(struct core *core, const char *topic, bool force, smq_error *err)
 {
-    struct rebind rebind = {.hub = hub, .force = force};
+    struct rebind rebind = {.core = core, .force = force};
     smq_status status = topic_check_name(topic, err);
 
     if (status == SMQ_OK) {
-        status = calls_definition(&rebind.topic, hub, topic, err);
+        status = calls_definition(&rebind.topic, core, topic, err);
     }
     if (status == SMQ_OK) {
         status = check_topic(&rebind, err);
     }
     if (status == SMQ_OK) {
-        status = fleet_open(hub->fleet, err);
+        status = coord_link_open(core->link, err);
     }
     if (status == SMQ_OK) {
         status = rebind_run(&rebind, rebind.topic.slots, owner_send, owner_done, err);
@@ -203,9 +203,9 @@ smq_status admin_topic_rebind(struct hub *hub, const char *topic, bool force, sm
         status = check_generation(&rebind, err);
     }
     if (status == SMQ_OK) {
-        fleet_kind(rebind.kind, hub->fleet);
+        coord_link_binding(rebind.kind, core->link);
         status = rebind_run(&rebind, 1, rebind_send, rebind_done, err);
     }
-    definitions_forget(hub->definitions, topic);
+    definitions_forget(core->definitions, topic);
     return status;
 }

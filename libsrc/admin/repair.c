@@ -20,7 +20,7 @@ static void survey_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &work->topic, index);
-    store_slot_read(call, work->hub->redis, &slot, 0);
+    store_slot_read(call, work->core->redis, &slot, 0);
 }
 
 static enum calls_next survey_done(const struct store_result *result, int32_t index, void *user,
@@ -50,7 +50,7 @@ static void put_back_send(struct store_call *call, int32_t index, void *user)
     const struct work *work = user;
 
     (void) index;
-    store_topic_repair(call, work->hub->redis, &work->topic, &work->seen, 0);
+    store_topic_repair(call, work->core->redis, &work->topic, &work->seen, 0);
 }
 
 static enum calls_next put_back_done(const struct store_result *result, int32_t index, void *user,
@@ -138,7 +138,7 @@ smq_status repair_topic(smq_topic_report *report, struct work *work, const struc
 static smq_status repair_missing(smq_topic_report *report, struct work *work, smq_error *err)
 {
     struct topic found;
-    smq_status status = calls_definition(&found, work->hub, work->topic.name, err);
+    smq_status status = calls_definition(&found, work->core, work->topic.name, err);
 
     work->seen = work->topic;
     work->changed = status == SMQ_OK; /* it is there again */
@@ -175,10 +175,10 @@ static smq_status repair_once(smq_topic_report *report, struct work *work, const
     return repair_topic(report, work, &stored, NULL, err);
 }
 
-smq_status admin_topic_repair(smq_topic_report *report, struct hub *hub, const char *topic,
+smq_status admin_topic_repair(smq_topic_report *report, struct core *core, const char *topic,
                               smq_error *err)
 {
-    struct work work = {.hub = hub, .changed = true};
+    struct work work = {.core = core, .changed = true};
     smq_status status = topic_check_name(topic, err);
 
     if (status != SMQ_OK) {
@@ -187,7 +187,7 @@ smq_status admin_topic_repair(smq_topic_report *report, struct hub *hub, const c
     for (int i = 0; i < WORK_TRIES && work.changed; i++) {
         status = repair_once(report, &work, topic, err);
     }
-    definitions_forget(hub->definitions, topic);
+    definitions_forget(core->definitions, topic);
     if (work.changed) {
         return work_give_up(err, &work);
     }

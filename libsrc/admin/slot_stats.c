@@ -20,7 +20,7 @@ static void look_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &looking->topic, looking->first + index);
-    store_inspect(call, looking->hub->redis, &slot, 0);
+    store_inspect(call, looking->core->redis, &slot, 0);
 }
 
 /* Away for a while, or damaged: the others can be looked at. */
@@ -86,7 +86,7 @@ static smq_status look_once(struct looking *looking, smq_error *err)
     looking->refused = 0;
     looking->good = 0;
     return calls_run(
-        looking->hub,
+        looking->core,
         &(struct calls_job){
             .count = looking->count, .user = looking, .send = look_send, .done = look_done},
         err);
@@ -104,7 +104,7 @@ static smq_status look_surely(struct looking *looking, smq_error *err)
         struct topic stored;
 
         topic_stamp(before, &looking->topic);
-        status = calls_definition(&stored, looking->hub, looking->topic.name, err);
+        status = calls_definition(&stored, looking->core, looking->topic.name, err);
         if (status != SMQ_OK) {
             return status;
         }
@@ -154,14 +154,14 @@ smq_status looking_run(struct looking *looking, int32_t first, int32_t end, smq_
     return status;
 }
 
-smq_status looking_begin(struct looking *looking, struct hub *hub, const char *topic,
+smq_status looking_begin(struct looking *looking, struct core *core, const char *topic,
                          smq_error *err)
 {
     smq_status status = topic_check_name(topic, err);
 
-    *looking = (struct looking){.hub = hub};
+    *looking = (struct looking){.core = core};
     if (status == SMQ_OK) {
-        status = calls_definition(&looking->topic, hub, topic, err);
+        status = calls_definition(&looking->topic, core, topic, err);
     }
     if (status == SMQ_OK) {
         int32_t slots = looking->topic.slots;
@@ -258,11 +258,11 @@ static smq_status stats_each(const struct looking *looking, int32_t index, bool 
     return SMQ_OK;
 }
 
-smq_status admin_stats(smq_stats *out, struct hub *hub, const char *topic, smq_error *err)
+smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq_error *err)
 {
     smq_stats stats = SMQ_STATS_INIT;
     struct looking looking;
-    smq_status status = looking_begin(&looking, hub, topic, err);
+    smq_status status = looking_begin(&looking, core, topic, err);
 
     if (status == SMQ_OK) {
         status = looking_visit(&looking, 0, looking.topic.slots, stats_each, &stats, err);
@@ -302,12 +302,12 @@ static smq_status slots_each(const struct looking *looking, int32_t index, bool 
     return SMQ_OK;
 }
 
-smq_status admin_slots(struct hub *hub, const char *topic, smq_slot_fn *visit, void *user,
+smq_status admin_slots(struct core *core, const char *topic, smq_slot_fn *visit, void *user,
                        smq_error *err)
 {
     struct slots_visit slots = {.visit = visit, .user = user};
     struct looking looking;
-    smq_status status = looking_begin(&looking, hub, topic, err);
+    smq_status status = looking_begin(&looking, core, topic, err);
 
     if (status == SMQ_OK) {
         status = looking_visit(&looking, 0, looking.topic.slots, slots_each, &slots, err);

@@ -9,7 +9,7 @@
 
 /* A run of slots of one topic that is looked at. */
 struct looking {
-    struct hub *hub;
+    struct core *core;
     struct topic topic;
     int32_t first; /* slot number of looks[0] */
     int32_t count;
@@ -29,7 +29,7 @@ struct look_fault {
 smq_status looking_faults(const struct looking *looking, smq_error *err);
 
 /* Read the definition.  Fails: INVALID (the name), NO_TOPIC, ... */
-smq_status looking_begin(struct looking *looking, struct hub *hub, const char *topic,
+smq_status looking_begin(struct looking *looking, struct core *core, const char *topic,
                          smq_error *err);
 void looking_end(struct looking *looking);
 

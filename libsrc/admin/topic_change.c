@@ -31,13 +31,13 @@ smq_status work_give_up(smq_error *err, const struct work *work)
 smq_status work_one(struct work *work, work_send_fn *send, work_done_fn *done, smq_error *err)
 {
     return calls_run(
-        work->hub, &(struct calls_job){.count = 1, .user = work, .send = send, .done = done}, err);
+        work->core, &(struct calls_job){.count = 1, .user = work, .send = send, .done = done}, err);
 }
 
 smq_status work_slots(struct work *work, work_send_fn *send, work_done_fn *done, smq_error *err)
 {
     return calls_run(
-        work->hub,
+        work->core,
         &(struct calls_job){.count = work->topic.slots, .user = work, .send = send, .done = done},
         err);
 }
@@ -49,7 +49,7 @@ static void read_send(struct store_call *call, int32_t index, void *user)
     const struct work *work = user;
 
     (void) index;
-    store_topic_get(call, work->hub->redis, work->topic.name, 0);
+    store_topic_get(call, work->core->redis, work->topic.name, 0);
 }
 
 static enum calls_next read_done(const struct store_result *result, int32_t index, void *user,
@@ -83,7 +83,7 @@ static void step_send(struct store_call *call, int32_t index, void *user)
     const struct work *work = user;
 
     (void) index;
-    store_topic_step(call, work->hub->redis, &work->topic, work->step, 0);
+    store_topic_step(call, work->core->redis, &work->topic, work->step, 0);
 }
 
 static enum calls_next step_done(const struct store_result *result, int32_t index, void *user,
@@ -116,7 +116,7 @@ static void register_send(struct store_call *call, int32_t index, void *user)
     const struct work *work = user;
 
     (void) index;
-    store_registry_add(call, work->hub->redis, work->topic.name, clock_wall_ms(), 0);
+    store_registry_add(call, work->core->redis, work->topic.name, clock_wall_ms(), 0);
 }
 
 static void unregister_send(struct store_call *call, int32_t index, void *user)
@@ -124,7 +124,7 @@ static void unregister_send(struct store_call *call, int32_t index, void *user)
     const struct work *work = user;
 
     (void) index;
-    store_registry_remove(call, work->hub->redis, work->topic.name, 0);
+    store_registry_remove(call, work->core->redis, work->topic.name, 0);
 }
 
 static enum calls_next registry_done(const struct store_result *result, int32_t index, void *user,
@@ -158,7 +158,7 @@ void work_open_send(struct store_call *call, int32_t index, void *user)
     struct store_slot slot;
 
     store_slot_fill(&slot, &work->topic, index);
-    store_slot_open(call, work->hub->redis, &slot, &work->topic, 0);
+    store_slot_open(call, work->core->redis, &slot, &work->topic, 0);
 }
 
 bool work_is_foreign(smq_error *err, const struct work *work, const struct store_result *result,

@@ -17,7 +17,7 @@ enum { WORK_TRIES = 10 };
 
 /* `topic` is what is stored, or is to be. */
 struct work {
-    struct hub *hub;
+    struct core *core;
     struct topic topic;
     enum store_topic_state state;
     enum store_topic_step step;

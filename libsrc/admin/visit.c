@@ -73,16 +73,16 @@ static smq_status visit_slot(const struct looking *looking, int32_t index, bool 
     return status;
 }
 
-smq_status admin_message_each(struct hub *hub, const char *topic, const smq_filter *filter,
+smq_status admin_message_each(struct core *core, const char *topic, const smq_filter *filter,
                               smq_message_fn *visit, void *user, smq_error *err)
 {
     struct looking looking;
     struct filter checked = {0};
     struct message_visit state = {.filter = &checked,
-                                  .reader = {.hub = hub, .topic = &looking.topic},
+                                  .reader = {.core = core, .topic = &looking.topic},
                                   .visit = visit,
                                   .user = user};
-    smq_status status = looking_begin(&looking, hub, topic, err);
+    smq_status status = looking_begin(&looking, core, topic, err);
 
     if (status == SMQ_OK) {
         status = filter_take(&checked, &looking.topic, filter, SMQ_WAITING, err);

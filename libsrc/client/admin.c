@@ -18,7 +18,7 @@ SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const cha
         status = options_give(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err);
     }
     if (status == SMQ_OK) {
-        status = admin_stats(&stats, client->hub, topic, err);
+        status = admin_stats(&stats, client->core, topic, err);
     }
     return status == SMQ_OK ? options_give(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err)
                             : status;
@@ -29,7 +29,7 @@ SMQ_API smq_status smq_topic_slots(smq_client *client, const char *topic, smq_sl
 {
     smq_status status = client_check_visit(client, visit != NULL, err);
 
-    return status == SMQ_OK ? admin_slots(client->hub, topic, visit, user, err) : status;
+    return status == SMQ_OK ? admin_slots(client->core, topic, visit, user, err) : status;
 }
 
 /* NULL: all defaults. */
@@ -50,7 +50,7 @@ SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const
     if (status == SMQ_OK) {
         status = take_filter(&known, filter, err);
     }
-    return status == SMQ_OK ? admin_message_each(client->hub, topic, &known, visit, user, err)
+    return status == SMQ_OK ? admin_message_each(client->core, topic, &known, visit, user, err)
                             : status;
 }
 
@@ -59,7 +59,7 @@ SMQ_API smq_status smq_message_get(smq_message_info **out, smq_client *client, c
 {
     smq_status status = client_check(client, err);
 
-    return status == SMQ_OK ? admin_message_get(out, client->hub, topic, which, err) : status;
+    return status == SMQ_OK ? admin_message_get(out, client->core, topic, which, err) : status;
 }
 
 SMQ_API void smq_message_info_free(smq_message_info *info)
@@ -75,7 +75,7 @@ SMQ_API smq_status smq_message_rank(uint64_t *out, smq_client *client, const cha
     if (status == SMQ_OK && out == NULL) {
         return status_set(err, SMQ_INVALID, "no place for the rank: out is NULL");
     }
-    return status == SMQ_OK ? admin_message_rank(out, client->hub, topic, which, err) : status;
+    return status == SMQ_OK ? admin_message_rank(out, client->core, topic, which, err) : status;
 }
 
 SMQ_API smq_status smq_message_remove(smq_client *client, const char *topic,
@@ -83,7 +83,7 @@ SMQ_API smq_status smq_message_remove(smq_client *client, const char *topic,
 {
     smq_status status = client_check(client, err);
 
-    return status == SMQ_OK ? admin_message_remove(client->hub, topic, which, err) : status;
+    return status == SMQ_OK ? admin_message_remove(client->core, topic, which, err) : status;
 }
 
 SMQ_API smq_status smq_message_reschedule(smq_client *client, const char *topic,
@@ -91,7 +91,7 @@ SMQ_API smq_status smq_message_reschedule(smq_client *client, const char *topic,
 {
     smq_status status = client_check(client, err);
 
-    return status == SMQ_OK ? admin_message_reschedule(client->hub, topic, which, err) : status;
+    return status == SMQ_OK ? admin_message_reschedule(client->core, topic, which, err) : status;
 }
 
 SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const char *topic,
@@ -108,7 +108,7 @@ SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const c
         status = take_filter(&known, filter, err);
     }
     return status == SMQ_OK
-               ? admin_dead_requeue(count, client->hub, topic, &known, progress, user, err)
+               ? admin_dead_requeue(count, client->core, topic, &known, progress, user, err)
                : status;
 }
 
@@ -126,6 +126,6 @@ SMQ_API smq_status smq_topic_purge(uint64_t *count, smq_client *client, const ch
         status = take_filter(&known, filter, err);
     }
     return status == SMQ_OK
-               ? admin_topic_purge(count, client->hub, topic, &known, progress, user, err)
+               ? admin_topic_purge(count, client->core, topic, &known, progress, user, err)
                : status;
 }

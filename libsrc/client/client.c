@@ -14,7 +14,7 @@ smq_status client_check(const smq_client *client, smq_error *err)
     if (client == NULL) {
         return status_set(err, SMQ_INVALID, "the client is NULL");
     }
-    return hub_check(client->hub, err);
+    return core_check(client->core, err);
 }
 
 smq_status client_check_visit(const smq_client *client, bool visitor, smq_error *err)
@@ -31,7 +31,7 @@ SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *op
                                   smq_error *err)
 {
     smq_client_options known;
-    struct hub *hub;
+    struct core *core;
     smq_status status;
 
     if (out == NULL) {
@@ -40,21 +40,21 @@ SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *op
     *out = NULL;
     status = options_take(&known, sizeof(known), options, "SMQ_CLIENT_OPTIONS_INIT", err);
     if (status == SMQ_OK) {
-        status = hub_new(&hub, &known, err);
+        status = core_new(&core, &known, err);
     }
     if (status != SMQ_OK) {
         return status;
     }
     *out = memory_new(sizeof(**out));
-    (*out)->hub = hub;
+    (*out)->core = core;
     return SMQ_OK;
 }
 
 SMQ_API void smq_client_free(smq_client *client)
 {
-    if (client == NULL || hub_check(client->hub, NULL) != SMQ_OK) {
+    if (client == NULL || core_check(client->core, NULL) != SMQ_OK) {
         return; /* the threads of a forked copy do not exist: nothing could end them */
     }
-    hub_unref(client->hub);
+    core_unref(client->core);
     free(client);
 }

@@ -8,9 +8,9 @@
 
 #include "core/core.h"
 
-/* A handle: one reference to the hub. */
+/* A handle: one reference to the core. */
 struct smq_client {
-    struct hub *hub;
+    struct core *core;
 };
 
 /* The first line of every call on a client.  Fails: INVALID (NULL), FORKED. */

@@ -42,7 +42,7 @@ SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
     if (status == SMQ_OK) {
         status = options_take(&known, sizeof(known), options, "SMQ_CONSUMER_OPTIONS_INIT", err);
     }
-    return status == SMQ_OK ? consumer_new(out, client->hub, &known, err) : status;
+    return status == SMQ_OK ? consumer_new(out, client->core, &known, err) : status;
 }
 
 SMQ_API smq_status smq_consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consumer,

@@ -16,7 +16,7 @@ SMQ_API smq_status smq_fleet_raise_fence(smq_fence *out, smq_client *client, smq
         status = options_give(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err);
     }
     if (status == SMQ_OK) {
-        status = admin_raise_fence(&fence, client->hub, err);
+        status = admin_raise_fence(&fence, client->core, err);
     }
     return status == SMQ_OK && out != NULL
                ? options_give(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err)

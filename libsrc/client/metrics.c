@@ -16,7 +16,7 @@ SMQ_API smq_status smq_client_metrics(smq_metrics *out, smq_client *client, smq_
     if (status != SMQ_OK) {
         return status;
     }
-    metrics_report(&metrics, client->hub);
+    metrics_report(&metrics, client->core);
     return options_give(out, &metrics, sizeof(metrics), "SMQ_METRICS_INIT", err);
 }
 
@@ -28,5 +28,5 @@ SMQ_API smq_status smq_metrics_text(char **out, smq_client *client, const char *
     if (status == SMQ_OK && out == NULL) {
         return status_set(err, SMQ_INVALID, "no place for the text: out is NULL");
     }
-    return status == SMQ_OK ? metrics_report_text(out, client->hub, topics, err) : status;
+    return status == SMQ_OK ? metrics_report_text(out, client->core, topics, err) : status;
 }

@@ -41,7 +41,7 @@ const struct option option_table[] = {
     {CLIENT(redis), STRING, DEFAULT(""),
      TEXT("Where Redis is, as host:port,... or redis://user:password@host:port,...; required.")},
     {CLIENT(zookeeper), STRING, DEFAULT("none"),
-     TEXT("Where ZooKeeper is, and the root of the fleet, as host:port,.../root.")},
+     TEXT("Where ZooKeeper is, and the root of the link, as host:port,.../root.")},
     {CLIENT(zookeeper_auth), STRING, DEFAULT("none"),
      TEXT("Credentials for ZooKeeper: user:password.")},
     {CLIENT(name), STRING, DEFAULT("host-pid-random"),

@@ -15,7 +15,7 @@ static smq_status producer_check(const smq_producer *producer, smq_error *err)
     if (producer == NULL) {
         return status_set(err, SMQ_INVALID, "the producer is NULL");
     }
-    return hub_check(producer_hub(producer), err);
+    return core_check(producer_hub(producer), err);
 }
 
 static smq_status take_message(smq_message *out, const smq_message *message, smq_error *err)
@@ -37,7 +37,7 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
     if (status == SMQ_OK && options != NULL) {
         status = options_take(&known, sizeof(known), options, "SMQ_PRODUCER_OPTIONS_INIT", err);
     }
-    return status == SMQ_OK ? producer_new(out, client->hub, &known, err) : status;
+    return status == SMQ_OK ? producer_new(out, client->core, &known, err) : status;
 }
 
 SMQ_API smq_status smq_send(smq_receipt *out, smq_producer *producer, const char *topic,

@@ -38,7 +38,7 @@ SMQ_API smq_status smq_topic_create(smq_topic_report *out, smq_client *client,
         status = options_take(&known, sizeof(known), options, "SMQ_TOPIC_OPTIONS_INIT", err);
     }
     if (status == SMQ_OK) {
-        status = admin_topic_create(&report, client->hub, &known, err);
+        status = admin_topic_create(&report, client->core, &known, err);
     }
     return give_report(out, &report, status, err);
 }
@@ -50,7 +50,7 @@ SMQ_API smq_status smq_topic_repair(smq_topic_report *out, smq_client *client, c
     smq_status status = check_report(out, client, err);
 
     if (status == SMQ_OK) {
-        status = admin_topic_repair(&report, client->hub, topic, err);
+        status = admin_topic_repair(&report, client->core, topic, err);
     }
     return give_report(out, &report, status, err);
 }
@@ -60,7 +60,7 @@ SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool 
 {
     smq_status status = client_check(client, err);
 
-    return status == SMQ_OK ? admin_topic_delete(client->hub, topic, force, err) : status;
+    return status == SMQ_OK ? admin_topic_delete(client->core, topic, force, err) : status;
 }
 
 SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool force,
@@ -68,7 +68,7 @@ SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool 
 {
     smq_status status = client_check(client, err);
 
-    return status == SMQ_OK ? admin_topic_rebind(client->hub, topic, force, err) : status;
+    return status == SMQ_OK ? admin_topic_rebind(client->core, topic, force, err) : status;
 }
 
 SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_topic_fn *visit,
@@ -76,7 +76,7 @@ SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_top
 {
     smq_status status = client_check_visit(client, visit != NULL, err);
 
-    return status == SMQ_OK ? admin_topic_each(client->hub, topic, visit, user, err) : status;
+    return status == SMQ_OK ? admin_topic_each(client->core, topic, visit, user, err) : status;
 }
 
 SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const char *option,
@@ -88,19 +88,19 @@ SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const 
     if (status == SMQ_OK) { /* only for its error: the nearest name, or the range */
         status = smq_option_parse(&parsed, SMQ_OPTIONS_TOPIC, option, value, err);
     }
-    return status == SMQ_OK ? admin_topic_alter(client->hub, topic, option, value, err) : status;
+    return status == SMQ_OK ? admin_topic_alter(client->core, topic, option, value, err) : status;
 }
 
 SMQ_API smq_status smq_topic_pause(smq_client *client, const char *topic, smq_error *err)
 {
     smq_status status = client_check(client, err);
 
-    return status == SMQ_OK ? admin_topic_pause(client->hub, topic, true, err) : status;
+    return status == SMQ_OK ? admin_topic_pause(client->core, topic, true, err) : status;
 }
 
 SMQ_API smq_status smq_topic_resume(smq_client *client, const char *topic, smq_error *err)
 {
     smq_status status = client_check(client, err);
 
-    return status == SMQ_OK ? admin_topic_pause(client->hub, topic, false, err) : status;
+    return status == SMQ_OK ? admin_topic_pause(client->core, topic, false, err) : status;
 }

@@ -29,7 +29,7 @@ SMQ_API smq_status smq_worker_new(smq_worker **out, smq_client *client,
     if (status == SMQ_OK) {
         status = options_take(&known, sizeof(known), options, "SMQ_WORKER_OPTIONS_INIT", err);
     }
-    return status == SMQ_OK ? worker_new(out, client->hub, &known, err) : status;
+    return status == SMQ_OK ? worker_new(out, client->core, &known, err) : status;
 }
 
 SMQ_API smq_status smq_worker_start(smq_worker *worker, smq_error *err)

@@ -25,20 +25,20 @@ enum {
     TIMEOUT_MAX_MS = 600000
 };
 
-/* The first connection, as smq:io makes it and the maker of the hub waits for it. */
-struct hub_opening {
+/* The first connection, as smq:io makes it and the maker of the core waits for it. */
+struct core_opening {
     struct loop_task task;
-    struct hub *hub;
+    struct core *core;
     int64_t connect_timeout_ms;
     struct waiter waiter;
     smq_status status;
     smq_error err;
 };
 
-/* The end of the Redis client, for which the one who ends the hub waits. */
-struct hub_closing {
+/* The end of the Redis client, for which the one who ends the core waits. */
+struct core_closing {
     struct loop_task task;
-    struct hub *hub;
+    struct core *core;
     struct waiter waiter;
 };
 
@@ -77,23 +77,23 @@ static void name_default(char *out, size_t size)
     }
 }
 
-static smq_status take_name(struct hub *hub, const char *name, smq_error *err)
+static smq_status take_name(struct core *core, const char *name, smq_error *err)
 {
     if (name == NULL) {
-        name_default(hub->name, sizeof(hub->name));
+        name_default(core->name, sizeof(core->name));
         return SMQ_OK;
     }
-    if (!name_is_valid(name, sizeof(hub->name))) {
+    if (!name_is_valid(name, sizeof(core->name))) {
         return status_set(err, SMQ_INVALID,
                           "the member name must be 1 .. %zu letters, digits, '.', '_', '-', ':' or "
                           "'@'",
-                          sizeof(hub->name) - 1);
+                          sizeof(core->name) - 1);
     }
-    snprintf(hub->name, sizeof(hub->name), "%s", name);
+    snprintf(core->name, sizeof(core->name), "%s", name);
     return SMQ_OK;
 }
 
-static smq_status take_servers(struct hub *hub, const smq_client_options *options, smq_error *err)
+static smq_status take_servers(struct core *core, const smq_client_options *options, smq_error *err)
 {
     char root[1024];
     smq_status status;
@@ -113,13 +113,13 @@ static smq_status take_servers(struct hub *hub, const smq_client_options *option
         return status_set(err, SMQ_INVALID,
                           "zookeeper_auth is \"user:password\", together with zookeeper");
     }
-    hub->servers = memory_string(options->redis);
-    hub->zookeeper = memory_string(options->zookeeper);
-    hub->zookeeper_auth = memory_string(options->zookeeper_auth);
+    core->servers = memory_string(options->redis);
+    core->zookeeper = memory_string(options->zookeeper);
+    core->zookeeper_auth = memory_string(options->zookeeper_auth);
     return SMQ_OK;
 }
 
-static smq_status take_choices(struct hub *hub, const smq_client_options *options, smq_error *err)
+static smq_status take_choices(struct core *core, const smq_client_options *options, smq_error *err)
 {
     if (options->on_zk_loss != SMQ_ZK_LOSS_CONTINUE && options->on_zk_loss != SMQ_ZK_LOSS_STOP) {
         return status_set(err, SMQ_INVALID, "on_zk_loss is not one of SMQ_ZK_LOSS_...");
@@ -127,31 +127,31 @@ static smq_status take_choices(struct hub *hub, const smq_client_options *option
     if ((int) options->event_level < SMQ_LEVEL_DEFAULT || options->event_level > SMQ_LEVEL_TRACE) {
         return status_set(err, SMQ_INVALID, "event_level is not one of SMQ_LEVEL_...");
     }
-    hub->on_zk_loss = options->on_zk_loss;
+    core->on_zk_loss = options->on_zk_loss;
     return SMQ_OK;
 }
 
-static smq_status take_options(struct hub *hub, int64_t *connect_ms,
+static smq_status take_options(struct core *core, int64_t *connect_ms,
                                const smq_client_options *options, smq_error *err)
 {
-    smq_status status = take_servers(hub, options, err);
+    smq_status status = take_servers(core, options, err);
 
     if (status == SMQ_OK) {
-        status = take_name(hub, options->name, err);
+        status = take_name(core, options->name, err);
     }
     if (status == SMQ_OK) {
-        status = take_choices(hub, options, err);
+        status = take_choices(core, options, err);
     }
     if (status == SMQ_OK) {
         status = check_timeout("connect_timeout_ms", connect_ms, options->connect_timeout_ms,
                                CONNECT_TIMEOUT_DEFAULT_MS, err);
     }
     if (status == SMQ_OK) {
-        status = check_timeout("request_timeout_ms", &hub->request_timeout_ms,
+        status = check_timeout("request_timeout_ms", &core->request_timeout_ms,
                                options->request_timeout_ms, REQUEST_TIMEOUT_DEFAULT_MS, err);
     }
     if (status == SMQ_OK) {
-        status = check_timeout("session_timeout_ms", &hub->session_timeout_ms,
+        status = check_timeout("session_timeout_ms", &core->session_timeout_ms,
                                options->session_timeout_ms, SESSION_TIMEOUT_DEFAULT_MS, err);
     }
     return status;
@@ -161,7 +161,7 @@ static smq_status take_options(struct hub *hub, int64_t *connect_ms,
 
 static void on_ready(smq_status status, const char *text, void *user)
 {
-    struct hub_opening *opening = user;
+    struct core_opening *opening = user;
 
     opening->status = status_set(&opening->err, status, "%s", text);
     waiter_done(&opening->waiter);
@@ -169,15 +169,15 @@ static void on_ready(smq_status status, const char *text, void *user)
 
 static void open_on_io(struct loop_task *task)
 {
-    struct hub_opening *opening =
-        (struct hub_opening *) ((char *) task - offsetof(struct hub_opening, task));
-    struct hub *hub = opening->hub;
-    struct redis_options options = {.servers = hub->servers,
+    struct core_opening *opening =
+        (struct core_opening *) ((char *) task - offsetof(struct core_opening, task));
+    struct core *core = opening->core;
+    struct redis_options options = {.servers = core->servers,
                                     .connect_timeout_ms = opening->connect_timeout_ms,
-                                    .request_timeout_ms = hub->request_timeout_ms};
+                                    .request_timeout_ms = core->request_timeout_ms};
 
-    hub->redis = redis_new(hub->io, &options, hub->events, on_ready, opening);
-    hub->definitions = definitions_new(hub->redis, hub->request_timeout_ms);
+    core->redis = redis_new(core->io, &options, core->events, on_ready, opening);
+    core->definitions = definitions_new(core->redis, core->request_timeout_ms);
 }
 
 /* What stands behind a password that `servers` may begin with. */
@@ -188,16 +188,16 @@ static const char *servers_shown(const char *servers)
     return at != NULL ? at + 1 : servers;
 }
 
-/* Blocks: connect_timeout_ms.  On failure the caller ends the hub, and so the Redis client, before
+/* Blocks: connect_timeout_ms.  On failure the caller ends the core, and so the Redis client, before
  * `opening` goes. */
-static smq_status hub_open(struct hub *hub, struct hub_opening *opening, smq_error *err)
+static smq_status core_open(struct core *core, struct core_opening *opening, smq_error *err)
 {
     opening->task.run = open_on_io;
-    opening->hub = hub;
-    loop_post(hub->io, &opening->task);
+    opening->core = core;
+    loop_post(core->io, &opening->task);
     if (!waiter_wait(&opening->waiter, opening->connect_timeout_ms)) {
         return status_set(err, SMQ_UNAVAILABLE, "no answer from Redis at %s within %" PRId64 " ms",
-                          servers_shown(hub->servers), opening->connect_timeout_ms);
+                          servers_shown(core->servers), opening->connect_timeout_ms);
     }
     return opening->status == SMQ_OK ? SMQ_OK : status_copy(err, &opening->err);
 }
@@ -206,122 +206,123 @@ static smq_status hub_open(struct hub *hub, struct hub_opening *opening, smq_err
 
 static void on_closed(void *user)
 {
-    struct hub_closing *closing = user;
+    struct core_closing *closing = user;
 
     waiter_done(&closing->waiter);
 }
 
 static void close_on_io(struct loop_task *task)
 {
-    struct hub_closing *closing =
-        (struct hub_closing *) ((char *) task - offsetof(struct hub_closing, task));
+    struct core_closing *closing =
+        (struct core_closing *) ((char *) task - offsetof(struct core_closing, task));
 
-    if (closing->hub->redis == NULL) {
+    if (closing->core->redis == NULL) {
         waiter_done(&closing->waiter);
         return;
     }
-    redis_close(closing->hub->redis, on_closed, closing);
+    redis_close(closing->core->redis, on_closed, closing);
 }
 
-static void close_redis(struct hub *hub)
+static void close_redis(struct core *core)
 {
-    struct hub_closing closing = {.task.run = close_on_io, .hub = hub};
+    struct core_closing closing = {.task.run = close_on_io, .core = core};
 
     waiter_init(&closing.waiter, 1);
-    loop_post(hub->io, &closing.task);
+    loop_post(core->io, &closing.task);
     (void) waiter_wait(&closing.waiter, SMQ_FOREVER);
     waiter_fini(&closing.waiter);
 }
 
-/* End a hub, also one that is half made.  Thread: none of the hub's. */
-static void hub_free(struct hub *hub)
+/* End a core, also one that is half made.  Thread: none of the core's. */
+static void core_free(struct core *core)
 {
-    if (hub->fleet != NULL) {
-        fleet_free(hub->fleet);
+    if (core->link != NULL) {
+        coord_link_free(core->link);
     }
-    if (hub->io != NULL) {
-        close_redis(hub);
+    if (core->io != NULL) {
+        close_redis(core);
     }
-    loop_free(hub->io);
-    loop_free(hub->call);
-    definitions_free(hub->definitions);
-    events_free(hub->events);
-    free(hub->servers);
-    free(hub->zookeeper);
-    free(hub->zookeeper_auth);
-    free(hub);
+    loop_free(core->io);
+    loop_free(core->call);
+    definitions_free(core->definitions);
+    events_free(core->events);
+    free(core->servers);
+    free(core->zookeeper);
+    free(core->zookeeper_auth);
+    free(core);
 }
 
-static void *hub_free_aside(void *arg)
+static void *core_free_aside(void *arg)
 {
-    hub_free(arg);
+    core_free(arg);
     return NULL;
 }
 
-void hub_unref(struct hub *hub)
+void core_unref(struct core *core)
 {
     pthread_t thread;
 
-    if (atomic_fetch_sub(&hub->references, 1) != 1) {
+    if (atomic_fetch_sub(&core->references, 1) != 1) {
         return;
     }
-    if (!loop_inside(hub->io) && !loop_inside(hub->call)) {
-        hub_free(hub);
+    if (!loop_inside(core->io) && !loop_inside(core->call)) {
+        core_free(core);
         return;
     }
-    /* without a thread to spare the hub stays: nothing else could wait for this one */
-    if (thread_start(&thread, "smq:end", hub_free_aside, hub, NULL) == SMQ_OK) {
+    /* without a thread to spare the core stays: nothing else could wait for this one */
+    if (thread_start(&thread, "smq:end", core_free_aside, core, NULL) == SMQ_OK) {
         pthread_detach(thread);
     }
 }
 
-struct hub *hub_ref(struct hub *hub)
+struct core *core_ref(struct core *core)
 {
-    atomic_fetch_add(&hub->references, 1);
-    return hub;
+    atomic_fetch_add(&core->references, 1);
+    return core;
 }
 
-static smq_status hub_start(struct hub *hub, const smq_client_options *options, smq_error *err)
+static smq_status core_start(struct core *core, const smq_client_options *options, smq_error *err)
 {
-    smq_status status = loop_new(&hub->call, "smq:call", err);
+    smq_status status = loop_new(&core->call, "smq:call", err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    hub->events = events_new(hub->call, options->event, options->event_level, options->event_user);
-    return loop_new(&hub->io, "smq:io", err);
+    core->events =
+        events_new(core->call, options->event, options->event_level, options->event_user);
+    return loop_new(&core->io, "smq:io", err);
 }
 
-smq_status hub_new(struct hub **out, const smq_client_options *options, smq_error *err)
+smq_status core_new(struct core **out, const smq_client_options *options, smq_error *err)
 {
-    struct hub *hub = memory_new(sizeof(*hub));
-    struct hub_opening opening = {0};
+    struct core *core = memory_new(sizeof(*core));
+    struct core_opening opening = {0};
     smq_status status;
 
-    atomic_init(&hub->references, 1);
-    hub->pid = getpid();
+    atomic_init(&core->references, 1);
+    core->pid = getpid();
     waiter_init(&opening.waiter, 1);
-    status = take_options(hub, &opening.connect_timeout_ms, options, err);
+    status = take_options(core, &opening.connect_timeout_ms, options, err);
     if (status == SMQ_OK) {
-        status = hub_start(hub, options, err);
+        status = core_start(core, options, err);
     }
     if (status == SMQ_OK) {
-        status = hub_open(hub, &opening, err);
+        status = core_open(core, &opening, err);
     }
     if (status != SMQ_OK) {
-        hub_free(hub);
+        core_free(core);
         waiter_fini(&opening.waiter);
         return status;
     }
     waiter_fini(&opening.waiter);
-    hub->fleet = fleet_new(hub);
-    *out = hub;
+    core->link = coord_link_new(core);
+    *out = core;
     return SMQ_OK;
 }
 
-smq_status hub_check(const struct hub *hub, smq_error *err)
+smq_status core_check(const struct core *core, smq_error *err)
 {
-    if (hub->pid != getpid()) {
+    if (core->pid != getpid()) {
         return status_set(err, SMQ_FORKED,
                           "the client was made before fork(); make a new one in the child");
     }

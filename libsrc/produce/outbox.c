@@ -45,7 +45,7 @@ void send_end(struct outboxes *all, struct send *send, smq_status status, const 
     }
     send->status = status;
     if (status != SMQ_OK) {
-        metric_add(&all->hub->metrics.send_failures, 1);
+        metric_add(&all->core->metrics.send_failures, 1);
     }
     if (group != NULL && status != SMQ_OK && send->index < group->first_failed) {
         group->first_failed = send->index;
@@ -454,7 +454,7 @@ static void topic_advance(struct outbox_topic *topic)
         }
     } else if (!STAILQ_EMPTY(&topic->unplaced)) {
         topic->reading = true;
-        definitions_get(topic->all->hub->definitions, topic->name,
+        definitions_get(topic->all->core->definitions, topic->name,
                         topic->known ? topic->stamp : NULL, on_definition, topic);
     } else if (topic->on_wire == 0) {
         topic_drop(topic);
@@ -510,12 +510,12 @@ void topic_request_ended(struct outbox_topic *topic)
 
 /* --- all --- */
 
-struct outboxes *outboxes_new(struct hub *hub, const struct outboxes_options *options,
+struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *options,
                               outboxes_ended_fn *ended, void *user)
 {
     struct outboxes *all = memory_new(sizeof(*all));
 
-    all->hub = hub;
+    all->core = core;
     all->options = *options;
     all->ended_fn = ended;
     all->user = user;
@@ -527,7 +527,7 @@ struct outboxes *outboxes_new(struct hub *hub, const struct outboxes_options *op
     LIST_INIT(&all->wire);
     LIST_INIT(&all->spare);
     STAILQ_INIT(&all->ended);
-    (void) uv_timer_init(loop_uv(hub->io), &all->timer);
+    (void) uv_timer_init(loop_uv(core->io), &all->timer);
     return all;
 }
 

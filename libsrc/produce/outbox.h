@@ -61,7 +61,7 @@ struct outboxes_options {
     bool no_repeat;
     int replicas; /* a send is done when so many have it, too */
 };
-struct outboxes *outboxes_new(struct hub *hub, const struct outboxes_options *options,
+struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *options,
                               outboxes_ended_fn *ended, void *user);
 
 /* Take all sends of `list` and put them on the wire, as far as their outboxes are free. */

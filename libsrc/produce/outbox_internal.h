@@ -66,7 +66,7 @@ struct request {
 LIST_HEAD(request_list, request);
 
 struct outboxes {
-    struct hub *hub;
+    struct core *core;
     struct outboxes_options options;
     outboxes_ended_fn *ended_fn;
     void *user;

@@ -33,7 +33,7 @@ TAILQ_HEAD(pending_list, send);
  * numbers; count and bytes are those of the asynchronous ones among them; while `giving`, the task
  * `give` is posted or runs, and holds a reference. */
 struct smq_producer {
-    struct hub *hub;
+    struct core *core;
     int64_t send_timeout_ms, full_timeout_ms, max_count, max_bytes;
     struct outboxes_options options;
     struct loop_task take, close; /* on smq:io */
@@ -168,7 +168,7 @@ static void state_add(smq_producer *producer, struct send *send)
 {
     send->number = ++producer->state.last_number;
     TAILQ_INSERT_TAIL(&producer->state.all, send, pending);
-    metric_share_add(&producer->hub->metrics.send_pending, 1);
+    metric_share_add(&producer->core->metrics.send_pending, 1);
     if (send->group == NULL) {
         producer->state.count++;
         producer->state.bytes += send_bytes(send);
@@ -179,7 +179,7 @@ static void state_add(smq_producer *producer, struct send *send)
 /* The lock is held, and let go before smq:io wakes, which takes it first of all. */
 static void state_hand_over(smq_producer *producer)
 {
-    struct loop *io = producer->hub->io;
+    struct loop *io = producer->core->io;
     bool rings = loop_put(io, &producer->take);
 
     state_unlock(producer);
@@ -192,7 +192,7 @@ static void state_hand_over(smq_producer *producer)
 static void state_remove(smq_producer *producer, struct send *send)
 {
     TAILQ_REMOVE(&producer->state.all, send, pending);
-    metric_share_subtract(&producer->hub->metrics.send_pending, 1);
+    metric_share_subtract(&producer->core->metrics.send_pending, 1);
     if (send->group == NULL) {
         producer->state.count--;
         producer->state.bytes -= send_bytes(send);
@@ -209,7 +209,7 @@ static void state_remove(smq_producer *producer, struct send *send)
 /* The last reference takes everything down.  The lock is held, and let go. */
 static void state_unref(smq_producer *producer)
 {
-    struct hub *hub = producer->hub;
+    struct core *core = producer->core;
     bool last = --producer->state.references == 0;
 
     state_unlock(producer);
@@ -220,7 +220,7 @@ static void state_unref(smq_producer *producer)
     pthread_cond_destroy(&producer->state.progress);
     pthread_mutex_destroy(&producer->state.lock);
     free(producer);
-    hub_unref(hub);
+    core_unref(core);
 }
 
 /* --- receipts, on smq:call --- */
@@ -266,7 +266,7 @@ static void on_give(struct loop_task *task)
     }
     state_lock(producer);
     if (!STAILQ_EMPTY(&producer->state.ended)) {
-        loop_post(producer->hub->call, task);
+        loop_post(producer->core->call, task);
         state_unlock(producer);
         return;
     }
@@ -277,10 +277,10 @@ static void on_give(struct loop_task *task)
 
 /* --- the ends of sends, on smq:io --- */
 
-static void tell_failure(struct hub *hub, const struct send *send)
+static void tell_failure(struct core *core, const struct send *send)
 {
     if (send->status != SMQ_OK) {
-        events_log(hub->events, SMQ_LEVEL_WARN,
+        events_log(core->events, SMQ_LEVEL_WARN,
                    "a message to topic %s was not stored for certain: %s", send->topic,
                    smq_status_text(send->status));
     }
@@ -303,7 +303,7 @@ static bool sort_ended(smq_producer *producer, struct send_list *ended, struct s
     if (!STAILQ_EMPTY(&producer->state.ended) && !producer->state.giving) {
         producer->state.giving = true;
         producer->state.references++;
-        return loop_put(producer->hub->call, &producer->give);
+        return loop_put(producer->core->call, &producer->give);
     }
     return false;
 }
@@ -311,7 +311,7 @@ static bool sort_ended(smq_producer *producer, struct send_list *ended, struct s
 static void on_ended(struct send_list *ended, void *user)
 {
     smq_producer *producer = user;
-    struct hub *hub = producer->hub;
+    struct core *core = producer->core;
     struct send_list here = STAILQ_HEAD_INITIALIZER(here);
     struct send *send;
     bool rings;
@@ -320,7 +320,7 @@ static void on_ended(struct send_list *ended, void *user)
     rings = sort_ended(producer, ended, &here);
     state_unlock(producer);
     if (rings) {
-        loop_ring(hub->call);
+        loop_ring(core->call);
     }
     while ((send = STAILQ_FIRST(&here)) != NULL) {
         STAILQ_REMOVE_HEAD(&here, link);
@@ -328,7 +328,7 @@ static void on_ended(struct send_list *ended, void *user)
             waiter_done(&send->group->waiter); /* the send is the waiting caller's again */
             continue;
         }
-        tell_failure(hub, send);
+        tell_failure(core, send);
         free(send);
     }
 }
@@ -336,7 +336,7 @@ static void on_ended(struct send_list *ended, void *user)
 static void take_inbox(smq_producer *producer, struct send_list *out)
 {
     if (producer->outboxes == NULL) {
-        producer->outboxes = outboxes_new(producer->hub, &producer->options, on_ended, producer);
+        producer->outboxes = outboxes_new(producer->core, &producer->options, on_ended, producer);
     }
     state_lock(producer);
     STAILQ_CONCAT(out, &producer->state.inbox);
@@ -374,7 +374,7 @@ static void on_close(struct loop_task *task)
 
 /* --- the life of a producer --- */
 
-smq_status producer_new(smq_producer **out, struct hub *hub, const smq_producer_options *options,
+smq_status producer_new(smq_producer **out, struct core *core, const smq_producer_options *options,
                         smq_error *err)
 {
     smq_producer *producer = memory_new(sizeof(*producer));
@@ -385,7 +385,7 @@ smq_status producer_new(smq_producer **out, struct hub *hub, const smq_producer_
         free(producer);
         return status;
     }
-    producer->hub = hub_ref(hub);
+    producer->core = core_ref(core);
     producer->take.run = on_take;
     producer->close.run = on_close;
     producer->give.run = on_give;
@@ -406,11 +406,11 @@ smq_status producer_new(smq_producer **out, struct hub *hub, const smq_producer_
 
 void producer_free(smq_producer *producer)
 {
-    bool on_call = loop_inside(producer->hub->call);
+    bool on_call = loop_inside(producer->core->call);
 
     state_lock(producer);
     producer->state.closing = true;
-    loop_post(producer->hub->io, &producer->close);
+    loop_post(producer->core->io, &producer->close);
     pthread_cond_broadcast(&producer->state.room);
     while (!producer->state.closed ||
            (!on_call && (producer->state.giving || state_pending(producer, UINT64_MAX)))) {
@@ -423,9 +423,9 @@ void producer_free(smq_producer *producer)
     state_unref(producer);
 }
 
-struct hub *producer_hub(const smq_producer *producer)
+struct core *producer_hub(const smq_producer *producer)
 {
-    return producer->hub;
+    return producer->core;
 }
 
 /* --- sending --- */
@@ -575,7 +575,7 @@ static bool has_room(const smq_producer *producer, int64_t bytes)
 static smq_status wait_for_room(smq_producer *producer, int64_t bytes, smq_error *err)
 {
     int64_t deadline_ms =
-        loop_inside(producer->hub->call) ? 0 : deadline_of(producer->full_timeout_ms);
+        loop_inside(producer->core->call) ? 0 : deadline_of(producer->full_timeout_ms);
     bool in_time = true;
 
     while (in_time && !producer->state.closing && !has_room(producer, bytes)) {
@@ -632,7 +632,7 @@ smq_status producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error 
     uint64_t last;
     bool pending, in_time = true;
 
-    if (loop_inside(producer->hub->call)) {
+    if (loop_inside(producer->core->call)) {
         return status_set(err, SMQ_WRONG_THREAD,
                           "smq_producer_flush() in a callback would wait for that callback");
     }

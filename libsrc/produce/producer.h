@@ -9,14 +9,14 @@
 #include "core/core.h"
 
 /* The struct smq_producer of the public header.  Fails: INVALID (options). */
-smq_status producer_new(smq_producer **out, struct hub *hub, const smq_producer_options *options,
+smq_status producer_new(smq_producer **out, struct core *core, const smq_producer_options *options,
                         smq_error *err);
 
 /* Pending sends end as CLOSED or UNKNOWN; their callbacks have run when it returns.  On smq:call
  * they run inside this call, and the callback that called it goes on. */
 void producer_free(smq_producer *producer);
 
-struct hub *producer_hub(const smq_producer *producer);
+struct core *producer_hub(const smq_producer *producer);
 
 /* The calls of the public header; every struct has its full size. */
 smq_status producer_send(smq_receipt *out, smq_producer *producer, const char *topic,

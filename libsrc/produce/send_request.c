@@ -118,13 +118,13 @@ void request_begin(struct outbox *outbox, int64_t now_ms)
     deadline_ms = request_fill(request, &outbox->queue);
     store_send_replicas(&request->call, all->options.replicas, deadline_ms);
     left_ms = deadline_ms - now_ms;
-    if (left_ms > all->hub->request_timeout_ms) {
-        left_ms = all->hub->request_timeout_ms;
+    if (left_ms > all->core->request_timeout_ms) {
+        left_ms = all->core->request_timeout_ms;
     }
     outbox_set_state(outbox, OUTBOX_ON_WIRE);
     outbox->topic->on_wire++;
     LIST_INSERT_HEAD(&all->wire, request, link);
-    store_send(&request->call, all->hub->redis, left_ms > 0 ? left_ms : 1);
+    store_send(&request->call, all->core->redis, left_ms > 0 ? left_ms : 1);
 }
 
 /* --- end --- */
@@ -168,11 +168,11 @@ static void send_stored(struct outboxes *all, struct send *send, smq_status stat
     static const char *const done[] = {[SEND_ADDED] = "added",
                                        [SEND_MERGED] = "merged",
                                        [SEND_ADDED_OR_MERGED] = "added or merged"};
-    struct hub *hub = all->hub;
+    struct core *core = all->core;
 
-    send_count(&hub->metrics, send);
-    if (events_wanted(hub->events, SMQ_EVENT_SENT)) {
-        events_emit(hub->events, SMQ_EVENT_SENT,
+    send_count(&core->metrics, send);
+    if (events_wanted(core->events, SMQ_EVENT_SENT)) {
+        events_emit(core->events, SMQ_EVENT_SENT,
                     &(smq_event){.topic = send->topic, .slot = send->place.slot},
                     "%s a message of %zu bytes in slot %" PRId32 " of topic %s", done[send->result],
                     send->message.body_len, send->place.slot, send->topic);

@@ -49,7 +49,7 @@ class Layers(Folder):
     def test_siblings_and_floors_above_are_refused(self):
         self.assertEqual(self.verdict("libsrc/produce/a.c", '#include "admin/admin.h"\n').returncode, 1)
         self.assertEqual(self.verdict("libsrc/produce/a.c", '#include "core/core.h"\n').returncode, 0)
-        self.assertEqual(self.verdict("libsrc/consume/run/a.c", '#include "consume/slot/slot.h"\n').returncode, 1)
+        self.assertEqual(self.verdict("libsrc/consume/run/a.c", '#include "consume/slot/owned_slot.h"\n').returncode, 1)
 
     def test_coord_knows_no_redis(self):
         self.assertEqual(self.verdict("coord/a.c", '#include "redis/redis.h"\n').returncode, 1)

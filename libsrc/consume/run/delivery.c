@@ -1,4 +1,4 @@
-/* delivery.c - a claimed message on its way from a strand to a handler and back as an answer.
+/* delivery.c - a claimed message on its way from a slot to a handler and back as an answer.
  *
  * Thread: as each function of delivery.h says. */
 #include "consume/run/delivery.h"
@@ -203,7 +203,7 @@ void delivery_unref(smq_delivery *delivery)
     }
 }
 
-void delivery_leave_hand(smq_delivery *delivery, struct delivery_pool *pool)
+void delivery_leave_flight(smq_delivery *delivery, struct delivery_pool *pool)
 {
     if (drop(delivery, delivery->held)) {
         delivery_give_back(delivery, pool);

@@ -1,4 +1,4 @@
-/* delivery.h - a claimed message on its way from a strand to a handler and back as an answer.
+/* delivery.h - a claimed message on its way from a slot to a handler and back as an answer.
  *
  * Those of usual size are kept in a pool of their worker when they have ended: a message in the
  * steady state allocates nothing.
@@ -29,27 +29,27 @@ enum delivery_answered {
 
 /* Invariant: `answered` leaves OPEN once; who changed it alone writes the answer, and then gives
  * the delivery to the queue.  The late answer of an overdue one makes it ANSWERED, and changes
- * nothing else.  `lane` is NULL as soon as the strand has dropped it.
+ * nothing else.  `lane` is NULL as soon as the slot has dropped it.
  *
- * References: one of the strand while it has the delivery in hand, one of whoever must answer it
- * (un-begun: the lane; begun: the user; answered: the queue, then the strand).  A call of a handler
+ * References: one of the slot while it has the delivery in flight, one of whoever must answer it
+ * (un-begun: the lane; begun: the user; answered: the queue, then the slot).  A call of a handler
  * lives on that of the answer which it waits for; it gets one of its own when somebody else
  * answers. */
 struct smq_delivery {
     struct run_queue *queue;
     struct run_lane *lane; /* guarded by the queue's lock */
     STAILQ_ENTRY(smq_delivery)
-    link; /* of the lane, the queue's or the strand's answers, the pool */
-    TAILQ_ENTRY(smq_delivery) in_hand_link; /* smq:io */
+    link; /* of the lane, the queue's or the slot's answers, the pool */
+    TAILQ_ENTRY(smq_delivery) in_flight_link; /* smq:io */
     atomic_int references;
     atomic_int answered;             /* enum delivery_answered */
     atomic_int standing;             /* what smq_delivery_check() says while the membership lasts */
     _Atomic int64_t leased_until_ms; /* by clock_now_ms(), counted from when it was asked for */
-    int held;                        /* smq:io: references of its strand */
+    int held;                        /* smq:io: references of its slot */
     bool begun;                      /* the queue's lock: counted in the lane */
     bool holds;                      /* the same: its answer holds the lane */
     bool called;                     /* the same: a call of a handler has it, without a reference */
-    bool in_hand, unanswered;        /* smq:io: how its strand counts it */
+    bool in_flight, unanswered;      /* smq:io: how its slot counts it */
     bool unseen;                     /* smq:io: it goes back before a handler has seen it */
     bool usual;                      /* its size is that of the pool's */
     struct {
@@ -76,7 +76,7 @@ struct smq_delivery {
 };
 
 STAILQ_HEAD(delivery_list, smq_delivery);
-TAILQ_HEAD(delivery_hand, smq_delivery);
+TAILQ_HEAD(delivery_in_flight, smq_delivery);
 TAILQ_HEAD(delivery_begun, smq_delivery);
 
 /* Deliveries of one queue that have ended, to be used again.  Thread: smq:io. */
@@ -93,8 +93,8 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct run_queue *queue,
                            struct run_lane *lane, const struct topic *topic, int32_t slot,
                            const char *token, const struct store_claimed *claimed);
 
-/* End the references of its strand; the last one gives it to the pool.  Thread: smq:io. */
-void delivery_leave_hand(smq_delivery *delivery, struct delivery_pool *pool);
+/* End the references of its slot; the last one gives it to the pool.  Thread: smq:io. */
+void delivery_leave_flight(smq_delivery *delivery, struct delivery_pool *pool);
 
 /* Free what is in the pool.  Thread: any, when smq:io does not know it any more. */
 void delivery_pool_fini(struct delivery_pool *pool);

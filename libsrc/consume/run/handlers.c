@@ -58,7 +58,7 @@ static void call_run(struct run_queue *queue, struct run_call *call)
 }
 
 /* The lock is held.  The delivery was not shown to the handler: it is the lane's first again,
- * unless the strand has dropped it, or its time was over meanwhile. */
+ * unless the slot has dropped it, or its time was over meanwhile. */
 static void call_put_back(struct run_queue *queue, smq_delivery *delivery)
 {
     struct run_lane *lane = delivery->lane;
@@ -224,8 +224,8 @@ bool run_queue_inside(const struct run_queue *queue)
 
 /* --- dead letters --- */
 
-void run_queue_bury(struct run_queue *queue, smq_delivery *delivery, const char *reason,
-                    int64_t at_ms)
+void run_queue_notify_dead(struct run_queue *queue, smq_delivery *delivery, const char *reason,
+                           int64_t at_ms)
 {
     struct run_dead *dead;
 

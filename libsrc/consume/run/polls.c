@@ -106,7 +106,7 @@ bool run_queue_poll(struct run_queue *queue, smq_delivery **out, size_t *count, 
     return !closed;
 }
 
-void run_queue_show(struct run_queue *queue, int descriptor)
+void run_queue_set_descriptor(struct run_queue *queue, int descriptor)
 {
     run_queue_lock(queue);
     queue->state.descriptor = descriptor;
@@ -123,14 +123,14 @@ int64_t run_queue_idle_ms(struct run_queue *queue)
     return idle;
 }
 
-void run_queue_nudge(struct run_queue *queue)
+void run_queue_wake_poller(struct run_queue *queue)
 {
     run_queue_lock(queue);
     queue->state.nudged = true;
     run_queue_unlock(queue);
 }
 
-bool run_queue_rest(struct run_queue *queue, int64_t gap_ms)
+bool run_queue_suspend(struct run_queue *queue, int64_t gap_ms)
 {
     bool rest;
 
@@ -160,7 +160,7 @@ void run_queue_open(struct run_queue *queue, smq_delivery *delivery)
 {
     smq_status standing = delivery_standing(delivery);
 
-    if (delivery->lane == NULL) { /* its strand has dropped it since it was looked at */
+    if (delivery->lane == NULL) { /* its slot has dropped it since it was looked at */
         queue->state.late = is_late(standing) ? standing : SMQ_LEASE_LOST;
         return;
     }

@@ -169,7 +169,7 @@ static void lane_answered(struct run_queue *queue, smq_delivery *delivery, enum 
     struct run_lane *lane = delivery->lane;
 
     if (lane == NULL) {
-        return; /* its strand has dropped it */
+        return; /* its slot has dropped it */
     }
     if (queue->state.strict && !delivery_is_over(op)) {
         delivery->holds = true;

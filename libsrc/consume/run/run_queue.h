@@ -1,7 +1,7 @@
-/* run_queue.h - between smq:io and the handler threads: strands with something to run, and answers
+/* run_queue.h - between smq:io and the handler threads: slots with something to run, and answers
  * on their way back.
  *
- * A lane is what the threads see of a strand: its un-begun deliveries, handed to one call of the
+ * A lane is what the threads see of a slot: its un-begun deliveries, handed to one call of the
  * handler after another, never to two at once.  A lane whose handler said "later" waits until
  * those deliveries are answered.  What a handler holds beyond its time is overdue: the lane goes on
  * without that handler, on another thread.
@@ -95,7 +95,7 @@ bool run_queue_poll(struct run_queue *queue, smq_delivery **out, size_t *count, 
 bool run_queue_flush(struct run_queue *queue, smq_status *late, int64_t timeout_ms);
 
 /* From now on keep an eventfd readable while a poll would not wait; -1: none. */
-void run_queue_show(struct run_queue *queue, int descriptor);
+void run_queue_set_descriptor(struct run_queue *queue, int descriptor);
 
 /* --- answers --- */
 
@@ -152,7 +152,7 @@ int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct deli
 /* How many threads are in handlers that are overdue. */
 int32_t run_queue_hung(struct run_queue *queue);
 
-/* The strand has dropped one delivery: the lane forgets it, and goes on if it waited for it.
+/* The slot has dropped one delivery: the lane forgets it, and goes on if it waited for it.
  * true: no handler had begun it, so its answerer's reference is the caller's now. */
 bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery);
 
@@ -160,8 +160,8 @@ bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery);
 void run_queue_forget_answered(struct run_queue *queue, smq_delivery **deliveries, size_t count);
 
 /* The delivery is stored as dead since `at_ms`: have a thread tell it. */
-void run_queue_bury(struct run_queue *queue, smq_delivery *delivery, const char *reason,
-                    int64_t at_ms);
+void run_queue_notify_dead(struct run_queue *queue, smq_delivery *delivery, const char *reason,
+                           int64_t at_ms);
 
 /* Is somebody yet to be told of a dead letter, or being told? */
 bool run_queue_has_dead(struct run_queue *queue);
@@ -179,10 +179,10 @@ void run_queue_watch(struct run_queue *queue, bool watch);
 int64_t run_queue_idle_ms(struct run_queue *queue);
 
 /* Make the descriptor readable until the next poll, to see whether somebody lives. */
-void run_queue_nudge(struct run_queue *queue);
+void run_queue_wake_poller(struct run_queue *queue);
 
 /* Let the next poll post `back`, and nudge; false: somebody has polled within `gap_ms`. */
-bool run_queue_rest(struct run_queue *queue, int64_t gap_ms);
+bool run_queue_suspend(struct run_queue *queue, int64_t gap_ms);
 
 /* Refuse answers and extensions from now on; no task is posted any more. */
 void run_queue_close(struct run_queue *queue);

@@ -69,12 +69,13 @@ struct run_queue {
 
         /* polled */
         int pollers;
-        int64_t polled_ms;         /* when the last poll ended */
-        bool resting;              /* the next poll posts `back` */
-        bool nudged;               /* readable until the next poll */
-        bool readable;             /* the descriptor, if it is shown */
-        int descriptor;            /* -1: none */
-        struct delivery_hand open; /* answered, not stored yet; in the order of their numbers */
+        int64_t polled_ms; /* when the last poll ended */
+        bool resting;      /* the next poll posts `back` */
+        bool nudged;       /* readable until the next poll */
+        bool readable;     /* the descriptor, if it is shown */
+        int descriptor;    /* -1: none */
+        struct delivery_in_flight
+            open; /* answered, not stored yet; in the order of their numbers */
         uint64_t answer_count;
         smq_status late;
         pthread_cond_t stored;

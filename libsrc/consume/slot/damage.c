@@ -7,48 +7,50 @@
  * Thread: smq:io. */
 #include <inttypes.h>
 
-#include "consume/slot/slot.h"
+#include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
 
 enum { READS_SURE = 2 };
 
-static void tell_damaged(const struct strand *strand, enum store_outcome outcome)
+static void tell_damaged(const struct owned_slot *slot, enum store_outcome outcome)
 {
-    const char *topic = strand->worker->name;
+    const char *topic = slot->worker->name;
 
     if (outcome == STORE_NO_TOPIC) {
-        strand_event(strand, SMQ_EVENT_DAMAGED, SMQ_DAMAGED,
-                     "Redis has lost the keys of slot %" PRId32 " of topic %s; the other slots are "
-                     "consumed; run slotmq topic repair %s",
-                     strand->slot, topic, topic);
+        owned_slot_event(slot, SMQ_EVENT_DAMAGED, SMQ_DAMAGED,
+                         "Redis has lost the keys of slot %" PRId32
+                         " of topic %s; the other slots are "
+                         "consumed; run slotmq topic repair %s",
+                         slot->number, topic, topic);
     } else {
-        strand_event(strand, SMQ_EVENT_DAMAGED, SMQ_DAMAGED,
-                     "slot %" PRId32
-                     " of topic %s has another definition than topic{%s}; the other "
-                     "slots are consumed; run slotmq topic repair %s",
-                     strand->slot, topic, topic, topic);
+        owned_slot_event(slot, SMQ_EVENT_DAMAGED, SMQ_DAMAGED,
+                         "slot %" PRId32
+                         " of topic %s has another definition than topic{%s}; the other "
+                         "slots are consumed; run slotmq topic repair %s",
+                         slot->number, topic, topic, topic);
     }
 }
 
-void strand_refused(struct strand *strand, const struct store_result *result)
+void damage_on_refused(struct owned_slot *slot, const struct store_result *result)
 {
-    uint32_t reads = strand->worker->reads_confirmed;
+    uint32_t reads = slot->worker->reads_confirmed;
 
-    if (!strand->refused) {
-        strand->refused = true;
-        strand->refused_at = reads;
-    } else if (!strand->damaged && reads - strand->refused_at >= READS_SURE) {
-        strand->damaged = true;
-        tell_damaged(strand, result->outcome);
+    if (!slot->refused) {
+        slot->refused = true;
+        slot->refused_at = reads;
+    } else if (!slot->damaged && reads - slot->refused_at >= READS_SURE) {
+        slot->damaged = true;
+        tell_damaged(slot, result->outcome);
     }
-    worker_refresh(strand->worker);
+    worker_refresh(slot->worker);
 }
 
-void strand_accepted(struct strand *strand)
+void damage_on_accepted(struct owned_slot *slot)
 {
-    if (strand->damaged) {
-        strand_event(strand, SMQ_EVENT_REPAIRED, SMQ_OK, "slot %" PRId32 " of topic %s is repaired",
-                     strand->slot, strand->worker->name);
+    if (slot->damaged) {
+        owned_slot_event(slot, SMQ_EVENT_REPAIRED, SMQ_OK,
+                         "slot %" PRId32 " of topic %s is repaired", slot->number,
+                         slot->worker->name);
     }
-    strand->refused = strand->damaged = false;
+    slot->refused = slot->damaged = false;
 }

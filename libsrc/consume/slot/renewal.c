@@ -1,4 +1,4 @@
-/* renewal.c - leases of what a strand has in hand: a lease is asked for again before a third of it
+/* renewal.c - leases of what a slot has in flight: a lease is asked for again before a third of it
  * is over, for longer when somebody wants that, and at once when handlers wait to know whether the
  * slot is still ours (confirmation.h).
  *
@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "consume/slot/slot.h"
+#include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
 #include "core/coord_link.h"
 
@@ -16,7 +16,7 @@ enum { RENEWAL_MAX = 1000 };
 /* One call on its way; holds a reference of each delivery. */
 struct renewal {
     struct store_call call;
-    struct strand *strand;
+    struct owned_slot *slot;
     uint32_t era;
     int64_t sent_ms, lease_ms;
     struct extension *extension; /* waits for it; NULL: nobody does */
@@ -25,14 +25,14 @@ struct renewal {
     smq_delivery *deliveries[RENEWAL_MAX];
 };
 
-static struct renewal *renewal_new(struct strand *strand, store_done_fn *done, int64_t now_ms)
+static struct renewal *renewal_new(struct owned_slot *slot, store_done_fn *done, int64_t now_ms)
 {
     struct renewal *renewal = memory_new(sizeof(*renewal));
 
-    renewal->strand = strand;
-    renewal->era = strand->era;
+    renewal->slot = slot;
+    renewal->era = slot->era;
     renewal->sent_ms = now_ms;
-    renewal->lease_ms = strand->worker->topic.lease_ms;
+    renewal->lease_ms = slot->worker->topic.lease_ms;
     store_call_init(&renewal->call, done, renewal);
     return renewal;
 }
@@ -48,72 +48,72 @@ static void renewal_free(struct renewal *renewal)
 
 static void renewal_send(struct renewal *renewal)
 {
-    struct strand *strand = renewal->strand;
-    smq_worker *worker = strand->worker;
-    struct store_slot slot;
+    struct owned_slot *slot = renewal->slot;
+    smq_worker *worker = slot->worker;
+    struct store_slot target;
 
-    store_slot_fill(&slot, &worker->topic, strand->slot);
-    store_renew_begin(&renewal->call, &slot, strand->token, renewal->lease_ms);
+    store_slot_fill(&target, &worker->topic, slot->number);
+    store_renew_begin(&renewal->call, &target, slot->token, renewal->lease_ms);
     for (size_t i = 0; i < renewal->count; i++) {
         delivery_ref(renewal->deliveries[i]);
         store_renew_add(&renewal->call, renewal->deliveries[i]->entry,
                         renewal->deliveries[i]->entry_len);
     }
-    strand_call_begin(strand);
-    store_renew(&renewal->call, worker->hub->redis, worker->hub->request_timeout_ms);
+    owned_slot_call_begin(slot);
+    store_renew(&renewal->call, worker->core->redis, worker->core->request_timeout_ms);
 }
 
 static void lose(struct renewal *renewal, smq_delivery *delivery)
 {
-    if (renewal->era == renewal->strand->era && delivery->in_hand &&
+    if (renewal->era == renewal->slot->era && delivery->in_flight &&
         !atomic_load(&delivery->answered)) {
-        hand_lose(renewal->strand, delivery);
+        in_flight_lose(renewal->slot, delivery);
     }
 }
 
 /* The call was of a former era, or changed nothing. */
 static void refused(struct renewal *renewal, const struct store_result *result)
 {
-    struct strand *strand = renewal->strand;
-    bool current = renewal->era == strand->era;
+    struct owned_slot *slot = renewal->slot;
+    bool current = renewal->era == slot->era;
 
     if (result->outcome == STORE_FENCED && current) {
-        strand_fenced(strand, result);
+        owned_slot_fenced(slot, result);
     } else if (result->outcome == STORE_FENCED) {
-        strand_tell_fenced(strand);
+        owned_slot_tell_fenced(slot);
     } else if (current && (result->outcome == STORE_STALE || result->outcome == STORE_NO_TOPIC)) {
-        worker_refresh(strand->worker);
+        worker_refresh(slot->worker);
     } /* else the next round comes before the lease ends */
 }
 
 static void on_ended(struct renewal *renewal)
 {
-    struct strand *strand = renewal->strand;
-    smq_worker *worker = strand->worker;
+    struct owned_slot *slot = renewal->slot;
+    smq_worker *worker = slot->worker;
 
     renewal_free(renewal);
     worker_feed(worker);
-    strand_call_end(strand);
+    owned_slot_call_end(slot);
 }
 
 /* --- of its own accord --- */
 
 /* In the lane a thread judges again; if that is not enough it will ask again. */
-static void confirm(struct strand *strand, int64_t asked_ms)
+static void confirm(struct owned_slot *slot, int64_t asked_ms)
 {
-    if (!strand->worker->shared) {
-        run_lane_confirm(&strand->lane, asked_ms);
+    if (!slot->worker->shared) {
+        run_lane_confirm(&slot->lane, asked_ms);
     }
-    if (strand->doubted) {
-        strand->doubted = false;
-        run_queue_trust(strand->worker->queue, &strand->lane);
+    if (slot->doubted) {
+        slot->doubted = false;
+        run_queue_trust(slot->worker->queue, &slot->lane);
     }
 }
 
-void renewal_confirmed(struct strand *strand, int64_t asked_ms)
+void renewal_confirmed(struct owned_slot *slot, int64_t asked_ms)
 {
-    if (!strand->worker->shared) {
-        confirm(strand, asked_ms);
+    if (!slot->worker->shared) {
+        confirm(slot, asked_ms);
     }
 }
 
@@ -128,17 +128,17 @@ static void note_lease(smq_delivery *delivery, int64_t leased_ms)
 static void on_renewed(struct store_call *call, const struct store_result *result)
 {
     struct renewal *renewal = call->user;
-    struct strand *strand = renewal->strand;
+    struct owned_slot *slot = renewal->slot;
     const char *results;
 
-    if (renewal->era == strand->era) {
-        strand->renewing = false;
+    if (renewal->era == slot->era) {
+        slot->renewing = false;
     }
-    if (renewal->era != strand->era || result->outcome != STORE_OK ||
+    if (renewal->era != slot->era || result->outcome != STORE_OK ||
         !store_renew_read(&results, result, renewal->count)) {
         refused(renewal, result);
-        if (strand->doubted) {
-            worker_renew_again(strand->worker);
+        if (slot->doubted) {
+            worker_renew_again(slot->worker);
         }
         on_ended(renewal);
         return;
@@ -147,61 +147,61 @@ static void on_renewed(struct store_call *call, const struct store_result *resul
         if (results[i] == '1') {
             delivery_leased(renewal->deliveries[i], renewal->sent_ms, renewal->lease_ms);
             note_lease(renewal->deliveries[i],
-                       renewal->sent_ms + renewal->lease_ms - strand->worker->topic.lease_ms);
+                       renewal->sent_ms + renewal->lease_ms - slot->worker->topic.lease_ms);
         } else {
             lose(renewal, renewal->deliveries[i]);
         }
     }
-    confirm(strand, renewal->sent_ms);
-    strand_pump(strand);
+    confirm(slot, renewal->sent_ms);
+    owned_slot_pump(slot);
     on_ended(renewal);
 }
 
-static bool is_due(const struct strand *strand, const smq_delivery *delivery, int64_t now_ms)
+static bool is_due(const struct owned_slot *slot, const smq_delivery *delivery, int64_t now_ms)
 {
     return delivery->unanswered && !atomic_load(&delivery->answered) &&
-           (strand->doubted || now_ms - delivery->leased_ms >= strand->worker->topic.lease_ms / 6);
+           (slot->doubted || now_ms - delivery->leased_ms >= slot->worker->topic.lease_ms / 6);
 }
 
-void renewal_run(struct strand *strand, int64_t now_ms)
+void renewal_run(struct owned_slot *slot, int64_t now_ms)
 {
     struct renewal *renewal = NULL;
     smq_delivery *delivery;
 
-    if (strand->renewing) {
+    if (slot->renewing) {
         return;
     }
-    TAILQ_FOREACH(delivery, &strand->hand, in_hand_link)
+    TAILQ_FOREACH(delivery, &slot->in_flight, in_flight_link)
     {
-        if (!is_due(strand, delivery, now_ms)) {
+        if (!is_due(slot, delivery, now_ms)) {
             continue;
         }
         if (renewal == NULL) {
-            renewal = renewal_new(strand, on_renewed, now_ms);
+            renewal = renewal_new(slot, on_renewed, now_ms);
         }
         renewal->deliveries[renewal->count++] = delivery;
         if (renewal->count == RENEWAL_MAX) {
-            break; /* a strand has no more than that unanswered */
+            break; /* a slot has no more than that unanswered */
         }
     }
     if (renewal != NULL) {
-        strand->renewing = true;
+        slot->renewing = true;
         renewal_send(renewal);
     }
 }
 
-void renewal_confirm(struct strand *strand)
+void renewal_confirm(struct owned_slot *slot)
 {
     int64_t now_ms = clock_now_ms();
-    bool over = !strand->worker->shared && !fleet_may_claim(strand->worker->hub->fleet);
+    bool over = !slot->worker->shared && !coord_link_may_claim(slot->worker->core->link);
 
-    if (strand->state != STRAND_ACTIVE || over) {
-        hand_give_back_unbegun(strand);
-        strand_pump(strand);
+    if (slot->state != OWNED_ACTIVE || over) {
+        in_flight_give_back_unbegun(slot);
+        owned_slot_pump(slot);
         return;
     }
-    strand->doubted = true;
-    renewal_run(strand, now_ms);
+    slot->doubted = true;
+    renewal_run(slot, now_ms);
 }
 
 /* --- for somebody who waits --- */
@@ -247,9 +247,9 @@ static void on_extended(struct store_call *call, const struct store_result *resu
     on_ended(renewal);
 }
 
-void renewal_extend(struct strand *strand, struct extension *extension)
+void renewal_extend(struct owned_slot *slot, struct extension *extension)
 {
-    struct renewal *renewal = renewal_new(strand, on_extended, clock_now_ms());
+    struct renewal *renewal = renewal_new(slot, on_extended, clock_now_ms());
     smq_delivery *delivery = extension->delivery;
 
     renewal->extension = extension;
@@ -259,6 +259,6 @@ void renewal_extend(struct strand *strand, struct extension *extension)
         renewal->lease_ms = extension->lease_ms;
     }
     /* as if asked for later, so that no renewal shortens it */
-    delivery->leased_ms = renewal->sent_ms + renewal->lease_ms - strand->worker->topic.lease_ms;
+    delivery->leased_ms = renewal->sent_ms + renewal->lease_ms - slot->worker->topic.lease_ms;
     renewal_send(renewal);
 }

@@ -5,32 +5,32 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "consume/slot/slot.h"
+#include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
 
 /* One takeover or vacate on its way. */
 struct acquire_call {
     struct store_call call;
-    struct strand *strand;
+    struct owned_slot *slot;
     uint32_t era;
     struct takeovers *among; /* of a takeover */
 };
 
-static struct acquire_call *call_new(struct strand *strand, store_done_fn *done)
+static struct acquire_call *call_new(struct owned_slot *slot, store_done_fn *done)
 {
     struct acquire_call *acquire = memory_new(sizeof(*acquire));
 
-    acquire->strand = strand;
-    acquire->era = strand->era;
+    acquire->slot = slot;
+    acquire->era = slot->era;
     store_call_init(&acquire->call, done, acquire);
-    strand_call_begin(strand);
+    owned_slot_call_begin(slot);
     return acquire;
 }
 
 /* Does the call still count? */
-static bool call_counts(const struct acquire_call *acquire, enum strand_state state)
+static bool call_counts(const struct acquire_call *acquire, enum owned_state state)
 {
-    return acquire->era == acquire->strand->era && acquire->strand->state == state;
+    return acquire->era == acquire->slot->era && acquire->slot->state == state;
 }
 
 static void call_free(struct acquire_call *acquire)
@@ -39,49 +39,49 @@ static void call_free(struct acquire_call *acquire)
     free(acquire);
 }
 
-static void take(struct strand *strand, const struct store_result *result)
+static void take(struct owned_slot *slot, const struct store_result *result)
 {
     uint64_t base;
     bool more;
 
     if (result->outcome == STORE_FENCED) {
-        strand_fenced(strand, result);
+        owned_slot_fenced(slot, result);
         return;
     }
     if (result->outcome != STORE_OK || !store_takeover_read(&base, &more, result)) {
-        strand_call_failed(strand, result);
+        owned_slot_call_failed(slot, result);
         return;
     }
     if (more) {
-        strand_takeover(strand);
+        takeover_begin(slot);
         return;
     }
-    consume_know(strand, base, NULL);
-    strand_taken(strand);
+    consume_know(slot, base, NULL);
+    owned_slot_taken(slot);
 }
 
 static void on_taken(struct store_call *call, const struct store_result *result)
 {
     struct acquire_call *acquire = call->user;
-    struct strand *strand = acquire->strand;
-    smq_worker *worker = strand->worker;
+    struct owned_slot *slot = acquire->slot;
+    smq_worker *worker = slot->worker;
 
     acquire->among->running--;
-    if (call_counts(acquire, STRAND_ACQUIRING)) {
-        take(strand, result);
+    if (call_counts(acquire, OWNED_ACQUIRING)) {
+        take(slot, result);
     }
     call_free(acquire);
     worker_feed(worker);
-    strand_call_end(strand);
+    owned_slot_call_end(slot);
 }
 
 /* Those of the server that has this slot now. */
-static struct takeovers *takeovers_of(smq_worker *worker, const struct store_slot *slot)
+static struct takeovers *takeovers_of(smq_worker *worker, const struct store_slot *target)
 {
     char server[REDIS_SERVER_MAX];
     struct takeovers *takeovers = NULL;
 
-    redis_server_of(server, worker->hub->redis, slot->keys.hash_slot);
+    redis_server_of(server, worker->core->redis, target->keys.hash_slot);
     HASH_FIND_STR(worker->takeovers, server, takeovers);
     if (takeovers == NULL) {
         takeovers = memory_new(sizeof(*takeovers));
@@ -92,25 +92,25 @@ static struct takeovers *takeovers_of(smq_worker *worker, const struct store_slo
     return takeovers;
 }
 
-void strand_takeover(struct strand *strand)
+void takeover_begin(struct owned_slot *slot)
 {
-    smq_worker *worker = strand->worker;
+    smq_worker *worker = slot->worker;
     struct acquire_call *acquire;
     struct takeovers *among;
-    struct store_slot slot;
+    struct store_slot target;
 
-    store_slot_fill(&slot, &worker->topic, strand->slot);
-    among = takeovers_of(worker, &slot);
+    store_slot_fill(&target, &worker->topic, slot->number);
+    among = takeovers_of(worker, &target);
     if (among->running >= WORKER_TAKEOVERS_MAX) {
-        strand->waits = among;
-        TAILQ_INSERT_TAIL(&among->waiting, strand, link);
+        slot->waits = among;
+        TAILQ_INSERT_TAIL(&among->waiting, slot, link);
         return;
     }
     among->running++;
-    acquire = call_new(strand, on_taken);
+    acquire = call_new(slot, on_taken);
     acquire->among = among;
-    store_takeover(&acquire->call, worker->hub->redis, &slot, strand->token, &worker->topic,
-                   worker->hub->name, worker->hub->request_timeout_ms);
+    store_takeover(&acquire->call, worker->core->redis, &target, slot->token, &worker->topic,
+                   worker->core->name, worker->core->request_timeout_ms);
 }
 
 void takeovers_feed(smq_worker *worker)
@@ -120,13 +120,13 @@ void takeovers_feed(smq_worker *worker)
 
     HASH_ITER(hh, worker->takeovers, takeovers, next)
     {
-        struct strand *strand;
+        struct owned_slot *slot;
 
         while (takeovers->running < WORKER_TAKEOVERS_MAX &&
-               (strand = TAILQ_FIRST(&takeovers->waiting)) != NULL) {
-            TAILQ_REMOVE(&takeovers->waiting, strand, link);
-            strand->waits = NULL;
-            strand_takeover(strand);
+               (slot = TAILQ_FIRST(&takeovers->waiting)) != NULL) {
+            TAILQ_REMOVE(&takeovers->waiting, slot, link);
+            slot->waits = NULL;
+            takeover_begin(slot);
         }
     }
 }
@@ -147,30 +147,30 @@ void takeovers_free(smq_worker *worker)
 static void on_vacated(struct store_call *call, const struct store_result *result)
 {
     struct acquire_call *acquire = call->user;
-    struct strand *strand = acquire->strand;
+    struct owned_slot *slot = acquire->slot;
 
     if (result->outcome == STORE_FENCED) {
-        strand_tell_fenced(strand);
+        owned_slot_tell_fenced(slot);
     }
-    if (call_counts(acquire, STRAND_VACATING)) {
-        strand_end(strand, STRAND_VACATED, SMQ_OK, "given up");
+    if (call_counts(acquire, OWNED_VACATING)) {
+        owned_slot_end(slot, OWNED_EVENT_VACATED, SMQ_OK, "given up");
     }
     call_free(acquire);
-    strand_call_end(strand);
+    owned_slot_call_end(slot);
 }
 
-void strand_vacate(struct strand *strand)
+void takeover_undo(struct owned_slot *slot)
 {
-    smq_worker *worker = strand->worker;
+    smq_worker *worker = slot->worker;
     struct acquire_call *acquire;
-    struct store_slot slot;
+    struct store_slot target;
 
     if (worker->shared) {
-        strand_end(strand, STRAND_VACATED, SMQ_OK, "given up");
+        owned_slot_end(slot, OWNED_EVENT_VACATED, SMQ_OK, "given up");
         return;
     }
-    acquire = call_new(strand, on_vacated);
-    store_slot_fill(&slot, &worker->topic, strand->slot);
-    store_vacate(&acquire->call, worker->hub->redis, &slot, strand->token,
-                 worker->hub->request_timeout_ms);
+    acquire = call_new(slot, on_vacated);
+    store_slot_fill(&target, &worker->topic, slot->number);
+    store_vacate(&acquire->call, worker->core->redis, &target, slot->token,
+                 worker->core->request_timeout_ms);
 }

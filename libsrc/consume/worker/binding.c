@@ -28,12 +28,12 @@ static bool same_root(const char *left, const char *right)
 smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
                               const struct store_result *result)
 {
-    char kind[FLEET_KIND_MAX], bound[FLEET_KIND_MAX];
+    char kind[COORD_BINDING_MAX], bound[COORD_BINDING_MAX];
 
     if (!store_bound_read(bound, sizeof(bound), result)) {
         return status_set(err, SMQ_INTERNAL, "cannot read what topic %s is bound to", worker->name);
     }
-    fleet_kind(kind, worker->hub->fleet);
+    coord_link_binding(kind, worker->core->link);
     if (same_root(bound, kind)) {
         return status_set(err, SMQ_OTHER_FLEET,
                           "topic %s is bound to this root under another identity: it is another "
@@ -60,7 +60,7 @@ static void on_checked(struct store_call *call, const struct store_result *resul
                generation > worker->generation) {
         worker->generation = generation;
         if (worker->joined) {
-            fleet_raise(worker->hub->fleet, worker->name, generation);
+            coord_link_raise(worker->core->link, worker->name, generation);
         }
     }
     store_call_fini(call);
@@ -71,19 +71,19 @@ static void on_checked(struct store_call *call, const struct store_result *resul
 /* A standalone owner need not ask: the lease tells it. */
 void worker_check_binding(smq_worker *worker)
 {
-    struct hub *hub = worker->hub;
+    struct core *core = worker->core;
     struct binding_check *check;
-    char kind[FLEET_KIND_MAX];
+    char kind[COORD_BINDING_MAX];
 
-    if (worker->checking || hub->zookeeper == NULL || worker->state != WORKER_RUNNING) {
+    if (worker->checking || core->zookeeper == NULL || worker->state != WORKER_RUNNING) {
         return;
     }
     check = memory_new(sizeof(*check));
     check->worker = worker;
     worker->checking = true;
     worker->reads++;
-    fleet_kind(kind, hub->fleet);
+    coord_link_binding(kind, core->link);
     store_call_init(&check->call, on_checked, check);
-    store_bind(&check->call, hub->redis, worker->name, worker->topic.nonce, kind,
-               hub->request_timeout_ms);
+    store_bind(&check->call, core->redis, worker->name, worker->topic.nonce, kind,
+               core->request_timeout_ms);
 }

@@ -44,7 +44,7 @@ static int64_t places(const smq_worker *worker, int64_t wish)
 {
     int64_t room = worker->max_in_flight - worker->unanswered - worker->reserved;
     int64_t left =
-        worker->max_messages - worker->answered_count - worker->in_hand - worker->reserved;
+        worker->max_messages - worker->answered_count - worker->in_flight_count - worker->reserved;
 
     if (worker->max_messages > 0 && left < room) {
         room = left;

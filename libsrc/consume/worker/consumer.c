@@ -80,7 +80,7 @@ static void consumer_destroy(smq_consumer *consumer)
     free(consumer);
 }
 
-smq_status consumer_new(smq_consumer **out, struct hub *hub, const smq_consumer_options *options,
+smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consumer_options *options,
                         smq_error *err)
 {
     smq_consumer *consumer = memory_new(sizeof(*consumer));
@@ -95,14 +95,14 @@ smq_status consumer_new(smq_consumer **out, struct hub *hub, const smq_consumer_
                             strerror(errno));
     }
     if (status == SMQ_OK) {
-        status = worker_new_polled(&consumer->worker, hub, &work, consumer, err);
+        status = worker_new_polled(&consumer->worker, core, &work, consumer, err);
     }
     if (status != SMQ_OK) {
         consumer_destroy(consumer);
         return status;
     }
     consumer->worker->batch_size = batch_size(consumer);
-    loop_post(hub->io, &consumer->worker->begin);
+    loop_post(core->io, &consumer->worker->begin);
     *out = consumer;
     return SMQ_OK;
 }
@@ -116,8 +116,8 @@ void consumer_free(smq_consumer *consumer)
 {
     smq_worker *worker = consumer->worker;
 
-    run_queue_show(worker->queue, -1);
-    loop_post(worker->hub->io, &consumer->hurry);
+    run_queue_set_descriptor(worker->queue, -1);
+    loop_post(worker->core->io, &consumer->hurry);
     worker_free(worker);
     consumer_destroy(consumer);
 }
@@ -158,7 +158,7 @@ smq_status consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consum
 
 int consumer_fd(const smq_consumer *consumer)
 {
-    run_queue_show(consumer->worker->queue, consumer->descriptor);
+    run_queue_set_descriptor(consumer->worker->queue, consumer->descriptor);
     return consumer->descriptor;
 }
 

@@ -1,6 +1,6 @@
 /* consumer.h - slots that this process owns, polled by threads of the application.
  *
- * A consumer is a worker without handlers: the same strands, whose deliveries wait in the run queue
+ * A consumer is a worker without handlers: the same slots, whose deliveries wait in the run queue
  * until somebody polls.
  *
  *   consumer.c  the calls, on the threads of the application
@@ -20,7 +20,7 @@
 
 /* --- the calls of the public header; options have their full size --- */
 
-smq_status consumer_new(smq_consumer **out, struct hub *hub, const smq_consumer_options *options,
+smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consumer_options *options,
                         smq_error *err);
 smq_status consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consumer, size_t capacity,
                          int64_t timeout_ms, smq_error *err);

@@ -23,7 +23,7 @@ static void rest(smq_consumer *consumer)
     smq_worker *worker = consumer->worker;
 
     consumer->wanted = false;
-    events_log(worker->hub->events, SMQ_LEVEL_WARN,
+    events_log(worker->core->events, SMQ_LEVEL_WARN,
                "nobody has polled the consumer of topic %s for %" PRId64 " ms (max_poll_gap_ms): "
                "its slots go to others until the next poll",
                worker->name, consumer->gap_ms);
@@ -43,9 +43,9 @@ static void on_gap(uv_timer_t *timer)
     if (idle < half) {
         arm(consumer, half - idle);
     } else if (idle < consumer->gap_ms) {
-        run_queue_nudge(worker->queue);
+        run_queue_wake_poller(worker->queue);
         arm(consumer, consumer->gap_ms - idle);
-    } else if (run_queue_rest(worker->queue, consumer->gap_ms)) {
+    } else if (run_queue_suspend(worker->queue, consumer->gap_ms)) {
         rest(consumer);
     } else {
         arm(consumer, half);
@@ -54,7 +54,7 @@ static void on_gap(uv_timer_t *timer)
 
 void consumer_opened(smq_consumer *consumer, smq_worker *worker)
 {
-    uv_timer_init(loop_uv(worker->hub->io), &consumer->gap);
+    uv_timer_init(loop_uv(worker->core->io), &consumer->gap);
     consumer->gap.data = consumer;
     worker->handles_open++;
 }
@@ -67,7 +67,7 @@ void consumer_begun(smq_consumer *consumer)
 /* On a turn of its own: whoever gave up the last slot still looks at the worker. */
 static void begin_again(smq_consumer *consumer)
 {
-    loop_post(consumer->worker->hub->io, &consumer->worker->begin);
+    loop_post(consumer->worker->core->io, &consumer->worker->begin);
 }
 
 void consumer_rested(smq_consumer *consumer)
@@ -91,7 +91,7 @@ void consumer_on_hurry(struct loop_task *task)
 {
     smq_consumer *consumer = (smq_consumer *) ((char *) task - offsetof(smq_consumer, hurry));
 
-    worker_hurry(consumer->worker, consumer->worker->hub->request_timeout_ms);
+    worker_stop_within(consumer->worker, consumer->worker->core->request_timeout_ms);
 }
 
 static void on_closed(uv_handle_t *handle)

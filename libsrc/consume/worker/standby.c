@@ -11,8 +11,8 @@ static void on_standby(uv_timer_t *timer)
     smq_worker *worker = timer->data;
 
     worker->standing_by = true;
-    events_log(worker->hub->events, SMQ_LEVEL_WARN,
-               worker->hub->zookeeper != NULL
+    events_log(worker->core->events, SMQ_LEVEL_WARN,
+               worker->core->zookeeper != NULL
                    ? "topic %s: no slot was given to this process for %d s: the others have them "
                      "all, or those that Redis serves now; it stands by and begins with the first "
                      "one that it is given"

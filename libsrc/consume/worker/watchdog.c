@@ -2,7 +2,7 @@
  * to it, and its slot goes on.
  *
  * A thread that hangs gets a substitute, but no more than each one.  The timer runs only while
- * something is in hand.
+ * something is in flight.
  *
  * Thread: smq:io. */
 #include <inttypes.h>
@@ -31,7 +31,7 @@ static void replace_hung(smq_worker *worker)
            worker_add_thread(worker, NULL) == SMQ_OK) {
     }
     if (hung >= worker->threads_started) {
-        events_log(worker->hub->events, SMQ_LEVEL_ERROR,
+        events_log(worker->core->events, SMQ_LEVEL_ERROR,
                    "all %" PRId32 " threads of the worker of topic %s hang in handlers; nothing is "
                    "handled here until one returns",
                    worker->threads_started, worker->name);
@@ -42,19 +42,19 @@ static void on_overdue(uv_timer_t *timer)
 {
     smq_worker *worker = timer->data;
     struct delivery_list overdue = STAILQ_HEAD_INITIALIZER(overdue);
-    struct strand_batch touched = STAILQ_HEAD_INITIALIZER(touched);
+    struct owned_slot_batch touched = STAILQ_HEAD_INITIALIZER(touched);
     int64_t now = clock_now_ms();
     int64_t first = run_queue_overdue(worker->queue, now - worker->handler_timeout_ms, &overdue);
     smq_delivery *delivery;
 
     while ((delivery = STAILQ_FIRST(&overdue)) != NULL) {
-        struct strand *strand = worker_strand(delivery);
+        struct owned_slot *slot = worker_strand(delivery);
 
         STAILQ_REMOVE_HEAD(&overdue, link);
-        hand_overdue(strand, delivery);
-        worker_touch(&touched, strand);
+        in_flight_overdue(slot, delivery);
+        worker_touch(&touched, slot);
     }
-    if (worker->in_hand > 0) {
+    if (worker->in_flight_count > 0) {
         arm(worker,
             first >= 0 ? first + worker->handler_timeout_ms - now : worker->handler_timeout_ms);
     }

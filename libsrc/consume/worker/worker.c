@@ -147,8 +147,8 @@ static void opened(struct worker_opening *opening)
                            worker->name));
         return;
     }
-    worker->strands = memory_grow(NULL, (size_t) worker->topic.slots, sizeof(struct strand *));
-    memset(worker->strands, 0, (size_t) worker->topic.slots * sizeof(struct strand *));
+    worker->slots = memory_grow(NULL, (size_t) worker->topic.slots, sizeof(struct owned_slot *));
+    memset(worker->slots, 0, (size_t) worker->topic.slots * sizeof(struct owned_slot *));
     worker_open(worker);
     stepped(opening, SMQ_OK);
 }
@@ -190,7 +190,7 @@ static void read_on_io(struct loop_task *task)
     struct worker_opening *opening =
         (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
 
-    definitions_read(opening->worker->hub->definitions, opening->worker->name, on_definition,
+    definitions_read(opening->worker->core->definitions, opening->worker->name, on_definition,
                      opening);
 }
 
@@ -199,16 +199,16 @@ static void bind_on_io(struct loop_task *task)
     struct worker_opening *opening =
         (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
     const struct topic *topic = &opening->worker->topic;
-    struct hub *hub = opening->worker->hub;
-    char kind[FLEET_KIND_MAX];
+    struct core *core = opening->worker->core;
+    char kind[COORD_BINDING_MAX];
 
     if (topic->shared) {
         opened(opening);
         return;
     }
-    fleet_kind(kind, hub->fleet);
-    store_bind(&opening->bind, hub->redis, topic->name, topic->nonce, kind,
-               hub->request_timeout_ms);
+    coord_link_binding(kind, core->link);
+    store_bind(&opening->bind, core->redis, topic->name, topic->nonce, kind,
+               core->request_timeout_ms);
 }
 
 static smq_status open_step(struct worker_opening *opening, void (*run)(struct loop_task *),
@@ -216,7 +216,7 @@ static smq_status open_step(struct worker_opening *opening, void (*run)(struct l
 {
     opening->task.run = run;
     waiter_init(&opening->waiter, 1);
-    loop_post(opening->worker->hub->io, &opening->task);
+    loop_post(opening->worker->core->io, &opening->task);
     (void) waiter_wait(&opening->waiter, SMQ_FOREVER);
     waiter_fini(&opening->waiter);
     return opening->status == SMQ_OK ? SMQ_OK : status_copy(err, &opening->err);
@@ -233,7 +233,7 @@ static smq_status open_topic(smq_worker *worker, smq_error *err)
     store_call_init(&opening.bind, on_bound, &opening);
     status = open_step(&opening, read_on_io, err);
     if (status == SMQ_OK && !worker->shared) {
-        status = fleet_open(worker->hub->fleet, err);
+        status = coord_link_open(worker->core->link, err);
     }
     if (status == SMQ_OK) {
         status = open_step(&opening, bind_on_io, err);
@@ -265,8 +265,8 @@ static void worker_destroy(smq_worker *worker)
     }
     pthread_mutex_destroy(&worker->end.lock);
     pthread_cond_destroy(&worker->end.changed);
-    hub_unref(worker->hub);
-    free(worker->strands);
+    core_unref(worker->core);
+    free(worker->slots);
     free(worker->thread_ids);
     free(worker);
 }
@@ -281,7 +281,7 @@ static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options
                                       .turn = worker->batch_size,
                                       .timed = worker->handler_timeout_ms > 0,
                                       .threads = worker->threads,
-                                      .io = worker->hub->io,
+                                      .io = worker->core->io,
                                       .task = &worker->answered,
                                       .extended = &worker->extended};
 
@@ -292,13 +292,13 @@ static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options
     return run_queue_new(&queue);
 }
 
-smq_status worker_new_polled(smq_worker **out, struct hub *hub, const smq_worker_options *options,
+smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_worker_options *options,
                              smq_consumer *consumer, smq_error *err)
 {
     smq_worker *worker = memory_new(sizeof(*worker));
     smq_status status;
 
-    worker->hub = hub_ref(hub);
+    worker->core = core_ref(core);
     worker->consumer = consumer;
     worker->pid = getpid();
     init_end(worker);
@@ -325,10 +325,10 @@ smq_status worker_new_polled(smq_worker **out, struct hub *hub, const smq_worker
     return SMQ_OK;
 }
 
-smq_status worker_new(smq_worker **out, struct hub *hub, const smq_worker_options *options,
+smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_options *options,
                       smq_error *err)
 {
-    return worker_new_polled(out, hub, options, NULL, err);
+    return worker_new_polled(out, core, options, NULL, err);
 }
 
 static void *work(void *arg)
@@ -379,7 +379,7 @@ smq_status worker_start(smq_worker *worker, smq_error *err)
         atomic_store(&worker->started, false);
         return status;
     }
-    loop_post(worker->hub->io, &worker->begin);
+    loop_post(worker->core->io, &worker->begin);
     return SMQ_OK;
 }
 
@@ -434,7 +434,7 @@ void worker_free(smq_worker *worker)
     }
     worker_stop(worker);
     if (run_queue_inside(worker->queue)) {
-        events_log(worker->hub->events, SMQ_LEVEL_ERROR,
+        events_log(worker->core->events, SMQ_LEVEL_ERROR,
                    "smq_worker_free() in a handler of the worker of topic %s only stops it",
                    worker->name);
         return;
@@ -444,12 +444,12 @@ void worker_free(smq_worker *worker)
     for (int32_t i = 0; i < worker->threads_started; i++) {
         (void) pthread_join(worker->thread_ids[i], NULL);
     }
-    loop_post(worker->hub->io, &worker->dispose);
+    loop_post(worker->core->io, &worker->dispose);
     (void) wait_for(worker, &worker->end.disposed, SMQ_FOREVER);
     worker_destroy(worker);
 }
 
 smq_status worker_check_process(const smq_worker *worker, smq_error *err)
 {
-    return hub_check(worker->hub, err);
+    return core_check(worker->core, err);
 }

@@ -20,13 +20,13 @@
 
 #include "base/hash.h"
 #include "consume/run/run_queue.h"
-#include "consume/slot/slot.h"
+#include "consume/slot/owned_slot.h"
 #include "core/core.h"
 #include "model/limiter.h"
 
 /* --- the calls of the public header; options have their full size --- */
 
-smq_status worker_new(smq_worker **out, struct hub *hub, const smq_worker_options *options,
+smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_options *options,
                       smq_error *err);
 smq_status worker_start(smq_worker *worker, smq_error *err);
 void worker_stop(smq_worker *worker); /* async-signal-safe */
@@ -40,7 +40,7 @@ smq_status worker_check_process(const smq_worker *worker, smq_error *err);
 smq_status worker_add_thread(smq_worker *worker, smq_error *err);
 
 /* The same as worker_new(), as the inside of a consumer: without a handler. */
-smq_status worker_new_polled(smq_worker **out, struct hub *hub, const smq_worker_options *options,
+smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_worker_options *options,
                              smq_consumer *consumer, smq_error *err);
 
 /* Take a number 1 .. `most`, 0 for the default.  Fails: INVALID. */
@@ -66,17 +66,17 @@ struct takeovers {
     UT_hash_handle hh;
     char server[REDIS_SERVER_MAX]; /* "" when it is not known */
     int32_t running;               /* on their way */
-    struct strand_queue waiting;
+    struct owned_slot_queue waiting;
 };
 
 /* For each thread one that may take its place while its handler hangs. */
 #define WORKER_THREADS_MOST(worker) (2 * (worker)->threads)
 
-/* What follows the word "smq:io" belongs to that thread.  Invariants: strand_count counts the
- * strands that are not freed; reserved is the sum of what the consumes on their way may bring. */
+/* What follows the word "smq:io" belongs to that thread.  Invariants: owned_slot_count counts the
+ * slots that are not freed; reserved is the sum of what the consumes on their way may bring. */
 struct smq_worker {
     /* immutable after worker_new(), but for a consumer's drain_timeout_ms */
-    struct hub *hub;
+    struct core *core;
     pid_t pid;
     struct run_queue *queue;
     smq_consumer *consumer; /* NULL: it has handlers */
@@ -117,15 +117,15 @@ struct smq_worker {
     bool paused;              /* it was told that the topic is */
     bool standing_by;         /* it was said that it owns nothing */
     smq_error failure;
-    struct strand **strands; /* by slot; NULL: not ours */
-    int32_t strand_count;
+    struct owned_slot **slots; /* by number; NULL: not ours */
+    int32_t owned_slot_count;
     struct takeovers *takeovers; /* by server */
     int32_t paused_strands;      /* whose slot was paused when they looked last */
-    struct strand_queue starved;
-    struct strand_list busy, leaving;
+    struct owned_slot_queue starved;
+    struct owned_slot_list busy, leaving;
     struct delivery_pool pool;
-    int64_t in_hand, unanswered, reserved, answered_count;
-    int32_t owned;             /* strands that are ACTIVE */
+    int64_t in_flight_count, unanswered, reserved, answered_count;
+    int32_t owned;             /* slots that are ACTIVE */
     struct limiter own, share; /* rates of the worker, and of its part of the topic */
     uv_timer_t renewal, drain, tokens, overdue, standby;
     uv_prepare_t rouse;      /* runs when the handler threads are to be woken */
@@ -153,28 +153,28 @@ void worker_begin_stopping(smq_worker *worker);
 void worker_rest(smq_worker *worker);
 
 /* End within `ms` without an answer of those who hold deliveries: refuse answers from now on. */
-void worker_hurry(smq_worker *worker, int64_t ms);
+void worker_stop_within(smq_worker *worker, int64_t ms);
 
 /* A call has ended: there may be room for others, or the last message may be answered. */
 void worker_feed(smq_worker *worker);
 
-/* Put a strand into a list of those to be looked at, once; then look at them, and feed the others.
+/* Put a slot into a list of those to be looked at, once; then look at them, and feed the others.
  */
-void worker_touch(struct strand_batch *touched, struct strand *strand);
-void worker_look_at_touched(smq_worker *worker, struct strand_batch *touched);
+void worker_touch(struct owned_slot_batch *touched, struct owned_slot *slot);
+void worker_look_at_touched(smq_worker *worker, struct owned_slot_batch *touched);
 
 /* A consume has found its slot paused, or not: tell it once, and once that no slot is any more.
- * A strand that ends says nothing about the topic. */
-void worker_see_pause(struct strand *strand, bool paused);
-void worker_forget_pause(struct strand *strand);
+ * A slot that ends says nothing about the topic. */
+void worker_see_pause(struct owned_slot *slot, bool paused);
+void worker_forget_pause(struct owned_slot *slot);
 
 /* Do failed messages keep back what stands behind them? */
 bool worker_is_strict(const smq_worker *worker);
 
-/* The strand that has this delivery in hand. */
-struct strand *worker_strand(const smq_delivery *delivery);
+/* The slot that has this delivery in flight. */
+struct owned_slot *worker_strand(const smq_delivery *delivery);
 
-/* Look at all leases in hand at once, and then as often as the definition demands. */
+/* Look at all leases in flight at once, and then as often as the definition demands. */
 void worker_renew_soon(smq_worker *worker);
 
 /* A renewal for which handlers wait has failed: look at all leases again in a moment. */
@@ -241,7 +241,7 @@ void worker_watch_standby(smq_worker *worker);
 
 /* --- watchdog.c; Thread: smq:io --- */
 
-/* Something is in hand: watch for handlers that take too long. */
+/* Something is in flight: watch for handlers that take too long. */
 void worker_watch_handlers(smq_worker *worker);
 
 #endif

@@ -24,7 +24,7 @@ static void on_closed(uv_handle_t *handle)
 
 static void check_disposed(smq_worker *worker)
 {
-    if (!worker->disposing || worker->handles_open > 0 || worker->strand_count > 0 ||
+    if (!worker->disposing || worker->handles_open > 0 || worker->owned_slot_count > 0 ||
         worker->reads > 0) {
         return;
     }
@@ -53,7 +53,7 @@ static void on_stop(uv_async_t *signal)
 
 void worker_open(smq_worker *worker)
 {
-    uv_loop_t *uv = loop_uv(worker->hub->io);
+    uv_loop_t *uv = loop_uv(worker->core->io);
 
     uv_async_init(uv, &worker->stop_signal, on_stop);
     uv_timer_init(uv, &worker->renewal);
@@ -91,11 +91,11 @@ static void on_renewal(uv_timer_t *timer)
 {
     smq_worker *worker = timer->data;
     int64_t now = clock_now_ms();
-    struct strand *strand, *next;
+    struct owned_slot *slot, *next;
 
-    for (strand = LIST_FIRST(&worker->busy); strand != NULL; strand = next) {
-        next = LIST_NEXT(strand, busy_link);
-        renewal_run(strand, now);
+    for (slot = LIST_FIRST(&worker->busy); slot != NULL; slot = next) {
+        next = LIST_NEXT(slot, busy_link);
+        renewal_run(slot, now);
     }
 }
 
@@ -104,16 +104,16 @@ bool worker_is_strict(const smq_worker *worker)
     return worker->topic.type == SMQ_FIFO && !worker->topic.skip_failed;
 }
 
-/* What is in hand was leased for so long, and not for what the definition says now. */
+/* What is in flight was leased for so long, and not for what the definition says now. */
 static void adjust_leases(smq_worker *worker, int64_t lease_ms)
 {
     int64_t shift = lease_ms - worker->topic.lease_ms;
-    struct strand *strand;
+    struct owned_slot *slot;
     smq_delivery *delivery;
 
-    LIST_FOREACH(strand, &worker->busy, busy_link)
+    LIST_FOREACH(slot, &worker->busy, busy_link)
     {
-        TAILQ_FOREACH(delivery, &strand->hand, in_hand_link)
+        TAILQ_FOREACH(delivery, &slot->in_flight, in_flight_link)
         {
             delivery->leased_ms += shift;
         }
@@ -143,7 +143,8 @@ void worker_renew_again(smq_worker *worker)
 static void follow_topic(smq_worker *worker)
 {
     worker_renew_soon(worker);
-    run_queue_guard(worker->queue, worker->shared ? NULL : fleet_membership(worker->hub->fleet),
+    run_queue_guard(worker->queue,
+                    worker->shared ? NULL : coord_link_membership(worker->core->link),
                     worker->topic.lease_ms);
     run_queue_set_strict(worker->queue, worker_is_strict(worker));
     worker_rates_set(worker);
@@ -159,7 +160,7 @@ static void worker_join(smq_worker *worker)
                                      .drain_timeout_ms = worker->drain_timeout_ms};
 
     worker->joined = true;
-    fleet_join(worker->hub->fleet, &join);
+    coord_link_join(worker->core->link, &join);
 }
 
 void worker_on_begin(struct loop_task *task)
@@ -180,24 +181,24 @@ void worker_on_begin(struct loop_task *task)
         return;
     }
     for (int32_t i = 0; i < worker->topic.slots; i++) {
-        strand_grant(worker, i, (struct token){0});
+        owned_slot_grant(worker, i, (struct token){0});
     }
 }
 
 static void feed_starved(smq_worker *worker)
 {
-    struct strand_queue starved = TAILQ_HEAD_INITIALIZER(starved);
-    struct strand *strand;
+    struct owned_slot_queue starved = TAILQ_HEAD_INITIALIZER(starved);
+    struct owned_slot *slot;
 
     if (worker_room(worker, 1) == 0) {
         return;
     }
     /* those that find no room again come back into the worker's list, behind the others */
     TAILQ_CONCAT(&starved, &worker->starved, link);
-    while (worker_room(worker, 1) > 0 && (strand = TAILQ_FIRST(&starved)) != NULL) {
-        TAILQ_REMOVE(&starved, strand, link);
-        strand->starved = false;
-        strand_pump(strand);
+    while (worker_room(worker, 1) > 0 && (slot = TAILQ_FIRST(&starved)) != NULL) {
+        TAILQ_REMOVE(&starved, slot, link);
+        slot->starved = false;
+        owned_slot_pump(slot);
     }
     TAILQ_CONCAT(&starved, &worker->starved, link);
     TAILQ_CONCAT(&worker->starved, &starved, link);
@@ -217,64 +218,64 @@ void worker_feed(smq_worker *worker)
 
 /* --- answers --- */
 
-struct strand *worker_strand(const smq_delivery *delivery)
+struct owned_slot *worker_strand(const smq_delivery *delivery)
 {
-    return (struct strand *) ((char *) delivery->lane - offsetof(struct strand, lane));
+    return (struct owned_slot *) ((char *) delivery->lane - offsetof(struct owned_slot, lane));
 }
 
-void worker_touch(struct strand_batch *touched, struct strand *strand)
+void worker_touch(struct owned_slot_batch *touched, struct owned_slot *slot)
 {
-    if (!strand->touched) {
-        strand->touched = true;
-        STAILQ_INSERT_TAIL(touched, strand, touched_link);
+    if (!slot->touched) {
+        slot->touched = true;
+        STAILQ_INSERT_TAIL(touched, slot, touched_link);
     }
 }
 
 /* With the reference of the one who has answered. */
-static void take_answer(smq_delivery *delivery, struct strand_batch *touched, int64_t now_us)
+static void take_answer(smq_delivery *delivery, struct owned_slot_batch *touched, int64_t now_us)
 {
-    struct strand *strand;
+    struct owned_slot *slot;
 
-    if (!delivery->in_hand) {     /* its strand has dropped it */
+    if (!delivery->in_flight) {   /* its slot has dropped it */
         delivery_unref(delivery); /* its answerer's */
         return;
     }
-    strand = worker_strand(delivery);
+    slot = worker_strand(delivery);
     delivery->held++;
-    hand_answered(strand, delivery);
-    metrics_handled(&strand->worker->hub->metrics, now_us - delivery->claimed_us);
-    hand_recall_held(strand, delivery);
-    worker_touch(touched, strand);
+    in_flight_answered(slot, delivery);
+    metrics_handled(&slot->worker->core->metrics, now_us - delivery->claimed_us);
+    in_flight_recall_held(slot, delivery);
+    worker_touch(touched, slot);
 }
 
-static void look_at(struct strand *strand)
+static void look_at(struct owned_slot *slot)
 {
-    if (strand->state == STRAND_IDLE) {
-        strand_check(strand);
+    if (slot->state == OWNED_IDLE) {
+        owned_slot_check(slot);
     } else {
-        strand_pump(strand);
+        owned_slot_pump(slot);
     }
 }
 
 static void look_at_leaving(smq_worker *worker)
 {
-    struct strand *strand, *next;
+    struct owned_slot *slot, *next;
 
-    for (strand = LIST_FIRST(&worker->leaving); strand != NULL; strand = next) {
-        next = LIST_NEXT(strand, leaving_link);
-        look_at(strand);
+    for (slot = LIST_FIRST(&worker->leaving); slot != NULL; slot = next) {
+        next = LIST_NEXT(slot, leaving_link);
+        look_at(slot);
     }
     run_queue_watch(worker->queue, !LIST_EMPTY(&worker->leaving));
 }
 
-void worker_look_at_touched(smq_worker *worker, struct strand_batch *touched)
+void worker_look_at_touched(smq_worker *worker, struct owned_slot_batch *touched)
 {
-    struct strand *strand;
+    struct owned_slot *slot;
 
-    while ((strand = STAILQ_FIRST(touched)) != NULL) {
+    while ((slot = STAILQ_FIRST(touched)) != NULL) {
         STAILQ_REMOVE_HEAD(touched, touched_link);
-        strand->touched = false;
-        look_at(strand);
+        slot->touched = false;
+        look_at(slot);
     }
     look_at_leaving(worker);
     worker_feed(worker);
@@ -285,14 +286,14 @@ static void confirm_doubted(smq_worker *worker)
     struct run_lane *lane;
 
     while ((lane = run_queue_take_doubted(worker->queue)) != NULL) {
-        renewal_confirm((struct strand *) ((char *) lane - offsetof(struct strand, lane)));
+        renewal_confirm((struct owned_slot *) ((char *) lane - offsetof(struct owned_slot, lane)));
     }
 }
 
 void worker_on_answered(struct loop_task *task)
 {
     smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, answered));
-    struct strand_batch touched = STAILQ_HEAD_INITIALIZER(touched);
+    struct owned_slot_batch touched = STAILQ_HEAD_INITIALIZER(touched);
     struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
     smq_delivery *delivery;
     int64_t now_us = clock_now_us();
@@ -309,31 +310,31 @@ void worker_on_answered(struct loop_task *task)
 
 /* --- pauses --- */
 
-void worker_see_pause(struct strand *strand, bool paused)
+void worker_see_pause(struct owned_slot *slot, bool paused)
 {
-    smq_worker *worker = strand->worker;
+    smq_worker *worker = slot->worker;
     smq_event event = {.status = SMQ_OK, .topic = worker->name, .slot = -1};
 
-    worker_forget_pause(strand);
-    strand->paused = paused;
+    worker_forget_pause(slot);
+    slot->paused = paused;
     worker->paused_strands += paused ? 1 : 0;
     if (paused && !worker->paused) {
         worker->paused = true;
-        events_emit(worker->hub->events, SMQ_EVENT_PAUSED, &event,
+        events_emit(worker->core->events, SMQ_EVENT_PAUSED, &event,
                     "topic %s is paused: nothing is claimed until slotmq resume %s, or "
                     "smq_topic_resume()",
                     worker->name, worker->name);
     } else if (worker->paused && worker->paused_strands == 0) {
         worker->paused = false;
-        events_emit(worker->hub->events, SMQ_EVENT_RESUMED, &event, "topic %s goes on",
+        events_emit(worker->core->events, SMQ_EVENT_RESUMED, &event, "topic %s goes on",
                     worker->name);
     }
 }
 
-void worker_forget_pause(struct strand *strand)
+void worker_forget_pause(struct owned_slot *slot)
 {
-    strand->worker->paused_strands -= strand->paused ? 1 : 0;
-    strand->paused = false;
+    slot->worker->paused_strands -= slot->paused ? 1 : 0;
+    slot->paused = false;
 }
 
 /* --- extensions --- */
@@ -343,7 +344,7 @@ static void extend(struct extension *extension)
     const smq_delivery *delivery = extension->delivery;
     smq_status standing = delivery_standing(delivery);
 
-    if (!delivery->in_hand) {
+    if (!delivery->in_flight) {
         extension_end(extension, standing == SMQ_FENCED ? SMQ_FENCED : SMQ_LEASE_LOST,
                       "the message is with somebody else");
     } else if (!delivery->unanswered) {
@@ -375,9 +376,9 @@ void worker_tell_lost_definition(smq_worker *worker, const char *text)
 
     if (text != NULL && !worker->damaged) {
         event.status = SMQ_DAMAGED;
-        events_emit(worker->hub->events, SMQ_EVENT_DAMAGED, &event, "%s", text);
+        events_emit(worker->core->events, SMQ_EVENT_DAMAGED, &event, "%s", text);
     } else if (text == NULL && worker->damaged) {
-        events_emit(worker->hub->events, SMQ_EVENT_REPAIRED, &event, "topic %s is repaired",
+        events_emit(worker->core->events, SMQ_EVENT_REPAIRED, &event, "topic %s is repaired",
                     worker->name);
     }
     worker->damaged = text != NULL;
@@ -425,7 +426,7 @@ void worker_refresh(smq_worker *worker)
     worker->refreshing = true;
     worker->reads++;
     topic_stamp(stamp, &worker->topic);
-    definitions_get(worker->hub->definitions, worker->name, stamp, on_definition, worker);
+    definitions_get(worker->core->definitions, worker->name, stamp, on_definition, worker);
 }
 
 /* --- the end --- */
@@ -433,7 +434,7 @@ void worker_refresh(smq_worker *worker)
 static void end(smq_worker *worker)
 {
     smq_error result = worker->failure;
-    struct hub *hub = worker->hub;
+    struct core *core = worker->core;
 
     worker->state = WORKER_ENDED;
     uv_timer_stop(&worker->renewal);
@@ -443,7 +444,7 @@ static void end(smq_worker *worker)
     worker_watch_standby(worker);
     run_queue_close(worker->queue);
     worker->joined = false;
-    fleet_remove(hub->fleet, worker->name, worker);
+    coord_link_remove(core->link, worker->name, worker);
     if (result.status == SMQ_OK && worker->abandoned) {
         status_set(&result, SMQ_TIMED_OUT,
                    "handlers or answers of topic %s did not end within drain_timeout_ms; what they "
@@ -459,7 +460,7 @@ static void end(smq_worker *worker)
 
 void worker_check_end(smq_worker *worker)
 {
-    bool left = worker->strand_count == 0 && !worker->joined;
+    bool left = worker->owned_slot_count == 0 && !worker->joined;
 
     if (left && worker->state == WORKER_STOPPING && !run_queue_has_dead(worker->queue)) {
         end(worker);
@@ -471,11 +472,11 @@ void worker_check_end(smq_worker *worker)
     check_disposed(worker);
 }
 
-static void each_strand(smq_worker *worker, void (*act)(struct strand *strand))
+static void each_strand(smq_worker *worker, void (*act)(struct owned_slot *slot))
 {
-    for (int32_t i = 0; worker->strand_count > 0 && i < worker->topic.slots; i++) {
-        if (worker->strands[i] != NULL) {
-            act(worker->strands[i]);
+    for (int32_t i = 0; worker->owned_slot_count > 0 && i < worker->topic.slots; i++) {
+        if (worker->slots[i] != NULL) {
+            act(worker->slots[i]);
         }
     }
 }
@@ -484,13 +485,13 @@ static void on_drained(uv_timer_t *timer)
 {
     smq_worker *worker = timer->data;
 
-    each_strand(worker, strand_abandon);
-    each_strand(worker, strand_forsake);
+    each_strand(worker, owned_slot_abandon);
+    each_strand(worker, owned_slot_detach);
     if (worker->state != WORKER_STOPPING) {
         return;
     }
     worker->abandoned =
-        worker->abandoned || worker->strand_count > 0 || run_queue_has_dead(worker->queue);
+        worker->abandoned || worker->owned_slot_count > 0 || run_queue_has_dead(worker->queue);
     end(worker);
 }
 
@@ -505,9 +506,9 @@ static void leave(smq_worker *worker, enum worker_state state)
         uv_timer_start(&worker->drain, on_drained, (uint64_t) worker->drain_timeout_ms, 0);
     }
     if (joined) {
-        fleet_leave(worker->hub->fleet, worker->name);
+        coord_link_leave(worker->core->link, worker->name);
     }
-    each_strand(worker, strand_stop);
+    each_strand(worker, owned_slot_stop);
     worker_check_end(worker);
 }
 
@@ -530,21 +531,21 @@ void worker_rest(smq_worker *worker)
     }
 }
 
-void worker_hurry(smq_worker *worker, int64_t ms)
+void worker_stop_within(smq_worker *worker, int64_t ms)
 {
     worker->drain_timeout_ms = ms;
     worker_begin_stopping(worker);
     run_queue_close(worker->queue);
     worker_on_answered(&worker->answered);
-    each_strand(worker, strand_let_go);
+    each_strand(worker, owned_slot_abandon_unanswered);
     if (worker->state == WORKER_STOPPING) {
         uv_timer_start(&worker->drain, on_drained, (uint64_t) ms, 0);
     }
 }
 
-static void drop_failed(struct strand *strand)
+static void drop_failed(struct owned_slot *slot)
 {
-    strand_drop(strand, SMQ_FENCED, "the worker cannot go on");
+    owned_slot_drop(slot, SMQ_FENCED, "the worker cannot go on");
 }
 
 void worker_fail(smq_worker *worker, smq_status status, const char *text)
@@ -556,9 +557,9 @@ void worker_fail(smq_worker *worker, smq_status status, const char *text)
     }
     status_set(&worker->failure, status, "topic %s cannot be consumed any more: %s", worker->name,
                text);
-    events_emit(worker->hub->events, SMQ_EVENT_STOPPED, &event, "%s", worker->failure.text);
+    events_emit(worker->core->events, SMQ_EVENT_STOPPED, &event, "%s", worker->failure.text);
     if (status == SMQ_NO_TOPIC) {
-        definitions_forget(worker->hub->definitions, worker->name);
+        definitions_forget(worker->core->definitions, worker->name);
     }
     each_strand(worker, drop_failed);
     worker_begin_stopping(worker);
@@ -567,38 +568,38 @@ void worker_fail(smq_worker *worker, smq_status status, const char *text)
 
 /* --- what coordination says --- */
 
-static struct strand *worker_find(const smq_worker *worker, int32_t slot)
+static struct owned_slot *worker_find(const smq_worker *worker, int32_t number)
 {
-    return slot >= 0 && slot < worker->topic.slots ? worker->strands[slot] : NULL;
+    return number >= 0 && number < worker->topic.slots ? worker->slots[number] : NULL;
 }
 
-static void worker_on_granted(void *user, int32_t slot, struct token token)
+static void worker_on_granted(void *user, int32_t number, struct token token)
 {
     smq_worker *worker = user;
 
-    if (slot >= 0 && slot < worker->topic.slots) {
-        strand_grant(worker, slot, token);
+    if (number >= 0 && number < worker->topic.slots) {
+        owned_slot_grant(worker, number, token);
     }
 }
 
-static void worker_on_revoked(void *user, int32_t slot)
+static void worker_on_revoked(void *user, int32_t number)
 {
     smq_worker *worker = user;
-    struct strand *strand = worker_find(worker, slot);
+    struct owned_slot *slot = worker_find(worker, number);
 
-    if (strand != NULL) {
-        strand_revoke(strand);
+    if (slot != NULL) {
+        owned_slot_revoke(slot);
         worker_feed(worker);
     }
 }
 
-static void worker_on_lost(void *user, int32_t slot)
+static void worker_on_lost(void *user, int32_t number)
 {
     smq_worker *worker = user;
-    struct strand *strand = worker_find(worker, slot);
+    struct owned_slot *slot = worker_find(worker, number);
 
-    if (strand != NULL) {
-        strand_lost(strand, "this process is no longer a member");
+    if (slot != NULL) {
+        owned_slot_lost(slot, "this process is no longer a member");
         worker_feed(worker);
     }
 }
@@ -608,7 +609,7 @@ static void worker_on_left(void *user)
     smq_worker *worker = user;
 
     worker->joined = false;
-    each_strand(worker, strand_forsake);
+    each_strand(worker, owned_slot_detach);
     worker_check_end(worker);
 }
 
@@ -628,15 +629,15 @@ static void worker_on_damaged(void *user, const char *text)
 
 bool worker_register(smq_worker *worker)
 {
-    const struct fleet_listener listener = {.granted = worker_on_granted,
-                                            .revoked = worker_on_revoked,
-                                            .lost = worker_on_lost,
-                                            .failed = worker_on_failed,
-                                            .left = worker_on_left,
-                                            .damaged = worker_on_damaged,
-                                            .user = worker};
+    const struct coord_link_listener listener = {.granted = worker_on_granted,
+                                                 .revoked = worker_on_revoked,
+                                                 .lost = worker_on_lost,
+                                                 .failed = worker_on_failed,
+                                                 .left = worker_on_left,
+                                                 .damaged = worker_on_damaged,
+                                                 .user = worker};
 
-    return fleet_add(worker->hub->fleet, &worker->topic, &listener);
+    return coord_link_add(worker->core->link, &worker->topic, &listener);
 }
 
 void worker_on_dispose(struct loop_task *task)
@@ -651,7 +652,7 @@ void worker_on_dispose(struct loop_task *task)
         STAILQ_REMOVE_HEAD(&answers, link);
         delivery_unref(delivery);
     }
-    each_strand(worker, strand_check);
+    each_strand(worker, owned_slot_check);
     uv_close((uv_handle_t *) &worker->stop_signal, on_closed);
     uv_close((uv_handle_t *) &worker->renewal, on_closed);
     uv_close((uv_handle_t *) &worker->drain, on_closed);

@@ -33,7 +33,7 @@ struct owner {
     smq_worker *worker;
 };
 
-/* --- what the strand knows, asked on its own thread --- */
+/* --- what the slot knows, asked on its own thread --- */
 
 struct question {
     struct loop_task task;
@@ -46,10 +46,10 @@ struct question {
 static void on_question(struct loop_task *task)
 {
     struct question *question = (struct question *) task; /* its first member */
-    const struct strand *strand = question->worker->strands[0];
+    const struct owned_slot *slot = question->worker->slots[0];
 
-    question->returning = strand != NULL ? (int) strand->returning : 0;
-    question->acquiring = strand != NULL && strand->state == STRAND_ACQUIRING;
+    question->returning = slot != NULL ? (int) slot->returning : 0;
+    question->acquiring = slot != NULL && slot->state == OWNED_ACQUIRING;
     waiter_done(&question->waiter);
 }
 
@@ -58,7 +58,7 @@ static struct question ask(const struct owner *owner)
     struct question question = {.task.run = on_question, .worker = owner->worker};
 
     waiter_init(&question.waiter, 1);
-    loop_post(owner->worker->hub->io, &question.task);
+    loop_post(owner->worker->core->io, &question.task);
     (void) waiter_wait(&question.waiter, SMQ_FOREVER);
     waiter_fini(&question.waiter);
     return question;

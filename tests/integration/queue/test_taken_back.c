@@ -89,7 +89,7 @@ static bool ask(struct deletion *deletion, bool take_back)
         .task.run = on_question, .deletion = deletion, .take_back = take_back};
 
     waiter_init(&question.waiter, 1);
-    loop_post(deletion->worker->hub->io, &question.task);
+    loop_post(deletion->worker->core->io, &question.task);
     (void) waiter_wait(&question.waiter, SMQ_FOREVER);
     waiter_fini(&question.waiter);
     return question.missing;

@@ -97,7 +97,7 @@ static bool has_kept(void *arg)
     return proxy_has_kept(wire->proxy);
 }
 
-/* --- what the strand knows, asked on its own thread --- */
+/* --- what the slot knows, asked on its own thread --- */
 
 struct question {
     struct loop_task task;
@@ -109,12 +109,12 @@ struct question {
 static void on_question(struct loop_task *task)
 {
     struct question *question = (struct question *) task; /* its first member */
-    const struct strand *strand = question->worker->strands[0];
+    const struct owned_slot *slot = question->worker->slots[0];
 
-    question->consuming = strand != NULL && strand->consuming != NULL;
-    question->woken = strand != NULL && strand->woken;
-    question->idle = strand != NULL && strand->state == STRAND_ACTIVE && !question->consuming &&
-                     !strand->look && strand->subscribed;
+    question->consuming = slot != NULL && slot->consuming != NULL;
+    question->woken = slot != NULL && slot->woken;
+    question->idle = slot != NULL && slot->state == OWNED_ACTIVE && !question->consuming &&
+                     !slot->look && slot->subscribed;
     waiter_done(&question->waiter);
 }
 
@@ -123,7 +123,7 @@ static struct question ask(struct wire *wire)
     struct question question = {.task.run = on_question, .worker = wire->worker};
 
     waiter_init(&question.waiter, 1);
-    loop_post(wire->worker->hub->io, &question.task);
+    loop_post(wire->worker->core->io, &question.task);
     (void) waiter_wait(&question.waiter, SMQ_FOREVER);
     waiter_fini(&question.waiter);
     return question;

@@ -56,7 +56,7 @@ static bool may_not_claim(void *arg)
 {
     struct loss *loss = arg;
 
-    return !fleet_may_claim(loss->worker->hub->fleet);
+    return !coord_link_may_claim(loss->worker->core->link);
 }
 
 static void owners_go_on_by_default(void **state)

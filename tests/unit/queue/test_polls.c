@@ -21,7 +21,7 @@
 
 enum { LANES = 3, HAND_MAX = 16 };
 
-/* A queue, its lanes, and everything that was ever added: the test has the strand's part. */
+/* A queue, its lanes, and everything that was ever added: the test has the slot's part. */
 struct stage {
     struct run_queue *queue;
     struct loop *loop;
@@ -60,7 +60,7 @@ static void stage_init(struct stage *stage, int32_t per_slot)
     stage->queue = run_queue_new(&options);
     stage->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert_true(stage->descriptor >= 0);
-    run_queue_show(stage->queue, stage->descriptor);
+    run_queue_set_descriptor(stage->queue, stage->descriptor);
     for (int i = 0; i < LANES; i++) {
         run_lane_init(&stage->lanes[i]);
     }
@@ -257,7 +257,7 @@ static void flush_tells_once_of_late_answers(void **state)
     stage_fini(&stage);
 }
 
-/* The strand drops what was answered before it has seen the answer: nobody will recall the rest. */
+/* The slot drops what was answered before it has seen the answer: nobody will recall the rest. */
 static void lane_goes_on_when_what_holds_it_is_dropped(void **state)
 {
     struct stage stage;
@@ -287,12 +287,12 @@ static void first_poll_of_a_rest_says_so(void **state)
     (void) state;
     stage_init(&stage, 1);
     assert_string_equal(take(&stage, 1), "");
-    assert_false(run_queue_rest(stage.queue, 600000));
-    run_queue_nudge(stage.queue);
+    assert_false(run_queue_suspend(stage.queue, 600000));
+    run_queue_wake_poller(stage.queue);
     assert_true(is_readable(&stage));
     assert_string_equal(take(&stage, 1), "");
     assert_false(is_readable(&stage));
-    assert_true(run_queue_rest(stage.queue, 0));
+    assert_true(run_queue_suspend(stage.queue, 0));
     assert_true(is_readable(&stage)); /* somebody may wait on it */
     assert_string_equal(take(&stage, 1), "");
     assert_false(is_readable(&stage));

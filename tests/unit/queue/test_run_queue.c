@@ -112,7 +112,7 @@ static void stage_fini(struct stage *stage)
     while ((delivery = STAILQ_FIRST(&answers)) != NULL) {
         STAILQ_REMOVE_HEAD(&answers, link);
         delivery_unref(delivery); /* its answerer's */
-        delivery_unref(delivery); /* the strand's */
+        delivery_unref(delivery); /* the slot's */
     }
     loop_free(stage->loop);
     run_queue_unref(stage->queue);
@@ -369,7 +369,7 @@ static void forgotten_later_lets_the_lane_go_on(void **state)
     assert_false(run_queue_forget(stage.queue, first));
     stage_await(&stage, &stage.begun, 2);
     assert_int_equal(delivery_answer(first, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
-    delivery_unref(first); /* the strand's */
+    delivery_unref(first); /* the slot's */
     stage_open(&stage, 1);
     stage_await(&stage, &stage.returned, 2);
     stage_fini(&stage);
@@ -407,7 +407,7 @@ static void lane_goes_on_without_an_overdue_handler(void **state)
     stage_open(&stage, 2);
     stage_await(&stage, &stage.returned, 2);
     (void) run_queue_forget(stage.queue, first);
-    delivery_unref(first); /* the strand's */
+    delivery_unref(first); /* the slot's */
     stage_fini(&stage);
     assert_string_equal(stage.log, "ab");
 }
@@ -430,7 +430,7 @@ static void late_answer_of_an_overdue_delivery_is_refused(void **state)
     assert_true(run_queue_is_quiet(stage.queue, &lane));
     assert_int_equal(delivery_answer(first, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
     (void) run_queue_forget(stage.queue, first);
-    delivery_unref(first); /* the strand's */
+    delivery_unref(first); /* the slot's */
     stage_fini(&stage);
 }
 
@@ -478,7 +478,7 @@ static void delivery_outlives_the_queue_of_its_worker(void **state)
     stage_open(&stage, 1);
     stage_fini(&stage);
     (void) run_queue_forget(delivery->queue, delivery);
-    delivery_unref(delivery); /* the strand's */
+    delivery_unref(delivery); /* the slot's */
     assert_string_equal(delivery->info.topic, "t");
     assert_int_equal(delivery->info.attempt, 3);
     assert_int_equal(delivery->info.retries_left, 14);
@@ -496,7 +496,7 @@ static void late_answer_inside_the_handler_leaves_it_to_the_call(void **state)
     delivery = begin_one(&stage, &lane, SMQ_DONE);
     delivery_tell(delivery, SMQ_FENCED);
     assert_false(run_queue_forget(stage.queue, delivery));
-    delivery_unref(delivery); /* the strand's */
+    delivery_unref(delivery); /* the slot's */
     assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, NULL), SMQ_FENCED);
     assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, NULL), SMQ_INVALID);
     stage_open(&stage, 1);
@@ -514,7 +514,7 @@ static void late_verdict_ends_the_delivery(void **state)
     delivery = begin_one(&stage, &lane, SMQ_DONE);
     delivery_tell(delivery, SMQ_LEASE_LOST);
     assert_false(run_queue_forget(stage.queue, delivery));
-    delivery_unref(delivery); /* the strand's */
+    delivery_unref(delivery); /* the slot's */
     stage_open(&stage, 1);
     stage_await(&stage, &stage.returned, 1);
     stage_fini(&stage);
@@ -539,7 +539,7 @@ static void ended_delivery_is_used_again(void **state)
     first = delivery_new(&pool, stage.queue, &lane, &topic, 3, "token", &claimed);
     delivery_tell(first, SMQ_LEASE_LOST);
     assert_int_equal(delivery_answer(first, STORE_DONE, 0, "why", NULL), SMQ_LEASE_LOST);
-    delivery_leave_hand(first, &pool);
+    delivery_leave_flight(first, &pool);
     assert_int_equal(pool.count, 1);
     claimed = (struct store_claimed){.entry = large, .entry_len = sizeof(large)};
     assert_null(delivery_new(&pool, stage.queue, &lane, &topic, 3, "", &claimed));
@@ -553,7 +553,7 @@ static void ended_delivery_is_used_again(void **state)
     assert_string_equal(second->info.token, "");
     assert_null(second->answer.reason);
     second->held++; /* its answerer's */
-    delivery_leave_hand(second, &pool);
+    delivery_leave_flight(second, &pool);
     assert_int_equal(pool.count, 1);
     delivery_pool_fini(&pool);
     stage_fini(&stage);
