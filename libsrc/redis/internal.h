@@ -116,8 +116,11 @@ struct redis {
         bool known;  /* a map was learned */
         bool wanted; /* it should be learned (again) */
         bool asking;
-        bool single;      /* not a cluster */
-        int64_t asked_ms; /* when, last */
+        bool single;            /* not a cluster */
+        redis_marks_fn *marked; /* NULL: nobody wants to know */
+        void *marked_user;
+        struct marks told; /* to `marked`, last */
+        int64_t asked_ms;  /* when, last */
         size_t next_seed;
         char why[512]; /* the last answer was no map, for this reason */
         struct exchange exchange;

@@ -21,6 +21,7 @@
 #include "base/event.h"
 #include "base/loop.h"
 #include "base/script.h"
+#include "model/marks.h"
 
 struct redis;
 struct redis_command;
@@ -114,6 +115,12 @@ struct redis_counts redis_counts(const struct redis *redis);
  * not.  `out` has REDIS_SERVER_MAX bytes. */
 enum { REDIS_SERVER_MAX = 264 };
 void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot);
+
+/* What tells the cluster from others: marks of the ids of all nodes that it names, masters and
+ * replicas; a single server has none.  `changed` is called with them now, once they are known, and
+ * whenever they are others, until the end or until it is NULL. */
+typedef void redis_marks_fn(const struct marks *marks, void *user);
+void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user);
 
 /* End everything: commands not yet written end NOT_DONE / CLOSED, others UNKNOWN; then sockets and
  * memory go. `closed` (may be NULL) is called last. */

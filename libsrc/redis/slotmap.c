@@ -48,6 +48,15 @@ static bool parse_node(struct server_address *out, const redisReply *node, const
     return true;
 }
 
+/* A node without an id, which no server of today sends, tells nothing. */
+static void take_id(struct slotmap *map, const redisReply *node)
+{
+    if (node->type == REDIS_REPLY_ARRAY && node->elements > 2 &&
+        node->element[2]->type == REDIS_REPLY_STRING && node->element[2]->len > 0) {
+        marks_add(&map->marks, node->element[2]->str, node->element[2]->len);
+    }
+}
+
 static bool take_range(struct slotmap *map, long long first, long long last,
                        const struct server_address *server)
 {
@@ -80,6 +89,9 @@ static bool parse_range(struct slotmap *map, const redisReply *range, const char
     if (first < 0 || last < first || last >= SLOTMAP_SLOTS ||
         !parse_node(&server, range->element[2], origin)) {
         return false;
+    }
+    for (size_t i = 2; i < range->elements; i++) {
+        take_id(map, range->element[i]);
     }
     return take_range(map, first, last, &server);
 }

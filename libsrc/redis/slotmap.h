@@ -10,6 +10,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include "model/marks.h"
 #include "redis/servers.h"
 
 enum { SLOTMAP_SLOTS = 16384, SLOTMAP_NODES_MAX = 1000 };
@@ -19,6 +20,7 @@ enum { SLOTMAP_SLOTS = 16384, SLOTMAP_NODES_MAX = 1000 };
 struct slotmap {
     struct server_address *nodes;
     size_t count, served;
+    struct marks marks; /* of the ids of masters and replicas; none when one server is all */
     uint16_t owner[SLOTMAP_SLOTS];
 };
 

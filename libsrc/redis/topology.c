@@ -115,6 +115,24 @@ static smq_status take_map(struct redis *redis, const struct node *node, const r
     return SMQ_OK;
 }
 
+static void tell_marks(struct redis *redis)
+{
+    struct topology *topology = &redis->topology;
+
+    if (topology->marked != NULL && !marks_equal(&topology->told, &redis->map.marks)) {
+        topology->told = redis->map.marks;
+        topology->marked(&topology->told, topology->marked_user);
+    }
+}
+
+void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user)
+{
+    redis->topology.marked = changed;
+    redis->topology.marked_user = user;
+    redis->topology.told = (struct marks){0};
+    tell_marks(redis);
+}
+
 static void learned(struct redis *redis)
 {
     redis->topology.known = true;
@@ -124,6 +142,7 @@ static void learned(struct redis *redis)
     }
     redis_routes_changed(redis);
     redis_sweep_nodes(redis);
+    tell_marks(redis);
     check_ready(redis);
 }
 

@@ -379,6 +379,13 @@ struct redis_counts redis_counts(const struct redis *redis)
     return (struct redis_counts){.redirects = 0};
 }
 
+void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user)
+{
+    (void) redis;
+    (void) changed;
+    (void) user;
+}
+
 void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
 {
     struct fake_list list = STAILQ_HEAD_INITIALIZER(list);

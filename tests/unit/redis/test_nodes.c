@@ -540,6 +540,100 @@ static void test_closing_tells_what_is_known(void **state)
     assert_ended(pending[2].outcome, REDIS_NOT_DONE, SMQ_CLOSED);
 }
 
+/* --- what tells the cluster from others --- */
+
+struct marks_seen {
+    struct client *client;
+    struct marks marks;
+    atomic_int times;
+};
+
+static void on_marks(const struct marks *marks, void *user)
+{
+    struct marks_seen *seen = user;
+
+    seen->marks = *marks;
+    atomic_fetch_add(&seen->times, 1);
+}
+
+static void watch(void *arg)
+{
+    struct marks_seen *seen = arg;
+
+    redis_watch_marks(seen->client->redis, on_marks, seen);
+}
+
+static void forget(void *arg)
+{
+    struct marks_seen *seen = arg;
+
+    redis_watch_marks(seen->client->redis, NULL, NULL);
+}
+
+static bool was_told_twice(void *arg)
+{
+    return atomic_load(&((struct marks_seen *) arg)->times) == 2;
+}
+
+/* A node serves everything and has this id. */
+static void map_with_id(char *out, size_t size, const struct fake_node *node, const char *id)
+{
+    (void) snprintf(out, size,
+                    "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n127.0.0.1\r\n:%d\r\n$2\r\n%s\r\n",
+                    fake_node_port(node), id);
+}
+
+static bool is_marked(struct marks_seen *seen, const char *id)
+{
+    struct marks wanted = {0};
+
+    marks_add(&wanted, id, strlen(id));
+    return marks_equal(&seen->marks, &wanted);
+}
+
+static void test_marks_are_told_now_and_when_they_change(void **state)
+{
+    struct nodes *nodes = *state;
+    struct marks_seen seen = {.client = &nodes->client};
+    char of_a[128], of_b[128];
+
+    map_with_id(of_a, sizeof(of_a), nodes->a, "ia");
+    map_with_id(of_b, sizeof(of_b), nodes->b, "ib");
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", of_a);
+    nodes_start(nodes, TIMEOUT_MS);
+    client_call(&nodes->client, watch, &seen);
+    assert_int_equal(seen.times, 1);
+    assert_true(is_marked(&seen, "ia"));
+
+    nodes_step(nodes->a, "EVALSHA", nodes->moved_a); /* which asks for the map: it is the same */
+    assert_done(eval(nodes), "1");
+    assert_true(fake_node_wait(nodes->a, "CLUSTER SLOTS", 2));
+    nodes_step(nodes->a, "EVALSHA", nodes->moved_b);
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", of_b);
+    fake_node_rule(nodes->b, "CLUSTER SLOTS", of_b);
+    assert_done(eval(nodes), "2");
+    assert_true(wait_until(was_told_twice, &seen, WAIT_MS));
+    client_call(&nodes->client, forget, &seen);
+    assert_int_equal(seen.times, 2);
+    assert_true(is_marked(&seen, "ib"));
+    client_stop(&nodes->client);
+}
+
+static void test_a_single_server_has_no_marks(void **state)
+{
+    struct nodes *nodes = *state;
+    struct marks_seen seen = {.client = &nodes->client};
+
+    fake_node_rule(nodes->a, "CLUSTER SLOTS",
+                   "-ERR This instance has cluster support disabled\r\n");
+    nodes_start(nodes, TIMEOUT_MS);
+    client_call(&nodes->client, watch, &seen);
+    assert_done(eval(nodes), "1");
+    client_call(&nodes->client, forget, &seen);
+    assert_int_equal(seen.times, 0);
+    client_stop(&nodes->client);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -565,6 +659,8 @@ int main(void)
         TEST(test_order_is_kept_across_a_move),
         TEST(test_some_commands_do_not_wait),
         TEST(test_closing_tells_what_is_known),
+        TEST(test_marks_are_told_now_and_when_they_change),
+        TEST(test_a_single_server_has_no_marks),
     };
 #undef TEST
 

@@ -80,6 +80,50 @@ static void test_replies(void **state)
     }
 }
 
+#define WITH(host, port, id) "*3\r\n" host "\r\n:" port "\r\n" id "\r\n"
+#define A                    WITH("$1\r\na", "1", "$3\r\nida")
+#define B                    WITH("$1\r\nb", "2", "$3\r\nidb")
+#define MAP(text)            "*1\r\n" text
+
+/* What tells a cluster from others are the ids of its masters and replicas, wherever they serve. */
+static void test_marks_are_of_all_nodes(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *ids[3];
+    } marked[] = {
+        {MAP("*3\r\n:0\r\n:16383\r\n" A), {"ida"}},
+        {MAP("*4\r\n:0\r\n:16383\r\n" A B), {"ida", "idb"}},
+        {MAP("*4\r\n:0\r\n:16383\r\n" B A), {"ida", "idb"}},
+        {"*2\r\n*3\r\n:0\r\n:5\r\n" A "*3\r\n:6\r\n:16383\r\n" B, {"ida", "idb"}},
+        {MAP("*4\r\n:0\r\n:16383\r\n" A ":7\r\n"), {"ida"}},
+        {MAP("*4\r\n:0\r\n:16383\r\n" A "*2\r\n$1\r\nb\r\n:2\r\n"), {"ida"}},
+        {MAP("*4\r\n:0\r\n:16383\r\n" A WITH("$1\r\nb", "2", "$0\r\n")), {"ida"}},
+        {MAP("*4\r\n:0\r\n:16383\r\n" A WITH("$1\r\nb", "2", ":9")), {"ida"}},
+        {MAP("*3\r\n:0\r\n:16383\r\n" WITH("$1\r\na", "1", "$-1")), {NULL}},
+    };
+    const struct server_address server = {.host = "one", .port = 1};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(marked) / sizeof(marked[0]); i++) {
+        struct slotmap map = {0};
+        struct marks expected = {0};
+        const char *why = NULL;
+        redisReply *reply = resp(marked[i].text, strlen(marked[i].text), 16385);
+
+        print_message("%zu\n", i);
+        for (size_t k = 0; marked[i].ids[k] != NULL; k++) {
+            marks_add(&expected, marked[i].ids[k], strlen(marked[i].ids[k]));
+        }
+        assert_true(slotmap_parse(&map, reply, "origin", &why));
+        assert_true(marks_equal(&map.marks, &expected));
+        slotmap_single(&map, &server);
+        assert_int_equal(map.marks.count, 0);
+        resp_free();
+        slotmap_fini(&map);
+    }
+}
+
 static void test_a_bad_map_never_replaces_a_good_one(void **state)
 {
     static const char *const texts[] = {"*0\r\n",
@@ -120,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replies),
+        cmocka_unit_test(test_marks_are_of_all_nodes),
         cmocka_unit_test(test_a_bad_map_never_replaces_a_good_one),
         cmocka_unit_test(test_a_redirect_changes_one_hash_slot),
     };
