@@ -125,6 +125,7 @@ static void assigner_on_read(struct assigner *assigner, bool good)
         return;
     }
     assigner_decide(assigner, clock_now_ms());
+    assigner_name_strangers(assigner, clock_now_ms());
     assigner_write(assigner);
 }
 

@@ -58,6 +58,14 @@ struct assigner_job {
     UT_hash_handle hh; /* by `path` */
 };
 
+/* Members of one topic that work on different clusters, and when that was said.  All times are
+ * milliseconds. */
+struct strangers {
+    int64_t since_ms;   /* there have been such members all the time; 0: there are none */
+    int64_t said_ms;    /* when they were named last; 0: never */
+    int64_t one, other; /* incarnations of those that were named; 0: nobody since `since_ms` */
+};
+
 struct assigner {
     struct zookeeper *zookeeper;
     bool active, busy, again;
@@ -71,6 +79,7 @@ struct assigner {
     void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
     int64_t *unread; /* incarnations of members that were said to be unreadable */
     size_t unread_count;
+    struct strangers strangers;
     struct assigner_topics topics;
     struct assigner_topic *current;
     uint64_t sequence;
@@ -94,6 +103,19 @@ void assigner_gather(struct assigner *assigner);
 
 /* Make `next`, `write` and `remove` of every topic that was read, and `wake_at`. */
 void assigner_decide(struct assigner *assigner, int64_t now_ms);
+
+/* The next round is no later than `at_ms`. */
+void assigner_wake_at(struct assigner *assigner, int64_t at_ms);
+
+/* assigner_strangers.c: say which members of one topic work on different clusters, when that was so
+ * for a while; sets `wake_at`, too. */
+void assigner_name_strangers(struct assigner *assigner, int64_t now_ms);
+
+/* The members `one` and `other`, by incarnation, are such ones; 0 and 0: there are none.  When they
+ * are to be named: now, if that is not after `now_ms`, and then they count as named; 0: nobody is
+ * to be. */
+int64_t strangers_note(struct strangers *strangers, const struct zookeeper_timings *timings,
+                       int64_t one, int64_t other, int64_t now_ms);
 
 /* assigner_home.c: what is kept of the name of a member that left a slot or died; never 0. */
 uint32_t assigner_home(const char *id);

@@ -35,7 +35,7 @@ static const struct member_topic *decide_line(const struct assigner *assigner, s
     return member_info_topic(&assigner->members[member].info, topic->name, topic->nonce);
 }
 
-static void decide_wake(struct assigner *assigner, int64_t at_ms)
+void assigner_wake_at(struct assigner *assigner, int64_t at_ms)
 {
     if (assigner->wake_at == 0 || at_ms < assigner->wake_at) {
         assigner->wake_at = at_ms;
@@ -67,7 +67,7 @@ static bool decide_revoked(struct assigner *assigner, struct assigner_topic *top
     }
     until = revocation->at_ms + line->drain_timeout_ms + assigner->zookeeper->timings.revoke_extra;
     if (now_ms < until) {
-        decide_wake(assigner, until);
+        assigner_wake_at(assigner, until);
         return false;
     }
     events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_WARN,
@@ -194,7 +194,7 @@ static bool decide_cold(struct assigner *assigner, struct assigner_topic *topic,
         topic->cold_until = now_ms + decide_cold_wait(assigner->zookeeper);
     }
     if (now_ms < topic->cold_until) {
-        decide_wake(assigner, topic->cold_until);
+        assigner_wake_at(assigner, topic->cold_until);
         return true;
     }
     if (!cold) {
@@ -240,7 +240,7 @@ static void decide_weights(struct assigner *assigner, struct decision *decision,
     if (decision->cold) {
         ready = topic->cold_until;
     } else if (pending > 0 && now_ms < ready) {
-        decide_wake(assigner, ready);
+        assigner_wake_at(assigner, ready);
     }
     for (size_t i = 0; i < assigner->member_count; i++) {
         if (decision->weights[i] < 0) {
@@ -392,7 +392,7 @@ static void decide_remove(struct assigner *assigner, struct assigner_topic *topi
     }
     until = topic->idle_since + assigner->zookeeper->timings.idle;
     if (now_ms < until) {
-        decide_wake(assigner, until);
+        assigner_wake_at(assigner, until);
         return;
     }
     topic->remove = true;

@@ -101,6 +101,14 @@ void coord_raise(struct coord *coord, const char *topic, uint32_t generation)
     loop_post(coord->loop, &command->task);
 }
 
+void coord_mark(struct coord *coord, const struct marks *marks)
+{
+    struct coord_command *command = coord_command_new(coord, COORD_MARKED, NULL);
+
+    command->marks = *marks;
+    loop_post(coord->loop, &command->task);
+}
+
 void coord_binding(struct coord *coord, char out[COORD_BINDING_MAX])
 {
     coord->kind->binding(coord, out);

@@ -17,6 +17,7 @@
 #include <slotmq/client.h>
 
 #include "base/event.h"
+#include "model/marks.h"
 #include "model/token.h"
 
 struct coord;
@@ -141,6 +142,11 @@ void coord_checked(struct coord *coord, const char *topic, smq_status status, co
 /* The generation of a topic that is consumed is larger now: later grants are under it, and what
  * Redis refused is granted again at once.  Standalone: nothing, the lease gives the generation. */
 void coord_raise(struct coord *coord, const char *topic, uint32_t generation);
+
+/* The marks of the cluster on which this process works are these now.  zookeeper: its node shows
+ * them, so that the assigner notices members of one topic that work on different clusters.
+ * standalone: nothing. */
+void coord_mark(struct coord *coord, const struct marks *marks);
 
 /* Leave: close the session within 5 s, whatever answers.  Slots still granted are not handed over
  * cleanly; coord_leave() first.  No listener call comes after it returns.  Blocks: 5 s at most. */

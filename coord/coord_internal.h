@@ -16,6 +16,7 @@ enum coord_command_kind {
     COORD_RELEASED,
     COORD_CHECKED,
     COORD_RAISED,
+    COORD_MARKED,
     COORD_REPLIED
 };
 
@@ -31,6 +32,7 @@ struct coord_command {
     struct coord_lease_reply reply;
     smq_status status; /* CHECKED */
     char *text;
+    struct marks marks; /* MARKED */
 };
 
 /* One kind of coordination. */

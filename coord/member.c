@@ -119,10 +119,36 @@ static void member_encode(struct zookeeper *zookeeper, struct buf *out)
 {
     struct ownership *topic = NULL;
 
+    zookeeper->member.marked = false;
     member_text_head(out, &zookeeper->member.info);
     LIST_FOREACH(topic, &zookeeper->topics, link)
     {
         ownership_encode(topic, out);
+    }
+}
+
+/* The marks changed: the node is written again, but not for every change of a cluster that goes
+ * through many; a heartbeat looks again. */
+static void member_write_marks(struct zookeeper *zookeeper)
+{
+    struct member *member = &zookeeper->member;
+    int64_t now = clock_now_ms();
+
+    if (member->marked && member->state == MEMBER_IN &&
+        (member->marked_at == 0 || now - member->marked_at >= zookeeper->timings.marks)) {
+        member->marked_at = now;
+        member_write_soon(zookeeper);
+    }
+}
+
+void member_marked(struct zookeeper *zookeeper, const struct marks *marks)
+{
+    struct member *member = &zookeeper->member;
+
+    if (!marks_equal(&member->info.marks, marks)) {
+        member->info.marks = *marks;
+        member->marked = true;
+        member_write_marks(zookeeper);
     }
 }
 
@@ -376,6 +402,7 @@ static void member_on_beat_reply(void *user, const struct zk_reply *reply)
     if (member->dirty) {
         member_write_soon(zookeeper);
     }
+    member_write_marks(zookeeper);
     member_renew_lease(zookeeper, member->beat_at);
     if (lapsed) { /* grants that came meanwhile were put off */
         LIST_FOREACH(topic, &zookeeper->topics, link)

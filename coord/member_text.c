@@ -29,6 +29,12 @@ void member_text_head(struct buf *out, const struct member_info *info)
                "\nstate ACTIVE\n",
                member_first_line, info->uuid, info->host, info->boot, info->pid,
                info->pid_namespace, info->started);
+    if (info->marks.count > 0) {
+        char marks[MARKS_TEXT_MAX];
+
+        marks_format(marks, &info->marks);
+        buf_printf(out, "marks %s\n", marks);
+    }
 }
 
 static void member_text_slots(struct buf *out, const bool *flags)
@@ -140,6 +146,10 @@ static bool member_parse_line(struct member_info *out, const char *line)
     }
     if (strncmp(line, "started ", 8) == 0) {
         return sscanf(line, "started %" SCNd64, &out->started) == 1;
+    }
+    if (strncmp(line, "marks ", 6) == 0) { /* they only serve a warning: the rest counts anyway */
+        (void) marks_parse(&out->marks, line + 6);
+        return true;
     }
     if (strncmp(line, "topic ", 6) == 0) {
         out->topics = memory_grow(out->topics, out->topic_count + 1, sizeof(*out->topics));

@@ -1,7 +1,7 @@
 /* member_text.h - what stands in the node of a member.
  *
  * Lines: "slotmq-member 1", "uuid U", "host H", "boot B", "pid P", "pid_namespace N", "started S",
- * "state ACTIVE", and per topic
+ * "state ACTIVE", "marks 0a1b2c3d,99aabbcc" unless none are known, and per topic
  * "topic NAME NONCE WEIGHT DRAIN_MS LEAVING APPLIED HELD STATED OWNED" with HELD and OWNED "-" or
  * "0-5,9-9".
  *
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "model/marks.h"
 
 enum {
     MEMBER_TEXT_MAX = 512 * 1024,
@@ -40,7 +41,8 @@ struct member_info {
     char boot[MEMBER_WORD_MAX + 1];
     char pid_namespace[MEMBER_WORD_MAX + 1]; /* in which `pid` counts; "-": not known */
     int64_t pid;
-    int64_t started; /* when the process began, in clock ticks since the boot */
+    int64_t started;    /* when the process began, in clock ticks since the boot */
+    struct marks marks; /* of the cluster on which it works; none: not known, or not readable */
     struct member_topic *topics;
     size_t topic_count;
 };

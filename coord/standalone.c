@@ -392,8 +392,12 @@ static struct standalone_topic *standalone_find(const struct standalone *self,
 
 static void standalone_run(struct coord *coord, const struct coord_command *command)
 {
-    struct standalone_topic *topic = standalone_find(coord->self, command);
+    struct standalone_topic *topic = NULL;
 
+    if (command->kind == COORD_MARKED) {
+        return;
+    }
+    topic = standalone_find(coord->self, command);
     if (command->kind == COORD_JOIN && topic == NULL) {
         standalone_join(coord, &command->topic);
     }
@@ -416,6 +420,7 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
         break;
     case COORD_CHECKED:
     case COORD_RAISED:
+    case COORD_MARKED:
         break;
     }
 }

@@ -21,7 +21,10 @@ struct zookeeper_timings zookeeper_timings = {.join = 150,
                                               .revoke_extra = 10000,
                                               .retry = 200,
                                               .idle = 60000,
-                                              .hidden = 5000};
+                                              .hidden = 5000,
+                                              .marks = 5000,
+                                              .strangers = 15000,
+                                              .remind = 60000};
 
 void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const char *text)
 {
@@ -141,8 +144,13 @@ static void zookeeper_start(struct loop_task *task)
 static void zookeeper_run(struct coord *coord, const struct coord_command *command)
 {
     struct zookeeper *zookeeper = coord->self;
-    struct ownership *topic = ownership_find(zookeeper, command->topic.name);
+    struct ownership *topic = NULL;
 
+    if (command->kind == COORD_MARKED) {
+        member_marked(zookeeper, &command->marks);
+        return;
+    }
+    topic = ownership_find(zookeeper, command->topic.name);
     if (command->kind == COORD_JOIN && topic == NULL) {
         ownership_join(zookeeper, &command->topic);
         return;
@@ -166,6 +174,7 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
         ownership_raise(topic, command->topic.generation);
         break;
     case COORD_JOIN:
+    case COORD_MARKED:
     case COORD_REPLIED:
         break;
     }

@@ -32,6 +32,9 @@ struct zookeeper_timings {
     int64_t retry;        /* after a failed call; also the first back-off of refused slots */
     int64_t idle;         /* the nodes of a topic nobody asks for stay so long */
     int64_t hidden;       /* until the assigner looks again at what ZooKeeper did not show */
+    int64_t marks;        /* between two writes of the own node because its marks are others */
+    int64_t strangers;    /* members must work on different clusters for so long to be named */
+    int64_t remind;       /* between two times that such members are named */
 };
 
 /* For the handles made after it is changed. */
@@ -71,8 +74,10 @@ struct member {
     bool beating; /* a heartbeat is out */
     int64_t beat_at;
     bool dirty, writing;
-    bool stale; /* a write failed, and may have been done: a heartbeat reads `version` before the
-                   next one */
+    bool stale;  /* a write failed, and may have been done: a heartbeat reads `version` before the
+                    next one */
+    bool marked; /* the marks are others than those written last, or about to be written */
+    int64_t marked_at;  /* when that last made us write; 0: never */
     int64_t backoff_ms; /* before the next write, since one was denied; 0: none was */
     uv_timer_t beat, batch, retry;
 };
@@ -186,6 +191,7 @@ void member_joined(struct zookeeper *zookeeper);       /* there is another topic
 /* A step of entering failed, or must wait: begin anew in a while. */
 void member_later(struct zookeeper *zookeeper, enum member_state state, int64_t delay_ms);
 void member_refuse(struct zookeeper *zookeeper, smq_status status, const char *text);
+void member_marked(struct zookeeper *zookeeper, const struct marks *marks);
 void member_write_soon(struct zookeeper *zookeeper); /* what the node says is out of date */
 bool member_lease_valid(const struct zookeeper *zookeeper);
 
