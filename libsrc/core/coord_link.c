@@ -43,6 +43,7 @@ struct coord_link {
     atomic_int references;
     struct membership *membership;
     pthread_mutex_t opening; /* held while coordination is joined */
+    bool watching;           /* smq:io: coordination is told of the marks of the cluster */
     LIST_HEAD(, coord_link_topic) topics;
     struct {
         pthread_mutex_t lock;
@@ -104,8 +105,24 @@ struct coord_link_notice {
     struct coord_grant grants[]; /* tokens of GRANTED only */
 };
 
+/* The nodes of the cluster are others, or are known now. */
+static void on_marks(const struct marks *marks, void *user)
+{
+    struct coord_link *link = user;
+
+    pthread_mutex_lock(&link->state.lock); /* coordination is there as long as we hold it */
+    if (link->state.coord != NULL) {
+        coord_mark(link->state.coord, marks);
+    }
+    pthread_mutex_unlock(&link->state.lock);
+}
+
 static void topic_join(struct coord_link *link, struct coord_link_topic *topic)
 {
+    if (!link->watching) { /* before the first topic, with which the member's node is made */
+        link->watching = true;
+        redis_watch_marks(link->core->redis, on_marks, link);
+    }
     topic->joined = true;
     topic->rejoin = false;
     memcpy(topic->nonce, topic->wanted_nonce, sizeof(topic->nonce));
@@ -495,6 +512,7 @@ static void on_closed(struct loop_task *task)
     struct coord_link_closing *closing =
         (struct coord_link_closing *) ((char *) task - offsetof(struct coord_link_closing, task));
 
+    redis_watch_marks(closing->link->core->redis, NULL, NULL);
     topics_free(closing->link);
     coord_link_unref(closing->link);
     free(closing);

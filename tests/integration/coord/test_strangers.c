@@ -11,32 +11,23 @@
 
 #include "coord/member_text.h"
 #include "coord/zookeeper.h"
-#include "queue_side.h"
-#include "raw.h"
-#include "support/servers.h"
+#include "fixture.h"
 #include "support/wait.h"
 
-enum { SESSION_MS = 4000, SLOTS = 8, DRAIN_MS = 30000, HOUR_MS = 3600000 };
+enum { SESSION_MS = 4000, HOUR_MS = 3600000 };
 
 static const char named[] = "are connected to different Redis clusters";
 
-static struct servers *servers;
 static zhandle_t *raw;
-static char root[32];
-static char fleet[128]; /* "host:port/root": another root for each test */
 
 static int setup(void **state)
 {
-    static int number;
+    int failed = fixture_setup(state);
 
-    (void) state;
-    (void) snprintf(root, sizeof(root), "/strangers%d", ++number);
-    (void) snprintf(fleet, sizeof(fleet), "%s%s", servers_zookeeper(servers), root);
-    zookeeper_timings.join = zookeeper_timings.cold = 50;
     zookeeper_timings.strangers = 200;
     zookeeper_timings.marks = zookeeper_timings.remind = 1;
-    raw = raw_connect(servers_zookeeper(servers), NULL);
-    return 0;
+    raw = fixture_connect(NULL);
+    return failed;
 }
 
 static int teardown(void **state)
@@ -67,7 +58,7 @@ static void mark(struct queue_side *side, const char *nodes)
 /* A member of the topic "t" that works on the cluster of these nodes; NULL: it does not say. */
 static struct queue_side *consumer(const char *name, const char *nodes)
 {
-    struct queue_side *side = queue_side_new(name, fleet, SESSION_MS, SMQ_ZK_LOSS_CONTINUE);
+    struct queue_side *side = fixture_member(name);
 
     if (nodes != NULL) {
         mark(side, nodes);
@@ -91,8 +82,8 @@ static bool shows(void *arg)
     char text[4096];
     bool same = false;
 
-    (void) snprintf(path, sizeof(path), "%s/members/%s", root, node->name);
-    if (raw_get(raw, path, text, sizeof(text), NULL) &&
+    (void) snprintf(path, sizeof(path), "/members/%s", node->name);
+    if (raw_get(raw, fixture_path(path), text, sizeof(text), NULL) &&
         member_text_parse(&info, text, strlen(text))) {
         same = marks_equal(&info.marks, &wanted);
         member_info_fini(&info);
@@ -263,14 +254,10 @@ int main(int argc, char **argv)
     };
     int failed = 0;
 
-    servers = servers_start(&(struct servers_options){.zookeeper = true});
-    if (servers == NULL) {
+    if (!fixture_start("/strangers", SESSION_MS, argc, argv)) {
         return 1;
     }
-    if (argc == 2) {
-        cmocka_set_test_filter(argv[1]);
-    }
     failed = cmocka_run_group_tests_name("strangers", tests, NULL, NULL);
-    servers_free(servers);
+    fixture_end();
     return failed;
 }
