@@ -18,7 +18,11 @@
 #include "scene.h"
 #include "support/wait.h"
 
-enum { SLOTS = 16, MESSAGES = 1600, SESSION_MS = 2000, LEASE_MS = 3000, STOP_MS = 2500 };
+enum { SLOTS = 16, MESSAGES = 1600, SESSION_MS = 2000, STOP_MS = 2500 };
+
+/* Of messages: longer than all that a process is stopped here, so that the time for which the
+ * process itself may own slots is what keeps it from beginning. */
+enum { LEASE_MS = 60000 };
 
 static const char newer_token[] = "0000000200000000000000ff";
 
