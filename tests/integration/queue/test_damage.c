@@ -167,6 +167,7 @@ static void a_lost_definition_comes_back_from_the_slots(void **state)
     send_many(30);
     freeReplyObject(look("t_2", "HSET slot{t_2} token 000000070000000000000123"));
     lose_topic();
+    freeReplyObject(look("slotmq{topics}", "DEL slotmq{topics}")); /* the list of topics, too */
     report = repaired();
     assert_true(report.restored);
     assert_int_equal(report.adopted, 30);
@@ -206,6 +207,44 @@ static void a_creation_adopts_the_messages(void **state)
     assert_non_null(strstr(report.text, "max_retries is 16, not 3"));
     send_many(12);
     assert_int_equal(messages_held(4), 12);
+}
+
+/* Of those slots that are asked for a lost definition none knows it; others do. */
+static void a_creation_meets_slots_that_were_not_asked(void **state)
+{
+    enum { LOST = 16, SLOTS = 32 };
+    smq_topic_options options = four_slots;
+    smq_topic_report report;
+    int64_t kept;
+
+    (void) state;
+    options.slots = SLOTS;
+    topic_made(client, &options);
+    send_many(100);
+    lose_topic();
+    for (int i = 0; i < LOST; i++) {
+        lose_slot(i);
+    }
+    kept = messages_held(SLOTS) + LOST; /* a key that is not there counts as -1 */
+    assert_true(kept > 0);
+    report = created(&options);
+    assert_false(report.created);
+    assert_true(report.restored);
+    assert_int_equal(report.slots_reopened, LOST);
+    assert_int_equal(report.adopted, kept);
+    send_many(100);
+    assert_int_equal(messages_held(SLOTS), 100);
+}
+
+/* What a key of somebody else in the place of a slot says of the topic: nothing. */
+static void a_key_of_others_is_no_topic(void **state)
+{
+    smq_error err;
+
+    (void) state;
+    freeReplyObject(look("t_3", "SET t_3 precious"));
+    assert_int_equal(smq_topic_repair(NULL, client, "t", &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_topic_delete(client, "t", true, &err), SMQ_NO_TOPIC);
 }
 
 static void a_deletion_says_no_more_than_it_did(void **state)
@@ -436,6 +475,46 @@ static void looks_name_a_damaged_slot_and_see_the_others(void **state)
     smq_free(metrics);
 }
 
+static void looks_see_the_others_of_a_slot_with_a_key_of_others(void **state)
+{
+    smq_stats stats = SMQ_STATS_INIT;
+    char slots[64] = "";
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &four_slots);
+    send_many(40);
+    freeReplyObject(look("t_2", "DEL prepare{t_2}"));
+    freeReplyObject(look("t_2", "SET prepare{t_2} precious"));
+    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    assert_int_equal(stats.slots_damaged, 1);
+    assert_int_equal(stats.waiting, messages_held(4) - look_number("t_2", "ZCARD t_2") + 1);
+    must(smq_topic_slots(client, "t", on_slot, slots, &err), &err);
+    assert_string_equal(slots, "0 1 2 damaged 3 ");
+    assert_int_equal(smq_topic_repair(NULL, client, "t", &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "prepare{t_2}"));
+}
+
+static void a_purge_names_a_damaged_slot_and_empties_the_others(void **state)
+{
+    smq_filter waiting = SMQ_FILTER_INIT;
+    uint64_t purged = 0;
+    int64_t kept;
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &four_slots);
+    send_many(40);
+    lose_slot(1);
+    kept = messages_held(4) + 1; /* a key that is not there counts as -1 */
+    waiting.states = SMQ_WAITING;
+    assert_int_equal(smq_topic_purge(&purged, client, "t", &waiting, NULL, NULL, &err),
+                     SMQ_DAMAGED);
+    assert_non_null(strstr(err.text, "slot 1 of topic t"));
+    assert_int_equal(purged, kept);
+    assert_int_equal(messages_held(4) + 1, 0);
+}
+
 /* One key of the slot is on another node already. */
 static void looks_see_the_others_of_a_slot_that_moves(void **state)
 {
@@ -494,6 +573,8 @@ int main(void)
         DAMAGE_TEST(a_paused_topic_is_paused_in_the_slot_that_is_opened_again),
         DAMAGE_TEST(a_lost_definition_comes_back_from_the_slots),
         DAMAGE_TEST(a_creation_adopts_the_messages),
+        DAMAGE_TEST(a_creation_meets_slots_that_were_not_asked),
+        DAMAGE_TEST(a_key_of_others_is_no_topic),
         DAMAGE_TEST(a_deletion_says_no_more_than_it_did),
         DAMAGE_TEST(a_new_topic_passes_what_its_slots_have_seen),
         DAMAGE_TEST(an_alteration_that_topic_t_forgot_is_valid_again),
@@ -503,6 +584,8 @@ int main(void)
         DAMAGE_TEST(a_failed_creation_leaves_no_keys),
         DAMAGE_TEST(a_topic_without_its_definition_is_visited),
         DAMAGE_TEST(looks_name_a_damaged_slot_and_see_the_others),
+        DAMAGE_TEST(looks_see_the_others_of_a_slot_with_a_key_of_others),
+        DAMAGE_TEST(a_purge_names_a_damaged_slot_and_empties_the_others),
         DAMAGE_TEST(looks_see_the_others_of_a_slot_that_moves),
     };
 
