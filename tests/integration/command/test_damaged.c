@@ -161,6 +161,19 @@ static void test_top_shows_what_is_damaged(void **state)
     command_refused(1, "slotmq topic repair lost", NULL, ON("top", "lost", "--count", "1"));
 }
 
+static void test_top_names_a_lost_definition_once(void **state)
+{
+    struct run run;
+
+    (void) state;
+    command_run(&run, NULL, ON("top", "--count", "3", "--interval", "100ms"));
+    assert_int_equal(run.exit_code, 1);
+    const char *said = strstr(run.err, "slotmq topic repair lost");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "slotmq topic repair lost"));
+    run_fini(&run);
+}
+
 static void test_a_key_of_another_type_is_named(void **state)
 {
     static const char *const verbs[] = {"stat", "peek", "top"};
@@ -204,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_list_and_show_say_that_the_definition_is_lost),
         cmocka_unit_test(test_stat_names_what_is_damaged_and_counts_the_rest),
         cmocka_unit_test(test_top_shows_what_is_damaged),
+        cmocka_unit_test(test_top_names_a_lost_definition_once),
         cmocka_unit_test(test_a_key_of_another_type_is_named),
         cmocka_unit_test(test_repair_says_what_it_did),
     };

@@ -44,9 +44,12 @@ static int set_up(void **state)
     servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
     assert_non_null(servers);
     define("broken", "nonsense");
+    define("foreign", NULL);
     define("good", NULL);
     define("newer", "format=99 type=priority");
     define("well", NULL);
+    redis_cli(ARGS("DEL", "topic{foreign}"));
+    redis_cli(ARGS("SET", "topic{foreign}", "precious"));
     return 0;
 }
 
@@ -67,7 +70,7 @@ static size_t count_lines(const char *text)
     return count;
 }
 
-/* Run it: exit code 1, and one line for each of both.  Its standard output, to be freed. */
+/* Run it: exit code 1, and one line for each of the three.  Its standard output, to be freed. */
 static char *partly_done(const char *const *words)
 {
     const char *arguments[8] = {"-r", servers_redis(servers)};
@@ -79,10 +82,11 @@ static char *partly_done(const char *const *words)
         arguments[i + 2] = words[i];
     }
     command_run(&run, NULL, arguments);
-    if (run.exit_code != 1 || count_lines(run.err) != 2) {
+    if (run.exit_code != 1 || count_lines(run.err) != 3) {
         fail_msg("%s %s: exit code %d, and said: %s", words[0], words[1], run.exit_code, run.err);
     }
     assert_non_null(strstr(run.err, "topic broken cannot be read"));
+    assert_non_null(strstr(run.err, "the key topic{foreign} holds something else"));
     assert_non_null(strstr(run.err, "topic newer was made by a newer slotmq"));
     out = strdup(run.out);
     assert_non_null(out);
@@ -106,6 +110,7 @@ static void tables_show_the_others(void **state)
         assert_non_null(strstr(out, "\ngood "));
         assert_non_null(strstr(out, "\nwell "));
         assert_null(strstr(out, "broken"));
+        assert_null(strstr(out, "foreign"));
         assert_null(strstr(out, "newer"));
         free(out);
     }
@@ -140,6 +145,7 @@ static void prometheus_names_them(void **state)
 
     (void) state;
     assert_non_null(strstr(out, "slotmq_topic_unreadable{topic=\"broken\"} 1\n"));
+    assert_non_null(strstr(out, "slotmq_topic_unreadable{topic=\"foreign\"} 1\n"));
     assert_non_null(strstr(out, "slotmq_topic_unreadable{topic=\"newer\"} 1\n"));
     assert_non_null(strstr(out, "slotmq_topic_unreadable{topic=\"good\"} 0\n"));
     assert_non_null(strstr(out, "slotmq_topic_messages_waiting{topic=\"well\"} 0\n"));
