@@ -208,7 +208,8 @@ static void test_delete_keeps_messages_unless_forced(void **state)
     (void) state;
     command_done(NULL, ARGS("topic", "create", "full", "--type", "priority"));
     command_done(NULL, ARGS("send", "full", "precious"));
-    command_refused(1, "full", NULL, ARGS("topic", "delete", "full"));
+    command_refused(1, "topic full still holds 1 messages; consume them, or give --force\n", NULL,
+                    ARGS("topic", "delete", "full"));
     assert_int_equal(command_stat("full", "waiting"), 1);
     command_refused(64, "--yes", NULL, ARGS("topic", "delete", "full", "--force"));
     assert_int_equal(command_stat("full", "waiting"), 1);
