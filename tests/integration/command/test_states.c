@@ -95,6 +95,7 @@ static void standby_is_said(void **state)
     end(&second, 1);
 }
 
+/* It ends, and starts again without its data. */
 static void lost_redis_is_said_once(void **state)
 {
     struct servers *servers = own_servers("t");
@@ -105,12 +106,81 @@ static void lost_redis_is_said_once(void **state)
     command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
     command_start(&run, NULL, ARGS("-r", servers_redis(servers), "consume", "t"));
     assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
-    server_pause(redis);
+    server_kill(redis);
     assert_said(&run, server_address(redis));
     assert_said(&run, "is tried again");
-    server_resume(redis);
+    assert_true(server_restart(redis));
     assert_said(&run, "connected to Redis");
     assert_int_equal(count(run.err, "is tried again"), 1);
+    run_fini(&run);
+    servers_free(servers);
+}
+
+/* It accepts connections, and does not answer. */
+static void silent_redis_is_said_once(void **state)
+{
+    struct servers *servers = own_servers("t");
+    struct server *redis = servers_node(servers, 0);
+    char silence[96];
+    struct run run;
+
+    (void) state;
+    snprintf(silence, sizeof(silence), "%s: it does not answer; it is tried again\n",
+             server_address(redis));
+    command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
+    command_start(&run, NULL, ARGS("-r", servers_redis(servers), "consume", "t"));
+    assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
+    server_pause(redis);
+    assert_said(&run, silence);
+    server_resume(redis);
+    assert_said(&run, "connected to Redis");
+    assert_int_equal(count(run.err, "it does not answer"), 1);
+    command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "b"));
+    assert_true(run_wait_out(&run, "b\n", TIMEOUT_MS));
+    run_signal(&run, SIGTERM);
+    command_end(&run);
+    run_fini(&run);
+    servers_free(servers);
+}
+
+/* The same before the first answer: that is no state to wait in. */
+static void redis_that_is_silent_from_the_start_is_refused(void **state)
+{
+    struct servers *servers = own_servers("t");
+    const char *redis = servers_redis(servers);
+    const char *const *const calls[] = {
+        ARGS("-r", redis, "-X", "connect_timeout_ms=500ms", "consume", "t"),
+        ARGS("-r", redis, "-X", "connect_timeout_ms=500ms", "send", "t", "x"),
+        ARGS("-r", redis, "-X", "connect_timeout_ms=500ms", "stat", "t"),
+    };
+    char wanted[96];
+
+    (void) state;
+    snprintf(wanted, sizeof(wanted), "no Redis server answers at %s: is it running", redis);
+    server_pause(servers_node(servers, 0));
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        command_refused(69, wanted, NULL, calls[i]);
+    }
+    server_resume(servers_node(servers, 0));
+    servers_free(servers);
+}
+
+static void zookeeper_is_missed(void (*lose)(struct server *), bool (*give_back)(struct server *))
+{
+    struct servers *servers = own_servers("t");
+    struct server *zookeeper = servers_zookeeper_server(servers);
+    struct run run;
+
+    command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
+    command_start(
+        &run, NULL,
+        ARGS("-r", servers_redis(servers), "-z", servers_zookeeper(servers), "consume", "t"));
+    assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
+    lose(zookeeper);
+    assert_said(&run, "no connection to ZooKeeper");
+    assert_true(give_back(zookeeper));
+    assert_said(&run, "connected to ZooKeeper");
+    assert_int_equal(count(run.err, "no connection to ZooKeeper"), 1);
     run_signal(&run, SIGTERM);
     command_end(&run);
     run_fini(&run);
@@ -119,25 +189,21 @@ static void lost_redis_is_said_once(void **state)
 
 static void lost_zookeeper_is_said_once(void **state)
 {
-    struct servers *servers = own_servers("t");
-    struct server *zookeeper = servers_zookeeper_server(servers);
-    struct run run;
-
     (void) state;
-    command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
-    command_start(
-        &run, NULL,
-        ARGS("-r", servers_redis(servers), "-z", servers_zookeeper(servers), "consume", "t"));
-    assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
-    server_kill(zookeeper);
-    assert_said(&run, "no connection to ZooKeeper");
-    assert_true(server_restart(zookeeper));
-    assert_said(&run, "connected to ZooKeeper");
-    assert_int_equal(count(run.err, "no connection to ZooKeeper"), 1);
-    run_signal(&run, SIGTERM);
-    command_end(&run);
-    run_fini(&run);
-    servers_free(servers);
+    zookeeper_is_missed(server_kill, server_restart);
+}
+
+static bool wake(struct server *server)
+{
+    server_resume(server);
+    return true;
+}
+
+/* It accepts connections, and does not answer. */
+static void silent_zookeeper_is_said_once(void **state)
+{
+    (void) state;
+    zookeeper_is_missed(server_pause, wake);
 }
 
 /* Is the message waiting, or resting, again? */
@@ -207,7 +273,10 @@ int main(void)
         cmocka_unit_test(paused_topic_is_said),
         cmocka_unit_test(standby_is_said),
         cmocka_unit_test(lost_redis_is_said_once),
+        cmocka_unit_test(silent_redis_is_said_once),
+        cmocka_unit_test(redis_that_is_silent_from_the_start_is_refused),
         cmocka_unit_test(lost_zookeeper_is_said_once),
+        cmocka_unit_test(silent_zookeeper_is_said_once),
         cmocka_unit_test(stop_without_zookeeper_uses_no_retry),
         cmocka_unit_test(who_may_not_subscribe_is_denied),
     };
