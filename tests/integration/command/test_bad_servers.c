@@ -42,6 +42,40 @@ static void test_addresses_that_are_none(void **state)
     }
 }
 
+/* With a comma behind the last, and with the database of every cluster. */
+static void test_addresses_as_people_write_them(void **state)
+{
+    static const char *const forms[] = {"%s,", "redis://%s/", "redis://%s/0", "redis://%s,/0"};
+    struct servers *servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
+    char address[64];
+
+    (void) state;
+    assert_non_null(servers);
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        snprintf(address, sizeof(address), forms[i], servers_redis(servers));
+        command_done(NULL, ARGS("-r", address, "topic", "list"));
+    }
+    servers_free(servers);
+}
+
+/* Nobody has the address 192.0.2.1; the port is the one that is said. */
+static void test_a_port_may_be_left_out(void **state)
+{
+    struct servers *servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
+
+    (void) state;
+    assert_non_null(servers);
+    const char *redis = servers_redis(servers);
+    command_refused(
+        69, "192.0.2.1:6379", NULL,
+        ARGS("-r", "redis://192.0.2.1/0", "-X", "connect_timeout_ms=500ms", "topic", "list"));
+    command_done(NULL, ARGS("-r", redis, "topic", "create", "t", "--type", "priority"));
+    command_refused(69, "192.0.2.1:2181 ", NULL,
+                    ARGS("-r", redis, "-z", "192.0.2.1,/team", "-X", "session_timeout_ms=500ms",
+                         "consume", "t"));
+    servers_free(servers);
+}
+
 static void test_no_zookeeper(void **state)
 {
     struct servers *servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
@@ -55,7 +89,10 @@ static void test_no_zookeeper(void **state)
     command_done(NULL, ARGS("-r", redis, "topic", "create", "t", "--type", "priority"));
     command_done(NULL, ARGS("-r", redis, "-z", address, "send", "t", "x")); /* needs none */
     command_refused(69, "ZooKeeper", NULL, ARGS("-r", redis, "-z", address, "consume", "t"));
-    command_refused(64, "", NULL, ARGS("-r", redis, "-z", "non sense", "consume", "t"));
+    command_refused(64, "\"non sense\"", NULL,
+                    ARGS("-r", redis, "-z", "non sense", "consume", "t"));
+    command_refused(64, "\"127.0.0.1:0\"", NULL,
+                    ARGS("-r", redis, "-z", "127.0.0.1:0", "consume", "t"));
     /* The topic was not given to a fleet that could not be reached. */
     char *out = command_out(NULL, ARGS("-r", redis, "consume", "t", "--count", "1"));
     assert_string_equal(out, "x\n");
@@ -204,6 +241,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_redis),
         cmocka_unit_test(test_addresses_that_are_none),
+        cmocka_unit_test(test_addresses_as_people_write_them),
+        cmocka_unit_test(test_a_port_may_be_left_out),
         cmocka_unit_test(test_no_zookeeper),
         cmocka_unit_test(test_a_server_without_scripts_is_named),
         cmocka_unit_test(test_a_server_that_evicts_what_has_a_time_to_live_will_do),
