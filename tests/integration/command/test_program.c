@@ -215,6 +215,9 @@ static void test_a_program_that_takes_too_long_is_ended(void **state)
     free(out);
     assert_int_equal(command_stat("slow", "dead"), 1);
     assert_true(command_stat("slow", "lease_lost") >= 2);
+    out = command_out(NULL, ARGS("dead", "list", "slow"));
+    assert_non_null(strstr(out, "its handler took too long")); /* not that a process died */
+    free(out);
 }
 
 static void test_a_program_gets_three_files(void **state)
