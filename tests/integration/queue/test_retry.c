@@ -234,6 +234,39 @@ static void rejected_message_is_dead_at_once(void **state)
     smq_client_free(client);
 }
 
+enum { REASON_MAX = 200 };
+
+/* Its bytes up to the bound end inside the character. */
+static smq_verdict reject_at_length(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    char reason[REASON_MAX + 8];
+
+    (void) seen;
+    (void) index;
+    memset(reason, 'x', REASON_MAX - 1);
+    snprintf(reason + REASON_MAX - 1, 8, "\xc3\xa9, no");
+    assert_int_equal(smq_reject(delivery, reason, NULL), SMQ_OK);
+    return SMQ_LATER;
+}
+
+static void long_reason_ends_with_a_whole_character(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, SMQ_FIXED_TIME);
+    struct recorder *recorder = recorder_new(reject_at_length);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    char wanted[REASON_MAX] = "";
+
+    (void) state;
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    scene_await_counts(client, topic, ONE_DEAD);
+    memset(wanted, 'x', REASON_MAX - 1);
+    assert_string_equal(dead_of(client, topic).reason, wanted);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
 static smq_verdict release_twice(smq_delivery *delivery, const struct seen *seen, int index)
 {
     (void) seen;
@@ -341,6 +374,7 @@ int main(void)
         cmocka_unit_test(retried_message_rests_and_keeps_its_time),
         cmocka_unit_test(backoff_of_the_topic_is_the_default_rest),
         cmocka_unit_test(rejected_message_is_dead_at_once),
+        cmocka_unit_test(long_reason_ends_with_a_whole_character),
         cmocka_unit_test(released_message_comes_back_without_a_retry),
         cmocka_unit_test(later_is_answered_from_another_thread),
     };
