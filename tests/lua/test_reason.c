@@ -9,6 +9,7 @@
 
 #define TOKEN "000000010000000000000001"
 #define LOST  "its process died or hung"
+#define HUNG  "its handler took too long"
 
 /* --- kept --- */
 
@@ -114,6 +115,13 @@ static void test_a_suspect_dies_with_the_reason_of_its_loss(void **state)
          {"takeover 3 max=1", "OK 3 1 0"}, {"why", "3d:a=" LOST});
 }
 
+static void test_a_suspect_whose_handler_hung_dies_with_that_reason(void **state)
+{
+    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"send a 3", "OK a"},
+         {"consume 1", NULL}, {"consume 1 max=0 last=1 hung 3c1:a 0", NULL},
+         {"consume 1 n=0 max=0 last=2 hung 3c2:a 0", NULL}, {"why", "3d:a=" HUNG});
+}
+
 static void test_removed_and_expired_messages_leave_none(void **state)
 {
     PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
@@ -181,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_a_suspect_says_that_its_claim_was_lost),
         cmocka_unit_test(test_the_dead_letter_has_it_alone),
         cmocka_unit_test(test_a_suspect_dies_with_the_reason_of_its_loss),
+        cmocka_unit_test(test_a_suspect_whose_handler_hung_dies_with_that_reason),
         cmocka_unit_test(test_removed_and_expired_messages_leave_none),
         cmocka_unit_test(test_a_cleared_slot_has_none),
         cmocka_unit_test(test_a_copy_that_never_failed_leaves_it_alone),
