@@ -17,8 +17,8 @@ static void on_standby(uv_timer_t *timer)
                      "all, or those that Redis serves now; it stands by and begins with the first "
                      "one that it is given"
                    : "topic %s: no slot was given to this process for %d s: another process "
-                     "consumes the topic; this one stands by until that ends.  To share the slots "
-                     "start both with ZooKeeper",
+                     "consumes the topic, or Redis does not answer; this one stands by until that "
+                     "ends.  To share the slots of a topic start all with ZooKeeper",
                worker->name, STANDBY_MS / 1000);
 }
 

@@ -116,7 +116,7 @@ static void lost_redis_is_said_once(void **state)
     servers_free(servers);
 }
 
-/* It accepts connections, and does not answer. */
+/* It accepts connections, and does not answer.  Who owns the topic is not known then. */
 static void silent_redis_is_said_once(void **state)
 {
     struct servers *servers = own_servers("t");
@@ -128,10 +128,13 @@ static void silent_redis_is_said_once(void **state)
     snprintf(silence, sizeof(silence), "%s: it does not answer; it is tried again\n",
              server_address(redis));
     command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
-    command_start(&run, NULL, ARGS("-r", servers_redis(servers), "consume", "t"));
+    command_start(
+        &run, NULL,
+        ARGS("-r", servers_redis(servers), "-X", "session_timeout_ms=2s", "consume", "t"));
     assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
     server_pause(redis);
     assert_said(&run, silence);
+    assert_said(&run, "another process consumes the topic, or Redis does not answer; this one");
     server_resume(redis);
     assert_said(&run, "connected to Redis");
     assert_int_equal(count(run.err, "it does not answer"), 1);
