@@ -8,14 +8,13 @@
 #include <stdlib.h>
 
 static _Atomic(smq_worker *) watched;
-static volatile sig_atomic_t came; /* the number of the last one; 0: none */
+static atomic_int came; /* the number of the last one; 0: none.  Threads of a worker ask, too */
 
 static void on_signal(int number)
 {
-    smq_worker *worker = atomic_load(&watched);
-
-    came = number;
-    smq_worker_stop(worker);
+    /* in this order, which meets that of signals_watch() */
+    atomic_store(&came, number);
+    smq_worker_stop(atomic_load(&watched));
 }
 
 void signals_catch(void)
@@ -32,14 +31,14 @@ void signals_catch(void)
 void signals_watch(smq_worker *worker)
 {
     atomic_store(&watched, worker);
-    if (worker && came) {
+    if (worker && signals_came()) {
         smq_worker_stop(worker);
     }
 }
 
 bool signals_came(void)
 {
-    return came != 0;
+    return atomic_load(&came) != 0;
 }
 
 bool signals_await_input(int fd, int64_t ms)
@@ -60,7 +59,7 @@ bool signals_await_input(int fd, int64_t ms)
 
 void signals_end_process(void)
 {
-    const int number = came;
+    const int number = atomic_load(&came);
     sigset_t set;
 
     signal(number, SIG_DFL);
