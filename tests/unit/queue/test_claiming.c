@@ -392,8 +392,8 @@ static void a_full_batch_is_settled_by_one_call(void **state)
     assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
     assert_true(wait_until(batch_is_done, NULL, WAIT_MS));
-    assert_int_equal(model.calls, 1);
     smq_worker_free(worker);
+    assert_int_equal(model.calls, 1);
 }
 
 /* The first of them are answered one by one, behind a first answer that is on its way; the rest is
