@@ -122,7 +122,8 @@ bool entry_score_parse(int64_t *integer, struct attempts *attempts, const char *
         whole--; /* floor: the fraction is never negative */
     }
     ticks = (score - (double) whole) * ENTRY_TICKS;
-    if (whole <= -ENTRY_INTEGER_END || ticks != (double) (int) ticks) {
+    /* of a tiny negative score, what is left to its floor rounds to 1 */
+    if (whole <= -ENTRY_INTEGER_END || ticks >= ENTRY_TICKS || ticks != (double) (int) ticks) {
         return false;
     }
     *integer = whole;
