@@ -72,6 +72,33 @@ static void a_raised_generation_ends_refusals(void **state)
     queue_side_free(a);
 }
 
+static bool was_refused(void *arg)
+{
+    struct queue_side *side = arg;
+
+    return queue_side_get(side, &side->granted) >= SLOTS;
+}
+
+/* Without the watch on the root the slots would be asked for again after the back-off, which is
+ * longer here than the test waits. */
+static void a_raised_generation_does_not_wait_for_the_back_off(void **state)
+{
+    struct queue_side *a = NULL;
+    struct root_info info;
+
+    (void) state;
+    zookeeper_timings.retry = 100 * WAIT_MS;
+    a = fixture_member("a");
+    a->floor = 7;
+    queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
+    assert_true(wait_until(was_refused, a, WAIT_MS));
+    info = read_root();
+    info.generation = 7;
+    write_root(&info);
+    assert_true(queue_side_owns(a, SLOTS));
+    queue_side_free(a);
+}
+
 static bool has_lost_half(void *arg)
 {
     struct queue_side *side = arg;
@@ -149,8 +176,11 @@ static void a_nonce_is_replaced_when_no_living_member_lists_it(void **state)
 {
     struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
+    struct queue_side *c = fixture_member("c"); /* it lists another topic */
 
     (void) state;
+    queue_side_join(c, "u", "n3", SLOTS, DRAIN_MS);
+    assert_true(queue_side_owns(c, SLOTS));
     assert_true(queue_side_owns(a, SLOTS));
     queue_side_free(a);
     b = fixture_member("b");
@@ -162,6 +192,7 @@ static void a_nonce_is_replaced_when_no_living_member_lists_it(void **state)
     assert_int_equal(queue_side_count(b), SLOTS / 2);
     queue_side_free(a);
     queue_side_free(b);
+    queue_side_free(c);
 }
 
 /* The nodes of the topic are overwritten under a living member: it continues with what it owns. */
@@ -250,6 +281,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_raised_generation_ends_refusals, fixture_setup),
+        cmocka_unit_test_setup(a_raised_generation_does_not_wait_for_the_back_off, fixture_setup),
         cmocka_unit_test_setup(a_fleet_survives_the_loss_of_all_data, fixture_setup),
         cmocka_unit_test_setup(a_foreign_fleet_is_named_and_the_running_one_continues,
                                fixture_setup),
