@@ -109,11 +109,13 @@ static void assigner_over(struct assigner *assigner, int64_t delay_ms)
 /* May the round go on?  Without a connection the next connection wakes us. */
 static bool assigner_goes_on(struct assigner *assigner, int rc)
 {
+    const struct zookeeper_timings *timings = &assigner->zookeeper->timings;
+
     if (assigner->active && (rc == ZOK || rc == ZNONODE)) {
         return true;
     }
     assigner->again = false;
-    assigner_over(assigner, assigner->zookeeper->timings.retry);
+    assigner_over(assigner, assigner->hidden ? timings->hidden : timings->retry);
     return false;
 }
 

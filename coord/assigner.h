@@ -75,6 +75,7 @@ struct assigner {
     struct assigner_job *unsent; /* the first that is still to be sent, or NULL */
     size_t out;                  /* replies to come */
     bool failed;                 /* one of them did not come */
+    bool unlisted;               /* it was said that a folder may not be listed */
     bool hidden;                 /* ZooKeeper denied one: no watch tells when it would not */
     void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
     int64_t *unread; /* incarnations of members that were said to be unreadable */

@@ -319,22 +319,32 @@ static void assigner_drop_unlisted(struct assigner *assigner)
 
 /* --- the order of it all --- */
 
-/* A folder was read.  One that is missing is made again; the round fails, so that it is read after
- * a while: no watch could be set on it. */
-static bool assigner_has_folder(struct assigner *assigner, const struct zk_reply *reply)
+/* A folder was read.  One that is missing is made again, and one that may not be listed says
+ * nothing of who is there; the round fails, so that it is read after a while: no watch could be set
+ * on it. */
+static bool assigner_has_folder(struct assigner *assigner, const char *name,
+                                const struct zk_reply *reply)
 {
-    bool missing = assigner_replied(assigner, reply->rc) && reply->rc == ZNONODE;
-
-    if (missing) {
-        root_mend(assigner->zookeeper);
-        assigner->failed = true;
+    if (!assigner_replied(assigner, reply->rc) || reply->rc == ZOK) {
+        return !assigner->failed;
     }
-    return !assigner->failed;
+    assigner->failed = true;
+    if (reply->rc == ZNONODE) {
+        root_mend(assigner->zookeeper);
+    } else if (!assigner->unlisted) {
+        assigner->unlisted = true;
+        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+                   "ZooKeeper does not let the assigner list the nodes in %s/%s: its access rights "
+                   "were changed, or zookeeper_auth is another; nothing moves until it may",
+                   assigner->zookeeper->root.path, name);
+    }
+    return false;
 }
 
 static void assigner_read_over(struct assigner *assigner)
 {
     if (!assigner->failed) {
+        assigner->unlisted = false;
         if (assigner->member_count > 1) {
             qsort(assigner->members, assigner->member_count, sizeof(*assigner->members),
                   assigner_compare_members);
@@ -420,7 +430,7 @@ static void assigner_on_topics(void *user, const struct zk_reply *reply)
 {
     struct assigner *assigner = user;
 
-    if (assigner_has_folder(assigner, reply)) {
+    if (assigner_has_folder(assigner, "topics", reply)) {
         for (size_t i = 0; i < reply->count; i++) {
             assigner_add_topic(assigner, reply->names[i]);
         }
@@ -432,7 +442,7 @@ static void assigner_on_members(void *user, const struct zk_reply *reply)
 {
     struct assigner *assigner = user;
 
-    if (assigner_has_folder(assigner, reply)) {
+    if (assigner_has_folder(assigner, "members", reply)) {
         for (size_t i = 0; i < reply->count; i++) {
             assigner_add_job(assigner, ASSIGNER_MEMBER, reply->names[i]);
         }

@@ -247,6 +247,41 @@ static void a_damaged_assignment_waits_for_a_member_that_may_not_be_read(void **
     queue_side_free(a);
 }
 
+/* Whoever is the assigner now. */
+static bool said_unlisted(void *arg)
+{
+    const struct damage *damage = arg;
+    static const char words[] = "does not let the assigner list the nodes";
+
+    return queue_side_said(damage->a, words) + queue_side_said(damage->b, words) > 0;
+}
+
+/* A new assigner, which has never seen the members, takes none of their slots away. */
+static void members_that_may_not_be_listed_keep_their_slots(void **state)
+{
+    struct queue_side *a = NULL;
+    struct queue_side *b = NULL;
+    struct queue_side *c = NULL;
+    struct damage damage = {0};
+
+    (void) state;
+    start_two(&a, &b);
+    damage = (struct damage){.a = a, .b = b};
+    raw_set_access(raw, fixture_path("/members"), ZOO_PERM_ALL & ~ZOO_PERM_READ);
+    assert_int_equal(zoo_delete(raw, fixture_path("/leader"), -1), ZOK);
+    assert_true(wait_until(said_unlisted, &damage, WAIT_MS));
+    assert_int_equal(queue_side_count(a), SLOTS / 2);
+    assert_int_equal(queue_side_count(b), SLOTS / 2);
+    raw_set_access(raw, fixture_path("/members"), ZOO_PERM_ALL);
+    c = fixture_consumer("c");
+    assert_true(wait_until(owns_some, c, WAIT_MS));
+    assert_int_equal(queue_side_get(a, &a->lost) + queue_side_get(b, &b->lost), 0);
+    assert_int_equal(queue_side_get(c, &c->token_errors), 0);
+    queue_side_free(c);
+    queue_side_free(b);
+    queue_side_free(a);
+}
+
 int main(int argc, char **argv)
 {
 #define HIDDEN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -257,6 +292,7 @@ int main(int argc, char **argv)
         HIDDEN(damage_of_a_node_that_may_not_be_read_is_waited_out),
         HIDDEN(a_member_that_may_be_read_again_takes_part),
         HIDDEN(a_damaged_assignment_waits_for_a_member_that_may_not_be_read),
+        HIDDEN(members_that_may_not_be_listed_keep_their_slots),
     };
     int failed = 0;
 
