@@ -9,7 +9,11 @@
 
 #include <hiredis/hiredis.h>
 
-enum { HASH_SLOTS = 16384, DEFAULT_NODE_TIMEOUT_MS = 2000, ID_LEN = 40 };
+enum { HASH_SLOTS = 16384, ID_LEN = 40 };
+
+/* When a node is judged to have failed.  Without replicas nobody gains by it: the whole cluster is
+ * down for seconds because one node stood still on a machine with too much to do. */
+enum { FAILOVER_NODE_TIMEOUT_MS = 2000, NODE_TIMEOUT_MS = 15000 };
 
 static bool write_configuration(const struct server *server, const struct servers_options *options)
 {
@@ -26,11 +30,11 @@ static bool write_configuration(const struct server *server, const struct server
     fprintf(file, "repl-diskless-sync-delay 0\nshutdown-timeout 0\n");
     fprintf(file, "repl-ping-replica-period 1\n"); /* before it a new replica is not listed */
     if (options->redis == REDIS_CLUSTER) {
-        int timeout_ms = options->node_timeout_ms;
+        int timeout_ms = options->replicas > 0 ? FAILOVER_NODE_TIMEOUT_MS : NODE_TIMEOUT_MS;
         fprintf(file, "cluster-enabled yes\ncluster-config-file nodes.conf\n");
         fprintf(file, "cluster-port %d\n", server->port.number + PORT_BUS_OFFSET);
         fprintf(file, "cluster-node-timeout %d\n",
-                timeout_ms > 0 ? timeout_ms : DEFAULT_NODE_TIMEOUT_MS);
+                options->node_timeout_ms > 0 ? options->node_timeout_ms : timeout_ms);
         fprintf(file, "cluster-allow-replica-migration no\n");
     }
     const char *const *line = options->redis_config;

@@ -26,7 +26,7 @@ struct servers_options {
     int masters;                     /* of the cluster; default 3; hash slots evenly spread       */
     int replicas;                    /* of each master; default 0                                 */
     const char *const *redis_config; /* lines of redis.conf for every node, NULL-terminated       */
-    int node_timeout_ms;             /* cluster-node-timeout; default 2000                        */
+    int node_timeout_ms;             /* cluster-node-timeout; default 15000, with replicas 2000   */
     bool zookeeper;
     int tick_ms;        /* ZooKeeper's; default 200.  Sessions last 2 to 300 ticks                */
     const char *folder; /* must not exist yet; default a new one in TMPDIR or /tmp                */

@@ -431,7 +431,8 @@ static void test_passwords(void **state)
 
 static int start(void **state)
 {
-    struct servers_options options = {.redis = REDIS_CLUSTER, .masters = 3};
+    struct servers_options options = {
+        .redis = REDIS_CLUSTER, .masters = 3, .node_timeout_ms = 2000};
 
     (void) state;
     servers = servers_start(&options);

@@ -204,7 +204,8 @@ static void test_a_single_server_takes_many(void **state)
 
 static int start(void **state)
 {
-    struct servers_options options = {.redis = REDIS_CLUSTER, .masters = 3};
+    struct servers_options options = {
+        .redis = REDIS_CLUSTER, .masters = 3, .node_timeout_ms = 2000};
 
     (void) state;
     servers = servers_start(&options);
