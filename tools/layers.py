@@ -16,7 +16,7 @@ DOWN = {
     "libsrc/core": [*LOWER, "coord/coord.h"],
     "libsrc/produce": [*LOWER, "core"],
     "libsrc/consume/run": [*LOWER, "core"],
-    "libsrc/consume/slot": [*LOWER, "core", "consume/run", "consume/worker/worker.h"],
+    "libsrc/consume/slot": [*LOWER, "core", "consume/run"],
     "libsrc/consume/worker": [*LOWER, "core", "consume/run", "consume/slot"],
     "libsrc/admin": [*LOWER, "core", "coord/coord.h"],
     "libsrc/client": [*LOWER, "core", "produce", "consume/run", "consume/worker", "admin"],

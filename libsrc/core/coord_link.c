@@ -176,13 +176,20 @@ static void on_notice(struct loop_task *task)
         (struct coord_link_notice *) ((char *) task - offsetof(struct coord_link_notice, task));
     struct coord_link *link = notice->link;
     struct coord_link_topic *topic = topic_find(link, notice->topic);
+    struct coord_link_listener listener = {0}; /* the topic may be gone afterwards */
 
+    if (topic != NULL && topic->heard) {
+        listener = topic->listener;
+    }
     if (notice->kind == NOTICE_LEFT && topic != NULL) {
         topic_left(link, topic);
     } else if (notice->kind == NOTICE_FAILED && topic != NULL) {
         topic_failed(link, topic, &notice->why);
     } else if (topic != NULL && topic->heard && !topic->rejoin) {
         topic_tell(topic, notice);
+    }
+    if (listener.turn != NULL) {
+        listener.turn(listener.user);
     }
     free(notice);
     coord_link_unref(link);

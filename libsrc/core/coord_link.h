@@ -28,6 +28,7 @@ struct coord_link_listener {
     void (*failed)(void *user, smq_status status, const char *text); /* the topic is left, too */
     void (*left)(void *user);                      /* what coord_link_leave() has begun is done */
     void (*damaged)(void *user, const char *text); /* topic{T} is lost; NULL: it is there */
+    void (*turn)(void *user);                      /* all of one notice was told */
     void *user;
 };
 
@@ -39,7 +40,6 @@ void coord_link_free(struct coord_link *link);
 
 /* What topics are bound to: "standalone", "zookeeper:/root IDENTITY"; "" when coord_link_open() did
  * not succeed.  Thread: any. */
-
 void coord_link_binding(char out[COORD_BINDING_MAX], struct coord_link *link);
 
 /* Join coordination, unless that was done.  Blocks: session_timeout_ms.

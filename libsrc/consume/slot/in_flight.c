@@ -1,88 +1,62 @@
-/* in_flight.c - what a slot has in flight: deliveries from their claim until their answer is
- * stored.
+/* in_flight.c - see in_flight.h.
  *
  * Thread: smq:io. */
+#include "consume/slot/in_flight.h"
+
 #include <inttypes.h>
-#include <stdarg.h>
-
-#include "base/line.h"
-#include "consume/slot/owned_slot.h"
-#include "consume/worker/worker.h"
-
-void owned_slot_event(const struct owned_slot *slot, smq_event_kind kind, smq_status status,
-                      const char *format, ...)
-{
-    const smq_worker *worker = slot->worker;
-    char token[TOKEN_TEXT_LEN + 1], text[400];
-    smq_event event = {.status = status,
-                       .topic = worker->name,
-                       .slot = slot->number,
-                       .token = worker->shared ? "" : token};
-    va_list args;
-
-    if (!events_wanted(worker->core->events, kind)) {
-        return;
-    }
-    token_format(token, slot->token);
-    va_start(args, format);
-    line_format(text, sizeof(text), format, args);
-    va_end(args);
-    events_emit(worker->core->events, kind, &event, "%s", text);
-}
 
 void in_flight_event(const struct owned_slot *slot, smq_event_kind kind, smq_status status,
                      const smq_delivery *delivery, const char *what)
 {
-    const smq_worker *worker = slot->worker;
+    const struct slot_set *set = slot->set;
     char id[DELIVERY_ID_MAX];
     smq_event event;
 
-    if (!events_wanted(worker->core->events, kind)) {
+    if (!events_wanted(set->core->events, kind)) {
         return;
     }
     event = (smq_event){.status = status,
-                        .topic = worker->name,
+                        .topic = set->name,
                         .slot = slot->number,
                         .token = delivery->token,
                         .message_id = id,
                         .attempt = delivery->info.attempt};
     delivery_id(id, delivery);
-    events_emit(worker->core->events, kind, &event,
+    events_emit(set->core->events, kind, &event,
                 "%s: message \"%s\" of slot %" PRId32 " of topic %s, attempt %" PRId32, what, id,
-                slot->number, worker->name, event.attempt);
+                slot->number, set->name, event.attempt);
 }
 
 void in_flight_add(struct owned_slot *slot, smq_delivery *delivery)
 {
-    smq_worker *worker = slot->worker;
+    struct slot_set *set = slot->set;
 
     if (slot->in_flight_count == 0) {
-        LIST_INSERT_HEAD(&worker->busy, slot, busy_link);
+        LIST_INSERT_HEAD(&set->busy, slot, busy_link);
     }
     TAILQ_INSERT_TAIL(&slot->in_flight, delivery, in_flight_link);
     delivery->in_flight = delivery->unanswered = true;
     slot->in_flight_count++;
     slot->unanswered++;
-    worker->in_flight_count++;
-    worker_watch_handlers(worker);
-    worker->unanswered++;
-    metric_add(&worker->core->metrics.claimed, 1);
-    metric_add(&worker->core->metrics.in_flight, 1);
+    set->budget.in_flight++;
+    set->budget.unanswered++;
+    metric_add(&set->core->metrics.claimed, 1);
+    metric_add(&set->core->metrics.in_flight, 1);
 }
 
-static void count_answered(struct owned_slot *slot, smq_delivery *delivery)
+static void in_flight_count_answered(struct owned_slot *slot, smq_delivery *delivery)
 {
     if (delivery->unanswered) {
         delivery->unanswered = false;
         slot->unanswered--;
-        slot->worker->unanswered--;
-        metric_subtract(&slot->worker->core->metrics.in_flight, 1);
+        slot->set->budget.unanswered--;
+        metric_subtract(&slot->set->core->metrics.in_flight, 1);
     }
 }
 
 void in_flight_answered(struct owned_slot *slot, smq_delivery *delivery)
 {
-    count_answered(slot, delivery);
+    in_flight_count_answered(slot, delivery);
     STAILQ_INSERT_TAIL(&slot->answers, delivery, link);
     slot->answer_count++;
     slot->returning += delivery_is_over(delivery->answer.op) ? 0 : 1;
@@ -96,10 +70,10 @@ void in_flight_give_back(struct owned_slot *slot, smq_delivery *delivery)
     delivery->unseen = true;
     delivery->held++; /* its answerer's */
     in_flight_answered(slot, delivery);
-    worker_unused(slot->worker, 1);
+    budget_give_back(&slot->set->budget, 1);
 }
 
-static void give_back_all(struct owned_slot *slot, struct delivery_list *unbegun)
+static void in_flight_give_back_all(struct owned_slot *slot, struct delivery_list *unbegun)
 {
     smq_delivery *delivery;
 
@@ -109,14 +83,24 @@ static void give_back_all(struct owned_slot *slot, struct delivery_list *unbegun
     }
 }
 
-void in_flight_recall_held(struct owned_slot *slot, smq_delivery *delivery)
+/* It was answered so that it is requeued: in strict fifo nothing may overtake it, so deliveries
+ * that no handler has begun are requeued as well. */
+static void in_flight_recall_held(struct owned_slot *slot, smq_delivery *delivery)
 {
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
 
     if (!delivery_is_over(delivery->answer.op)) {
-        run_queue_recall_held(slot->worker->queue, delivery, &unbegun);
-        give_back_all(slot, &unbegun);
+        run_queue_recall_held(slot->set->queue, delivery, &unbegun);
+        in_flight_give_back_all(slot, &unbegun);
     }
+}
+
+void in_flight_take_answer(struct owned_slot *slot, smq_delivery *delivery, int64_t now_us)
+{
+    delivery->held++;
+    in_flight_answered(slot, delivery);
+    metrics_handled(&slot->set->core->metrics, now_us - delivery->claimed_us);
+    in_flight_recall_held(slot, delivery);
 }
 
 void in_flight_overdue(struct owned_slot *slot, smq_delivery *delivery)
@@ -129,30 +113,30 @@ void in_flight_overdue(struct owned_slot *slot, smq_delivery *delivery)
 }
 
 /* The queue has forgotten it. */
-static void let_go(struct owned_slot *slot, smq_delivery *delivery)
+static void in_flight_forget(struct owned_slot *slot, smq_delivery *delivery)
 {
-    count_answered(slot, delivery);
+    in_flight_count_answered(slot, delivery);
     TAILQ_REMOVE(&slot->in_flight, delivery, in_flight_link);
     delivery->in_flight = false;
     slot->in_flight_count--;
-    slot->worker->in_flight_count--;
+    slot->set->budget.in_flight--;
     if (slot->in_flight_count == 0) {
         LIST_REMOVE(slot, busy_link);
     }
-    delivery_leave_flight(delivery, &slot->worker->pool);
+    delivery_leave_flight(delivery, &slot->set->pool);
 }
 
 void in_flight_remove(struct owned_slot *slot, smq_delivery *delivery)
 {
-    (void) run_queue_forget(slot->worker->queue, delivery);
-    let_go(slot, delivery);
+    (void) run_queue_forget(slot->set->queue, delivery);
+    in_flight_forget(slot, delivery);
 }
 
 void in_flight_remove_answered(struct owned_slot *slot, smq_delivery **deliveries, size_t count)
 {
-    run_queue_forget_answered(slot->worker->queue, deliveries, count);
+    run_queue_forget_answered(slot->set->queue, deliveries, count);
     for (size_t i = 0; i < count; i++) {
-        let_go(slot, deliveries[i]);
+        in_flight_forget(slot, deliveries[i]);
     }
 }
 
@@ -161,9 +145,9 @@ void in_flight_lose(struct owned_slot *slot, smq_delivery *delivery)
     bool unbegun;
 
     delivery_tell(delivery, SMQ_LEASE_LOST);
-    metric_add(&slot->worker->core->metrics.lease_lost, 1);
+    metric_add(&slot->set->core->metrics.lease_lost, 1);
     in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "the lease is lost");
-    unbegun = run_queue_forget(slot->worker->queue, delivery);
+    unbegun = run_queue_forget(slot->set->queue, delivery);
     delivery_ref(delivery);
     in_flight_remove(slot, delivery);
     if (unbegun) {
@@ -177,7 +161,7 @@ void in_flight_drop(struct owned_slot *slot, smq_status standing)
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
     smq_delivery *delivery;
 
-    run_queue_recall(slot->worker->queue, &slot->lane, &unbegun);
+    run_queue_recall(slot->set->queue, &slot->lane, &unbegun);
     while ((delivery = STAILQ_FIRST(&unbegun)) != NULL) {
         STAILQ_REMOVE_HEAD(&unbegun, link);
         atomic_store(&delivery->answered, DELIVERY_ANSWERED);
@@ -187,7 +171,7 @@ void in_flight_drop(struct owned_slot *slot, smq_status standing)
     slot->answer_count = slot->returning = 0;
     while ((delivery = TAILQ_FIRST(&slot->in_flight)) != NULL) {
         delivery_tell(delivery, standing);
-        metric_add(&slot->worker->core->metrics.lease_lost, 1);
+        metric_add(&slot->set->core->metrics.lease_lost, 1);
         in_flight_remove(slot, delivery);
     }
 }
@@ -199,7 +183,7 @@ void in_flight_abandon_unanswered(struct owned_slot *slot)
     for (delivery = TAILQ_FIRST(&slot->in_flight); delivery != NULL; delivery = next) {
         next = TAILQ_NEXT(delivery, in_flight_link);
         if (delivery->unanswered) {
-            metric_add(&slot->worker->core->metrics.lease_lost, 1);
+            metric_add(&slot->set->core->metrics.lease_lost, 1);
             in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_CLOSED, delivery, "nobody answers it");
             in_flight_remove(slot, delivery);
         }
@@ -210,8 +194,8 @@ void in_flight_give_back_unbegun(struct owned_slot *slot)
 {
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
 
-    run_queue_recall(slot->worker->queue, &slot->lane, &unbegun);
-    give_back_all(slot, &unbegun);
+    run_queue_recall(slot->set->queue, &slot->lane, &unbegun);
+    in_flight_give_back_all(slot, &unbegun);
 }
 
 void in_flight_release(struct owned_slot *slot)

@@ -1,17 +1,16 @@
-/* renewal.c - leases of what a slot has in flight: a lease is asked for again before a third of it
- * is over, for longer when somebody wants that, and at once when handlers wait to know whether the
- * slot is still ours (confirmation.h).
+/* renewal.c - see renewal.h.
  *
  * Thread: smq:io. */
+#include "consume/slot/renewal.h"
+
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "consume/slot/owned_slot.h"
-#include "consume/worker/worker.h"
+#include "consume/slot/in_flight.h"
 #include "core/coord_link.h"
 
-enum { RENEWAL_MAX = 1000 };
+enum { RENEWAL_MAX = 1000, RENEWALS_PER_LEASE = 6, RENEW_AGAIN_MS = 100 };
 
 /* One call on its way; holds a reference of each delivery. */
 struct renewal {
@@ -32,7 +31,7 @@ static struct renewal *renewal_new(struct owned_slot *slot, store_done_fn *done,
     renewal->slot = slot;
     renewal->era = slot->era;
     renewal->sent_ms = now_ms;
-    renewal->lease_ms = slot->worker->topic.lease_ms;
+    renewal->lease_ms = slot->set->topic.lease_ms;
     store_call_init(&renewal->call, done, renewal);
     return renewal;
 }
@@ -49,10 +48,10 @@ static void renewal_free(struct renewal *renewal)
 static void renewal_send(struct renewal *renewal)
 {
     struct owned_slot *slot = renewal->slot;
-    smq_worker *worker = slot->worker;
+    struct slot_set *set = slot->set;
     struct store_slot target;
 
-    store_slot_fill(&target, &worker->topic, slot->number);
+    store_slot_fill(&target, &set->topic, slot->number);
     store_renew_begin(&renewal->call, &target, slot->token, renewal->lease_ms);
     for (size_t i = 0; i < renewal->count; i++) {
         delivery_ref(renewal->deliveries[i]);
@@ -60,10 +59,10 @@ static void renewal_send(struct renewal *renewal)
                         renewal->deliveries[i]->entry_len);
     }
     owned_slot_call_begin(slot);
-    store_renew(&renewal->call, worker->core->redis, worker->core->request_timeout_ms);
+    store_renew(&renewal->call, set->core->redis, set->core->request_timeout_ms);
 }
 
-static void lose(struct renewal *renewal, smq_delivery *delivery)
+static void renewal_lose(struct renewal *renewal, smq_delivery *delivery)
 {
     if (renewal->era == renewal->slot->era && delivery->in_flight &&
         !atomic_load(&delivery->answered)) {
@@ -72,53 +71,61 @@ static void lose(struct renewal *renewal, smq_delivery *delivery)
 }
 
 /* The call was of a former era, or changed nothing. */
-static void refused(struct renewal *renewal, const struct store_result *result)
+static void renewal_refused(struct renewal *renewal, const struct store_result *result)
 {
     struct owned_slot *slot = renewal->slot;
-    bool current = renewal->era == slot->era;
 
-    if (result->outcome == STORE_FENCED && current) {
-        owned_slot_fenced(slot, result);
+    if (renewal->era == slot->era) {
+        slot->set->ended(slot, SLOT_CALL_RENEWAL, false, result);
     } else if (result->outcome == STORE_FENCED) {
         owned_slot_tell_fenced(slot);
-    } else if (current && (result->outcome == STORE_STALE || result->outcome == STORE_NO_TOPIC)) {
-        worker_refresh(slot->worker);
-    } /* else the next round comes before the lease ends */
+    }
 }
 
-static void on_ended(struct renewal *renewal)
+/* The end of an entry from the loop. */
+static void renewal_end(struct renewal *renewal)
 {
     struct owned_slot *slot = renewal->slot;
-    smq_worker *worker = slot->worker;
+    struct slot_set *set = slot->set;
 
     renewal_free(renewal);
-    worker_feed(worker);
     owned_slot_call_end(slot);
+    slot_set_turn(set);
 }
 
 /* --- of its own accord --- */
 
 /* In the lane a thread judges again; if that is not enough it will ask again. */
-static void confirm(struct owned_slot *slot, int64_t asked_ms)
+static void renewal_trust(struct owned_slot *slot, int64_t asked_ms)
 {
-    if (!slot->worker->shared) {
+    if (!slot->set->shared) {
         run_lane_confirm(&slot->lane, asked_ms);
     }
     if (slot->doubted) {
         slot->doubted = false;
-        run_queue_trust(slot->worker->queue, &slot->lane);
+        run_queue_trust(slot->set->queue, &slot->lane);
     }
 }
 
 void renewal_confirmed(struct owned_slot *slot, int64_t asked_ms)
 {
-    if (!slot->worker->shared) {
-        confirm(slot, asked_ms);
+    if (!slot->set->shared) {
+        renewal_trust(slot, asked_ms);
+    }
+}
+
+static void renewal_in(struct slot_set *set, uint64_t ms);
+
+/* A renewal for which handlers wait has failed: look at all leases again in a moment. */
+static void renewal_again(struct slot_set *set)
+{
+    if (uv_timer_get_due_in(&set->renewal) > RENEW_AGAIN_MS) {
+        renewal_in(set, RENEW_AGAIN_MS);
     }
 }
 
 /* An extension that was asked for meanwhile reaches farther. */
-static void note_lease(smq_delivery *delivery, int64_t leased_ms)
+static void renewal_note_lease(smq_delivery *delivery, int64_t leased_ms)
 {
     if (leased_ms > delivery->leased_ms) {
         delivery->leased_ms = leased_ms;
@@ -136,34 +143,36 @@ static void on_renewed(struct store_call *call, const struct store_result *resul
     }
     if (renewal->era != slot->era || result->outcome != STORE_OK ||
         !store_renew_read(&results, result, renewal->count)) {
-        refused(renewal, result);
+        renewal_refused(renewal, result);
         if (slot->doubted) {
-            worker_renew_again(slot->worker);
+            renewal_again(slot->set);
         }
-        on_ended(renewal);
+        renewal_end(renewal);
         return;
     }
     for (size_t i = 0; i < renewal->count; i++) {
         if (results[i] == '1') {
             delivery_leased(renewal->deliveries[i], renewal->sent_ms, renewal->lease_ms);
-            note_lease(renewal->deliveries[i],
-                       renewal->sent_ms + renewal->lease_ms - slot->worker->topic.lease_ms);
+            renewal_note_lease(renewal->deliveries[i],
+                               renewal->sent_ms + renewal->lease_ms - slot->set->topic.lease_ms);
         } else {
-            lose(renewal, renewal->deliveries[i]);
+            renewal_lose(renewal, renewal->deliveries[i]);
         }
     }
-    confirm(slot, renewal->sent_ms);
-    owned_slot_pump(slot);
-    on_ended(renewal);
+    renewal_trust(slot, renewal->sent_ms);
+    owned_slot_changed(slot);
+    renewal_end(renewal);
 }
 
-static bool is_due(const struct owned_slot *slot, const smq_delivery *delivery, int64_t now_ms)
+static bool renewal_is_due(const struct owned_slot *slot, const smq_delivery *delivery,
+                           int64_t now_ms)
 {
     return delivery->unanswered && !atomic_load(&delivery->answered) &&
-           (slot->doubted || now_ms - delivery->leased_ms >= slot->worker->topic.lease_ms / 6);
+           (slot->doubted ||
+            now_ms - delivery->leased_ms >= slot->set->topic.lease_ms / RENEWALS_PER_LEASE);
 }
 
-void renewal_run(struct owned_slot *slot, int64_t now_ms)
+static void renewal_run(struct owned_slot *slot, int64_t now_ms)
 {
     struct renewal *renewal = NULL;
     smq_delivery *delivery;
@@ -173,7 +182,7 @@ void renewal_run(struct owned_slot *slot, int64_t now_ms)
     }
     TAILQ_FOREACH(delivery, &slot->in_flight, in_flight_link)
     {
-        if (!is_due(slot, delivery, now_ms)) {
+        if (!renewal_is_due(slot, delivery, now_ms)) {
             continue;
         }
         if (renewal == NULL) {
@@ -190,14 +199,53 @@ void renewal_run(struct owned_slot *slot, int64_t now_ms)
     }
 }
 
+static void renewal_on_timer(uv_timer_t *timer)
+{
+    struct slot_set *set = timer->data;
+    int64_t now = clock_now_ms();
+    struct owned_slot *slot;
+
+    LIST_FOREACH(slot, &set->busy, busy_link)
+    {
+        renewal_run(slot, now);
+    }
+}
+
+static void renewal_in(struct slot_set *set, uint64_t ms)
+{
+    uint64_t period = (uint64_t) set->topic.lease_ms / RENEWALS_PER_LEASE;
+
+    uv_timer_start(&set->renewal, renewal_on_timer, ms, period);
+}
+
+void renewal_soon(struct slot_set *set)
+{
+    renewal_in(set, 0);
+}
+
+void renewal_adjust(struct slot_set *set, int64_t lease_ms)
+{
+    int64_t shift = lease_ms - set->topic.lease_ms;
+    struct owned_slot *slot;
+    smq_delivery *delivery;
+
+    LIST_FOREACH(slot, &set->busy, busy_link)
+    {
+        TAILQ_FOREACH(delivery, &slot->in_flight, in_flight_link)
+        {
+            delivery->leased_ms += shift;
+        }
+    }
+}
+
 void renewal_confirm(struct owned_slot *slot)
 {
     int64_t now_ms = clock_now_ms();
-    bool over = !slot->worker->shared && !coord_link_may_claim(slot->worker->core->link);
+    bool over = !slot->set->shared && !coord_link_may_claim(slot->set->core->link);
 
     if (slot->state != OWNED_ACTIVE || over) {
         in_flight_give_back_unbegun(slot);
-        owned_slot_pump(slot);
+        owned_slot_changed(slot);
         return;
     }
     slot->doubted = true;
@@ -217,13 +265,13 @@ static smq_status extended(struct renewal *renewal, const struct store_result *r
     *text = result->text;
     if (result->outcome == STORE_OK && store_renew_read(&results, result, 1)) {
         if (results[0] != '1') {
-            lose(renewal, delivery);
+            renewal_lose(renewal, delivery);
             *text = "the lease of this message is over";
             return SMQ_LEASE_LOST;
         }
         delivery_leased(delivery, renewal->sent_ms, renewal->lease_ms);
     } else {
-        refused(renewal, result);
+        renewal_refused(renewal, result);
         delivery->leased_ms = renewal->leased_ms;
     }
     standing = delivery_standing(delivery);
@@ -244,7 +292,7 @@ static void on_extended(struct store_call *call, const struct store_result *resu
     smq_status status = extended(renewal, result, &text);
 
     extension_end(renewal->extension, status, text);
-    on_ended(renewal);
+    renewal_end(renewal);
 }
 
 void renewal_extend(struct owned_slot *slot, struct extension *extension)
@@ -259,6 +307,6 @@ void renewal_extend(struct owned_slot *slot, struct extension *extension)
         renewal->lease_ms = extension->lease_ms;
     }
     /* as if asked for later, so that no renewal shortens it */
-    delivery->leased_ms = renewal->sent_ms + renewal->lease_ms - slot->worker->topic.lease_ms;
+    delivery->leased_ms = renewal->sent_ms + renewal->lease_ms - slot->set->topic.lease_ms;
     renewal_send(renewal);
 }

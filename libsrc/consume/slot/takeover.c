@@ -1,128 +1,120 @@
-/* takeover.c - taking a slot over in Redis, and leaving it.
+/* takeover.c - see takeover.h.
  *
  * Thread: smq:io. */
+#include "consume/slot/takeover.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "consume/slot/owned_slot.h"
-#include "consume/worker/worker.h"
 
 /* One takeover or vacate on its way. */
-struct acquire_call {
+struct takeover_call {
     struct store_call call;
     struct owned_slot *slot;
     uint32_t era;
     struct takeovers *among; /* of a takeover */
 };
 
-static struct acquire_call *call_new(struct owned_slot *slot, store_done_fn *done)
+static struct takeover_call *takeover_call_new(struct owned_slot *slot, store_done_fn *done)
 {
-    struct acquire_call *acquire = memory_new(sizeof(*acquire));
+    struct takeover_call *takeover = memory_new(sizeof(*takeover));
 
-    acquire->slot = slot;
-    acquire->era = slot->era;
-    store_call_init(&acquire->call, done, acquire);
+    takeover->slot = slot;
+    takeover->era = slot->era;
+    store_call_init(&takeover->call, done, takeover);
     owned_slot_call_begin(slot);
-    return acquire;
+    return takeover;
 }
 
 /* Does the call still count? */
-static bool call_counts(const struct acquire_call *acquire, enum owned_state state)
+static bool takeover_counts(const struct takeover_call *takeover, enum owned_state state)
 {
-    return acquire->era == acquire->slot->era && acquire->slot->state == state;
+    return takeover->era == takeover->slot->era && takeover->slot->state == state;
 }
 
-static void call_free(struct acquire_call *acquire)
+/* The end of an entry from the loop. */
+static void takeover_call_end(struct takeover_call *takeover)
 {
-    store_call_fini(&acquire->call);
-    free(acquire);
-}
+    struct owned_slot *slot = takeover->slot;
+    struct slot_set *set = slot->set;
 
-static void take(struct owned_slot *slot, const struct store_result *result)
-{
-    uint64_t base;
-    bool more;
-
-    if (result->outcome == STORE_FENCED) {
-        owned_slot_fenced(slot, result);
-        return;
-    }
-    if (result->outcome != STORE_OK || !store_takeover_read(&base, &more, result)) {
-        owned_slot_call_failed(slot, result);
-        return;
-    }
-    if (more) {
-        takeover_begin(slot);
-        return;
-    }
-    consume_know(slot, base, NULL);
-    owned_slot_taken(slot);
-}
-
-static void on_taken(struct store_call *call, const struct store_result *result)
-{
-    struct acquire_call *acquire = call->user;
-    struct owned_slot *slot = acquire->slot;
-    smq_worker *worker = slot->worker;
-
-    acquire->among->running--;
-    if (call_counts(acquire, OWNED_ACQUIRING)) {
-        take(slot, result);
-    }
-    call_free(acquire);
-    worker_feed(worker);
+    store_call_fini(&takeover->call);
+    free(takeover);
     owned_slot_call_end(slot);
+    slot_set_turn(set);
+}
+
+static void takeover_on_taken(struct store_call *call, const struct store_result *result)
+{
+    struct takeover_call *takeover = call->user;
+    struct owned_slot *slot = takeover->slot;
+    uint64_t base = 0;
+    bool more = false;
+    bool done = result->outcome == STORE_OK && store_takeover_read(&base, &more, result);
+
+    takeover->among->running--;
+    if (takeover_counts(takeover, OWNED_ACQUIRING)) {
+        if (done && more) {
+            takeover_begin(slot);
+        } else {
+            if (done) {
+                owned_slot_know(slot, base, NULL);
+            }
+            slot->set->ended(slot, SLOT_CALL_TAKEOVER, done, result);
+        }
+    }
+    takeover_call_end(takeover);
 }
 
 /* Those of the server that has this slot now. */
-static struct takeovers *takeovers_of(smq_worker *worker, const struct store_slot *target)
+static struct takeovers *takeover_among(struct slot_set *set, const struct store_slot *target)
 {
     char server[REDIS_SERVER_MAX];
     struct takeovers *takeovers = NULL;
 
-    redis_server_of(server, worker->core->redis, target->keys.hash_slot);
-    HASH_FIND_STR(worker->takeovers, server, takeovers);
+    redis_server_of(server, set->core->redis, target->keys.hash_slot);
+    HASH_FIND_STR(set->takeovers, server, takeovers);
     if (takeovers == NULL) {
         takeovers = memory_new(sizeof(*takeovers));
         (void) snprintf(takeovers->server, sizeof(takeovers->server), "%s", server);
         TAILQ_INIT(&takeovers->waiting);
-        HASH_ADD_STR(worker->takeovers, server, takeovers);
+        HASH_ADD_STR(set->takeovers, server, takeovers);
     }
     return takeovers;
 }
 
 void takeover_begin(struct owned_slot *slot)
 {
-    smq_worker *worker = slot->worker;
-    struct acquire_call *acquire;
+    struct slot_set *set = slot->set;
+    struct takeover_call *takeover;
     struct takeovers *among;
     struct store_slot target;
 
-    store_slot_fill(&target, &worker->topic, slot->number);
-    among = takeovers_of(worker, &target);
-    if (among->running >= WORKER_TAKEOVERS_MAX) {
+    store_slot_fill(&target, &set->topic, slot->number);
+    among = takeover_among(set, &target);
+    if (among->running >= TAKEOVERS_MAX) {
         slot->waits = among;
         TAILQ_INSERT_TAIL(&among->waiting, slot, link);
         return;
     }
     among->running++;
-    acquire = call_new(slot, on_taken);
-    acquire->among = among;
-    store_takeover(&acquire->call, worker->core->redis, &target, slot->token, &worker->topic,
-                   worker->core->name, worker->core->request_timeout_ms);
+    takeover = takeover_call_new(slot, takeover_on_taken);
+    takeover->among = among;
+    store_takeover(&takeover->call, set->core->redis, &target, slot->token, &set->topic,
+                   set->core->name, set->core->request_timeout_ms);
 }
 
-void takeovers_feed(smq_worker *worker)
+void takeover_begin_waiting(struct slot_set *set)
 {
     struct takeovers *takeovers = NULL;
     struct takeovers *next = NULL;
 
-    HASH_ITER(hh, worker->takeovers, takeovers, next)
+    HASH_ITER(hh, set->takeovers, takeovers, next)
     {
         struct owned_slot *slot;
 
-        while (takeovers->running < WORKER_TAKEOVERS_MAX &&
+        while (takeovers->running < TAKEOVERS_MAX &&
                (slot = TAILQ_FIRST(&takeovers->waiting)) != NULL) {
             TAILQ_REMOVE(&takeovers->waiting, slot, link);
             slot->waits = NULL;
@@ -131,46 +123,27 @@ void takeovers_feed(smq_worker *worker)
     }
 }
 
-void takeovers_free(smq_worker *worker)
+static void takeover_on_vacated(struct store_call *call, const struct store_result *result)
 {
-    struct takeovers *takeovers = NULL;
-    struct takeovers *next = NULL;
-
-    HASH_ITER(hh, worker->takeovers, takeovers, next)
-    {
-        HASH_DEL(worker->takeovers, takeovers);
-        free(takeovers);
-    }
-}
-
-/* Whatever came of it: the owner's name in Redis is for people only. */
-static void on_vacated(struct store_call *call, const struct store_result *result)
-{
-    struct acquire_call *acquire = call->user;
-    struct owned_slot *slot = acquire->slot;
+    struct takeover_call *takeover = call->user;
+    struct owned_slot *slot = takeover->slot;
 
     if (result->outcome == STORE_FENCED) {
         owned_slot_tell_fenced(slot);
     }
-    if (call_counts(acquire, OWNED_VACATING)) {
-        owned_slot_end(slot, OWNED_EVENT_VACATED, SMQ_OK, "given up");
+    if (takeover_counts(takeover, OWNED_VACATING)) {
+        slot->set->ended(slot, SLOT_CALL_VACATE, result->outcome == STORE_OK, result);
     }
-    call_free(acquire);
-    owned_slot_call_end(slot);
+    takeover_call_end(takeover);
 }
 
 void takeover_undo(struct owned_slot *slot)
 {
-    smq_worker *worker = slot->worker;
-    struct acquire_call *acquire;
+    struct slot_set *set = slot->set;
+    struct takeover_call *takeover = takeover_call_new(slot, takeover_on_vacated);
     struct store_slot target;
 
-    if (worker->shared) {
-        owned_slot_end(slot, OWNED_EVENT_VACATED, SMQ_OK, "given up");
-        return;
-    }
-    acquire = call_new(slot, on_vacated);
-    store_slot_fill(&target, &worker->topic, slot->number);
-    store_vacate(&acquire->call, worker->core->redis, &target, slot->token,
-                 worker->core->request_timeout_ms);
+    store_slot_fill(&target, &set->topic, slot->number);
+    store_vacate(&takeover->call, set->core->redis, &target, slot->token,
+                 set->core->request_timeout_ms);
 }

@@ -18,7 +18,7 @@ struct binding_check {
 };
 
 /* Do they name the same root of ZooKeeper?  The identity stands behind it. */
-static bool same_root(const char *left, const char *right)
+static bool binding_same_root(const char *left, const char *right)
 {
     size_t len = strcspn(left, " ");
 
@@ -31,23 +31,24 @@ smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
     char kind[COORD_BINDING_MAX], bound[COORD_BINDING_MAX];
 
     if (!store_bound_read(bound, sizeof(bound), result)) {
-        return status_set(err, SMQ_INTERNAL, "cannot read what topic %s is bound to", worker->name);
+        return status_set(err, SMQ_INTERNAL, "cannot read what topic %s is bound to",
+                          worker->set.name);
     }
-    coord_link_binding(kind, worker->core->link);
-    if (same_root(bound, kind)) {
+    coord_link_binding(kind, worker->set.core->link);
+    if (binding_same_root(bound, kind)) {
         return status_set(err, SMQ_OTHER_FLEET,
                           "topic %s is bound to this root under another identity: it is another "
                           "ensemble, or ZooKeeper lost its data; in the latter case call slotmq "
                           "fleet raise-fence",
-                          worker->name);
+                          worker->set.name);
     }
     return status_set(err, SMQ_OTHER_FLEET,
                       "topic %s is of another fleet (call slotmq topic rebind to change that): it "
                       "is bound to \"%.*s\", and this process is of \"%.*s\"",
-                      worker->name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
+                      worker->set.name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
 }
 
-static void on_checked(struct store_call *call, const struct store_result *result)
+static void binding_on_checked(struct store_call *call, const struct store_result *result)
 {
     struct binding_check *check = call->user;
     smq_worker *worker = check->worker;
@@ -60,7 +61,7 @@ static void on_checked(struct store_call *call, const struct store_result *resul
                generation > worker->generation) {
         worker->generation = generation;
         if (worker->joined) {
-            coord_link_raise(worker->core->link, worker->name, generation);
+            coord_link_raise(worker->set.core->link, worker->set.name, generation);
         }
     }
     store_call_fini(call);
@@ -71,7 +72,7 @@ static void on_checked(struct store_call *call, const struct store_result *resul
 /* A standalone owner need not ask: the lease tells it. */
 void worker_check_binding(smq_worker *worker)
 {
-    struct core *core = worker->core;
+    struct core *core = worker->set.core;
     struct binding_check *check;
     char kind[COORD_BINDING_MAX];
 
@@ -83,7 +84,7 @@ void worker_check_binding(smq_worker *worker)
     worker->checking = true;
     worker->reads++;
     coord_link_binding(kind, core->link);
-    store_call_init(&check->call, on_checked, check);
-    store_bind(&check->call, core->redis, worker->name, worker->topic.nonce, kind,
+    store_call_init(&check->call, binding_on_checked, check);
+    store_bind(&check->call, core->redis, worker->set.name, worker->set.topic.nonce, kind,
                core->request_timeout_ms);
 }

@@ -64,7 +64,7 @@ static smq_status take_options(smq_worker_options *work, smq_consumer *consumer,
 static int32_t batch_size(const smq_consumer *consumer)
 {
     const smq_worker *worker = consumer->worker;
-    int32_t batch = worker->max_in_flight / worker->topic.slots;
+    int32_t batch = worker->set.budget.max_in_flight / worker->set.topic.slots;
 
     batch = batch < BATCH_MAX ? batch : BATCH_MAX;
     return batch > consumer->per_slot ? batch : consumer->per_slot;
@@ -85,23 +85,24 @@ smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consume
 {
     smq_consumer *consumer = memory_new(sizeof(*consumer));
     smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    struct worker_poller poller;
     smq_status status = take_options(&work, consumer, options, err);
 
-    consumer->back.run = consumer_on_back;
-    consumer->hurry.run = consumer_on_hurry;
+    consumer_init_loop(consumer);
     consumer->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (status == SMQ_OK && consumer->descriptor < 0) {
         status = status_set(err, SMQ_NO_MEMORY, "cannot make a descriptor to wait on: %s",
                             strerror(errno));
     }
     if (status == SMQ_OK) {
-        status = worker_new_polled(&consumer->worker, core, &work, consumer, err);
+        poller = consumer_poller(consumer);
+        status = worker_new_polled(&consumer->worker, core, &work, &poller, err);
     }
     if (status != SMQ_OK) {
         consumer_destroy(consumer);
         return status;
     }
-    consumer->worker->batch_size = batch_size(consumer);
+    consumer->worker->set.batch_size = batch_size(consumer);
     loop_post(core->io, &consumer->worker->begin);
     *out = consumer;
     return SMQ_OK;
@@ -116,8 +117,8 @@ void consumer_free(smq_consumer *consumer)
 {
     smq_worker *worker = consumer->worker;
 
-    run_queue_set_descriptor(worker->queue, -1);
-    loop_post(worker->core->io, &consumer->hurry);
+    run_queue_set_descriptor(worker->set.queue, -1);
+    loop_post(worker->set.core->io, &consumer->stop_within);
     worker_free(worker);
     consumer_destroy(consumer);
 }
@@ -136,13 +137,14 @@ static smq_status consumer_result(smq_consumer *consumer, smq_error *err)
 
     (void) worker_wait_end(worker, SMQ_FOREVER); /* it is about to end */
     if (worker->end.result.status == SMQ_OK) {
-        return status_set(err, SMQ_CLOSED, "the consumer of topic %s was stopped", worker->name);
+        return status_set(err, SMQ_CLOSED, "the consumer of topic %s was stopped",
+                          worker->set.name);
     }
     if (worker->end.result.status == SMQ_TIMED_OUT) {
         return status_set(err, SMQ_CLOSED,
                           "the consumer of topic %s was stopped; what was not answered within "
                           "drain_timeout_ms is delivered again",
-                          worker->name);
+                          worker->set.name);
     }
     return status_copy(err, &worker->end.result);
 }
@@ -150,7 +152,7 @@ static smq_status consumer_result(smq_consumer *consumer, smq_error *err)
 smq_status consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consumer, size_t capacity,
                          int64_t timeout_ms, smq_error *err)
 {
-    if (!run_queue_poll(consumer->worker->queue, out, count, capacity, timeout_ms)) {
+    if (!run_queue_poll(consumer->worker->set.queue, out, count, capacity, timeout_ms)) {
         return consumer_result(consumer, err);
     }
     return SMQ_OK;
@@ -158,16 +160,16 @@ smq_status consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consum
 
 int consumer_fd(const smq_consumer *consumer)
 {
-    run_queue_set_descriptor(consumer->worker->queue, consumer->descriptor);
+    run_queue_set_descriptor(consumer->worker->set.queue, consumer->descriptor);
     return consumer->descriptor;
 }
 
 smq_status consumer_flush(smq_consumer *consumer, int64_t timeout_ms, smq_error *err)
 {
     smq_status late = SMQ_OK;
-    const char *topic = consumer->worker->name;
+    const char *topic = consumer->worker->set.name;
 
-    if (!run_queue_flush(consumer->worker->queue, &late, timeout_ms)) {
+    if (!run_queue_flush(consumer->worker->set.queue, &late, timeout_ms)) {
         return status_set(err, SMQ_TIMED_OUT, "answers of topic %s are not stored yet", topic);
     }
     if (late == SMQ_UNKNOWN) {

@@ -16,6 +16,7 @@
 #include <slotmq/worker.h>
 
 #include "base/loop.h"
+#include "consume/worker/worker.h"
 #include "core/core.h"
 
 /* --- the calls of the public header; options have their full size --- */
@@ -39,22 +40,17 @@ struct smq_consumer {
     int64_t gap_ms;
     int descriptor; /* an eventfd */
 
-    struct loop_task back, hurry;
+    struct loop_task back, stop_within;
 
     /* smq:io */
     uv_timer_t gap;
     bool wanted; /* somebody has polled since it began to rest */
 };
 
-/* --- poll_gap.c; Thread: smq:io --- */
+/* --- poll_gap.c --- */
 
-void consumer_on_back(struct loop_task *task);
-void consumer_on_hurry(struct loop_task *task);
-
-/* Its worker lives on the loop now, begins, has given up all slots, leaves the loop. */
-void consumer_opened(smq_consumer *consumer, smq_worker *worker);
-void consumer_begun(smq_consumer *consumer);
-void consumer_rested(smq_consumer *consumer);
-void consumer_close(smq_consumer *consumer);
+/* Fill the tasks; what its worker tells.  Thread: that of consumer_new(). */
+void consumer_init_loop(smq_consumer *consumer);
+struct worker_poller consumer_poller(smq_consumer *consumer);
 
 #endif

@@ -8,20 +8,22 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "consume/slot/in_flight.h"
+#include "consume/slot/slot_turn.h"
 #include "consume/worker/worker.h"
 
-static void on_overdue(uv_timer_t *timer);
+static void watchdog_on_timer(uv_timer_t *timer);
 
-static void arm(smq_worker *worker, int64_t ms)
+static void watchdog_arm(smq_worker *worker, int64_t ms)
 {
     uv_update_time(worker->overdue.loop);
-    uv_timer_start(&worker->overdue, on_overdue, ms > 1 ? (uint64_t) ms : 1, 0);
+    uv_timer_start(&worker->overdue, watchdog_on_timer, ms > 1 ? (uint64_t) ms : 1, 0);
 }
 
 /* Have as many threads that work as there were before some hung, as far as that goes. */
-static void replace_hung(smq_worker *worker)
+static void watchdog_replace_hung(smq_worker *worker)
 {
-    int32_t hung = run_queue_hung(worker->queue);
+    int32_t hung = run_queue_hung(worker->set.queue);
     int32_t most = WORKER_THREADS_MOST(worker);
 
     if (hung == 0) {
@@ -31,40 +33,41 @@ static void replace_hung(smq_worker *worker)
            worker_add_thread(worker, NULL) == SMQ_OK) {
     }
     if (hung >= worker->threads_started) {
-        events_log(worker->core->events, SMQ_LEVEL_ERROR,
+        events_log(worker->set.core->events, SMQ_LEVEL_ERROR,
                    "all %" PRId32 " threads of the worker of topic %s hang in handlers; nothing is "
                    "handled here until one returns",
-                   worker->threads_started, worker->name);
+                   worker->threads_started, worker->set.name);
     }
 }
 
-static void on_overdue(uv_timer_t *timer)
+static void watchdog_on_timer(uv_timer_t *timer)
 {
     smq_worker *worker = timer->data;
     struct delivery_list overdue = STAILQ_HEAD_INITIALIZER(overdue);
-    struct owned_slot_batch touched = STAILQ_HEAD_INITIALIZER(touched);
     int64_t now = clock_now_ms();
-    int64_t first = run_queue_overdue(worker->queue, now - worker->handler_timeout_ms, &overdue);
+    int64_t first =
+        run_queue_overdue(worker->set.queue, now - worker->handler_timeout_ms, &overdue);
     smq_delivery *delivery;
 
     while ((delivery = STAILQ_FIRST(&overdue)) != NULL) {
-        struct owned_slot *slot = worker_strand(delivery);
+        struct owned_slot *slot = owned_slot_of(delivery);
 
         STAILQ_REMOVE_HEAD(&overdue, link);
         in_flight_overdue(slot, delivery);
-        worker_touch(&touched, slot);
+        owned_slot_changed(slot);
     }
-    if (worker->in_flight_count > 0) {
-        arm(worker,
-            first >= 0 ? first + worker->handler_timeout_ms - now : worker->handler_timeout_ms);
+    slot_turn_mark_leaving(&worker->set);
+    if (worker->set.budget.in_flight > 0) {
+        watchdog_arm(worker, first >= 0 ? first + worker->handler_timeout_ms - now
+                                        : worker->handler_timeout_ms);
     }
-    replace_hung(worker);
-    worker_look_at_touched(worker, &touched);
+    watchdog_replace_hung(worker);
+    worker_turn(worker);
 }
 
 void worker_watch_handlers(smq_worker *worker)
 {
     if (worker->handler_timeout_ms > 0 && !uv_is_active((uv_handle_t *) &worker->overdue)) {
-        arm(worker, worker->handler_timeout_ms);
+        watchdog_arm(worker, worker->handler_timeout_ms);
     }
 }

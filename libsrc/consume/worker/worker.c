@@ -15,9 +15,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/thread.h"
-#include "base/waiter.h"
-#include "consume/worker/consumer.h"
-#include "core/coord_link.h"
 
 enum {
     THREADS_MAX = 1024,
@@ -52,13 +49,13 @@ static smq_status take_limits(smq_worker *worker, const smq_worker_options *opti
                            cores > 0 && cores <= THREADS_MAX ? cores : 1, err);
 
     if (status == SMQ_OK) {
-        status = worker_take_number(&worker->batch_size, "batch_size", options->batch_size,
+        status = worker_take_number(&worker->set.batch_size, "batch_size", options->batch_size,
                                     BATCH_MAX, BATCH_DEFAULT, err);
     }
     if (status == SMQ_OK) {
         status = worker_take_number(
-            &worker->max_in_flight, "max_in_flight", options->max_in_flight, INT32_MAX,
-            (int64_t) IN_FLIGHT_BATCHES * worker->threads * worker->batch_size, err);
+            &worker->set.budget.max_in_flight, "max_in_flight", options->max_in_flight, INT32_MAX,
+            (int64_t) IN_FLIGHT_BATCHES * worker->threads * worker->set.batch_size, err);
     }
     return status;
 }
@@ -75,7 +72,7 @@ static smq_status take_rates(smq_worker *worker, const smq_worker_options *optio
                           "handler_timeout_ms is %" PRId64 "; give 1 .. %d, or 0 for none",
                           options->handler_timeout_ms, HANDLER_MAX_MS);
     }
-    worker->rate_per_s = options->rate_per_s;
+    worker->set.rate_per_s = options->rate_per_s;
     worker->handler_timeout_ms = options->handler_timeout_ms;
     return SMQ_OK;
 }
@@ -89,7 +86,7 @@ static smq_status take_options(smq_worker *worker, const smq_worker_options *opt
     if (status != SMQ_OK) {
         return status;
     }
-    if (worker->consumer == NULL && (options->handler == NULL) == (options->batch == NULL)) {
+    if (!worker->polled && (options->handler == NULL) == (options->batch == NULL)) {
         return status_set(
             err, SMQ_INVALID, "the worker of topic %s has %s; give either handler or batch",
             options->topic, options->handler == NULL ? "no handler" : "two kinds of handler");
@@ -109,137 +106,12 @@ static smq_status take_options(smq_worker *worker, const smq_worker_options *opt
                           "drain_timeout_ms is %" PRId64 "; give 1 .. %d, 0 for %d, or SMQ_NONE",
                           drain_ms, DRAIN_MAX_MS, DRAIN_DEFAULT_MS);
     }
-    snprintf(worker->name, sizeof(worker->name), "%s", options->topic);
-    worker->max_messages = options->max_messages;
-    worker->drain_timeout_ms = drain_ms == SMQ_NONE ? 0
-                               : drain_ms != 0      ? drain_ms
-                                                    : DRAIN_DEFAULT_MS;
+    snprintf(worker->set.name, sizeof(worker->set.name), "%s", options->topic);
+    worker->set.budget.max_messages = options->max_messages;
+    worker->set.drain_timeout_ms = drain_ms == SMQ_NONE ? 0
+                                   : drain_ms != 0      ? drain_ms
+                                                        : DRAIN_DEFAULT_MS;
     return take_limits(worker, options, err);
-}
-
-/* --- the topic, as smq:io reads and binds it while the maker of the worker waits --- */
-
-/* One step on smq:io: `task` begins it, `waiter` is told its end. */
-struct worker_opening {
-    struct loop_task task;
-    struct waiter waiter;
-    smq_worker *worker;
-    struct store_call bind;
-    smq_status status;
-    smq_error err;
-};
-
-static void stepped(struct worker_opening *opening, smq_status status)
-{
-    opening->status = status;
-    waiter_done(&opening->waiter);
-}
-
-static void opened(struct worker_opening *opening)
-{
-    smq_worker *worker = opening->worker;
-
-    if (!worker_register(worker)) {
-        stepped(opening,
-                status_set(&opening->err, SMQ_INVALID,
-                           "this client consumes topic %s already; free that worker or consumer "
-                           "first, or give it more threads",
-                           worker->name));
-        return;
-    }
-    worker->slots = memory_grow(NULL, (size_t) worker->topic.slots, sizeof(struct owned_slot *));
-    memset(worker->slots, 0, (size_t) worker->topic.slots * sizeof(struct owned_slot *));
-    worker_open(worker);
-    stepped(opening, SMQ_OK);
-}
-
-static void on_bound(struct store_call *call, const struct store_result *result)
-{
-    struct worker_opening *opening = call->user;
-    smq_worker *worker = opening->worker;
-
-    if (result->outcome == STORE_OK && store_bind_read(&worker->generation, result)) {
-        opened(opening);
-        return;
-    }
-    if (result->status == SMQ_OTHER_FLEET) {
-        stepped(opening, worker_other_fleet(&opening->err, worker, result));
-        return;
-    }
-    stepped(opening,
-            status_set(&opening->err, result->outcome == STORE_OK ? SMQ_INTERNAL : result->status,
-                       "cannot consume topic %s: %s", worker->name, result->text));
-}
-
-static void on_definition(const struct topic *topic, smq_status status, const char *text,
-                          void *user)
-{
-    struct worker_opening *opening = user;
-
-    if (status != SMQ_OK) {
-        stepped(opening, status_set(&opening->err, status, "%s", text));
-        return;
-    }
-    opening->worker->topic = *topic;
-    opening->worker->shared = topic->shared;
-    stepped(opening, SMQ_OK);
-}
-
-static void read_on_io(struct loop_task *task)
-{
-    struct worker_opening *opening =
-        (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
-
-    definitions_read(opening->worker->core->definitions, opening->worker->name, on_definition,
-                     opening);
-}
-
-static void bind_on_io(struct loop_task *task)
-{
-    struct worker_opening *opening =
-        (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
-    const struct topic *topic = &opening->worker->topic;
-    struct core *core = opening->worker->core;
-    char kind[COORD_BINDING_MAX];
-
-    if (topic->shared) {
-        opened(opening);
-        return;
-    }
-    coord_link_binding(kind, core->link);
-    store_bind(&opening->bind, core->redis, topic->name, topic->nonce, kind,
-               core->request_timeout_ms);
-}
-
-static smq_status open_step(struct worker_opening *opening, void (*run)(struct loop_task *),
-                            smq_error *err)
-{
-    opening->task.run = run;
-    waiter_init(&opening->waiter, 1);
-    loop_post(opening->worker->core->io, &opening->task);
-    (void) waiter_wait(&opening->waiter, SMQ_FOREVER);
-    waiter_fini(&opening->waiter);
-    return opening->status == SMQ_OK ? SMQ_OK : status_copy(err, &opening->err);
-}
-
-/* A topic is bound to its fleet only when that fleet was reached: a mistyped address must not
- * shut others out.
- * Blocks: request_timeout_ms a round trip, and the first connection to ZooKeeper. */
-static smq_status open_topic(smq_worker *worker, smq_error *err)
-{
-    struct worker_opening opening = {.worker = worker};
-    smq_status status;
-
-    store_call_init(&opening.bind, on_bound, &opening);
-    status = open_step(&opening, read_on_io, err);
-    if (status == SMQ_OK && !worker->shared) {
-        status = coord_link_open(worker->core->link, err);
-    }
-    if (status == SMQ_OK) {
-        status = open_step(&opening, bind_on_io, err);
-    }
-    store_call_fini(&opening.bind);
-    return status;
 }
 
 /* --- life --- */
@@ -258,64 +130,53 @@ static void init_end(smq_worker *worker)
 /* Free the memory; nothing of it is known to smq:io or to a thread any more. */
 static void worker_destroy(smq_worker *worker)
 {
-    delivery_pool_fini(&worker->pool);
-    takeovers_free(worker);
-    if (worker->queue != NULL) {
-        run_queue_unref(worker->queue);
+    slot_set_fini(&worker->set);
+    if (worker->set.queue != NULL) {
+        run_queue_unref(worker->set.queue);
     }
     pthread_mutex_destroy(&worker->end.lock);
     pthread_cond_destroy(&worker->end.changed);
-    core_unref(worker->core);
-    free(worker->slots);
+    core_unref(worker->set.core);
     free(worker->thread_ids);
     free(worker);
 }
 
 static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options *options)
 {
-    struct run_queue_options queue = {.topic = worker->name,
+    struct run_queue_options queue = {.topic = worker->set.name,
                                       .handler = options->handler,
                                       .batch = options->batch,
                                       .dead = options->dead,
                                       .user = options->user,
-                                      .turn = worker->batch_size,
+                                      .turn = worker->set.batch_size,
                                       .timed = worker->handler_timeout_ms > 0,
                                       .threads = worker->threads,
-                                      .io = worker->core->io,
+                                      .io = worker->set.core->io,
                                       .task = &worker->answered,
                                       .extended = &worker->extended};
 
-    if (worker->consumer != NULL) {
-        queue.per_slot = worker->per_slot = worker->consumer->per_slot;
-        queue.back = &worker->consumer->back;
+    if (worker->polled) {
+        queue.per_slot = worker->set.per_slot = worker->poller.per_slot;
+        queue.back = worker->poller.back;
     }
     return run_queue_new(&queue);
 }
 
 smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_worker_options *options,
-                             smq_consumer *consumer, smq_error *err)
+                             const struct worker_poller *poller, smq_error *err)
 {
     smq_worker *worker = memory_new(sizeof(*worker));
     smq_status status;
 
-    worker->core = core_ref(core);
-    worker->consumer = consumer;
+    worker_init_loop(worker, core_ref(core));
+    worker->polled = poller != NULL;
+    worker->poller = poller != NULL ? *poller : worker->poller;
     worker->pid = getpid();
     init_end(worker);
-    worker->begin.run = worker_on_begin;
-    worker->answered.run = worker_on_answered;
-    worker->extended.run = worker_on_extended;
-    worker->dispose.run = worker_on_dispose;
-    TAILQ_INIT(&worker->starved);
-    LIST_INIT(&worker->busy);
-    LIST_INIT(&worker->leaving);
-    delivery_pool_init(&worker->pool);
-    limiter_init(&worker->own);
-    limiter_init(&worker->share);
     status = take_options(worker, options, err);
     if (status == SMQ_OK) {
-        worker->queue = make_queue(worker, options);
-        status = open_topic(worker, err);
+        worker->set.queue = make_queue(worker, options);
+        status = worker_open_topic(worker, err);
     }
     if (status != SMQ_OK) {
         worker_destroy(worker);
@@ -344,7 +205,7 @@ smq_status worker_add_thread(smq_worker *worker, smq_error *err)
     char name[24];
 
     snprintf(name, sizeof(name), "smq:work-%" PRId32, number);
-    status = thread_start(&worker->thread_ids[number], name, work, worker->queue, err);
+    status = thread_start(&worker->thread_ids[number], name, work, worker->set.queue, err);
     worker->threads_started += status == SMQ_OK ? 1 : 0;
     return status;
 }
@@ -369,17 +230,17 @@ smq_status worker_start(smq_worker *worker, smq_error *err)
 
     if (atomic_exchange(&worker->started, true)) {
         return status_set(err, SMQ_INVALID, "the worker of topic %s was started already",
-                          worker->name);
+                          worker->set.name);
     }
     if (atomic_load(&worker->stop_asked)) {
-        return status_set(err, SMQ_CLOSED, "the worker of topic %s was stopped", worker->name);
+        return status_set(err, SMQ_CLOSED, "the worker of topic %s was stopped", worker->set.name);
     }
     status = start_threads(worker, err);
     if (status != SMQ_OK) {
         atomic_store(&worker->started, false);
         return status;
     }
-    loop_post(worker->core->io, &worker->begin);
+    loop_post(worker->set.core->io, &worker->begin);
     return SMQ_OK;
 }
 
@@ -416,13 +277,14 @@ bool worker_wait_end(smq_worker *worker, int64_t timeout_ms)
 
 smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err)
 {
-    if (run_queue_inside(worker->queue)) {
+    if (run_queue_inside(worker->set.queue)) {
         return status_set(err, SMQ_WRONG_THREAD,
                           "smq_worker_wait() in a handler of the worker would wait for that "
                           "handler");
     }
     if (!worker_wait_end(worker, timeout_ms)) {
-        return status_set(err, SMQ_TIMED_OUT, "the worker of topic %s still works", worker->name);
+        return status_set(err, SMQ_TIMED_OUT, "the worker of topic %s still works",
+                          worker->set.name);
     }
     return worker->end.result.status == SMQ_OK ? SMQ_OK : status_copy(err, &worker->end.result);
 }
@@ -433,23 +295,23 @@ void worker_free(smq_worker *worker)
         return; /* a child of fork() has none of the threads; the memory is its parent's matter */
     }
     worker_stop(worker);
-    if (run_queue_inside(worker->queue)) {
-        events_log(worker->core->events, SMQ_LEVEL_ERROR,
+    if (run_queue_inside(worker->set.queue)) {
+        events_log(worker->set.core->events, SMQ_LEVEL_ERROR,
                    "smq_worker_free() in a handler of the worker of topic %s only stops it",
-                   worker->name);
+                   worker->set.name);
         return;
     }
     (void) wait_for(worker, &worker->end.ended, SMQ_FOREVER);
-    run_queue_end(worker->queue);
+    run_queue_end(worker->set.queue);
     for (int32_t i = 0; i < worker->threads_started; i++) {
         (void) pthread_join(worker->thread_ids[i], NULL);
     }
-    loop_post(worker->core->io, &worker->dispose);
+    loop_post(worker->set.core->io, &worker->dispose);
     (void) wait_for(worker, &worker->end.disposed, SMQ_FOREVER);
     worker_destroy(worker);
 }
 
 smq_status worker_check_process(const smq_worker *worker, smq_error *err)
 {
-    return core_check(worker->core, err);
+    return core_check(worker->set.core, err);
 }

@@ -2,12 +2,14 @@
  * consumer's inside, which has no handlers and is polled.
  *
  *   worker.c       life and options, on the threads of the application
- *   worker_loop.c  answers, definition and end, on smq:io
- *   budget.c       how much it may claim
+ *   worker_open.c  the topic as it is read and bound before the worker begins
+ *   worker_loop.c  the worker on smq:io: its turn, its definition, what coordination says, its end
+ *   binding.c      a topic that is bound to another coordination
  *   watchdog.c     handlers that take too long
- *   standby.c      saying that it has nothing to do
- *   slot.h         one slot
- *   run_queue.h    the handler threads
+ *   standby.c      reporting that it has nothing to do
+ *
+ * Below it are the slots (consume/slot/owned_slot.h) and the handler threads
+ * (consume/run/run_queue.h); a consumer is above it.
  *
  * Thread: as each function says. */
 #ifndef CONSUME_WORKER_WORKER_H
@@ -15,14 +17,11 @@
 
 #include <pthread.h>
 
-#include <slotmq/consumer.h>
 #include <slotmq/worker.h>
 
-#include "base/hash.h"
 #include "consume/run/run_queue.h"
-#include "consume/slot/owned_slot.h"
+#include "consume/slot/slot_set.h"
 #include "core/core.h"
-#include "model/limiter.h"
 
 /* --- the calls of the public header; options have their full size --- */
 
@@ -36,12 +35,24 @@ smq_status worker_check_process(const smq_worker *worker, smq_error *err);
 
 /* --- the inside --- */
 
+/* Who polls a worker that has no handlers.  Thread: smq:io. */
+struct worker_poller {
+    void (*opened)(void *user,
+                   smq_worker *worker); /* it lives on the loop now; its handles count */
+    void (*begun)(void *user);
+    void (*rested)(void *user);  /* what worker_rest() has begun is done */
+    void (*closing)(void *user); /* close the handles; worker_handle_closed() for each */
+    void *user;
+    int32_t per_slot;       /* a slot may have this many unanswered deliveries */
+    struct loop_task *back; /* posted by the first poll of a worker at rest */
+};
+
+/* The same as worker_new(), for a poller: without a handler. */
+smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_worker_options *options,
+                             const struct worker_poller *poller, smq_error *err);
+
 /* Start one more thread.  Thread: that of worker_start(), then smq:io. */
 smq_status worker_add_thread(smq_worker *worker, smq_error *err);
-
-/* The same as worker_new(), as the inside of a consumer: without a handler. */
-smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_worker_options *options,
-                             smq_consumer *consumer, smq_error *err);
 
 /* Take a number 1 .. `most`, 0 for the default.  Fails: INVALID. */
 smq_status worker_take_number(int32_t *out, const char *option, int64_t value, int64_t most,
@@ -58,37 +69,20 @@ enum worker_state {
     WORKER_ENDED     /* drained, or given up */
 };
 
-/* Takeovers of slots that one server has, so many at a time: a server that does not answer keeps
- * back no others. */
-enum { WORKER_TAKEOVERS_MAX = 256 };
-
-struct takeovers {
-    UT_hash_handle hh;
-    char server[REDIS_SERVER_MAX]; /* "" when it is not known */
-    int32_t running;               /* on their way */
-    struct owned_slot_queue waiting;
-};
-
 /* For each thread one that may take its place while its handler hangs. */
 #define WORKER_THREADS_MOST(worker) (2 * (worker)->threads)
 
-/* What follows the word "smq:io" belongs to that thread.  Invariants: owned_slot_count counts the
- * slots that are not freed; reserved is the sum of what the consumes on their way may bring. */
+/* Invariants: the state changes in worker_enter() alone, and set.claiming is true while it is
+ * RUNNING. */
 struct smq_worker {
-    /* immutable after worker_new(), but for a consumer's drain_timeout_ms */
-    struct core *core;
+    struct slot_set set;
     pid_t pid;
-    struct run_queue *queue;
-    smq_consumer *consumer; /* NULL: it has handlers */
-    int32_t per_slot;       /* of a consumer: a lane may have so many unanswered ones; else 0 */
-    char name[TOPIC_NAME_MAX + 1];
-    bool shared;
-    int32_t threads, batch_size, max_in_flight;
-    int64_t max_messages;       /* 0: no limit */
-    int64_t rate_per_s;         /* 0: no limit */
+
+    /* immutable after worker_new() */
+    bool polled;
+    struct worker_poller poller; /* when it is polled */
+    int32_t threads;
     int64_t handler_timeout_ms; /* 0: none */
-    int64_t drain_timeout_ms;
-    uint32_t generation; /* floor of the tokens' */
 
     pthread_t *thread_ids;
     int32_t threads_started; /* smq:io starts some in the place of those that hang */
@@ -105,138 +99,67 @@ struct smq_worker {
 
     /* smq:io */
     enum worker_state state;
-    struct topic topic;
-    bool joined;              /* coordination was told, and has not said `left` */
-    bool refreshing;          /* the definition is being read again */
-    bool checking;            /* what the topic is bound to is being read again */
-    bool disposing;           /* worker_free() waits */
-    bool damaged;             /* it was told that topic{T} is lost */
-    uint32_t reads_confirmed; /* reads of the definition that found the topic, so far */
-    int64_t missing_at;       /* since when the topic seems to be deleted; 0: it does not */
-    bool abandoned;           /* something was given up unfinished */
-    bool paused;              /* it was told that the topic is */
-    bool standing_by;         /* it was said that it owns nothing */
+    uint32_t generation; /* floor of the tokens' */
+    bool turning;        /* a turn runs: one that is asked for in it is a part of it */
+    bool joined;         /* coordination was told, and has not said `left` */
+    bool disposing;      /* worker_free() waits */
+    bool damaged;        /* it was reported that topic{T} is lost */
+    bool standing_by;    /* it was reported that it owns nothing */
+    struct {
+        bool refresh, check_binding, fail; /* slots have asked for it since the last turn */
+    } asked;
+    bool refreshing; /* the definition is being read again */
+    bool checking;   /* what the topic is bound to is being read again */
+    int reads;       /* of these two, on their way */
     smq_error failure;
-    struct owned_slot **slots; /* by number; NULL: not ours */
-    int32_t owned_slot_count;
-    struct takeovers *takeovers; /* by server */
-    int32_t paused_strands;      /* whose slot was paused when they looked last */
-    struct owned_slot_queue starved;
-    struct owned_slot_list busy, leaving;
-    struct delivery_pool pool;
-    int64_t in_flight_count, unanswered, reserved, answered_count;
-    int32_t owned;             /* slots that are ACTIVE */
-    struct limiter own, share; /* rates of the worker, and of its part of the topic */
-    uv_timer_t renewal, drain, tokens, overdue, standby;
-    uv_prepare_t rouse;      /* runs when the handler threads are to be woken */
-    int handles_open, reads; /* reads of the definition, or of the binding, on their way */
+    uv_timer_t drain, overdue, standby;
 };
+
+/* --- worker_open.c --- */
+
+/* Read the topic, bind it to this client's coordination, and open the worker on smq:io.
+ * Blocks: request_timeout_ms a round trip, and the first connection to ZooKeeper. */
+smq_status worker_open_topic(smq_worker *worker, smq_error *err);
 
 /* --- worker_loop.c; Thread: smq:io --- */
 
-void worker_on_begin(struct loop_task *task);
-void worker_on_answered(struct loop_task *task);
-void worker_on_extended(struct loop_task *task);
-void worker_on_dispose(struct loop_task *task);
+/* Fill what the tasks and the slots need; takes over a reference of `core`.  Thread: any, before
+ * smq:io knows the worker. */
+void worker_init_loop(smq_worker *worker, struct core *core);
 
-/* Make what must be closed again: timers, the stop signal. */
-void worker_open(smq_worker *worker);
+/* Hear what coordination says about the topic, and make what must be closed again: timers, the stop
+ * signal.  false: this client consumes the topic already. */
+bool worker_open(smq_worker *worker);
 void worker_handle_closed(smq_worker *worker);
 
-/* Wake the handler threads for what was added, at the end of this turn of the loop. */
-void worker_rouse(smq_worker *worker);
+/* Every entry from the loop ends with this.  The worker may be gone afterwards. */
+void worker_turn(smq_worker *worker);
 
-/* Begin to stop. */
-void worker_begin_stopping(smq_worker *worker);
-
-/* Give the slots up, but stay: consumer_rested() follows. */
+/* Give the slots up, but stay: the poller's `rested` follows.  A turn follows. */
 void worker_rest(smq_worker *worker);
 
 /* End within `ms` without an answer of those who hold deliveries: refuse answers from now on. */
 void worker_stop_within(smq_worker *worker, int64_t ms);
 
-/* A call has ended: there may be room for others, or the last message may be answered. */
-void worker_feed(smq_worker *worker);
+/* It cannot continue: the turn drops everything, and the worker ends with `status`. */
+void worker_fail(smq_worker *worker, smq_status status, const char *text);
 
-/* Put a slot into a list of those to be looked at, once; then look at them, and feed the others.
- */
-void worker_touch(struct owned_slot_batch *touched, struct owned_slot *slot);
-void worker_look_at_touched(smq_worker *worker, struct owned_slot_batch *touched);
+/* One of `reads` has ended.  A turn follows. */
+void worker_read_ended(smq_worker *worker);
 
-/* A consume has found its slot paused, or not: tell it once, and once that no slot is any more.
- * A slot that ends says nothing about the topic. */
-void worker_see_pause(struct owned_slot *slot, bool paused);
-void worker_forget_pause(struct owned_slot *slot);
-
-/* Do failed messages keep back what stands behind them? */
-bool worker_is_strict(const smq_worker *worker);
-
-/* The slot that has this delivery in flight. */
-struct owned_slot *worker_strand(const smq_delivery *delivery);
-
-/* Look at all leases in flight at once, and then as often as the definition demands. */
-void worker_renew_soon(smq_worker *worker);
-
-/* A renewal for which handlers wait has failed: look at all leases again in a moment. */
-void worker_renew_again(smq_worker *worker);
-
-/* A script says that the definition is not the stored one: read it again. */
-void worker_refresh(smq_worker *worker);
+/* --- binding.c; Thread: smq:io --- */
 
 /* A slot was refused under a larger generation: continue under that of the topic, if it is larger
  * now; end the worker if the topic is bound to another coordination. */
 void worker_check_binding(smq_worker *worker);
-void worker_read_ended(smq_worker *worker); /* one of `reads` */
 
 /* Fill `err` for a topic that is bound to another coordination: what to do.  Its status. */
 smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
                               const struct store_result *result);
 
-/* topic{T} is lost, or is there (NULL): tell it once.  The slots are consumed all the same. */
-void worker_tell_lost_definition(smq_worker *worker, const char *text);
-
-/* It cannot go on: drop everything, end with `status`. */
-void worker_fail(smq_worker *worker, smq_status status, const char *text);
-
-/* The end may be reached. */
-void worker_check_end(smq_worker *worker);
-
-/* Hear what coordination says about the topic; false: this client consumes it already. */
-bool worker_register(smq_worker *worker);
-
-/* --- takeover.c --- */
-
-/* Begin the takeovers for which there is room now.  Thread: smq:io. */
-void takeovers_feed(smq_worker *worker);
-
-/* None is on its way, and none waits. */
-void takeovers_free(smq_worker *worker);
-
-/* --- budget.c; Thread: smq:io --- */
-
-/* How many of `wish` messages may be claimed now. */
-int32_t worker_room(const smq_worker *worker, int32_t wish);
-
-/* A consume that may bring `count` is on its way; it has brought `used`.  For a repeated one the
- * first reservation holds. */
-void worker_reserve(smq_worker *worker, int32_t count);
-void worker_unreserve(smq_worker *worker, int32_t count, int32_t used);
-
-/* So many that were claimed go back, and no handler has seen them. */
-void worker_unused(smq_worker *worker, int32_t count);
-
-/* The number of slots that it owns has changed; or a rate. */
-void worker_owns(smq_worker *worker, int32_t change);
-void worker_rates_set(smq_worker *worker);
-
-/* Some may be starved for want of tokens only: feed them in time.  Does that take longer than a
- * change of the topic may take to be seen? */
-void worker_await_tokens(smq_worker *worker);
-bool worker_awaits_tokens_long(const smq_worker *worker);
-
 /* --- standby.c; Thread: smq:io --- */
 
-/* The state, or the number of slots that it owns, has changed. */
+/* The state, or the number of slots that it owns, may have changed. */
 void worker_watch_standby(smq_worker *worker);
 
 /* --- watchdog.c; Thread: smq:io --- */

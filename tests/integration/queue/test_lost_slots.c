@@ -12,6 +12,7 @@
 
 #include "../coord/raw.h"
 #include "base/waiter.h"
+#include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
 #include "scene.h"
 #include "support/proxy.h"
@@ -46,7 +47,7 @@ struct question {
 static void on_question(struct loop_task *task)
 {
     struct question *question = (struct question *) task; /* its first member */
-    const struct owned_slot *slot = question->worker->slots[0];
+    const struct owned_slot *slot = question->worker->set.slots[0];
 
     question->returning = slot != NULL ? (int) slot->returning : 0;
     question->acquiring = slot != NULL && slot->state == OWNED_ACQUIRING;
@@ -58,7 +59,7 @@ static struct question ask(const struct owner *owner)
     struct question question = {.task.run = on_question, .worker = owner->worker};
 
     waiter_init(&question.waiter, 1);
-    loop_post(owner->worker->core->io, &question.task);
+    loop_post(owner->worker->set.core->io, &question.task);
     (void) waiter_wait(&question.waiter, SMQ_FOREVER);
     waiter_fini(&question.waiter);
     return question;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/waiter.h"
+#include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
 #include "scene.h"
 #include "support/wait.h"
@@ -76,7 +77,7 @@ static void on_question(struct loop_task *task)
 {
     struct question *question = (struct question *) task; /* its first member */
 
-    question->missing = question->deletion->worker->missing_at != 0;
+    question->missing = question->deletion->worker->set.missing_at != 0;
     if (question->missing && question->take_back) {
         take_back(question->deletion);
     }
@@ -89,7 +90,7 @@ static bool ask(struct deletion *deletion, bool take_back)
         .task.run = on_question, .deletion = deletion, .take_back = take_back};
 
     waiter_init(&question.waiter, 1);
-    loop_post(deletion->worker->core->io, &question.task);
+    loop_post(deletion->worker->set.core->io, &question.task);
     (void) waiter_wait(&question.waiter, SMQ_FOREVER);
     waiter_fini(&question.waiter);
     return question.missing;

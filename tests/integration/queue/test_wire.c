@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/waiter.h"
+#include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
 #include "scene.h"
 #include "support/proxy.h"
@@ -109,7 +110,7 @@ struct question {
 static void on_question(struct loop_task *task)
 {
     struct question *question = (struct question *) task; /* its first member */
-    const struct owned_slot *slot = question->worker->slots[0];
+    const struct owned_slot *slot = question->worker->set.slots[0];
 
     question->consuming = slot != NULL && slot->consuming != NULL;
     question->woken = slot != NULL && slot->woken;
@@ -123,7 +124,7 @@ static struct question ask(struct wire *wire)
     struct question question = {.task.run = on_question, .worker = wire->worker};
 
     waiter_init(&question.waiter, 1);
-    loop_post(wire->worker->core->io, &question.task);
+    loop_post(wire->worker->set.core->io, &question.task);
     (void) waiter_wait(&question.waiter, SMQ_FOREVER);
     waiter_fini(&question.waiter);
     return question;

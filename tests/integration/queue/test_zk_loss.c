@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
 #include "core/coord_link.h"
 #include "scene.h"
@@ -56,7 +57,7 @@ static bool may_not_claim(void *arg)
 {
     struct loss *loss = arg;
 
-    return !coord_link_may_claim(loss->worker->core->link);
+    return !coord_link_may_claim(loss->worker->set.core->link);
 }
 
 static void owners_go_on_by_default(void **state)

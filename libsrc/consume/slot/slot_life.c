@@ -1,0 +1,411 @@
+/* slot_life.c - see slot_life.h.
+ *
+ * Thread: smq:io. */
+#include "consume/slot/slot_life.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "consume/slot/consume_call.h"
+#include "consume/slot/damage.h"
+#include "consume/slot/in_flight.h"
+#include "consume/slot/renewal.h"
+#include "consume/slot/takeover.h"
+#include "core/coord_link.h"
+
+/* --- waking --- */
+
+static void slot_life_on_notice(enum redis_notice notice, void *user)
+{
+    struct owned_slot *slot = user;
+    struct slot_set *set = slot->set;
+
+    if (notice == REDIS_NOTICE_REFUSED) {
+        set->host.denied(set->host.user,
+                         "its Redis user may not subscribe to the channels that wake it; let an "
+                         "administrator run ACL SETUSER with +ssubscribe +sunsubscribe &wake*");
+    } else {
+        slot->recheck = true;
+        if (slot->consuming != NULL) {
+            slot->woken = true;
+        } else {
+            slot->look = true;
+            owned_slot_changed(slot);
+        }
+    }
+    slot_set_turn(set);
+}
+
+static void slot_life_subscribe(struct owned_slot *slot)
+{
+    struct slot_keys keys;
+
+    slot_keys_fill(&keys, slot->set->name, slot->number);
+    if (slot->channel == NULL) {
+        slot->channel = memory_string(keys.wake);
+    }
+    slot->subscription = (struct redis_subscription){.channel = slot->channel,
+                                                     .hash_slot = keys.hash_slot,
+                                                     .notice = slot_life_on_notice,
+                                                     .user = slot};
+    slot->subscribed = true;
+    redis_subscribe(slot->set->core->redis, &slot->subscription);
+}
+
+static void slot_life_unsubscribe(struct owned_slot *slot)
+{
+    if (slot->subscribed) {
+        slot->subscribed = false;
+        redis_unsubscribe(slot->set->core->redis, &slot->subscription);
+    }
+}
+
+/* --- the end --- */
+
+/* Tell coordination that it has its slot back, if it waits for that. */
+static void slot_life_release(struct owned_slot *slot)
+{
+    struct slot_set *set = slot->set;
+
+    if (slot->revoked) {
+        slot->granted = slot->revoked = false;
+        coord_link_released(set->core->link, set->name, slot->number, slot->token);
+    }
+}
+
+/* What the slot was about to do counts for nothing. */
+static void slot_life_clear(struct owned_slot *slot, smq_status standing)
+{
+    in_flight_drop(slot, standing);
+    consume_forget(slot);
+    slot_life_unsubscribe(slot);
+    owned_slot_leave_queues(slot);
+}
+
+/* Go to IDLE by `event`. */
+static void slot_life_end(struct owned_slot *slot, enum owned_event event, smq_status standing,
+                          const char *why)
+{
+    bool owned = slot->state != OWNED_ACQUIRING && !slot->set->shared;
+
+    owned_slot_enter(slot, event);
+    slot_life_clear(slot, standing);
+    slot_set_forget_pause(slot);
+    slot->due_at = slot->drain_at = 0;
+    owned_slot_set_timer(slot);
+    slot->look = slot->woken = slot->recheck = slot->plenty = false;
+    if (owned) {
+        owned_slot_event(slot, SMQ_EVENT_SLOT_LOST, standing,
+                         "slot %" PRId32 " of topic %s is no longer ours: %s", slot->number,
+                         slot->set->name, why);
+    }
+    slot_life_release(slot);
+    owned_slot_changed(slot);
+}
+
+void slot_life_drop(struct owned_slot *slot, smq_status standing, const char *why)
+{
+    if (slot->state == OWNED_IDLE) {
+        slot_life_release(slot);
+        owned_slot_changed(slot);
+        return;
+    }
+    slot_life_end(slot, OWNED_EVENT_DROPPED, standing, why);
+}
+
+/* A shared slot has no owner's name in Redis that could be taken back. */
+static void slot_life_vacate(struct owned_slot *slot)
+{
+    if (slot->set->shared) {
+        slot_life_end(slot, OWNED_EVENT_VACATED, SMQ_OK, "given up");
+    } else {
+        takeover_undo(slot);
+    }
+}
+
+/* Nothing is committed any more.  Only the owner's name is taken back, for people: if the slot has
+ * a newer owner that call is refused, and that is reported. */
+void slot_life_lost(struct owned_slot *slot)
+{
+    if (slot->state == OWNED_ACTIVE || slot->state == OWNED_STOPPING) {
+        takeover_undo(slot);
+    }
+    slot->granted = slot->revoked = false;
+    slot_life_drop(slot, SMQ_FENCED, "this process is no longer a member");
+}
+
+void slot_life_detach(struct owned_slot *slot)
+{
+    struct slot_set *set = slot->set;
+
+    if (slot->granted) {
+        slot->granted = slot->revoked = false;
+        coord_link_released(set->core->link, set->name, slot->number, slot->token);
+    }
+    owned_slot_changed(slot);
+}
+
+void slot_life_abandon(struct owned_slot *slot)
+{
+    if (slot->state != OWNED_STOPPING && slot->state != OWNED_VACATING) {
+        slot_life_drop(slot, SMQ_LEASE_LOST, "the worker ends");
+        return;
+    }
+    if (slot->state == OWNED_STOPPING) {
+        slot->set->abandoned = true;
+    }
+    slot_life_end(slot, OWNED_EVENT_ABANDONED, SMQ_LEASE_LOST, "its messages took too long to end");
+}
+
+/* --- giving up --- */
+
+static void slot_life_begin_stopping(struct owned_slot *slot)
+{
+    if (slot->damaged) { /* nothing of it can be settled */
+        slot_life_drop(slot, SMQ_LEASE_LOST, "Redis has lost a part of it");
+        return;
+    }
+    owned_slot_enter(slot, OWNED_EVENT_REVOKED);
+    slot_life_unsubscribe(slot);
+    owned_slot_leave_queues(slot);
+    slot->drain_at = clock_now_ms() + slot->set->drain_timeout_ms;
+    owned_slot_set_timer(slot);
+    owned_slot_watch_handlers(slot);
+    in_flight_release(slot);
+    owned_slot_changed(slot);
+}
+
+void slot_life_stop(struct owned_slot *slot)
+{
+    switch (slot->state) {
+    case OWNED_IDLE:
+        slot_life_release(slot);
+        owned_slot_changed(slot);
+        return;
+    case OWNED_ACQUIRING:
+        if (slot->waits != NULL) {
+            slot_life_end(slot, OWNED_EVENT_DROPPED, SMQ_OK, "");
+            return;
+        }
+        owned_slot_enter(slot, OWNED_EVENT_REVOKED);
+        slot_life_vacate(slot);
+        return;
+    case OWNED_ACTIVE:
+        slot_life_begin_stopping(slot);
+        return;
+    case OWNED_STOPPING:
+    case OWNED_VACATING:
+        return;
+    }
+}
+
+void slot_life_revoke(struct owned_slot *slot)
+{
+    slot->revoked = true;
+    slot_life_stop(slot);
+}
+
+void slot_life_abandon_unanswered(struct owned_slot *slot)
+{
+    if (slot->state == OWNED_STOPPING) {
+        in_flight_abandon_unanswered(slot);
+        owned_slot_changed(slot);
+    }
+}
+
+/* --- the turn --- */
+
+void slot_life_decide(struct owned_slot *slot)
+{
+    bool stopping = slot->state == OWNED_STOPPING;
+
+    if (slot->state == OWNED_IDLE) {
+        owned_slot_free_if_unused(slot);
+        return;
+    }
+    if ((slot->state != OWNED_ACTIVE && !stopping) || slot->consuming != NULL ||
+        consume_begin(slot)) {
+        return;
+    }
+    if (stopping && slot->in_flight_count == 0 &&
+        run_queue_is_quiet(slot->set->queue, &slot->lane)) {
+        owned_slot_unwatch_handlers(slot);
+        owned_slot_enter(slot, OWNED_EVENT_SETTLED);
+        slot_life_vacate(slot);
+    }
+}
+
+/* --- time --- */
+
+static void slot_life_due(struct owned_slot *slot)
+{
+    slot->due_at = 0;
+    owned_slot_set_timer(slot);
+    if (slot->state == OWNED_ACQUIRING) {
+        takeover_begin(slot);
+    } else if (slot->consuming != NULL) {
+        consume_repeat(slot);
+    } else {
+        slot->look = true;
+        owned_slot_changed(slot);
+    }
+}
+
+static void slot_life_on_timer(uv_timer_t *timer)
+{
+    struct owned_slot *slot = timer->data;
+    struct slot_set *set = slot->set;
+    int64_t now = clock_now_ms();
+
+    if (slot->drain_at != 0 && now >= slot->drain_at) {
+        slot_life_abandon(slot);
+    } else if (slot->due_at != 0 && now >= slot->due_at) {
+        slot_life_due(slot);
+    } else {
+        owned_slot_set_timer(slot);
+    }
+    slot_set_turn(set);
+}
+
+/* --- coming --- */
+
+/* Redis knows our token: the slot is ours. */
+static void slot_life_taken(struct owned_slot *slot)
+{
+    struct slot_set *set = slot->set;
+
+    owned_slot_enter(slot, OWNED_EVENT_TAKEN);
+    slot->look = true;
+    slot->plenty = false;
+    slot->failures = 0;
+    damage_on_accepted(slot);
+    slot_life_subscribe(slot);
+    if (!set->shared) {
+        owned_slot_event(slot, SMQ_EVENT_SLOT_GAINED, SMQ_OK,
+                         "slot %" PRId32 " of topic %s is ours", slot->number, set->name);
+        coord_link_acquired(set->core->link, set->name, slot->number, slot->token);
+    }
+    owned_slot_changed(slot);
+}
+
+void slot_life_grant(struct slot_set *set, int32_t number, struct token token)
+{
+    struct owned_slot *slot = set->slots[number];
+    bool known = slot != NULL && slot->state != OWNED_IDLE;
+
+    if (known && token_compare(slot->token, token) == 0) {
+        if (slot->state == OWNED_ACTIVE) {
+            coord_link_acquired(set->core->link, set->name, number, token);
+        }
+        return;
+    }
+    if (known) {
+        slot_life_drop(slot, SMQ_FENCED, "granted anew");
+    }
+    slot = slot != NULL ? slot : owned_slot_new(set, number, slot_life_on_timer);
+    slot->token = token;
+    slot->granted = !set->shared;
+    slot->revoked = false;
+    if (!set->claiming) {
+        return; /* coordination was told that we leave, and will take it back */
+    }
+    owned_slot_unwatch_handlers(slot);
+    slot->failures = 0;
+    owned_slot_enter(slot, OWNED_EVENT_GRANTED);
+    if (set->shared) {
+        slot_life_taken(slot);
+    } else {
+        takeover_begin(slot);
+    }
+}
+
+/* --- what calls come to --- */
+
+/* Redis knows an older token than ours: a failover has lost the takeover, and maybe claims. */
+static void slot_life_rewind(struct owned_slot *slot)
+{
+    events_log(slot->set->core->events, SMQ_LEVEL_WARN,
+               "slot %" PRId32 " of topic %s: Redis has lost our token; taking the slot over again",
+               slot->number, slot->set->name);
+    if (slot->state != OWNED_ACTIVE) {
+        slot_life_drop(slot, SMQ_LEASE_LOST, "Redis has lost our token");
+        return;
+    }
+    slot_life_clear(slot, SMQ_LEASE_LOST);
+    slot->era++;
+    slot->renewing = slot->doubted = false;
+    slot->due_at = 0;
+    owned_slot_set_timer(slot);
+    owned_slot_enter(slot, OWNED_EVENT_REWOUND);
+    takeover_begin(slot);
+}
+
+/* A script refused the slot's token. */
+static void slot_life_fenced(struct owned_slot *slot, const struct store_result *result)
+{
+    struct slot_set *set = slot->set;
+    struct token stored;
+    bool known = store_fenced_token(&stored, result);
+
+    if (slot->state != OWNED_ACQUIRING && known && token_compare(stored, slot->token) < 0) {
+        slot_life_rewind(slot);
+        return;
+    }
+    if (owned_slot_is_exclusive(slot, slot->state)) {
+        coord_link_doubt(set->core->link);
+    }
+    owned_slot_tell_fenced(slot);
+    if (known && stored.generation > slot->token.generation) {
+        set->host.superseded(set->host.user);
+    }
+    if (slot->granted && !slot->revoked) {
+        slot->granted = false;
+        coord_link_refused(set->core->link, set->name, slot->number, slot->token);
+    }
+    slot_life_drop(slot, SMQ_FENCED, "it has a newer owner");
+}
+
+/* An outcome other than OK and FENCED: the worker hears what concerns it, and the call is made
+ * again later. */
+static void slot_life_failed(struct owned_slot *slot, const struct store_result *result)
+{
+    struct slot_set *set = slot->set;
+
+    if (result->outcome == STORE_STALE || result->outcome == STORE_NO_TOPIC) {
+        damage_on_refused(slot, result);
+        if (slot->damaged && slot->state == OWNED_STOPPING) {
+            slot_life_drop(slot, SMQ_LEASE_LOST, "Redis has lost a part of it");
+            return;
+        }
+    } else if (result->status == SMQ_DENIED) {
+        set->host.denied(set->host.user, result->text);
+    } else if (result->outcome == STORE_PARTLY) {
+        events_log(set->core->events, SMQ_LEVEL_WARN, "slot %" PRId32 " of topic %s: %s",
+                   slot->number, set->name, result->text);
+    }
+    owned_slot_arm(slot, owned_slot_next_backoff_ms(slot));
+}
+
+static bool slot_life_is_outdated(const struct store_result *result)
+{
+    return result->outcome == STORE_STALE || result->outcome == STORE_NO_TOPIC;
+}
+
+void slot_life_call_ended(struct owned_slot *slot, enum slot_call call, bool done,
+                          const struct store_result *result)
+{
+    if (call == SLOT_CALL_VACATE) { /* whatever came of it */
+        slot_life_end(slot, OWNED_EVENT_VACATED, SMQ_OK, "given up");
+    } else if (result->outcome == STORE_FENCED) {
+        slot_life_fenced(slot, result);
+    } else if (done && call == SLOT_CALL_TAKEOVER) {
+        slot_life_taken(slot);
+    } else if (done) {
+        owned_slot_changed(slot);
+    } else if (call != SLOT_CALL_RENEWAL) {
+        slot_life_failed(slot, result);
+    } else if (slot_life_is_outdated(result)) { /* the next round comes before the lease ends */
+        slot->set->host.outdated(slot->set->host.user);
+    }
+}

@@ -1,0 +1,164 @@
+/* slot_set.c - see slot_set.h.
+ *
+ * Thread: as slot_set.h says. */
+#include "consume/slot/slot_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "consume/slot/owned_slot.h"
+
+/* --- life --- */
+
+void slot_set_init(struct slot_set *set, struct core *core, const struct slot_host *host,
+                   slot_ended_fn *ended)
+{
+    set->core = core;
+    set->host = *host;
+    set->ended = ended;
+    STAILQ_INIT(&set->changed);
+    TAILQ_INIT(&set->starved);
+    LIST_INIT(&set->busy);
+    LIST_INIT(&set->leaving);
+    delivery_pool_init(&set->pool);
+    budget_init(&set->budget);
+}
+
+void slot_set_fini(struct slot_set *set)
+{
+    struct takeovers *takeovers = NULL;
+    struct takeovers *next = NULL;
+
+    HASH_ITER(hh, set->takeovers, takeovers, next)
+    {
+        HASH_DEL(set->takeovers, takeovers);
+        free(takeovers);
+    }
+    delivery_pool_fini(&set->pool);
+    free(set->slots);
+}
+
+void slot_set_open(struct slot_set *set)
+{
+    uv_loop_t *uv = loop_uv(set->core->io);
+
+    set->slots = memory_grow(NULL, (size_t) set->topic.slots, sizeof(struct owned_slot *));
+    memset(set->slots, 0, (size_t) set->topic.slots * sizeof(struct owned_slot *));
+    uv_timer_init(uv, &set->renewal);
+    uv_timer_init(uv, &set->credit);
+    uv_prepare_init(uv, &set->wake);
+    set->renewal.data = set->credit.data = set->wake.data = set;
+    set->handles_open += 3;
+}
+
+static void slot_set_on_closed(uv_handle_t *handle)
+{
+    slot_set_handle_closed(handle->data);
+}
+
+void slot_set_close(struct slot_set *set)
+{
+    uv_close((uv_handle_t *) &set->renewal, slot_set_on_closed);
+    uv_close((uv_handle_t *) &set->credit, slot_set_on_closed);
+    uv_close((uv_handle_t *) &set->wake, slot_set_on_closed);
+}
+
+void slot_set_handle_closed(struct slot_set *set)
+{
+    set->handles_open--;
+    slot_set_turn(set);
+}
+
+/* --- turns --- */
+
+void slot_set_turn(struct slot_set *set)
+{
+    set->host.turn(set->host.user);
+}
+
+void slot_set_changed(struct slot_set *set, struct owned_slot *slot)
+{
+    if (!slot->changed) {
+        slot->changed = true;
+        STAILQ_INSERT_TAIL(&set->changed, slot, changed_link);
+    }
+}
+
+static void slot_set_on_wake(uv_prepare_t *wake)
+{
+    struct slot_set *set = wake->data;
+
+    uv_prepare_stop(wake);
+    run_queue_rouse(set->queue);
+}
+
+/* What several replies of one read have brought wakes once. */
+void slot_set_wake_handlers(struct slot_set *set)
+{
+    uv_prepare_start(&set->wake, slot_set_on_wake);
+}
+
+/* --- rates --- */
+
+bool slot_set_is_strict(const struct slot_set *set)
+{
+    return set->topic.type == SMQ_FIFO && !set->topic.skip_failed;
+}
+
+void slot_set_update_rates(struct slot_set *set)
+{
+    const struct topic *topic = &set->topic;
+    double share = (double) topic->rate_per_s * set->owned / topic->slots;
+
+    budget_set_rates(&set->budget, set->rate_per_s, share, topic->rate_per_s > 0);
+}
+
+void slot_set_owns(struct slot_set *set, int32_t change)
+{
+    set->owned += change;
+    slot_set_update_rates(set);
+}
+
+static void slot_set_on_credit(uv_timer_t *timer)
+{
+    slot_set_turn(timer->data);
+}
+
+void slot_set_await_credit(struct slot_set *set)
+{
+    int64_t wait = TAILQ_EMPTY(&set->starved) ? -1 : budget_wait_ms(&set->budget);
+
+    if (wait >= 0 && wait < INT64_MAX) {
+        uv_update_time(set->credit.loop);
+        uv_timer_start(&set->credit, slot_set_on_credit, (uint64_t) wait, 0);
+    }
+}
+
+/* --- pauses --- */
+
+void slot_set_see_pause(struct owned_slot *slot, bool paused)
+{
+    struct slot_set *set = slot->set;
+    smq_event event = {.status = SMQ_OK, .topic = set->name, .slot = -1};
+
+    slot_set_forget_pause(slot);
+    slot->paused = paused;
+    set->paused.slots += paused ? 1 : 0;
+    if (paused && !set->paused.told) {
+        set->paused.told = true;
+        events_emit(set->core->events, SMQ_EVENT_PAUSED, &event,
+                    "topic %s is paused: nothing is claimed until slotmq resume %s, or "
+                    "smq_topic_resume()",
+                    set->name, set->name);
+    } else if (set->paused.told && set->paused.slots == 0) {
+        set->paused.told = false;
+        events_emit(set->core->events, SMQ_EVENT_RESUMED, &event, "topic %s goes on", set->name);
+    }
+}
+
+void slot_set_forget_pause(struct owned_slot *slot)
+{
+    slot->set->paused.slots -= slot->paused ? 1 : 0;
+    slot->paused = false;
+}
