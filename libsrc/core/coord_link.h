@@ -53,12 +53,12 @@ bool coord_link_add(struct coord_link *link, const struct topic *topic,
                     const struct coord_link_listener *listener);
 
 /* The listener hears nothing any more. */
-void coord_link_remove(struct coord_link *link, const char *topic, const void *user);
+void coord_link_remove(struct coord_link *link, const char *name, const void *user);
 
 /* Begin to consume a topic that was added; grants follow.  coord_link_leave(): `left` follows,
  * maybe at once. */
-void coord_link_join(struct coord_link *link, const struct coord_topic *topic);
-void coord_link_leave(struct coord_link *link, const char *topic);
+void coord_link_join(struct coord_link *link, const struct coord_topic *join);
+void coord_link_leave(struct coord_link *link, const char *name);
 
 /* The generation of a topic that was joined is larger now: refused grants come again under it. */
 void coord_link_raise(struct coord_link *link, const char *topic, uint32_t generation);
