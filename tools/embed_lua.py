@@ -13,8 +13,9 @@ A line `-- @include name` is replaced by lua/lib/name.lua.  Refused: a key beyon
 a command on anything but a declared key, text that is not ASCII, lines over 100 columns.
 Comments and blank lines are not embedded.
 
-    embed_lua.py [--break fencing] [--replace NAME=FILE] HEADER SOURCE LUA...
+    embed_lua.py [--break fencing] [--replace NAME=FILE] [--depfile FILE] HEADER SOURCE LUA...
 
+--depfile writes which files were read, as make and ninja take it.
 --replace takes another file for an include; --break fencing leaves out what stands between
 `-- fence: begin` and `-- fence: end`, to show that the checks of a demonstration can fail.
 """
@@ -50,6 +51,10 @@ def read_lines(path):
     return lines
 
 
+def included_path(name, folder, replaced):
+    return replaced.get(name, os.path.join(folder, "lib", name + ".lua"))
+
+
 def splice(lines, folder, replaced):
     """Replace the include lines.  A file is spliced once; files of lib/ include nothing."""
     seen = set()
@@ -64,7 +69,7 @@ def splice(lines, folder, replaced):
         if name in seen:
             raise Refused(f"{where}: {name} is included already")
         seen.add(name)
-        path = replaced.get(name, os.path.join(folder, "lib", name + ".lua"))
+        path = included_path(name, folder, replaced)
         for inner, text in read_lines(path):
             if "@include" in text:
                 raise Refused(f"{inner}: a file of lib/ includes nothing")
@@ -142,6 +147,8 @@ class Script:
         source = read_lines(path)
         keys, self.optional, self.contract = parse_contract(path, source)
         folder = os.path.dirname(path)
+        names = re.findall(r"^-- @include (\w+)$", "\n".join(line for _, line in source), re.MULTILINE)
+        self.read = [path] + [included_path(name, folder, options.replaced) for name in names]
         lines = list(drop_fences(splice(source, folder, options.replaced), options.broken))
         check_keys(path, keys, lines)
         self.keys = len(keys)
@@ -194,10 +201,16 @@ def source_text(scripts, header):
     )
 
 
+def depfile_text(scripts, header):
+    paths = sorted({path.replace(" ", "\\ ") for script in scripts for path in script.read})
+    return f"{header}: {' '.join(paths)}\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--break", dest="broken", choices=("none", "fencing"), default="none")
     parser.add_argument("--replace", action="append", default=[], metavar="NAME=FILE")
+    parser.add_argument("--depfile")
     parser.add_argument("header")
     parser.add_argument("source")
     parser.add_argument("lua", nargs="+")
@@ -211,6 +224,8 @@ def main():
         sys.exit(f"embed_lua.py: {error}")
     write(options.header, header_text(scripts))
     write(options.source, source_text(scripts, os.path.basename(options.header)))
+    if options.depfile:
+        write(options.depfile, depfile_text(scripts, options.header))
 
 
 if __name__ == "__main__":

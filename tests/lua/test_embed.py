@@ -70,6 +70,21 @@ class Embed(unittest.TestCase):
         self.assertNotIn("FENCED", source)
         self.assertIn("ZADD", source)
 
+    def test_tells_what_it_read(self):
+        """A file that it does not tell is not built again when it was edited."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = {name: os.path.join(folder, name)
+                     for name in ("good.lua", "lib/part.lua", "other.lua", "s.h", "s.c", "s.d")}
+            os.mkdir(os.path.join(folder, "lib"))
+            for name, data in (("good.lua", GOOD), ("lib/part.lua", PART), ("other.lua", PART)):
+                with open(paths[name], "w", encoding="utf-8") as file:
+                    file.write(data)
+            for options, part in ([], "lib/part.lua"), (["--replace", f"part={paths['other.lua']}"], "other.lua"):
+                subprocess.run([EMBED, *options, "--depfile", paths["s.d"], paths["s.h"], paths["s.c"],
+                                paths["good.lua"]], check=True)
+                with open(paths["s.d"], encoding="ascii") as file:
+                    self.assertEqual(file.read(), f"{paths['s.h']}: {paths['good.lua']} {paths[part]}\n")
+
     def test_refuses(self):
         self.refused("first line", "#!lua flags=allow-oom", "#!lua flags=no-cluster")
         self.refused("header", "-- ARGV a\n", "")
