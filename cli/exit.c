@@ -42,3 +42,23 @@ enum exit_code exit_code_of(smq_status status)
     }
     return EXIT_DEFECT;
 }
+
+enum exit_code exit_code_left_out(smq_status status)
+{
+    switch (status) {
+    case SMQ_OK:
+    case SMQ_DENIED:
+    case SMQ_BAD_SERVER:
+    case SMQ_UNAVAILABLE:
+    case SMQ_TIMED_OUT:
+    case SMQ_UNKNOWN:
+        return exit_code_of(status);
+    default:
+        return EXIT_NOT_DONE;
+    }
+}
+
+enum exit_code exit_code_both(enum exit_code so_far, enum exit_code more)
+{
+    return more == EXIT_NOT_DONE || so_far == EXIT_DONE ? more : so_far;
+}

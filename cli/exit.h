@@ -24,4 +24,11 @@ enum exit_code {
 
 enum exit_code exit_code_of(smq_status status);
 
+/* Of many things one is left out because of `status`, and the others are shown: 1 when something
+ * must be done about it, the code of the status when it is away or may not be read. */
+enum exit_code exit_code_left_out(smq_status status);
+
+/* Of the code so far and that of one more thing: 1 goes before the others, then the first. */
+enum exit_code exit_code_both(enum exit_code so_far, enum exit_code more);
+
 #endif

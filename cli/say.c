@@ -36,11 +36,14 @@ enum exit_code say_error(enum exit_code code, const char *format, ...)
     return code;
 }
 
+const char *say_text(const smq_error *err)
+{
+    return err->text[0] != '\0' ? err->text : smq_status_text(err->status);
+}
+
 enum exit_code say_failure(const smq_error *err)
 {
-    const char *text = err->text[0] != '\0' ? err->text : smq_status_text(err->status);
-
-    return say_error(exit_code_of(err->status), "%s", text);
+    return say_error(exit_code_of(err->status), "%s", say_text(err));
 }
 
 void say(const char *format, ...)

@@ -15,6 +15,9 @@ enum exit_code say_error(enum exit_code code, const char *format, ...)
 /* What the library refused, in its words; the code is that of err->status. */
 enum exit_code say_failure(const smq_error *err);
 
+/* The text of an error, or of its status. */
+const char *say_text(const smq_error *err);
+
 /* A line that is no error. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -161,7 +161,7 @@ static struct libscols_table *stat_table(bool slots)
 
 /* Slots of which nothing is known are named, some of them. */
 struct left_out {
-    smq_status status; /* of the first */
+    enum exit_code code;
     int count;
 };
 
@@ -172,7 +172,7 @@ static bool name_slot(const smq_slot_info *slot, void *user)
     struct left_out *left_out = user;
 
     if (slot->status != SMQ_OK) {
-        left_out->status = left_out->count == 0 ? slot->status : left_out->status;
+        left_out->code = exit_code_both(left_out->code, exit_code_left_out(slot->status));
         if (++left_out->count <= LEFT_OUT_SHOWN) {
             say("%s; it is not counted", slot->why);
         }
@@ -180,22 +180,23 @@ static bool name_slot(const smq_slot_info *slot, void *user)
     return true;
 }
 
-static smq_status name_left_out(smq_client *client, const char *name, const smq_stats *stats)
+static enum exit_code name_left_out(smq_client *client, const char *name, const smq_stats *stats)
 {
-    struct left_out left_out = {.status = SMQ_OK};
+    struct left_out left_out = {.code = EXIT_DONE};
 
     if (stats->slots_damaged + stats->slots_silent == 0) {
-        return SMQ_OK;
+        return EXIT_DONE;
     }
     (void) smq_topic_slots(client, name, name_slot, &left_out, NULL);
     if (left_out.count > LEFT_OUT_SHOWN) {
         say("... and %d more slots of topic %s", left_out.count - LEFT_OUT_SHOWN, name);
     }
-    return left_out.status;
+    return left_out.code;
 }
 
-/* Prints the topics `names`; with `all`, a topic that no longer exists is left out.
- * What is damaged, or does not answer, is named; all else is printed. */
+/* Prints the topics `names`; with `all`, a topic that no longer exists is left out, and one that
+ * cannot be looked at is named.  Slots that are damaged, or do not answer, are named; all else is
+ * printed. */
 static enum exit_code stat_topics(smq_client *client, const struct command *command,
                                   const struct topic_names *names, bool all)
 {
@@ -215,15 +216,13 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
         status = command->global.json
                      ? topic_stat_json(topics, client, name, flags->slots, &stats, &err)
                      : topic_stat_rows(table, client, name, flags->slots, &stats, &err);
-        if (status == SMQ_DAMAGED && all) {
-            code = say_failure(&err);
-            status = SMQ_OK;
-        } else if (status == SMQ_NO_TOPIC && all) {
-            status = SMQ_OK;
-        } else if (status == SMQ_OK) {
-            const enum exit_code own = exit_code_of(name_left_out(client, name, &stats));
-            code = code == EXIT_DONE ? own : code;
+        if (status == SMQ_OK) {
+            code = exit_code_both(code, name_left_out(client, name, &stats));
+        } else if (all && status != SMQ_NO_TOPIC) {
+            (void) say_failure(&err);
+            code = exit_code_both(code, exit_code_left_out(status));
         }
+        status = all ? SMQ_OK : status;
     }
     if (status == SMQ_OK && command->global.json) {
         output_json(json_incref(document));
@@ -286,7 +285,7 @@ static enum exit_code stat_all(smq_client *client, const struct command *command
     }
     const enum exit_code printed = stat_topics(client, command, &names, true);
     topic_names_fini(&names);
-    return printed != EXIT_DONE ? printed : said;
+    return exit_code_both(said, printed);
 }
 
 /* ======================================================================== */

@@ -1,5 +1,6 @@
 /* top.c - what happens to topics, looked at again and again. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "command.h"
 #include "gauges.h"
 #include "output.h"
+#include "printable.h"
 #include "rate.h"
 #include "say.h"
 #include "screen.h"
@@ -21,6 +23,9 @@ enum { RATE_COUNT = 0 RATE_FIELDS(X), KEYS = 1, COLUMN_COUNT = KEYS + GAUGE_COUN
 /* Lines of the screen that hold no topic: the head, "... and more", and the last one, behind which
  * the cursor waits; of each part of the table its titles and the empty line before it. */
 enum { SCREEN_LINES = 3, PART_LINES = 2 };
+
+/* Notes that are shown on a screen, and the lines of it for each. */
+enum { NOTES_SHOWN = 4, LINES_FOR_NOTE = 6 };
 
 struct top_options {
     struct flag_value interval;
@@ -61,8 +66,8 @@ struct seen {
 struct looks {
     struct seen *seen; /* owned */
     size_t count;
-    size_t damaged;    /* topics that are left out, because their definition is lost */
-    size_t unreadable; /* and because it cannot be read */
+    char **notes; /* owned; what is left out, and why, each in one line */
+    size_t note_count;
 };
 
 static int64_t now_us(void)
@@ -80,8 +85,41 @@ static void looks_fini(struct looks *looks)
     for (size_t i = 0; i < looks->count; i++) {
         free(looks->seen[i].name);
     }
+    for (size_t i = 0; i < looks->note_count; i++) {
+        free(looks->notes[i]);
+    }
     free(looks->seen);
+    free(looks->notes);
     *looks = (struct looks){0};
+}
+
+static void looks_note(struct looks *looks, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void looks_note(struct looks *looks, const char *format, ...)
+{
+    char **grown = realloc(looks->notes, (looks->note_count + 1) * sizeof(*grown));
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    const int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (!grown || length < 0) {
+        say_no_memory();
+    }
+    looks->notes = grown;
+    looks->notes[looks->note_count++] = text;
+}
+
+static bool looks_have_note(const struct looks *looks, const char *note)
+{
+    for (size_t i = 0; i < looks->note_count; i++) {
+        if (strcmp(looks->notes[i], note) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static const struct seen *looks_find(const struct looks *looks, const char *name)
@@ -117,47 +155,76 @@ static smq_status look_at(struct looks *now, const struct looks *before, smq_cli
     return SMQ_OK;
 }
 
-/* Looks at these topics; with `all`, a topic that no longer exists is left out. */
-static smq_status look_at_each(struct looks *looks, smq_client *client,
+/* What of a topic is not counted. */
+static void note_slots(struct looks *looks, const struct seen *seen)
+{
+    const uint64_t damaged = seen->stats.slots_damaged;
+    const uint64_t silent = seen->stats.slots_silent;
+
+    if (damaged > 0) {
+        looks_note(looks, "topic %s has %" PRIu64 " damaged %s: run slotmq topic repair %s",
+                   seen->name, damaged, damaged == 1 ? "slot" : "slots", seen->name);
+    }
+    if (silent > 0) {
+        looks_note(looks, "topic %s has %" PRIu64 " silent %s: slotmq stat %s says why", seen->name,
+                   silent, silent == 1 ? "slot" : "slots", seen->name);
+    }
+}
+
+/* Looks at these topics; with `all`, a topic that no longer exists is left out, and one that cannot
+ * be looked at is noted. */
+static smq_status look_at_each(struct looks *now, const struct looks *before, smq_client *client,
                                const struct topic_names *names, bool all, smq_error *err)
 {
-    struct looks now = {.seen = say_alloc(names->count + 1, sizeof(*now.seen))};
-
+    now->seen = say_alloc(names->count + 1, sizeof(*now->seen));
     for (size_t i = 0; i < names->count; i++) {
-        const smq_status status = look_at(&now, looks, client, names->name[i], err);
-        if (status == SMQ_DAMAGED && all) {
-            if (++now.damaged > looks->damaged) { /* once while it is so */
-                (void) say_failure(err);
-            }
-        } else if (status != SMQ_OK && (status != SMQ_NO_TOPIC || !all)) {
-            looks_fini(&now);
+        const smq_status status = look_at(now, before, client, names->name[i], err);
+
+        if (status == SMQ_OK) {
+            note_slots(now, &now->seen[now->count - 1]);
+        } else if (!all) {
             return status;
+        } else if (status != SMQ_NO_TOPIC) {
+            looks_note(now, "%s", say_text(err));
         }
     }
-    looks_fini(looks);
-    *looks = now;
     return SMQ_OK;
 }
 
-static smq_status look(struct looks *looks, smq_client *client, const struct command *command,
-                       smq_error *err)
+static smq_status look_at_all(struct looks *now, const struct looks *before, smq_client *client,
+                              smq_error *err)
 {
-    const struct topic_names one = {.name = command->words, .count = 1};
     struct topic_names names;
-
-    if (command->word_count > 0) {
-        return look_at_each(looks, client, &one, false, err);
-    }
     smq_status status = topic_names_read(&names, client, err);
+
     if (status == SMQ_OK) {
-        if (names.unreadable_count > looks->unreadable) { /* once while it is so */
-            (void) topic_say_unreadable(&names);
+        for (size_t i = 0; i < names.unreadable_count; i++) {
+            looks_note(now, "%s", names.unreadable[i]);
         }
-        status = look_at_each(looks, client, &names, true, err);
-        looks->unreadable = names.unreadable_count;
+        status = look_at_each(now, before, client, &names, true, err);
         topic_names_fini(&names);
     }
     return status;
+}
+
+/* On failure `looks` stays as it was. */
+static smq_status look(struct looks *looks, struct looks *before, smq_client *client,
+                       const struct command *command, smq_error *err)
+{
+    const struct topic_names one = {.name = command->words, .count = 1};
+    struct looks now = {0};
+    const smq_status status = command->word_count > 0
+                                  ? look_at_each(&now, looks, client, &one, false, err)
+                                  : look_at_all(&now, looks, client, err);
+
+    if (status != SMQ_OK) {
+        looks_fini(&now);
+        return status;
+    }
+    looks_fini(before);
+    *before = *looks;
+    *looks = now;
+    return SMQ_OK;
 }
 
 /* === Showing ============================================================ */
@@ -222,13 +289,44 @@ static struct libscols_table *make_table(const struct looks *looks, size_t count
     return table;
 }
 
+/* How many of the notes a screen has room for. */
+static size_t notes_shown(const struct looks *looks)
+{
+    const size_t room = screen_lines() / LINES_FOR_NOTE;
+    const size_t most = room < NOTES_SHOWN ? room : NOTES_SHOWN;
+
+    return looks->note_count < most ? looks->note_count : most;
+}
+
+/* Each in one line that the terminal does not break; the last one says how many are not shown. */
+static void show_notes(const struct looks *looks, size_t shown)
+{
+    const size_t columns = output_columns();
+
+    for (size_t i = 0; i < shown; i++) {
+        const char *note = looks->notes[i];
+        char *text = say_alloc(PRINTABLE_ROOM(strlen(note)), 1);
+        const bool last = i + 1 == shown && looks->note_count > shown;
+
+        (void) printable_text(text, note, strlen(note), true);
+        if (last) {
+            printf("... and %zu more notes\n", looks->note_count - i);
+        } else {
+            printf("%.*s\n", (int) columns, text);
+        }
+        free(text);
+    }
+}
+
 /* As many topics as the screen has lines for, and says how many more there are.  A screen on which
  * not even one fits gets only the first parts of the table. */
 static void show_screen(const struct looks *looks, const struct command *command)
 {
     const struct top_options *flags = command->options;
     struct libscols_table *table = make_table(looks, looks->count);
-    const size_t lines = screen_lines() > SCREEN_LINES ? screen_lines() - SCREEN_LINES : 1;
+    const size_t notes = notes_shown(looks);
+    const size_t taken = SCREEN_LINES + notes;
+    const size_t lines = screen_lines() > taken ? screen_lines() - taken : 1;
     const size_t parts = output_table_parts(table, KEYS);
     const size_t room = lines > PART_LINES * parts ? lines / parts - PART_LINES : 0;
     const size_t shown = room > 0 ? room : 1;
@@ -244,6 +342,7 @@ static void show_screen(const struct looks *looks, const struct command *command
     if (looks->count > shown) {
         printf("... and %zu more\n", looks->count - shown);
     }
+    show_notes(looks, notes);
 }
 
 /* === The verb =========================================================== */
@@ -256,26 +355,23 @@ static bool may_pass(smq_status status)
     return class == SMQ_CLASS_RETRY || class == SMQ_CLASS_UNKNOWN;
 }
 
-/* Was everything that was asked for looked at? */
-static bool looks_whole(const struct looks *looks)
+/* Says what the look before did not say. */
+static void say_notes(const struct looks *looks, const struct looks *before)
 {
-    for (size_t i = 0; i < looks->count; i++) {
-        const smq_stats *stats = &looks->seen[i].stats;
-
-        if (stats->slots_damaged + stats->slots_silent > 0) {
-            return false;
+    for (size_t i = 0; i < looks->note_count; i++) {
+        if (!looks_have_note(before, looks->notes[i])) {
+            (void) say_error(EXIT_NOT_DONE, "%s", looks->notes[i]);
         }
     }
-    return looks->damaged + looks->unreadable == 0;
 }
 
 /* One look.  *over: there is no sense in another. */
-static enum exit_code top_once(bool *over, struct looks *looks, smq_client *client,
-                               const struct command *command, bool live)
+static enum exit_code top_once(bool *over, struct looks *looks, struct looks *before,
+                               smq_client *client, const struct command *command, bool live)
 {
     smq_error err;
 
-    if (look(looks, client, command, &err) != SMQ_OK) {
+    if (look(looks, before, client, command, &err) != SMQ_OK) {
         *over = !may_pass(err.status);
         if (live && !*over) {
             screen_clear();
@@ -284,6 +380,9 @@ static enum exit_code top_once(bool *over, struct looks *looks, smq_client *clie
             screen_end();
         }
         return say_failure(&err);
+    }
+    if (!live) {
+        say_notes(looks, before);
     }
     if (command->global.json) {
         show_json(looks);
@@ -294,7 +393,7 @@ static enum exit_code top_once(bool *over, struct looks *looks, smq_client *clie
     }
     const enum exit_code code = output_finish();
     *over = code != EXIT_DONE;
-    return code == EXIT_DONE && !looks_whole(looks) ? EXIT_NOT_DONE : code;
+    return code == EXIT_DONE && looks->note_count > 0 ? EXIT_NOT_DONE : code;
 }
 
 static enum exit_code top_loop(smq_client *client, const struct command *command, bool live)
@@ -302,11 +401,12 @@ static enum exit_code top_loop(smq_client *client, const struct command *command
     const struct top_options *flags = command->options;
     const bool spaced = !live && !command->global.json;
     struct looks looks = {0};
+    struct looks before = {0};
     enum exit_code code = EXIT_DONE;
     bool over = false;
 
     for (int64_t left = flags->count.given ? flags->count.value : INT64_MAX; left > 0; left--) {
-        code = top_once(&over, &looks, client, command, live);
+        code = top_once(&over, &looks, &before, client, command, live);
         if (over || left == 1 || !screen_wait(flags->interval.value)) {
             break;
         }
@@ -314,6 +414,12 @@ static enum exit_code top_loop(smq_client *client, const struct command *command
             putchar('\n');
         }
     }
+    if (live) { /* the screen is gone, and what was noted on it */
+        screen_end();
+        looks_fini(&before);
+        say_notes(&looks, &before);
+    }
+    looks_fini(&before);
     looks_fini(&looks);
     return code;
 }

@@ -122,6 +122,8 @@ static bool take_name(const smq_topic_options *topic, void *user)
 
     if (topic->unreadable) {
         texts_add(&names->unreadable, &names->unreadable_count, topic->unreadable);
+        names->unreadable_code =
+            exit_code_both(names->unreadable_code, exit_code_left_out(topic->unreadable_status));
     } else {
         texts_add(&names->name, &names->count, topic->name);
     }
@@ -154,9 +156,9 @@ void topic_names_fini(struct topic_names *names)
 enum exit_code topic_say_unreadable(const struct topic_names *names)
 {
     for (size_t i = 0; i < names->unreadable_count; i++) {
-        (void) say_error(EXIT_NOT_DONE, "%s", names->unreadable[i]);
+        (void) say_error(EXIT_DONE, "%s", names->unreadable[i]);
     }
-    return names->unreadable_count > 0 ? EXIT_NOT_DONE : EXIT_DONE;
+    return names->unreadable_code;
 }
 
 void topic_say_none(const struct command *command)
@@ -187,7 +189,7 @@ enum exit_code topic_print_json(smq_client *client, const char *name)
 
 /* === list =============================================================== */
 
-/* What is shown, and what came of it: EXIT_NOT_DONE when topics cannot be read, which was said. */
+/* What is shown, and what came of it: not EXIT_DONE when topics cannot be read, which was said. */
 struct list {
     json_t *array; /* of these two one is set */
     struct libscols_table *table;
@@ -231,7 +233,8 @@ static bool add_topic(const smq_topic_options *topic, void *user)
     struct list *list = user;
 
     if (topic->unreadable) {
-        list->code = say_error(EXIT_NOT_DONE, "%s", topic->unreadable);
+        const enum exit_code code = exit_code_left_out(topic->unreadable_status);
+        list->code = exit_code_both(list->code, say_error(code, "%s", topic->unreadable));
     } else if (list->table) {
         add_topic_row(list->table, topic);
     } else if (json_array_append_new(list->array, topic_json(topic)) != 0) {

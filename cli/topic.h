@@ -35,12 +35,13 @@ struct topic_names {
     size_t count;
     char **unreadable; /* owned: of the topics that cannot be read, why */
     size_t unreadable_count;
+    enum exit_code unreadable_code; /* EXIT_DONE: there are none */
 };
 
 /* Says that there are no topics, where a table would be empty. */
 void topic_say_none(const struct command *command);
 
-/* Says which topics cannot be read.  EXIT_NOT_DONE: there are some. */
+/* Says which topics cannot be read.  EXIT_DONE: there are none. */
 enum exit_code topic_say_unreadable(const struct topic_names *names);
 
 /* Fails as smq_topic_each(). */

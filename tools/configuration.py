@@ -16,7 +16,8 @@ SECTION = re.compile(r"^## \w+: `(\w+)`$(.*?)(?=^## |\Z)", re.DOTALL | re.MULTIL
 # Callbacks and what is passed to them have no text; a topic's name and state are no options.
 UNNAMED = re.compile(r"smq_\w+_fn|\bvoid\b|\bsize_t\b")
 NOT_OPTIONS = {("smq_topic_options", "name"), ("smq_topic_options", "paused"),
-               ("smq_topic_options", "damaged"), ("smq_topic_options", "unreadable")}
+               ("smq_topic_options", "damaged"), ("smq_topic_options", "unreadable"),
+               ("smq_topic_options", "unreadable_status")}
 
 
 def declared(folder):

@@ -74,9 +74,11 @@ typedef struct smq_topic_options {
     bool paused;           /* only read: set by smq_topic_pause()            */
     bool damaged;          /* only read: Redis has lost the definition, and
                               this is what a slot knows: smq_topic_repair()  */
-    /* Only read, and NULL for most: why the stored definition cannot be read.
-     * Then the name is all that is known. */
+    /* Only read, and NULL for most: why the definition cannot be read, as it is
+     * not understood, its node is away, or the user may not read it.  Then the
+     * name is all that is known. */
     const char *unreadable;
+    smq_status unreadable_status; /* the same as a status                     */
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 
@@ -160,9 +162,10 @@ typedef bool smq_topic_fn(const smq_topic_options *topic, void *user);
 
 /* Describe one topic, or all (NULL), with every default filled in.  A visit of all
  * shows the topics that it cannot read, too: see `unreadable`.
- * Blocks: request_timeout_ms per round trip.  Fails, for one that was named:
- * NO_TOPIC, TOPIC_DIFFERS (another version of slotmq made it), INTERNAL (its
- * definition cannot be read). */
+ * Blocks: request_timeout_ms per round trip, of which 256 topics are read in one.
+ * Fails, for one that was named: NO_TOPIC, TOPIC_DIFFERS (another version of
+ * slotmq made it), INTERNAL (its definition is not understood), DENIED,
+ * UNAVAILABLE; for all: when the list of topics cannot be read. */
 SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_topic_fn *visit,
                                   void *user, smq_error *err);
 

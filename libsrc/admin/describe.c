@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 
+enum { READ_AT_ONCE = 256 };
+
 /* Names of topics, as the registry gives them. */
 struct names {
     struct core *core;
@@ -75,44 +77,75 @@ static bool describe(const struct topic *topic, bool damaged, smq_topic_fn *visi
     return visit(&options, user);
 }
 
-static bool describe_unreadable(const char *name, const char *why, smq_topic_fn *visit, void *user)
+static bool describe_unreadable(const char *name, const smq_error *why, smq_topic_fn *visit,
+                                void *user)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     options.name = name;
-    options.unreadable = why;
+    options.unreadable = why->text;
+    options.unreadable_status = why->status;
     return visit(&options, user);
 }
 
-/* Does the fault lie in what is stored for this one topic? */
+/* Does the fault lie in what is stored for this one topic, or in the node that holds it? */
 static bool is_unreadable(smq_status status)
 {
-    return status == SMQ_INTERNAL || status == SMQ_TOPIC_DIFFERS || status == SMQ_INVALID;
+    switch (status) {
+    case SMQ_INTERNAL:
+    case SMQ_TOPIC_DIFFERS:
+    case SMQ_INVALID:
+    case SMQ_DENIED:
+    case SMQ_BAD_SERVER:
+    case SMQ_UNAVAILABLE:
+    case SMQ_TIMED_OUT:
+    case SMQ_UNKNOWN:
+        return true;
+    default:
+        return false;
+    }
 }
 
-/* Topics that are being created or deleted are passed over. */
-static smq_status visit_names(struct names *names, smq_topic_fn *visit, void *user, smq_error *err)
+/* Shows what was read; topics that are being created or deleted are passed over.  *more: the
+ * visitor wants to see others. */
+static smq_status visit_read(const struct calls_definition *read, size_t count, bool *more,
+                             smq_topic_fn *visit, void *user, smq_error *err)
 {
-    struct topic topic;
-    bool more = true;
+    for (size_t i = 0; i < count && *more; i++) {
+        const smq_error *own = &read[i].err;
 
-    for (size_t i = 0; i < names->count && more; i++) {
-        smq_error own;
-        smq_status status;
-
-        if (i > 0 && strcmp(names->list[i], names->list[i - 1]) == 0) {
-            continue;
-        }
-        status = calls_definition(&topic, names->core, names->list[i], &own);
-        if (status == SMQ_OK || status == SMQ_DAMAGED) {
-            more = describe(&topic, status == SMQ_DAMAGED, visit, user);
-        } else if (is_unreadable(status)) {
-            more = describe_unreadable(names->list[i], own.text, visit, user);
-        } else if (status != SMQ_NO_TOPIC) {
-            return status_copy(err, &own);
+        if (own->status == SMQ_OK || own->status == SMQ_DAMAGED) {
+            *more = describe(&read[i].topic, own->status == SMQ_DAMAGED, visit, user);
+        } else if (is_unreadable(own->status)) {
+            *more = describe_unreadable(read[i].name, own, visit, user);
+        } else if (own->status != SMQ_NO_TOPIC) {
+            return status_copy(err, own);
         }
     }
     return SMQ_OK;
+}
+
+/* Many at once: those of a node that is away cost one time-out together. */
+static smq_status visit_names(const struct names *names, smq_topic_fn *visit, void *user,
+                              smq_error *err)
+{
+    struct calls_definition *read = memory_new(READ_AT_ONCE * sizeof(*read));
+    smq_status status = SMQ_OK;
+    bool more = true;
+
+    for (size_t i = 0; i < names->count && more && status == SMQ_OK;) {
+        size_t count = 0;
+
+        for (; i < names->count && count < READ_AT_ONCE; i++) {
+            if (i == 0 || strcmp(names->list[i], names->list[i - 1]) != 0) {
+                read[count++].name = names->list[i];
+            }
+        }
+        calls_definitions(read, count, names->core);
+        status = visit_read(read, count, &more, visit, user, err);
+    }
+    free(read);
+    return status;
 }
 
 static smq_status visit_all(struct core *core, smq_topic_fn *visit, void *user, smq_error *err)

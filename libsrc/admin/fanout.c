@@ -120,44 +120,66 @@ smq_status calls_run(struct core *core, const struct calls_job *job, smq_error *
     return calls.failed ? status_copy(err, &calls.err) : SMQ_OK;
 }
 
-/* --- one definition --- */
+/* --- definitions --- */
 
+/* Those that are read at once. */
 struct calls_reading {
     struct loop_task task;
     struct core *core;
-    const char *name;
-    struct topic *out;
+    struct calls_definition *all;
+    size_t count;
     struct waiter waiter;
-    smq_error err;
 };
 
 static void on_definition(const struct topic *topic, smq_status status, const char *text,
                           void *user)
 {
-    struct calls_reading *reading = user;
+    struct calls_definition *definition = user;
 
     if (topic != NULL) {
-        *reading->out = *topic;
+        definition->topic = *topic;
     }
-    (void) status_set(&reading->err, status, "%s", text);
-    waiter_done(&reading->waiter);
+    (void) status_set(&definition->err, status, "%s", text);
+    waiter_done(definition->waiter);
 }
 
 static void on_read(struct loop_task *task)
 {
     struct calls_reading *reading =
         (struct calls_reading *) ((char *) task - offsetof(struct calls_reading, task));
+    /* the last answer ends the wait for `reading`, and may come during the call */
+    struct definitions *definitions = reading->core->definitions;
+    struct calls_definition *all = reading->all;
+    const size_t count = reading->count;
 
-    definitions_read(reading->core->definitions, reading->name, on_definition, reading);
+    for (size_t i = 0; i < count; i++) {
+        definitions_read(definitions, all[i].name, on_definition, &all[i]);
+    }
+}
+
+void calls_definitions(struct calls_definition *all, size_t count, struct core *core)
+{
+    struct calls_reading reading = {.task.run = on_read, .core = core, .all = all, .count = count};
+
+    if (count == 0) {
+        return;
+    }
+    waiter_init(&reading.waiter, count);
+    for (size_t i = 0; i < count; i++) {
+        all[i].waiter = &reading.waiter;
+    }
+    loop_post(core->io, &reading.task);
+    (void) waiter_wait(&reading.waiter, SMQ_FOREVER);
+    waiter_fini(&reading.waiter);
 }
 
 smq_status calls_definition(struct topic *out, struct core *core, const char *topic, smq_error *err)
 {
-    struct calls_reading reading = {.task.run = on_read, .core = core, .name = topic, .out = out};
+    struct calls_definition definition = {.name = topic};
 
-    waiter_init(&reading.waiter, 1);
-    loop_post(core->io, &reading.task);
-    (void) waiter_wait(&reading.waiter, SMQ_FOREVER);
-    waiter_fini(&reading.waiter);
-    return reading.err.status == SMQ_OK ? SMQ_OK : status_copy(err, &reading.err);
+    calls_definitions(&definition, 1, core);
+    if (definition.err.status == SMQ_OK || definition.err.status == SMQ_DAMAGED) {
+        *out = definition.topic;
+    }
+    return definition.err.status == SMQ_OK ? SMQ_OK : status_copy(err, &definition.err);
 }

@@ -38,4 +38,15 @@ smq_status calls_run(struct core *core, const struct calls_job *job, smq_error *
 smq_status calls_definition(struct topic *out, struct core *core, const char *topic,
                             smq_error *err);
 
+/* A definition that is read together with others. */
+struct calls_definition {
+    const char *name;
+    struct topic topic; /* set for OK and DAMAGED */
+    smq_error err;      /* what calls_definition() says of it */
+    struct waiter *waiter;
+};
+
+/* Read the definitions of all that are named, at once.  Blocks: request_timeout_ms. */
+void calls_definitions(struct calls_definition *all, size_t count, struct core *core);
+
 #endif

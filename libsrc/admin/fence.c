@@ -70,6 +70,10 @@ static bool on_topic(const smq_topic_options *options, void *user)
     struct fencing *fencing = user;
     smq_status status;
 
+    if (options->unreadable != NULL) { /* it may have the largest token of all */
+        (void) status_set(&fencing->err, options->unreadable_status, "%s", options->unreadable);
+        return false;
+    }
     if (options->shared || options->damaged) {
         return true;
     }

@@ -88,6 +88,25 @@ static smq_status topics_parse(struct topics *topics, const char *text, smq_erro
     return status;
 }
 
+/* Nothing is known of any slot. */
+static void topic_fault(struct metrics_topic *topic, smq_status status)
+{
+    topic->stats = (smq_stats) SMQ_STATS_INIT;
+    switch (status) {
+    case SMQ_DAMAGED:
+        topic->stats.slots_damaged = topic->slots;
+        break;
+    case SMQ_UNAVAILABLE:
+    case SMQ_TIMED_OUT:
+    case SMQ_UNKNOWN:
+        topic->stats.slots_silent = topic->slots;
+        break;
+    default:
+        topic->unreadable = true;
+        break;
+    }
+}
+
 /* Read the stats of each; `all`: those that were deleted meanwhile are left out. */
 static smq_status topics_read(struct topics *topics, struct core *core, bool all, smq_error *err)
 {
@@ -99,14 +118,14 @@ static smq_status topics_read(struct topics *topics, struct core *core, bool all
         smq_status status =
             topic->unreadable ? SMQ_OK : admin_stats(&topic->stats, core, topic->name, &why);
 
-        if (status == SMQ_OK) {
-            topics->all[kept++] = *topic;
-        } else if (all && status == SMQ_DAMAGED) { /* none of its slots can be counted */
-            topic->stats = (smq_stats) SMQ_STATS_INIT;
-            topic->stats.slots_damaged = topic->slots;
-            topics->all[kept++] = *topic;
-        } else if (status != SMQ_NO_TOPIC || !all) {
+        if (status != SMQ_OK && !all) {
             return status_copy(err, &why);
+        }
+        if (status != SMQ_OK && status != SMQ_NO_TOPIC) {
+            topic_fault(topic, status);
+        }
+        if (status != SMQ_NO_TOPIC) {
+            topics->all[kept++] = *topic;
         }
     }
     topics->count = kept;

@@ -178,8 +178,7 @@ static void add_unreadable(struct buf *out, const struct metrics_topic *topics, 
 {
     static const char name[] = "slotmq_topic_unreadable";
 
-    add_head(out, name, "gauge",
-             "1: its definition cannot be read, and nothing else of the topic is known.");
+    add_head(out, name, "gauge", "1: the topic cannot be read, and nothing else of it is known.");
     for (size_t i = 0; i < count; i++) {
         buf_add(out, name, strlen(name));
         add_label(out, "topic", topics[i].name);

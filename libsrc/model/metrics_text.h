@@ -14,7 +14,7 @@ struct metrics_topic {
     char name[TOPIC_NAME_MAX + 1];
     smq_stats stats;
     uint64_t slots;  /* 0: not known */
-    bool unreadable; /* its definition: nothing else is known of it */
+    bool unreadable; /* nothing else is known of it */
 };
 
 /* Append what one process has done. */

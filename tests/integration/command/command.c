@@ -16,11 +16,16 @@ enum { ARGUMENTS_MAX = 32 };
 
 static struct servers *servers;
 
+int command_setup_with(const struct servers_options *options)
+{
+    servers = servers_start(options);
+    return servers ? 0 : -1;
+}
+
 int command_setup(void **state)
 {
     (void) state;
-    servers = servers_start(&(struct servers_options){.redis = REDIS_CLUSTER, .zookeeper = true});
-    return servers ? 0 : -1;
+    return command_setup_with(&(struct servers_options){.redis = REDIS_CLUSTER, .zookeeper = true});
 }
 
 int command_teardown(void **state)
@@ -34,6 +39,25 @@ int command_teardown(void **state)
 const struct servers *command_servers(void)
 {
     return servers;
+}
+
+void command_redis(const struct server *server, const char *const *words)
+{
+    const char *argv[ARGUMENTS_MAX] = {"redis-cli", "-e", "-p"};
+    char port[8];
+    struct run run;
+
+    snprintf(port, sizeof(port), "%d", server_port(server));
+    argv[3] = port;
+    for (size_t i = 0; words[i]; i++) {
+        assert_true(i + 5 < ARGUMENTS_MAX);
+        argv[i + 4] = words[i];
+    }
+    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    if (run.exit_code != 0) {
+        fail_msg("redis-cli %s: %s%s", words[0], run.out, run.err);
+    }
+    run_fini(&run);
 }
 
 /* === Running ============================================================ */
@@ -140,6 +164,21 @@ void command_refused(int code, const char *text, const char *in, const char *con
     command_run(&run, in, arguments);
     assert_refused(&run, code, text);
     run_fini(&run);
+}
+
+char *command_partly(int code, const char *text, const char *const *arguments)
+{
+    struct run run;
+
+    command_run(&run, NULL, arguments);
+    if (run.exit_code != code || !strstr(run.err, text)) {
+        fail_msg("wanted exit %d and \"%s\"; exit %d, error \"%s\"", code, text, run.exit_code,
+                 run.err);
+    }
+    char *out = strdup(run.out);
+    assert_non_null(out);
+    run_fini(&run);
+    return out;
 }
 
 /* === At a terminal ====================================================== */

@@ -29,10 +29,14 @@ enum { TIMEOUT_MS = 120000 };
         __VA_ARGS__, NULL                                                                          \
     }
 
-/* Group set-up and tear-down: a cluster of three masters and a ZooKeeper. */
+/* Group set-up and tear-down: a cluster of three masters and a ZooKeeper, or others. */
 int command_setup(void **state);
+int command_setup_with(const struct servers_options *options);
 int command_teardown(void **state);
 const struct servers *command_servers(void);
+
+/* What redis-cli says of one command to a server; Redis must not refuse it. */
+void command_redis(const struct server *server, const char *const *words);
 
 /* Start the command; it finds Redis by its environment, and no ZooKeeper. */
 void command_start(struct run *run, const char *in, const char *const *arguments);
@@ -50,6 +54,10 @@ json_t *command_json(const char *in, const char *const *arguments);
  * error that holds `text`. */
 void command_refused(int code, const char *text, const char *in, const char *const *arguments);
 void assert_refused(const struct run *run, int code, const char *text);
+
+/* Run it; it ends with this exit code and says `text`, and shows what it can all the same: its
+ * standard output, to be freed. */
+char *command_partly(int code, const char *text, const char *const *arguments);
 
 /* Wait for the end of one that was started; it must succeed. */
 void command_end(struct run *run);

@@ -1,15 +1,11 @@
 /* test_top.c - top: rounds, rates, ends; on a terminal and off it. */
 #include "command.h"
+#include "seat.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <pty.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "support/wait.h"
 
@@ -144,80 +140,18 @@ static void test_a_topic_that_goes_ends_only_a_look_at_itself(void **state)
 
 /* === On a terminal ====================================================== */
 
-/* The command with a terminal as its standard input and outputs. */
-struct seat {
-    pid_t pid;
-    int fd;
-    char shown[65536];
-    size_t size;
-};
-
-static void seat_start(struct seat *seat, struct winsize size, const char *topic,
-                       const char *interval)
-{
-    const char *program = getenv("SLOTMQ_COMMAND");
-    const char *redis = servers_redis(command_servers());
-
-    memset(seat, 0, sizeof(*seat));
-    seat->pid = forkpty(&seat->fd, NULL, NULL, &size);
-    assert_true(seat->pid >= 0);
-    if (seat->pid == 0) {
-        setenv("TERM", "xterm", 1);
-        setenv("SLOTMQ_REDIS", redis, 1);
-        unsetenv("COLUMNS");
-        if (program) { /* without a topic about all */
-            execl(program, program, "top", "--interval", interval, topic, (char *) NULL);
-        }
-        _exit(127);
-    }
-}
-
-static const struct winsize wide = {.ws_row = 30, .ws_col = 150};
-
-/* Read what it shows until `text` is there; NULL: until it ends. */
-static void seat_await(struct seat *seat, const char *text)
-{
-    struct pollfd ready = {.fd = seat->fd, .events = POLLIN};
-
-    while (!text || !strstr(seat->shown, text)) {
-        assert_true(poll(&ready, 1, TIMEOUT_MS) == 1);
-        ssize_t got =
-            read(seat->fd, seat->shown + seat->size, sizeof(seat->shown) - 1 - seat->size);
-        if (got <= 0) {
-            break; /* EIO: nobody has the other side any more */
-        }
-        seat->size += (size_t) got;
-        assert_true(seat->size < sizeof(seat->shown) - 1);
-    }
-    if (text && !strstr(seat->shown, text)) {
-        fail_msg("not shown: %s", text);
-    }
-}
-
-/* It ends well, and the terminal is as it was. */
-static void seat_end(struct seat *seat)
-{
-    int status = -1;
-
-    seat_await(seat, NULL);
-    assert_int_equal(waitpid(seat->pid, &status, 0), seat->pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    assert_non_null(strstr(seat->shown, "\033[?1049l"));
-    close(seat->fd);
-}
-
 static void test_a_terminal_gets_a_picture_until_q(void **state)
 {
     struct seat seat;
 
     (void) state;
     create("pictured");
-    seat_start(&seat, wide, "pictured", "1h"); /* the key is not waited for that long */
+    seat_start(&seat, seat_wide, "pictured", "1h"); /* the key is not waited for that long */
     seat_await(&seat, "pictured");
     assert_non_null(strstr(seat.shown, "\033[?1049h"));
     assert_non_null(strstr(seat.shown, "q ends"));
-    assert_int_equal(write(seat.fd, "xq", 2), 2);
-    seat_end(&seat);
+    seat_type(&seat, "xq");
+    seat_end(&seat, 0);
 }
 
 static void test_a_terminal_gets_a_picture_until_ctrl_c(void **state)
@@ -226,10 +160,10 @@ static void test_a_terminal_gets_a_picture_until_ctrl_c(void **state)
 
     (void) state;
     create("interrupted");
-    seat_start(&seat, wide, "interrupted", "1h");
+    seat_start(&seat, seat_wide, "interrupted", "1h");
     seat_await(&seat, "interrupted");
-    assert_int_equal(write(seat.fd, "\003", 1), 1);
-    seat_end(&seat);
+    seat_type(&seat, "\003");
+    seat_end(&seat, 0);
 }
 
 /* A picture that is longer or wider than the terminal would scroll its head away. */
@@ -249,8 +183,8 @@ static void test_a_picture_fits_its_terminal(void **state)
         seat_start(&seat, sizes[i], NULL, "1h");
         seat_await(&seat, "q ends");
         seat_await(&seat, sizes[i].ws_row < 50 ? " more\r\n" : "REJECTED/S");
-        assert_int_equal(write(seat.fd, "q", 1), 1);
-        seat_end(&seat);
+        seat_type(&seat, "q");
+        seat_end(&seat, 0);
         char *picture = strstr(seat.shown, "\033[J");
         assert_non_null(picture);
         picture += strlen("\033[J");

@@ -6,57 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A server of its own, as others count topics on theirs. */
-static struct servers *servers;
-
-static void redis_cli(const char *const *words)
-{
-    const char *argv[8] = {"redis-cli", "-p"};
-    char port[8];
-    struct run run;
-
-    snprintf(port, sizeof(port), "%d", server_port(servers_node(servers, 0)));
-    argv[2] = port;
-    for (size_t i = 0; words[i] != NULL; i++) {
-        assert_true(i + 4 < sizeof(argv) / sizeof(argv[0]));
-        argv[i + 3] = words[i];
-    }
-    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
-    assert_int_equal(run.exit_code, 0);
-    run_fini(&run);
-}
-
 static void define(const char *name, const char *definition)
 {
     char key[32];
 
-    command_done(NULL, ARGS("-r", servers_redis(servers), "topic", "create", name, "--type",
-                            "priority", "--slots", "2"));
+    command_done(NULL, ARGS("topic", "create", name, "--type", "priority", "--slots", "2"));
     if (definition != NULL) {
         snprintf(key, sizeof(key), "topic{%s}", name);
-        redis_cli(ARGS("HSET", key, "definition", definition));
+        command_redis(servers_node(command_servers(), 0),
+                      ARGS("HSET", key, "definition", definition));
     }
 }
 
 static int set_up(void **state)
 {
     (void) state;
-    servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
-    assert_non_null(servers);
+    if (command_setup_with(&(struct servers_options){.redis = REDIS_SINGLE}) != 0) {
+        return -1;
+    }
     define("broken", "nonsense");
     define("foreign", NULL);
     define("good", NULL);
     define("newer", "format=99 type=priority");
     define("well", NULL);
-    redis_cli(ARGS("DEL", "topic{foreign}"));
-    redis_cli(ARGS("SET", "topic{foreign}", "precious"));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    servers_free(servers);
+    command_redis(servers_node(command_servers(), 0), ARGS("DEL", "topic{foreign}"));
+    command_redis(servers_node(command_servers(), 0), ARGS("SET", "topic{foreign}", "precious"));
     return 0;
 }
 
@@ -73,15 +47,10 @@ static size_t count_lines(const char *text)
 /* Run it: exit code 1, and one line for each of the three.  Its standard output, to be freed. */
 static char *partly_done(const char *const *words)
 {
-    const char *arguments[8] = {"-r", servers_redis(servers)};
     struct run run;
     char *out;
 
-    for (size_t i = 0; words[i] != NULL; i++) {
-        assert_true(i + 3 < sizeof(arguments) / sizeof(arguments[0]));
-        arguments[i + 2] = words[i];
-    }
-    command_run(&run, NULL, arguments);
+    command_run(&run, NULL, words);
     if (run.exit_code != 1 || count_lines(run.err) != 3) {
         fail_msg("%s %s: exit code %d, and said: %s", words[0], words[1], run.exit_code, run.err);
     }
@@ -161,5 +130,5 @@ int main(void)
         cmocka_unit_test(prometheus_names_them),
     };
 
-    return cmocka_run_group_tests_name("unreadable", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("unreadable", tests, set_up, command_teardown);
 }
