@@ -33,7 +33,8 @@ bool consume_has_failed(struct consume *consume);
 smq_verdict consume_print(smq_delivery *delivery, void *user);
 smq_verdict consume_run(smq_delivery *delivery, void *user);
 
-/* Can the program be found?  Anything but EXIT_DONE has been said. */
+/* Can the program be found, and run?  Anything but EXIT_DONE has been said.  While there is no
+ * other thread. */
 enum exit_code consume_check_program(const char *program);
 
 /* How long programs may run after the worker was told to stop. */

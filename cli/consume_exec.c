@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -388,30 +389,83 @@ static bool is_program(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-enum exit_code consume_check_program(const char *program)
+/* The file that is run for `program`, to be freed; NULL: there is none. */
+static char *find_program(const char *program)
 {
     const char *path = getenv("PATH");
     char *copy = strdup(path ? path : "/bin:/usr/bin");
-    bool found = strchr(program, '/') && is_program(program);
     char *rest = copy;
-    char *folder = NULL;
+    char *file = NULL;
+    const char *folder = NULL;
 
     if (!copy) {
         say_no_memory();
     }
-    while (!found && !strchr(program, '/') && (folder = strsep(&rest, ":")) != NULL) {
-        char *file = NULL;
+    if (strchr(program, '/')) {
+        file = is_program(program) ? strdup(program) : NULL;
+        rest = NULL;
+    }
+    while (!file && (folder = strsep(&rest, ":")) != NULL) {
         if (asprintf(&file, "%s/%s", folder[0] != '\0' ? folder : ".", program) < 0) {
             say_no_memory();
         }
-        found = is_program(file);
-        free(file);
+        if (!is_program(file)) {
+            free(file);
+            file = NULL;
+        }
     }
     free(copy);
-    return found ? EXIT_DONE
-                 : say_error(EXIT_NO_INPUT,
-                             "cannot run %s: there is no such program, or it may not be run",
-                             program);
+    return file;
+}
+
+/* Only the system knows what it can run.  So the file is run as a child that is traced, which stops
+ * before the first instruction, and is killed there.  Gives the errno with which it was refused; 0:
+ * it can be run, or may not be traced here, and the first message will show it. */
+static int try_program(const char *file)
+{
+    int status = 0;
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
+            execl(file, file, (char *) NULL);
+            _exit(errno);
+        }
+        _exit(0);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+        return 0;
+    }
+    if (WIFSTOPPED(status)) {
+        (void) kill(pid, SIGKILL);
+        (void) waitpid(pid, &status, 0);
+        return 0;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+enum exit_code consume_check_program(const char *program)
+{
+    char *file = find_program(program);
+    const int error = file ? try_program(file) : 0;
+
+    if (!file) {
+        return say_error(EXIT_NO_INPUT,
+                         "cannot run %s: there is no such program, or it may not be run", program);
+    }
+    free(file);
+    if (error == ENOEXEC) {
+        return say_error(EXIT_NO_INPUT,
+                         "cannot run %s: it is neither a program of this system nor a script that "
+                         "begins with #!",
+                         program);
+    }
+    if (error == ENOENT) {
+        return say_error(EXIT_NO_INPUT, "cannot run %s: the interpreter that it names is not there",
+                         program);
+    }
+    return error ? say_error(EXIT_NO_INPUT, "cannot run %s: %s", program, strerror(error))
+                 : EXIT_DONE;
 }
 
 void consume_kill_programs(void)

@@ -258,6 +258,57 @@ static void test_what_is_no_program_is_refused(void **state)
                     ARGS("consume", "nowhere", "--exit-when-empty", "--", "/etc"));
 }
 
+static void write_program(char *path, size_t size, const char *name, const char *text,
+                          size_t length)
+{
+    snprintf(path, size, "%s/%s", servers_folder(command_servers()), name);
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, length), length);
+    close(file);
+}
+
+/* A script without #!, an empty file, bytes of no format, no such interpreter: execvp() would let a
+ * shell run the first two, and an empty file would acknowledge every message. */
+static void test_a_file_that_the_system_cannot_run_is_refused(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *text;
+        size_t length;
+        const char *why;
+    } rows[] = {{"script", "cat\n", 4, "begins with #!"},
+                {"empty", "", 0, "begins with #!"},
+                {"garbage", "\177EL\0\1\2\3", 7, "begins with #!"},
+                {"lost", "#!/no/such/interpreter\n", 23, "interpreter"}};
+    char path[600];
+
+    (void) state;
+    create("unharmed");
+    command_done("x\n", ARGS("send", "unharmed"));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        write_program(path, sizeof(path), rows[i].name, rows[i].text, rows[i].length);
+        command_refused(66, rows[i].why, NULL,
+                        ARGS("consume", "unharmed", "--exit-when-empty", "--", path));
+    }
+    assert_int_equal(command_stat("unharmed", "waiting"), 1);
+}
+
+/* The check at the start does not let it do anything. */
+static void test_a_script_is_run_once_for_a_message(void **state)
+{
+    static const char text[] = "#!/bin/sh\necho run\n";
+    char path[600];
+
+    (void) state;
+    create("scripted");
+    command_done("x\n", ARGS("send", "scripted"));
+    write_program(path, sizeof(path), "good", text, sizeof(text) - 1);
+    char *out = command_out(NULL, ARGS("consume", "scripted", "--exit-when-empty", "--", path));
+    assert_string_equal(out, "run\n");
+    free(out);
+}
+
 /* === Signals ============================================================ */
 
 /* Writes to the gate as soon as a program waits at it. */
@@ -403,6 +454,8 @@ int main(void)
         cmocka_unit_test(test_a_program_gets_three_files),
         cmocka_unit_test(test_a_program_gets_the_default_signals),
         cmocka_unit_test(test_what_is_no_program_is_refused),
+        cmocka_unit_test(test_a_file_that_the_system_cannot_run_is_refused),
+        cmocka_unit_test(test_a_script_is_run_once_for_a_message),
         cmocka_unit_test(test_a_signal_lets_the_program_end),
         cmocka_unit_test(test_a_program_that_does_not_end_in_time_is_killed),
         cmocka_unit_test(test_an_abort_is_said),
