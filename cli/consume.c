@@ -48,10 +48,11 @@ static const struct flag consume_flags[] = {
      .help = "messages claimed and not yet answered; default 10 * threads * batch"},
     {WORKER("rate", "rate_per_s", "N")},
     {WORKER("handler-timeout", "handler_timeout_ms", "TIME"),
-     .help = "for a message to be handled; then it fails, and its program is told to end; default "
+     .help = "how long a message may be handled; then it fails, and its program is told to end; "
+             "default "
              "none"},
     {WORKER("drain-timeout", "drain_timeout_ms", "TIME"),
-     .help = "for handlers to end after a signal, or when a slot moves; default 30s"},
+     .help = "how long handlers may take to end after a signal, or when a slot moves; default 30s"},
 };
 
 static void consume_init(void *options)
@@ -260,13 +261,15 @@ const struct verb consume_verb = {
     .name = "consume",
     .operands = "NAME",
     .summary = "print messages, or run a program for each",
-    .text = "Without CMD the bodies go to standard output, a line each, with --json an "
-            "object a line; a message is done when its line was written.\n\n"
-            "With CMD it is run for each message: the body on its standard input, SLOTMQ_TOPIC, "
-            "SLOTMQ_SLOT, SLOTMQ_TOKEN, SLOTMQ_ATTEMPT, SLOTMQ_PRIORITY, SLOTMQ_KEY and SLOTMQ_ID "
-            "in its environment. Exit 0 is done, 65 rejects, anything else or a signal "
-            "retries.\n\n"
-            "SIGTERM, SIGINT and SIGHUP drain: no more is claimed, work in hand ends, exit 0.",
+    .text = "Without CMD each body is printed as a line on standard output, or with --json as an "
+            "object; a message is done when its line was written.\n\n"
+            "With CMD, CMD is run for each "
+            "message, with the body on its standard input and with SLOTMQ_TOPIC, SLOTMQ_SLOT, "
+            "SLOTMQ_TOKEN, SLOTMQ_ATTEMPT, SLOTMQ_PRIORITY, SLOTMQ_KEY and SLOTMQ_ID in its "
+            "environment. Exit code 0 means done, 65 rejects the message, and any other code or a "
+            "signal retries it.\n\n"
+            "On SIGTERM, SIGINT or SIGHUP it claims no more messages, "
+            "finishes those that are being handled, and ends with exit code 0.",
     .flags = consume_flags,
     .flag_count = sizeof(consume_flags) / sizeof(consume_flags[0]),
     .options_size = sizeof(struct consume_options),

@@ -3,7 +3,7 @@
  *
  * The body is handed over as a memory file, so a program that does not read it is no special case
  * and nothing here can block on a pipe.  Each program leads a process group of its own: Ctrl-C at a
- * terminal drains and does not interrupt the work in hand.
+ * terminal drains and does not interrupt the programs that run.
  *
  * Thread: smq:work-N, unless a function says otherwise. */
 #include <errno.h>

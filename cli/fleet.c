@@ -68,12 +68,12 @@ static enum exit_code fence_run(const struct command *command)
 const struct verb fleet_raise_fence_verb = {
     .name = "fleet raise-fence",
     .operands = "",
-    .summary = "make a fleet's tokens larger than all before",
-    .text =
-        "For after ZooKeeper lost its data, or an older copy of it was restored.  The root is\n"
-        "made again if it is missing, its fence generation is raised above the tokens in Redis\n"
-        "of all topics that are bound to it, and topics that are bound to it under another\n"
-        "identity are bound to the one it has now.  Living consumers continue by themselves.",
+    .summary = "raise a fleet's tokens above all that were granted before",
+    .text = "This is for the time after ZooKeeper lost its data, or an older copy of it was "
+            "restored. The root is made again if it is missing. Its fence generation is raised "
+            "above the tokens in Redis of all topics that are bound to it, and topics that are "
+            "bound to it under another identity are bound to the one that it has now. Living "
+            "consumers continue by themselves.",
     .flags = fence_flags,
     .flag_count = sizeof(fence_flags) / sizeof(fence_flags[0]),
     .options_size = sizeof(struct fence_options),

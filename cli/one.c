@@ -132,7 +132,8 @@ const struct verb get_verb = {
     .name = "get",
     .operands = "NAME ID",
     .summary = "everything about one message, in whatever state",
-    .text = "ID is its id; in layout inline its body.  If it was sent with a key, give --key, too.",
+    .text = "ID is the id of the message; in layout inline it is the body. If the message was sent "
+            "with a key, give --key, too.",
     .flags = one_flags,
     .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
     .options_size = sizeof(struct one_options),
@@ -144,10 +145,10 @@ const struct verb get_verb = {
 const struct verb rank_verb = {
     .name = "rank",
     .operands = "NAME ID",
-    .summary = "how many waiting messages come before it",
-    .text = "Those of the topic with a strictly better time or priority, and those before it "
-            "in its own slot; of a fifo topic its own slot only. ID is its id; in layout "
-            "inline its body.",
+    .summary = "how many waiting messages come before one",
+    .text = "Counted are the messages of the topic with a strictly better time or priority, and "
+            "those before it in its own slot; in a fifo topic only those in its own slot. ID is "
+            "the id of the message; in layout inline it is the body.",
     .flags = one_flags,
     .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
     .options_size = sizeof(struct one_options),
@@ -195,8 +196,8 @@ const struct verb remove_verb = {
     .name = "remove",
     .operands = "NAME ID",
     .summary = "remove one message, unless it is claimed",
-    .text = "ID is its id; in layout inline its body. A message that a consumer works on "
-            "stays (exit 75).",
+    .text = "ID is the id of the message; in layout inline it is the body. A message that a "
+            "consumer works on is not removed (exit code 75).",
     .flags = one_flags,
     .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
     .options_size = sizeof(struct one_options),
@@ -251,8 +252,8 @@ const struct verb reschedule_verb = {
     .name = "reschedule",
     .operands = "NAME ID",
     .summary = "give a waiting message another time or priority",
-    .text = "ID is its id; in layout inline its body. A message that a consumer works on "
-            "stays as it is (exit 75).",
+    .text = "ID is the id of the message; in layout inline it is the body. A message that a "
+            "consumer works on is not changed (exit code 75).",
     .flags = reschedule_flags,
     .flag_count = sizeof(reschedule_flags) / sizeof(reschedule_flags[0]),
     .options_size = sizeof(struct reschedule_options),

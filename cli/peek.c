@@ -99,9 +99,10 @@ const struct verb peek_verb = {
     .name = "peek",
     .operands = "NAME",
     .summary = "show messages without claiming them",
-    .text = "Slot by slot, in each slot in the order of consumption. Not a snapshot: what "
-            "moves meanwhile may be missed or seen twice. With --json "
-            "{\"messages\":[...],\"cursor\":\"...\"}; the cursor is empty at the end.",
+    .text = "Messages are shown slot by slot, in each slot in the order of consumption. This is "
+            "not a snapshot: a message that moves while the command runs may be missed or shown "
+            "twice. With --json the output is {\"messages\":[...],\"cursor\":\"...\"}; the cursor "
+            "is empty at the end.",
     .flags = peek_flags,
     .flag_count = sizeof(peek_flags) / sizeof(peek_flags[0]),
     .options_size = sizeof(struct peek_options),

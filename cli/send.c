@@ -487,10 +487,10 @@ const struct verb send_verb = {
     .name = "send",
     .operands = "NAME [BODY]",
     .summary = "send a message, or one for each line of a file or of standard input",
-    .text = "Ends with \"sent N merged M\" on standard error, with --json with "
-            "{\"sent\":N,\"merged\":M} on standard output: N messages were added, M joined "
-            "one that was waiting. The first line that cannot be sent ends the command; the "
-            "error names it and says what was sent.",
+    .text = "When it ends, it prints \"sent N merged M\" on standard error, or with --json "
+            "{\"sent\":N,\"merged\":M} on standard output: N messages were added, and M were "
+            "merged with one that was waiting. The first line that cannot be sent ends the "
+            "command; the error names it and says what was sent.",
     .flags = send_flags,
     .flag_count = sizeof(send_flags) / sizeof(send_flags[0]),
     .options_size = sizeof(struct send_options),

@@ -326,11 +326,12 @@ const struct verb stat_verb = {
     .name = "stat",
     .operands = "[NAME]",
     .summary = "what topics hold and have done",
-    .text = "Now:      waiting (due: those that may be claimed), claimed, resting after a "
-            "failure, dead; for how long the oldest that is due has been due, which is not "
-            "known of type priority.\n"
-            "In all:   sent (added, not merged), merged, done, retried, rejected, expired, "
-            "released, and claims that lost their lease.",
+    .text = "Now:      messages that are waiting (due: those of them that may be claimed), "
+            "claimed, resting after a failure, or dead; and for how long the oldest due message "
+            "has been due, which is not known for type priority.\n"
+            "In all:   messages that were "
+            "sent (added, not merged), merged, done, retried, rejected, expired or released, and "
+            "claims that lost their lease.",
     .flags = stat_flags,
     .flag_count = sizeof(stat_flags) / sizeof(stat_flags[0]),
     .options_size = sizeof(struct stat_options),

@@ -447,9 +447,9 @@ const struct verb top_verb = {
     .name = "top",
     .operands = "[NAME]",
     .summary = "what happens to topics, again and again",
-    .text = "What topics hold and what happened to them a second, as a table that is drawn "
-            "again and again until q, Ctrl-C, or --count. Where standard output is no "
-            "terminal, one table follows the other; with --json, one object a line. The "
+    .text = "It shows what topics hold, and what happens to them per second, as a table that is "
+            "drawn again and again until q, Ctrl-C, or --count. Where standard output is no "
+            "terminal, one table follows the other; with --json there is one object per line. The "
             "first look has no rates.",
     .flags = top_flags,
     .flag_count = sizeof(top_flags) / sizeof(top_flags[0]),

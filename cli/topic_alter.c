@@ -50,9 +50,9 @@ const struct verb topic_alter_verb = {
     .name = "topic alter",
     .operands = "NAME KEY=VALUE",
     .summary = "change an option of a topic",
-    .text = "KEY is the name of the option, as topic show prints it: max_retries=5, "
-            "lease_ms=1m, ttl_ms=none. Consumers follow within a second. Type, layout, "
-            "slots, shared and ties stay for life.",
+    .text = "KEY is the name of the option, as topic show prints it: max_retries=5, lease_ms=1m, "
+            "ttl_ms=none. Consumers follow within a second. Type, layout, slots, shared and ties "
+            "cannot be changed.",
     .min_words = 2,
     .max_words = 2,
     .run = alter_run,
@@ -97,8 +97,9 @@ const struct verb pause_verb = {
     .name = "pause",
     .operands = "NAME",
     .summary = "stop the whole fleet from claiming messages of a topic",
-    .text = "Within a second. Work in hand ends, and sends go on. It is stored in Redis "
-            "and lasts until slotmq resume.",
+    .text = "The fleet stops claiming within a second. Messages that are being handled are "
+            "finished, and messages can still be sent. The pause is stored in Redis and lasts "
+            "until slotmq resume.",
     .min_words = 1,
     .max_words = 1,
     .run = pause_run,

@@ -78,15 +78,20 @@ const struct verb topic_create_verb = {
     .name = "topic create",
     .operands = "NAME --type TYPE",
     .summary = "create a topic, or find that it exists",
-    .text = "range_merge   due after a delay; sent again while it waits, the first time stays\n"
-            "priority      the largest first; sent again, the last priority wins\n"
-            "fixed_time    due at a time; sent again, the last time wins\n"
-            "fifo          in the order of sends per key; sent again, the place stays\n"
-            "\n"
-            "NAME is letters, digits, dot, underscore and hyphen, at most 120 bytes. If the "
-            "topic exists with other options that are fixed for life, the error names the "
-            "difference (exit 73). Options that may be altered are left as they are, which is "
-            "said. A topic of which Redis lost a part is repaired, as by topic repair.",
+    .text =
+        "range_merge   a message is due after a delay; when it is sent again while it waits, the "
+        "first time stays\n"
+        "priority      the largest priority comes first; when a message is sent "
+        "again, the last priority wins\n"
+        "fixed_time    a message is due at a given time; when it is "
+        "sent again, the last time wins\n"
+        "fifo          messages of a key come in the order of "
+        "their sends; when one is sent again, it keeps its place\n\n"
+        "NAME consists of letters, "
+        "digits, dots, underscores and hyphens, at most 120 bytes. If the topic exists with other "
+        "options that are fixed for life, the error names the difference (exit code 73). Options "
+        "that may be altered are left as they are, and the command says so. A topic of which Redis "
+        "has lost a part is repaired, as by topic repair.",
     .flags = create_flags,
     .flag_count = sizeof(create_flags) / sizeof(create_flags[0]),
     .options_size = sizeof(struct create_options),

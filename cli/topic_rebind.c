@@ -42,11 +42,11 @@ const struct verb topic_rebind_verb = {
     .name = "topic rebind",
     .operands = "NAME",
     .summary = "bind a topic to another ZooKeeper root, or to none",
-    .text = "A topic is bound to the coordination of its first consumer: a root of "
-            "ZooKeeper, or standalone. This binds it to that of --zookeeper, or makes it "
-            "standalone without that. It refuses while a consumer of the topic lives: one "
-            "that listens on a slot, has claimed a message, or has the lease of a "
-            "standalone topic.",
+    .text =
+        "A topic is bound to the coordination of its first consumer: to a root of ZooKeeper, or to "
+        "none (standalone). This command binds it to the root that --zookeeper names, or makes it "
+        "standalone when there is none. It refuses while a consumer of the topic lives: one that "
+        "listens to a slot, has claimed a message, or has the lease of a standalone topic.",
     .flags = rebind_flags,
     .flag_count = sizeof(rebind_flags) / sizeof(rebind_flags[0]),
     .options_size = sizeof(struct rebind_options),

@@ -8,7 +8,7 @@ enum slot_state {
     SLOT_IDLE,      /* not with us */
     SLOT_ACQUIRING, /* granted; the owner takes it over in Redis */
     SLOT_OWNED,     /* taken over */
-    SLOT_STOPPING   /* no longer granted; work in hand ends */
+    SLOT_STOPPING   /* no longer granted; messages in flight are finished */
 };
 
 enum slot_input {

@@ -88,7 +88,8 @@ typedef bool smq_message_fn(const smq_message_info *message, void *user);
 /* Visit messages, slot by slot, in each slot first what waits, then what is
  * claimed, rests, is dead, each in the order of consumption, rests by their
  * end, and deaths by their time.  `filter` NULL: all that waits.
- * Not a snapshot: what moves during the visit may be missed or seen twice.
+ * This is not a snapshot: a message that moves during the visit may be missed or
+ * seen twice.
  * Slots that are damaged or do not answer are left out: all others are visited,
  * then it fails as they do: DAMAGED, UNAVAILABLE.
  * Fails: INVALID (also a cursor that no visit of this topic gave), WRONG_TYPE

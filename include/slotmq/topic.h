@@ -128,9 +128,10 @@ SMQ_API smq_status smq_topic_repair(smq_topic_report *out, smq_client *client, c
 SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const char *option,
                                    const char *value, smq_error *err);
 
-/* Stop and start claiming, fleet-wide, within a second; work in hand ends and
- * sends go on.  Stored in Redis: it outlives every process.  Repeated, it
- * completes one that was cut in the middle.
+/* Stop and start claiming, fleet-wide, within a second.  Messages in flight are
+ * finished, and messages can still be sent.  The pause is stored in Redis and
+ * outlives every process.  Repeated, the call completes one that was cut in the
+ * middle.
  * Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC. */
 SMQ_API smq_status smq_topic_pause(smq_client *client, const char *topic, smq_error *err);
 SMQ_API smq_status smq_topic_resume(smq_client *client, const char *topic, smq_error *err);
