@@ -62,7 +62,7 @@ static bool decide_revoked(struct assigner *assigner, struct assigner_topic *top
     if (revocation->mzxid == 0) {
         *revocation = (struct assigner_revocation){.mzxid = topic->mzxid, .at_ms = now_ms};
     }
-    if (line->applied >= revocation->mzxid && (line->held == NULL || !line->held[slot])) {
+    if (line->applied >= revocation->mzxid && !member_slots_has(&line->held, slot)) {
         return true;
     }
     until = revocation->at_ms + line->drain_timeout_ms + assigner->zookeeper->timings.revoke_extra;

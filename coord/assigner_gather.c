@@ -27,9 +27,9 @@ static bool gather_complete(const struct assigner *assigner, const struct assign
 static void gather_member(struct assignment *out, const struct member_topic *line, uint16_t me)
 {
     for (int32_t i = 0; i < out->slot_count; i++) {
-        bool held = line->held != NULL && line->held[i];
+        bool held = member_slots_has(&line->held, i);
 
-        if (out->slots[i] == 0 && (held || (line->owned != NULL && line->owned[i]))) {
+        if (out->slots[i] == 0 && (held || member_slots_has(&line->owned, i))) {
             out->slots[i] = me | (held ? ASSIGNMENT_REVOKING : 0);
         }
     }

@@ -15,8 +15,8 @@ static const char member_first_line[] = "slotmq-member 1\n";
 void member_info_fini(struct member_info *info)
 {
     for (size_t i = 0; i < info->topic_count; i++) {
-        free(info->topics[i].held);
-        free(info->topics[i].owned);
+        member_slots_fini(&info->topics[i].held);
+        member_slots_fini(&info->topics[i].owned);
     }
     free(info->topics);
     *info = (struct member_info){0};
@@ -37,71 +37,15 @@ void member_text_head(struct buf *out, const struct member_info *info)
     }
 }
 
-static void member_text_slots(struct buf *out, const bool *flags)
-{
-    const char *comma = "";
-
-    for (int32_t i = 0; flags != NULL && i < MEMBER_SLOTS_MAX; i++) {
-        int32_t first = i;
-
-        if (!flags[i]) {
-            continue;
-        }
-        while (i + 1 < MEMBER_SLOTS_MAX && flags[i + 1]) {
-            i++;
-        }
-        buf_printf(out, "%s%" PRId32 "-%" PRId32, comma, first, i);
-        comma = ",";
-    }
-    if (*comma == '\0') {
-        buf_add(out, "-", 1);
-    }
-}
-
 void member_text_topic(struct buf *out, const struct member_topic *topic)
 {
     buf_printf(out, "topic %s %s %" PRId32 " %" PRId64 " %d %" PRId64 " ", topic->name,
                topic->nonce, topic->weight, topic->drain_timeout_ms, topic->leaving ? 1 : 0,
                topic->applied);
-    member_text_slots(out, topic->held);
+    member_slots_format(out, &topic->held);
     buf_printf(out, " %" PRId64 " ", topic->stated);
-    member_text_slots(out, topic->owned);
+    member_slots_format(out, &topic->owned);
     buf_add(out, "\n", 1);
-}
-
-/* "0-5,9-9" or "-", up to `stop`; *out is NULL for "-", and where it ends is in *rest. */
-static bool member_parse_slots(bool **out, const char *text, char stop, const char **rest)
-{
-    if (text[0] == '-' && text[1] == stop) {
-        *rest = text + 1;
-        return true;
-    }
-    *out = memory_new(sizeof(bool) * MEMBER_SLOTS_MAX);
-    for (;;) {
-        char *end = NULL;
-        long first = strtol(text, &end, 10);
-        long last = 0;
-
-        if (end == text || *end != '-') {
-            return false;
-        }
-        text = end + 1;
-        last = strtol(text, &end, 10);
-        if (end == text || first < 0 || last < first || last >= MEMBER_SLOTS_MAX) {
-            return false;
-        }
-        for (long i = first; i <= last; i++) {
-            (*out)[i] = true;
-        }
-        if (*end == stop) {
-            *rest = end;
-            return true;
-        }
-        if (*end != ',') {
-            return false;
-        }
-        text = end + 1;
-    }
 }
 
 static bool member_parse_topic(struct member_topic *topic, const char *line)
@@ -118,12 +62,12 @@ static bool member_parse_topic(struct member_topic *topic, const char *line)
         return false;
     }
     topic->leaving = leaving != 0;
-    if (!member_parse_slots(&topic->held, line + at, ' ', &rest)) {
+    if (!member_slots_parse(&topic->held, &rest, line + at, ' ')) {
         return false;
     }
     at = 0;
     return sscanf(rest, " %" SCNd64 " %n", &topic->stated, &at) == 1 && at > 0 &&
-           member_parse_slots(&topic->owned, rest + at, '\0', &rest);
+           member_slots_parse(&topic->owned, &rest, rest + at, '\0');
 }
 
 /* Lines that are not known are those of a later version. */

@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "coord/member_slots.h"
 #include "model/marks.h"
 
 enum {
     MEMBER_TEXT_MAX = 512 * 1024,
     MEMBER_WORD_MAX = 255,
-    MEMBER_SLOTS_MAX = 65536,
     MEMBER_DRAIN_MAX_MS = 1000000000 /* about 11 days */
 };
 
@@ -30,9 +30,9 @@ struct member_topic {
     int64_t drain_timeout_ms;
     bool leaving;
     int64_t applied; /* mzxid of the last assignment processed; 0: none */
-    bool *held;      /* MEMBER_SLOTS_MAX flags, or NULL: none held */
-    int64_t stated;  /* mzxid of a damaged assignment under which `owned` is said; 0: none */
-    bool *owned;     /* as `held` */
+    struct member_slots held;
+    int64_t stated; /* mzxid of a damaged assignment under which `owned` is said; 0: none */
+    struct member_slots owned;
 };
 
 struct member_info {

@@ -516,17 +516,17 @@ void ownership_encode(struct ownership *topic, struct buf *out)
     }
     (void) snprintf(line.name, sizeof(line.name), "%s", topic->name);
     (void) snprintf(line.nonce, sizeof(line.nonce), "%s", topic->nonce);
-    if (topic->busy_slots > 0) {
-        line.held = memory_new(sizeof(bool) * MEMBER_SLOTS_MAX);
-        line.owned = memory_new(sizeof(bool) * MEMBER_SLOTS_MAX);
-        for (int32_t i = 0; i < topic->slots; i++) {
-            line.held[i] = topic->states[i] == SLOT_STOPPING;
-            line.owned[i] = topic->damaged != 0 && topic->granted[i];
+    for (int32_t i = 0; topic->busy_slots > 0 && i < topic->slots; i++) {
+        if (topic->states[i] == SLOT_STOPPING) {
+            member_slots_add(&line.held, i);
+        }
+        if (topic->damaged != 0 && topic->granted[i]) {
+            member_slots_add(&line.owned, i);
         }
     }
     member_text_topic(out, &line);
-    free(line.held);
-    free(line.owned);
+    member_slots_fini(&line.held);
+    member_slots_fini(&line.owned);
 }
 
 void ownership_written(struct zookeeper *zookeeper)

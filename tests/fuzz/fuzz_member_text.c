@@ -13,10 +13,10 @@ static void write_member(struct buf *out, const struct member_info *info)
     }
 }
 
-static bool equal_slots(const bool *a, const bool *b)
+static bool equal_slots(const struct member_slots *a, const struct member_slots *b)
 {
-    for (int i = 0; i < MEMBER_SLOTS_MAX; i++) {
-        if ((a != NULL && a[i]) != (b != NULL && b[i])) {
+    for (int32_t i = 0; i < MEMBER_SLOTS_MAX; i++) {
+        if (member_slots_has(a, i) != member_slots_has(b, i)) {
             return false;
         }
     }
@@ -28,7 +28,7 @@ static void compare_topics(const struct member_topic *a, const struct member_top
     FUZZ_CHECK(strcmp(a->name, b->name) == 0 && strcmp(a->nonce, b->nonce) == 0);
     FUZZ_CHECK(a->weight == b->weight && a->drain_timeout_ms == b->drain_timeout_ms);
     FUZZ_CHECK(a->leaving == b->leaving && a->applied == b->applied && a->stated == b->stated);
-    FUZZ_CHECK(equal_slots(a->held, b->held) && equal_slots(a->owned, b->owned));
+    FUZZ_CHECK(equal_slots(&a->held, &b->held) && equal_slots(&a->owned, &b->owned));
 }
 
 static bool is_complete(const struct member_info *info)
@@ -50,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(member_text_parse(&again, text.data, text.len));
         FUZZ_CHECK(strcmp(info.uuid, again.uuid) == 0 && info.pid == again.pid);
         FUZZ_CHECK(info.topic_count == again.topic_count);
+        FUZZ_CHECK(marks_equal(&info.marks, &again.marks));
         for (size_t i = 0; i < info.topic_count; i++) {
             compare_topics(&info.topics[i], &again.topics[i]);
         }

@@ -8,10 +8,29 @@
 
 #include "coord/member_text.h"
 
+static void add_slots(struct member_slots *out, const int32_t *slots, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        member_slots_add(out, slots[i]);
+    }
+}
+
+/* These, and no other. */
+static void assert_slots(const struct member_slots *found, const int32_t *slots, size_t count)
+{
+    size_t next = 0;
+
+    for (int32_t i = 0; i < MEMBER_SLOTS_MAX; i++) {
+        bool wanted = next < count && slots[next] == i;
+
+        next += wanted;
+        assert_int_equal(member_slots_has(found, i), wanted);
+    }
+}
+
 static void member_comes_back(void **state)
 {
-    static bool held[MEMBER_SLOTS_MAX];
-    static bool owned[MEMBER_SLOTS_MAX];
+    static const int32_t held[] = {0, 5, 6, MEMBER_SLOTS_MAX - 1}, owned[] = {1, 2};
     struct member_info info = {.uuid = "u",
                                .host = "h",
                                .boot = "b",
@@ -25,16 +44,14 @@ static void member_comes_back(void **state)
                                  .drain_timeout_ms = 30000,
                                  .leaving = true,
                                  .applied = 1LL << 33,
-                                 .held = held,
-                                 .stated = 1LL << 34,
-                                 .owned = owned};
+                                 .stated = 1LL << 34};
     struct buf text = {0};
     struct member_info got;
     const struct member_topic *found = NULL;
 
     (void) state;
-    held[0] = held[5] = held[6] = held[MEMBER_SLOTS_MAX - 1] = true;
-    owned[1] = owned[2] = true;
+    add_slots(&topic.held, held, sizeof(held) / sizeof(held[0]));
+    add_slots(&topic.owned, owned, sizeof(owned) / sizeof(owned[0]));
     member_text_head(&text, &info);
     member_text_topic(&text, &topic);
     assert_true(member_text_parse(&got, text.data, text.len));
@@ -47,10 +64,12 @@ static void member_comes_back(void **state)
     assert_non_null(found);
     assert_int_equal(found->applied, 1LL << 33);
     assert_true(found->leaving);
-    assert_memory_equal(found->held, held, sizeof(held));
+    assert_slots(&found->held, held, sizeof(held) / sizeof(held[0]));
     assert_int_equal(found->stated, 1LL << 34);
-    assert_memory_equal(found->owned, owned, sizeof(owned));
+    assert_slots(&found->owned, owned, sizeof(owned) / sizeof(owned[0]));
     member_info_fini(&got);
+    member_slots_fini(&topic.held);
+    member_slots_fini(&topic.owned);
     buf_fini(&text);
 }
 
@@ -99,6 +118,9 @@ static void bad_members_are_refused(void **state)
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 0-65536 0 -\n",
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 1-2, 0 -\n",
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 1-2\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 5-9,2-3 0 -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 5-9,9-12 0 -\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - 0 0-65535,0-65535\n",
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - x -\n",
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - 1 2\n",
     };
