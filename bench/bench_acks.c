@@ -62,7 +62,7 @@ static bool send_one_by_one(struct scene *scene, const struct way *way, smq_prod
         smq_message message = library_message(body, i);
         int64_t start_ns = meter_now_ns();
 
-        good = lab_good(smq_send(NULL, producer, scene->topic, &message, &err), &err);
+        good = lab_good(smq_send(producer, scene->topic, &message, NULL, &err), &err);
         samples_add(&samples, (double) (meter_now_ns() - start_ns) / 1000);
     }
     for (int i = 0; i < 2 && good; i++) {

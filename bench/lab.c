@@ -209,7 +209,7 @@ bool lab_topic_laid_out(struct lab *lab, smq_client *client, char name[LAB_NAME_
     options.type = SMQ_FIXED_TIME;
     options.slots = slots;
     options.layout = layout;
-    return lab_good(smq_topic_create(NULL, client, &options, &err), &err);
+    return lab_good(smq_topic_create(client, &options, NULL, &err), &err);
 }
 
 bool lab_topic(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots)

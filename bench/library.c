@@ -79,7 +79,7 @@ bool library_send_batches(smq_producer *producer, const char *topic, uint64_t co
         for (uint64_t i = 0; i < some; i++) {
             messages[i] = library_message(bodies[i], from + i);
         }
-        good = lab_good(smq_send_batch(NULL, producer, topic, messages, some, &err), &err);
+        good = lab_good(smq_send_batch(producer, topic, messages, some, NULL, &err), &err);
     }
     free(bodies);
     free(messages);
@@ -104,7 +104,7 @@ static void *send_one_by_one(void *arg)
     for (uint64_t i = sender->from; i < sender->to && sender->good; i++) {
         smq_message message = library_message(body, i);
         sender->good =
-            lab_good(smq_send(NULL, sender->producer, sender->topic, &message, &err), &err);
+            lab_good(smq_send(sender->producer, sender->topic, &message, NULL, &err), &err);
     }
     return NULL;
 }

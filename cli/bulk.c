@@ -60,7 +60,7 @@ enum exit_code bulk_run(smq_client *client, const struct command *command, const
     smq_error err;
 
     signals_catch();
-    const smq_status status = edit(&count, client, topic, filter, show, &showing, &err);
+    const smq_status status = edit(client, topic, filter, &count, show, &showing, &err);
 
     progress_end(&showing.progress);
     if (status != SMQ_OK && count == 0) {

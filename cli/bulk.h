@@ -51,9 +51,8 @@ void bulk_filter_make(smq_filter *out, smq_message *which, const struct bulk_fil
                       const struct topic_facts *topic);
 
 /* smq_dead_requeue() or smq_topic_purge(). */
-typedef smq_status bulk_fn(uint64_t *count, smq_client *client, const char *topic,
-                           const smq_filter *filter, smq_progress_fn *progress, void *user,
-                           smq_error *err);
+typedef smq_status bulk_fn(smq_client *client, const char *topic, const smq_filter *filter,
+                           uint64_t *count, smq_progress_fn *progress, void *user, smq_error *err);
 
 /* Does it with a bar, and prints or says "DONE N".  If one message was named and is not there, that
  * is an error: "... has no MISSING ID". */

@@ -107,7 +107,7 @@ static bool is_empty(struct consume *consume, struct look *look)
         return false;
     }
     const smq_status status =
-        smq_topic_stats(&stats, consume->client, consume->command->words[0], &err);
+        smq_topic_stats(consume->client, consume->command->words[0], &stats, &err);
     if (status == SMQ_OK && stats.waiting + stats.claimed + stats.resting == 0) {
         return true;
     }

@@ -56,7 +56,7 @@ static enum exit_code fence_run(const struct command *command)
     if (code != EXIT_DONE) {
         return code;
     }
-    if (smq_fleet_raise_fence(&fence, client, &err) != SMQ_OK) {
+    if (smq_fleet_raise_fence(client, &fence, &err) != SMQ_OK) {
         code = say_failure(&err);
     } else {
         show(command, &fence);

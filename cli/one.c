@@ -85,7 +85,7 @@ static enum exit_code get_one(smq_client *client, const struct command *command,
     smq_message_info *message = NULL;
     smq_error err;
 
-    if (smq_message_get(&message, client, command->words[0], &which, &err) != SMQ_OK) {
+    if (smq_message_get(client, command->words[0], &which, &message, &err) != SMQ_OK) {
         return message_say_failure(&err, flags->key);
     }
     if (command->global.json) {
@@ -105,7 +105,7 @@ static enum exit_code rank_one(smq_client *client, const struct command *command
     uint64_t rank = 0;
     smq_error err;
 
-    if (smq_message_rank(&rank, client, command->words[0], &which, &err) != SMQ_OK) {
+    if (smq_message_rank(client, command->words[0], &which, &rank, &err) != SMQ_OK) {
         return message_say_failure(&err, flags->key);
     }
     if (command->global.json) {

@@ -259,7 +259,7 @@ static void send_body(struct sender *sender, const char *body)
     if (!prepare(&message, sender, 0, body, strlen(body))) {
         return;
     }
-    if (smq_send(&receipt, sender->producer, sender->topic, &message, &err) != SMQ_OK) {
+    if (smq_send(sender->producer, sender->topic, &message, &receipt, &err) != SMQ_OK) {
         tally_failed(&sender->tally, 0, exit_code_of(err.status), err.text);
         return;
     }

@@ -111,7 +111,7 @@ static bool add_slot_row(const smq_slot_info *slot, void *user)
 static smq_status topic_stat_json(json_t *topics, smq_client *client, const char *name, bool slots,
                                   smq_stats *stats, smq_error *err)
 {
-    smq_status status = smq_topic_stats(stats, client, name, err);
+    smq_status status = smq_topic_stats(client, name, stats, err);
     json_t *object = json_object();
 
     output_set(object, "topic", json_string(name));
@@ -134,7 +134,7 @@ static smq_status topic_stat_json(json_t *topics, smq_client *client, const char
 static smq_status topic_stat_rows(struct libscols_table *table, smq_client *client,
                                   const char *name, bool slots, smq_stats *stats, smq_error *err)
 {
-    const smq_status status = smq_topic_stats(stats, client, name, err);
+    const smq_status status = smq_topic_stats(client, name, stats, err);
 
     if (status == SMQ_OK && slots) {
         return smq_topic_slots(client, name, add_slot_row, table, err);
@@ -243,7 +243,7 @@ static enum exit_code prometheus_print(smq_client *client, const char *topics)
     char *text = NULL;
     smq_error err;
 
-    if (smq_metrics_text(&text, client, topics, &err) != SMQ_OK) {
+    if (smq_metrics_text(client, topics, &text, &err) != SMQ_OK) {
         return say_failure(&err);
     }
     const char *found = strstr(text, "# HELP slotmq_topic_");

@@ -140,7 +140,7 @@ static smq_status look_at(struct looks *now, const struct looks *before, smq_cli
     const struct seen *last = looks_find(before, name);
 
     *seen = (struct seen){.stats = SMQ_STATS_INIT};
-    const smq_status status = smq_topic_stats(&seen->stats, client, name, err);
+    const smq_status status = smq_topic_stats(client, name, &seen->stats, err);
     if (status != SMQ_OK) {
         return status;
     }

@@ -63,7 +63,7 @@ static enum exit_code create_run(const struct command *command)
     if (code != EXIT_DONE) {
         return code;
     }
-    if (smq_topic_create(&report, client, &topic, &err) != SMQ_OK) {
+    if (smq_topic_create(client, &topic, &report, &err) != SMQ_OK) {
         code = say_failure(&err);
     } else if (command->global.json) {
         code = topic_print_json(client, topic.name);

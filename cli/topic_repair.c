@@ -25,7 +25,7 @@ static enum exit_code repair_run(const struct command *command)
     smq_error err;
     enum exit_code code = command_connect(&client, command);
 
-    if (code == EXIT_DONE && smq_topic_repair(&report, client, topic, &err) != SMQ_OK) {
+    if (code == EXIT_DONE && smq_topic_repair(client, topic, &report, &err) != SMQ_OK) {
         code = say_failure(&err);
     } else if (code == EXIT_DONE && command->global.json) {
         print_json(topic, &report);

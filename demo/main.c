@@ -73,7 +73,7 @@ static bool create_topics(smq_client *client)
         options.slots = FLEET_SLOTS;
         options.backoff = "fixed:200";
         options.delay_ms = types[i] == SMQ_RANGE_MERGE ? 200 : 0;
-        if (smq_topic_create(NULL, client, &options, &err) != SMQ_OK) {
+        if (smq_topic_create(client, &options, NULL, &err) != SMQ_OK) {
             fprintf(stderr, "demo: %s\n", err.text);
             return false;
         }
@@ -135,7 +135,7 @@ static bool look(struct demo *demo)
 
     for (int i = 0; i < RULES_TOPICS && good; i++) {
         smq_stats stats = SMQ_STATS_INIT;
-        good = smq_topic_stats(&stats, demo->client, rules_topics[i], &err) == SMQ_OK;
+        good = smq_topic_stats(demo->client, rules_topics[i], &stats, &err) == SMQ_OK;
         demo->stats[i] = stats;
     }
     if (!good) {
@@ -348,7 +348,7 @@ static bool lose_a_slot(struct demo *demo)
     if (!await(demo, damage_told, "a worker names it", STEP_MS)) {
         return false;
     }
-    if (smq_topic_repair(&report, demo->client, rules_topics[0], &err) != SMQ_OK) {
+    if (smq_topic_repair(demo->client, rules_topics[0], &report, &err) != SMQ_OK) {
         screen_say(&demo->screen, "it cannot be repaired: %s", err.text);
         return false;
     }

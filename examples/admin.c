@@ -81,7 +81,7 @@ static smq_status requeue(smq_client *client, const char *topic, smq_error *err)
         return status;
     }
     timed_out.rate_per_s = 100;
-    status = smq_dead_requeue(&count, client, topic, &timed_out, show_progress, NULL, err);
+    status = smq_dead_requeue(client, topic, &timed_out, &count, show_progress, NULL, err);
     printf("requeued %" PRIu64 "\n", count);
     return status;
 }

@@ -33,7 +33,7 @@ static smq_status take_orders(smq_consumer *consumer, smq_error *err)
 {
     smq_delivery *orders[AT_ONCE];
     size_t count = 0;
-    smq_status status = smq_consumer_poll(orders, &count, consumer, AT_ONCE, 0, err);
+    smq_status status = smq_consumer_poll(consumer, orders, AT_ONCE, &count, 0, err);
 
     ship(orders, count);
     return status;

@@ -19,9 +19,9 @@ int main(int argc, char **argv)
     smq_worker *worker = NULL;
     smq_error err = {SMQ_OK, ""};
 
-    if (smq_client_new(&client, &at, &err) || smq_topic_create(NULL, client, &topic, &err) ||
+    if (smq_client_new(&client, &at, &err) || smq_topic_create(client, &topic, NULL, &err) ||
         smq_producer_new(&producer, client, NULL, &err) ||
-        smq_send(NULL, producer, "orders", &order, &err) ||
+        smq_send(producer, "orders", &order, NULL, &err) ||
         smq_worker_new(&worker, client, &work, &err) || smq_worker_start(worker, &err) ||
         smq_worker_wait(worker, SMQ_FOREVER, &err)) {
         fprintf(stderr, "%s\n", err.text);

@@ -25,7 +25,7 @@ static smq_status create_topic(smq_client *client, smq_error *err)
 
     topic.name = "orders";
     topic.type = SMQ_FIXED_TIME;
-    return smq_topic_create(NULL, client, &topic, err); /* fine if it is there already */
+    return smq_topic_create(client, &topic, NULL, err); /* fine if it is there already */
 }
 
 static smq_status send_one(smq_producer *producer, smq_error *err)
@@ -38,7 +38,7 @@ static smq_status send_one(smq_producer *producer, smq_error *err)
     message.key = "customer-7";
     message.key_len = SMQ_STRING;
     message.delay_ms = SMQ_NONE; /* due at once */
-    smq_status status = smq_send(&receipt, producer, "orders", &message, err);
+    smq_status status = smq_send(producer, "orders", &message, &receipt, err);
     if (status == SMQ_OK) {
         printf("slot %d, %s\n", (int) receipt.slot, receipt.merged ? "merged" : "added");
     }

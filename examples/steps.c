@@ -23,7 +23,7 @@ static smq_status create_topic(smq_client *client, smq_error *err)
     topic.type = SMQ_FIFO; /* layout keyed */
     topic.slots = 4;
     topic.backoff = "fixed:200";
-    return smq_topic_create(NULL, client, &topic, err);
+    return smq_topic_create(client, &topic, NULL, err);
 }
 
 /* One batch, in the order of the array. */
@@ -45,7 +45,7 @@ static smq_status send_steps(smq_producer *producer, smq_error *err)
         messages[i].body_len = SMQ_STRING;
         messages[i].ttl_ms = 3600000; /* of no use after an hour */
     }
-    smq_status status = smq_send_batch(receipts, producer, "steps", messages, ALL, err);
+    smq_status status = smq_send_batch(producer, "steps", messages, ALL, receipts, err);
     for (int i = 0; i < ALL; i++) {
         merged += receipts[i].merged ? 1 : 0;
     }

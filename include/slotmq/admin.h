@@ -38,7 +38,7 @@ typedef struct smq_stats {
 /* Slots that are damaged or do not answer are left out, and counted.
  * Fails: NO_TOPIC, DAMAGED (the definition is lost), UNAVAILABLE (no slot
  * answers). */
-SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const char *topic,
+SMQ_API smq_status smq_topic_stats(smq_client *client, const char *topic, smq_stats *out,
                                    smq_error *err);
 
 /* Find one message by key and id (inline: key and body; a key only if it was sent
@@ -46,15 +46,15 @@ SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const cha
  * it exist?  If it is there more than once: the waiting one, else the claimed,
  * the resting, the dead one.
  * Fails: NO_MESSAGE, INVALID (nothing names it). */
-SMQ_API smq_status smq_message_get(smq_message_info **out, smq_client *client, const char *topic,
-                                   const smq_message *which, smq_error *err);
+SMQ_API smq_status smq_message_get(smq_client *client, const char *topic, const smq_message *which,
+                                   smq_message_info **out, smq_error *err);
 SMQ_API void smq_message_info_free(smq_message_info *info);
 
 /* How many waiting messages come before it: those of the topic with a strictly
  * better priority or time, and those before it in its own slot; fifo: its own slot only.
  * Fails: NO_MESSAGE (also when it rests or is dead), IN_WORK (claimed). */
-SMQ_API smq_status smq_message_rank(uint64_t *out, smq_client *client, const char *topic,
-                                    const smq_message *which, smq_error *err);
+SMQ_API smq_status smq_message_rank(smq_client *client, const char *topic, const smq_message *which,
+                                    uint64_t *out, smq_error *err);
 
 /* Remove it: the waiting one, else the resting, the dead one.
  * Fails: NO_MESSAGE, IN_WORK (claimed, and none waits). */
@@ -107,14 +107,14 @@ typedef bool smq_progress_fn(uint64_t changed, uint64_t total, void *user);
  * filter.states is ignored; `filter` NULL: all.
  * Fails: UNKNOWN (all was tried, but a reply was lost, and nobody knows of as
  * many as `err` says; do it again). */
-SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const char *topic,
-                                    const smq_filter *filter, smq_progress_fn *progress, void *user,
+SMQ_API smq_status smq_dead_requeue(smq_client *client, const char *topic, const smq_filter *filter,
+                                    uint64_t *count, smq_progress_fn *progress, void *user,
                                     smq_error *err);
 
 /* Delete messages for ever.  filter.states must be given; with SMQ_CLAIMED it
  * fails: INVALID.  *count and UNKNOWN: as for smq_dead_requeue(). */
-SMQ_API smq_status smq_topic_purge(uint64_t *count, smq_client *client, const char *topic,
-                                   const smq_filter *filter, smq_progress_fn *progress, void *user,
+SMQ_API smq_status smq_topic_purge(smq_client *client, const char *topic, const smq_filter *filter,
+                                   uint64_t *count, smq_progress_fn *progress, void *user,
                                    smq_error *err);
 
 typedef struct smq_slot_info {

@@ -50,8 +50,8 @@ SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
  * Blocks: timeout_ms, 0 for not at all.
  * Fails: CLOSED (stopped, and all is answered and stored or drain_timeout_ms
  * over: the end of your loop), or what ended it for good: smq_worker_wait(). */
-SMQ_API smq_status smq_consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consumer,
-                                     size_t capacity, int64_t timeout_ms, smq_error *err);
+SMQ_API smq_status smq_consumer_poll(smq_consumer *consumer, smq_delivery **out, size_t capacity,
+                                     size_t *count, int64_t timeout_ms, smq_error *err);
 
 /* A descriptor, readable (level-triggered) while a poll would give something
  * or fail; also when half of max_poll_gap_ms is over without a poll, so a loop

@@ -30,7 +30,7 @@ typedef struct smq_fence {
  * Blocks: request_timeout_ms per round trip, and 13 s for ZooKeeper.
  * Fails: INVALID (no zookeeper), UNAVAILABLE, DENIED, OTHER_FLEET (the root is of
  * another program). */
-SMQ_API smq_status smq_fleet_raise_fence(smq_fence *out, smq_client *client, smq_error *err);
+SMQ_API smq_status smq_fleet_raise_fence(smq_client *client, smq_fence *out, smq_error *err);
 
 #ifdef __cplusplus
 }

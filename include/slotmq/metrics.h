@@ -50,7 +50,7 @@ typedef struct smq_metrics {
 
 /* A snapshot; does not reset.  Each number is right, but work goes on while
  * they are read: they need not add up. */
-SMQ_API smq_status smq_client_metrics(smq_metrics *out, smq_client *client, smq_error *err);
+SMQ_API smq_status smq_client_metrics(smq_client *client, smq_metrics *out, smq_error *err);
 
 /* Prometheus text (format 0.0.4): the above, and behind it, if `topics`
  * ("a,b", or "*" for all) is given, what those topics hold and have done in
@@ -58,7 +58,7 @@ SMQ_API smq_status smq_client_metrics(smq_metrics *out, smq_client *client, smq_
  * Give *out back with smq_free().
  * Blocks: with topics, request_timeout_ms per round trip.  Fails: INVALID
  * (a name), NO_TOPIC. */
-SMQ_API smq_status smq_metrics_text(char **out, smq_client *client, const char *topics,
+SMQ_API smq_status smq_metrics_text(smq_client *client, const char *topics, char **out,
                                     smq_error *err);
 
 #ifdef __cplusplus

@@ -60,8 +60,8 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
  * `out` may be NULL; else it is filled whatever is returned.
  * Blocks: send_timeout_ms.  Fails: UNKNOWN (stored or not, or on too few
  * replicas), FULL (Redis, or the topic's max_waiting). */
-SMQ_API smq_status smq_send(smq_receipt *out, smq_producer *producer, const char *topic,
-                            const smq_message *message, smq_error *err);
+SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq_message *message,
+                            smq_receipt *out, smq_error *err);
 
 /* Send without waiting; `sent` (may be NULL) gets the receipt.  Anything but
  * SMQ_OK means: refused now, `sent` will not be called.
@@ -73,8 +73,9 @@ SMQ_API smq_status smq_send_async(smq_producer *producer, const char *topic,
 /* Send many and wait for all.  One atomic step per slot, not over the batch:
  * receipts[i] (may be NULL) is filled for every message; the first status that
  * is not SMQ_OK is returned.  Blocks: send_timeout_ms. */
-SMQ_API smq_status smq_send_batch(smq_receipt *receipts, smq_producer *producer, const char *topic,
-                                  const smq_message *messages, size_t count, smq_error *err);
+SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
+                                  const smq_message *messages, size_t count, smq_receipt *receipts,
+                                  smq_error *err);
 
 /* Wait until every send so far has its receipt and its callback returned.
  * Blocks: timeout_ms.  Fails: TIMED_OUT. */

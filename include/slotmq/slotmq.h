@@ -18,23 +18,29 @@
  *
  *  1. A call that can fail returns smq_status: SMQ_OK (0) or a negative code.
  *     Its last parameter, an optional smq_error, then gets one line of text.
- *     Out parameters come first and are untouched on failure.
- *  2. What comes through a pointer-to-pointer is yours: give it back to its
+ *  2. Arguments come in one order everywhere:
+ *       the object (_new alone takes the address of the new handle before it),
+ *       inputs,
+ *       outputs (an array, its capacity, how many it got); NULL where a comment allows it,
+ *       how long to wait, or the callback and its user pointer,
+ *       the smq_error.
+ *     A failure leaves outputs as they were, unless a comment says otherwise.
+ *  3. What comes through a pointer-to-pointer is yours: give it back to its
  *     _free(); a delivery, by answering it.  A returned or visited pointer is
  *     borrowed; its comment says how long.  _free(NULL), _stop(NULL): nothing.
- *  3. Structs with a struct_size start from their SMQ_..._INIT.  Zero and NULL
+ *  4. Structs with a struct_size start from their SMQ_..._INIT.  Zero and NULL
  *     mean "default"; where "none" is not the default, it is SMQ_NONE.
  *     Everything passed in is copied before the call returns.
- *  4. Bytes are pointer + length; SMQ_STRING is the length of a C string.  A
+ *  5. Bytes are pointer + length; SMQ_STRING is the length of a C string.  A
  *     pointer with length 0 is refused: it is nearly always a forgotten length.
- *  5. Names ending in _ms are milliseconds: ..._at_ms since 1970 by the clock
+ *  6. Names ending in _ms are milliseconds: ..._at_ms since 1970 by the clock
  *     of the Redis node that holds the slot, all others durations.
- *  6. Handles may be used from any thread.  "Blocks" says for how long a call
+ *  7. Handles may be used from any thread.  "Blocks" says for how long a call
  *     waits; a call without that word never waits for a server.
- *  7. Callbacks run on smq:call (one thread a client), handlers on smq:work-N.
+ *  8. Callbacks run on smq:call (one thread a client), handlers on smq:work-N.
  *     Both may call and block in anything here, except what would wait for
  *     themselves; that returns SMQ_WRONG_THREAD.  Never throw through them.
- *  8. The library reads no environment and no file, prints nothing, installs
+ *  9. The library reads no environment and no file, prints nothing, installs
  *     no signal handler, and blocks all signals in its threads.  After fork()
  *     the child may only _free(); every other call returns SMQ_FORKED.
  */

@@ -105,8 +105,8 @@ typedef struct smq_topic_report {
  * a damaged topic is repaired, as by smq_topic_repair().  `out` may be NULL.
  * Blocks: request_timeout_ms per round trip.  Fails: TOPIC_DIFFERS (the text names
  * what), INVALID, DAMAGED (it cannot be repaired). */
-SMQ_API smq_status smq_topic_create(smq_topic_report *out, smq_client *client,
-                                    const smq_topic_options *options, smq_error *err);
+SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options *options,
+                                    smq_topic_report *out, smq_error *err);
 
 /* Put back what Redis has lost of a topic, when a node came back empty or a
  * failover lost the last writes: keys of slots, the definition, an alteration or
@@ -115,7 +115,7 @@ SMQ_API smq_status smq_topic_create(smq_topic_report *out, smq_client *client,
  * Blocks: request_timeout_ms per round trip; every slot must answer.  Fails:
  * NO_TOPIC (also when it is half created or half deleted), DAMAGED (slots that
  * disagree; the text lists them). */
-SMQ_API smq_status smq_topic_repair(smq_topic_report *out, smq_client *client, const char *topic,
+SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
                                     smq_error *err);
 
 /* Change one option that may be altered, by name and text: ("max_retries", "5"),

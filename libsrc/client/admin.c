@@ -8,7 +8,7 @@
 #include "client/client.h"
 #include "client/options.h"
 
-SMQ_API smq_status smq_topic_stats(smq_stats *out, smq_client *client, const char *topic,
+SMQ_API smq_status smq_topic_stats(smq_client *client, const char *topic, smq_stats *out,
                                    smq_error *err)
 {
     smq_stats stats = SMQ_STATS_INIT;
@@ -54,8 +54,8 @@ SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const
                             : status;
 }
 
-SMQ_API smq_status smq_message_get(smq_message_info **out, smq_client *client, const char *topic,
-                                   const smq_message *which, smq_error *err)
+SMQ_API smq_status smq_message_get(smq_client *client, const char *topic, const smq_message *which,
+                                   smq_message_info **out, smq_error *err)
 {
     smq_status status = client_check(client, err);
 
@@ -67,8 +67,8 @@ SMQ_API void smq_message_info_free(smq_message_info *info)
     admin_message_info_free(info);
 }
 
-SMQ_API smq_status smq_message_rank(uint64_t *out, smq_client *client, const char *topic,
-                                    const smq_message *which, smq_error *err)
+SMQ_API smq_status smq_message_rank(smq_client *client, const char *topic, const smq_message *which,
+                                    uint64_t *out, smq_error *err)
 {
     smq_status status = client_check(client, err);
 
@@ -94,8 +94,8 @@ SMQ_API smq_status smq_message_reschedule(smq_client *client, const char *topic,
     return status == SMQ_OK ? admin_message_reschedule(client->core, topic, which, err) : status;
 }
 
-SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const char *topic,
-                                    const smq_filter *filter, smq_progress_fn *progress, void *user,
+SMQ_API smq_status smq_dead_requeue(smq_client *client, const char *topic, const smq_filter *filter,
+                                    uint64_t *count, smq_progress_fn *progress, void *user,
                                     smq_error *err)
 {
     smq_filter known;
@@ -112,8 +112,8 @@ SMQ_API smq_status smq_dead_requeue(uint64_t *count, smq_client *client, const c
                : status;
 }
 
-SMQ_API smq_status smq_topic_purge(uint64_t *count, smq_client *client, const char *topic,
-                                   const smq_filter *filter, smq_progress_fn *progress, void *user,
+SMQ_API smq_status smq_topic_purge(smq_client *client, const char *topic, const smq_filter *filter,
+                                   uint64_t *count, smq_progress_fn *progress, void *user,
                                    smq_error *err)
 {
     smq_filter known;

@@ -45,8 +45,8 @@ SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
     return status == SMQ_OK ? consumer_new(out, client->core, &known, err) : status;
 }
 
-SMQ_API smq_status smq_consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consumer,
-                                     size_t capacity, int64_t timeout_ms, smq_error *err)
+SMQ_API smq_status smq_consumer_poll(smq_consumer *consumer, smq_delivery **out, size_t capacity,
+                                     size_t *count, int64_t timeout_ms, smq_error *err)
 {
     smq_status status = consumer_check_wait(consumer, timeout_ms, err);
 

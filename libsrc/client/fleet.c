@@ -7,7 +7,7 @@
 #include "client/client.h"
 #include "client/options.h"
 
-SMQ_API smq_status smq_fleet_raise_fence(smq_fence *out, smq_client *client, smq_error *err)
+SMQ_API smq_status smq_fleet_raise_fence(smq_client *client, smq_fence *out, smq_error *err)
 {
     smq_fence fence = SMQ_FENCE_INIT;
     smq_status status = client_check(client, err);

@@ -8,7 +8,7 @@
 #include "client/client.h"
 #include "client/options.h"
 
-SMQ_API smq_status smq_client_metrics(smq_metrics *out, smq_client *client, smq_error *err)
+SMQ_API smq_status smq_client_metrics(smq_client *client, smq_metrics *out, smq_error *err)
 {
     smq_metrics metrics;
     smq_status status = client_check(client, err);
@@ -20,7 +20,7 @@ SMQ_API smq_status smq_client_metrics(smq_metrics *out, smq_client *client, smq_
     return options_give(out, &metrics, sizeof(metrics), "SMQ_METRICS_INIT", err);
 }
 
-SMQ_API smq_status smq_metrics_text(char **out, smq_client *client, const char *topics,
+SMQ_API smq_status smq_metrics_text(smq_client *client, const char *topics, char **out,
                                     smq_error *err)
 {
     smq_status status = client_check(client, err);

@@ -40,8 +40,8 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
     return status == SMQ_OK ? producer_new(out, client->core, &known, err) : status;
 }
 
-SMQ_API smq_status smq_send(smq_receipt *out, smq_producer *producer, const char *topic,
-                            const smq_message *message, smq_error *err)
+SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq_message *message,
+                            smq_receipt *out, smq_error *err)
 {
     smq_message known;
     smq_status status = producer_check(producer, err);
@@ -103,8 +103,9 @@ static smq_status take_messages(smq_message **out, const smq_message *messages, 
     return status;
 }
 
-SMQ_API smq_status smq_send_batch(smq_receipt *receipts, smq_producer *producer, const char *topic,
-                                  const smq_message *messages, size_t count, smq_error *err)
+SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
+                                  const smq_message *messages, size_t count, smq_receipt *receipts,
+                                  smq_error *err)
 {
     smq_message *known = NULL;
     smq_status status = producer_check(producer, err);

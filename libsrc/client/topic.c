@@ -27,8 +27,8 @@ static smq_status give_report(smq_topic_report *out, const smq_topic_report *rep
                : status;
 }
 
-SMQ_API smq_status smq_topic_create(smq_topic_report *out, smq_client *client,
-                                    const smq_topic_options *options, smq_error *err)
+SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options *options,
+                                    smq_topic_report *out, smq_error *err)
 {
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_topic_options known;
@@ -43,7 +43,7 @@ SMQ_API smq_status smq_topic_create(smq_topic_report *out, smq_client *client,
     return give_report(out, &report, status, err);
 }
 
-SMQ_API smq_status smq_topic_repair(smq_topic_report *out, smq_client *client, const char *topic,
+SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
                                     smq_error *err)
 {
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;

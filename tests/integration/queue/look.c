@@ -73,7 +73,7 @@ void topic_made(smq_client *client, const smq_topic_options *options)
 {
     smq_error err;
 
-    must(smq_topic_create(NULL, client, options, &err), &err);
+    must(smq_topic_create(client, options, NULL, &err), &err);
 }
 
 smq_message message_of(const char *body)
@@ -90,7 +90,7 @@ bool sent(smq_producer *producer, const char *topic, const smq_message *message)
     smq_receipt receipt;
     smq_error err;
 
-    must(smq_send(&receipt, producer, topic, message, &err), &err);
+    must(smq_send(producer, topic, message, &receipt, &err), &err);
     assert_int_equal(receipt.status, SMQ_OK);
     return receipt.merged;
 }

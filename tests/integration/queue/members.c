@@ -104,8 +104,8 @@ static void send_batch(struct members *members, smq_producer *producer, struct b
                                            .key = batch->keys[i],
                                            .key_len = SMQ_STRING};
     }
-    scene_must(smq_send_batch(batch->receipts, producer, members->topic, batch->messages,
-                              (size_t) count, &err),
+    scene_must(smq_send_batch(producer, members->topic, batch->messages, (size_t) count,
+                              batch->receipts, &err),
                &err, "smq_send_batch");
     for (int i = 0; i < count; i++) {
         history_sent(members->sent, members->topic, batch->keys[i], batch->bodies[i]);

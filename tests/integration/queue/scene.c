@@ -121,7 +121,7 @@ const char *scene_topic(smq_client *client, const smq_topic_options *options)
     known.name = name;
     known.slots = known.slots != 0 ? known.slots : 1;
     known.backoff = known.backoff != NULL ? known.backoff : "none";
-    scene_must(smq_topic_create(NULL, client, &known, &err), &err, "smq_topic_create");
+    scene_must(smq_topic_create(client, &known, NULL, &err), &err, "smq_topic_create");
     return name;
 }
 
@@ -196,7 +196,7 @@ bool scene_send(smq_client *client, const char *topic, struct scene_message mess
     known.ttl_ms = message.ttl_ms;
     known.max_retries = message.max_retries;
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
-    scene_must(smq_send(&receipt, producer, topic, &known, &err), &err, "smq_send");
+    scene_must(smq_send(producer, topic, &known, &receipt, &err), &err, "smq_send");
     smq_producer_free(producer);
     return receipt.merged;
 }
@@ -436,7 +436,7 @@ smq_delivery *scene_poll(smq_consumer *consumer)
     size_t count = 0;
     smq_error err = {.text = ""};
 
-    scene_must(smq_consumer_poll(&delivery, &count, consumer, 1, SCENE_TIMEOUT_MS, &err), &err,
+    scene_must(smq_consumer_poll(consumer, &delivery, 1, &count, SCENE_TIMEOUT_MS, &err), &err,
                "smq_consumer_poll");
     assert_int_equal(count, 1);
     return delivery;
@@ -465,7 +465,7 @@ smq_stats scene_stats(smq_client *client, const char *topic)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err = {.text = ""};
 
-    scene_must(smq_topic_stats(&stats, client, topic, &err), &err, "smq_topic_stats");
+    scene_must(smq_topic_stats(client, topic, &stats, &err), &err, "smq_topic_stats");
     return stats;
 }
 

@@ -44,7 +44,7 @@ static void counts_are_summed_over_the_slots(void **state)
 
     (void) state;
     topic_made(client, &options);
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting + stats.due + stats.claimed + stats.resting + stats.dead, 0);
     assert_int_equal(stats.oldest_due_age_ms, 0);
     assert_int_equal(stats.next_due_at_ms, 0);
@@ -59,7 +59,7 @@ static void counts_are_summed_over_the_slots(void **state)
     put("t", 2, "prepare", 1700000000000.0, "1600000000000c1:claimed");
     put("t", 2, "prepare", REST + 1700000000000.0, "1600000000000r1:resting");
     bury("t", 3, 1700000000000.0, "1600000000000d:dead", "it broke");
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting, 30);
     assert_int_equal(stats.due, 10);
     assert_int_equal(stats.claimed, 2);
@@ -76,7 +76,7 @@ static bool has_a_lag(void *arg)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    must(smq_topic_stats(&stats, client, arg, &err), &err);
+    must(smq_topic_stats(client, arg, &stats, &err), &err);
     return stats.due > 0 && stats.oldest_due_age_ms != 0;
 }
 
@@ -99,11 +99,11 @@ static void the_lag_is_known_or_said_to_be_unknown(void **state)
             options.delay_ms = 1;
         }
         topic_made(client, &options);
-        must(smq_topic_stats(&stats, client, name, &err), &err);
+        must(smq_topic_stats(client, name, &stats, &err), &err);
         assert_int_equal(stats.oldest_due_age_ms, 0);
         (void) sent(producer, name, &message);
         assert_true(wait_until(has_a_lag, name, 10000));
-        must(smq_topic_stats(&stats, client, name, &err), &err);
+        must(smq_topic_stats(client, name, &stats, &err), &err);
         assert_int_equal(stats.oldest_due_age_ms == SMQ_AGE_UNKNOWN, types[i] == SMQ_PRIORITY);
     }
 }
@@ -116,13 +116,13 @@ static void paused_slots_are_counted(void **state)
 
     (void) state;
     topic_made(client, &options);
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_paused, 0);
     must(smq_topic_pause(client, "t", &err), &err);
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_paused, 4);
     must(smq_topic_resume(client, "t", &err), &err);
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_paused, 0);
 }
 
@@ -138,16 +138,16 @@ static void small_and_unset_structs(void **state)
     (void) sent(producer, "t", &message);
     stats.struct_size = offsetof(smq_stats, due);
     stats.due = 4711;
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting, 1);
     assert_int_equal(stats.due, 4711); /* behind the end: not written */
     stats.struct_size = 0;
-    assert_int_equal(smq_topic_stats(&stats, client, "t", &err), SMQ_INVALID);
-    assert_int_equal(smq_topic_stats(NULL, client, "t", &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_stats(client, "t", NULL, &err), SMQ_INVALID);
     stats.struct_size = sizeof(stats);
-    assert_int_equal(smq_topic_stats(&stats, client, "none", &err), SMQ_NO_TOPIC);
-    assert_int_equal(smq_topic_stats(&stats, client, "n{}", &err), SMQ_INVALID);
-    assert_int_equal(smq_topic_stats(&stats, NULL, "t", &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_stats(client, "none", &stats, &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_topic_stats(client, "n{}", &stats, &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_stats(NULL, "t", &stats, &err), SMQ_INVALID);
 }
 
 struct slots_seen {
@@ -203,13 +203,13 @@ static void a_broken_slot_is_told(void **state)
     topic_made(client, &options);
     freeReplyObject(look("t_2", "HSET slot{t_2} token %s",
                          "this is not a token, and it is much too long to be one"));
-    assert_int_equal(smq_topic_stats(&stats, client, "t", &err), SMQ_INTERNAL);
+    assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_INTERNAL);
     assert_non_null(strstr(err.text, "slot 2"));
     freeReplyObject(look("t_2", "DEL slot{t_2}"));
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_damaged, 1);
     freeReplyObject(look("t_2", "SET slot{t_2} x"));
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_damaged, 1);
 }
 
@@ -300,7 +300,7 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
 
     (void) state;
     topic_made(client, &options);
-    must(smq_dead_requeue(&count, client, "t", NULL, NULL, NULL, &err), &err);
+    must(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, 0);
     for (int i = 0; i < COUNT; i++) {
         char entry[64];
@@ -313,15 +313,15 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
     seen = (struct letters_seen){.limit = 123};
     must(each_dead("t", on_letter, &seen, &err), &err);
     assert_int_equal(seen.count, 123);
-    must(smq_dead_requeue(&count, client, "t", NULL, NULL, NULL, &err), &err);
+    must(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, COUNT);
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.dead, 0);
     assert_int_equal(stats.waiting, COUNT);
     assert_string_equal(look_text(text, "t_0", "ZSCORE t_0 body-5"), "1600000000005");
     assert_int_equal(look_number("t_2", "HLEN why{t_2}"), 1);
-    must(smq_dead_requeue(NULL, client, "t", NULL, NULL, NULL, &err), &err);
-    assert_int_equal(smq_dead_requeue(&count, client, "none", NULL, NULL, NULL, &err),
+    must(smq_dead_requeue(client, "t", NULL, NULL, NULL, NULL, &err), &err);
+    assert_int_equal(smq_dead_requeue(client, "none", NULL, &count, NULL, NULL, &err),
                      SMQ_NO_TOPIC);
     assert_int_equal(each_dead("none", on_letter, &seen, &err), SMQ_NO_TOPIC);
     assert_int_equal(each_dead("t", NULL, &seen, &err), SMQ_INVALID);

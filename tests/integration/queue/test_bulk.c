@@ -59,7 +59,7 @@ static void send_many(smq_layout layout, int count, int64_t delay_ms)
         messages[i] = named(layout, texts[i], SMQ_STRING);
         messages[i].delay_ms = delay_ms;
     }
-    must(smq_send_batch(NULL, producer, names[layout], messages, (size_t) count, &err), &err);
+    must(smq_send_batch(producer, names[layout], messages, (size_t) count, NULL, &err), &err);
     free(messages);
     free(texts);
 }
@@ -69,7 +69,7 @@ static smq_stats stats_of(smq_layout layout)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    must(smq_topic_stats(&stats, client, names[layout], &err), &err);
+    must(smq_topic_stats(client, names[layout], &stats, &err), &err);
     return stats;
 }
 
@@ -344,20 +344,20 @@ static void bad_filters_are_refused(void **state)
     filter.states = 16;
     assert_int_equal(smq_message_each(client, "inline", &filter, note, NULL, &err), SMQ_INVALID);
     filter.states = 0;
-    assert_int_equal(smq_topic_purge(&count, client, "inline", &filter, NULL, NULL, &err),
+    assert_int_equal(smq_topic_purge(client, "inline", &filter, &count, NULL, NULL, &err),
                      SMQ_INVALID);
     assert_int_equal(count, 0);
-    assert_int_equal(smq_topic_purge(&count, client, "inline", NULL, NULL, NULL, &err),
+    assert_int_equal(smq_topic_purge(client, "inline", NULL, &count, NULL, NULL, &err),
                      SMQ_INVALID);
     filter.states = SMQ_WAITING | SMQ_CLAIMED;
-    assert_int_equal(smq_topic_purge(NULL, client, "inline", &filter, NULL, NULL, &err),
+    assert_int_equal(smq_topic_purge(client, "inline", &filter, NULL, NULL, NULL, &err),
                      SMQ_INVALID);
     filter.states = SMQ_WAITING;
     filter.rate_per_s = -1;
-    assert_int_equal(smq_topic_purge(NULL, client, "inline", &filter, NULL, NULL, &err),
+    assert_int_equal(smq_topic_purge(client, "inline", &filter, NULL, NULL, NULL, &err),
                      SMQ_INVALID);
     filter.struct_size = 0;
-    assert_int_equal(smq_dead_requeue(NULL, client, "inline", &filter, NULL, NULL, &err),
+    assert_int_equal(smq_dead_requeue(client, "inline", &filter, NULL, NULL, NULL, &err),
                      SMQ_INVALID);
     assert_int_equal(smq_message_each(client, "inline", NULL, NULL, NULL, &err), SMQ_INVALID);
     assert_int_equal(smq_message_each(client, "none", NULL, note, NULL, &err), SMQ_NO_TOPIC);
@@ -461,7 +461,7 @@ static uint64_t requeued(smq_layout layout, const smq_filter *filter)
     uint64_t count = UINT64_MAX;
     smq_error err;
 
-    must(smq_dead_requeue(&count, client, names[layout], filter, NULL, NULL, &err), &err);
+    must(smq_dead_requeue(client, names[layout], filter, &count, NULL, NULL, &err), &err);
     return count;
 }
 
@@ -555,7 +555,7 @@ static void a_requeue_keeps_its_rate_and_tells_how_far_it_is(void **state)
     filter.rate_per_s = 100;
     filter.limit = 60;
     began_ms = now_ms();
-    must(smq_dead_requeue(&count, client, "inline", &filter, note_progress, &progress, &err), &err);
+    must(smq_dead_requeue(client, "inline", &filter, &count, note_progress, &progress, &err), &err);
     assert_true(now_ms() - began_ms >= 500); /* no faster: 60, of which the last 10 are free */
     assert_int_equal(count, 60);
     assert_int_equal(progress.changed, 60);
@@ -563,7 +563,7 @@ static void a_requeue_keeps_its_rate_and_tells_how_far_it_is(void **state)
     assert_true(progress.calls >= 2);
     progress = (struct progress){.stop_at = 1};
     filter.limit = 0;
-    must(smq_dead_requeue(&count, client, "inline", &filter, note_progress, &progress, &err), &err);
+    must(smq_dead_requeue(client, "inline", &filter, &count, note_progress, &progress, &err), &err);
     assert_true(count >= 1 && count < 40);
     assert_int_equal(count, progress.changed);
     assert_int_equal(progress.total, 40);
@@ -577,7 +577,7 @@ static uint64_t purged(smq_layout layout, const smq_filter *filter)
     uint64_t count = UINT64_MAX;
     smq_error err;
 
-    must(smq_topic_purge(&count, client, names[layout], filter, NULL, NULL, &err), &err);
+    must(smq_topic_purge(client, names[layout], filter, &count, NULL, NULL, &err), &err);
     return count;
 }
 

@@ -131,15 +131,15 @@ static void an_alteration_reaches_producers(void **state)
     message.body = "a";
     message.body_len = 1;
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
-    scene_must(smq_send(NULL, producer, topic, &message, &err), &err, "smq_send");
+    scene_must(smq_send(producer, topic, &message, NULL, &err), &err, "smq_send");
     alter(other, topic, "delay_ms", "1h");
     message.body = "b";
-    scene_must(smq_send(NULL, producer, topic, &message, &err), &err, "smq_send");
+    scene_must(smq_send(producer, topic, &message, NULL, &err), &err, "smq_send");
     assert_int_equal(scene_stats(client, topic).waiting, 2);
     assert_true(scene_stats(client, topic).due <= 1);
     alter(other, topic, "delay_ms", "none");
     message.body = "c";
-    assert_int_equal(smq_send(NULL, producer, topic, &message, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(producer, topic, &message, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "needs a delay"));
     smq_producer_free(producer);
     smq_client_free(client);
@@ -158,7 +158,7 @@ static bool is_sent(void *user)
 
     message.body = "a";
     message.body_len = 1;
-    return smq_send(NULL, sending->producer, sending->topic, &message, NULL) == SMQ_OK;
+    return smq_send(sending->producer, sending->topic, &message, NULL, NULL) == SMQ_OK;
 }
 
 /* It never reaches a slot, which could tell it. */
@@ -371,14 +371,14 @@ static void a_paused_topic_can_be_altered_and_deleted(void **state)
     char paused[64];
 
     (void) state;
-    scene_must(smq_topic_create(NULL, client, &options, &err), &err, "smq_topic_create");
+    scene_must(smq_topic_create(client, &options, NULL, &err), &err, "smq_topic_create");
     scene_must(smq_topic_pause(client, "again", &err), &err, "smq_topic_pause");
     alter(client, "again", "max_retries", "3");
     assert_true(described(client, "again").paused);
     field_of(paused, "again", 7, "paused");
     assert_string_equal(paused, "1");
     scene_must(smq_topic_delete(client, "again", false, &err), &err, "smq_topic_delete");
-    scene_must(smq_topic_create(NULL, client, &options, &err), &err, "smq_topic_create");
+    scene_must(smq_topic_create(client, &options, NULL, &err), &err, "smq_topic_create");
     assert_false(described(client, "again").paused);
     field_of(paused, "again", 7, "paused");
     assert_string_equal(paused, "");

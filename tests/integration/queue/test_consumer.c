@@ -21,7 +21,7 @@ static size_t poll_now(smq_consumer *consumer, smq_delivery **out, size_t capaci
     size_t count = 0;
     smq_error err = {.text = ""};
 
-    scene_must(smq_consumer_poll(out, &count, consumer, capacity, 0, &err), &err,
+    scene_must(smq_consumer_poll(consumer, out, capacity, &count, 0, &err), &err,
                "smq_consumer_poll");
     return count;
 }
@@ -57,7 +57,7 @@ static void poll_all_numbers(smq_consumer *consumer)
         smq_delivery *deliveries[32];
         size_t count = 0;
 
-        scene_must(smq_consumer_poll(deliveries, &count, consumer, 32, SCENE_TIMEOUT_MS, &err),
+        scene_must(smq_consumer_poll(consumer, deliveries, 32, &count, SCENE_TIMEOUT_MS, &err),
                    &err, "smq_consumer_poll");
         assert_in_range(count, 1, 32);
         for (size_t i = 0; i < count; i++) {
@@ -277,7 +277,7 @@ static void descriptor_is_readable_while_a_poll_would_give_something(void **stat
     smq_consumer_stop(consumer);
     scene_done(delivery);
     await_readable(consumer);
-    assert_int_equal(smq_consumer_poll(&more, &(size_t){0}, consumer, 1, SMQ_FOREVER, NULL),
+    assert_int_equal(smq_consumer_poll(consumer, &more, 1, &(size_t){0}, SMQ_FOREVER, NULL),
                      SMQ_CLOSED);
     assert_true(is_readable(consumer));
     smq_consumer_free(consumer);
@@ -352,7 +352,7 @@ static void *poll_all(void *arg)
     pthread_t thread;
     size_t count = 0;
 
-    while (smq_consumer_poll(&delivery, &count, pool->consumer, 1, SMQ_FOREVER, NULL) == SMQ_OK) {
+    while (smq_consumer_poll(pool->consumer, &delivery, 1, &count, SMQ_FOREVER, NULL) == SMQ_OK) {
         pool_take(pool, delivery, 1);
         pool_take(pool, delivery, -1);
         if (pthread_create(&thread, NULL, answer_later, delivery) == 0) {

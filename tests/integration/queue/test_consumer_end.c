@@ -21,7 +21,7 @@ static smq_status poll_end(smq_consumer *consumer, smq_error *err)
 {
     smq_delivery *delivery = NULL;
     size_t count = 77;
-    smq_status status = smq_consumer_poll(&delivery, &count, consumer, 1, SCENE_TIMEOUT_MS, err);
+    smq_status status = smq_consumer_poll(consumer, &delivery, 1, &count, SCENE_TIMEOUT_MS, err);
 
     assert_int_equal(count, status == SMQ_OK ? 0 : 77); /* untouched on failure */
     return status;
@@ -50,7 +50,7 @@ static void stop_gives_back_the_rest_and_waits_for_answers(void **state)
         smq_consumer_stop(consumer);
         scene_await_counts(client, topic, (struct scene_counts){.claimed = 1, .waiting = 4});
         scene_await_standing(held, SMQ_CLOSED);
-        scene_must(smq_consumer_poll(&more, &count, consumer, 1, 0, &err), &err, "poll");
+        scene_must(smq_consumer_poll(consumer, &more, 1, &count, 0, &err), &err, "poll");
         assert_int_equal(count, 0);
         scene_done(held);
         assert_int_equal(poll_end(consumer, &err), SMQ_CLOSED);
@@ -259,7 +259,7 @@ static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
     assert_int_equal(smq_delivery_check(held), SMQ_LEASE_LOST);
     assert_int_equal(smq_done(held, &err), SMQ_LEASE_LOST);
 
-    assert_int_equal(smq_consumer_poll(&delivery, &(size_t){0}, first, 1, 0, &err), SMQ_OK);
+    assert_int_equal(smq_consumer_poll(first, &delivery, 1, &(size_t){0}, 0, &err), SMQ_OK);
     smq_consumer_free(second); /* the first one stands by since its poll */
     scene_send(other, topic, (struct scene_message){.body = "late"});
     delivery = scene_poll(first);
@@ -285,7 +285,7 @@ static void poll_nothing(smq_consumer *consumer)
     smq_delivery *delivery;
     size_t count = 0;
 
-    assert_int_equal(smq_consumer_poll(&delivery, &count, consumer, 1, 0, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL), SMQ_OK);
     assert_int_equal(count, 0);
 }
 
@@ -297,7 +297,7 @@ static bool slots_are_so(void *arg)
     for (int i = 0; i < 2; i++) {
         smq_metrics metrics = SMQ_METRICS_INIT;
 
-        assert_int_equal(smq_client_metrics(&metrics, pair->clients[i], NULL), SMQ_OK);
+        assert_int_equal(smq_client_metrics(pair->clients[i], &metrics, NULL), SMQ_OK);
         so = so && metrics.slots_owned == pair->owned[i];
         if (pair->polled[i]) {
             poll_nothing(pair->consumers[i]);
@@ -393,12 +393,12 @@ static void descriptor_asks_for_a_poll_in_time(void **state)
     consumer = scene_consumer_with(client, &options, topic);
     wait.fd = smq_consumer_fd(consumer);
     assert_int_equal(poll(&wait, 1, SCENE_TIMEOUT_MS), 1);
-    assert_int_equal(smq_consumer_poll(&delivery, &count, consumer, 1, 0, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL), SMQ_OK);
     assert_int_equal(count, 0);
     assert_int_equal(poll(&wait, 1, 0), 0);
     assert_int_equal(poll(&wait, 1, SCENE_TIMEOUT_MS), 1);
-    assert_int_equal(smq_consumer_poll(&delivery, &count, consumer, 1, 0, NULL), SMQ_OK);
-    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL), SMQ_OK);
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
     assert_int_equal(metrics.slots_gained, 1);
     assert_int_equal(metrics.slots_lost, 0);
     smq_consumer_free(consumer);
@@ -421,8 +421,8 @@ static void waiting_poll_is_no_gap(void **state)
     consumer = scene_consumer_with(client, &options, topic);
     scene_send(client, topic, (struct scene_message){.body = "a"});
     scene_done(scene_poll(consumer));
-    assert_int_equal(smq_consumer_poll(&delivery, &count, consumer, 1, 1000, NULL), SMQ_OK);
-    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 1000, NULL), SMQ_OK);
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
     assert_int_equal(metrics.slots_gained - metrics.slots_lost, 1);
     smq_consumer_free(consumer);
     smq_client_free(client);
@@ -511,11 +511,11 @@ static void bad_calls_are_refused(void **state)
     work.handler = (smq_handler_fn *) abort;
     assert_int_equal(smq_consumer_new(&second, client, &options, NULL), SMQ_INVALID);
     assert_int_equal(smq_worker_new(&worker, client, &work, NULL), SMQ_INVALID);
-    assert_int_equal(smq_consumer_poll(NULL, &count, consumer, 1, 0, NULL), SMQ_INVALID);
-    assert_int_equal(smq_consumer_poll(&delivery, NULL, consumer, 1, 0, NULL), SMQ_INVALID);
-    assert_int_equal(smq_consumer_poll(&delivery, &count, consumer, 0, 0, NULL), SMQ_INVALID);
-    assert_int_equal(smq_consumer_poll(&delivery, &count, consumer, 1, -2, NULL), SMQ_INVALID);
-    assert_int_equal(smq_consumer_poll(&delivery, &count, NULL, 1, 0, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_poll(consumer, NULL, 1, &count, 0, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, NULL, 0, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 0, &count, 0, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, -2, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_poll(NULL, &delivery, 1, &count, 0, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_flush(consumer, -2, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_fd(NULL), -1);
     smq_consumer_stop(NULL);
@@ -540,7 +540,7 @@ static void child_of_fork_is_refused(void **state)
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        bool good = smq_consumer_poll(&delivery, &count, consumer, 1, 0, NULL) == SMQ_FORKED &&
+        bool good = smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL) == SMQ_FORKED &&
                     smq_consumer_flush(consumer, 0, NULL) == SMQ_FORKED &&
                     smq_consumer_fd(consumer) == -1 && smq_done(delivery, NULL) == SMQ_FORKED;
 

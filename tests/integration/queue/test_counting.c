@@ -32,7 +32,7 @@ static smq_metrics metrics_of(smq_client *client)
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err = {.text = ""};
 
-    scene_must(smq_client_metrics(&metrics, client, &err), &err, "smq_client_metrics");
+    scene_must(smq_client_metrics(client, &metrics, &err), &err, "smq_client_metrics");
     return metrics;
 }
 
@@ -259,7 +259,7 @@ static void what_has_expired_is_counted_and_not_claimed(void **state)
     message.body_len = 1;
     for (int i = 0; i < 3; i++) {
         message.ttl_ms = i < 2 ? 1 : SMQ_NONE;
-        scene_must(smq_send(NULL, producer, topic, &message, &err), &err, "smq_send");
+        scene_must(smq_send(producer, topic, &message, NULL, &err), &err, "smq_send");
     }
     smq_producer_free(producer);
     await_next_ms();
@@ -324,7 +324,7 @@ static void polled_deliveries_are_counted(void **state)
     scene_must(smq_consumer_new(&consumer, client, &options, &err), &err, "smq_consumer_new");
     while (count < 2) {
         scene_must(
-            smq_consumer_poll(held + count, &got, consumer, 2 - count, SCENE_TIMEOUT_MS, &err),
+            smq_consumer_poll(consumer, held + count, 2 - count, &got, SCENE_TIMEOUT_MS, &err),
             &err, "smq_consumer_poll");
         count += got;
     }
@@ -481,7 +481,7 @@ static char *text_of(smq_client *client, const char *topics)
     char *text = NULL;
     smq_error err = {.text = ""};
 
-    scene_must(smq_metrics_text(&text, client, topics, &err), &err, "smq_metrics_text");
+    scene_must(smq_metrics_text(client, topics, &text, &err), &err, "smq_metrics_text");
     return text;
 }
 
@@ -541,12 +541,12 @@ static void bad_names_of_topics_are_refused(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         err.text[0] = '\0';
-        assert_int_equal(smq_metrics_text(&text, client, cases[i].topics, &err), cases[i].status);
+        assert_int_equal(smq_metrics_text(client, cases[i].topics, &text, &err), cases[i].status);
         assert_ptr_equal(text, &mark);
         assert_true(err.text[0] != '\0');
     }
-    assert_int_equal(smq_metrics_text(NULL, client, NULL, &err), SMQ_INVALID);
-    assert_int_equal(smq_metrics_text(&text, NULL, NULL, &err), SMQ_INVALID);
+    assert_int_equal(smq_metrics_text(client, NULL, NULL, &err), SMQ_INVALID);
+    assert_int_equal(smq_metrics_text(NULL, NULL, &text, &err), SMQ_INVALID);
     smq_client_free(client);
 }
 

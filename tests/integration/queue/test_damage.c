@@ -79,7 +79,7 @@ static smq_topic_report repaired(void)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
-    must(smq_topic_repair(&report, client, "t", &err), &err);
+    must(smq_topic_repair(client, "t", &report, &err), &err);
     return report;
 }
 
@@ -88,7 +88,7 @@ static smq_topic_report created(const smq_topic_options *options)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
-    must(smq_topic_create(&report, client, options, &err), &err);
+    must(smq_topic_create(client, options, &report, &err), &err);
     return report;
 }
 
@@ -194,7 +194,7 @@ static void a_creation_adopts_the_messages(void **state)
     lose_topic();
     lose_slot(0); /* the first that is asked */
     other.slots = 8;
-    assert_int_equal(smq_topic_create(NULL, client, &other, &err), SMQ_TOPIC_DIFFERS);
+    assert_int_equal(smq_topic_create(client, &other, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "slots is 4, not 8"));
     assert_int_equal(look_number("topic{t}", "EXISTS topic{t}"), 0);
     other.slots = 4;
@@ -243,7 +243,7 @@ static void a_key_of_others_is_no_topic(void **state)
 
     (void) state;
     freeReplyObject(look("t_3", "SET t_3 precious"));
-    assert_int_equal(smq_topic_repair(NULL, client, "t", &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_NO_TOPIC);
     assert_int_equal(smq_topic_delete(client, "t", true, &err), SMQ_NO_TOPIC);
 }
 
@@ -264,7 +264,7 @@ static void a_deletion_says_no_more_than_it_did(void **state)
     (void) repaired();
     must(smq_topic_delete(client, "t", true, &err), &err);
     assert_int_equal(messages_held(4), 0);
-    assert_int_equal(smq_topic_repair(NULL, client, "t", &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_NO_TOPIC);
     assert_true(created(&four_slots).created);
 }
 
@@ -358,9 +358,9 @@ static void slots_that_disagree_are_listed(void **state)
     send_many(40);
     freeReplyObject(look("t_1", "HSET slot{t_1} def 00000000deadbeef.1"));
     freeReplyObject(look("t_3", "HSET slot{t_3} def 00000000deadbeef.1"));
-    assert_int_equal(smq_topic_repair(NULL, client, "t", &err), SMQ_DAMAGED);
+    assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slots 1, 3 belong to another creation"));
-    assert_int_equal(smq_topic_create(NULL, client, &four_slots, &err), SMQ_DAMAGED);
+    assert_int_equal(smq_topic_create(client, &four_slots, NULL, &err), SMQ_DAMAGED);
     assert_string_equal(look_text(text, "t_1", "HGET slot{t_1} def"), "00000000deadbeef.1");
     look_text(text, "t_0", "HGET slot{t_0} def");
     freeReplyObject(look("t_1", "HSET slot{t_1} def %s", text));
@@ -368,10 +368,10 @@ static void slots_that_disagree_are_listed(void **state)
     look_text(text, "t_0", "HGET slot{t_0} definition");
     strstr(text, "slots=4")[6] = '8';
     freeReplyObject(look("t_2", "HSET slot{t_2} definition %s", text));
-    assert_int_equal(smq_topic_repair(NULL, client, "t", &err), SMQ_DAMAGED);
+    assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slots 2 have a definition with other options"));
-    assert_int_equal(smq_topic_repair(NULL, client, "never", &err), SMQ_NO_TOPIC);
-    assert_int_equal(smq_topic_repair(NULL, client, "a{b}", &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_repair(client, "never", NULL, &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_topic_repair(client, "a{b}", NULL, &err), SMQ_INVALID);
 }
 
 static void a_failed_creation_leaves_no_keys(void **state)
@@ -381,7 +381,7 @@ static void a_failed_creation_leaves_no_keys(void **state)
 
     (void) state;
     freeReplyObject(look("t_40", "SET t_40 precious"));
-    assert_int_equal(smq_topic_create(NULL, client, &options, &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
     for (size_t i = 0; i < servers_count(look_servers); i++) {
         const struct server *node = servers_node(look_servers, i);
         redisReply *reply = look_at(node, "DBSIZE");
@@ -454,7 +454,7 @@ static void looks_name_a_damaged_slot_and_see_the_others(void **state)
     topic_made(client, &four_slots);
     send_many(40);
     lose_slot(1);
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_damaged, 1);
     assert_int_equal(stats.slots_silent, 0);
     assert_int_equal(stats.waiting, look_number("t_0", "ZCARD t_0") +
@@ -465,12 +465,12 @@ static void looks_name_a_damaged_slot_and_see_the_others(void **state)
     assert_int_equal(smq_message_each(client, "t", NULL, on_message, &seen, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slot 1 of topic t"));
     assert_int_equal(seen, stats.waiting);
-    must(smq_metrics_text(&metrics, client, "*", &err), &err);
+    must(smq_metrics_text(client, "*", &metrics, &err), &err);
     assert_non_null(strstr(metrics, "slotmq_topic_slots_damaged{topic=\"t\"} 1\n"));
     smq_free(metrics);
     lose_topic();
-    assert_int_equal(smq_topic_stats(&stats, client, "t", &err), SMQ_DAMAGED);
-    must(smq_metrics_text(&metrics, client, "*", &err), &err);
+    assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_DAMAGED);
+    must(smq_metrics_text(client, "*", &metrics, &err), &err);
     assert_non_null(strstr(metrics, "slotmq_topic_slots_damaged{topic=\"t\"} 4\n"));
     smq_free(metrics);
 }
@@ -486,12 +486,12 @@ static void looks_see_the_others_of_a_slot_with_a_key_of_others(void **state)
     send_many(40);
     freeReplyObject(look("t_2", "DEL prepare{t_2}"));
     freeReplyObject(look("t_2", "SET prepare{t_2} precious"));
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_damaged, 1);
     assert_int_equal(stats.waiting, messages_held(4) - look_number("t_2", "ZCARD t_2") + 1);
     must(smq_topic_slots(client, "t", on_slot, slots, &err), &err);
     assert_string_equal(slots, "0 1 2 damaged 3 ");
-    assert_int_equal(smq_topic_repair(NULL, client, "t", &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "prepare{t_2}"));
 }
 
@@ -508,7 +508,7 @@ static void a_purge_names_a_damaged_slot_and_empties_the_others(void **state)
     lose_slot(1);
     kept = messages_held(4) + 1; /* a key that is not there counts as -1 */
     waiting.states = SMQ_WAITING;
-    assert_int_equal(smq_topic_purge(&purged, client, "t", &waiting, NULL, NULL, &err),
+    assert_int_equal(smq_topic_purge(client, "t", &waiting, &purged, NULL, NULL, &err),
                      SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slot 1 of topic t"));
     assert_int_equal(purged, kept);
@@ -543,7 +543,7 @@ static void looks_see_the_others_of_a_slot_that_moves(void **state)
     freeReplyObject(look_at(to, "CLUSTER SETSLOT %d IMPORTING %s", (int) hash, from_id));
     freeReplyObject(look_at(from, "CLUSTER SETSLOT %d MIGRATING %s", (int) hash, to_id));
     freeReplyObject(look_at(from, "MIGRATE 127.0.0.1 %d dead{t_1} 0 5000", server_port(to)));
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_silent, 1);
     assert_int_equal(stats.slots_damaged, 0);
     assert_true(stats.waiting > 0 && stats.waiting < 40);
@@ -558,7 +558,7 @@ static void looks_see_the_others_of_a_slot_that_moves(void **state)
     }
     freeReplyObject(look_at(to, "CLUSTER SETSLOT %d NODE %s", (int) hash, to_id));
     freeReplyObject(look_at(from, "CLUSTER SETSLOT %d NODE %s", (int) hash, to_id));
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting, 40);
     assert_int_equal(stats.slots_silent, 0);
 }

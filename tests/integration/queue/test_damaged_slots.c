@@ -116,7 +116,7 @@ static void repair(smq_client *client, const char *topic)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
-    scene_must(smq_topic_repair(&report, client, topic, &err), &err, "smq_topic_repair");
+    scene_must(smq_topic_repair(client, topic, &report, &err), &err, "smq_topic_repair");
     assert_true(report.repaired);
 }
 
@@ -136,7 +136,7 @@ static const char *key_of_slot(smq_client *client, const char *topic, int32_t sl
         message.body = key;
         message.body_len = message.key_len = SMQ_STRING;
         message.key = key;
-        scene_must(smq_send(&receipt, producer, topic, &message, &err), &err, "smq_send");
+        scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
         if (receipt.slot == slot) {
             smq_producer_free(producer);
             return key;
@@ -157,7 +157,7 @@ static smq_status send_briefly(smq_client *client, const char *topic, const char
     message.body = "briefly";
     message.body_len = message.key_len = SMQ_STRING;
     message.key = key;
-    status = smq_send(NULL, producer, topic, &message, err);
+    status = smq_send(producer, topic, &message, NULL, err);
     smq_producer_free(producer);
     return status;
 }
@@ -372,7 +372,7 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
     again.name = topic;
     again.type = SMQ_PRIORITY;
     again.slots = SLOTS;
-    scene_must(smq_topic_create(NULL, client, &again, &err), &err, "smq_topic_create");
+    scene_must(smq_topic_create(client, &again, NULL, &err), &err, "smq_topic_create");
     options.topic = topic;
     options.handler = note_it;
     options.user = recorder;

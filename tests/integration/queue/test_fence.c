@@ -105,7 +105,7 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     options.handler = (smq_handler_fn *) abort;
     assert_int_equal(smq_worker_new(&refused, newcomer, &options, &err), SMQ_OTHER_FLEET);
     assert_non_null(strstr(err.text, "raise-fence"));
-    scene_must(smq_fleet_raise_fence(&fence, newcomer, &err), &err, "smq_fleet_raise_fence");
+    scene_must(smq_fleet_raise_fence(newcomer, &fence, &err), &err, "smq_fleet_raise_fence");
     assert_true(fence.topics >= 2);
     assert_int_equal(fence.rebound, fence.topics - 1);
     snprintf(wanted.generation, sizeof(wanted.generation), "%08x", (unsigned) fence.generation);
@@ -141,7 +141,7 @@ static void a_raised_fence_makes_a_lost_root_again(void **state)
     smq_client_free(client);
     lose_zookeeper();
     client = fleet_client();
-    scene_must(smq_fleet_raise_fence(&fence, client, &err), &err, "smq_fleet_raise_fence");
+    scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
     assert_int_equal(fence.rebound, 0);
     assert_true(fence.generation >= 2);
     scene_send_numbers(client, topic, 1, 1);
@@ -158,7 +158,7 @@ static void a_fence_needs_a_fleet(void **state)
     smq_error err = {.text = ""};
 
     (void) state;
-    assert_int_equal(smq_fleet_raise_fence(NULL, client, &err), SMQ_INVALID);
+    assert_int_equal(smq_fleet_raise_fence(client, NULL, &err), SMQ_INVALID);
     smq_client_free(client);
 }
 

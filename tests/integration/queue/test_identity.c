@@ -48,7 +48,7 @@ static int order_for_all(const char *topic)
         snprintf(keys[i], sizeof(keys[i]), "customer-%d", i);
         messages[i] = message_for(keys[i], order);
     }
-    must(smq_send_batch(receipts, producer, topic, messages, CUSTOMERS, &err), &err);
+    must(smq_send_batch(producer, topic, messages, CUSTOMERS, receipts, &err), &err);
     for (int i = 0; i < CUSTOMERS; i++) {
         merged += receipts[i].merged;
     }
@@ -60,7 +60,7 @@ static smq_stats stats_of(const char *topic)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    must(smq_topic_stats(&stats, client, topic, &err), &err);
+    must(smq_topic_stats(client, topic, &stats, &err), &err);
     return stats;
 }
 
@@ -117,8 +117,8 @@ static void equal_bodies_of_different_keys_are_different_messages(void **state)
     assert_int_equal(order_for_all("orders"), CUSTOMERS); /* sent again, each merges */
     assert_int_equal(stats_of("orders").waiting, CUSTOMERS);
     must(smq_message_remove(client, "orders", &second, &err), &err);
-    assert_int_equal(smq_message_get(NULL, client, "orders", &second, &err), SMQ_NO_MESSAGE);
-    must(smq_message_get(NULL, client, "orders", &first, &err), &err);
+    assert_int_equal(smq_message_get(client, "orders", &second, NULL, &err), SMQ_NO_MESSAGE);
+    must(smq_message_get(client, "orders", &first, NULL, &err), &err);
     must(smq_message_each(client, "orders", NULL, visit, &customers, &err), &err);
     assert_all_seen(&customers, 2);
 }
@@ -143,7 +143,7 @@ static smq_delivery *polled(smq_consumer *consumer)
     size_t count = 0;
     smq_error err;
 
-    must(smq_consumer_poll(&delivery, &count, consumer, 1, WAIT_MS, &err), &err);
+    must(smq_consumer_poll(consumer, &delivery, 1, &count, WAIT_MS, &err), &err);
     assert_int_equal(count, 1);
     return delivery;
 }
@@ -179,7 +179,7 @@ static smq_state state_of(const char *topic, const char *key)
     smq_state state;
     smq_error err;
 
-    must(smq_message_get(&info, client, topic, &which, &err), &err);
+    must(smq_message_get(client, topic, &which, &info, &err), &err);
     if (key == NULL) {
         assert_null(info->key);
         assert_int_equal(info->key_len, 0);
@@ -212,7 +212,7 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     assert_false(sent(producer, "two", &nobody));
     ann.delay_ms = HOUR_MS;
     must(smq_message_reschedule(client, "two", &ann, &err), &err);
-    must(smq_message_rank(&count, client, "two", &ann, &err), &err);
+    must(smq_message_rank(client, "two", &ann, &count, &err), &err);
     assert_int_equal(count, 2);
     ann.delay_ms = SMQ_NONE;
     must(smq_message_reschedule(client, "two", &ann, &err), &err);
@@ -232,12 +232,12 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     assert_int_equal(state_of("two", NULL), SMQ_DEAD);
     smq_consumer_free(consumer);
     ann.delay_ms = 0;
-    must(smq_dead_requeue(&count, client, "two", &filter, NULL, NULL, &err), &err);
+    must(smq_dead_requeue(client, "two", &filter, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, 1);
     assert_int_equal(state_of("two", "ann"), SMQ_WAITING);
     assert_int_equal(state_of("two", "bob"), SMQ_DEAD);
     must(smq_message_remove(client, "two", &bob, &err), &err);
-    assert_int_equal(smq_message_get(NULL, client, "two", &bob, &err), SMQ_NO_MESSAGE);
+    assert_int_equal(smq_message_get(client, "two", &bob, NULL, &err), SMQ_NO_MESSAGE);
     assert_int_equal(state_of("two", NULL), SMQ_DEAD);
     assert_int_equal(state_of("two", "ann"), SMQ_WAITING);
 }
@@ -382,10 +382,10 @@ static void largest_body_counts_the_body_alone(void **state)
     assert_false(sent(producer, "small", &message));
     message.body = "abcd";
     message.body_len = 4;
-    assert_int_equal(smq_send(&receipt, producer, "small", &message, &err), SMQ_TOO_BIG);
+    assert_int_equal(smq_send(producer, "small", &message, &receipt, &err), SMQ_TOO_BIG);
     message.body = NULL;
     message.body_len = 0;
-    assert_int_equal(smq_send(&receipt, producer, "small", &message, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(producer, "small", &message, &receipt, &err), SMQ_INVALID);
     assert_int_equal(stats_of("small").waiting, 1);
 }
 
@@ -435,7 +435,7 @@ static void a_topic_of_a_newer_version_is_refused(void **state)
     topic_with("newer", SMQ_FIXED_TIME, 4);
     freeReplyObject(look("topic{newer}", "HSET topic{newer} definition %s",
                          "format=3 type=fixed_time layout=woven"));
-    assert_int_equal(smq_send(&receipt, producer, "newer", &message, &err), SMQ_TOPIC_DIFFERS);
+    assert_int_equal(smq_send(producer, "newer", &message, &receipt, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "a newer slotmq"));
     assert_non_null(strstr(err.text, "update this program"));
     options.topic = "newer";

@@ -196,7 +196,7 @@ static void goes_through(const smq_topic_options *options)
     message.key_len = expected.key_len;
     message.id = expected.id;
     message.id_len = expected.id_len;
-    scene_must(smq_send(&receipt, producer, topic, &message, &err), &err, "smq_send");
+    scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
     assert_false(receipt.merged);
     assert_string_equal(receipt.id, "");
     scene_await_counts(client, topic, ALL_DONE_1);
@@ -285,7 +285,7 @@ static void many_large_bodies_go_through(void **state)
         messages[i] =
             (smq_message){.struct_size = sizeof(smq_message), .body = body, .body_len = SIZE};
     }
-    scene_must(smq_send_batch(receipts, producer, topic, messages, COUNT, &err), &err,
+    scene_must(smq_send_batch(producer, topic, messages, COUNT, receipts, &err), &err,
                "smq_send_batch");
     worker = scene_worker(client, topic, recorder);
     scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = COUNT});
@@ -492,7 +492,7 @@ static void bad_messages_are_refused_and_nothing_is_stored(void **state)
         smq_error err = {.text = ""};
 
         message.struct_size = sizeof(message);
-        assert_int_equal(smq_send(&receipt, producer, topic, &message, &err), cases[i].status);
+        assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), cases[i].status);
         assert_int_equal(receipt.status, cases[i].status);
         assert_string_not_equal(err.text, "");
     }
@@ -519,14 +519,14 @@ static void inline_topics_take_no_ids(void **state)
     message.body_len = 1;
     message.id = "i";
     message.id_len = 1;
-    assert_int_equal(smq_send(&receipt, producer, topic, &message, &err), SMQ_WRONG_TYPE);
+    assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), SMQ_WRONG_TYPE);
     assert_non_null(strstr(err.text, "layout keyed"));
     message = (smq_message) SMQ_MESSAGE_INIT;
-    assert_int_equal(smq_send(&receipt, producer, topic, &message, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "empty"));
     message.body = "b";
     message.body_len = 1;
-    scene_must(smq_send(&receipt, producer, topic, &message, &err), &err, "smq_send");
+    scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
     assert_string_equal(receipt.id, "");
     assert_int_equal(scene_stats(client, topic).waiting, 1);
     smq_producer_free(producer);

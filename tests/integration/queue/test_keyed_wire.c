@@ -73,7 +73,7 @@ static smq_metrics metrics_of(smq_client *client)
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err;
 
-    scene_must(smq_client_metrics(&metrics, client, &err), &err, "smq_client_metrics");
+    scene_must(smq_client_metrics(client, &metrics, &err), &err, "smq_client_metrics");
     return metrics;
 }
 
@@ -100,7 +100,7 @@ static void repeated_send_has_the_same_id(void **state)
     wire_init(&wire);
     options.send_timeout_ms = SCENE_TIMEOUT_MS;
     scene_must(smq_producer_new(&producer, wire.behind, &options, &err), &err, "smq_producer_new");
-    scene_must(smq_send(NULL, producer, wire.topic, &message, &err), &err, "smq_send");
+    scene_must(smq_send(producer, wire.topic, &message, NULL, &err), &err, "smq_send");
     proxy_hold(wire.proxy);
     message = message_of("second");
     scene_must(smq_send_async(producer, wire.topic, &message, on_sent, NULL, &err), &err,

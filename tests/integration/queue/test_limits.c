@@ -272,7 +272,7 @@ static void full_slot_refuses_only_what_is_new(void **state)
             .struct_size = sizeof(smq_message), .body = bodies[i], .body_len = SMQ_STRING};
     }
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
-    assert_int_equal(smq_send_batch(receipts, producer, topic, messages, 5, &err), SMQ_FULL);
+    assert_int_equal(smq_send_batch(producer, topic, messages, 5, receipts, &err), SMQ_FULL);
     assert_non_null(strstr(err.text, "max_waiting"));
     assert_non_null(strstr(err.text, topic));
     for (int i = 0; i < 5; i++) {
@@ -311,7 +311,7 @@ static void bound_is_shared_by_the_slots(void **state)
         messages[i] = (smq_message) SMQ_MESSAGE_INIT;
     }
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
-    assert_int_equal(smq_send_batch(receipts, producer, topic, messages, SENDS, &err), SMQ_FULL);
+    assert_int_equal(smq_send_batch(producer, topic, messages, SENDS, receipts, &err), SMQ_FULL);
     for (int i = 0; i < SENDS; i++) {
         assert_true(receipts[i].status == SMQ_OK || receipts[i].status == SMQ_FULL);
         stored[receipts[i].slot] += receipts[i].status == SMQ_OK;

@@ -58,7 +58,7 @@ static smq_message_info *got(const char *topic, const smq_message *which)
     smq_message_info *info = NULL;
     smq_error err;
 
-    must(smq_message_get(&info, client, topic, which, &err), &err);
+    must(smq_message_get(client, topic, which, &info, &err), &err);
     return info;
 }
 
@@ -77,7 +77,7 @@ static uint64_t rank_of(const char *topic, const smq_message *which)
     uint64_t rank = UINT64_MAX;
     smq_error err;
 
-    must(smq_message_rank(&rank, client, topic, which, &err), &err);
+    must(smq_message_rank(client, topic, which, &rank, &err), &err);
     return rank;
 }
 
@@ -101,7 +101,7 @@ static smq_delivery *polled(smq_consumer *consumer)
     size_t count = 0;
     smq_error err;
 
-    must(smq_consumer_poll(&delivery, &count, consumer, 1, WAIT_MS, &err), &err);
+    must(smq_consumer_poll(consumer, &delivery, 1, &count, WAIT_MS, &err), &err);
     assert_int_equal(count, 1);
     return delivery;
 }
@@ -196,7 +196,7 @@ static void a_message_is_shown_in_every_state(void **state)
         assert_true(info->lease_at_ms > info->due_at_ms);
         assert_int_equal(info->attempt, 1);
         smq_message_info_free(info);
-        must(smq_message_get(NULL, client, topic, &which, &err), &err);
+        must(smq_message_get(client, topic, &which, NULL, &err), &err);
         must(smq_done(claimed, &err), &err);
         smq_consumer_free(consumer);
     }
@@ -266,7 +266,7 @@ static void a_keyed_message_is_shown_with_all_it_has(void **state)
     smq_message_info_free(info);
     which.key = NULL;
     which.key_len = 0; /* another key: another message */
-    assert_int_equal(smq_message_get(NULL, client, "keyed", &which, &err), SMQ_NO_MESSAGE);
+    assert_int_equal(smq_message_get(client, "keyed", &which, NULL, &err), SMQ_NO_MESSAGE);
 }
 
 static void an_unknown_message_is_no_message(void **state)
@@ -282,25 +282,25 @@ static void an_unknown_message_is_no_message(void **state)
         topic_with(names[i], SMQ_FIXED_TIME, layouts[i], 4);
         send_named(names[i], layouts[i], "there", 0);
         which = named(layouts[i], "not there");
-        assert_int_equal(smq_message_get(&info, client, names[i], &which, &err), SMQ_NO_MESSAGE);
+        assert_int_equal(smq_message_get(client, names[i], &which, &info, &err), SMQ_NO_MESSAGE);
         assert_ptr_equal(info, &err); /* untouched */
-        assert_int_equal(smq_message_rank(&rank, client, names[i], &which, &err), SMQ_NO_MESSAGE);
+        assert_int_equal(smq_message_rank(client, names[i], &which, &rank, &err), SMQ_NO_MESSAGE);
         assert_int_equal(smq_message_remove(client, names[i], &which, &err), SMQ_NO_MESSAGE);
         assert_int_equal(smq_message_reschedule(client, names[i], &which, &err), SMQ_NO_MESSAGE);
         assert_non_null(strstr(err.text, names[i]));
-        assert_int_equal(smq_message_get(NULL, client, "none", &which, &err), SMQ_NO_TOPIC);
-        assert_int_equal(smq_message_get(NULL, client, names[i], NULL, &err), SMQ_INVALID);
+        assert_int_equal(smq_message_get(client, "none", &which, NULL, &err), SMQ_NO_TOPIC);
+        assert_int_equal(smq_message_get(client, names[i], NULL, NULL, &err), SMQ_INVALID);
     }
     which = (smq_message) SMQ_MESSAGE_INIT;
-    assert_int_equal(smq_message_get(NULL, client, "inline", &which, &err), SMQ_INVALID);
+    assert_int_equal(smq_message_get(client, "inline", &which, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "body"));
     which.body = "there";
     which.body_len = 5;
-    assert_int_equal(smq_message_get(NULL, client, "keyed", &which, &err), SMQ_INVALID);
+    assert_int_equal(smq_message_get(client, "keyed", &which, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "id"));
     which.struct_size = 0;
-    assert_int_equal(smq_message_get(NULL, client, "inline", &which, &err), SMQ_INVALID);
-    assert_int_equal(smq_message_rank(NULL, client, "inline", &which, &err), SMQ_INVALID);
+    assert_int_equal(smq_message_get(client, "inline", &which, NULL, &err), SMQ_INVALID);
+    assert_int_equal(smq_message_rank(client, "inline", &which, NULL, &err), SMQ_INVALID);
     smq_message_info_free(NULL);
 }
 
@@ -329,7 +329,7 @@ static void a_dead_letter_is_found_among_thousands(void **state)
     assert_int_equal(info->due_at_ms, 4321);
     smq_message_info_free(info);
     which = message_of("body-5000");
-    assert_int_equal(smq_message_get(NULL, client, "t", &which, &err), SMQ_NO_MESSAGE);
+    assert_int_equal(smq_message_get(client, "t", &which, NULL, &err), SMQ_NO_MESSAGE);
 }
 
 /* --- remove --- */
@@ -353,7 +353,7 @@ static void all_but_claimed_messages_are_removed(void **state)
         for (size_t j = 0; j < 3; j++) {
             which = named(layouts[i], gone[j]);
             must(smq_message_remove(client, topic, &which, &err), &err);
-            assert_int_equal(smq_message_get(NULL, client, topic, &which, &err), SMQ_NO_MESSAGE);
+            assert_int_equal(smq_message_get(client, topic, &which, NULL, &err), SMQ_NO_MESSAGE);
         }
         which = named(layouts[i], "claimed");
         assert_int_equal(smq_message_remove(client, topic, &which, &err), SMQ_IN_WORK);
@@ -444,7 +444,7 @@ static void only_waiting_messages_are_rescheduled_and_ranked(void **state)
             smq_status expected = j == 0 ? SMQ_IN_WORK : SMQ_NO_MESSAGE;
 
             assert_int_equal(smq_message_reschedule(client, topic, &which, &err), expected);
-            assert_int_equal(smq_message_rank(&rank, client, topic, &which, &err), expected);
+            assert_int_equal(smq_message_rank(client, topic, &which, &rank, &err), expected);
             assert_int_equal(rank, 7);
         }
         must(smq_release(claimed, 0, &err), &err);
@@ -545,7 +545,7 @@ static void the_last_reason_is_shown_until_it_is_done(void **state)
         must(smq_retry(delivery, 0, "not now", &err), &err);
         must(smq_done(polled(consumer), &err), &err);
         flushed(consumer);
-        assert_int_equal(smq_message_get(NULL, client, topic, &which, &err), SMQ_NO_MESSAGE);
+        assert_int_equal(smq_message_get(client, topic, &which, NULL, &err), SMQ_NO_MESSAGE);
         assert_no_reason_is_left(topic, 4);
         smq_consumer_free(consumer);
     }
@@ -571,7 +571,7 @@ static void a_dead_letter_keeps_its_last_reason(void **state)
         flushed(consumer);
         assert_failed(topic, &which, SMQ_DEAD, "not now");
         must(smq_topic_pause(client, topic, &err), &err);
-        must(smq_dead_requeue(NULL, client, topic, NULL, NULL, NULL, &err), &err);
+        must(smq_dead_requeue(client, topic, NULL, NULL, NULL, NULL, &err), &err);
         assert_failed(topic, &which, SMQ_WAITING, "");
         smq_consumer_free(consumer);
     }
@@ -640,7 +640,7 @@ static void check_ranks(const char *topic, smq_topic_type type, smq_layout layou
         messages[i].due_at_ms = type == SMQ_FIXED_TIME ? 4000000000000 + i * 7 % 100 : 0;
         messages[i].delay_ms = type == SMQ_RANGE_MERGE ? HOUR_MS + i * 7 % 100 : 0;
     }
-    must(smq_send_batch(NULL, producer, topic, messages, RANKED, &err), &err);
+    must(smq_send_batch(producer, topic, messages, RANKED, NULL, &err), &err);
     ranking = (struct ranking){.by_priority = type == SMQ_PRIORITY};
     must(smq_message_each(client, topic, NULL, rank_seen, &ranking, &err), &err);
     assert_int_equal(ranking.count, RANKED);

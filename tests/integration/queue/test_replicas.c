@@ -87,7 +87,7 @@ static smq_status send_by(smq_producer *producer, const char *topic, const char 
     message.body = body;
     message.body_len = SMQ_STRING;
     err->text[0] = '\0';
-    return smq_send(receipt, producer, topic, &message, err);
+    return smq_send(producer, topic, &message, receipt, err);
 }
 
 static void must_send(smq_producer *producer, const char *topic, const char *body)

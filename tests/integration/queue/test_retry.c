@@ -117,7 +117,7 @@ static void requeue_brings_it_back_with_its_own_priority_and_all_retries(void **
     (void) state;
     scene_send(client, topic, (struct scene_message){.body = "bad", .priority = -3});
     scene_await_counts(client, topic, ONE_DEAD);
-    scene_must(smq_dead_requeue(&count, client, topic, NULL, NULL, NULL, &err), &err,
+    scene_must(smq_dead_requeue(client, topic, NULL, &count, NULL, NULL, &err), &err,
                "smq_dead_requeue");
     assert_int_equal(count, 1);
     recorder_await(recorder, 18);
@@ -141,7 +141,7 @@ static void requeue_brings_it_back_with_its_own_time(void **state)
     (void) state;
     scene_send(client, topic, (struct scene_message){.body = "bad", .due_at_ms = due});
     scene_await_counts(client, topic, ONE_DEAD);
-    scene_must(smq_dead_requeue(NULL, client, topic, NULL, NULL, NULL, &err), &err,
+    scene_must(smq_dead_requeue(client, topic, NULL, NULL, NULL, NULL, &err), &err,
                "smq_dead_requeue");
     recorder_await(recorder, 18);
     assert_int_equal(recorder_seen(recorder, 17).due_at_ms, due);

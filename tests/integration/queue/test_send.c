@@ -66,10 +66,10 @@ static void range_merge_keeps_the_first_time(void **state)
     send_range("now", SMQ_NONE, false);
     send_range("soon", 20000, false);
     assert_string_equal(look_order(order, "t", 0, ""), "now,soon,later");
-    assert_int_equal(smq_send(NULL, producer, "t", &message, &err), SMQ_INVALID); /* no delay */
+    assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_INVALID); /* no delay */
     assert_non_null(strstr(err.text, "delay"));
     message.due_at_ms = before_ms;
-    assert_int_equal(smq_send(NULL, producer, "t", &message, &err), SMQ_WRONG_TYPE);
+    assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_WRONG_TYPE);
     assert_int_equal(look_number("t_0", "HGET slot{t_0} sent"), 3);
     assert_int_equal(look_number("t_0", "HGET slot{t_0} merged"), 1);
 }
@@ -147,10 +147,10 @@ static void priority_takes_the_last_one_and_keeps_arrival(void **state)
     assert_string_equal(look_order(order, "t", 0, ""), "second,first,low,high");
     assert_true(score_of("t_0", "high") == 8191.0 * 4294967296.0 + 4294967295.0 - 3.0);
     message.priority = 8192;
-    assert_int_equal(smq_send(NULL, producer, "t", &message, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_INVALID);
     message.priority = 0;
     message.delay_ms = 5;
-    assert_int_equal(smq_send(NULL, producer, "t", &message, &err), SMQ_WRONG_TYPE);
+    assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_WRONG_TYPE);
 }
 
 static void priority_by_bytes_has_the_larger_range(void **state)
@@ -182,11 +182,11 @@ static void bodies_are_any_bytes(void **state)
     memset(large, 'x', 64 * 1024 + 1);
     message.body = "\xff\r\n\0{}";
     message.body_len = 6;
-    must(smq_send(&receipt, producer, "t", &message, &err), &err);
+    must(smq_send(producer, "t", &message, &receipt, &err), &err);
     snprintf(key, sizeof(key), "t_%d", (int) receipt.slot);
     assert_true(look_number(key, "ZRANK %s %b", key, message.body, message.body_len) >= 0);
     message.body = "\0\r\n\xff{}"; /* stored as one with a key */
-    must(smq_send(&receipt, producer, "t", &message, &err), &err);
+    must(smq_send(producer, "t", &message, &receipt, &err), &err);
     snprintf(key, sizeof(key), "t_%d", (int) receipt.slot);
     assert_true(look_number(key, "ZRANK %s %b", key,
                             "\0"
@@ -194,20 +194,20 @@ static void bodies_are_any_bytes(void **state)
                             (size_t) 9) >= 0);
     message.body = large;
     message.body_len = (size_t) 64 * 1024;
-    must(smq_send(&receipt, producer, "t", &message, &err), &err);
+    must(smq_send(producer, "t", &message, &receipt, &err), &err);
     message.body_len++;
-    assert_int_equal(smq_send(&receipt, producer, "t", &message, &err), SMQ_TOO_BIG);
+    assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_TOO_BIG);
     message.body_len = 0;
-    assert_int_equal(smq_send(&receipt, producer, "t", &message, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_INVALID);
     message = message_of("b");
     message.key = large;
     message.key_len = 1025;
-    assert_int_equal(smq_send(&receipt, producer, "t", &message, &err), SMQ_TOO_BIG);
-    assert_int_equal(smq_send(&receipt, producer, "nowhere", &message, &err), SMQ_TOO_BIG);
+    assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_TOO_BIG);
+    assert_int_equal(smq_send(producer, "nowhere", &message, &receipt, &err), SMQ_TOO_BIG);
     message.key_len = 1024;
-    assert_int_equal(smq_send(&receipt, producer, "nowhere", &message, &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_send(producer, "nowhere", &message, &receipt, &err), SMQ_NO_TOPIC);
     assert_non_null(strstr(err.text, "nowhere"));
-    must(smq_send(&receipt, producer, "t", &message, &err), &err);
+    must(smq_send(producer, "t", &message, &receipt, &err), &err);
     free(large);
 }
 
@@ -227,7 +227,7 @@ static void a_batch_goes_to_its_slots(void **state)
         snprintf(bodies[i], sizeof(bodies[i]), "body-%d", i % 2000);
         messages[i] = message_of(bodies[i]);
     }
-    must(smq_send_batch(receipts, producer, "t", messages, COUNT, &err), &err);
+    must(smq_send_batch(producer, "t", messages, COUNT, receipts, &err), &err);
     for (int i = 0; i < COUNT; i++) {
         char key[16];
 
@@ -238,7 +238,7 @@ static void a_batch_goes_to_its_slots(void **state)
             assert_true(look_number(key, "ZRANK %s %s", key, bodies[i]) >= 0);
         }
     }
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting, 2000);
     assert_int_equal(stats.sent, 2000);
     assert_int_equal(stats.merged, 1000);
@@ -261,7 +261,7 @@ static void a_known_definition_may_be_old(void **state)
     topic_made(other, &options);
     (void) sent(producer, "t", &message);
     must(smq_topic_delete(other, "t", true, &err), &err);
-    assert_int_equal(smq_send(&receipt, producer, "t", &message, &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_NO_TOPIC);
     assert_int_equal(look_number("t_0", "ZCARD t_0"), 1);
     options.slots = 2; /* most messages were for slots that are not there any more */
     topic_made(other, &options);
@@ -270,7 +270,7 @@ static void a_known_definition_may_be_old(void **state)
 
         snprintf(body, sizeof(body), "b-%d", i);
         message.body = body;
-        must(smq_send(&receipt, producer, "t", &message, &err), &err);
+        must(smq_send(producer, "t", &message, &receipt, &err), &err);
         assert_in_range(receipt.slot, 0, 1);
     }
     must(smq_topic_delete(other, "t", true, &err), &err);
@@ -316,7 +316,7 @@ static void assert_all_there(uint64_t count)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    must(smq_topic_stats(&stats, client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting, count);
 }
 
@@ -388,13 +388,13 @@ static void a_paused_master_delays_only_its_slots(void **state)
     topic_made(client, &options);
     short_time.send_timeout_ms = 500;
     impatient = producer_made(client, &short_time);
-    must(smq_send(NULL, impatient, "t", &message, &err), &err);
+    must(smq_send(impatient, "t", &message, NULL, &err), &err);
     for (int i = 0; i < 200; i++) {
         snprintf(bodies[i], sizeof(bodies[i]), "m-%d", i);
         messages[i] = message_of(bodies[i]);
     }
     server_pause(paused);
-    (void) smq_send_batch(receipts, impatient, "t", messages, 200, &err);
+    (void) smq_send_batch(impatient, "t", messages, 200, receipts, &err);
     server_resume(paused);
     for (int i = 0; i < 200; i++) {
         stored += receipts[i].status == SMQ_OK ? 1 : 0;
@@ -403,7 +403,7 @@ static void a_paused_master_delays_only_its_slots(void **state)
     assert_int_equal(stored + unknown, 200);
     assert_true(stored > 0 && unknown > 0);
     assert_true(servers_wait(look_servers, WAIT_MS));
-    must(smq_send_batch(receipts, producer, "t", messages, 200, &err), &err);
+    must(smq_send_batch(producer, "t", messages, 200, receipts, &err), &err);
     assert_all_there(201);
     smq_producer_free(impatient);
     free(receipts);
@@ -422,7 +422,7 @@ static void a_full_server_says_so_and_drains(void **state)
     topic_made(client, &options);
     server = servers_node_of(look_servers, "t_0");
     freeReplyObject(look_at(server, "CONFIG SET maxmemory 1"));
-    assert_int_equal(smq_send(&receipt, producer, "t", &message, &err), SMQ_FULL);
+    assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_FULL);
     assert_int_equal(receipt.status, SMQ_FULL);
     must(smq_topic_delete(client, "t", false, &err), &err);
     freeReplyObject(look_at(server, "CONFIG SET maxmemory 0"));
@@ -443,9 +443,9 @@ static void work_inside(const smq_receipt *receipt, void *user)
     smq_message message = message_of("y");
 
     (void) receipt;
-    inside->created = smq_topic_create(NULL, client, &options, NULL);
-    inside->sent = smq_send(NULL, producer, "inside", &message, NULL);
-    inside->stats = smq_topic_stats(&stats, client, "inside", NULL);
+    inside->created = smq_topic_create(client, &options, NULL, NULL);
+    inside->sent = smq_send(producer, "inside", &message, NULL, NULL);
+    inside->stats = smq_topic_stats(client, "inside", &stats, NULL);
     waiter_done(&inside->waiter);
 }
 
@@ -502,7 +502,7 @@ static void key_of_another_type_ends_a_send_at_once(void **state)
     freeReplyObject(look("t_0", "RENAME t_0 kept{t_0}"));
     freeReplyObject(look("t_0", "SET t_0 text"));
     freeReplyObject(look("t_0", "CONFIG RESETSTAT"));
-    assert_int_equal(smq_send(NULL, own, "t", &message, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(own, "t", &message, NULL, &err), SMQ_INVALID);
     assert_tried_once();
     assert_non_null(strstr(err.text, "WRONGTYPE"));
     freeReplyObject(look("t_0", "RENAME kept{t_0} t_0"));
@@ -524,7 +524,7 @@ static void command_that_a_user_may_not_run_ends_a_send_at_once(void **state)
     topic_made(client, &options);
     freeReplyObject(look("t_0", "ACL SETUSER default -hincrby"));
     freeReplyObject(look("t_0", "CONFIG RESETSTAT"));
-    status = smq_send(NULL, own, "t", &message, &err);
+    status = smq_send(own, "t", &message, NULL, &err);
     freeReplyObject(look("t_0", "ACL SETUSER default +hincrby"));
     assert_tried_once();
     assert_int_equal(status, SMQ_UNKNOWN);

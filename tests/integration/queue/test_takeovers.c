@@ -77,7 +77,7 @@ static bool owns(void *arg)
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err = {.text = ""};
 
-    scene_must(smq_client_metrics(&metrics, wanted->client, &err), &err, "smq_client_metrics");
+    scene_must(smq_client_metrics(wanted->client, &metrics, &err), &err, "smq_client_metrics");
     return metrics.slots_owned >= wanted->slots;
 }
 

@@ -114,11 +114,11 @@ static void creating_again_is_fine_if_it_is_the_same(void **state)
     topic_made(client, &options);
     assert_string_equal(look_text(after, "topic{t}", "HGET topic{t} nonce"), before);
     options.slots = 8;
-    assert_int_equal(smq_topic_create(NULL, client, &options, &err), SMQ_TOPIC_DIFFERS);
+    assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "slots is 4, not 8"));
     options.slots = 4;
     options.type = SMQ_PRIORITY;
-    assert_int_equal(smq_topic_create(NULL, client, &options, &err), SMQ_TOPIC_DIFFERS);
+    assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "type"));
     assert_int_equal(look_number("t_7", "EXISTS t_7"), 0);
 }
@@ -149,14 +149,14 @@ static void bad_definitions_change_nothing(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         options = topic_of(cases[i].name, SMQ_PRIORITY, cases[i].slots);
-        assert_int_equal(smq_topic_create(NULL, client, &options, &err), SMQ_INVALID);
+        assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
         assert_true(strlen(err.text) > 0);
     }
     options = topic_of("t", SMQ_PRIORITY, 4);
     options.struct_size = 0;
-    assert_int_equal(smq_topic_create(NULL, client, &options, &err), SMQ_INVALID);
-    assert_int_equal(smq_topic_create(NULL, client, NULL, &err), SMQ_INVALID);
-    assert_int_equal(smq_topic_create(NULL, NULL, &options, &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_create(client, NULL, NULL, &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_create(NULL, &options, NULL, &err), SMQ_INVALID);
     assert_int_equal(count_keys(), 0);
 }
 
@@ -174,9 +174,9 @@ static void a_cut_creation_is_completed(void **state)
     freeReplyObject(look("topic{t}", "HSET topic{t} state creating"));
     freeReplyObject(look("slotmq{topics}", "HDEL slotmq{topics} t"));
     freeReplyObject(look("t_2", "DEL t_2 prepare{t_2} dead{t_2} why{t_2} slot{t_2}"));
-    assert_int_equal(smq_send(NULL, producer, "t", &message, &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_NO_TOPIC);
     options.slots = 8;
-    assert_int_equal(smq_topic_create(NULL, client, &options, &err), SMQ_TOPIC_DIFFERS);
+    assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_TOPIC_DIFFERS);
     options.slots = 4;
     topic_made(client, &options);
     assert_string_equal(look_text(text, "topic{t}", "HGET topic{t} state"), "ready");
@@ -194,7 +194,7 @@ static void keys_of_others_are_not_touched(void **state)
 
     (void) state;
     freeReplyObject(look("t_2", "SET t_2 precious"));
-    assert_int_equal(smq_topic_create(NULL, client, &options, &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "t_2"));
     assert_string_equal(look_text(text, "t_2", "GET t_2"), "precious");
     assert_int_equal(count_keys(), 1); /* nothing of ours is left */
@@ -227,7 +227,7 @@ static void only_an_empty_topic_is_deleted_without_force(void **state)
     message = message_of("again");
     (void) sent(producer, "t", &message);
     must(smq_topic_delete(client, "t", true, &err), &err);
-    assert_int_equal(smq_send(NULL, producer, "t", &message, &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_NO_TOPIC);
     for (int i = 0; i < 4; i++) {
         char store[16];
 
@@ -252,7 +252,7 @@ static void a_cut_deletion_is_completed(void **state)
     topic_made(client, &options);
     freeReplyObject(look("topic{t}", "HSET topic{t} state deleting"));
     freeReplyObject(look("t_1", "HDEL slot{t_1} def"));
-    assert_int_equal(smq_topic_create(NULL, client, &options, &err), SMQ_TOPIC_DIFFERS);
+    assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "being deleted"));
     must(smq_topic_delete(client, "t", false, &err), &err);
     assert_string_equal(look_text(text, "topic{t}", "HGET topic{t} state"), "");
@@ -300,7 +300,7 @@ static void the_largest_topic_takes_seconds(void **state)
     (void) state;
     topic_made(client, &options);
     (void) sent(producer, "big", &message);
-    must(smq_topic_stats(&stats, client, "big", &err), &err);
+    must(smq_topic_stats(client, "big", &stats, &err), &err);
     assert_int_equal(stats.waiting, 1);
     assert_int_equal(smq_topic_delete(client, "big", false, &err), SMQ_NOT_EMPTY);
     must(smq_topic_delete(client, "big", true, &err), &err);

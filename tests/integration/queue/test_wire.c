@@ -328,7 +328,7 @@ static void assert_kept_its_slot(const struct wire *wire)
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err = {.text = ""};
 
-    scene_must(smq_client_metrics(&metrics, wire->behind, &err), &err, "smq_client_metrics");
+    scene_must(smq_client_metrics(wire->behind, &metrics, &err), &err, "smq_client_metrics");
     assert_int_equal(metrics.fenced, 0);
     assert_int_equal(metrics.slots_owned, 1);
 }

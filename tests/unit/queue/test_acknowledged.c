@@ -118,7 +118,7 @@ static void without_replicas_nobody_waits(void **state)
 
     (void) state;
     replicas_hold(true);
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, NULL), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, NULL), SMQ_OK);
     assert_int_equal(replicas.awaits, 0);
     smq_producer_free(producer);
 }
@@ -132,13 +132,13 @@ static void what_is_stored_on_too_few_is_unknown_and_not_sent_again(void **state
 
     (void) state;
     replicas_do(REDIS_NOT_DONE, -1);
-    assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_UNKNOWN);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_UNKNOWN);
     assert_int_equal(receipt.status, SMQ_UNKNOWN);
     assert_false(receipt.merged);
     assert_non_null(strstr(err.text, "stored, but"));
     assert_int_equal(sending.sends, 1);
     replicas_do(REDIS_DONE, 0);
-    assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
     assert_true(receipt.merged);
     smq_producer_free(producer);
 }
@@ -198,7 +198,7 @@ static void without_repeats_a_lost_wait_is_unknown(void **state)
 
     (void) state;
     replicas_do(REDIS_UNKNOWN, 1);
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_UNKNOWN);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_UNKNOWN);
     assert_non_null(strstr(err.text, "stored, but"));
     assert_int_equal(sending.sends, 1);
     smq_producer_free(producer);
@@ -212,7 +212,7 @@ static void repeats_end_in_time(void **state)
 
     (void) state;
     replicas_do(REDIS_UNKNOWN, -1);
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_UNKNOWN);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_UNKNOWN);
     assert_non_null(strstr(err.text, "stored, but"));
     assert_in_range(sending.sends, 1, 60); /* with back-off */
     smq_producer_free(producer);
@@ -226,9 +226,9 @@ static void what_is_refused_waits_for_nobody(void **state)
     (void) state;
     replicas_hold(true);
     sending_fault(FAULT_OOM, 1);
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, NULL), SMQ_FULL);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, NULL), SMQ_FULL);
     sending_delete();
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, NULL), SMQ_NO_TOPIC);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, NULL), SMQ_NO_TOPIC);
     smq_producer_free(producer);
 }
 

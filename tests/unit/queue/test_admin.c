@@ -226,10 +226,10 @@ static void lost_replies_are_asked_for_again(void **state)
 
     (void) state;
     model.lost = 2;
-    assert_int_equal(smq_topic_stats(&stats, client, "t", &err), SMQ_OK);
+    assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_OK);
     assert_int_equal(model.lost, 0);
     model.lost = -1;
-    assert_int_equal(smq_topic_stats(&stats, client, "t", &err), SMQ_UNKNOWN);
+    assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_UNKNOWN);
     assert_int_equal(smq_topic_delete(client, "t", true, &err), SMQ_UNKNOWN);
 }
 

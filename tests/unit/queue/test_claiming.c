@@ -238,7 +238,7 @@ static int32_t answer_done(smq_consumer *consumer)
     size_t count = 0;
     int32_t slot;
 
-    assert_int_equal(smq_consumer_poll(&delivery, &count, consumer, 1, WAIT_MS, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, WAIT_MS, NULL), SMQ_OK);
     assert_int_equal(count, 1);
     slot = smq_delivery_info(delivery)->slot;
     assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
@@ -262,7 +262,7 @@ static void assert_told(smq_consumer *consumer, smq_status status)
     smq_metrics metrics = SMQ_METRICS_INIT;
 
     assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), status);
-    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
     assert_int_equal(metrics.done, status == SMQ_OK ? 1 : 0);
     assert_int_equal(metrics.lease_lost, status == SMQ_OK ? 0 : 1);
     if (status != SMQ_OK) {
@@ -374,7 +374,7 @@ static bool batch_is_done(void *arg)
     smq_metrics metrics = SMQ_METRICS_INIT;
 
     (void) arg;
-    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
     return metrics.done == FULL_BATCH;
 }
 
@@ -415,7 +415,7 @@ static bool batch_is_answered(void *arg)
     smq_metrics metrics = SMQ_METRICS_INIT;
 
     (void) arg;
-    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
     return metrics.handling_count == FULL_BATCH;
 }
 
@@ -424,7 +424,7 @@ static bool batch_is_retried(void *arg)
     smq_metrics metrics = SMQ_METRICS_INIT;
 
     (void) arg;
-    assert_int_equal(smq_client_metrics(&metrics, client, NULL), SMQ_OK);
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
     return metrics.retried == FULL_BATCH;
 }
 

@@ -147,7 +147,7 @@ static bool never(const smq_message_info *message, void *user)
 
 static smq_status get(void)
 {
-    return smq_message_get(NULL, client, "t", &which, NULL);
+    return smq_message_get(client, "t", &which, NULL, NULL);
 }
 
 static smq_status visit(void)
@@ -162,7 +162,7 @@ static smq_status rank(void)
 {
     uint64_t out;
 
-    return smq_message_rank(&out, client, "t", &which, NULL);
+    return smq_message_rank(client, "t", &which, &out, NULL);
 }
 
 static smq_status reschedule(void)
@@ -172,7 +172,7 @@ static smq_status reschedule(void)
 
 static smq_status requeue(void)
 {
-    return smq_dead_requeue(NULL, client, "t", NULL, NULL, NULL, NULL);
+    return smq_dead_requeue(client, "t", NULL, NULL, NULL, NULL, NULL);
 }
 
 static smq_status alter(void)
@@ -333,7 +333,7 @@ static void a_requeue_whose_reply_was_lost_counts_what_is_certain(void **state)
                                cases[i].second};
 
         answer_with(lines, 4);
-        assert_int_equal(smq_dead_requeue(&count, client, "t", NULL, NULL, NULL, &err),
+        assert_int_equal(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err),
                          cases[i].status);
         assert_int_equal(count, cases[i].count);
         assert_string_equal(replies.asked, "inspect page edit edit ");
@@ -350,7 +350,7 @@ static void what_is_gone_at_the_first_try_is_not_unknown(void **state)
 
     (void) state;
     ANSWER(TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "OK 01");
-    assert_int_equal(smq_dead_requeue(&count, client, "t", NULL, NULL, NULL, NULL), SMQ_OK);
+    assert_int_equal(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, NULL), SMQ_OK);
     assert_int_equal(count, 1);
 }
 
@@ -363,7 +363,7 @@ static void what_is_unknown_counts_against_the_limit(void **state)
     (void) state;
     filter.limit = 1;
     ANSWER(TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "", "OK 0");
-    assert_int_equal(smq_dead_requeue(&count, client, "t", &filter, NULL, NULL, NULL), SMQ_UNKNOWN);
+    assert_int_equal(smq_dead_requeue(client, "t", &filter, &count, NULL, NULL, NULL), SMQ_UNKNOWN);
     assert_int_equal(count, 0);
     assert_string_equal(replies.asked, "inspect page edit edit ");
 }

@@ -24,13 +24,13 @@ static void a_send_is_stored_and_a_repeated_one_merges(void **state)
     smq_error err;
 
     (void) state;
-    assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
     assert_int_equal(receipt.status, SMQ_OK);
     assert_int_equal(receipt.slot, slot_of_key("hello", 5, 4));
     assert_false(receipt.merged);
-    assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
     assert_true(receipt.merged);
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, NULL), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, NULL), SMQ_OK);
     assert_int_equal(sending.reads, 1);
     smq_producer_free(producer);
 }
@@ -85,7 +85,7 @@ static uint64_t counted(bool merged)
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err;
 
-    assert_int_equal(smq_client_metrics(&metrics, sending.client, &err), SMQ_OK);
+    assert_int_equal(smq_client_metrics(sending.client, &metrics, &err), SMQ_OK);
     return merged ? metrics.merged : metrics.sent;
 }
 
@@ -115,12 +115,12 @@ static void a_repeat_that_merges_is_neither_added_nor_merged(void **state)
         snprintf(body, sizeof(body), "row %zu", i);
         message = sending_message(body, NULL);
         if (rows[i].waits) {
-            assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_OK);
+            assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
         }
         sent = counted(false);
         merged = counted(true);
         sending_fault(rows[i].fault, rows[i].fault == FAULT_NONE ? 0 : 2);
-        assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_OK);
+        assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
         assert_int_equal(receipt.merged, rows[i].merged);
         assert_int_equal(receipt.merge_unknown, rows[i].unknown);
         assert_int_equal(counted(true) - merged, rows[i].merged);
@@ -141,7 +141,7 @@ static void without_repeats_a_lost_reply_is_unknown(void **state)
     options.no_repeat = true;
     producer = sending_producer(&options);
     sending_fault(FAULT_LOST_AFTER, 1);
-    assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_UNKNOWN);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_UNKNOWN);
     assert_int_equal(receipt.status, SMQ_UNKNOWN);
     assert_int_equal(err.status, SMQ_UNKNOWN);
     assert_int_equal(sending.sends, 1);
@@ -170,11 +170,11 @@ static void the_time_out_says_whether_it_may_be_stored(void **state)
         smq_error err;
 
         sending_fault(cases[i].fault, -1);
-        assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), cases[i].status);
+        assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), cases[i].status);
         assert_int_equal(receipt.status, cases[i].status);
         assert_int_equal(receipt.slot, slot_of_key("hello", 5, 4));
         sending_fault(FAULT_NONE, 0);
-        assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_OK);
+        assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
     }
     smq_producer_free(producer);
 }
@@ -191,7 +191,7 @@ static void a_definition_that_never_comes_ends_in_time(void **state)
     options.send_timeout_ms = 30;
     producer = sending_producer(&options);
     sending_hold_reads(true);
-    assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_TIMED_OUT);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_TIMED_OUT);
     assert_int_equal(receipt.slot, -1);
     smq_producer_free(producer); /* while the read is on its way */
     sending_hold_reads(false);
@@ -239,13 +239,13 @@ static void a_deleted_topic_is_told(void **state)
     smq_error err;
 
     (void) state;
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
     sending_delete();
-    assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_NO_TOPIC);
     assert_int_equal(receipt.status, SMQ_NO_TOPIC);
     assert_non_null(strstr(err.text, "orders"));
     sending_topic(8, "00000000000000cc");
-    assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
     assert_int_equal(receipt.slot, slot_of_key("hello", 5, 8));
     smq_producer_free(producer);
 }
@@ -275,12 +275,12 @@ static void a_slot_without_a_definition_stops_only_itself(void **state)
     impatient = sending_producer(&options);
     assert_int_not_equal(slot_of_key("hello", 5, 4), slot_of_key("world", 5, 4));
     sending_break(slot_of_key("hello", 5, 4));
-    assert_int_equal(smq_send(&receipt, impatient, "orders", &broken, &err), SMQ_DAMAGED);
+    assert_int_equal(smq_send(impatient, "orders", &broken, &receipt, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "run slotmq topic repair orders"));
     assert_int_equal(smq_send_async(patient, "orders", &broken, sending_on_sent, &receipts, &err),
                      SMQ_OK);
     assert_true(wait_until(is_read_again, &reads, WAIT_MS));
-    assert_int_equal(smq_send(NULL, patient, "orders", &fine, &err), SMQ_OK);
+    assert_int_equal(smq_send(patient, "orders", &fine, NULL, &err), SMQ_OK);
     sending_break(-1);
     sending_flush(patient);
     assert_int_equal(receipts.ok, 1);
@@ -298,7 +298,7 @@ static void a_batch_has_a_receipt_for_each(void **state)
 
     (void) state;
     messages[3].priority = 7; /* not for this type */
-    assert_int_equal(smq_send_batch(receipts, producer, "orders", messages, 4, &err), SMQ_INVALID);
+    assert_int_equal(smq_send_batch(producer, "orders", messages, 4, receipts, &err), SMQ_INVALID);
     assert_int_equal(err.status, SMQ_INVALID);
     assert_int_equal(receipts[0].status, SMQ_OK);
     assert_int_equal(receipts[1].status, SMQ_INVALID);
@@ -306,8 +306,8 @@ static void a_batch_has_a_receipt_for_each(void **state)
     assert_int_equal(receipts[2].status, SMQ_OK);
     assert_true(receipts[2].merged);
     assert_int_equal(receipts[3].status, SMQ_WRONG_TYPE);
-    assert_int_equal(smq_send_batch(NULL, producer, "orders", messages, 1, &err), SMQ_OK);
-    assert_int_equal(smq_send_batch(receipts, producer, "orders", messages, 0, &err), SMQ_OK);
+    assert_int_equal(smq_send_batch(producer, "orders", messages, 1, NULL, &err), SMQ_OK);
+    assert_int_equal(smq_send_batch(producer, "orders", messages, 0, receipts, &err), SMQ_OK);
     smq_producer_free(producer);
 }
 

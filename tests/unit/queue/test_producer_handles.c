@@ -59,7 +59,7 @@ static void assert_sends(uint64_t sent, uint64_t merged, uint64_t failures, uint
 {
     smq_metrics metrics = SMQ_METRICS_INIT;
 
-    assert_int_equal(smq_client_metrics(&metrics, sending.client, NULL), SMQ_OK);
+    assert_int_equal(smq_client_metrics(sending.client, &metrics, NULL), SMQ_OK);
     assert_int_equal(metrics.sent, sent);
     assert_int_equal(metrics.merged, merged);
     assert_int_equal(metrics.send_failures, failures);
@@ -80,10 +80,10 @@ static void sends_are_counted_until_their_receipts_are_given(void **state)
     sending_hold(false);
     sending_flush(producer);
     assert_sends(7, 0, 0, 0);
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
     assert_sends(7, 1, 0, 0);
     sending_fault(FAULT_OOM, 1);
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_FULL);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_FULL);
     assert_sends(7, 1, 1, 0);
     smq_producer_free(producer);
 }
@@ -152,9 +152,9 @@ static void handles_may_be_freed_in_any_order(void **state)
     (void) state;
     smq_client_free(sending.client);
     sending.client = NULL;
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, &err), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
     smq_producer_free(producer);
-    assert_int_equal(smq_send(NULL, other, "orders", &message, &err), SMQ_OK);
+    assert_int_equal(smq_send(other, "orders", &message, NULL, &err), SMQ_OK);
     smq_producer_free(other);
 }
 
@@ -172,7 +172,7 @@ static void send_inside(const smq_receipt *receipt, void *user)
     smq_message message = sending_message("from a callback", NULL);
 
     (void) receipt;
-    inside->send = smq_send(NULL, inside->producer, "orders", &message, NULL);
+    inside->send = smq_send(inside->producer, "orders", &message, NULL, NULL);
     inside->flush = smq_producer_flush(inside->producer, WAIT_MS, NULL);
     waiter_done(&inside->waiter);
 }
@@ -240,16 +240,16 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(smq_producer_new(&producer, NULL, NULL, &err), SMQ_INVALID);
     producer = sending_producer(NULL);
     unset.struct_size = 0;
-    assert_int_equal(smq_send(&receipt, producer, "orders", &unset, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(producer, "orders", &unset, &receipt, &err), SMQ_INVALID);
     unset.struct_size = sizeof(unset) + 8;
-    assert_int_equal(smq_send(&receipt, producer, "orders", &unset, &err), SMQ_INVALID);
-    assert_int_equal(smq_send(&receipt, producer, "orders", NULL, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(producer, "orders", &unset, &receipt, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(producer, "orders", NULL, &receipt, &err), SMQ_INVALID);
     assert_int_equal(receipt.slot, -1);
-    assert_int_equal(smq_send(&receipt, producer, "a{b}", &message, &err), SMQ_INVALID);
-    assert_int_equal(smq_send(&receipt, producer, NULL, &message, &err), SMQ_INVALID);
-    assert_int_equal(smq_send(&receipt, NULL, "orders", &message, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(producer, "a{b}", &message, &receipt, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(producer, NULL, &message, &receipt, &err), SMQ_INVALID);
+    assert_int_equal(smq_send(NULL, "orders", &message, &receipt, &err), SMQ_INVALID);
     message.body_len = 64 * 1024 * 1024 + 1;
-    assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_TOO_BIG);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_TOO_BIG);
     assert_int_equal(smq_send_async(producer, "orders", &message, NULL, NULL, &err), SMQ_TOO_BIG);
     assert_int_equal(sending.sends, 0);
     smq_producer_free(producer);
@@ -266,8 +266,8 @@ static void an_older_program_has_smaller_structs(void **state)
     (void) state;
     message.struct_size = offsetof(smq_message, priority);
     message.priority = 99; /* behind the end: not read */
-    assert_int_equal(smq_send(&receipt, producer, "orders", &message, &err), SMQ_OK);
-    assert_int_equal(smq_send_batch(&receipt, producer, "orders", &message, 1, &err), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
+    assert_int_equal(smq_send_batch(producer, "orders", &message, 1, &receipt, &err), SMQ_OK);
     smq_producer_free(producer);
 }
 
@@ -283,14 +283,14 @@ static void a_forked_child_is_told(void **state)
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        status = smq_send(NULL, producer, "orders", &message, NULL);
+        status = smq_send(producer, "orders", &message, NULL, NULL);
         smq_producer_free(producer);
         smq_client_free(sending.client);
         _exit(status == SMQ_FORKED ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &exit_status, 0), pid);
     assert_true(WIFEXITED(exit_status) && WEXITSTATUS(exit_status) == 0);
-    assert_int_equal(smq_send(NULL, producer, "orders", &message, NULL), SMQ_OK);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, NULL), SMQ_OK);
     smq_producer_free(producer);
 }
 
