@@ -80,7 +80,10 @@ static void test_list_and_show_say_that_the_definition_is_lost(void **state)
     json_decref(whole);
     free(out);
     out = command_out(NULL, ARGS("topic", "show", "lost"));
-    assert_non_null(strstr(out, "damaged"));
+    assert_state(out, "damaged", "true");
+    free(out);
+    out = command_out(NULL, ARGS("topic", "show", "whole"));
+    assert_state(out, "damaged", "false");
     free(out);
     json_t *shown = command_json(NULL, ARGS("topic", "show", "lost", "--json"));
     assert_true(json_is_true(json_object_get(shown, "damaged")));
@@ -179,6 +182,9 @@ static void test_repair_says_what_it_did(void **state)
     assert_string_equal(err,
                         "topic slot is repaired: slot 1 had lost its keys and is open again\n");
     free(err);
+    /* what is lost is said, also when all else is whole */
+    free(command_partly(1, "slotmq topic repair lost", ARGS("top", "--count", "1")));
+    free(command_partly(1, "slotmq topic repair lost", ARGS("stat")));
     json_t *report = command_json(NULL, ARGS("topic", "repair", "lost", "--json"));
     assert_members(report, ARGS("topic", "repaired", "restored", "lost_alteration",
                                 "slots_reopened", "adopted", "text"));
