@@ -210,8 +210,9 @@ static void so_does_one_of_a_shared_topic(void **state)
     consumed_around_a_damaged_slot(true);
 }
 
-/* What the handler has of the lost slot can never be settled: nothing waits for it. */
-static void a_stop_does_not_wait_for_a_damaged_slot(void **state)
+/* What the handler has of the lost slot can never be settled: nothing waits for it.  The damage is
+ * found before the worker is stopped, or while it stops. */
+static void stopped_with_damaged_slots(bool found_before)
 {
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, NULL);
@@ -221,19 +222,20 @@ static void a_stop_does_not_wait_for_a_damaged_slot(void **state)
     smq_worker *worker;
     smq_error err;
 
-    (void) state;
     topic = scene_priority_topic(client, false, SLOTS);
     recorder_gate(recorder);
     options.drain_timeout_ms = SCENE_TIMEOUT_MS;
     worker = scene_worker_with(client, &options, topic, recorder);
     (void) key_of_slot(client, topic, 3);
     recorder_await(recorder, 1);
-    lose_slot(topic, 0);
-    lose_slot(topic, 1);
-    lose_slot(topic, 2);
-    lose_slot(topic, 3);
-    recorder_open(recorder, SCENE_SEEN_MAX);
     for (int i = 0; i < SLOTS; i++) {
+        lose_slot(topic, i);
+    }
+    if (!found_before) {
+        smq_worker_stop(worker);
+    }
+    recorder_open(recorder, SCENE_SEEN_MAX);
+    for (int i = 0; found_before && i < SLOTS; i++) {
         await_told(&told, i, false);
     }
     smq_worker_stop(worker);
@@ -243,7 +245,19 @@ static void a_stop_does_not_wait_for_a_damaged_slot(void **state)
     smq_client_free(client);
 }
 
-/* Its lease stands in the lost key. */
+static void a_stop_does_not_wait_for_a_damaged_slot(void **state)
+{
+    (void) state;
+    stopped_with_damaged_slots(true);
+}
+
+static void nor_for_one_that_is_found_damaged_meanwhile(void **state)
+{
+    (void) state;
+    stopped_with_damaged_slots(false);
+}
+
+/* Its lease stands in the lost key.  A slot without keys makes it read the definition, too. */
 static void a_standalone_worker_waits_for_its_lost_definition(void **state)
 {
     struct told told = {.text = ""};
@@ -258,12 +272,15 @@ static void a_standalone_worker_waits_for_its_lost_definition(void **state)
     worker = scene_worker(client, topic, recorder);
     scene_send(client, topic, (struct scene_message){.body = "before"});
     recorder_await(recorder, 1);
+    lose_slot(topic, 0);
+    await_told(&told, 0, false);
     lose_topic(topic);
     await_told(&told, SLOTS, false);
     assert_non_null(strstr(told.text, "topic repair"));
     assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
     repair(client, topic);
     await_told(&told, SLOTS, true);
+    await_told(&told, 0, true);
     scene_send(client, topic, (struct scene_message){.body = "after"});
     recorder_await(recorder, 2);
     scene_stop(worker);
@@ -398,6 +415,7 @@ int main(void)
         cmocka_unit_test(a_worker_names_a_damaged_slot_and_consumes_the_others),
         cmocka_unit_test(so_does_one_of_a_shared_topic),
         cmocka_unit_test(a_stop_does_not_wait_for_a_damaged_slot),
+        cmocka_unit_test(nor_for_one_that_is_found_damaged_meanwhile),
         cmocka_unit_test(a_standalone_worker_waits_for_its_lost_definition),
         cmocka_unit_test(a_fleet_continues_under_the_generation_of_the_repaired_topic),
         cmocka_unit_test(a_member_that_joins_waits_for_the_lost_definition),
