@@ -18,6 +18,7 @@ static void find(void)
     *(void **) &real = dlsym(RTLD_NEXT, "sem_clockwait");
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its own are reserved */
 int sem_clockwait(sem_t *restrict sem, clockid_t clock, const struct timespec *restrict until)
 {
     int failed;
