@@ -15,6 +15,7 @@ enum { BOUND_SHOWN_MAX = 80 };
 struct binding_check {
     struct store_call call;
     smq_worker *worker;
+    binding_answered_fn *answered;
 };
 
 /* Do they name the same root of ZooKeeper?  The identity stands behind it. */
@@ -51,36 +52,25 @@ smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
 static void binding_on_checked(struct store_call *call, const struct store_result *result)
 {
     struct binding_check *check = call->user;
-    smq_worker *worker = check->worker;
-    uint32_t generation;
 
-    worker->checking = false;
-    if (result->status == SMQ_OTHER_FLEET) {
-        worker_fail(worker, SMQ_OTHER_FLEET, "it was bound to another fleet");
-    } else if (result->outcome == STORE_OK && store_bind_read(&generation, result) &&
-               generation > worker->generation) {
-        worker->generation = generation;
-        if (worker->joined) {
-            coord_link_raise(worker->set.core->link, worker->set.name, generation);
-        }
-    }
+    check->worker->checking = false;
+    check->answered(check->worker, result);
     store_call_fini(call);
     free(check);
-    worker_read_ended(worker);
 }
 
-/* A standalone owner need not ask: the lease tells it. */
-void worker_check_binding(smq_worker *worker)
+void worker_ask_binding(smq_worker *worker, binding_answered_fn *answered)
 {
     struct core *core = worker->set.core;
     struct binding_check *check;
     char kind[COORD_BINDING_MAX];
 
-    if (worker->checking || core->zookeeper == NULL || worker->state != WORKER_RUNNING) {
+    if (worker->checking) {
         return;
     }
     check = memory_new(sizeof(*check));
     check->worker = worker;
+    check->answered = answered;
     worker->checking = true;
     worker->reads++;
     coord_link_binding(kind, core->link);

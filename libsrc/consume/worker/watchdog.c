@@ -62,7 +62,7 @@ static void watchdog_on_timer(uv_timer_t *timer)
                                         : worker->handler_timeout_ms);
     }
     watchdog_replace_hung(worker);
-    worker_turn(worker);
+    slot_set_turn(&worker->set);
 }
 
 void worker_watch_handlers(smq_worker *worker)

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "base/thread.h"
 
 enum {
     THREADS_MAX = 1024,
@@ -192,38 +191,6 @@ smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_opti
     return worker_new_polled(out, core, options, NULL, err);
 }
 
-static void *work(void *arg)
-{
-    run_queue_work(arg);
-    return NULL;
-}
-
-smq_status worker_add_thread(smq_worker *worker, smq_error *err)
-{
-    int32_t number = worker->threads_started;
-    smq_status status;
-    char name[24];
-
-    snprintf(name, sizeof(name), "smq:work-%" PRId32, number);
-    status = thread_start(&worker->thread_ids[number], name, work, worker->set.queue, err);
-    worker->threads_started += status == SMQ_OK ? 1 : 0;
-    return status;
-}
-
-static smq_status start_threads(smq_worker *worker, smq_error *err)
-{
-    smq_status status = SMQ_OK;
-
-    if (worker->thread_ids == NULL) {
-        worker->thread_ids =
-            memory_grow(NULL, (size_t) WORKER_THREADS_MOST(worker), sizeof(*worker->thread_ids));
-    }
-    while (worker->threads_started < worker->threads && status == SMQ_OK) {
-        status = worker_add_thread(worker, err);
-    }
-    return status;
-}
-
 smq_status worker_start(smq_worker *worker, smq_error *err)
 {
     smq_status status = SMQ_OK;
@@ -235,7 +202,7 @@ smq_status worker_start(smq_worker *worker, smq_error *err)
     if (atomic_load(&worker->stop_asked)) {
         return status_set(err, SMQ_CLOSED, "the worker of topic %s was stopped", worker->set.name);
     }
-    status = start_threads(worker, err);
+    status = worker_start_threads(worker, err);
     if (status != SMQ_OK) {
         atomic_store(&worker->started, false);
         return status;

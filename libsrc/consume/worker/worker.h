@@ -1,15 +1,16 @@
 /* worker.h - handlers called on threads of the library, over the slots that this process owns; or a
  * consumer's inside, which has no handlers and is polled.
  *
- *   worker.c       life and options, on the threads of the application
- *   worker_open.c  the topic as it is read and bound before the worker begins
- *   worker_loop.c  the worker on smq:io: its turn, its definition, what coordination says, its end
- *   binding.c      a topic that is bound to another coordination
+ *   threads.c      the handler threads
+ *   standby.c      reporting that the worker has nothing to do
  *   watchdog.c     handlers that take too long
- *   standby.c      reporting that it has nothing to do
+ *   binding.c      what the topic is bound to
+ *   worker_loop.c  the worker on smq:io: its turn, its definition, what coordination says, its end
+ *   worker_open.c  the topic as it is read and bound before the worker begins
+ *   worker.c       life and options, on the threads of the application
  *
- * Below it are the slots (consume/slot/owned_slot.h) and the handler threads
- * (consume/run/run_queue.h); a consumer is above it.
+ * Each of them calls those above it only.  Below them are the slots (consume/slot/owned_slot.h) and
+ * the run queue (consume/run/run_queue.h); a consumer is made of a worker.
  *
  * Thread: as each function says. */
 #ifndef CONSUME_WORKER_WORKER_H
@@ -50,9 +51,6 @@ struct worker_poller {
 /* The same as worker_new(), for a poller: without a handler. */
 smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_worker_options *options,
                              const struct worker_poller *poller, smq_error *err);
-
-/* Start one more thread.  Thread: that of worker_start(), then smq:io. */
-smq_status worker_add_thread(smq_worker *worker, smq_error *err);
 
 /* Take a number 1 .. `most`, 0 for the default.  Fails: INVALID. */
 smq_status worker_take_number(int32_t *out, const char *option, int64_t value, int64_t most,
@@ -115,6 +113,14 @@ struct smq_worker {
     uv_timer_t drain, overdue, standby;
 };
 
+/* --- threads.c --- */
+
+/* Start the threads that are not started yet.  Thread: that of worker_start(). */
+smq_status worker_start_threads(smq_worker *worker, smq_error *err);
+
+/* Start one more thread.  Thread: that of worker_start(), then smq:io. */
+smq_status worker_add_thread(smq_worker *worker, smq_error *err);
+
 /* --- worker_open.c --- */
 
 /* Read the topic, bind it to this client's coordination, and open the worker on smq:io.
@@ -144,14 +150,11 @@ void worker_stop_within(smq_worker *worker, int64_t ms);
 /* It cannot continue: the turn drops everything, and the worker ends with `status`. */
 void worker_fail(smq_worker *worker, smq_status status, const char *text);
 
-/* One of `reads` has ended.  A turn follows. */
-void worker_read_ended(smq_worker *worker);
-
 /* --- binding.c; Thread: smq:io --- */
 
-/* A slot was refused under a larger generation: continue under that of the topic, if it is larger
- * now; end the worker if the topic is bound to another coordination. */
-void worker_check_binding(smq_worker *worker);
+/* Read what the topic is bound to, unless that is under way; answered() gets it. */
+typedef void binding_answered_fn(smq_worker *worker, const struct store_result *result);
+void worker_ask_binding(smq_worker *worker, binding_answered_fn *answered);
 
 /* Fill `err` for a topic that is bound to another coordination: what to do.  Its status. */
 smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,

@@ -221,6 +221,13 @@ static void worker_judge_definition(smq_worker *worker, const struct topic *topi
     }
 }
 
+/* One of worker->reads; the end of an entry from the loop. */
+static void worker_read_ended(smq_worker *worker)
+{
+    worker->reads--;
+    worker_turn(worker);
+}
+
 static void worker_on_definition(const struct topic *topic, smq_status status, const char *text,
                                  void *user)
 {
@@ -231,12 +238,6 @@ static void worker_on_definition(const struct topic *topic, smq_status status, c
         worker_judge_definition(worker, topic, status, text);
     }
     worker_read_ended(worker);
-}
-
-void worker_read_ended(smq_worker *worker)
-{
-    worker->reads--;
-    worker_turn(worker);
 }
 
 /* A script says that the definition is not the stored one: read it again. */
@@ -252,6 +253,34 @@ static void worker_refresh(smq_worker *worker)
     topic_stamp(stamp, &worker->set.topic);
     definitions_get(worker->set.core->definitions, worker->set.name, stamp, worker_on_definition,
                     worker);
+}
+
+/* --- what the topic is bound to --- */
+
+static void worker_on_binding(smq_worker *worker, const struct store_result *result)
+{
+    uint32_t generation;
+
+    if (result->status == SMQ_OTHER_FLEET) {
+        worker_fail(worker, SMQ_OTHER_FLEET, "it was bound to another fleet");
+    } else if (result->outcome == STORE_OK && store_bind_read(&generation, result) &&
+               generation > worker->generation) {
+        worker->generation = generation;
+        if (worker->joined) {
+            coord_link_raise(worker->set.core->link, worker->set.name, generation);
+        }
+    }
+    worker_read_ended(worker);
+}
+
+/* A slot was refused under a larger generation: continue under that of the topic, if it is larger
+ * now; end the worker if the topic is bound to another coordination.  A standalone owner need not
+ * ask: the lease tells it. */
+static void worker_check_binding(smq_worker *worker)
+{
+    if (worker->set.core->zookeeper != NULL && worker->state == WORKER_RUNNING) {
+        worker_ask_binding(worker, worker_on_binding);
+    }
 }
 
 /* --- the turn --- */
