@@ -9,6 +9,7 @@
 
 #include "base/line.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 
 enum { EVENTS_WAITING_MAX = 10000, EVENT_TEXT_MAX = 1024 };
 
@@ -123,7 +124,7 @@ static struct events_item *events_take(struct events *events)
  * get their turn. */
 static void events_run(struct loop_task *task)
 {
-    struct events *events = (struct events *) ((char *) task - offsetof(struct events, task));
+    struct events *events = OWNER_OF(task, struct events, task);
     size_t count = 0;
     uint64_t dropped = 0;
 

@@ -12,6 +12,7 @@
 
 #include "base/descriptor.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 #include "base/thread.h"
 
@@ -70,7 +71,7 @@ static void loop_on_wake(uv_poll_t *wake, int status, int events)
  * objects may post. */
 static void loop_on_stop(struct loop_task *task)
 {
-    struct loop *loop = (struct loop *) ((char *) task - offsetof(struct loop, stop));
+    struct loop *loop = OWNER_OF(task, struct loop, stop);
 
     uv_unref((uv_handle_t *) &loop->wake);
 }

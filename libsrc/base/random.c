@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+enum { DOUBLINGS_MAX = 16 };
+
 static void random_fill(unsigned char *out, size_t len)
 {
     while (len > 0) {
@@ -28,6 +30,14 @@ uint64_t random_u64(void)
 
     random_fill((unsigned char *) &value, sizeof(value));
     return value;
+}
+
+int64_t random_backoff_ms(uint64_t failures, int64_t min, int64_t max)
+{
+    int64_t most = failures > DOUBLINGS_MAX ? max : min << failures;
+
+    most = most > max ? max : most;
+    return min / 2 + (int64_t) (random_u64() % (uint64_t) most);
 }
 
 void random_hex(char *out, size_t size)

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/random.h"
 #include "redis/internal.h"
 
@@ -91,17 +92,10 @@ void redis_retry_soon(struct redis *redis)
     }
 }
 
-int64_t redis_pause_ms(uint64_t failures, int64_t min, int64_t max)
-{
-    int64_t most = failures > 16 ? max : min << failures;
-
-    most = most > max ? max : most;
-    return min / 2 + (int64_t) (random_u64() % (uint64_t) most);
-}
-
 static void lane_pause(struct lane *lane, struct request *request)
 {
-    lane->until_ms = clock_now_ms() + redis_pause_ms(request->pauses, PAUSE_MIN_MS, PAUSE_MAX_MS);
+    lane->until_ms =
+        clock_now_ms() + random_backoff_ms(request->pauses, PAUSE_MIN_MS, PAUSE_MAX_MS);
     request->pauses++;
     lane_go(lane, LANE_PAUSED, &lane->redis->paused);
     redis_retry_soon(lane->redis);
@@ -354,8 +348,7 @@ static void take_step(struct request *request, const redisReply *reply)
 
 static void on_reply(struct exchange *exchange, const redisReply *reply, bool written)
 {
-    struct request *request =
-        (struct request *) ((char *) exchange - offsetof(struct request, run));
+    struct request *request = OWNER_OF(exchange, struct request, run);
 
     request->on_wire--;
     if (request->command == NULL) {
@@ -373,8 +366,7 @@ static void on_reply(struct exchange *exchange, const redisReply *reply, bool wr
 /* Whether the script is there shows in the reply of the command itself; here stands why not. */
 static void on_load_reply(struct exchange *exchange, const redisReply *reply, bool written)
 {
-    struct request *request =
-        (struct request *) ((char *) exchange - offsetof(struct request, load));
+    struct request *request = OWNER_OF(exchange, struct request, load);
 
     (void) written;
     request->on_wire--;
@@ -394,8 +386,7 @@ static void on_load_reply(struct exchange *exchange, const redisReply *reply, bo
 /* What ASKING changes shows in the reply of the command itself. */
 static void on_announce_reply(struct exchange *exchange, const redisReply *reply, bool written)
 {
-    struct request *request =
-        (struct request *) ((char *) exchange - offsetof(struct request, announce));
+    struct request *request = OWNER_OF(exchange, struct request, announce);
 
     (void) reply;
     (void) written;

@@ -145,8 +145,6 @@ void redis_routes_changed(struct redis *redis);
 void redis_lanes_freshen(struct lane_list *list);
 /* Look again, soon and until it is done, at what waits for its moment: lanes, nodes. */
 void redis_retry_soon(struct redis *redis);
-/* How long to wait after so many failures: exponential, with full jitter. */
-int64_t redis_pause_ms(uint64_t failures, int64_t min, int64_t max);
 void redis_adopt(struct redis *redis, uv_handle_t *handle);
 
 /* --- node.c --- */

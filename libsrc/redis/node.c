@@ -85,7 +85,7 @@ static void node_lost(struct node *node, smq_status status, const char *text)
     node->status = status;
     (void) snprintf(node->why, sizeof(node->why), "%s", text);
     node->state = status == SMQ_UNAVAILABLE ? NODE_DOWN : NODE_BAD;
-    node->retry_ms = clock_now_ms() + redis_pause_ms(node->failures, RETRY_MIN_MS, RETRY_MAX_MS);
+    node->retry_ms = clock_now_ms() + random_backoff_ms(node->failures, RETRY_MIN_MS, RETRY_MAX_MS);
     node->failures++;
     replicas_node_down(node);
     if (is_told(node) && (was_up || node->failures == 1)) {

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "redis/internal.h"
 #include "redis/reply.h"
 
@@ -397,7 +398,8 @@ static void on_ready(struct connection *connection, void *user)
 static void link_lost(struct pubsub_link *link)
 {
     link_reset(link);
-    link->retry_ms = clock_now_ms() + redis_pause_ms(link->failures++, RETRY_MIN_MS, RETRY_MAX_MS);
+    link->retry_ms =
+        clock_now_ms() + random_backoff_ms(link->failures++, RETRY_MIN_MS, RETRY_MAX_MS);
     tick_soon(link->redis);
     topology_refresh(link->redis);
 }

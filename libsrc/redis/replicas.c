@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/owner_of.h"
 #include "redis/greeting.h"
 #include "redis/internal.h"
 
@@ -44,7 +45,7 @@ static void open_node(struct node *node)
 
 static void on_info(struct exchange *exchange, const redisReply *reply, bool written)
 {
-    struct node *node = (struct node *) ((char *) exchange - offsetof(struct node, replicas.info));
+    struct node *node = OWNER_OF(exchange, struct node, replicas.info);
     struct replicas *replicas = &node->replicas;
 
     (void) written;
@@ -66,8 +67,7 @@ static void on_info(struct exchange *exchange, const redisReply *reply, bool wri
 /* WAIT 0 0 comes back at once: is it allowed here? */
 static void on_may_wait(struct exchange *exchange, const redisReply *reply, bool written)
 {
-    struct node *node =
-        (struct node *) ((char *) exchange - offsetof(struct node, replicas.may_wait));
+    struct node *node = OWNER_OF(exchange, struct node, replicas.may_wait);
 
     (void) written;
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
@@ -185,7 +185,7 @@ static void fell_short(struct node *node, int count)
 
 static void on_wait(struct exchange *exchange, const redisReply *reply, bool written)
 {
-    struct node *node = (struct node *) ((char *) exchange - offsetof(struct node, replicas.wait));
+    struct node *node = OWNER_OF(exchange, struct node, replicas.wait);
 
     (void) written;
     if (reply == NULL) {

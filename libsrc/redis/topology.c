@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/owner_of.h"
 #include "base/random.h"
 #include "redis/internal.h"
 #include "redis/reply.h"
@@ -164,8 +165,7 @@ static void not_learned(struct redis *redis, smq_status status, const struct nod
 
 static void on_reply(struct exchange *exchange, const redisReply *reply, bool written)
 {
-    struct redis *redis =
-        (struct redis *) ((char *) exchange - offsetof(struct redis, topology.exchange));
+    struct redis *redis = OWNER_OF(exchange, struct redis, topology.exchange);
     const struct node *node = redis->topology.asked;
     const char *why = "it closed the connection";
     smq_status status = SMQ_UNAVAILABLE;

@@ -44,11 +44,33 @@ static void hex_fills_its_room(void **state)
     }
 }
 
+/* Whatever is drawn, it is in [min / 2, min / 2 + most), where `most` doubles up to `max`. */
+static void backoff_grows_up_to_its_bound(void **state)
+{
+    static const struct {
+        uint64_t failures;
+        int64_t min, max, least, most;
+    } cases[] = {
+        {0, 20, 1000, 10, 29},   {1, 20, 1000, 10, 49},        {5, 20, 1000, 10, 649},
+        {6, 20, 1000, 10, 1009}, {16, 20, 1000, 10, 1009},     {17, 20, 1000, 10, 1009},
+        {1000, 10, 500, 5, 504}, {UINT64_MAX, 20, 30, 10, 39}, {0, 1, 1, 0, 0},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (int draw = 0; draw < 500; draw++) {
+            assert_in_range(random_backoff_ms(cases[i].failures, cases[i].min, cases[i].max),
+                            cases[i].least, cases[i].most);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bit_changes),
         cmocka_unit_test(hex_fills_its_room),
+        cmocka_unit_test(backoff_grows_up_to_its_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
