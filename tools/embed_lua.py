@@ -9,8 +9,12 @@ Every script begins with
     -- RETURN ...
 
 and binds its keys to exactly these names:  local name, name = KEYS[1], KEYS[2]
-A line `-- @include name` is replaced by lua/lib/name.lua.  Refused: a key beyond the declared ones,
-a command on anything but a declared key, text that is not ASCII, lines over 100 columns.
+A line `-- @include name` is replaced by lua/lib/name.lua, which names what it takes from the script
+that includes it in lines `-- USES name, name`.
+
+Refused: a key beyond the declared ones, a command on anything but a declared key, a name that is
+neither local nor given by Redis, a name that a file of lib/ takes without naming it or that is not
+defined where it is included, text that is not ASCII, lines over 100 columns.
 Comments and blank lines are not embedded.
 
     embed_lua.py [--break fencing] [--replace NAME=FILE] [--depfile FILE] HEADER SOURCE LUA...
@@ -26,9 +30,13 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True
+import lua_names  # noqa: E402 (beside this file)
+
 COLUMNS = 100
 SHEBANGS = ("#!lua", "#!lua flags=allow-oom", "#!lua flags=no-writes")
 WITHOUT_KEY = ("TIME", "SPUBLISH")
+USES = "-- USES "
 
 
 class Refused(Exception):
@@ -69,11 +77,33 @@ def splice(lines, folder, replaced):
         if name in seen:
             raise Refused(f"{where}: {name} is included already")
         seen.add(name)
-        path = included_path(name, folder, replaced)
-        for inner, text in read_lines(path):
-            if "@include" in text:
-                raise Refused(f"{inner}: a file of lib/ includes nothing")
-            yield inner, text
+        yield from read_part(included_path(name, folder, replaced))
+
+
+def read_part(path):
+    """The lines of a file of lib/, which takes from its includer what it says, and nothing else."""
+    lines = read_lines(path)
+    for where, text in lines:
+        if "@include" in text:
+            raise Refused(f"{where}: a file of lib/ includes nothing")
+    uses = [name for _, line in lines if line.startswith(USES) for name in lua_names.listed(line[len(USES) :])]
+    own = [(where, line) for where, line in lines if not line.startswith(USES)]
+    names = check_names(own, uses, "local, given by Redis, or in a line -- USES")
+    for name in uses:
+        if name not in names.used or uses.count(name) > 1:
+            raise Refused(f"{path}: USES {name}, which it does not use, or names twice")
+    return lines
+
+
+def check_names(lines, given, else_than):
+    try:
+        names = lua_names.Names(lines, given)
+    except lua_names.NamesError as error:
+        raise Refused(str(error)) from error
+    for where, name in names.free:
+        if name not in lua_names.GLOBALS:
+            raise Refused(f"{where}: {name} is not {else_than}")
+    return names
 
 
 def drop_fences(lines, broken):
@@ -151,6 +181,7 @@ class Script:
         self.read = [path] + [included_path(name, folder, options.replaced) for name in names]
         lines = list(drop_fences(splice(source, folder, options.replaced), options.broken))
         check_keys(path, keys, lines)
+        check_names(lines[1:], (), "local, or given by Redis")
         self.keys = len(keys)
         self.text = strip(lines)
 

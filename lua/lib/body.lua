@@ -1,3 +1,5 @@
+-- USES body
+
 -- Bodies of layout keyed (body is nil in the other one), in the hash body: b.. and the member ->
 -- its body; h.. and the member -> its header: FIRST, the time of the first send, or
 -- FIRST,LIMIT,EXPIRY,REFS with a retry limit of its own or nothing, the time of its expiry or
@@ -32,16 +34,6 @@ local function body_refer(member, by)
         end
     end
     return text
-end
-
--- The retry limit of a message.
-local function limit_of(member)
-    local text = body and redis.call('HGET', body, 'h' .. member)
-    local _, limit
-    if text then
-        _, limit = header_split(text)
-    end
-    return limit or max_retries
 end
 
 -- An entry less refers to the body of each member.

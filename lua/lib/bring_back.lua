@@ -1,3 +1,6 @@
+-- USES prepare, split, join, lease_end, first, before_score, now, MOST, max_bytes, claims
+-- USES claimed_until, decode, shared, base, lost, lose, LOST, give_back
+
 -- Bringing back what a consume finds over: rests, and claims whose leases have ended.  What its own
 -- owner meets lapsed stays claimed.  A message is in its new place before it leaves the old one.
 

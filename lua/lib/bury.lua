@@ -1,3 +1,5 @@
+-- USES dead, why, body, join, now, reason_cut, header_split, header_join, count, body_drop
+
 -- Makes messages dead letters, which hold all that is left of them: a list of { member, before,
 -- attempts, reason }.  One of the same name and place is replaced (counted as a merge).  The caller
 -- takes their entries away afterwards.

@@ -1,3 +1,7 @@
+-- USES store, body, MOST, body_size, max_bytes, header_split, now, expired_to_dead, taken
+-- USES deliver, lease, lease_end, suspect_in_hand, n, priority, first, fifo, before_score, join
+-- USES split
+
 -- Claiming what waits: up to n messages, and about max_bytes of them.  What must not be handled is
 -- set aside on the way, and ends before the claims are written, so that an error loses nothing.
 

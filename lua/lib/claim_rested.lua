@@ -1,3 +1,6 @@
+-- USES body, join, lease_end, take, rested_entries, rests, now, lease, skip_failed, taken, n
+-- USES suspect_in_hand
+
 -- Kind f: what rests holds up what was sent after it, and is claimed where it is, alone.
 
 local function take_rested(mark, it)

@@ -1,3 +1,5 @@
+-- USES slot
+
 -- Counters of the slot, written together at the end.
 local counted = {}
 

@@ -1,3 +1,5 @@
+-- USES slot
+
 -- Definition stamps: nonce.version.
 local function def_split(stamp)
     return string.match(stamp, '^(.*)%.(%d+)$')

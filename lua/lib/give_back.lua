@@ -1,3 +1,5 @@
+-- USES store, join, split, kind, merge_attempts, count, body_refer
+
 -- Brings a message back to the store with its own time, priority or place.  If it was sent again
 -- meanwhile the two become one, with those of the waiting one (range_merge, fifo: the earlier).
 -- Answers the integer part of its score now.

@@ -1,3 +1,6 @@
+-- USES prepare, slot, body, claimed_until, claims, base, before_score, split, sorts_before, fifo
+-- USES priority, decode, by_place, join, lease_end, body_size, max_bytes, beside, bury, deliver
+
 -- Handing the newest claim over again to an owner that did not get its reply, as many messages a
 -- call as fit into one reply: behind those that the owner names as the last it got.
 --

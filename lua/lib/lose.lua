@@ -1,3 +1,15 @@
+-- USES body, header_split, max_retries, count, give_back, bury
+
+-- The retry limit of a message.
+local function limit_of(member)
+    local text = body and redis.call('HGET', body, 'h' .. member)
+    local _, limit
+    if text then
+        _, limit = header_split(text)
+    end
+    return limit or max_retries
+end
+
 -- What becomes of a claim whose process died, or whose handler took too long: the first loss in a
 -- row makes it a suspect and uses no retry, each further one uses one, and without any left it is
 -- dead, for that reason.

@@ -1,3 +1,6 @@
+-- USES store, prepare, slot, n, priority, fifo, now, max_bytes, look, claims, settled, lease_end
+-- USES removed, done, NEVER, split, parked
+
 -- The ordinary consume: an owner claims what was never tried, inline, while nothing is to be
 -- brought back.  Most calls end here, before what they do not need is made.
 

@@ -1,3 +1,5 @@
+-- USES store, prepare, dead, why, slot, body
+
 -- The first key of the slot that holds something else than what these scripts store in it.
 local function foreign_key()
     local expected = {

@@ -1,3 +1,5 @@
+-- USES kind, seq, now
+
 -- The integer part of a score at a new place.  Kinds p and f count their places: seq is the last
 -- one.  Kind p: the priority, then 32 bits of order: the earlier is larger.
 local PLACES = 4294967296

@@ -1,3 +1,5 @@
+-- USES why
+
 -- Why a message failed last, in the hash why: R and the member -> the reason of its last answer
 -- retry.  It stands there as long as an entry of the member in store or prepare has retries used:
 -- the first of them that ends takes it along.  Of a suspect nothing is stored: its claim was lost.

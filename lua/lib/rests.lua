@@ -1,3 +1,6 @@
+-- USES store, prepare, rests, skip_failed, before_score, REST, now, decode, split, by_place
+-- USES NEVER, suspect_in_hand, lease
+
 -- Kind f: what rests, and when it may be claimed.
 
 -- What rests, the first sent first; with skip failed only what may come again.

@@ -1,3 +1,5 @@
+-- USES store, dead, why, body, decode, body_refer, header_split, header_join, give_back
+
 -- Brings a dead letter back with its own time, priority or place, all its retries and no expiry.
 -- If the message was sent again meanwhile the body of that send stays.
 local function revive(entry)

@@ -1,3 +1,5 @@
+-- USES why, dropped, body_drop, dying, count, bury_all
+
 -- What a claim has set aside ends: dropped, or dead.
 
 local function end_dropped()

@@ -1,3 +1,6 @@
+-- USES prepare, join, REST, now, count, reason_drop, body_refer, limit_of, bury, reason_keep
+-- USES fifo, give_back, lose, TIMED_OUT, decode, split, results
+
 -- Settling answers of all kinds.  What becomes of a message is written before its claim is
 -- removed, so that an error in between loses nothing.
 

@@ -1,3 +1,5 @@
+-- USES prepare, body, decode, results, body_drop, count
+
 -- Settling what is done without a retry used.
 
 -- The entries in ARGV are done, and have no retries used.  Looks first, then removes in one

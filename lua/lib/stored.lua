@@ -1,3 +1,5 @@
+-- USES why, body, split, LOST
+
 -- What is stored beside a message: of a dead letter in `why`, of all others of layout keyed in
 -- `body`, inline nothing; and why it failed last.
 

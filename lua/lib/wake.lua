@@ -1,3 +1,5 @@
+-- USES slot, channel
+
 -- Wakes who sleeps until `parked` when something is due earlier.  Answers whether a publish was
 -- heard; until then parked stays.  Call it last: on a node that the slot is moving to, the channel
 -- may not be served yet.

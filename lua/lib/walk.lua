@@ -1,3 +1,5 @@
+-- USES sorts_before
+
 -- Walking through a sorted set: in rising order, or (rev) in falling.  A place counts from 0 in
 -- that order; the sentinel has the last.
 

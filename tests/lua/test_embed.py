@@ -85,6 +85,66 @@ class Embed(unittest.TestCase):
                 with open(paths["s.d"], encoding="ascii") as file:
                     self.assertEqual(file.read(), f"{paths['s.h']}: {paths['good.lua']} {paths[part]}\n")
 
+    def part(self, part, *lines, old="-- @include part\n"):
+        """What is said of GOOD with this part, where these lines stand before its end."""
+        body = "\n".join(lines)
+        return self.run_embed(GOOD.replace(old, f"{old}{body}\n"), part=part)
+
+    def test_a_part_names_what_it_uses(self):
+        part = "-- USES slot\nlocal function own()\n    return redis.call('HGET', slot, 'owner')\nend\n"
+        _, source = self.part(part, "own()")
+        self.assertIn("'owner'", source)
+        self.assertNotIn("USES", source)
+        self.assertIn("lib/part.lua:3: slot is not", self.part(part.replace("-- USES slot\n", "\n"), "own()")[0])
+        self.assertIn("USES store, which", self.part(part.replace("USES slot", "USES slot, store"))[0])
+        self.assertIn("USES slot, which", self.part(part.replace("USES slot", "USES slot, slot"))[0])
+
+    def test_what_a_part_uses_is_defined_before_it(self):
+        part = "-- USES kind\n-- USES seq\nseq = seq + kind\n"
+        before, after = "local kind, seq = 1, 2", "-- @include part\n"
+        error, source = self.run_embed(GOOD.replace(after, f"{before}\n{after}"), part=part)
+        self.assertIn("seq = seq + kind", source, error)
+        for text in (
+            f"{after}{before}\n",
+            f"if redis then\n{before}\nend\n{after}",
+            f"local kind = 1\nfor seq = 1, 2 do\nend\n{after}",
+            f"local kind = 1\nlocal function f(seq)\nreturn seq\nend\n{after}",
+        ):
+            error, source = self.run_embed(GOOD.replace(after, text), part=part)
+            self.assertEqual(source, "")
+            self.assertIn("is not defined where this file is included", error)
+
+    def test_names_of_a_script(self):
+        """Local, or of Redis: Redis would say so only where the line is run."""
+        for line in (
+            "local a, b = 1, 2 return a + b",
+            "local function f(n) return n > 0 and f(n - 1) or n end",
+            "local t = { store = 1, [slot] = { 2; 3 } } t.store, t[slot] = t.x:y(slot) .. 'z', #t",
+            "for i, key in ipairs({ store }) do redis.call('DEL', key) end",
+            "for i = 1, 2 do if i > 1 then break elseif i < 0 then local b = i else i = 3 end end",
+            "local n = 0 repeat local x = n n = n + 1 until n > 1e3",
+            "local n = 0 while not n do n = -n ^ 2 end do local z = n end",
+            "local t = {} function t.f(...) return ... end t.f 'x' t.f { 1 } (function() end)()",
+        ):
+            error, source = self.part(PART, f"do {line} end")
+            self.assertNotEqual(source, "", f"{line}: {error}")
+        for line in (
+            "undefined = 1",
+            "local a = a",
+            "do local inner = 1 end return inner",
+            "for i = 1, 2 do end return i",
+            "local f = function() return f() end",
+            "if slot then local x = 1 else x = 2 end",
+            "local t = { store = early } local early",
+            "function undefined.f() end",
+        ):
+            error, source = self.part(PART, f"do {line} end")
+            self.assertEqual(source, "", line)
+            self.assertIn("is not local, or given by Redis", error, line)
+        self.assertIn("not Lua", self.part(PART, "local a = ?")[0])
+        self.assertIn("expected", self.part(PART, "local a = (1")[0])
+        self.assertIn("expected", self.part(PART, "end")[0])
+
     def test_refuses(self):
         self.refused("first line", "#!lua flags=allow-oom", "#!lua flags=no-cluster")
         self.refused("header", "-- ARGV a\n", "")
