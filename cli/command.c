@@ -1,7 +1,6 @@
-/* command.c - from argv to a verb's function, and what all these functions begin with. */
+/* command.c - from argv to a verb's function. */
 #include "command.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "help.h"
 #include "output.h"
 #include "say.h"
+#include "verbs.h"
 
 static enum exit_code check_words(const struct command *command)
 {
@@ -67,6 +67,7 @@ static enum exit_code run_verb(const struct verb *verb, struct global_options *g
         settle_tail(&words, verb);
         const struct command command = {
             .verb = verb,
+            .verbs = verbs,
             .global = *global,
             .options = options,
             .words = words.word,
@@ -87,7 +88,7 @@ static enum exit_code run_verb(const struct verb *verb, struct global_options *g
 static enum exit_code run_without_verb(const struct global_options *global)
 {
     if (global->help) {
-        help_overview(stdout, NULL);
+        help_overview(stdout, verbs, NULL);
         return EXIT_DONE;
     }
     if (global->version) {
@@ -119,13 +120,13 @@ static enum exit_code run_group(struct words *words, struct global_options *glob
     }
     char *name[] = {words->word[0], rest.count > 0 ? rest.word[0] : NULL};
     const size_t count = rest.count > 0 ? 2 : 1;
-    const struct verb *verb = verb_find(&used, &group, name, count);
+    const struct verb *verb = verb_find(verbs, &used, &group, name, count);
     if (verb) {
         code = run_verb(verb, global, (int) rest.count, rest.word);
     } else if (count == 1 && global->help) {
-        help_overview(stdout, name[0]);
+        help_overview(stdout, verbs, name[0]);
     } else {
-        code = verb_say_unknown(name, count);
+        code = verb_say_unknown(verbs, name, count);
     }
     words_fini(&rest);
     return code;
@@ -145,7 +146,7 @@ static enum exit_code run(int argc, char **argv)
     if (code != EXIT_DONE) {
         return code;
     }
-    const struct verb *verb = verb_find(&used, &group, words.word, words.count > 0 ? 1 : 0);
+    const struct verb *verb = verb_find(verbs, &used, &group, words.word, words.count > 0 ? 1 : 0);
     if (words.count == 0) {
         code = run_without_verb(&global);
     } else if (verb) {
@@ -153,7 +154,7 @@ static enum exit_code run(int argc, char **argv)
     } else if (group) {
         code = run_group(&words, &global);
     } else {
-        code = verb_say_unknown(words.word, words.count);
+        code = verb_say_unknown(verbs, words.word, words.count);
     }
     words_fini(&words);
     return code;
@@ -164,69 +165,4 @@ enum exit_code command_main(int argc, char **argv)
     const enum exit_code code = run(argc, argv);
 
     return code != EXIT_DONE ? code : output_finish();
-}
-
-/* Thread: smq:call. */
-static void print_event(const smq_event *event, void *user)
-{
-    (void) user;
-    say("slotmq: %s: %s", event->id, event->text ? event->text : smq_status_text(event->status));
-}
-
-/* What keeps the first connection from being made is said as the failure of the command. */
-static atomic_bool connected;
-
-/* What was lost, refused, late or given up, and the end of such a state.  Thread: smq:call. */
-static void print_state(const smq_event *event, void *user)
-{
-    static int lost;    /* connections whose loss was said */
-    static bool fenced; /* that a slot has a newer owner was said, and none was gained since */
-    const bool back = event->kind == SMQ_EVENT_CONNECTED && lost > 0;
-    const bool again = event->kind == SMQ_EVENT_FENCED && fenced;
-
-    if (!atomic_load(&connected)) {
-        return;
-    }
-    lost += event->kind == SMQ_EVENT_DISCONNECTED ? 1 : 0;
-    lost -= back ? 1 : 0;
-    fenced = event->kind == SMQ_EVENT_FENCED || (fenced && event->kind != SMQ_EVENT_SLOT_GAINED);
-    if (back || event->kind == SMQ_EVENT_RESUMED || (event->level <= SMQ_LEVEL_WARN && !again)) {
-        print_event(event, user);
-    }
-}
-
-static smq_level event_level(int64_t verbose)
-{
-    if (verbose == 1) {
-        return SMQ_LEVEL_INFO;
-    }
-    return verbose == 2 ? SMQ_LEVEL_DEBUG : SMQ_LEVEL_TRACE;
-}
-
-enum exit_code command_connect(smq_client **out, const struct command *command)
-{
-    const struct global_options *global = &command->global;
-    smq_client_options options = global->client;
-    smq_error err;
-
-    if (!options.redis || options.redis[0] == '\0') {
-        return say_error(EXIT_USAGE,
-                         "no Redis given: use -r host:port,... or the variable SLOTMQ_REDIS");
-    }
-    if (options.zookeeper && options.zookeeper[0] == '\0') {
-        options.zookeeper = NULL;
-    }
-    if (global->verbose > 0) {
-        options.event_level = event_level(global->verbose);
-    }
-    if (options.event_level != SMQ_LEVEL_DEFAULT) {
-        options.event = print_event;
-    } else if (command->verb->says_states) {
-        options.event = print_state;
-    }
-    if (smq_client_new(out, &options, &err) != SMQ_OK) {
-        return say_failure(&err);
-    }
-    atomic_store(&connected, true);
-    return EXIT_DONE;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "connect.h"
 #include "say.h"
 #include "signals.h"
 
@@ -249,7 +249,7 @@ static enum exit_code consume_verb_run(const struct command *command)
         return code;
     }
     signals_catch();
-    code = command_connect(&consume.client, command);
+    code = connect_client(&consume.client, command);
     if (code == EXIT_DONE && !signals_came()) {
         code = work(&consume);
     }

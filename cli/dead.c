@@ -2,10 +2,10 @@
 #include <stdlib.h>
 
 #include "bulk.h"
-#include "command.h"
 #include "confirm.h"
 #include "listing.h"
 #include "say.h"
+#include "verb.h"
 
 struct dead_options {
     struct bulk_filter filter;

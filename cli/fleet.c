@@ -3,8 +3,8 @@
 
 #include <slotmq/fleet.h>
 
-#include "command.h"
 #include "confirm.h"
+#include "connect.h"
 #include "output.h"
 #include "say.h"
 
@@ -51,7 +51,7 @@ static enum exit_code fence_run(const struct command *command)
                    "Raise the fence generation at %s, and bind the topics of its root to it?",
                    zookeeper);
     if (code == EXIT_DONE) {
-        code = command_connect(&client, command);
+        code = connect_client(&client, command);
     }
     if (code != EXIT_DONE) {
         return code;

@@ -78,20 +78,20 @@ static void print_flags(FILE *out, const struct flag *flags, size_t count)
     }
 }
 
-static void print_verbs(FILE *out, const char *group)
+static void print_verbs(FILE *out, const struct verb *const *all, const char *group)
 {
-    for (size_t i = 0; verbs[i]; i++) {
+    for (size_t i = 0; all[i]; i++) {
         const size_t length = group ? strlen(group) : 0;
-        const bool member = !group || (strncmp(verbs[i]->name, group, length) == 0 &&
-                                       verbs[i]->name[length] == ' ');
+        const bool member =
+            !group || (strncmp(all[i]->name, group, length) == 0 && all[i]->name[length] == ' ');
         if (member) {
-            fprintf(out, "  %-*s  ", VERB_WIDTH, verbs[i]->name);
-            print_wrapped(out, verbs[i]->summary, VERB_WIDTH + 4);
+            fprintf(out, "  %-*s  ", VERB_WIDTH, all[i]->name);
+            print_wrapped(out, all[i]->summary, VERB_WIDTH + 4);
         }
     }
 }
 
-void help_overview(FILE *out, const char *group)
+void help_overview(FILE *out, const struct verb *const *all, const char *group)
 {
     char usage[LINE_SIZE];
 
@@ -104,7 +104,7 @@ void help_overview(FILE *out, const char *group)
         fputs("Message queues in Redis Cluster, one owner per slot.\n\n", out);
     }
     fputs("Verbs:\n", out);
-    print_verbs(out, group);
+    print_verbs(out, all, group);
     fputs("\nGlobal flags, before or after the verb:\n", out);
     print_flags(out, global_flags, global_flag_count);
     if (!group) {
@@ -144,16 +144,17 @@ static enum exit_code help_run(const struct command *command)
 {
     size_t used = 0;
     bool group = false;
-    const struct verb *verb = verb_find(&used, &group, command->words, command->word_count);
+    const struct verb *verb =
+        verb_find(command->verbs, &used, &group, command->words, command->word_count);
 
     if (command->word_count == 0) {
-        help_overview(stdout, NULL);
+        help_overview(stdout, command->verbs, NULL);
     } else if (verb && used == command->word_count) {
         help_on_verb(stdout, verb);
     } else if (group && command->word_count == 1) {
-        help_overview(stdout, command->words[0]);
+        help_overview(stdout, command->verbs, command->words[0]);
     } else {
-        return verb_say_unknown(command->words, command->word_count);
+        return verb_say_unknown(command->verbs, command->words, command->word_count);
     }
     return EXIT_DONE;
 }

@@ -6,8 +6,8 @@
 
 #include "verb.h"
 
-/* All verbs, or those whose name begins with the word `group`. */
-void help_overview(FILE *out, const char *group);
+/* All verbs of `all`, or those whose name begins with the word `group`. */
+void help_overview(FILE *out, const struct verb *const *all, const char *group);
 
 /* One verb with each flag it takes. */
 void help_on_verb(FILE *out, const struct verb *verb);

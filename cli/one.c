@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command.h"
 #include "message.h"
 #include "output.h"
 #include "say.h"
+#include "verb.h"
 #include "when.h"
 
 /* === get ================================================================ */

@@ -1,5 +1,5 @@
 /* peek.c - messages are shown without being claimed. */
-#include "command.h"
+#include "connect.h"
 #include "listing.h"
 #include "message.h"
 #include "output.h"
@@ -83,7 +83,7 @@ static enum exit_code peek_run(const struct command *command)
         code = message_states_read(&filter.states, flags->state);
     }
     if (code == EXIT_DONE) {
-        code = command_connect(&client, command);
+        code = connect_client(&client, command);
     }
     if (code == EXIT_DONE) {
         code = topic_look_up(&topic, client, command->words[0]);

@@ -1,9 +1,9 @@
 /* purge.c - messages are deleted for ever. */
 #include "bulk.h"
-#include "command.h"
 #include "confirm.h"
 #include "message.h"
 #include "say.h"
+#include "verb.h"
 
 struct purge_options {
     struct bulk_filter filter;

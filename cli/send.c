@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "connect.h"
 #include "field.h"
 #include "output.h"
 #include "progress.h"
@@ -467,7 +467,7 @@ static enum exit_code send_run(const struct command *command)
         code = source_open(&sender.source, sender.flags->file);
     }
     if (code == EXIT_DONE) {
-        code = command_connect(&client, command);
+        code = connect_client(&client, command);
     }
     if (code == EXIT_DONE) {
         code = topic_look_up(&sender.topic_facts, client, sender.topic);

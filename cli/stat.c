@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "connect.h"
 #include "gauges.h"
 #include "output.h"
 #include "say.h"
@@ -308,7 +308,7 @@ static enum exit_code stat_run(const struct command *command)
     enum exit_code code = stat_check(command);
 
     if (code == EXIT_DONE) {
-        code = command_connect(&client, command);
+        code = connect_client(&client, command);
     }
     if (code == EXIT_DONE && flags->prometheus) {
         code = stat_prometheus(client, command);

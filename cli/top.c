@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "command.h"
+#include "connect.h"
 #include "gauges.h"
 #include "output.h"
 #include "printable.h"
@@ -429,7 +429,7 @@ static enum exit_code top_run(const struct command *command)
     const struct top_options *flags = command->options;
     const bool live = screen_possible() && !command->global.json && !flags->count.given;
     smq_client *client = NULL;
-    enum exit_code code = command_connect(&client, command);
+    enum exit_code code = connect_client(&client, command);
 
     if (code == EXIT_DONE) {
         signals_catch();

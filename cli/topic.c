@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "connect.h"
 #include "output.h"
 #include "say.h"
 
@@ -91,7 +91,7 @@ enum exit_code topic_run(const struct command *command, topic_verb_fn *run)
 {
     struct topic_facts topic = {0};
     smq_client *client = NULL;
-    enum exit_code code = command_connect(&client, command);
+    enum exit_code code = connect_client(&client, command);
 
     if (code == EXIT_DONE) {
         code = topic_look_up(&topic, client, command->words[0]);
@@ -277,7 +277,7 @@ static enum exit_code list_table(smq_client *client, const struct command *comma
 static enum exit_code list_run(const struct command *command)
 {
     smq_client *client = NULL;
-    enum exit_code code = command_connect(&client, command);
+    enum exit_code code = connect_client(&client, command);
 
     if (code == EXIT_DONE) {
         code = command->global.json ? list_json(client) : list_table(client, command);
@@ -341,7 +341,7 @@ static enum exit_code show_run(const struct command *command)
     const char *name = command->words[0];
     smq_client *client = NULL;
     smq_error err;
-    enum exit_code code = command_connect(&client, command);
+    enum exit_code code = connect_client(&client, command);
 
     if (code == EXIT_DONE && command->global.json) {
         code = topic_print_json(client, name);

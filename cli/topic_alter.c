@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
+#include "connect.h"
 #include "option.h"
 #include "output.h"
 #include "say.h"
@@ -32,7 +32,7 @@ static enum exit_code alter_run(const struct command *command)
     enum exit_code code = option_apply_pair(&scratch, SMQ_OPTIONS_TOPIC, command->words[1]);
 
     if (code == EXIT_DONE) {
-        code = command_connect(&client, command);
+        code = connect_client(&client, command);
     }
     if (code == EXIT_DONE) {
         code = alter_topic(client, name, command->words[1]);
@@ -67,7 +67,7 @@ static enum exit_code set_paused(const struct command *command, pause_fn *set, b
     const char *topic = command->words[0];
     smq_client *client = NULL;
     smq_error err;
-    enum exit_code code = command_connect(&client, command);
+    enum exit_code code = connect_client(&client, command);
 
     if (code == EXIT_DONE && set(client, topic, &err) != SMQ_OK) {
         code = say_failure(&err);

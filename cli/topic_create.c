@@ -1,8 +1,8 @@
 /* topic_create.c - topic create, topic delete. */
 #include <string.h>
 
-#include "command.h"
 #include "confirm.h"
+#include "connect.h"
 #include "output.h"
 #include "say.h"
 #include "topic.h"
@@ -59,7 +59,7 @@ static enum exit_code create_run(const struct command *command)
                          "topic create needs --type range_merge, --type priority, --type "
                          "fixed_time or --type fifo");
     }
-    enum exit_code code = command_connect(&client, command);
+    enum exit_code code = connect_client(&client, command);
     if (code != EXIT_DONE) {
         return code;
     }
@@ -129,7 +129,7 @@ static enum exit_code delete_run(const struct command *command)
                                   "Delete topic %s with all its messages?", name);
 
     if (code == EXIT_DONE) {
-        code = command_connect(&client, command);
+        code = connect_client(&client, command);
     }
     if (code != EXIT_DONE) {
         return code;

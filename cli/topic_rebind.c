@@ -1,5 +1,5 @@
 /* topic_rebind.c - topic rebind: a topic is given to another coordination. */
-#include "command.h"
+#include "connect.h"
 #include "output.h"
 #include "say.h"
 
@@ -20,7 +20,7 @@ static enum exit_code rebind_run(const struct command *command)
     const char *name = command->words[0];
     smq_client *client = NULL;
     smq_error err;
-    enum exit_code code = command_connect(&client, command);
+    enum exit_code code = connect_client(&client, command);
 
     if (code != EXIT_DONE) {
         return code;

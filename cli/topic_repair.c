@@ -1,5 +1,5 @@
 /* topic_repair.c - topic repair. */
-#include "command.h"
+#include "connect.h"
 #include "output.h"
 #include "say.h"
 
@@ -23,7 +23,7 @@ static enum exit_code repair_run(const struct command *command)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_client *client = NULL;
     smq_error err;
-    enum exit_code code = command_connect(&client, command);
+    enum exit_code code = connect_client(&client, command);
 
     if (code == EXIT_DONE && smq_topic_repair(client, topic, &report, &err) != SMQ_OK) {
         code = say_failure(&err);

@@ -1,4 +1,4 @@
-/* verb.c - the table of verbs and of the flags they share. */
+/* verb.c - finding a verb by its words, and the flags that all verbs share. */
 #include "verb.h"
 
 #include <stdio.h>
@@ -6,34 +6,6 @@
 
 #include "parse.h"
 #include "say.h"
-
-const struct verb *const verbs[] = {
-    &topic_create_verb,
-    &topic_list_verb,
-    &topic_show_verb,
-    &topic_alter_verb,
-    &topic_rebind_verb,
-    &topic_repair_verb,
-    &topic_delete_verb,
-    &send_verb,
-    &consume_verb,
-    &pause_verb,
-    &resume_verb,
-    &stat_verb,
-    &top_verb,
-    &peek_verb,
-    &get_verb,
-    &rank_verb,
-    &remove_verb,
-    &reschedule_verb,
-    &purge_verb,
-    &dead_list_verb,
-    &dead_requeue_verb,
-    &dead_purge_verb,
-    &fleet_raise_fence_verb,
-    &help_verb,
-    NULL,
-};
 
 #define GLOBAL(member) offsetof(struct global_options, member)
 
@@ -95,55 +67,57 @@ static bool has_first_word(const struct verb *verb, const char *word)
     return strlen(word) == first_word(verb) && strncmp(verb->name, word, strlen(word)) == 0;
 }
 
-const struct verb *verb_find(size_t *used, bool *group, char *const *words, size_t count)
+const struct verb *verb_find(const struct verb *const *all, size_t *used, bool *group,
+                             char *const *words, size_t count)
 {
     *group = false;
-    for (size_t i = 0; verbs[i] && count > 0; i++) {
-        const char *second = verbs[i]->name + first_word(verbs[i]);
-        if (!has_first_word(verbs[i], words[0])) {
+    for (size_t i = 0; all[i] && count > 0; i++) {
+        const char *second = all[i]->name + first_word(all[i]);
+        if (!has_first_word(all[i], words[0])) {
             continue;
         }
         if (*second == '\0') {
             *used = 1;
-            return verbs[i];
+            return all[i];
         }
         *group = true;
         if (count > 1 && strcmp(second + 1, words[1]) == 0) {
             *used = 2;
-            return verbs[i];
+            return all[i];
         }
     }
     return NULL;
 }
 
 /* The second words of a group, as "create, list, show or delete". */
-static void group_text(char *text, size_t size, const char *group)
+static void group_text(const struct verb *const *all, char *text, size_t size, const char *group)
 {
     size_t used = 0;
 
-    for (size_t i = 0; verbs[i]; i++) {
-        if (!has_first_word(verbs[i], group)) {
+    for (size_t i = 0; all[i]; i++) {
+        if (!has_first_word(all[i], group)) {
             continue;
         }
-        const bool last = !verbs[i + 1] || !has_first_word(verbs[i + 1], group);
+        const bool last = !all[i + 1] || !has_first_word(all[i + 1], group);
         used += (size_t) snprintf(text + used, size - used, "%s%s",
                                   used == 0 ? "" : (last ? " or " : ", "),
-                                  verbs[i]->name + first_word(verbs[i]) + 1);
+                                  all[i]->name + first_word(all[i]) + 1);
     }
 }
 
-static enum exit_code say_unknown_in_group(char *const *words, size_t count)
+static enum exit_code say_unknown_in_group(const struct verb *const *all, char *const *words,
+                                           size_t count)
 {
     char text[128] = "";
 
-    group_text(text, sizeof(text), words[0]);
+    group_text(all, text, sizeof(text), words[0]);
     if (count < 2) {
         return say_error(EXIT_USAGE, "%s needs a second word: %s", words[0], text);
     }
     struct nearest nearest = nearest_to(words[1]);
-    for (size_t i = 0; verbs[i]; i++) {
-        if (has_first_word(verbs[i], words[0])) {
-            nearest_offer(&nearest, verbs[i]->name + first_word(verbs[i]) + 1);
+    for (size_t i = 0; all[i]; i++) {
+        if (has_first_word(all[i], words[0])) {
+            nearest_offer(&nearest, all[i]->name + first_word(all[i]) + 1);
         }
     }
     if (nearest.best) {
@@ -154,21 +128,21 @@ static enum exit_code say_unknown_in_group(char *const *words, size_t count)
                      words[0], text);
 }
 
-enum exit_code verb_say_unknown(char *const *words, size_t count)
+enum exit_code verb_say_unknown(const struct verb *const *all, char *const *words, size_t count)
 {
     size_t used = 0;
     bool group = false;
 
-    (void) verb_find(&used, &group, words, count);
+    (void) verb_find(all, &used, &group, words, count);
     if (group) {
-        return say_unknown_in_group(words, count);
+        return say_unknown_in_group(all, words, count);
     }
     struct nearest nearest = nearest_to(words[0]);
     char first[32] = "";
-    for (size_t i = 0; verbs[i]; i++) {
+    for (size_t i = 0; all[i]; i++) {
         char name[32];
         const size_t before = nearest.distance;
-        snprintf(name, sizeof(name), "%.*s", (int) first_word(verbs[i]), verbs[i]->name);
+        snprintf(name, sizeof(name), "%.*s", (int) first_word(all[i]), all[i]->name);
         nearest_offer(&nearest, name);
         if (nearest.distance < before) {
             memcpy(first, name, sizeof(first));

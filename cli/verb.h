@@ -19,6 +19,7 @@ struct global_options {
 /* One call of the command, read and checked against its verb. */
 struct command {
     const struct verb *verb;
+    const struct verb *const *verbs; /* all of them; ends with NULL */
     struct global_options global;
     const void *options; /* the verb's own struct */
     char **words;        /* what follows the verb's name; ends with NULL */
@@ -42,9 +43,6 @@ struct verb {
     enum exit_code (*run)(const struct command *command);
 };
 
-/* All verbs in the order of the help; ends with NULL. */
-extern const struct verb *const verbs[];
-
 extern const struct verb topic_create_verb, topic_list_verb, topic_show_verb, topic_alter_verb,
     topic_rebind_verb, topic_repair_verb, topic_delete_verb;
 extern const struct verb send_verb, consume_verb, pause_verb, resume_verb, stat_verb, top_verb;
@@ -55,11 +53,12 @@ extern const struct verb fleet_raise_fence_verb;
 extern const struct flag global_flags[];
 extern const size_t global_flag_count;
 
-/* The verb that these words name; *used is how many of them are its name.  NULL: there is none, and
- * `group` then tells whether the first word begins the name of some verbs. */
-const struct verb *verb_find(size_t *used, bool *group, char *const *words, size_t count);
+/* The verb of `all` that these words name; *used is how many of them are its name.  NULL: there is
+ * none, and `group` then tells whether the first word begins the name of some verbs. */
+const struct verb *verb_find(const struct verb *const *all, size_t *used, bool *group,
+                             char *const *words, size_t count);
 
 /* Says that these words name no verb, and what may have been meant. */
-enum exit_code verb_say_unknown(char *const *words, size_t count);
+enum exit_code verb_say_unknown(const struct verb *const *all, char *const *words, size_t count);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "cli/help.h"
 #include "cli/option.h"
+#include "cli/verbs.h"
 
 static char *help_text(const struct verb *verb)
 {
@@ -22,7 +23,7 @@ static char *help_text(const struct verb *verb)
     if (verb) {
         help_on_verb(out, verb);
     } else {
-        help_overview(out, NULL);
+        help_overview(out, verbs, NULL);
     }
     assert_int_equal(fclose(out), 0);
     return text;
@@ -252,11 +253,11 @@ static void test_verbs_are_found_by_their_words(void **state)
     bool group = false;
 
     (void) state;
-    assert_ptr_equal(verb_find(&used, &group, one, 2), &send_verb);
+    assert_ptr_equal(verb_find(verbs, &used, &group, one, 2), &send_verb);
     assert_int_equal(used, 1);
-    assert_ptr_equal(verb_find(&used, &group, two, 2), &dead_list_verb);
+    assert_ptr_equal(verb_find(verbs, &used, &group, two, 2), &dead_list_verb);
     assert_int_equal(used, 2);
-    assert_null(verb_find(&used, &group, two, 1));
+    assert_null(verb_find(verbs, &used, &group, two, 1));
     assert_true(group);
 }
 

@@ -1,0 +1,71 @@
+/* connect.c - the client of a verb, and what it says on standard error while it works. */
+#include "connect.h"
+
+#include <stdatomic.h>
+
+#include "say.h"
+
+/* Thread: smq:call. */
+static void connect_print_event(const smq_event *event, void *user)
+{
+    (void) user;
+    say("slotmq: %s: %s", event->id, event->text ? event->text : smq_status_text(event->status));
+}
+
+/* What keeps the first connection from being made is said as the failure of the command. */
+static atomic_bool connect_done;
+
+/* What was lost, refused, late or given up, and the end of such a state.  Thread: smq:call. */
+static void connect_print_state(const smq_event *event, void *user)
+{
+    static int lost;    /* connections whose loss was said */
+    static bool fenced; /* that a slot has a newer owner was said, and none was gained since */
+    const bool back = event->kind == SMQ_EVENT_CONNECTED && lost > 0;
+    const bool again = event->kind == SMQ_EVENT_FENCED && fenced;
+
+    if (!atomic_load(&connect_done)) {
+        return;
+    }
+    lost += event->kind == SMQ_EVENT_DISCONNECTED ? 1 : 0;
+    lost -= back ? 1 : 0;
+    fenced = event->kind == SMQ_EVENT_FENCED || (fenced && event->kind != SMQ_EVENT_SLOT_GAINED);
+    if (back || event->kind == SMQ_EVENT_RESUMED || (event->level <= SMQ_LEVEL_WARN && !again)) {
+        connect_print_event(event, user);
+    }
+}
+
+static smq_level connect_event_level(int64_t verbose)
+{
+    if (verbose == 1) {
+        return SMQ_LEVEL_INFO;
+    }
+    return verbose == 2 ? SMQ_LEVEL_DEBUG : SMQ_LEVEL_TRACE;
+}
+
+enum exit_code connect_client(smq_client **out, const struct command *command)
+{
+    const struct global_options *global = &command->global;
+    smq_client_options options = global->client;
+    smq_error err;
+
+    if (!options.redis || options.redis[0] == '\0') {
+        return say_error(EXIT_USAGE,
+                         "no Redis given: use -r host:port,... or the variable SLOTMQ_REDIS");
+    }
+    if (options.zookeeper && options.zookeeper[0] == '\0') {
+        options.zookeeper = NULL;
+    }
+    if (global->verbose > 0) {
+        options.event_level = connect_event_level(global->verbose);
+    }
+    if (options.event_level != SMQ_LEVEL_DEFAULT) {
+        options.event = connect_print_event;
+    } else if (command->verb->says_states) {
+        options.event = connect_print_state;
+    }
+    if (smq_client_new(out, &options, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    atomic_store(&connect_done, true);
+    return EXIT_DONE;
+}

@@ -1,0 +1,32 @@
+/* verbs.c - the table of verbs. */
+#include "verbs.h"
+
+#include <stddef.h>
+
+const struct verb *const verbs[] = {
+    &topic_create_verb,
+    &topic_list_verb,
+    &topic_show_verb,
+    &topic_alter_verb,
+    &topic_rebind_verb,
+    &topic_repair_verb,
+    &topic_delete_verb,
+    &send_verb,
+    &consume_verb,
+    &pause_verb,
+    &resume_verb,
+    &stat_verb,
+    &top_verb,
+    &peek_verb,
+    &get_verb,
+    &rank_verb,
+    &remove_verb,
+    &reschedule_verb,
+    &purge_verb,
+    &dead_list_verb,
+    &dead_requeue_verb,
+    &dead_purge_verb,
+    &fleet_raise_fence_verb,
+    &help_verb,
+    NULL,
+};
