@@ -1,73 +1,73 @@
-/* outbox.h - the inside of a producer: sends are placed into one outbox per slot; an outbox has at
- * most one request on the wire, and what comes meanwhile goes together with the next.
+/* outbox.h - where the sends of one slot wait: for the end of the request before them, and for a
+ * back-off after a failure.
  *
- * Order: sends of one key are stored in the order in which they were added, also when a request is
- * repeated or the topic gets another definition.
+ * An outbox has at most one request on the wire; what is added in the meantime goes together with
+ * the next.
  *
  * Thread: smq:io. */
 #ifndef PRODUCE_OUTBOX_H
 #define PRODUCE_OUTBOX_H
 
-#include <sys/queue.h>
+#include "produce/send_request.h"
 
-#include <slotmq/producer.h>
+struct outbox_topic;
 
-#include "base/waiter.h"
-#include "core/core.h"
-#include "model/message_id.h"
-#include "model/send.h"
+/* READY waits for the end of the loop's turn; RESTING for `resume_ms`, after a failure. */
+enum outbox_state { OUTBOX_EMPTY, OUTBOX_READY, OUTBOX_ON_WIRE, OUTBOX_RESTING };
 
-/* A blocking call that waits for one or more sends. */
-struct send_group {
-    struct waiter waiter;
-    size_t first_failed; /* index of the first send that failed; SIZE_MAX: none did */
-    smq_error err;       /* of that one */
+/* Invariants: EMPTY has no queue, READY and RESTING have one and are in the list of that name;
+ * ON_WIRE has one request, and a queue behind it or not. */
+struct outbox {
+    TAILQ_ENTRY(outbox) link; /* READY, RESTING */
+    struct outbox_set *set;
+    struct outbox_topic *topic;
+    struct send_list queue;
+    enum outbox_state state;
+    int32_t slot;
+    int failures;      /* in a row */
+    int64_t resume_ms; /* not on the wire before */
+    char *why;         /* the last of them; NULL: none */
+};
+TAILQ_HEAD(outbox_list, outbox);
+
+/* What the outboxes of one producer share. */
+struct outbox_set {
+    struct send_sink sink;
+    struct send_requests requests;
+    struct outbox_list ready, resting;
+    int64_t wake_ms; /* the turn has to be called by then; INT64_MAX: never */
 };
 
-/* What the store did with a send: a repeat cannot always tell. */
-enum send_result { SEND_UNANSWERED, SEND_ADDED, SEND_MERGED, SEND_ADDED_OR_MERGED };
+/* Have the turn called at this time, by clock_now_ms(), or earlier. */
+void outbox_set_wake_at(struct outbox_set *set, int64_t ms);
 
-/* One message on its way.  With a group, the send and what it points to are the waiting caller's;
- * without, they are one allocation. */
-struct send {
-    STAILQ_ENTRY(send) link;   /* in the one list that has it now */
-    TAILQ_ENTRY(send) pending; /* the producer's, under its lock */
-    uint64_t number;           /* of the producer, in the order of acceptance */
-    const char *topic;
-    smq_message message;         /* checked by send_check() */
-    char id[MESSAGE_ID_LEN + 1]; /* made for the message, which points to it; "": none was */
-    int64_t deadline_ms;         /* by clock_now_ms() */
-    struct send_group *group;
-    size_t index; /* in the group */
-    smq_sent_fn *sent;
-    void *user;
-    struct send_place place; /* slot -1: not placed */
-    smq_status status;       /* what it came to; before that, why it is not done yet */
-    enum send_result result;
-    bool unknown; /* a request with it was lost: it may be stored */
-};
-STAILQ_HEAD(send_list, send);
+/* How long to wait after this many failures in a row. */
+int64_t outbox_backoff_ms(int failures);
 
-/* `status` is what the receipt will say if nothing ever happens to it. */
-void send_init(struct send *send, const char *topic, const smq_message *message,
-               int64_t deadline_ms);
+struct outbox *outbox_new(struct outbox_set *set, struct outbox_topic *topic, int32_t slot);
 
-struct outboxes;
+/* The queue is empty. */
+void outbox_free(struct outbox *outbox);
 
-/* These sends have ended; they belong to the callee now. */
-typedef void outboxes_ended_fn(struct send_list *ended, void *user);
+/* Add a send behind the others. */
+void outbox_add(struct outbox *outbox, struct send *send);
 
-struct outboxes_options {
-    bool no_repeat;
-    int replicas; /* a send is done when so many have it, too */
-};
-struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *options,
-                              outboxes_ended_fn *ended, void *user);
+/* Enter the state that fits the queue, now that the outbox is not on the wire. */
+void outbox_settle(struct outbox *outbox);
 
-/* Take all sends of `list` and put them on the wire, as far as their outboxes are free. */
-void outboxes_add(struct outboxes *all, struct send_list *list);
+/* Put the head of the queue of a READY outbox on the wire; `topic` is its definition. */
+void outbox_begin(struct outbox *outbox, const struct topic *topic, int64_t now_ms);
 
-/* End every send, as CLOSED or UNKNOWN; then `closed` is called, and the outboxes are gone. */
-void outboxes_close(struct outboxes *all, void (*closed)(void *user), void *user);
+/* Count a failure and begin the back-off after it; `why` is for people. */
+void outbox_failed(struct outbox *outbox, const char *why);
+
+/* Clear the failures and the back-off, so that the next request is sent at once. */
+void outbox_reset_backoff(struct outbox *outbox);
+
+/* End the sends at the head of the queue whose deadline has passed. */
+void outbox_expire(struct outbox *outbox, int64_t now_ms);
+
+/* Move the whole queue to the end of `list`. */
+void outbox_empty_into(struct outbox *outbox, struct send_list *list);
 
 #endif

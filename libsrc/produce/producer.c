@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "produce/outbox.h"
+#include "produce/outboxes.h"
 
 enum {
     SEND_TIMEOUT_DEFAULT_MS = 10000,

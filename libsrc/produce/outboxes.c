@@ -1,0 +1,132 @@
+/* outboxes.c - the turn that ends every call from the loop: it sends what is ready, reports what
+ * has ended, and sets the timer. */
+#include "produce/outboxes.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "produce/outbox_topic.h"
+
+enum { TICK_MIN_MS = 2 };
+
+struct outboxes {
+    struct outbox_topics topics;
+    outboxes_ended_fn *ended;
+    void *user;
+    uv_timer_t timer;
+    int64_t timer_ms; /* the timer runs until then; INT64_MAX: it does not run */
+    void (*closed)(void *user);
+    void *closed_user;
+};
+
+static void outboxes_on_timer(uv_timer_t *timer);
+
+static void outboxes_report(struct outboxes *all)
+{
+    struct send_sink *sink = &all->topics.set.sink;
+    struct send_list ended = STAILQ_HEAD_INITIALIZER(ended);
+
+    if (!STAILQ_EMPTY(&sink->ended)) {
+        STAILQ_CONCAT(&ended, &sink->ended);
+        all->ended(&ended, all->user);
+    }
+}
+
+static void outboxes_set_timer(struct outboxes *all)
+{
+    int64_t ms = all->topics.set.wake_ms;
+    int64_t delay_ms;
+
+    if (ms >= all->timer_ms) {
+        return;
+    }
+    all->timer_ms = ms;
+    delay_ms = ms - clock_now_ms();
+    uv_update_time(all->timer.loop);
+    (void) uv_timer_start(&all->timer, outboxes_on_timer,
+                          (uint64_t) (delay_ms > TICK_MIN_MS ? delay_ms : TICK_MIN_MS), 0);
+}
+
+static void outboxes_turn(void *user)
+{
+    struct outboxes *all = user;
+    struct outbox_set *set = &all->topics.set;
+    int64_t now_ms = clock_now_ms();
+    struct outbox *outbox;
+
+    while ((outbox = TAILQ_FIRST(&set->ready)) != NULL) {
+        outbox_topic_begin(outbox, now_ms);
+    }
+    outboxes_set_timer(all);
+    outboxes_report(all);
+}
+
+static void outboxes_on_timer(uv_timer_t *timer)
+{
+    struct outboxes *all = timer->data;
+
+    all->timer_ms = INT64_MAX;
+    all->topics.set.wake_ms = INT64_MAX;
+    outbox_topics_wake(&all->topics, clock_now_ms());
+    outboxes_turn(all);
+}
+
+struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *options,
+                              outboxes_ended_fn *ended, void *user)
+{
+    struct outboxes *all = memory_new(sizeof(*all));
+    struct outbox_set *set = &all->topics.set;
+
+    set->requests = (struct send_requests){.sink = &set->sink,
+                                           .no_repeat = options->no_repeat,
+                                           .replicas = options->replicas,
+                                           .ended = outbox_topic_request_ended,
+                                           .turn = outboxes_turn,
+                                           .user = all};
+    set->sink.core = core;
+    STAILQ_INIT(&set->sink.ended);
+    TAILQ_INIT(&set->ready);
+    TAILQ_INIT(&set->resting);
+    set->wake_ms = INT64_MAX;
+    TAILQ_INIT(&all->topics.blocked);
+    all->topics.turn = outboxes_turn;
+    all->topics.user = all;
+    all->ended = ended;
+    all->user = user;
+    all->timer_ms = INT64_MAX;
+    all->timer.data = all;
+    (void) uv_timer_init(loop_uv(core->io), &all->timer);
+    return all;
+}
+
+void outboxes_add(struct outboxes *all, struct send_list *list)
+{
+    struct send *send;
+
+    while ((send = STAILQ_FIRST(list)) != NULL) {
+        STAILQ_REMOVE_HEAD(list, link);
+        outbox_topics_add(&all->topics, send);
+    }
+    outboxes_turn(all);
+}
+
+static void outboxes_on_timer_closed(uv_handle_t *handle)
+{
+    struct outboxes *all = handle->data;
+    void (*closed)(void *user) = all->closed;
+    void *user = all->closed_user;
+
+    free(all);
+    closed(user);
+}
+
+void outboxes_close(struct outboxes *all, void (*closed)(void *user), void *user)
+{
+    send_requests_abandon(&all->topics.set.requests);
+    outbox_topics_close(&all->topics);
+    outboxes_report(all);
+    all->closed = closed;
+    all->closed_user = user;
+    uv_close((uv_handle_t *) &all->timer, outboxes_on_timer_closed);
+}

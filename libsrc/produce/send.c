@@ -1,0 +1,136 @@
+/* send.c - how a send ends: its status, its text, its event, its counters. */
+#include "produce/send.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+enum { TEXT_MAX = 400 };
+
+void send_init(struct send *send, const char *topic, const smq_message *message,
+               int64_t deadline_ms)
+{
+    *send = (struct send){.topic = topic,
+                          .message = *message,
+                          .deadline_ms = deadline_ms,
+                          .status = SMQ_TIMED_OUT,
+                          .place = {.slot = -1}};
+}
+
+void send_list_prepend(struct send_list *list, struct send_list *before)
+{
+    STAILQ_CONCAT(before, list);
+    STAILQ_CONCAT(list, before);
+}
+
+void send_end(struct send_sink *sink, struct send *send, smq_status status, const char *text)
+{
+    struct send_group *group = send->group;
+
+    if (send->unknown && status != SMQ_OK && status != SMQ_NO_TOPIC) {
+        status = SMQ_UNKNOWN;
+    }
+    send->status = status;
+    if (status != SMQ_OK) {
+        metric_add(&sink->core->metrics.send_failures, 1);
+    }
+    if (group != NULL && status != SMQ_OK && send->index < group->first_failed) {
+        group->first_failed = send->index;
+        (void) status_set(&group->err, status, "%s", text);
+    }
+    STAILQ_INSERT_TAIL(&sink->ended, send, link);
+}
+
+void send_end_list(struct send_sink *sink, struct send_list *list, smq_status status,
+                   const char *text)
+{
+    struct send *send;
+
+    while ((send = STAILQ_FIRST(list)) != NULL) {
+        STAILQ_REMOVE_HEAD(list, link);
+        send_end(sink, send, status, text);
+    }
+}
+
+static const char *send_expired_text(const struct send *send)
+{
+    if (send->unknown) {
+        return "no answer came in time";
+    }
+    if (send->status == SMQ_TIMED_OUT) {
+        return "it could not be sent in time";
+    }
+    return send->status == SMQ_NO_TOPIC ? "the slot has no definition" : "no server in time";
+}
+
+void send_end_expired(struct send_sink *sink, struct send *send, const char *why)
+{
+    char text[TEXT_MAX];
+
+    if (send->status == SMQ_DAMAGED && !send->unknown) {
+        (void) snprintf(text, sizeof(text),
+                        "Redis has lost a part of slot %" PRId32
+                        " of topic %.120s: run slotmq topic repair %.120s",
+                        send->place.slot, send->topic, send->topic);
+    } else {
+        (void) snprintf(text, sizeof(text), "topic %.120s: %s%s%.200s", send->topic,
+                        send_expired_text(send), why != NULL ? ": " : "", why != NULL ? why : "");
+    }
+    send_end(sink, send, send->status, text);
+}
+
+void send_end_full(struct send_sink *sink, struct send *send, const struct topic *topic)
+{
+    char text[TEXT_MAX];
+
+    (void) snprintf(text, sizeof(text),
+                    "slot %" PRId32 " of topic %s is full: max_waiting is %" PRId64 " over %" PRId32
+                    " slots; send again when messages were consumed, or raise it",
+                    send->place.slot, topic->name, topic->max_waiting, topic->slots);
+    send_end(sink, send, SMQ_FULL, text);
+}
+
+static void send_count(struct metrics *metrics, const struct send *send)
+{
+    if (send->result == SEND_ADDED) {
+        metric_add(&metrics->sent, 1);
+    } else if (send->result == SEND_MERGED) {
+        metric_add(&metrics->merged, 1);
+    }
+}
+
+void send_end_stored(struct send_sink *sink, struct send *send, smq_status status, const char *text)
+{
+    static const char *const done[] = {[SEND_ADDED] = "added",
+                                       [SEND_MERGED] = "merged",
+                                       [SEND_ADDED_OR_MERGED] = "added or merged"};
+    struct core *core = sink->core;
+
+    send_count(&core->metrics, send);
+    if (events_wanted(core->events, SMQ_EVENT_SENT)) {
+        events_emit(core->events, SMQ_EVENT_SENT,
+                    &(smq_event){.topic = send->topic, .slot = send->place.slot},
+                    "%s a message of %zu bytes in slot %" PRId32 " of topic %s", done[send->result],
+                    send->message.body_len, send->place.slot, send->topic);
+    }
+    send_end(sink, send, status, text);
+}
+
+/* What a repeat finds waiting is what the first try has stored, unless that was never stored, or is
+ * another message than the one that waits.  No other message has an id that the library made. */
+static enum send_result send_merged_result(const struct send *send)
+{
+    if (!send->unknown) {
+        return SEND_MERGED;
+    }
+    if (send->result != SEND_UNANSWERED) {
+        return send->result;
+    }
+    return send->id[0] != '\0' ? SEND_ADDED : SEND_ADDED_OR_MERGED;
+}
+
+void send_set_result(struct send *send, bool merged)
+{
+    send->result = merged ? send_merged_result(send) : SEND_ADDED;
+}
