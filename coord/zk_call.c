@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "coord/zk_internal.h"
+#include "base/owner_of.h"
+#include "coord/zk_calls.h"
 
 /* Invariant: once `completed`, the task is posted and frees the call. */
 struct zk_call {
@@ -40,7 +41,7 @@ static void zk_call_free(struct zk_call *call)
 
 static void zk_call_run(struct loop_task *task)
 {
-    struct zk_call *call = (struct zk_call *) ((char *) task - offsetof(struct zk_call, task));
+    struct zk_call *call = OWNER_OF(task, struct zk_call, task);
 
     if (!call->dropped) {
         LIST_REMOVE(call, link);
@@ -155,7 +156,7 @@ static void zk_call_sent(struct zk_call *call, int rc)
     }
 }
 
-static char *zk_path(const struct zk_session *session, const char *path)
+static char *zk_call_path(const struct zk_session *session, const char *path)
 {
     size_t size = strlen(session->options.root) + strlen(path) + 2;
     char *out = NULL;
@@ -168,14 +169,14 @@ static char *zk_path(const struct zk_session *session, const char *path)
     return out;
 }
 
-static bool zk_usable(const struct zk_session *session)
+static bool zk_call_possible(const struct zk_session *session)
 {
     return session->connected && session->handle != NULL &&
            zoo_state(session->handle) == ZOO_CONNECTED_STATE;
 }
 
 /* What a watch is set with: the one watcher and the one context of the handle. */
-static void *zk_context(const struct zk_session *session)
+static void *zk_call_context(const struct zk_session *session)
 {
     return (void *) zoo_get_context(session->handle);
 }
@@ -183,12 +184,12 @@ static void *zk_context(const struct zk_session *session)
 void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn, void *user)
 {
     struct zk_call *call = zk_call_new(session, fn, user);
-    char *full = zk_path(session, path);
+    char *full = zk_call_path(session, path);
     int rc = ZCONNECTIONLOSS;
 
-    if (zk_usable(session)) {
-        rc = zoo_awget(session->handle, full, watch ? zk_session_watcher : NULL,
-                       zk_context(session), zk_call_on_data, call);
+    if (zk_call_possible(session)) {
+        rc = zoo_awget(session->handle, full, watch ? session->watcher : NULL,
+                       zk_call_context(session), zk_call_on_data, call);
     }
     free(full);
     zk_call_sent(call, rc);
@@ -198,12 +199,12 @@ void zk_exists(struct zk_session *session, const char *path, bool watch, zk_repl
                void *user)
 {
     struct zk_call *call = zk_call_new(session, fn, user);
-    char *full = zk_path(session, path);
+    char *full = zk_call_path(session, path);
     int rc = ZCONNECTIONLOSS;
 
-    if (zk_usable(session)) {
-        rc = zoo_awexists(session->handle, full, watch ? zk_session_watcher : NULL,
-                          zk_context(session), zk_call_on_stat, call);
+    if (zk_call_possible(session)) {
+        rc = zoo_awexists(session->handle, full, watch ? session->watcher : NULL,
+                          zk_call_context(session), zk_call_on_stat, call);
     }
     free(full);
     zk_call_sent(call, rc);
@@ -213,12 +214,12 @@ void zk_children(struct zk_session *session, const char *path, bool watch, zk_re
                  void *user)
 {
     struct zk_call *call = zk_call_new(session, fn, user);
-    char *full = zk_path(session, path);
+    char *full = zk_call_path(session, path);
     int rc = ZCONNECTIONLOSS;
 
-    if (zk_usable(session)) {
-        rc = zoo_awget_children(session->handle, full, watch ? zk_session_watcher : NULL,
-                                zk_context(session), zk_call_on_strings, call);
+    if (zk_call_possible(session)) {
+        rc = zoo_awget_children(session->handle, full, watch ? session->watcher : NULL,
+                                zk_call_context(session), zk_call_on_strings, call);
     }
     free(full);
     zk_call_sent(call, rc);
@@ -227,10 +228,10 @@ void zk_children(struct zk_session *session, const char *path, bool watch, zk_re
 void zk_sync(struct zk_session *session, const char *path, zk_reply_fn *fn, void *user)
 {
     struct zk_call *call = zk_call_new(session, fn, user);
-    char *full = zk_path(session, path);
+    char *full = zk_call_path(session, path);
     int rc = ZCONNECTIONLOSS;
 
-    if (zk_usable(session)) {
+    if (zk_call_possible(session)) {
         rc = zoo_async(session->handle, full, zk_call_on_string, call);
     }
     free(full);
@@ -271,10 +272,10 @@ void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count,
 
     call->ops = count;
     for (size_t i = 0; i < count; i++) {
-        paths[i] = zk_path(session, ops[i].path);
+        paths[i] = zk_call_path(session, ops[i].path);
         zk_op_init(&zoo_ops[i], &ops[i], paths[i], acl, call, &call->reply.stats[i]);
     }
-    if (zk_usable(session)) {
+    if (zk_call_possible(session)) {
         rc =
             zoo_amulti(session->handle, (int) count, zoo_ops, call->results, zk_call_on_void, call);
     }

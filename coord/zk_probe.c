@@ -1,46 +1,42 @@
-/* zk_probe.c - finding out that the servers refuse our session for good.
- *
- * A server does not let a session in that has seen a larger zxid than itself, as when the ensemble
- * has lost its data or an older copy of it was restored.  The client library then connects again
- * for ever, and cannot be told apart from one whose servers are away.  So when a session has been
- * without a connection for its time-out, a second handle begins another one: once that has been
- * connected for half a time-out while ours has not, ours is refused.
+/* zk_probe.c - the second handle: it connects where ours cannot.
  *
  * Thread: smq:coord; the watcher runs on a thread of the library. */
+#include "coord/zk_probe.h"
+
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "coord/zk_internal.h"
+#include "base/owner_of.h"
 
 /* A state of the second handle on its way to smq:coord. */
 struct zk_probe_event {
     struct loop_task task;
-    struct zk_session *session;
+    struct zk_probe *probe;
     uint64_t number;
     bool connected;
 };
 
-/* What its watcher is given. */
+/* What the watcher of the second handle is given. */
 struct zk_probe_context {
-    struct zk_session *session;
+    struct zk_probe *probe;
     uint64_t number;
 };
 
 static void zk_probe_on_late(uv_timer_t *timer)
 {
-    zk_session_refused(timer->data);
+    struct zk_probe *probe = timer->data;
+
+    probe->options.refused(probe->options.user);
 }
 
 static void zk_probe_run(struct loop_task *task)
 {
-    struct zk_probe_event *event =
-        (struct zk_probe_event *) ((char *) task - offsetof(struct zk_probe_event, task));
-    struct zk_probe *probe = &event->session->probe;
+    struct zk_probe_event *event = OWNER_OF(task, struct zk_probe_event, task);
+    struct zk_probe *probe = event->probe;
 
     if (probe->handle != NULL && event->number == probe->number) {
         if (event->connected) {
-            uv_timer_start(&probe->timer, zk_probe_on_late,
-                           (uint64_t) zk_session_timeout(event->session) / 2, 0);
+            uv_timer_start(&probe->timer, zk_probe_on_late, (uint64_t) probe->timeout_ms / 2, 0);
         } else {
             uv_timer_stop(&probe->timer);
         }
@@ -61,37 +57,48 @@ static void zk_probe_watcher(zhandle_t *handle, int type, int state, const char 
     }
     event = memory_new(sizeof(*event));
     event->task.run = zk_probe_run;
-    event->session = from->session;
+    event->probe = from->probe;
     event->number = from->number;
     event->connected = state == ZOO_CONNECTED_STATE;
-    loop_post(from->session->options.loop, &event->task);
+    loop_post(from->probe->options.loop, &event->task);
 }
 
-static void zk_probe_open(uv_timer_t *timer)
+static void zk_probe_on_lost(uv_timer_t *timer)
 {
-    struct zk_session *session = timer->data;
-    struct zk_probe *probe = &session->probe;
+    struct zk_probe *probe = timer->data;
     struct zk_probe_context *context = memory_new(sizeof(*context));
 
-    context->session = session;
+    context->probe = probe;
     context->number = probe->number;
-    probe->handle = zookeeper_init2(session->options.servers, zk_probe_watcher,
-                                    (int) session->options.timeout_ms, NULL, context,
-                                    ZOO_NO_LOG_CLIENTENV, zk_session_log);
+    probe->handle =
+        zookeeper_init2(probe->options.servers, zk_probe_watcher, (int) probe->options.timeout_ms,
+                        NULL, context, ZOO_NO_LOG_CLIENTENV, zk_log_nothing);
     if (probe->handle == NULL) {
         free(context);
-        uv_timer_start(timer, zk_probe_open, (uint64_t) zk_session_timeout(session), 0);
+        uv_timer_start(timer, zk_probe_on_lost, (uint64_t) probe->timeout_ms, 0);
     }
 }
 
-void zk_probe_begin(struct zk_session *session)
+void zk_probe_init(struct zk_probe *probe, const struct zk_probe_options *options)
 {
-    uv_timer_start(&session->probe.timer, zk_probe_open, (uint64_t) zk_session_timeout(session), 0);
+    probe->options = *options;
+    uv_timer_init(loop_uv(options->loop), &probe->timer);
+    probe->timer.data = probe;
 }
 
-void zk_probe_end(struct zk_session *session)
+void zk_probe_stop(struct zk_probe *probe)
 {
-    struct zk_probe *probe = &session->probe;
+    uv_close((uv_handle_t *) &probe->timer, NULL);
+}
+
+void zk_probe_begin(struct zk_probe *probe, int64_t timeout_ms)
+{
+    probe->timeout_ms = timeout_ms;
+    uv_timer_start(&probe->timer, zk_probe_on_lost, (uint64_t) timeout_ms, 0);
+}
+
+void zk_probe_end(struct zk_probe *probe)
+{
     struct zk_probe_context *context = NULL;
 
     uv_timer_stop(&probe->timer);

@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "coord/zk_internal.h"
+#include "base/owner_of.h"
+#include "coord/zk_calls.h"
+#include "coord/zk_log.h"
 
 enum { ZK_RETRY_MS = 1000, ZK_RESOLVE_MS = 60000 };
 
 /* An event on its way to smq:coord. */
-struct zk_event {
+struct zk_session_event {
     struct loop_task task;
     struct zk_session *session;
     uint64_t number; /* of the handle */
@@ -21,26 +23,19 @@ struct zk_event {
 };
 
 /* What a handle's watcher is given.  It never changes while the handle lives. */
-struct zk_context {
+struct zk_session_context {
     struct zk_session *session;
     uint64_t number;
 };
 
 static void zk_session_open(struct zk_session *session);
 
-/* What the library logs (a line per failed attempt to connect, up to ten a second) is told by our
- * own events once per change. */
-void zk_session_log(const char *message)
-{
-    (void) message;
-}
-
 /* From now on nothing that the handle says counts.  Returns it, to be closed. */
 static zhandle_t *zk_session_detach(struct zk_session *session)
 {
     zhandle_t *handle = session->handle;
 
-    zk_probe_end(session);
+    zk_probe_end(&session->probe);
     session->connected = false;
     session->number++;
     session->handle = NULL;
@@ -51,10 +46,10 @@ static zhandle_t *zk_session_detach(struct zk_session *session)
 /* Close a detached handle.  Blocks: 4.5 s at most, when its session still lives. */
 static void zk_session_release(struct zk_session *session, zhandle_t *handle)
 {
-    struct zk_context *context = NULL;
+    struct zk_session_context *context = NULL;
 
     if (handle != NULL) {
-        context = (struct zk_context *) zoo_get_context(handle);
+        context = (struct zk_session_context *) zoo_get_context(handle);
         (void) zookeeper_close(handle);
     }
     zk_calls_free(session);
@@ -76,8 +71,10 @@ void zk_session_renew(struct zk_session *session)
     zk_session_open(session);
 }
 
-void zk_session_refused(struct zk_session *session)
+static void zk_session_on_refused(void *user)
 {
+    struct zk_session *session = user;
+
     session->options.refused(session->options.user);
     zk_session_renew(session);
 }
@@ -97,7 +94,7 @@ static void zk_session_on_state(struct zk_session *session, int state)
 {
     if (state == ZOO_CONNECTED_STATE) {
         session->connected = true;
-        zk_probe_end(session);
+        zk_probe_end(&session->probe);
         session->options.connected(session->options.user);
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
         zk_session_renew(session);
@@ -106,14 +103,14 @@ static void zk_session_on_state(struct zk_session *session, int state)
         session->options.denied(session->options.user);
     } else if (session->connected) {
         session->connected = false;
-        zk_probe_begin(session);
+        zk_probe_begin(&session->probe, zk_session_timeout(session));
         session->options.disconnected(session->options.user);
     }
 }
 
-static void zk_event_run(struct loop_task *task)
+static void zk_session_on_event(struct loop_task *task)
 {
-    struct zk_event *event = (struct zk_event *) ((char *) task - offsetof(struct zk_event, task));
+    struct zk_session_event *event = OWNER_OF(task, struct zk_session_event, task);
     struct zk_session *session = event->session;
 
     if (event->number == session->number && !session->closed) {
@@ -126,14 +123,16 @@ static void zk_event_run(struct loop_task *task)
     free(event);
 }
 
-void zk_session_watcher(zhandle_t *handle, int type, int state, const char *path, void *context)
+/* The one watcher of a handle.  Thread: the library's. */
+static void zk_session_watcher(zhandle_t *handle, int type, int state, const char *path,
+                               void *context)
 {
-    const struct zk_context *from = context;
+    const struct zk_session_context *from = context;
     size_t len = path != NULL ? strlen(path) : 0;
-    struct zk_event *event = memory_new(sizeof(*event) + len + 1);
+    struct zk_session_event *event = memory_new(sizeof(*event) + len + 1);
 
     (void) handle;
-    event->task.run = zk_event_run;
+    event->task.run = zk_session_on_event;
     event->session = from->session;
     event->number = from->number;
     event->type = type;
@@ -153,13 +152,12 @@ static void zk_session_on_retry(uv_timer_t *timer)
 static void zk_session_open(struct zk_session *session)
 {
     const struct zk_session_options *options = &session->options;
-    struct zk_context *context = memory_new(sizeof(*context));
+    struct zk_session_context *context = memory_new(sizeof(*context));
 
     context->session = session;
     context->number = session->number;
-    session->handle =
-        zookeeper_init2(options->servers, zk_session_watcher, (int) options->timeout_ms, NULL,
-                        context, ZOO_NO_LOG_CLIENTENV, zk_session_log);
+    session->handle = zookeeper_init2(options->servers, session->watcher, (int) options->timeout_ms,
+                                      NULL, context, ZOO_NO_LOG_CLIENTENV, zk_log_nothing);
     if (session->handle == NULL) {
         free(context);
         uv_timer_start(&session->retry, zk_session_on_retry, ZK_RETRY_MS, 0);
@@ -174,11 +172,18 @@ static void zk_session_open(struct zk_session *session)
 
 void zk_session_start(struct zk_session *session, const struct zk_session_options *options)
 {
+    const struct zk_probe_options probe = {.loop = options->loop,
+                                           .servers = options->servers,
+                                           .timeout_ms = options->timeout_ms,
+                                           .refused = zk_session_on_refused,
+                                           .user = session};
+
     session->options = *options;
+    session->watcher = zk_session_watcher;
     LIST_INIT(&session->calls);
     uv_timer_init(loop_uv(options->loop), &session->retry);
-    uv_timer_init(loop_uv(options->loop), &session->probe.timer);
-    session->retry.data = session->probe.timer.data = session;
+    session->retry.data = session;
+    zk_probe_init(&session->probe, &probe);
     session->timer_open = true;
     zk_session_open(session);
 }
@@ -192,7 +197,7 @@ void zk_session_stop(struct zk_session *session)
     session->timer_open = false;
     zk_session_close(session);
     uv_close((uv_handle_t *) &session->retry, NULL);
-    uv_close((uv_handle_t *) &session->probe.timer, NULL);
+    zk_probe_stop(&session->probe);
 }
 
 int64_t zk_session_id(const struct zk_session *session)

@@ -8,7 +8,7 @@
  * Paths are relative to the root: "members/a"; "" is the root itself.  With a leading '/' they are
  * absolute.
  *
- * Thread: smq:coord. */
+ * Below: zk_probe.h; zk_call.c makes the calls.  Thread: smq:coord. */
 #ifndef COORD_ZK_SESSION_H
 #define COORD_ZK_SESSION_H
 
@@ -20,6 +20,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "base/loop.h"
+#include "coord/zk_probe.h"
 
 enum { ZK_OPS_MAX = 3, ZK_ROOT_MAX = 256 };
 
@@ -67,18 +68,12 @@ struct zk_session_options {
 struct zk_call;
 LIST_HEAD(zk_calls, zk_call);
 
-/* The second handle of a session that is without a connection. */
-struct zk_probe {
-    zhandle_t *handle; /* NULL: none */
-    uint64_t number;   /* what earlier ones say is dropped */
-    uv_timer_t timer;
-};
-
 /* Invariant: `calls` are those whose function was not called yet. */
 struct zk_session {
     struct zk_session_options options;
-    zhandle_t *handle; /* NULL: none could be made, or closed */
-    uint64_t number;   /* of the handle; what earlier ones say is dropped */
+    zhandle_t *handle;  /* NULL: none could be made, or closed */
+    uint64_t number;    /* of the handle; what earlier ones say is dropped */
+    watcher_fn watcher; /* of the handle, and of each watch set with it */
     bool connected;
     bool closed;
     bool timer_open;
