@@ -23,36 +23,32 @@ static void assigner_on_timer(uv_timer_t *timer)
     assigner_wake(timer->data);
 }
 
-void assigner_init(struct zookeeper *zookeeper)
+void assigner_init(struct assigner *assigner, const struct zookeeper_env *env,
+                   const struct assigner_ports *ports)
 {
-    struct assigner *assigner = memory_new(sizeof(*assigner));
-
-    assigner->zookeeper = zookeeper;
+    assigner->env = env;
+    assigner->ports = *ports;
     assigner->read = assigner_on_read;
     LIST_INIT(&assigner->topics);
-    uv_timer_init(loop_uv(zookeeper->coord->loop), &assigner->timer);
-    assigner->timer.data = zookeeper;
-    zookeeper->assigner = assigner;
+    uv_timer_init(loop_uv(env->loop), &assigner->timer);
+    assigner->timer.data = assigner;
 }
 
 /* --- begin and end --- */
 
 /* A reply still out finds `active` false, or is of a reign that ended. */
-void assigner_begin(struct zookeeper *zookeeper)
+void assigner_begin(struct assigner *assigner, int32_t epoch)
 {
-    struct assigner *assigner = zookeeper->assigner;
-
+    assigner->epoch = epoch;
     assigner->active = true;
-    assigner_wake(zookeeper);
+    assigner_wake(assigner);
 }
 
-void assigner_end(struct zookeeper *zookeeper)
+void assigner_end(struct assigner *assigner)
 {
-    struct assigner *assigner = zookeeper->assigner;
-
     assigner->active = assigner->again = false;
     uv_timer_stop(&assigner->timer);
-    if (!zookeeper->session.connected && zookeeper->session.handle == NULL) {
+    if (!assigner->ports.session->connected && assigner->ports.session->handle == NULL) {
         assigner->busy = false; /* the session is closed: no reply comes */
     }
     if (!assigner->busy) {
@@ -60,26 +56,21 @@ void assigner_end(struct zookeeper *zookeeper)
     }
 }
 
-void assigner_stop(struct zookeeper *zookeeper)
+void assigner_stop(struct assigner *assigner)
 {
-    if (zookeeper->assigner != NULL) {
-        uv_close((uv_handle_t *) &zookeeper->assigner->timer, NULL);
+    if (assigner->timer.data != NULL) {
+        uv_close((uv_handle_t *) &assigner->timer, NULL);
     }
 }
 
-void assigner_fini(struct zookeeper *zookeeper)
+void assigner_fini(struct assigner *assigner)
 {
-    if (zookeeper->assigner != NULL) {
-        assigner_forget(zookeeper->assigner);
-        buf_fini(&zookeeper->assigner->text);
-        free(zookeeper->assigner);
-    }
+    assigner_forget(assigner);
+    buf_fini(&assigner->text);
 }
 
-void assigner_wake(struct zookeeper *zookeeper)
+void assigner_wake(struct assigner *assigner)
 {
-    struct assigner *assigner = zookeeper->assigner;
-
     if (!assigner->active) {
         return;
     }
@@ -109,7 +100,7 @@ static void assigner_over(struct assigner *assigner, int64_t delay_ms)
 /* May the round go on?  Without a connection the next connection wakes us. */
 static bool assigner_goes_on(struct assigner *assigner, int rc)
 {
-    const struct zookeeper_timings *timings = &assigner->zookeeper->timings;
+    const struct zookeeper_timings *timings = &assigner->env->timings;
 
     if (assigner->active && (rc == ZOK || rc == ZNONODE)) {
         return true;
@@ -149,7 +140,7 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
     if (assigner->active && (reply->rc == ZBADVERSION || reply->rc == ZNONODE) &&
         reply->errors[0] == reply->rc) { /* the epoch is another's, or its node is missing */
         assigner_over(assigner, -1);
-        election_resign(assigner->zookeeper);
+        assigner->ports.superseded(assigner->ports.user);
         return;
     }
     if (assigner->active && reply->rc == ZNOAUTH) {
@@ -173,29 +164,28 @@ static void assigner_remove(struct assigner *assigner, struct assigner_topic *to
 {
     char path[MEMBER_WORD_MAX + 16];
     char assignment[MEMBER_WORD_MAX + 32];
-    struct zk_op ops[3] = {
-        {.kind = ZK_CHECK, .path = "leader_epoch", .version = assigner->zookeeper->election.epoch},
-        {.kind = ZK_DELETE, .path = assignment, .version = topic->version},
-        {.kind = ZK_DELETE, .path = path, .version = topic->node_version}};
+    struct zk_op ops[3] = {{.kind = ZK_CHECK, .path = "leader_epoch", .version = assigner->epoch},
+                           {.kind = ZK_DELETE, .path = assignment, .version = topic->version},
+                           {.kind = ZK_DELETE, .path = path, .version = topic->node_version}};
 
     (void) snprintf(path, sizeof(path), "topics/%s", topic->name);
     (void) snprintf(assignment, sizeof(assignment), "topics/%s/assignment", topic->name);
     topic->remove = topic->write = false;
-    zk_write(&assigner->zookeeper->session, ops, 3, assigner_on_written, assigner);
+    zk_write(assigner->ports.session, ops, 3, assigner_on_written, assigner);
 }
 
 /* Encode what is to be written.  false: it is too large for a node, and stays as it is. */
 static bool assigner_encode(struct assigner *assigner, struct assigner_topic *topic)
 {
     topic->write = false;
-    topic->next.epoch = assigner->zookeeper->election.epoch;
+    topic->next.epoch = assigner->epoch;
     topic->next.sequence = topic->old.sequence + 1;
     buf_clear(&assigner->text);
     assignment_encode(&assigner->text, &topic->next);
     if (assigner->text.len <= ASSIGNMENT_SIZE_MAX) {
         return true;
     }
-    events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+    events_log(assigner->env->events, SMQ_LEVEL_ERROR,
                "topic %s: %zu members with their names do not fit in its assignment; nothing "
                "moves until there are fewer, or shorter names",
                topic->name, topic->next.member_count);
@@ -207,7 +197,7 @@ static bool assigner_encode(struct assigner *assigner, struct assigner_topic *to
 static int64_t assigner_delay(const struct assigner *assigner, int64_t now_ms)
 {
     int64_t at = assigner->wake_at;
-    int64_t hidden = now_ms + assigner->zookeeper->timings.hidden;
+    int64_t hidden = now_ms + assigner->env->timings.hidden;
 
     if (assigner->hidden && (at == 0 || hidden < at)) {
         at = hidden;
@@ -223,9 +213,8 @@ static void assigner_write(struct assigner *assigner)
 {
     struct assigner_topic *topic = NULL;
     char path[MEMBER_WORD_MAX + 32];
-    struct zk_op ops[2] = {
-        {.kind = ZK_CHECK, .path = "leader_epoch", .version = assigner->zookeeper->election.epoch},
-        {.kind = ZK_SET, .path = path}};
+    struct zk_op ops[2] = {{.kind = ZK_CHECK, .path = "leader_epoch", .version = assigner->epoch},
+                           {.kind = ZK_SET, .path = path}};
 
     LIST_FOREACH(topic, &assigner->topics, link)
     {
@@ -246,5 +235,5 @@ static void assigner_write(struct assigner *assigner)
     ops[1].data = assigner->text.data;
     ops[1].len = assigner->text.len;
     ops[1].version = topic->version;
-    zk_write(&assigner->zookeeper->session, ops, 2, assigner_on_written, assigner);
+    zk_write(assigner->ports.session, ops, 2, assigner_on_written, assigner);
 }

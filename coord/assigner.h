@@ -1,11 +1,20 @@
-/* assigner.h - what assigner.c (the loop, writing), assigner_read.c and assigner_decide.c share.
+/* assigner.h - the assigner: which member owns which slot of which topic.  It runs in one member.
  *
- * Thread: smq:coord. */
+ * One module of files in layers: assigner.c (the loop, writing) is above assigner_read.c, which is
+ * above assigner_gather.c; assigner_strangers.c is above assigner_decide.c, which is above
+ * assigner_home.c and assign.c.
+ *
+ * Below: root.h, zk_session.h, assignment.h, member_text.h.  Thread: smq:coord. */
 #ifndef COORD_ASSIGNER_H
 #define COORD_ASSIGNER_H
 
+#include <sys/queue.h>
+
+#include "base/buf.h"
 #include "base/hash.h"
-#include "coord/zookeeper.h"
+#include "coord/assignment.h"
+#include "coord/member_text.h"
+#include "coord/root.h"
 
 /* A member as read in this round. */
 struct assigner_member {
@@ -66,9 +75,20 @@ struct strangers {
     int64_t one, other; /* incarnations of those that were named; 0: nobody since `since_ms` */
 };
 
+/* What the assigner uses, and whom it tells. */
+struct assigner_ports {
+    struct zk_session *session;
+    struct root *root;              /* whose folders are made again when one is missing */
+    void (*superseded)(void *user); /* the epoch is another's: no longer be the assigner */
+    void *user;
+};
+
 struct assigner {
-    struct zookeeper *zookeeper;
-    bool active, busy, again;
+    const struct zookeeper_env *env;
+    struct assigner_ports ports;
+    bool active;      /* between assigner_begin() and assigner_end() */
+    bool busy, again; /* in a round; another is to follow */
+    int32_t epoch;
     struct assigner_member *members; /* of this round, by incarnation */
     size_t member_count;
     struct assigner_job *jobs;   /* of this round, in the order in which they are sent */
@@ -89,7 +109,16 @@ struct assigner {
     uv_timer_t timer;
 };
 
-/* Read members and topics; then `read` is called. */
+/* assigner.c: what is given must live as long as the assigner, which must stay where it is. */
+void assigner_init(struct assigner *assigner, const struct zookeeper_env *env,
+                   const struct assigner_ports *ports);
+void assigner_stop(struct assigner *assigner);
+void assigner_fini(struct assigner *assigner);
+void assigner_begin(struct assigner *assigner, int32_t epoch); /* elected */
+void assigner_end(struct assigner *assigner);
+void assigner_wake(struct assigner *assigner); /* something may have changed */
+
+/* assigner_read.c: read members and topics; then `read` is called. */
 void assigner_read(struct assigner *assigner);
 
 /* ZooKeeper denies access to the nodes of the topic: say so, once. */

@@ -65,12 +65,12 @@ static bool decide_revoked(struct assigner *assigner, struct assigner_topic *top
     if (line->applied >= revocation->mzxid && !member_slots_has(&line->held, slot)) {
         return true;
     }
-    until = revocation->at_ms + line->drain_timeout_ms + assigner->zookeeper->timings.revoke_extra;
+    until = revocation->at_ms + line->drain_timeout_ms + assigner->env->timings.revoke_extra;
     if (now_ms < until) {
         assigner_wake_at(assigner, until);
         return false;
     }
-    events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+    events_log(assigner->env->events, SMQ_LEVEL_WARN,
                "topic %s, slot %" PRId32 ": %s did not give it up within its drain_timeout; it "
                "moves without (its late calls are fenced)",
                topic->name, slot, id);
@@ -178,11 +178,11 @@ static bool decide_known(const struct assigner_topic *topic, const struct assign
 /* How long a fleet in which nobody owns anything waits for more members.  After ZooKeeper lost its
  * data they are to own slots again two sessions after they lost their connection: one and a half go
  * by until they know (zk_probe.c), three tenths are this wait, the rest is for joining. */
-static int64_t decide_cold_wait(const struct zookeeper *zookeeper)
+static int64_t decide_cold_wait(const struct assigner *assigner)
 {
-    int64_t part = zk_session_timeout(&zookeeper->session) * 3 / 10;
+    int64_t part = zk_session_timeout(assigner->ports.session) * 3 / 10;
 
-    return part < zookeeper->timings.cold ? part : zookeeper->timings.cold;
+    return part < assigner->env->timings.cold ? part : assigner->env->timings.cold;
 }
 
 /* Does a fleet in which nobody owns anything yet still wait for more members?  What members had
@@ -191,7 +191,7 @@ static bool decide_cold(struct assigner *assigner, struct assigner_topic *topic,
                         int64_t now_ms)
 {
     if (cold && topic->cold_until == 0) {
-        topic->cold_until = now_ms + decide_cold_wait(assigner->zookeeper);
+        topic->cold_until = now_ms + decide_cold_wait(assigner);
     }
     if (now_ms < topic->cold_until) {
         assigner_wake_at(assigner, topic->cold_until);
@@ -206,7 +206,7 @@ static bool decide_cold(struct assigner *assigner, struct assigner_topic *topic,
 /* Who may own slots: newcomers only after they waited for others. */
 static void decide_weights(struct assigner *assigner, struct decision *decision, int64_t now_ms)
 {
-    const struct zookeeper_timings *timings = &assigner->zookeeper->timings;
+    const struct zookeeper_timings *timings = &assigner->env->timings;
     struct assigner_topic *topic = decision->topic;
     size_t pending = 0;
     bool asked = false;
@@ -390,7 +390,7 @@ static void decide_remove(struct assigner *assigner, struct assigner_topic *topi
     if (topic->idle_since == 0) {
         topic->idle_since = now_ms;
     }
-    until = topic->idle_since + assigner->zookeeper->timings.idle;
+    until = topic->idle_since + assigner->env->timings.idle;
     if (now_ms < until) {
         assigner_wake_at(assigner, until);
         return;

@@ -139,7 +139,7 @@ static void assigner_add_member(struct assigner_job *job, const struct zk_reply 
     }
     member.unread = !shown || !member_text_parse(&member.info, reply->data, reply->len);
     if (member.unread && !assigner_was_unread(assigner, member.incarnation)) {
-        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+        events_log(assigner->env->events, SMQ_LEVEL_WARN,
                    "the node of member %s in ZooKeeper cannot be read: %s; the member keeps the "
                    "slots that it has, and gets no others",
                    job->name,
@@ -173,8 +173,7 @@ static void assigner_on_member(void *user, const struct zk_reply *reply)
             assigner_add_member(job, reply, true);
         } else if (reply->rc == ZNOAUTH) {
             assigner->out++;
-            zk_exists(&assigner->zookeeper->session, job->path, true, assigner_on_hidden_member,
-                      job);
+            zk_exists(assigner->ports.session, job->path, true, assigner_on_hidden_member, job);
         }
     }
     assigner_read_on(assigner);
@@ -227,7 +226,7 @@ static void assigner_take_damaged(struct assigner *assigner, struct assigner_top
     bool mend = topic->old.slots != NULL;
 
     if (!topic->corrupt) {
-        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+        events_log(assigner->env->events, SMQ_LEVEL_ERROR,
                    "topic %s: its assignment in ZooKeeper cannot be read; %s", topic->name,
                    mend ? "the last good one is written again"
                         : "it is made anew from what the members own");
@@ -259,7 +258,7 @@ static void assigner_take_old(struct assigner *assigner, struct assigner_topic *
 void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic)
 {
     if (!topic->denied) {
-        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+        events_log(assigner->env->events, SMQ_LEVEL_ERROR,
                    "topic %s: ZooKeeper denies access to its nodes, and nothing of it moves; give "
                    "all members the same zookeeper_auth",
                    topic->name);
@@ -330,13 +329,13 @@ static bool assigner_has_folder(struct assigner *assigner, const char *name,
     }
     assigner->failed = true;
     if (reply->rc == ZNONODE) {
-        root_mend(assigner->zookeeper);
+        root_mend(assigner->ports.root);
     } else if (!assigner->unlisted) {
         assigner->unlisted = true;
-        events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+        events_log(assigner->env->events, SMQ_LEVEL_ERROR,
                    "ZooKeeper does not let the assigner list the nodes in %s/%s: its access rights "
                    "were changed, or zookeeper_auth is another; nothing moves until it may",
-                   assigner->zookeeper->root.path, name);
+                   assigner->env->root, name);
     }
     return false;
 }
@@ -364,7 +363,7 @@ static void assigner_send(struct assigner *assigner, struct assigner_job *job)
                                         [ASSIGNER_ASSIGNMENT] = assigner_on_assignment};
 
     assigner->out++;
-    zk_get(&assigner->zookeeper->session, job->path, true, done[job->kind], job);
+    zk_get(assigner->ports.session, job->path, true, done[job->kind], job);
 }
 
 /* Send what may be sent; when nothing is out, all is read. */
@@ -456,7 +455,7 @@ static void assigner_on_sync(void *user, const struct zk_reply *reply)
 
 void assigner_read(struct assigner *assigner)
 {
-    struct zk_session *session = &assigner->zookeeper->session;
+    struct zk_session *session = assigner->ports.session;
     struct assigner_topic *topic = NULL;
 
     LIST_FOREACH(topic, &assigner->topics, link)

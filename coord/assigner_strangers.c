@@ -109,19 +109,19 @@ static void strangers_say(const struct assigner *assigner, const struct pair *pa
     const struct assigner_member *one = &assigner->members[pair->one];
     const struct assigner_member *other = &assigner->members[pair->other];
 
-    events_log(assigner->zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+    events_log(assigner->env->events, SMQ_LEVEL_WARN,
                "topic %s: member %s on host %s and member %s on host %s are connected to different "
                "Redis clusters under the same ZooKeeper root %s, as after one cluster was restored "
                "from a copy of the other; each of them is consumed only in part of its slots: stop "
                "the consumers of the copy, give them a root of their own, and run slotmq topic "
                "rebind there for each topic",
                pair->topic->name, one->id, one->info.host, other->id, other->info.host,
-               assigner->zookeeper->root.path);
+               assigner->env->root);
 }
 
 void assigner_name_strangers(struct assigner *assigner, int64_t now_ms)
 {
-    const struct zookeeper_timings *timings = &assigner->zookeeper->timings;
+    const struct zookeeper_timings *timings = &assigner->env->timings;
     struct pair pair = strangers_among(assigner);
     int64_t due_ms = 0;
 

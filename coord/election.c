@@ -1,54 +1,84 @@
-/* election.c - who is the assigner: the creator of /leader, in the epoch it raised by the same
- * write.
+/* election.c - trying to become the assigner, and watching the one that is.
  *
  * Thread: smq:coord. */
+#include "coord/election.h"
+
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "coord/zookeeper.h"
 
 enum { ELECTION_SPREAD_MS = 200 };
 
-static void election_try(struct zookeeper *zookeeper);
+static void election_try(struct election *election);
 
 static void election_on_delay(uv_timer_t *timer)
 {
     election_try(timer->data);
 }
 
-static void election_delay(struct zookeeper *zookeeper, int64_t delay_ms)
+static void election_delay(struct election *election, int64_t delay_ms)
 {
-    uv_timer_start(&zookeeper->election.delay, election_on_delay, (uint64_t) delay_ms, 0);
+    uv_timer_start(&election->delay, election_on_delay, (uint64_t) delay_ms, 0);
 }
 
-void election_init(struct zookeeper *zookeeper)
+/* --- the state --- */
+
+bool election_may(enum election_state from, enum election_state to)
 {
-    uv_timer_init(loop_uv(zookeeper->coord->loop), &zookeeper->election.delay);
-    zookeeper->election.delay.data = zookeeper;
+    switch (from) {
+    case ELECTION_OUT:
+    case ELECTION_WATCHING:
+    case ELECTION_WON:
+        return to == ELECTION_TRYING || to == ELECTION_OUT;
+    case ELECTION_TRYING:
+        return true;
+    }
+    return false;
 }
 
-void election_stop(struct zookeeper *zookeeper)
+/* The only place where the state changes. */
+static void election_go(struct election *election, enum election_state state)
 {
-    if (zookeeper->election.delay.data != NULL) {
-        uv_close((uv_handle_t *) &zookeeper->election.delay, NULL);
+    assert(election_may(election->state, state));
+    election->state = state;
+}
+
+/* --- the calls --- */
+
+void election_init(struct election *election, const struct zookeeper_env *env,
+                   struct zk_session *session, const struct member *member,
+                   const struct election_listener *listener)
+{
+    election->env = env;
+    election->session = session;
+    election->member = member;
+    election->listener = *listener;
+    uv_timer_init(loop_uv(env->loop), &election->delay);
+    election->delay.data = election;
+}
+
+void election_stop(struct election *election)
+{
+    if (election->delay.data != NULL) {
+        uv_close((uv_handle_t *) &election->delay, NULL);
     }
 }
 
-static void election_failed(struct zookeeper *zookeeper)
+static void election_failed(struct election *election)
 {
-    zookeeper->election.busy = false;
-    election_delay(zookeeper, zookeeper->timings.retry);
+    election->busy = false;
+    election_delay(election, election->env->timings.retry);
 }
 
-static void election_won(struct zookeeper *zookeeper, int32_t epoch)
+static void election_won(struct election *election, int32_t epoch)
 {
-    zookeeper->election.busy = false;
-    zookeeper->election.state = ELECTION_WON;
-    zookeeper->election.epoch = epoch;
-    assigner_begin(zookeeper);
+    election->busy = false;
+    election_go(election, ELECTION_WON);
+    election->listener.won(election->listener.user, epoch);
 }
 
 /* /leader is ours, of an attempt whose answer was lost or of a reign that ended: begin anew. */
@@ -60,51 +90,49 @@ static void election_on_removed(void *user, const struct zk_reply *reply)
 
 static void election_on_leader(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
+    struct election *election = user;
     struct zk_op op = {.kind = ZK_DELETE, .path = "leader", .version = reply->stat.version};
 
     if (reply->rc == ZNONODE) {
-        zookeeper->election.busy = false;
-        election_delay(zookeeper, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
+        election->busy = false;
+        election_delay(election, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
     } else if (reply->rc != ZOK) {
-        election_failed(zookeeper);
-    } else if (reply->stat.ephemeralOwner == zk_session_id(&zookeeper->session)) {
-        zk_write(&zookeeper->session, &op, 1, election_on_removed, zookeeper);
+        election_failed(election);
+    } else if (reply->stat.ephemeralOwner == zk_session_id(election->session)) {
+        zk_write(election->session, &op, 1, election_on_removed, election);
     } else {
-        zookeeper->election.busy = false;
-        zookeeper->election.state = ELECTION_WATCHING;
+        election->busy = false;
+        election_go(election, ELECTION_WATCHING);
     }
 }
 
-void election_resign(struct zookeeper *zookeeper)
+void election_resign(struct election *election)
 {
-    assigner_end(zookeeper);
-    zookeeper->election.state = ELECTION_TRYING;
-    election_delay(zookeeper, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
+    election->listener.over(election->listener.user);
+    election_go(election, ELECTION_TRYING);
+    election_delay(election, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
 }
 
 static void election_on_still(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
-    bool mine =
-        reply->rc == ZOK && reply->stat.ephemeralOwner == zk_session_id(&zookeeper->session);
+    struct election *election = user;
+    bool mine = reply->rc == ZOK && reply->stat.ephemeralOwner == zk_session_id(election->session);
 
-    if (zookeeper->election.state == ELECTION_WON && !mine &&
-        (reply->rc == ZOK || reply->rc == ZNONODE)) {
-        election_resign(zookeeper);
+    if (election->state == ELECTION_WON && !mine && (reply->rc == ZOK || reply->rc == ZNONODE)) {
+        election_resign(election);
     }
 }
 
 static void election_on_write(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
+    struct election *election = user;
 
     if (reply->rc == ZOK) {
-        election_won(zookeeper, reply->stats[1].version);
-        zk_exists(&zookeeper->session, "leader", true, election_on_still, zookeeper);
+        election_won(election, reply->stats[1].version);
+        zk_exists(election->session, "leader", true, election_on_still, election);
         return;
     }
-    zk_exists(&zookeeper->session, "leader", true, election_on_leader, zookeeper);
+    zk_exists(election->session, "leader", true, election_on_leader, election);
 }
 
 /* The node of the epoch was missing.  Its version begins anew; an assigner of before is still held
@@ -117,8 +145,8 @@ static void election_on_made(void *user, const struct zk_reply *reply)
 
 static void election_on_epoch(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
-    const struct member *member = &zookeeper->member;
+    struct election *election = user;
+    const struct member_info *self = member_self(election->member);
     struct zk_op ops[2] = {
         {.kind = ZK_CREATE_EPHEMERAL, .path = "leader"},
         {.kind = ZK_SET, .path = "leader_epoch", .version = reply->stat.version}};
@@ -127,64 +155,61 @@ static void election_on_epoch(void *user, const struct zk_reply *reply)
     if (reply->rc == ZNONODE) {
         struct zk_op op = {.kind = ZK_CREATE, .path = "leader_epoch", .data = ""};
 
-        zk_write(&zookeeper->session, &op, 1, election_on_made, zookeeper);
+        zk_write(election->session, &op, 1, election_on_made, election);
         return;
     }
     if (reply->rc != ZOK) {
-        election_failed(zookeeper);
+        election_failed(election);
         return;
     }
     buf_printf(&text, "member %s\nincarnation %" PRId64 "\nhost %s\npid %" PRId64 "\n",
-               zookeeper->coord->options.name, member->incarnation, member->info.host,
-               member->info.pid);
+               election->env->name, member_incarnation(election->member), self->host, self->pid);
     ops[0].data = ops[1].data = text.data;
     ops[0].len = ops[1].len = text.len;
-    zk_write(&zookeeper->session, ops, 2, election_on_write, zookeeper);
+    zk_write(election->session, ops, 2, election_on_write, election);
     buf_fini(&text);
 }
 
 static void election_on_seen(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
+    struct election *election = user;
 
     if (reply->rc != ZNONODE) {
-        election_on_leader(zookeeper, reply);
+        election_on_leader(election, reply);
         return;
     }
-    zk_get(&zookeeper->session, "leader_epoch", false, election_on_epoch, zookeeper);
+    zk_get(election->session, "leader_epoch", false, election_on_epoch, election);
 }
 
-static void election_try(struct zookeeper *zookeeper)
+static void election_try(struct election *election)
 {
-    struct election *election = &zookeeper->election;
-
-    if (election->busy || election->state == ELECTION_WON || zookeeper->member.state != MEMBER_IN ||
-        !zookeeper->session.connected) {
+    if (election->busy || election->state == ELECTION_WON || !member_is_in(election->member) ||
+        !election->session->connected) {
         return;
     }
     uv_timer_stop(&election->delay);
     election->busy = true;
-    election->state = ELECTION_TRYING;
-    zk_exists(&zookeeper->session, "leader", true, election_on_seen, zookeeper);
+    election_go(election, ELECTION_TRYING);
+    zk_exists(election->session, "leader", true, election_on_seen, election);
 }
 
-void election_begin(struct zookeeper *zookeeper)
+void election_begin(struct election *election)
 {
-    election_try(zookeeper);
+    election_try(election);
 }
 
-void election_again(struct zookeeper *zookeeper)
+void election_again(struct election *election)
 {
-    if (zookeeper->election.state == ELECTION_WON) {
-        zk_exists(&zookeeper->session, "leader", true, election_on_still, zookeeper);
-    } else if (!zookeeper->election.busy) {
-        election_delay(zookeeper, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
+    if (election->state == ELECTION_WON) {
+        zk_exists(election->session, "leader", true, election_on_still, election);
+    } else if (!election->busy) {
+        election_delay(election, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
     }
 }
 
-void election_expired(struct zookeeper *zookeeper)
+void election_expired(struct election *election)
 {
-    uv_timer_stop(&zookeeper->election.delay);
-    zookeeper->election.state = ELECTION_OUT;
-    zookeeper->election.busy = false;
+    uv_timer_stop(&election->delay);
+    election_go(election, ELECTION_OUT);
+    election->busy = false;
 }

@@ -1,13 +1,9 @@
-/* member.c - our node in ZooKeeper: entering with it, keeping it up to date, and the heartbeat that
- * renews the lease of this member.
- *
- * To enter: read the root, or make it (root.c), wait for the first topic, create members/NAME with
- * the topics and look at it in one round trip.  A node without topics would tell the assigner that
- * its name needs no slots, and adding them would cost another write.  Any call of this chain that
- * fails ends it; it begins anew after a while or with the next connection.  Every step may be
- * repeated.
+/* member.c - entering, the heartbeat, and writing the node of this member.
  *
  * Thread: smq:coord. */
+#include "coord/member.h"
+
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,183 +13,216 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "coord/process.h"
-#include "coord/zookeeper.h"
 
 enum { MEMBER_BACKOFF_MAX_MS = 5000 };
 
-static void member_enter(struct zookeeper *zookeeper);
-static void member_look(struct zookeeper *zookeeper);
+static void member_enter(struct member *member);
+static void member_look(struct member *member);
 
 static void member_on_beat(uv_timer_t *timer);
 static void member_on_batch(uv_timer_t *timer);
 
 static void member_on_retry(uv_timer_t *timer)
 {
-    struct zookeeper *zookeeper = timer->data;
+    struct member *member = timer->data;
 
-    if (zookeeper->session.connected) {
-        member_enter(zookeeper);
+    if (member->session->connected) {
+        member_enter(member);
     }
 }
 
-static void member_timer_init(struct zookeeper *zookeeper, uv_timer_t *timer)
+static void member_timer_init(struct member *member, uv_timer_t *timer)
 {
-    uv_timer_init(loop_uv(zookeeper->coord->loop), timer);
-    timer->data = zookeeper;
+    uv_timer_init(loop_uv(member->env->loop), timer);
+    timer->data = member;
 }
 
-void member_init(struct zookeeper *zookeeper)
+/* The only place where the state changes. */
+static void member_go(struct member *member, enum member_state state)
 {
-    struct member *member = &zookeeper->member;
-    size_t size = strlen(zookeeper->coord->options.name) + sizeof("members/");
+    assert(member_state_may(member->state, state));
+    member->state = state;
+    if (state != MEMBER_IN) {
+        member->incarnation = 0;
+    }
+}
 
+void member_init(struct member *member, const struct zookeeper_env *env, struct zk_session *session,
+                 struct root *root, const struct member_listener *listener)
+{
+    size_t size = strlen(env->name) + sizeof("members/");
+
+    member->env = env;
+    member->session = session;
+    member->root = root;
+    member->listener = *listener;
     random_hex(member->info.uuid, 33);
     process_describe(&member->info);
     member->path = memory_new(size);
-    (void) snprintf(member->path, size, "members/%s", zookeeper->coord->options.name);
-    member_timer_init(zookeeper, &member->beat);
-    member_timer_init(zookeeper, &member->batch);
-    member_timer_init(zookeeper, &member->retry);
+    (void) snprintf(member->path, size, "members/%s", env->name);
+    member_timer_init(member, &member->beat);
+    member_timer_init(member, &member->batch);
+    member_timer_init(member, &member->retry);
 }
 
-void member_stop(struct zookeeper *zookeeper)
+void member_stop(struct member *member)
 {
-    if (zookeeper->member.path != NULL) {
-        uv_close((uv_handle_t *) &zookeeper->member.beat, NULL);
-        uv_close((uv_handle_t *) &zookeeper->member.batch, NULL);
-        uv_close((uv_handle_t *) &zookeeper->member.retry, NULL);
+    if (member->path != NULL) {
+        uv_close((uv_handle_t *) &member->beat, NULL);
+        uv_close((uv_handle_t *) &member->batch, NULL);
+        uv_close((uv_handle_t *) &member->retry, NULL);
     }
 }
 
-void member_fini(struct zookeeper *zookeeper)
+void member_fini(struct member *member)
 {
-    free(zookeeper->member.path);
+    free(member->path);
 }
 
-bool member_lease_valid(const struct zookeeper *zookeeper)
+bool member_lease_valid(const struct member *member)
 {
-    return clock_now_ms() < zookeeper->lease_until;
+    return clock_now_ms() < member->lease_until;
 }
 
-static void member_renew_lease(struct zookeeper *zookeeper, int64_t issued_ms)
+void member_end_lease(struct member *member)
 {
-    int64_t lease_ms = zk_session_timeout(&zookeeper->session) * 2 / 3;
+    member->lease_until = 0;
+    member->listener.leased(member->listener.user, 0, 0);
+}
 
-    if (issued_ms + lease_ms > zookeeper->lease_until) {
-        zookeeper->lease_until = issued_ms + lease_ms;
-        coord_call_leased(zookeeper->coord, zookeeper->lease_until, lease_ms);
+bool member_is_in(const struct member *member)
+{
+    return member->state == MEMBER_IN;
+}
+
+bool member_follows_root(const struct member *member)
+{
+    return member->state == MEMBER_IN || member->state == MEMBER_READY;
+}
+
+int64_t member_incarnation(const struct member *member)
+{
+    return member->incarnation;
+}
+
+const struct member_info *member_self(const struct member *member)
+{
+    return &member->info;
+}
+
+smq_status member_refusal(const struct member *member, const char **text)
+{
+    if (member->state != MEMBER_REFUSED) {
+        return SMQ_OK;
+    }
+    *text = member->refusal_text;
+    return member->refusal;
+}
+
+static void member_renew_lease(struct member *member, int64_t issued_ms)
+{
+    int64_t lease_ms = zk_session_timeout(member->session) * 2 / 3;
+
+    if (issued_ms + lease_ms > member->lease_until) {
+        member->lease_until = issued_ms + lease_ms;
+        member->listener.leased(member->listener.user, member->lease_until, lease_ms);
     }
 }
 
 /* --- entering --- */
 
-void member_later(struct zookeeper *zookeeper, enum member_state state, int64_t delay_ms)
+static void member_retry_in(struct member *member, enum member_state state)
 {
-    zookeeper->member.state = state;
-    uv_timer_start(&zookeeper->member.retry, member_on_retry, (uint64_t) delay_ms, 0);
+    member_go(member, state);
+    uv_timer_start(&member->retry, member_on_retry, (uint64_t) member->env->timings.retry, 0);
 }
 
-void member_refuse(struct zookeeper *zookeeper, smq_status status, const char *text)
+void member_later(struct member *member)
 {
-    zookeeper->member.state = MEMBER_REFUSED;
-    zookeeper->member.refusal = status;
-    zookeeper->member.refusal_text = text;
-    uv_timer_stop(&zookeeper->member.retry);
-    zookeeper_answered(zookeeper, status, text);
-    ownership_fail_all(zookeeper, status, text);
+    member_retry_in(member, MEMBER_OUT);
 }
 
-static void member_enter(struct zookeeper *zookeeper)
+void member_refuse(struct member *member, smq_status status, const char *text)
 {
-    struct member *member = &zookeeper->member;
+    member_go(member, MEMBER_REFUSED);
+    member->refusal = status;
+    member->refusal_text = text;
+    uv_timer_stop(&member->retry);
+    member->listener.refused(member->listener.user, status, text);
+}
 
+static void member_enter(struct member *member)
+{
     if (member->state != MEMBER_OUT && member->state != MEMBER_WAITING) {
         return;
     }
     uv_timer_stop(&member->retry);
-    member->state = MEMBER_ENTERING;
-    root_enter(zookeeper);
+    member_go(member, MEMBER_ENTERING);
+    root_enter(member->root);
 }
 
-static void member_encode(struct zookeeper *zookeeper, struct buf *out)
+static void member_encode(struct member *member, struct buf *out)
 {
-    struct ownership *topic = NULL;
-
-    zookeeper->member.marked = false;
-    member_text_head(out, &zookeeper->member.info);
-    LIST_FOREACH(topic, &zookeeper->topics, link)
-    {
-        ownership_encode(topic, out);
-    }
+    member->marked = false;
+    member_text_head(out, &member->info);
+    member->listener.encode(member->listener.user, out);
 }
 
 /* The marks changed: the node is written again, but not for every change of a cluster that goes
  * through many; a heartbeat looks again. */
-static void member_write_marks(struct zookeeper *zookeeper)
+static void member_write_marks(struct member *member)
 {
-    struct member *member = &zookeeper->member;
     int64_t now = clock_now_ms();
 
     if (member->marked && member->state == MEMBER_IN &&
-        (member->marked_at == 0 || now - member->marked_at >= zookeeper->timings.marks)) {
+        (member->marked_at == 0 || now - member->marked_at >= member->env->timings.marks)) {
         member->marked_at = now;
-        member_write_soon(zookeeper);
+        member_write_soon(member);
     }
 }
 
-void member_marked(struct zookeeper *zookeeper, const struct marks *marks)
+void member_marked(struct member *member, const struct marks *marks)
 {
-    struct member *member = &zookeeper->member;
-
     if (!marks_equal(&member->info.marks, marks)) {
         member->info.marks = *marks;
         member->marked = true;
-        member_write_marks(zookeeper);
+        member_write_marks(member);
     }
 }
 
 /* The node was read: write it again unless it says what it is to say. */
-static void member_compare(struct zookeeper *zookeeper, const struct zk_reply *reply)
+static void member_compare(struct member *member, const struct zk_reply *reply)
 {
     struct buf text = {0};
 
-    member_encode(zookeeper, &text);
-    zookeeper->member.dirty =
-        text.len != reply->len || memcmp(text.data, reply->data, text.len) != 0;
+    member_encode(member, &text);
+    member->dirty = text.len != reply->len || memcmp(text.data, reply->data, text.len) != 0;
     buf_fini(&text);
-    if (zookeeper->member.dirty) {
-        member_write_soon(zookeeper);
+    if (member->dirty) {
+        member_write_soon(member);
     }
 }
 
-static void member_entered(struct zookeeper *zookeeper, const struct zk_reply *reply)
+static void member_entered(struct member *member, const struct zk_reply *reply)
 {
-    struct member *member = &zookeeper->member;
-    struct ownership *topic = NULL;
-
-    member->state = MEMBER_IN;
+    member_go(member, MEMBER_IN);
     member->incarnation = reply->stat.czxid;
     member->version = reply->stat.version;
     member->name_until = 0;
     member->hidden_said = false;
     member->backoff_ms = 0;
-    member_renew_lease(zookeeper, member->beat_at);
+    member_renew_lease(member, member->beat_at);
     uv_timer_start(&member->beat, member_on_beat, 1,
-                   (uint64_t) zk_session_timeout(&zookeeper->session) / 6);
-    member_compare(zookeeper, reply);
-    LIST_FOREACH(topic, &zookeeper->topics, link)
-    {
-        ownership_read(topic);
-    }
-    election_begin(zookeeper);
+                   (uint64_t) zk_session_timeout(member->session) / 6);
+    member_compare(member, reply);
+    member->listener.entered(member->listener.user);
 }
 
 /* May the node that says `info` be replaced?  It is of an earlier session of ourselves, or of a
  * process that is certainly dead.  A name is not taken twice within four time-outs of the session:
  * where the proof is wrong for once, two processes do not fight for it. */
-static bool member_may_replace(struct zookeeper *zookeeper, const struct member_info *info)
+static bool member_may_replace(struct member *member, const struct member_info *info)
 {
-    struct member *member = &zookeeper->member;
     int64_t now = clock_now_ms();
 
     if (strcmp(info->uuid, member->info.uuid) == 0) {
@@ -201,7 +230,7 @@ static bool member_may_replace(struct zookeeper *zookeeper, const struct member_
     }
     if (!process_is_dead(&member->info, info) ||
         (member->replaced_at != 0 &&
-         now - member->replaced_at < 4 * zk_session_timeout(&zookeeper->session))) {
+         now - member->replaced_at < 4 * zk_session_timeout(member->session))) {
         return false;
     }
     member->replaced_at = now;
@@ -212,19 +241,19 @@ static bool member_may_replace(struct zookeeper *zookeeper, const struct member_
  * entry. */
 static void member_on_created(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
+    struct member *member = user;
 
-    if (zookeeper->member.state != MEMBER_ENTERING) {
+    if (member->state != MEMBER_ENTERING) {
         return;
     }
     if (reply->rc == ZNOAUTH) {
-        member_refuse(zookeeper, SMQ_DENIED,
+        member_refuse(member, SMQ_DENIED,
                       "ZooKeeper refused to create the node of this member: check zookeeper_auth");
         return;
     }
     if (reply->rc == ZNONODE) {
-        root_mend(zookeeper);
-        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+        root_mend(member->root);
+        member_later(member);
     }
 }
 
@@ -235,145 +264,141 @@ static void member_on_replaced(void *user, const struct zk_reply *reply)
     (void) reply;
 }
 
-static void member_replace(struct zookeeper *zookeeper, int32_t version)
+static void member_replace(struct member *member, int32_t version)
 {
     struct buf text = {0};
-    struct zk_op ops[2] = {{.kind = ZK_DELETE, .path = zookeeper->member.path, .version = version},
-                           {.kind = ZK_CREATE_EPHEMERAL, .path = zookeeper->member.path}};
+    struct zk_op ops[2] = {{.kind = ZK_DELETE, .path = member->path, .version = version},
+                           {.kind = ZK_CREATE_EPHEMERAL, .path = member->path}};
 
-    member_encode(zookeeper, &text);
+    member_encode(member, &text);
     ops[1].data = text.data;
     ops[1].len = text.len;
-    zk_write(&zookeeper->session, ops, 2, member_on_replaced, zookeeper);
+    zk_write(member->session, ops, 2, member_on_replaced, member);
     buf_fini(&text);
-    member_look(zookeeper);
+    member_look(member);
 }
 
 /* Wait for the end of the process that has our name.  When that has not come in time, it lives, and
  * we are refused with `text`. */
-static void member_await_name(struct zookeeper *zookeeper, const char *text)
+static void member_await_name(struct member *member, const char *text)
 {
-    struct member *member = &zookeeper->member;
-
     if (member->name_until == 0) { /* a tick is half a session at most */
-        member->name_until = clock_now_ms() + 2 * zk_session_timeout(&zookeeper->session);
+        member->name_until = clock_now_ms() + 2 * zk_session_timeout(member->session);
     }
     if (clock_now_ms() >= member->name_until) {
-        member_refuse(zookeeper, SMQ_NAME_TAKEN, text);
+        member_refuse(member, SMQ_NAME_TAKEN, text);
         return;
     }
-    member_later(zookeeper, MEMBER_WAITING, zookeeper->timings.retry);
+    member_retry_in(member, MEMBER_WAITING);
 }
 
 /* Another session's node has our name: replace it if that may be, else wait for its end. */
-static void member_meet_other(struct zookeeper *zookeeper, const struct zk_reply *reply)
+static void member_meet_other(struct member *member, const struct zk_reply *reply)
 {
     struct member_info info;
     bool replace = false;
 
     if (member_text_parse(&info, reply->data, reply->len)) {
-        replace = member_may_replace(zookeeper, &info);
+        replace = member_may_replace(member, &info);
         member_info_fini(&info);
     }
     if (replace) {
-        member_replace(zookeeper, reply->stat.version);
+        member_replace(member, reply->stat.version);
         return;
     }
-    member_await_name(zookeeper, "another live process of the fleet has the name of this member; "
-                                 "give each its own");
+    member_await_name(member, "another live process of the fleet has the name of this member; "
+                              "give each its own");
 }
 
 /* The same, and we may not read it: nothing can prove that its process is dead. */
-static void member_meet_hidden(struct zookeeper *zookeeper)
+static void member_meet_hidden(struct member *member)
 {
-    struct member *member = &zookeeper->member;
-
     if (!member->hidden_said) {
         member->hidden_said = true;
-        events_log(zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+        events_log(member->env->events, SMQ_LEVEL_WARN,
                    "the node %s/%s in ZooKeeper has the name of this member, and this member may "
                    "not read it: a process with another zookeeper_auth has the name, or had it a "
                    "moment ago; waiting for the end of its session; give all members the same "
                    "zookeeper_auth, and each a name of its own",
-                   zookeeper->root.path, member->path);
+                   member->env->root, member->path);
     }
-    member_await_name(zookeeper,
+    member_await_name(member,
                       "another live process, whose node in ZooKeeper this member may not read, has "
                       "the name of this member; give all members the same zookeeper_auth, and each "
                       "a name of its own");
 }
 
-static void member_looked(struct zookeeper *zookeeper, const struct zk_reply *reply, bool shown)
+static void member_looked(struct member *member, const struct zk_reply *reply, bool shown)
 {
     if (reply->rc != ZOK) {
-        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
-    } else if (reply->stat.ephemeralOwner == zk_session_id(&zookeeper->session)) {
-        member_entered(zookeeper, reply);
+        member_later(member);
+    } else if (reply->stat.ephemeralOwner == zk_session_id(member->session)) {
+        member_entered(member, reply);
     } else if (shown) {
-        member_meet_other(zookeeper, reply);
+        member_meet_other(member, reply);
     } else {
-        member_meet_hidden(zookeeper);
+        member_meet_hidden(member);
     }
 }
 
 /* A node that may not be read still shows whose it is, and when it goes. */
 static void member_on_hidden(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
+    struct member *member = user;
 
-    if (zookeeper->member.state == MEMBER_ENTERING) {
-        member_looked(zookeeper, reply, false);
+    if (member->state == MEMBER_ENTERING) {
+        member_looked(member, reply, false);
     }
 }
 
 static void member_on_look(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
+    struct member *member = user;
 
-    if (zookeeper->member.state != MEMBER_ENTERING) {
+    if (member->state != MEMBER_ENTERING) {
         return;
     }
     if (reply->rc == ZNOAUTH) {
-        zk_exists(&zookeeper->session, zookeeper->member.path, true, member_on_hidden, zookeeper);
+        zk_exists(member->session, member->path, true, member_on_hidden, member);
     } else {
-        member_looked(zookeeper, reply, true);
+        member_looked(member, reply, true);
     }
 }
 
-static void member_look(struct zookeeper *zookeeper)
+static void member_look(struct member *member)
 {
-    zookeeper->member.beat_at = clock_now_ms();
-    zk_get(&zookeeper->session, zookeeper->member.path, true, member_on_look, zookeeper);
+    member->beat_at = clock_now_ms();
+    zk_get(member->session, member->path, true, member_on_look, member);
 }
 
-static void member_create(struct zookeeper *zookeeper)
+static void member_create(struct member *member)
 {
     struct buf text = {0};
-    struct zk_op op = {.kind = ZK_CREATE_EPHEMERAL, .path = zookeeper->member.path};
+    struct zk_op op = {.kind = ZK_CREATE_EPHEMERAL, .path = member->path};
 
-    zookeeper->member.state = MEMBER_ENTERING;
-    member_encode(zookeeper, &text);
+    member_go(member, MEMBER_ENTERING);
+    member_encode(member, &text);
     op.data = text.data;
     op.len = text.len;
-    zk_write(&zookeeper->session, &op, 1, member_on_created, zookeeper);
+    zk_write(member->session, &op, 1, member_on_created, member);
     buf_fini(&text);
-    member_look(zookeeper);
+    member_look(member);
 }
 
-void member_ready(struct zookeeper *zookeeper)
+void member_ready(struct member *member, bool asked)
 {
-    zookeeper->member.state = MEMBER_READY;
-    if (!LIST_EMPTY(&zookeeper->topics)) {
-        member_create(zookeeper);
+    member_go(member, MEMBER_READY);
+    if (asked) {
+        member_create(member);
     }
 }
 
-void member_joined(struct zookeeper *zookeeper)
+void member_joined(struct member *member)
 {
-    if (zookeeper->member.state == MEMBER_READY && zookeeper->session.connected) {
-        member_create(zookeeper);
+    if (member->state == MEMBER_READY && member->session->connected) {
+        member_create(member);
     } else {
-        member_write_soon(zookeeper);
+        member_write_soon(member);
     }
 }
 
@@ -381,17 +406,15 @@ void member_joined(struct zookeeper *zookeeper)
 
 static void member_on_beat_reply(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
-    struct member *member = &zookeeper->member;
-    bool lapsed = !member_lease_valid(zookeeper);
-    struct ownership *topic = NULL;
+    struct member *member = user;
+    bool lapsed = !member_lease_valid(member);
 
     member->beating = false;
     if (member->state != MEMBER_IN || (reply->rc != ZOK && reply->rc != ZNONODE)) {
         return;
     }
-    if (reply->rc == ZNONODE || reply->stat.ephemeralOwner != zk_session_id(&zookeeper->session)) {
-        zk_session_renew(&zookeeper->session);
+    if (reply->rc == ZNONODE || reply->stat.ephemeralOwner != zk_session_id(member->session)) {
+        zk_session_renew(member->session);
         return;
     }
     if (!member->writing) { /* what another has written there is written over */
@@ -400,37 +423,36 @@ static void member_on_beat_reply(void *user, const struct zk_reply *reply)
         member->stale = false;
     }
     if (member->dirty) {
-        member_write_soon(zookeeper);
+        member_write_soon(member);
     }
-    member_write_marks(zookeeper);
-    member_renew_lease(zookeeper, member->beat_at);
-    if (lapsed) { /* grants that came meanwhile were put off */
-        LIST_FOREACH(topic, &zookeeper->topics, link)
-        {
-            ownership_read(topic);
-        }
+    member_write_marks(member);
+    member_renew_lease(member, member->beat_at);
+    if (lapsed) {
+        member->listener.resumed(member->listener.user);
     }
 }
 
 static void member_on_beat(uv_timer_t *timer)
 {
-    struct zookeeper *zookeeper = timer->data;
-    struct member *member = &zookeeper->member;
+    struct member *member = timer->data;
 
-    if (member->state != MEMBER_IN || member->beating || !zookeeper->session.connected) {
+    if (member->state != MEMBER_IN || member->beating || !member->session->connected) {
         return;
     }
     member->beating = true;
     member->beat_at = clock_now_ms();
-    zk_exists(&zookeeper->session, member->path, true, member_on_beat_reply, zookeeper);
+    zk_exists(member->session, member->path, true, member_on_beat_reply, member);
 }
 
-void member_node_changed(struct zookeeper *zookeeper)
+void member_node_changed(struct member *member, const char *path)
 {
-    if (zookeeper->member.state == MEMBER_WAITING) {
-        member_enter(zookeeper);
+    if (strcmp(path, member->path) != 0) {
+        return;
+    }
+    if (member->state == MEMBER_WAITING) {
+        member_enter(member);
     } else {
-        member_on_beat(&zookeeper->member.beat);
+        member_on_beat(&member->beat);
     }
 }
 
@@ -438,18 +460,17 @@ void member_node_changed(struct zookeeper *zookeeper)
 
 /* Somebody changed the access rights of our node.  Nothing was written, so `version` is still
  * right.  What it is to say is written again after a while, twice as long each time. */
-static void member_write_denied(struct zookeeper *zookeeper)
+static void member_write_denied(struct member *member)
 {
-    struct member *member = &zookeeper->member;
-    int64_t delay_ms = member->backoff_ms != 0 ? member->backoff_ms : zookeeper->timings.retry;
+    int64_t delay_ms = member->backoff_ms != 0 ? member->backoff_ms : member->env->timings.retry;
 
     if (member->backoff_ms == 0) {
         events_log(
-            zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+            member->env->events, SMQ_LEVEL_ERROR,
             "ZooKeeper does not let this member write its node %s/%s: its access "
             "rights were changed; give the member write access again, or start it anew; until "
             "then the slots that it is to give up move only after its drain_timeout",
-            zookeeper->root.path, member->path);
+            member->env->root, member->path);
     }
     member->dirty = true;
     member->backoff_ms =
@@ -457,28 +478,27 @@ static void member_write_denied(struct zookeeper *zookeeper)
     uv_timer_start(&member->batch, member_on_batch, (uint64_t) delay_ms, 0);
 }
 
-static void member_write_allowed(struct zookeeper *zookeeper)
+static void member_write_allowed(struct member *member)
 {
-    if (zookeeper->member.backoff_ms != 0) {
-        zookeeper->member.backoff_ms = 0;
-        events_log(zookeeper->coord->options.events, SMQ_LEVEL_INFO,
+    if (member->backoff_ms != 0) {
+        member->backoff_ms = 0;
+        events_log(member->env->events, SMQ_LEVEL_INFO,
                    "the node of this member in ZooKeeper, %s/%s, can be written again",
-                   zookeeper->root.path, zookeeper->member.path);
+                   member->env->root, member->path);
     }
 }
 
 static void member_on_written(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
-    struct member *member = &zookeeper->member;
+    struct member *member = user;
 
     member->writing = false;
     if (reply->rc == ZOK) {
         member->version = reply->stats[0].version;
-        member_write_allowed(zookeeper);
-        ownership_written(zookeeper);
+        member_write_allowed(member);
+        member->listener.written(member->listener.user);
     } else if (reply->rc == ZNOAUTH) {
-        member_write_denied(zookeeper);
+        member_write_denied(member);
         return;
     } else {
         member->dirty = member->stale = true;
@@ -486,77 +506,64 @@ static void member_on_written(void *user, const struct zk_reply *reply)
         return;
     }
     if (member->dirty) {
-        member_write_soon(zookeeper);
+        member_write_soon(member);
     }
 }
 
 static void member_on_batch(uv_timer_t *timer)
 {
-    struct zookeeper *zookeeper = timer->data;
-    struct member *member = &zookeeper->member;
+    struct member *member = timer->data;
     struct buf text = {0};
     struct zk_op op = {.kind = ZK_SET, .path = member->path, .version = member->version};
 
     if (member->state != MEMBER_IN || member->writing || member->stale ||
-        !zookeeper->session.connected) {
+        !member->session->connected) {
         return;
     }
     member->dirty = false;
     member->writing = true;
-    member_encode(zookeeper, &text);
+    member_encode(member, &text);
     op.data = text.data;
     op.len = text.len;
-    zk_write(&zookeeper->session, &op, 1, member_on_written, zookeeper);
+    zk_write(member->session, &op, 1, member_on_written, member);
     buf_fini(&text);
 }
 
-void member_write_soon(struct zookeeper *zookeeper)
+void member_write_soon(struct member *member)
 {
-    struct member *member = &zookeeper->member;
-
     member->dirty = true;
     if (member->state == MEMBER_IN && !member->writing && !member->stale &&
         !uv_is_active((uv_handle_t *) &member->batch)) {
-        uv_timer_start(&member->batch, member_on_batch, (uint64_t) zookeeper->timings.ack, 0);
+        uv_timer_start(&member->batch, member_on_batch, (uint64_t) member->env->timings.ack, 0);
     }
 }
 
 /* --- the session --- */
 
-void member_connected(struct zookeeper *zookeeper)
+bool member_connected(struct member *member)
 {
-    struct ownership *topic = NULL;
-
-    if (zookeeper->member.state == MEMBER_READY) { /* the root may be another by now */
-        zookeeper->member.state = MEMBER_OUT;
+    if (member->state == MEMBER_READY) { /* the root may be another by now */
+        member_go(member, MEMBER_OUT);
     }
-    if (zookeeper->member.state != MEMBER_IN) {
-        member_enter(zookeeper);
-        return;
+    if (member->state != MEMBER_IN) {
+        member_enter(member);
+        return false;
     }
-    member_on_beat(&zookeeper->member.beat);
-    if (zookeeper->member.dirty) {
-        member_write_soon(zookeeper);
+    member_on_beat(&member->beat);
+    if (member->dirty) {
+        member_write_soon(member);
     }
-    LIST_FOREACH(topic, &zookeeper->topics, link)
-    {
-        ownership_read(topic);
-    }
-    election_again(zookeeper);
-    assigner_wake(zookeeper);
+    return true;
 }
 
-void member_expired(struct zookeeper *zookeeper)
+void member_expired(struct member *member)
 {
-    struct member *member = &zookeeper->member;
-
     uv_timer_stop(&member->beat);
     uv_timer_stop(&member->batch);
     uv_timer_stop(&member->retry);
     if (member->state != MEMBER_REFUSED) {
-        member->state = MEMBER_OUT;
+        member_go(member, MEMBER_OUT);
     }
-    member->incarnation = 0;
     member->beating = member->writing = member->dirty = member->stale = false;
     member->name_until = 0;
 }

@@ -17,16 +17,34 @@ enum { OWNERSHIP_BACKOFF_MAX_MS = 5000 };
 
 static void ownership_on_retry(uv_timer_t *timer);
 
-struct zk_session *ownership_session(struct ownership *topic)
+void ownership_init(struct ownership_set *set, const struct zookeeper_env *env,
+                    struct zk_session *session, struct root *root, struct member *member,
+                    struct coord *coord)
 {
-    return &topic->zookeeper->session;
+    set->env = env;
+    set->session = session;
+    set->root = root;
+    set->member = member;
+    set->coord = coord;
+    LIST_INIT(&set->topics);
+    LIST_INIT(&set->departed);
 }
 
-struct ownership *ownership_find(struct zookeeper *zookeeper, const char *name)
+bool ownership_is_asked(const struct ownership_set *set)
+{
+    return !LIST_EMPTY(&set->topics);
+}
+
+struct zk_session *ownership_session(struct ownership *topic)
+{
+    return topic->set->session;
+}
+
+struct ownership *ownership_find(struct ownership_set *set, const char *name)
 {
     struct ownership *topic = NULL;
 
-    LIST_FOREACH(topic, &zookeeper->topics, link)
+    LIST_FOREACH(topic, &set->topics, link)
     {
         if (name != NULL && strcmp(topic->name, name) == 0) {
             return topic;
@@ -69,18 +87,18 @@ static void ownership_remove(struct ownership *topic)
         topic->checking = topic->reading = false;
     }
     LIST_REMOVE(topic, link);
-    LIST_INSERT_HEAD(&topic->zookeeper->departed, topic, link);
+    LIST_INSERT_HEAD(&topic->set->departed, topic, link);
     uv_close((uv_handle_t *) &topic->retry, ownership_on_close);
     uv_close((uv_handle_t *) &topic->leave, ownership_on_close);
 }
 
 void ownership_fail(struct ownership *topic, smq_status status, const char *text)
 {
-    struct coord *coord = topic->zookeeper->coord;
+    struct coord *coord = topic->set->coord;
 
     ownership_lose(topic);
     ownership_remove(topic);
-    member_write_soon(topic->zookeeper);
+    member_write_soon(topic->set->member);
     coord_call_failed(coord, topic->name, status, text);
 }
 
@@ -88,8 +106,8 @@ void ownership_fail(struct ownership *topic, smq_status status, const char *text
 static void ownership_left(struct ownership *topic)
 {
     ownership_remove(topic);
-    member_write_soon(topic->zookeeper);
-    coord_call_left(topic->zookeeper->coord, topic->name);
+    member_write_soon(topic->set->member);
+    coord_call_left(topic->set->coord, topic->name);
 }
 
 /* --- reading --- */
@@ -124,7 +142,7 @@ bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply)
         return false;
     }
     if (reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNODEEXISTS) {
-        ownership_retry_later(topic, topic->zookeeper->timings.retry);
+        ownership_retry_later(topic, topic->set->env->timings.retry);
     }
     return true;
 }
@@ -144,7 +162,7 @@ bool ownership_unsynced(struct ownership *topic)
 static void ownership_check_leave(struct ownership *topic)
 {
     if (topic->leaving && topic->granted_slots == 0 && topic->busy_slots == 0) {
-        member_write_soon(topic->zookeeper); /* without this topic */
+        member_write_soon(topic->set->member); /* without this topic */
     }
 }
 
@@ -166,13 +184,13 @@ static bool ownership_not_listed(struct ownership *topic, int64_t mzxid)
 static void ownership_damaged(struct ownership *topic, int64_t mzxid)
 {
     if (topic->damaged == 0) {
-        events_log(topic->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+        events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
                    "topic %s: its assignment in ZooKeeper cannot be read; the last good one stays",
                    topic->name);
     }
     if (topic->damaged != mzxid) {
         topic->damaged = mzxid;
-        member_write_soon(topic->zookeeper);
+        member_write_soon(topic->set->member);
     }
 }
 
@@ -208,7 +226,7 @@ static void ownership_act(struct ownership *topic, const struct zk_reply *reply)
     }
     topic->damaged = 0;
     listed = assignment.slot_count == topic->slots &&
-             assignment_find(&assignment, topic->zookeeper->member.incarnation) != 0;
+             assignment_find(&assignment, member_incarnation(topic->set->member)) != 0;
     if (listed || !ownership_not_listed(topic, reply->stat.mzxid)) {
         if (assignment.slot_count == topic->slots) {
             ownership_apply(topic, &assignment, reply->stat.mzxid);
@@ -251,7 +269,7 @@ static void ownership_on_sync(void *user, const struct zk_reply *reply)
 
 void ownership_read(struct ownership *topic)
 {
-    if (topic->gone || topic->zookeeper->member.state != MEMBER_IN) {
+    if (topic->gone || !member_is_in(topic->set->member)) {
         return;
     }
     if (topic->reading) {
@@ -265,6 +283,31 @@ void ownership_read(struct ownership *topic)
         ownership_read_assignment(topic);
     } else {
         ownership_look(topic);
+    }
+}
+
+void ownership_read_all(struct ownership_set *set)
+{
+    struct ownership *topic = NULL;
+
+    LIST_FOREACH(topic, &set->topics, link)
+    {
+        ownership_read(topic);
+    }
+}
+
+void ownership_changed(struct ownership_set *set, const char *path)
+{
+    struct ownership *topic = NULL;
+
+    LIST_FOREACH(topic, &set->topics, link)
+    {
+        bool node = strcmp(path, topic->path) == 0;
+
+        topic->known = topic->known && !node;
+        if (node || strcmp(path, topic->assignment_path) == 0) {
+            ownership_read(topic);
+        }
     }
 }
 
@@ -286,11 +329,11 @@ static void ownership_refused(struct ownership *topic, struct token token)
 
     if (again && !topic->refusal_said) {
         topic->refusal_said = true;
-        events_log(topic->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+        events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
                    "topic %s: Redis knows larger tokens than ZooKeeper at %s grants, and refuses "
                    "its slots: ZooKeeper lost data, or another fleet consumes the topic; "
                    "\"slotmq fleet raise-fence\" makes the tokens of this fleet the larger ones",
-                   topic->name, topic->zookeeper->hosts);
+                   topic->name, topic->set->env->hosts);
     }
     topic->asked_anew = again;
     topic->refused_token = token;
@@ -300,7 +343,7 @@ static void ownership_refused(struct ownership *topic, struct token token)
 /* Can nobody be told anything now? */
 static bool ownership_away(const struct ownership *topic)
 {
-    return topic->zookeeper->member.state != MEMBER_IN || !topic->zookeeper->session.connected;
+    return !member_is_in(topic->set->member) || !topic->set->session->connected;
 }
 
 static void ownership_on_leave_late(uv_timer_t *timer);
@@ -313,7 +356,7 @@ static void ownership_drained_late(struct ownership *topic)
         return;
     }
     uv_timer_start(&topic->leave, ownership_on_leave_late,
-                   (uint64_t) topic->zookeeper->timings.leave, 0);
+                   (uint64_t) topic->set->env->timings.leave, 0);
     ownership_check_leave(topic);
 }
 
@@ -329,7 +372,7 @@ static void ownership_on_leave_late(uv_timer_t *timer)
     }
     topic->late = true;
     uv_timer_start(&topic->leave, ownership_on_leave_late,
-                   (uint64_t) (topic->drain_timeout_ms + topic->zookeeper->timings.leave), 0);
+                   (uint64_t) (topic->drain_timeout_ms + topic->set->env->timings.leave), 0);
     ownership_revoke_all(topic);
     topic->granted_slots = 0;
     if (topic->busy_slots == 0) {
@@ -341,7 +384,7 @@ void ownership_answer(struct ownership *topic, const struct coord_command *comma
 {
     ownership_slot_answer(topic, command);
     if (command->kind == COORD_ACQUIRED) {
-        topic->backoff_ms = topic->zookeeper->timings.retry;
+        topic->backoff_ms = topic->set->env->timings.retry;
         return;
     }
     if (command->slot >= 0 && command->slot < topic->slots && topic->refused[command->slot]) {
@@ -365,12 +408,14 @@ static char *ownership_path(const char *name, const char *rest)
     return path;
 }
 
-void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *from)
+void ownership_join(struct ownership_set *set, const struct coord_topic *from)
 {
     struct ownership *topic = memory_new(sizeof(*topic));
     size_t slots = (size_t) from->slots;
+    const char *refusal_text = "";
+    smq_status refusal = SMQ_OK;
 
-    topic->zookeeper = zookeeper;
+    topic->set = set;
     topic->name = memory_string(from->name);
     topic->nonce = memory_string(from->nonce);
     topic->path = ownership_path(from->name, "");
@@ -386,24 +431,25 @@ void ownership_join(struct zookeeper *zookeeper, const struct coord_topic *from)
     topic->tokens = memory_new(slots * sizeof(*topic->tokens));
     topic->granted = memory_new(slots * sizeof(*topic->granted));
     topic->refused = memory_new(slots * sizeof(*topic->refused));
-    topic->backoff_ms = zookeeper->timings.retry;
-    memcpy(topic->identity, zookeeper->root.info.identity, sizeof(topic->identity));
+    topic->backoff_ms = set->env->timings.retry;
+    memcpy(topic->identity, root_known(set->root)->identity, sizeof(topic->identity));
     topic->open_timers = 2;
-    uv_timer_init(loop_uv(zookeeper->coord->loop), &topic->retry);
-    uv_timer_init(loop_uv(zookeeper->coord->loop), &topic->leave);
+    uv_timer_init(loop_uv(set->env->loop), &topic->retry);
+    uv_timer_init(loop_uv(set->env->loop), &topic->leave);
     topic->retry.data = topic->leave.data = topic;
-    LIST_INSERT_HEAD(&zookeeper->topics, topic, link);
-    if (zookeeper->member.state == MEMBER_REFUSED) {
-        ownership_fail(topic, zookeeper->member.refusal, zookeeper->member.refusal_text);
+    LIST_INSERT_HEAD(&set->topics, topic, link);
+    refusal = member_refusal(set->member, &refusal_text);
+    if (refusal != SMQ_OK) {
+        ownership_fail(topic, refusal, refusal_text);
         return;
     }
-    member_joined(zookeeper);
+    member_joined(set->member);
     ownership_read(topic);
 }
 
 void ownership_leave(struct ownership *topic)
 {
-    bool away = topic->zookeeper->member.state != MEMBER_IN || !topic->zookeeper->session.connected;
+    bool away = ownership_away(topic);
 
     if (topic->leaving) {
         return;
@@ -414,15 +460,15 @@ void ownership_leave(struct ownership *topic)
         return;
     }
     uv_timer_start(&topic->leave, ownership_on_leave_late,
-                   away ? 0 : (uint64_t) topic->zookeeper->timings.leave, 0);
-    member_write_soon(topic->zookeeper);
+                   away ? 0 : (uint64_t) topic->set->env->timings.leave, 0);
+    member_write_soon(topic->set->member);
     ownership_read(topic);
 }
 
 /* The session is closed: no call of a topic that is gone comes back. */
-static void ownership_free_departed(struct zookeeper *zookeeper)
+static void ownership_free_departed(struct ownership_set *set)
 {
-    struct ownership *topic = LIST_FIRST(&zookeeper->departed);
+    struct ownership *topic = LIST_FIRST(&set->departed);
 
     while (topic != NULL) {
         struct ownership *next = LIST_NEXT(topic, link);
@@ -433,11 +479,11 @@ static void ownership_free_departed(struct zookeeper *zookeeper)
     }
 }
 
-void ownership_expired(struct zookeeper *zookeeper)
+void ownership_expired(struct ownership_set *set)
 {
-    struct ownership *topic = LIST_FIRST(&zookeeper->topics);
+    struct ownership *topic = LIST_FIRST(&set->topics);
 
-    ownership_free_departed(zookeeper);
+    ownership_free_departed(set);
     while (topic != NULL) {
         struct ownership *next = LIST_NEXT(topic, link);
 
@@ -457,16 +503,16 @@ void ownership_expired(struct zookeeper *zookeeper)
 static void ownership_ask(struct ownership *topic)
 {
     uv_timer_stop(&topic->retry);
-    topic->backoff_ms = topic->zookeeper->timings.retry;
+    topic->backoff_ms = topic->set->env->timings.retry;
     topic->refusal_said = false;
     ownership_on_retry(&topic->retry);
 }
 
-void ownership_ask_anew(struct zookeeper *zookeeper)
+void ownership_ask_anew(struct ownership_set *set)
 {
     struct ownership *topic = NULL;
 
-    LIST_FOREACH(topic, &zookeeper->topics, link)
+    LIST_FOREACH(topic, &set->topics, link)
     {
         topic->known = false;
         ownership_ask(topic);
@@ -481,28 +527,28 @@ void ownership_raise(struct ownership *topic, uint32_t generation)
     }
 }
 
-void ownership_fail_all(struct zookeeper *zookeeper, smq_status status, const char *text)
+void ownership_fail_all(struct ownership_set *set, smq_status status, const char *text)
 {
     struct ownership *topic = NULL;
 
-    while ((topic = LIST_FIRST(&zookeeper->topics)) != NULL) {
+    while ((topic = LIST_FIRST(&set->topics)) != NULL) {
         ownership_fail(topic, status, text);
     }
 }
 
-void ownership_stop(struct zookeeper *zookeeper)
+void ownership_stop(struct ownership_set *set)
 {
     struct ownership *topic = NULL;
 
-    while ((topic = LIST_FIRST(&zookeeper->topics)) != NULL) {
+    while ((topic = LIST_FIRST(&set->topics)) != NULL) {
         ownership_remove(topic);
     }
-    ownership_free_departed(zookeeper);
+    ownership_free_departed(set);
 }
 
 /* --- what our node says of the topic --- */
 
-void ownership_encode(struct ownership *topic, struct buf *out)
+static void ownership_encode(struct ownership *topic, struct buf *out)
 {
     struct member_topic line = {.weight = topic->weight,
                                 .drain_timeout_ms = topic->drain_timeout_ms,
@@ -529,9 +575,19 @@ void ownership_encode(struct ownership *topic, struct buf *out)
     member_slots_fini(&line.owned);
 }
 
-void ownership_written(struct zookeeper *zookeeper)
+void ownership_encode_all(struct ownership_set *set, struct buf *out)
 {
-    struct ownership *topic = LIST_FIRST(&zookeeper->topics);
+    struct ownership *topic = NULL;
+
+    LIST_FOREACH(topic, &set->topics, link)
+    {
+        ownership_encode(topic, out);
+    }
+}
+
+void ownership_written(struct ownership_set *set)
+{
+    struct ownership *topic = LIST_FIRST(&set->topics);
 
     while (topic != NULL) {
         struct ownership *next = LIST_NEXT(topic, link);

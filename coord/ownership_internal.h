@@ -1,13 +1,15 @@
-/* ownership_internal.h - what ownership.c (the chain of calls of a topic) and ownership_topic.c
- * (its node) share.
+/* ownership_internal.h - what ownership.c (the chain of calls of a topic), ownership_topic.c (its
+ * node) and ownership_slots.c (its slots) share.
  *
- * Thread: smq:coord. */
+ * Below: ownership.h.  Thread: smq:coord. */
 #ifndef COORD_OWNERSHIP_INTERNAL_H
 #define COORD_OWNERSHIP_INTERNAL_H
 
-#include "coord/zookeeper.h"
+#include "coord/assignment.h"
+#include "coord/ownership.h"
 
 /* ownership.c */
+void ownership_read(struct ownership *topic); /* sync, read, act */
 struct zk_session *ownership_session(struct ownership *topic);
 void ownership_fail(struct ownership *topic, smq_status status, const char *text);
 void ownership_retry_later(struct ownership *topic, int64_t delay_ms);
@@ -18,6 +20,12 @@ bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply)
  */
 bool ownership_unsynced(struct ownership *topic);
 void ownership_read_assignment(struct ownership *topic);
+
+/* ownership_slots.c: the slots of a topic, without ZooKeeper */
+void ownership_apply(struct ownership *topic, const struct assignment *assignment, int64_t mzxid);
+void ownership_lose(struct ownership *topic);
+void ownership_revoke_all(struct ownership *topic);
+void ownership_slot_answer(struct ownership *topic, const struct coord_command *command);
 
 /* ownership_topic.c */
 void ownership_look(struct ownership *topic);      /* at the topic's node, then its assignment */

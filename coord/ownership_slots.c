@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "coord/ownership_internal.h"
 #include "coord/slot_state.h"
-#include "coord/zookeeper.h"
 
 /* Slots to tell the listener of. */
-struct ownership_list {
+struct ownership_slots {
     int32_t *slots;
     size_t count;
 };
@@ -31,24 +31,24 @@ static bool ownership_step(struct ownership *topic, int32_t slot, enum slot_inpu
     return from != to;
 }
 
-static struct ownership_list ownership_list_new(const struct ownership *topic)
+static struct ownership_slots ownership_slots_new(const struct ownership *topic)
 {
-    return (struct ownership_list){.slots = memory_new(sizeof(int32_t) * (size_t) topic->slots)};
+    return (struct ownership_slots){.slots = memory_new(sizeof(int32_t) * (size_t) topic->slots)};
 }
 
-static void ownership_list_add(struct ownership_list *list, int32_t slot)
+static void ownership_slots_add(struct ownership_slots *list, int32_t slot)
 {
     list->slots[list->count++] = slot;
 }
 
 /* Put `input` to every slot; those it changed are in the list. */
-static struct ownership_list ownership_step_all(struct ownership *topic, enum slot_input input)
+static struct ownership_slots ownership_step_all(struct ownership *topic, enum slot_input input)
 {
-    struct ownership_list list = ownership_list_new(topic);
+    struct ownership_slots list = ownership_slots_new(topic);
 
     for (int32_t i = 0; i < topic->slots; i++) {
         if (ownership_step(topic, i, input)) {
-            ownership_list_add(&list, i);
+            ownership_slots_add(&list, i);
         }
     }
     return list;
@@ -56,20 +56,20 @@ static struct ownership_list ownership_step_all(struct ownership *topic, enum sl
 
 void ownership_lose(struct ownership *topic)
 {
-    struct ownership_list lost = ownership_step_all(topic, SLOT_LOSE);
+    struct ownership_slots lost = ownership_step_all(topic, SLOT_LOSE);
 
     memset(topic->granted, 0, sizeof(bool) * (size_t) topic->slots);
     memset(topic->refused, 0, sizeof(bool) * (size_t) topic->slots);
     topic->granted_slots = 0;
-    coord_call_lost(topic->zookeeper->coord, topic->name, lost.slots, lost.count);
+    coord_call_lost(topic->set->coord, topic->name, lost.slots, lost.count);
     free(lost.slots);
 }
 
 void ownership_revoke_all(struct ownership *topic)
 {
-    struct ownership_list revoked = ownership_step_all(topic, SLOT_REVOKE);
+    struct ownership_slots revoked = ownership_step_all(topic, SLOT_REVOKE);
 
-    coord_call_revoked(topic->zookeeper->coord, topic->name, revoked.slots, revoked.count);
+    coord_call_revoked(topic->set->coord, topic->name, revoked.slots, revoked.count);
     free(revoked.slots);
 }
 
@@ -77,8 +77,8 @@ void ownership_revoke_all(struct ownership *topic)
 static void ownership_apply_losses(struct ownership *topic, const struct assignment *assignment,
                                    uint16_t me)
 {
-    struct ownership_list revoked = ownership_list_new(topic);
-    struct ownership_list lost = ownership_list_new(topic);
+    struct ownership_slots revoked = ownership_slots_new(topic);
+    struct ownership_slots lost = ownership_slots_new(topic);
 
     for (int32_t i = 0; i < topic->slots; i++) {
         uint16_t entry = assignment->slots[i];
@@ -89,13 +89,13 @@ static void ownership_apply_losses(struct ownership *topic, const struct assignm
         }
         topic->refused[i] = false;
         if (elsewhere && ownership_step(topic, i, SLOT_LOSE)) {
-            ownership_list_add(&lost, i);
+            ownership_slots_add(&lost, i);
         } else if (ownership_step(topic, i, SLOT_REVOKE)) {
-            ownership_list_add(&revoked, i);
+            ownership_slots_add(&revoked, i);
         }
     }
-    coord_call_lost(topic->zookeeper->coord, topic->name, lost.slots, lost.count);
-    coord_call_revoked(topic->zookeeper->coord, topic->name, revoked.slots, revoked.count);
+    coord_call_lost(topic->set->coord, topic->name, lost.slots, lost.count);
+    coord_call_revoked(topic->set->coord, topic->name, revoked.slots, revoked.count);
     free(revoked.slots);
     free(lost.slots);
 }
@@ -103,7 +103,7 @@ static void ownership_apply_losses(struct ownership *topic, const struct assignm
 static void ownership_apply_grants(struct ownership *topic, int64_t mzxid)
 {
     struct coord_grant *grants = memory_new(sizeof(*grants) * (size_t) topic->slots);
-    uint32_t fence = topic->zookeeper->root.info.generation;
+    uint32_t fence = root_known(topic->set->root)->generation;
     struct token token = {.generation = fence > topic->generation ? fence : topic->generation,
                           .epoch = (uint64_t) mzxid};
     size_t count = 0;
@@ -115,13 +115,13 @@ static void ownership_apply_grants(struct ownership *topic, int64_t mzxid)
             grants[count++] = (struct coord_grant){.slot = i, .token = token};
         }
     }
-    coord_call_granted(topic->zookeeper->coord, topic->name, grants, count);
+    coord_call_granted(topic->set->coord, topic->name, grants, count);
     free(grants);
 }
 
 void ownership_apply(struct ownership *topic, const struct assignment *assignment, int64_t mzxid)
 {
-    uint16_t me = assignment_find(assignment, topic->zookeeper->member.incarnation);
+    uint16_t me = assignment_find(assignment, member_incarnation(topic->set->member));
     bool acknowledge = false;
 
     topic->granted_slots = 0;
@@ -131,13 +131,13 @@ void ownership_apply(struct ownership *topic, const struct assignment *assignmen
         acknowledge |= me != 0 && assignment->slots[i] == (me | ASSIGNMENT_REVOKING);
     }
     ownership_apply_losses(topic, assignment, me);
-    if (!topic->leaving && member_lease_valid(topic->zookeeper)) {
+    if (!topic->leaving && member_lease_valid(topic->set->member)) {
         ownership_apply_grants(topic, mzxid);
     }
     acknowledge = acknowledge && topic->applied != mzxid;
     topic->applied = mzxid;
     if (acknowledge) {
-        member_write_soon(topic->zookeeper);
+        member_write_soon(topic->set->member);
     }
 }
 
@@ -158,7 +158,7 @@ void ownership_slot_answer(struct ownership *topic, const struct coord_command *
     (void) ownership_step(topic, slot,
                           command->kind == COORD_REFUSED ? SLOT_REFUSED : SLOT_RELEASED);
     if (stopping) {
-        member_write_soon(topic->zookeeper);
+        member_write_soon(topic->set->member);
     }
     topic->refused[slot] = topic->granted[slot];
 }

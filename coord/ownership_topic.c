@@ -43,8 +43,8 @@ static void ownership_on_made(void *user, const struct zk_reply *reply)
         return;
     }
     if (reply->rc == ZNONODE) { /* of the folder, unless something was deleted just now */
-        root_mend(topic->zookeeper);
-        ownership_retry_later(topic, topic->zookeeper->timings.retry);
+        root_mend(topic->set->root);
+        ownership_retry_later(topic, topic->set->env->timings.retry);
         return;
     }
     ownership_read(topic);
@@ -124,7 +124,7 @@ static void ownership_on_asked(void *user, const struct zk_reply *reply)
     struct ownership *topic = user;
 
     if (ownership_chain_over(topic, reply)) {
-        ownership_retry_later(topic, topic->zookeeper->timings.retry);
+        ownership_retry_later(topic, topic->set->env->timings.retry);
     }
 }
 
@@ -135,8 +135,7 @@ static void ownership_ask_rival(struct ownership *topic)
 
     topic->has_asked = true;
     buf_printf(&text, "nonce %s slots %d\nasked %s %s %s\n", topic->node.nonce, topic->node.slots,
-               topic->nonce, topic->zookeeper->coord->options.name,
-               topic->zookeeper->member.info.host);
+               topic->nonce, topic->set->env->name, member_self(topic->set->member)->host);
     op.data = text.data;
     op.len = text.len;
     zk_write(ownership_session(topic), &op, 1, ownership_on_asked, topic);
@@ -154,8 +153,8 @@ int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t lim
  * long as for a name; who owns slots continues with them. */
 static void ownership_meet_rival(struct ownership *topic)
 {
-    struct zookeeper *zookeeper = topic->zookeeper;
-    int64_t timeout_ms = zk_session_timeout(&zookeeper->session);
+    struct ownership_set *set = topic->set;
+    int64_t timeout_ms = zk_session_timeout(set->session);
     int64_t now = clock_now_ms();
     int64_t delay_ms = ownership_rival_delay(
         topic->backoff_ms, topic->rival_since == 0 ? 0 : now - topic->rival_since, 2 * timeout_ms);
@@ -166,7 +165,7 @@ static void ownership_meet_rival(struct ownership *topic)
         "topic %s at %s in ZooKeeper at %s belongs to another fleet, to which member %s "
         "on host %s belongs: that one has another topic of this name, in another Redis; "
         "give each fleet a root of its own",
-        topic->name, zookeeper->root.path, zookeeper->hosts, topic->rival_name, topic->rival_host);
+        topic->name, set->env->root, set->env->hosts, topic->rival_name, topic->rival_host);
     if (topic->rival_since == 0) {
         topic->rival_since = now;
     }
@@ -177,7 +176,7 @@ static void ownership_meet_rival(struct ownership *topic)
     }
     if (!topic->rival_said && now - topic->rival_since >= timeout_ms / 4) {
         topic->rival_said = true;
-        events_log(zookeeper->coord->options.events, SMQ_LEVEL_ERROR, "%s", text);
+        events_log(set->env->events, SMQ_LEVEL_ERROR, "%s", text);
     }
     if (!topic->has_asked) {
         ownership_ask_rival(topic);
@@ -231,7 +230,7 @@ static void ownership_on_rival(void *user, const struct zk_reply *reply)
 static void ownership_on_members(void *user, const struct zk_reply *reply)
 {
     struct ownership *topic = user;
-    const char *self = topic->zookeeper->coord->options.name;
+    const char *self = topic->set->env->name;
     char path[MEMBER_WORD_MAX + 16];
 
     if (topic->gone || reply->rc != ZOK) {
@@ -267,7 +266,7 @@ static bool ownership_must_check(const struct ownership *topic, bool exists)
     const struct ownership_node *node = &topic->node;
     bool ours = strcmp(node->nonce, topic->nonce) == 0 && node->slots == topic->slots;
 
-    if (strcmp(topic->identity, topic->zookeeper->root.info.identity) != 0) {
+    if (strcmp(topic->identity, root_known(topic->set->root)->identity) != 0) {
         return true;
     }
     return exists && !topic->checked &&
@@ -278,14 +277,14 @@ static bool ownership_must_check(const struct ownership *topic, bool exists)
 
 static void ownership_check(struct ownership *topic)
 {
-    struct zookeeper *zookeeper = topic->zookeeper;
+    struct ownership_set *set = topic->set;
     char binding[COORD_BINDING_MAX];
 
     topic->checking = true;
     (void) snprintf(topic->asked_identity, sizeof(topic->asked_identity), "%s",
-                    zookeeper->root.info.identity);
-    zookeeper_binding(zookeeper, binding);
-    if (!coord_call_check(zookeeper->coord, topic->name, binding)) {
+                    root_known(set->root)->identity);
+    root_binding(set->root, binding);
+    if (!coord_call_check(set->coord, topic->name, binding)) {
         ownership_checked(topic, SMQ_OK, "");
     }
 }
@@ -300,11 +299,11 @@ static void ownership_answer_rival(struct ownership *topic)
         return;
     }
     (void) snprintf(topic->answered, sizeof(topic->answered), "%s", node->asked);
-    events_log(topic->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+    events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
                "topic %s at %s in ZooKeeper: member %s on host %s asks for it, and belongs to "
                "another fleet, which has another topic of this name, in another Redis; this fleet "
                "continues; give each fleet a root of its own",
-               topic->name, topic->zookeeper->root.path, node->asked_by, node->asked_from);
+               topic->name, topic->set->env->root, node->asked_by, node->asked_from);
 }
 
 /* The topic is bound to another identity of this root: to the ensemble before it lost its data, or
@@ -312,7 +311,7 @@ static void ownership_answer_rival(struct ownership *topic)
 static bool ownership_bound_to_this_root(const struct ownership *topic, const char *binding)
 {
     static const char kind[] = "zookeeper:";
-    const char *path = topic->zookeeper->root.path;
+    const char *path = topic->set->env->root;
     size_t len = strlen(path);
 
     return strncmp(binding, kind, sizeof(kind) - 1) == 0 &&
@@ -332,11 +331,11 @@ static void ownership_unbound(struct ownership *topic, const char *binding)
     if (strcmp(topic->told_identity, topic->asked_identity) != 0) {
         (void) snprintf(topic->told_identity, sizeof(topic->told_identity), "%s",
                         topic->asked_identity);
-        events_log(topic->zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+        events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
                    "topic %s is bound to \"%.200s\", but the root of ZooKeeper at %s has the "
                    "identity %s: it is another ensemble, or it lost its data; in the latter case "
                    "\"slotmq fleet raise-fence\" binds the topic to it",
-                   topic->name, binding, topic->zookeeper->hosts, topic->asked_identity);
+                   topic->name, binding, topic->set->env->hosts, topic->asked_identity);
     }
     ownership_back_off(topic);
 }
@@ -360,7 +359,7 @@ void ownership_checked(struct ownership *topic, smq_status status, const char *t
     } else if (status == SMQ_OTHER_FLEET) {
         ownership_unbound(topic, text);
     } else {
-        ownership_retry_later(topic, topic->zookeeper->timings.retry);
+        ownership_retry_later(topic, topic->set->env->timings.retry);
     }
 }
 

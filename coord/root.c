@@ -1,11 +1,8 @@
-/* root.c - the root of the fleet in ZooKeeper and its folders: made by the first member, read and
- * watched by each.
+/* root.c - reading the root of the fleet, making it, and noticing that it changed.
  *
- * The root says which fleet it is (its identity) and the floor of all tokens (its fence
- * generation).  When ZooKeeper has lost the root, a member that knows it makes it again, one
- * generation higher: the zxids of an ensemble that lost its data are small again.
- *
- * Thread: smq:coord. */
+ * Thread: smq:coord, except root_binding(). */
+#include "coord/root.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,158 +10,187 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "coord/zookeeper.h"
 
 static const char *const root_folders[] = {"leader_epoch", "members", "topics"};
 
 enum { ROOT_FOLDERS = sizeof(root_folders) / sizeof(root_folders[0]) };
 
-static void root_make(struct zookeeper *zookeeper);
-static void root_fill(struct zookeeper *zookeeper, int32_t version);
+void root_init(struct root *root, const struct zookeeper_env *env, struct zk_session *session,
+               const struct root_listener *listener)
+{
+    root->env = env;
+    root->session = session;
+    root->listener = *listener;
+    pthread_mutex_init(&root->lock, NULL);
+}
+
+void root_fini(struct root *root)
+{
+    pthread_mutex_destroy(&root->lock);
+}
+
+const struct root_info *root_known(const struct root *root)
+{
+    return &root->info;
+}
+
+void root_binding(struct root *root, char out[COORD_BINDING_MAX])
+{
+    pthread_mutex_lock(&root->lock);
+    (void) snprintf(out, COORD_BINDING_MAX, "zookeeper:%s %s", root->env->root,
+                    root->info.identity);
+    pthread_mutex_unlock(&root->lock);
+}
+
+static void root_make(struct root *root);
+static void root_fill(struct root *root, int32_t version);
 
 /* Take what the root says.  false: it is no root of a fleet. */
-static bool root_take(struct zookeeper *zookeeper, const struct zk_reply *reply)
+static bool root_take(struct root *root, const struct zk_reply *reply)
 {
-    struct root_info *known = &zookeeper->root.info;
+    struct root_info *known = &root->info;
     struct root_info before = *known;
     struct root_info info;
 
     if (!root_text_parse(&info, reply->data, reply->len)) {
         return false;
     }
-    pthread_mutex_lock(&zookeeper->root.lock);
+    pthread_mutex_lock(&root->lock);
     *known = info;
-    pthread_mutex_unlock(&zookeeper->root.lock);
+    pthread_mutex_unlock(&root->lock);
     if (before.generation != 0 && strcmp(before.identity, info.identity) != 0) {
-        events_log(zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+        events_log(root->env->events, SMQ_LEVEL_WARN,
                    "ZooKeeper at %s has another fleet at %s (identity %s, before: %s): it lost its "
                    "data, or it is another ensemble",
-                   zookeeper->hosts, zookeeper->root.path, info.identity, before.identity);
+                   root->env->hosts, root->env->root, info.identity, before.identity);
     } else if (before.generation != 0 && before.generation != info.generation) {
-        events_log(zookeeper->coord->options.events, SMQ_LEVEL_INFO,
+        events_log(root->env->events, SMQ_LEVEL_INFO,
                    "the fence generation of the fleet is %" PRIu32 " now", info.generation);
     }
     return true;
 }
 
-static void root_refuse(struct zookeeper *zookeeper)
+static void root_refuse(struct root *root, smq_status status, const char *text)
 {
-    member_refuse(zookeeper, SMQ_OTHER_FLEET,
-                  "the root node in ZooKeeper is not of a fleet of this version; choose another "
-                  "root");
+    root->listener.refused(root->listener.user, status, text);
+}
+
+static void root_refuse_text(struct root *root)
+{
+    root_refuse(root, SMQ_OTHER_FLEET,
+                "the root node in ZooKeeper is not of a fleet of this version; choose another "
+                "root");
 }
 
 /* --- entering --- */
 
 /* Said once by each member. */
-static void root_warn_open(struct zookeeper *zookeeper)
+static void root_warn_open(struct root *root)
 {
-    if (zookeeper->coord->options.auth == NULL && !zookeeper->root.open_said) {
-        zookeeper->root.open_said = true;
-        events_log(zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+    if (root->env->open && !root->open_said) {
+        root->open_said = true;
+        events_log(root->env->events, SMQ_LEVEL_WARN,
                    "the nodes of the fleet at %s in ZooKeeper at %s can be written by everyone who "
                    "reaches it: set zookeeper_auth",
-                   zookeeper->root.path, zookeeper->hosts);
+                   root->env->root, root->env->hosts);
     }
 }
 
 static void root_on_entered(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
+    struct root *root = user;
 
-    if (reply->rc == ZNONODE && !zookeeper->root.making) {
-        zookeeper->root.step = 0;
-        zookeeper->root.entering = true;
-        root_make(zookeeper);
+    if (reply->rc == ZNONODE && !root->making) {
+        root->step = 0;
+        root->entering = true;
+        root_make(root);
     } else if (reply->rc == ZNOAUTH) {
-        member_refuse(zookeeper, SMQ_DENIED,
-                      "ZooKeeper refused to show the nodes of the fleet: check zookeeper_auth");
-    } else if (reply->rc != ZOK || (reply->len == 0 && zookeeper->root.making)) {
-        member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+        root_refuse(root, SMQ_DENIED,
+                    "ZooKeeper refused to show the nodes of the fleet: check zookeeper_auth");
+    } else if (reply->rc != ZOK || (reply->len == 0 && root->making)) {
+        root->listener.later(root->listener.user);
     } else if (reply->len == 0) {
-        zookeeper->root.entering = true;
-        root_fill(zookeeper, reply->stat.version);
-    } else if (!root_take(zookeeper, reply)) {
-        root_refuse(zookeeper);
+        root->entering = true;
+        root_fill(root, reply->stat.version);
+    } else if (!root_take(root, reply)) {
+        root_refuse_text(root);
     } else {
-        root_warn_open(zookeeper);
-        zookeeper_answered(zookeeper, SMQ_OK, "");
-        member_ready(zookeeper);
+        root_warn_open(root);
+        root->listener.entered(root->listener.user);
     }
 }
 
-void root_enter(struct zookeeper *zookeeper)
+void root_enter(struct root *root)
 {
-    zk_get(&zookeeper->session, "", true, root_on_entered, zookeeper);
+    zk_get(root->session, "", true, root_on_entered, root);
 }
 
 /* --- what changes afterwards --- */
 
-/* A member that enters reads the root anyway. */
-static bool root_is_watched(const struct zookeeper *zookeeper)
+static bool root_is_followed(const struct root *root)
 {
-    return zookeeper->member.state == MEMBER_IN || zookeeper->member.state == MEMBER_READY;
+    return root->listener.is_followed(root->listener.user);
 }
 
 static void root_on_changed(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
+    struct root *root = user;
 
-    if (reply->rc != ZOK || !root_is_watched(zookeeper)) {
+    if (reply->rc != ZOK || !root_is_followed(root)) {
         return; /* it is read again with the next connection, or on entering */
     }
-    if (!root_take(zookeeper, reply)) {
-        root_refuse(zookeeper);
+    if (!root_take(root, reply)) {
+        root_refuse_text(root);
         return;
     }
-    ownership_ask_anew(zookeeper);
+    root->listener.changed(root->listener.user);
 }
 
-void root_changed(struct zookeeper *zookeeper)
+void root_look_again(struct root *root)
 {
-    if (root_is_watched(zookeeper)) {
-        zk_get(&zookeeper->session, "", true, root_on_changed, zookeeper);
+    if (root_is_followed(root)) {
+        zk_get(root->session, "", true, root_on_changed, root);
     }
 }
 
 /* --- making it --- */
 
 /* Who waits for the folders tries again by itself. */
-static void root_made(struct zookeeper *zookeeper)
+static void root_made(struct root *root)
 {
-    bool entering = zookeeper->root.entering;
+    bool entering = root->entering;
 
-    zookeeper->root.making = zookeeper->root.entering = false;
+    root->making = root->entering = false;
     if (entering) {
-        root_enter(zookeeper);
+        root_enter(root);
     }
 }
 
 static void root_on_made(void *user, const struct zk_reply *reply)
 {
-    struct zookeeper *zookeeper = user;
+    struct root *root = user;
 
     if (reply->rc == ZOK || reply->rc == ZNODEEXISTS || reply->rc == ZBADVERSION) {
-        zookeeper->root.step++;
-        root_make(zookeeper);
+        root->step++;
+        root_make(root);
         return;
     }
-    zookeeper->root.making = false;
-    if (!zookeeper->root.entering) {
+    root->making = false;
+    if (!root->entering) {
         return;
     }
-    zookeeper->root.entering = false;
+    root->entering = false;
     if (reply->rc == ZNOAUTH) {
-        member_refuse(zookeeper, SMQ_DENIED,
-                      "ZooKeeper refused to create the nodes of the fleet: check zookeeper_auth");
+        root_refuse(root, SMQ_DENIED,
+                    "ZooKeeper refused to create the nodes of the fleet: check zookeeper_auth");
         return;
     }
-    member_later(zookeeper, MEMBER_OUT, zookeeper->timings.retry);
+    root->listener.later(root->listener.user);
 }
 
-static size_t root_text(const struct zookeeper *zookeeper, char out[ROOT_TEXT_MAX])
+static size_t root_text(const struct root *root, char out[ROOT_TEXT_MAX])
 {
-    struct root_info info = zookeeper->root.info;
+    struct root_info info = root->info;
 
     if (info.generation == 0) {
         random_hex(info.identity, sizeof(info.identity));
@@ -174,54 +200,54 @@ static size_t root_text(const struct zookeeper *zookeeper, char out[ROOT_TEXT_MA
 }
 
 /* Make what number `step` is: the parents of the root, the root, its folders. */
-static void root_make(struct zookeeper *zookeeper)
+static void root_make(struct root *root)
 {
-    int step = zookeeper->root.step;
-    int parents = root_parents(zookeeper->root.path);
-    char *parent = root_parent(zookeeper->root.path, step);
+    int step = root->step;
+    int parents = root_parents(root->env->root);
+    char *parent = root_parent(root->env->root, step);
     char text[ROOT_TEXT_MAX];
     struct zk_op op = {.kind = ZK_CREATE, .path = parent, .data = ""};
 
     if (step == parents + 1 + ROOT_FOLDERS) {
-        root_made(zookeeper);
+        root_made(root);
         return;
     }
-    zookeeper->root.making = true;
+    root->making = true;
     if (step == parents) {
         op.path = "";
         op.data = text;
-        op.len = root_text(zookeeper, text);
+        op.len = root_text(root, text);
     } else if (step > parents) {
         op.path = root_folders[step - parents - 1];
     }
-    zk_write(&zookeeper->session, &op, 1, root_on_made, zookeeper);
+    zk_write(root->session, &op, 1, root_on_made, root);
     free(parent);
 }
 
 /* The root was made beforehand, and is empty: write what it says, then make the folders. */
-static void root_fill(struct zookeeper *zookeeper, int32_t version)
+static void root_fill(struct root *root, int32_t version)
 {
     char text[ROOT_TEXT_MAX];
     struct zk_op op = {.kind = ZK_SET, .path = "", .data = text, .version = version};
 
-    zookeeper->root.step = root_parents(zookeeper->root.path);
-    zookeeper->root.making = true;
-    op.len = root_text(zookeeper, text);
-    zk_write(&zookeeper->session, &op, 1, root_on_made, zookeeper);
+    root->step = root_parents(root->env->root);
+    root->making = true;
+    op.len = root_text(root, text);
+    zk_write(root->session, &op, 1, root_on_made, root);
 }
 
-void root_mend(struct zookeeper *zookeeper)
+void root_mend(struct root *root)
 {
-    if (!zookeeper->root.making) {
-        events_log(zookeeper->coord->options.events, SMQ_LEVEL_WARN,
+    if (!root->making) {
+        events_log(root->env->events, SMQ_LEVEL_WARN,
                    "a node of the fleet at %s in ZooKeeper is missing and is made again",
-                   zookeeper->root.path);
-        zookeeper->root.step = root_parents(zookeeper->root.path) + 1;
-        root_make(zookeeper);
+                   root->env->root);
+        root->step = root_parents(root->env->root) + 1;
+        root_make(root);
     }
 }
 
-void root_expired(struct zookeeper *zookeeper)
+void root_expired(struct root *root)
 {
-    zookeeper->root.making = zookeeper->root.entering = false;
+    root->making = root->entering = false;
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 
 /* Whoever mistyped an address hears of it within 10 s, whatever the session time-out. */
@@ -26,7 +27,8 @@ struct zookeeper_timings zookeeper_timings = {.join = 150,
                                               .strangers = 15000,
                                               .remind = 60000};
 
-void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const char *text)
+/* The first answer, of any kind, ends coord_zookeeper_new(). */
+static void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const char *text)
 {
     if (zookeeper->waiter != NULL) {
         zookeeper->first_status = status;
@@ -36,13 +38,19 @@ void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const ch
     }
 }
 
+/* --- the session --- */
+
 static void zookeeper_on_connected(void *user)
 {
     struct zookeeper *zookeeper = user;
 
-    events_emit(zookeeper->coord->options.events, SMQ_EVENT_CONNECTED, NULL,
-                "connected to ZooKeeper at %s", zookeeper->hosts);
-    member_connected(zookeeper);
+    events_emit(zookeeper->env.events, SMQ_EVENT_CONNECTED, NULL, "connected to ZooKeeper at %s",
+                zookeeper->hosts);
+    if (member_connected(&zookeeper->member)) {
+        ownership_read_all(&zookeeper->topics);
+        election_again(&zookeeper->election);
+        assigner_wake(&zookeeper->assigner);
+    }
 }
 
 static void zookeeper_on_disconnected(void *user)
@@ -50,7 +58,7 @@ static void zookeeper_on_disconnected(void *user)
     struct zookeeper *zookeeper = user;
     bool stop = zookeeper->coord->options.on_zk_loss == SMQ_ZK_LOSS_STOP;
 
-    events_emit(zookeeper->coord->options.events, SMQ_EVENT_DISCONNECTED, NULL,
+    events_emit(zookeeper->env.events, SMQ_EVENT_DISCONNECTED, NULL,
                 "no connection to ZooKeeper at %s: %s", zookeeper->hosts,
                 stop ? "nothing is claimed or begun when the lease of this member is over"
                      : "going on with the slots owned");
@@ -60,22 +68,21 @@ static void zookeeper_on_expired(void *user)
 {
     struct zookeeper *zookeeper = user;
 
-    zookeeper->lease_until = 0;
-    coord_call_leased(zookeeper->coord, 0, 0);
-    events_emit(zookeeper->coord->options.events, SMQ_EVENT_SESSION_LOST, NULL,
+    member_end_lease(&zookeeper->member);
+    events_emit(zookeeper->env.events, SMQ_EVENT_SESSION_LOST, NULL,
                 "the session with ZooKeeper has ended: all slots are lost, joining again");
-    assigner_end(zookeeper);
-    root_expired(zookeeper);
-    election_expired(zookeeper);
-    member_expired(zookeeper);
-    ownership_expired(zookeeper);
+    assigner_end(&zookeeper->assigner);
+    root_expired(&zookeeper->root);
+    election_expired(&zookeeper->election);
+    member_expired(&zookeeper->member);
+    ownership_expired(&zookeeper->topics);
 }
 
-static void zookeeper_on_refused(void *user)
+static void zookeeper_on_session_refused(void *user)
 {
     struct zookeeper *zookeeper = user;
 
-    events_log(zookeeper->coord->options.events, SMQ_LEVEL_ERROR,
+    events_log(zookeeper->env.events, SMQ_LEVEL_ERROR,
                "ZooKeeper at %s serves others, but has refused the session of this member for "
                "longer than its time-out: it lost its data, or an older copy of it was restored; "
                "a new session begins",
@@ -86,58 +93,179 @@ static void zookeeper_on_denied(void *user)
 {
     struct zookeeper *zookeeper = user;
 
-    member_refuse(zookeeper, SMQ_DENIED, "ZooKeeper refused the credentials");
+    member_refuse(&zookeeper->member, SMQ_DENIED, "ZooKeeper refused the credentials");
 }
 
 static void zookeeper_on_changed(void *user, const char *path)
 {
     struct zookeeper *zookeeper = user;
-    struct ownership *topic = NULL;
 
     if (*path == '\0') {
-        root_changed(zookeeper);
+        root_look_again(&zookeeper->root);
         return;
     }
     if (strcmp(path, "leader") == 0) {
-        election_again(zookeeper);
+        election_again(&zookeeper->election);
         return;
     }
-    if (strcmp(path, zookeeper->member.path) == 0) {
-        member_node_changed(zookeeper);
-    }
-    LIST_FOREACH(topic, &zookeeper->topics, link)
-    {
-        bool node = strcmp(path, topic->path) == 0;
+    member_node_changed(&zookeeper->member, path);
+    ownership_changed(&zookeeper->topics, path);
+    assigner_wake(&zookeeper->assigner);
+}
 
-        topic->known = topic->known && !node;
-        if (node || strcmp(path, topic->assignment_path) == 0) {
-            ownership_read(topic);
-        }
-    }
-    assigner_wake(zookeeper);
+/* --- the root --- */
+
+static void zookeeper_on_root_entered(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    zookeeper_answered(zookeeper, SMQ_OK, "");
+    member_ready(&zookeeper->member, ownership_is_asked(&zookeeper->topics));
+}
+
+static void zookeeper_on_root_later(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    member_later(&zookeeper->member);
+}
+
+static void zookeeper_on_root_refused(void *user, smq_status status, const char *text)
+{
+    struct zookeeper *zookeeper = user;
+
+    member_refuse(&zookeeper->member, status, text);
+}
+
+static bool zookeeper_is_root_followed(void *user)
+{
+    const struct zookeeper *zookeeper = user;
+
+    return member_follows_root(&zookeeper->member);
+}
+
+static void zookeeper_on_root_changed(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    ownership_ask_anew(&zookeeper->topics);
+}
+
+/* --- the member --- */
+
+static void zookeeper_on_encode(void *user, struct buf *out)
+{
+    struct zookeeper *zookeeper = user;
+
+    ownership_encode_all(&zookeeper->topics, out);
+}
+
+static void zookeeper_on_written(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    ownership_written(&zookeeper->topics);
+}
+
+static void zookeeper_on_entered(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    ownership_read_all(&zookeeper->topics);
+    election_begin(&zookeeper->election);
+}
+
+/* Grants that came while the lease was over were put off. */
+static void zookeeper_on_resumed(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    ownership_read_all(&zookeeper->topics);
+}
+
+static void zookeeper_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
+{
+    struct zookeeper *zookeeper = user;
+
+    coord_call_leased(zookeeper->coord, until_ms, lease_ms);
+}
+
+static void zookeeper_on_refused(void *user, smq_status status, const char *text)
+{
+    struct zookeeper *zookeeper = user;
+
+    zookeeper_answered(zookeeper, status, text);
+    ownership_fail_all(&zookeeper->topics, status, text);
+}
+
+/* --- the election and the assigner --- */
+
+static void zookeeper_on_won(void *user, int32_t epoch)
+{
+    struct zookeeper *zookeeper = user;
+
+    assigner_begin(&zookeeper->assigner, epoch);
+}
+
+static void zookeeper_on_over(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    assigner_end(&zookeeper->assigner);
+}
+
+static void zookeeper_on_superseded(void *user)
+{
+    struct zookeeper *zookeeper = user;
+
+    election_resign(&zookeeper->election);
+}
+
+/* --- putting it together --- */
+
+static void zookeeper_init_parts(struct zookeeper *zookeeper)
+{
+    const struct zookeeper_env *env = &zookeeper->env;
+    struct zk_session *session = &zookeeper->session;
+    const struct member_listener member = {.encode = zookeeper_on_encode,
+                                           .written = zookeeper_on_written,
+                                           .entered = zookeeper_on_entered,
+                                           .resumed = zookeeper_on_resumed,
+                                           .leased = zookeeper_on_leased,
+                                           .refused = zookeeper_on_refused,
+                                           .user = zookeeper};
+    const struct election_listener election = {
+        .won = zookeeper_on_won, .over = zookeeper_on_over, .user = zookeeper};
+    const struct assigner_ports assigner = {.session = session,
+                                            .root = &zookeeper->root,
+                                            .superseded = zookeeper_on_superseded,
+                                            .user = zookeeper};
+
+    member_init(&zookeeper->member, env, session, &zookeeper->root, &member);
+    ownership_init(&zookeeper->topics, env, session, &zookeeper->root, &zookeeper->member,
+                   zookeeper->coord);
+    election_init(&zookeeper->election, env, session, &zookeeper->member, &election);
+    assigner_init(&zookeeper->assigner, env, &assigner);
 }
 
 static void zookeeper_start(struct loop_task *task)
 {
-    struct zookeeper *zookeeper =
-        (struct zookeeper *) ((char *) task - offsetof(struct zookeeper, start));
+    struct zookeeper *zookeeper = OWNER_OF(task, struct zookeeper, start);
     const struct coord_options *options = &zookeeper->coord->options;
-    struct zk_session_options session = {.loop = zookeeper->coord->loop,
-                                         .servers = zookeeper->hosts,
-                                         .root = zookeeper->root.path,
-                                         .auth = options->auth,
-                                         .timeout_ms = options->session_timeout_ms,
-                                         .connected = zookeeper_on_connected,
-                                         .disconnected = zookeeper_on_disconnected,
-                                         .expired = zookeeper_on_expired,
-                                         .refused = zookeeper_on_refused,
-                                         .denied = zookeeper_on_denied,
-                                         .changed = zookeeper_on_changed,
-                                         .user = zookeeper};
+    const struct zk_session_options session = {.loop = zookeeper->env.loop,
+                                               .servers = zookeeper->hosts,
+                                               .root = zookeeper->root_path,
+                                               .auth = options->auth,
+                                               .timeout_ms = options->session_timeout_ms,
+                                               .connected = zookeeper_on_connected,
+                                               .disconnected = zookeeper_on_disconnected,
+                                               .expired = zookeeper_on_expired,
+                                               .refused = zookeeper_on_session_refused,
+                                               .denied = zookeeper_on_denied,
+                                               .changed = zookeeper_on_changed,
+                                               .user = zookeeper};
 
-    member_init(zookeeper);
-    election_init(zookeeper);
-    assigner_init(zookeeper);
+    zookeeper_init_parts(zookeeper);
     zk_session_start(&zookeeper->session, &session);
 }
 
@@ -147,12 +275,12 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
     struct ownership *topic = NULL;
 
     if (command->kind == COORD_MARKED) {
-        member_marked(zookeeper, &command->marks);
+        member_marked(&zookeeper->member, &command->marks);
         return;
     }
-    topic = ownership_find(zookeeper, command->topic.name);
+    topic = ownership_find(&zookeeper->topics, command->topic.name);
     if (command->kind == COORD_JOIN && topic == NULL) {
-        ownership_join(zookeeper, &command->topic);
+        ownership_join(&zookeeper->topics, &command->topic);
         return;
     }
     if (topic == NULL) {
@@ -180,17 +308,11 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
     }
 }
 
-void zookeeper_binding(struct zookeeper *zookeeper, char out[COORD_BINDING_MAX])
+static void zookeeper_binding(struct coord *coord, char out[COORD_BINDING_MAX])
 {
-    pthread_mutex_lock(&zookeeper->root.lock);
-    (void) snprintf(out, COORD_BINDING_MAX, "zookeeper:%s %s", zookeeper->root.path,
-                    zookeeper->root.info.identity);
-    pthread_mutex_unlock(&zookeeper->root.lock);
-}
+    struct zookeeper *zookeeper = coord->self;
 
-static void zookeeper_write_binding(struct coord *coord, char out[COORD_BINDING_MAX])
-{
-    zookeeper_binding(coord->self, out);
+    root_binding(&zookeeper->root, out);
 }
 
 static void zookeeper_stop(struct coord *coord)
@@ -198,25 +320,25 @@ static void zookeeper_stop(struct coord *coord)
     struct zookeeper *zookeeper = coord->self;
 
     zk_session_stop(&zookeeper->session);
-    assigner_stop(zookeeper);
-    election_stop(zookeeper);
-    member_stop(zookeeper);
-    ownership_stop(zookeeper);
+    assigner_stop(&zookeeper->assigner);
+    election_stop(&zookeeper->election);
+    member_stop(&zookeeper->member);
+    ownership_stop(&zookeeper->topics);
 }
 
 static void zookeeper_free(struct coord *coord)
 {
     struct zookeeper *zookeeper = coord->self;
 
-    assigner_fini(zookeeper);
-    member_fini(zookeeper);
-    pthread_mutex_destroy(&zookeeper->root.lock);
+    assigner_fini(&zookeeper->assigner);
+    member_fini(&zookeeper->member);
+    root_fini(&zookeeper->root);
     free(zookeeper->hosts);
     free(zookeeper);
 }
 
 static const struct coord_kind zookeeper_kind = {.run = zookeeper_run,
-                                                 .binding = zookeeper_write_binding,
+                                                 .binding = zookeeper_binding,
                                                  .stop = zookeeper_stop,
                                                  .free = zookeeper_free};
 
@@ -265,10 +387,35 @@ static smq_status zookeeper_await(struct coord *coord, smq_error *err)
     return status;
 }
 
+/* The parts that need smq:coord are made there, by zookeeper_start(). */
+static struct zookeeper *zookeeper_new(struct coord *coord, const char *root)
+{
+    struct zookeeper *zookeeper = memory_new(sizeof(*zookeeper));
+    const struct root_listener listener = {.entered = zookeeper_on_root_entered,
+                                           .later = zookeeper_on_root_later,
+                                           .refused = zookeeper_on_root_refused,
+                                           .is_followed = zookeeper_is_root_followed,
+                                           .changed = zookeeper_on_root_changed,
+                                           .user = zookeeper};
+
+    zookeeper->coord = coord;
+    (void) snprintf(zookeeper->root_path, sizeof(zookeeper->root_path), "%s", root);
+    zookeeper->hosts = coord_servers_hosts(coord->options.servers);
+    zookeeper->env = (struct zookeeper_env){.loop = coord->loop,
+                                            .events = coord->options.events,
+                                            .name = coord->options.name,
+                                            .hosts = zookeeper->hosts,
+                                            .root = zookeeper->root_path,
+                                            .open = coord->options.auth == NULL,
+                                            .timings = zookeeper_timings};
+    root_init(&zookeeper->root, &zookeeper->env, &zookeeper->session, &listener);
+    zookeeper->start.run = zookeeper_start;
+    return zookeeper;
+}
+
 smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *options,
                                smq_error *err)
 {
-    struct zookeeper *zookeeper = NULL;
     struct coord *coord = NULL;
     char root[ZK_ROOT_MAX];
     smq_status status = coord_check_servers(root, sizeof(root), options->servers, err);
@@ -282,16 +429,7 @@ smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *o
     if (status != SMQ_OK) {
         return status;
     }
-    zookeeper = memory_new(sizeof(*zookeeper));
-    zookeeper->coord = coord;
-    zookeeper->timings = zookeeper_timings;
-    memcpy(zookeeper->root.path, root, sizeof(root));
-    pthread_mutex_init(&zookeeper->root.lock, NULL);
-    zookeeper->hosts = coord_servers_hosts(options->servers);
-    zookeeper->start.run = zookeeper_start;
-    LIST_INIT(&zookeeper->topics);
-    LIST_INIT(&zookeeper->departed);
-    coord->self = zookeeper;
+    coord->self = zookeeper_new(coord, root);
     status = zookeeper_await(coord, err);
     if (status == SMQ_OK) {
         *out = coord;

@@ -16,7 +16,8 @@ enum { SLOTS = 8, MEMBERS_MAX = 64, JOIN_MS = 150, JOIN_MAX_MS = 4 * JOIN_MS, CO
 
 /* One topic with SLOTS slots, and members "0", "1", ... with the incarnations 1, 2, ... */
 struct stage {
-    struct zookeeper zookeeper;
+    struct zookeeper_env env;
+    struct zk_session session;
     struct assigner assigner;
     struct assigner_topic topic;
 };
@@ -26,10 +27,10 @@ static int set_up(void **state)
     struct stage *stage = memory_new(sizeof(*stage));
     struct assigner_topic *topic = &stage->topic;
 
-    stage->zookeeper.timings =
-        (struct zookeeper_timings){.join = JOIN_MS, .cold = COLD_MS, .idle = 1};
-    stage->zookeeper.session.options.timeout_ms = 60000;
-    stage->assigner.zookeeper = &stage->zookeeper;
+    stage->env.timings = (struct zookeeper_timings){.join = JOIN_MS, .cold = COLD_MS, .idle = 1};
+    stage->session.options.timeout_ms = 60000;
+    stage->assigner.env = &stage->env;
+    stage->assigner.ports.session = &stage->session;
     stage->assigner.members = memory_new(MEMBERS_MAX * sizeof(*stage->assigner.members));
     LIST_INIT(&stage->assigner.topics);
     LIST_INSERT_HEAD(&stage->assigner.topics, topic, link);
@@ -165,7 +166,7 @@ static void a_cold_fleet_waits_for_a_part_of_the_session_at_most(void **state)
     join(stage);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         stage->topic.cold_until = 0;
-        stage->zookeeper.session.options.timeout_ms = cases[i].session_ms;
+        stage->session.options.timeout_ms = cases[i].session_ms;
         assert_int_equal(decide(stage, 1000), 0);
         assert_int_equal(stage->assigner.wake_at, 1000 + cases[i].wait_ms);
         assert_int_equal(decide(stage, 1000 + cases[i].wait_ms), 1);

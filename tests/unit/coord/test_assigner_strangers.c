@@ -77,8 +77,7 @@ enum { MEMBERS_MAX = 6, NOTHING = -1 };
 /* An assigner that has read members and the topics "t" and "u". */
 struct stage {
     struct loop *call;
-    struct coord coord;
-    struct zookeeper zookeeper;
+    struct zookeeper_env env;
     struct assigner assigner;
     struct assigner_topic topics[2];
     char said[1024]; /* the last warning; read when `call` has ended */
@@ -98,11 +97,11 @@ static int set_up(void **state)
     smq_error err;
 
     assert_int_equal(loop_new(&stage->call, "smq:call", &err), SMQ_OK);
-    stage->coord.options.events = events_new(stage->call, on_event, SMQ_LEVEL_INFO, stage);
-    stage->zookeeper.coord = &stage->coord;
-    stage->zookeeper.timings = (struct zookeeper_timings){.strangers = FOR_MS};
-    (void) snprintf(stage->zookeeper.root.path, sizeof(stage->zookeeper.root.path), "/fleet");
-    stage->assigner.zookeeper = &stage->zookeeper;
+    stage->env =
+        (struct zookeeper_env){.events = events_new(stage->call, on_event, SMQ_LEVEL_INFO, stage),
+                               .root = "/fleet",
+                               .timings = {.strangers = FOR_MS}};
+    stage->assigner.env = &stage->env;
     stage->assigner.members = memory_new(MEMBERS_MAX * sizeof(*stage->assigner.members));
     LIST_INIT(&stage->assigner.topics);
     for (int i = 0; i < 2; i++) {
@@ -127,7 +126,7 @@ static int tear_down(void **state)
     struct stage *stage = *state;
 
     loop_free(stage->call);
-    events_free(stage->coord.options.events);
+    events_free(stage->env.events);
     for (size_t i = 0; i < stage->assigner.member_count; i++) {
         free(stage->assigner.members[i].id);
         member_info_fini(&stage->assigner.members[i].info);

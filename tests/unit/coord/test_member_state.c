@@ -1,0 +1,65 @@
+/* test_member_state.c - which state of a member, and of its election, may follow which. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "coord/election.h"
+#include "coord/member_state.h"
+
+static void a_member_enters_from_outside_or_after_it_waited(void **state)
+{
+    static const bool may[MEMBER_STATES][MEMBER_STATES] = {
+        [MEMBER_OUT] = {[MEMBER_OUT] = true, [MEMBER_ENTERING] = true, [MEMBER_REFUSED] = true},
+        [MEMBER_READY] = {[MEMBER_OUT] = true, [MEMBER_ENTERING] = true, [MEMBER_REFUSED] = true},
+        [MEMBER_ENTERING] = {[MEMBER_OUT] = true,
+                             [MEMBER_READY] = true,
+                             [MEMBER_WAITING] = true,
+                             [MEMBER_IN] = true,
+                             [MEMBER_REFUSED] = true},
+        [MEMBER_WAITING] = {[MEMBER_OUT] = true, [MEMBER_ENTERING] = true, [MEMBER_REFUSED] = true},
+        [MEMBER_IN] = {[MEMBER_OUT] = true, [MEMBER_REFUSED] = true},
+        [MEMBER_REFUSED] = {[MEMBER_REFUSED] = true},
+    };
+
+    (void) state;
+    for (int from = 0; from < MEMBER_STATES; from++) {
+        for (int to = 0; to < MEMBER_STATES; to++) {
+            assert_int_equal(member_state_may((enum member_state) from, (enum member_state) to),
+                             may[from][to]);
+        }
+    }
+}
+
+static void an_election_is_won_only_by_trying(void **state)
+{
+    static const bool may[ELECTION_STATES][ELECTION_STATES] = {
+        [ELECTION_OUT] = {[ELECTION_OUT] = true, [ELECTION_TRYING] = true},
+        [ELECTION_TRYING] = {[ELECTION_OUT] = true,
+                             [ELECTION_TRYING] = true,
+                             [ELECTION_WATCHING] = true,
+                             [ELECTION_WON] = true},
+        [ELECTION_WATCHING] = {[ELECTION_OUT] = true, [ELECTION_TRYING] = true},
+        [ELECTION_WON] = {[ELECTION_OUT] = true, [ELECTION_TRYING] = true},
+    };
+
+    (void) state;
+    for (int from = 0; from < ELECTION_STATES; from++) {
+        for (int to = 0; to < ELECTION_STATES; to++) {
+            assert_int_equal(election_may((enum election_state) from, (enum election_state) to),
+                             may[from][to]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_member_enters_from_outside_or_after_it_waited),
+        cmocka_unit_test(an_election_is_won_only_by_trying),
+    };
+
+    return cmocka_run_group_tests_name("member_state", tests, NULL, NULL);
+}
