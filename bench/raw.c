@@ -253,7 +253,7 @@ static void render_head(struct raw *raw, const struct raw_slot *slot, const stru
 bool raw_own(struct raw *raw)
 {
     for (int i = 0; i < raw->count; i++) {
-        render_head(raw, &raw->slots[i], &script_takeover, 7);
+        render_head(raw, &raw->slots[i], &script_takeover, 8);
         wire_text(raw->wire, raw->def);
         wire_text(raw->wire, TOKEN);
         wire_text(raw->wire, "t");
@@ -261,6 +261,7 @@ bool raw_own(struct raw *raw)
         wire_text(raw->wire, "16");
         wire_text(raw->wire, "1000");
         wire_text(raw->wire, "raw");
+        wire_text(raw->wire, "standalone");
         redisReply *reply = wire_reply(raw->wire);
         bool good = wire_is_ok(reply);
         freeReplyObject(reply);

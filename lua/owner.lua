@@ -1,7 +1,8 @@
 #!lua flags=no-writes
 -- KEYS prepare, slot
 -- ARGV (none)
--- RETURN OK, token (empty: none), owner, for how many ms the last claim is leased (0: none is)
+-- RETURN OK, token (empty: none), owner, for how many ms the last claim is leased (0: none is),
+--        the generation since which it knows what the topic is bound to (0: it does not)
 --
 -- Whatever the definition says: also of a slot that lost it.
 
@@ -13,5 +14,6 @@ local prepare, slot = KEYS[1], KEYS[2]
 local last = redis.call('ZRANGE', prepare, before_score(REST), '-inf', 'BYSCORE', 'REV',
     'LIMIT', 0, 1, 'WITHSCORES')
 local ends = last[1] and split(last[2]) or 0
-local token, owner = unpack(redis.call('HMGET', slot, 'token', 'owner'))
-return { 'OK', token or '', owner or '', math.max(ends - now, 0) }
+local token, owner, bound = unpack(redis.call('HMGET', slot, 'token', 'owner', 'bound'))
+local since = tonumber(string.match(bound or '', '^%d+') or 0)
+return { 'OK', token or '', owner or '', math.max(ends - now, 0), since }

@@ -44,8 +44,8 @@ local room = empty(store, limit)
 room = empty(prepare, room, true)
 clear(dead, room)
 local left = messages_held()
-redis.call('HDEL', slot, 'parked', 'seq', 'paused', 'pauses', 'definition', 'version', 'sent',
-    'merged', 'done', 'retried', 'rejected', 'expired', 'released', 'lease_lost')
+redis.call('HDEL', slot, 'parked', 'seq', 'paused', 'pauses', 'definition', 'version', 'bound',
+    'sent', 'merged', 'done', 'retried', 'rejected', 'expired', 'released', 'lease_lost')
 -- What stood beside messages goes at once, and is freed in the background.
 if left == 0 then
     redis.call('UNLINK', why)

@@ -5,8 +5,9 @@
 --        | TAKEN: by another creation of the topic, which was not deleted | STALE: it is newer
 --        | GONE: the slot has a later generation, or was sealed by a deletion after those
 --
--- What outlives a topic in its slot stays: token, claims, generation, sealed.  A slot of an earlier
--- generation that holds nothing is what a late call left: it is taken over.
+-- What outlives a topic in its slot stays: token, claims, generation, sealed; what it was bound to
+-- does not.  A slot of an earlier generation that holds nothing is what a late call left: it is
+-- taken over.
 
 local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, generation, pauses = ARGV[2], tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -40,6 +41,9 @@ elseif def then
     end
 end
 
+if not def or def_split(def) ~= nonce then
+    redis.call('HDEL', slot, 'bound')
+end
 local made = redis.call('EXISTS', store, prepare, dead, why, slot) == 0
 make_sentinels()
 if ARGV[3] == '1' then

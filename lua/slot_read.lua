@@ -2,7 +2,8 @@
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV (none)
 -- RETURN OK, def, definition, version (of that text), generation, token, pauses, paused 0/1,
---        sealed, messages, complete: 1 every key is there (empty or 0: nothing is stored)
+--        sealed, messages, complete: 1 every key is there, bound: "GENERATION COORD"
+--        (empty or 0: nothing is stored)
 --        | FOREIGN, key: it holds something else
 --
 -- What the slot knows of its topic.
@@ -17,11 +18,11 @@ if foreign then
     return { 'FOREIGN', foreign }
 end
 local known = redis.call('HMGET', slot, 'def', 'definition', 'version', 'generation', 'token',
-    'pauses', 'paused', 'sealed')
+    'pauses', 'paused', 'sealed', 'bound')
 local complete = redis.call('EXISTS', store, prepare, dead, why, slot) == 5
     and (not body or redis.call('EXISTS', body) == 1)
 return {
     'OK', known[1] or '', known[2] or '', tonumber(known[3] or 0), tonumber(known[4] or 0),
     known[5] or '', tonumber(known[6] or 0), known[7] and 1 or 0, tonumber(known[8] or 0),
-    messages_held(), complete and 1 or 0
+    messages_held(), complete and 1 or 0, known[9] or ''
 }

@@ -1,20 +1,21 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, token, kind, mode (fast or strict), max_retries, limit, owner
+-- ARGV def, token, kind, mode (fast or strict), max_retries, limit, owner, coord
 -- RETURN OK, base, given_back, more: 1 repeat the call before the first claim
 --        | FENCED, token (stored: larger, of another owner, or the word of a shared topic)
 --        | NO_TOPIC | STALE
 --
--- Stores a token that is larger than the stored one; the claims made so far are then the former
--- owner's.  Fast: gives those back, a limited number a call.  Strict: leaves them until their
--- leases end.  The same token again, from the same owner, only continues with that, and changes
--- nothing once the owner has claimed.
+-- Stores a token that is larger than the stored one, and what the topic is bound to, with which a
+-- lost topic{T} is put back; the claims made so far are then the former owner's.  Fast: gives
+-- those back, a limited number a call.  Strict: leaves them until their leases end.  The same token
+-- again, from the same owner, only continues with that, and changes nothing once the owner has
+-- claimed.
 
 local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local kind, max_retries, limit = ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6])
 
-local def, token, base, claims, owner =
-    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'owner'))
+local def, token, base, claims, owner, bound =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'owner', 'bound'))
 -- @include def
 local refused = def_refused(def, ARGV[1])
 if refused then
@@ -41,10 +42,12 @@ def_keep(def, ARGV[1])
 -- @include bury
 -- @include lose
 -- @include sentinels
+-- @include bound
 
 if newer(ARGV[2], token) then
     base = claims
     redis.call('HSET', slot, 'token', ARGV[2], 'owner', ARGV[7], 'base', base)
+    bound_keep(bound, tonumber(string.sub(ARGV[2], 1, 8), 16), ARGV[8])
 end
 make_sentinels()
 if ARGV[4] ~= 'fast' or tonumber(claims) > tonumber(base) then

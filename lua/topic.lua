@@ -5,7 +5,8 @@
 --      | delete: nonce, deletes, id | keep: nonce, deletion | removed: nonce, deletion
 --      | bind: nonce, coord | follow: nonce, from, to | rebind: nonce, coord, above, force 0/1
 --      | alter: nonce, version, definition | pause: nonce, pauses, 0/1
---      | repair: nonce, definition, version, generation, pauses, 0/1, deletes, seen
+--      | repair: nonce, definition, version, generation, pauses, 0/1, deletes, seen,
+--        coord (empty: nobody knows)
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
 --        | ready, undone, keep, removed, repair: OK | delete: OK, deletion: its number
 --        | bind, rebind: OK, generation | follow: OK | alter: OK, version: now
@@ -203,7 +204,7 @@ end
 -- Puts back what the slots know.  `seen` has the numbers that are to be replaced: version (0: there
 -- is no definition), generation, pauses and deletions.
 function op.repair(of, repaired, its_version, its_generation, its_pauses, its_paused, its_deletes,
-    seen)
+    seen, its_coord)
     local now = table.concat({ version or 0, generation, pauses, deletes }, '.')
     local made = table.concat({ its_version, its_generation, its_pauses, its_deletes }, '.')
     local usable = not state or state == 'ready' and nonce == of
@@ -219,6 +220,9 @@ function op.repair(of, repaired, its_version, its_generation, its_pauses, its_pa
         redis.call('HSET', topic, 'paused', 1)
     else
         redis.call('HDEL', topic, 'paused')
+    end
+    if its_coord ~= '' then
+        redis.call('HSET', topic, 'coord', its_coord)
     end
     return { 'OK' }
 end

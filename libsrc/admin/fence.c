@@ -2,9 +2,11 @@
  *
  * First the largest generation in any slot of the topics that are bound to the root is looked for,
  * then the root is written, then the topics that are bound to it under another identity are bound
- * to the one it has.  Cut at any point, it is completed by calling it again.
+ * to the one it has.  The slots are told that, too: a lost topic{T} is put back as they say.  Cut
+ * at any point, it is completed by calling it again.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +122,9 @@ static enum calls_next owner_done(const struct store_result *result, int32_t ind
     if (owner.token.generation > fencing->above) {
         fencing->above = owner.token.generation;
     }
+    if (owner.bound_at > fencing->above) {
+        fencing->above = owner.bound_at;
+    }
     return CALLS_DONE;
 }
 
@@ -138,6 +143,32 @@ static smq_status look(struct fencing *fencing, smq_error *err)
 }
 
 /* --- the root, then the bindings --- */
+
+static void tell_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct fencing *fencing = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, &fencing->current->topic, index);
+    store_slot_bind(call, fencing->core->redis, &slot, fencing->raised.generation,
+                    fencing->raised.binding, 0);
+}
+
+/* A slot that refuses is damaged, or its topic was bound to something else just now. */
+static enum calls_next tell_done(const struct store_result *result, int32_t index, void *user,
+                                 smq_error *err)
+{
+    const struct fencing *fencing = user;
+
+    if (result->outcome == STORE_OK || result->outcome == STORE_REFUSED) {
+        return CALLS_DONE;
+    }
+    (void) status_set(err, result->status,
+                      "the fence was raised, but slot %" PRId32
+                      " of topic %s could not be told what the topic is bound to: %s",
+                      index, fencing->current->topic.name, result->text);
+    return CALLS_STOP;
+}
 
 static void follow_send(struct store_call *call, int32_t index, void *user)
 {
@@ -173,6 +204,9 @@ static smq_status follow(struct fencing *fencing, uint64_t *rebound, smq_error *
         if (strcmp(fencing->current->bound, fencing->raised.binding) != 0) {
             status = fencing_run(fencing, 1, follow_send, follow_done, err);
             *rebound += status == SMQ_OK ? 1 : 0;
+        }
+        if (status == SMQ_OK) {
+            status = fencing_run(fencing, fencing->current->topic.slots, tell_send, tell_done, err);
         }
     }
     return status;

@@ -3,7 +3,7 @@
  * Nothing owns a slot then, as far as Redis can tell: no connection is subscribed to a wake
  * channel, no claim is leased, no process holds the lease of a standalone topic.  An owner that was
  * missed, or that `force` passed over, is fenced when a slot gets its next owner: the generation is
- * raised.
+ * raised.  The slots are told, too, so that a lost topic{T} is put back as what it is bound to now.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 struct owners {
     int32_t listened, leased; /* slots with a subscriber; with a leased claim */
     int64_t leased_ms;        /* until the last of these leases ends */
-    uint32_t generation;      /* largest in any slot's token */
+    uint32_t generation;      /* largest in any slot's token, or since which it is bound */
 };
 
 struct rebind {
@@ -26,6 +26,7 @@ struct rebind {
     bool force;
     struct owners owners;
     char kind[COORD_BINDING_MAX];
+    uint32_t generation; /* under which it is bound now */
 };
 
 static smq_status rebind_run(struct rebind *rebind, int32_t count,
@@ -62,6 +63,9 @@ static enum calls_next owner_done(const struct store_result *result, int32_t ind
     }
     if (owner.token.generation > owners->generation) {
         owners->generation = owner.token.generation;
+    }
+    if (owner.bound_at > owners->generation) {
+        owners->generation = owner.bound_at;
     }
     if (owner.leased_ms > 0) {
         owners->leased++;
@@ -135,12 +139,12 @@ static void rebind_send(struct store_call *call, int32_t index, void *user)
 static enum calls_next rebind_done(const struct store_result *result, int32_t index, void *user,
                                    smq_error *err)
 {
-    const struct rebind *rebind = user;
+    struct rebind *rebind = user;
     const char *name = rebind->topic.name;
     struct store_lease_holder holder;
 
     (void) index;
-    if (result->outcome == STORE_OK) {
+    if (result->outcome == STORE_OK && store_bind_read(&rebind->generation, result)) {
         return CALLS_DONE;
     }
     if (result->status == SMQ_IN_WORK && store_lease_holder_read(&holder, result)) {
@@ -151,6 +155,33 @@ static enum calls_next rebind_done(const struct store_result *result, int32_t in
         return CALLS_STOP;
     }
     (void) status_set(err, result->status, "cannot rebind topic %s: %s", name, result->text);
+    return CALLS_STOP;
+}
+
+/* --- the slots --- */
+
+static void tell_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct rebind *rebind = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, &rebind->topic, index);
+    store_slot_bind(call, rebind->core->redis, &slot, rebind->generation, rebind->kind, 0);
+}
+
+/* A slot that refuses is damaged, or knows a later binding: its next owner tells it. */
+static enum calls_next tell_done(const struct store_result *result, int32_t index, void *user,
+                                 smq_error *err)
+{
+    const struct rebind *rebind = user;
+
+    if (result->outcome == STORE_OK || result->outcome == STORE_REFUSED) {
+        return CALLS_DONE;
+    }
+    (void) status_set(err, result->status,
+                      "topic %s is bound to \"%.80s\" now, but its slot %" PRId32
+                      " could not be told, which a repair would need: %.80s; rebind it again",
+                      rebind->topic.name, rebind->kind, index, result->text);
     return CALLS_STOP;
 }
 
@@ -205,6 +236,9 @@ smq_status admin_topic_rebind(struct core *core, const char *topic, bool force, 
     if (status == SMQ_OK) {
         coord_link_binding(rebind.kind, core->link);
         status = rebind_run(&rebind, 1, rebind_send, rebind_done, err);
+    }
+    if (status == SMQ_OK) {
+        status = rebind_run(&rebind, rebind.topic.slots, tell_send, tell_done, err);
     }
     definitions_forget(core->definitions, topic);
     return status;

@@ -50,7 +50,7 @@ static void put_back_send(struct store_call *call, int32_t index, void *user)
     const struct work *work = user;
 
     (void) index;
-    store_topic_repair(call, work->core->redis, &work->topic, &work->seen, 0);
+    store_topic_repair(call, work->core->redis, &work->topic, &work->seen, work->coord, 0);
 }
 
 static enum calls_next put_back_done(const struct store_result *result, int32_t index, void *user,
@@ -87,6 +87,7 @@ static smq_status put_back(struct work *work, const struct damage_verdict *verdi
     smq_status status = SMQ_OK;
 
     work->topic = verdict->topic;
+    work->coord = verdict->coord;
     if (verdict->rewrite) {
         status = work_one(work, put_back_send, put_back_done, err);
     }

@@ -54,4 +54,9 @@ void report_repaired(smq_topic_report *report, const struct damage_verdict *verd
     if (verdict->lost_alteration) {
         report_add(report, "; the last alteration is lost: check the options");
     }
+    if (restored && verdict->coord[0] != '\0') {
+        report_add(report, "; it is bound to \"%.60s\" as before", verdict->coord);
+    } else if (restored && !verdict->topic.shared) {
+        report_add(report, "; no slot knows what it was bound to: its next consumer binds it");
+    }
 }

@@ -39,6 +39,7 @@ struct work {
     /* repair */
     struct damage *damage;
     struct topic seen; /* what is replaced */
+    const char *coord; /* what it is bound to; "": nobody knows, or topic{T} does */
 };
 
 typedef void work_send_fn(struct store_call *call, int32_t index, void *user);

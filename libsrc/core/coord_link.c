@@ -305,6 +305,15 @@ static void check_reply(struct coord_link_check *check, smq_status status, const
     coord_link_unref(link);
 }
 
+static void coord_link_tell_bound(const struct coord_link_check *check)
+{
+    const struct coord_link_topic *topic = topic_find(check->link, check->topic);
+
+    if (topic != NULL && topic->heard) {
+        topic->listener.bound(topic->listener.user, check->binding);
+    }
+}
+
 /* NO_TOPIC only when the creation is gone: one whose topic{T} is lost is asked for again, until it
  * is repaired, and so is one whose deletion may be taken back. */
 static void on_check_definition(const struct topic *topic, smq_status status, const char *text,
@@ -333,6 +342,7 @@ static void on_bound(struct store_call *call, const struct store_result *result)
     }
     if (result->outcome == STORE_OK) {
         coord_link_tell_definition(check->link, check->topic, NULL);
+        coord_link_tell_bound(check);
     }
     if (status == SMQ_OTHER_FLEET && !store_bound_read(bound, sizeof(bound), result)) {
         status = SMQ_INTERNAL;

@@ -28,6 +28,7 @@ struct coord_link_listener {
     void (*failed)(void *user, smq_status status, const char *text); /* the topic is left, too */
     void (*left)(void *user);                      /* what coord_link_leave() has begun is done */
     void (*damaged)(void *user, const char *text); /* topic{T} is lost; NULL: it is there */
+    void (*bound)(void *user, const char *coord);  /* Redis says that the topic is bound to it */
     void (*turn)(void *user);                      /* all of one notice was told */
     void *user;
 };

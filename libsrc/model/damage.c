@@ -20,10 +20,17 @@ struct damage_text {
     char *text;
 };
 
+/* What slots say that the topic is bound to; nearly always all say the same. */
+struct damage_coord {
+    struct damage_coord *next;
+    char text[];
+};
+
 struct damage {
     int32_t slots;
-    struct slot_notes *notes; /* by slot; each text is one of `texts` */
+    struct slot_notes *notes; /* by slot; each text is one of `texts`, each coord one of `coords` */
     struct damage_text *texts;
+    struct damage_coord *coords;
 };
 
 struct damage *damage_new(int32_t slots)
@@ -38,9 +45,14 @@ struct damage *damage_new(int32_t slots)
 void damage_free(struct damage *damage)
 {
     struct damage_text *text, *next;
+    struct damage_coord *coord, *next_coord;
 
     if (damage == NULL) {
         return;
+    }
+    for (coord = damage->coords; coord != NULL; coord = next_coord) {
+        next_coord = coord->next;
+        free(coord);
     }
     for (text = damage->texts; text != NULL; text = next) {
         next = text->next;
@@ -73,12 +85,32 @@ static const struct damage_text *damage_text_keep(struct damage *damage,
     return text;
 }
 
+static const char *damage_coord_keep(struct damage *damage, const char *text)
+{
+    struct damage_coord *coord = damage->coords;
+    size_t size = strlen(text) + 1;
+
+    while (coord != NULL && strcmp(coord->text, text) != 0) {
+        coord = coord->next;
+    }
+    if (coord == NULL) {
+        coord = memory_new(sizeof(*coord) + size);
+        memcpy(coord->text, text, size);
+        coord->next = damage->coords;
+        damage->coords = coord;
+    }
+    return coord->text;
+}
+
 void damage_note(struct damage *damage, int32_t slot, const struct slot_notes *notes)
 {
     damage->notes[slot] = *notes;
     damage->notes[slot].text = NULL;
     if (notes->open && notes->text_version > 0) {
         damage->notes[slot].text = damage_text_keep(damage, notes)->text;
+    }
+    if (notes->coord != NULL) {
+        damage->notes[slot].coord = damage_coord_keep(damage, notes->coord);
     }
 }
 
@@ -220,6 +252,54 @@ static smq_status damage_check_fixed(const struct damage *damage, const struct t
     return SMQ_OK;
 }
 
+/* --- what it is bound to --- */
+
+/* The slot that was told last.  Another coordination comes with a larger generation, so slots that
+ * have not been told of it are no contradiction. */
+static const struct slot_notes *damage_told_last(const struct damage *damage, const char *nonce)
+{
+    const struct slot_notes *last = NULL;
+
+    for (int32_t i = 0; i < damage->slots; i++) {
+        const struct slot_notes *notes = &damage->notes[i];
+
+        if (is_of(notes, nonce) && notes->coord != NULL &&
+            (last == NULL || notes->bound_at > last->bound_at)) {
+            last = notes;
+        }
+    }
+    return last;
+}
+
+static smq_status damage_find_coord(struct damage_verdict *out, const struct damage *damage,
+                                    smq_error *err)
+{
+    const struct slot_notes *last = damage_told_last(damage, out->topic.nonce);
+    struct damage_list list = {.count = 0};
+
+    if (last == NULL) {
+        return SMQ_OK;
+    }
+    for (int32_t i = 0; i < damage->slots; i++) {
+        const struct slot_notes *notes = &damage->notes[i];
+
+        if (is_of(notes, out->topic.nonce) && notes->coord != NULL &&
+            notes->bound_at == last->bound_at && notes->coord != last->coord) {
+            damage_list_add(&list, i);
+        }
+    }
+    if (list.count == 0) {
+        (void) snprintf(out->coord, sizeof(out->coord), "%s", last->coord);
+        return SMQ_OK;
+    }
+    return status_set(
+        err, SMQ_DAMAGED,
+        "topic %s cannot be repaired: slots %s say that it is bound to something else "
+        "than the other slots; look at the field bound of slot{%s_I}, and remove it "
+        "where it is wrong",
+        out->topic.name, damage_list_end(&list), out->topic.name);
+}
+
 /* --- the numbers --- */
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -242,6 +322,7 @@ static void damage_take_numbers(struct damage_verdict *out, const struct damage 
         generation = larger(generation, notes->generation);
         if (stored == NULL) {
             generation = larger(generation, notes->token.generation);
+            generation = larger(generation, notes->bound_at);
         }
         if (is_of(notes, topic->nonce)) {
             newest = larger(newest, notes->version);
@@ -310,6 +391,9 @@ smq_status damage_judge(struct damage_verdict *out, const struct damage *damage,
         out->topic.deletes = stored->deletes;
     }
     status = damage_check_fixed(damage, &out->topic, err);
+    if (status == SMQ_OK && stored == NULL) {
+        status = damage_find_coord(out, damage, err);
+    }
     if (status != SMQ_OK) {
         return status;
     }

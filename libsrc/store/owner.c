@@ -36,16 +36,16 @@ bool store_renew_read(const char **results, const struct store_result *result, s
 }
 
 void store_takeover(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                    struct token token, const struct topic *topic, const char *owner,
-                    int64_t timeout_ms)
+                    const struct store_taker *taker, const struct topic *topic, int64_t timeout_ms)
 {
     call_begin_slot(call, &script_takeover, slot);
-    call_token(call, slot, token);
+    call_token(call, slot, taker->token);
     call_kind(call, slot);
     redis_arg_string(&call->command, topic->takeover == SMQ_TAKEOVER_STRICT ? "strict" : "fast");
     redis_arg_int(&call->command, topic->max_retries);
     redis_arg_int(&call->command, TAKEOVER_LIMIT);
-    redis_arg_string(&call->command, owner);
+    redis_arg_string(&call->command, taker->name);
+    redis_arg_string(&call->command, taker->coord);
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -184,12 +184,15 @@ void store_owner(struct store_call *call, struct redis *redis, const struct stor
 bool store_owner_read(struct store_owner *out, const struct store_result *result)
 {
     char text[TOKEN_TEXT_LEN + 1];
+    uint64_t bound_at;
 
     *out = (struct store_owner){0};
     if (!reply_text(text, sizeof(text), result->reply, 1) ||
-        !reply_number(&out->leased_ms, result->reply, 3)) {
+        !reply_number(&out->leased_ms, result->reply, 3) ||
+        !reply_count(&bound_at, result->reply, 4) || bound_at > UINT32_MAX) {
         return false;
     }
+    out->bound_at = (uint32_t) bound_at;
     out->shared = strcmp(text, "shared") == 0;
     return out->shared || text[0] == '\0' || token_parse(&out->token, text, strlen(text));
 }

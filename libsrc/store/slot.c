@@ -120,6 +120,29 @@ static bool read_token(struct token *out, const struct store_result *result, siz
            token_parse(out, data, len);
 }
 
+/* "GENERATION COORD"; "": nobody has told it. */
+static bool read_bound(struct slot_notes *out, const struct store_result *result, size_t index)
+{
+    unsigned long long generation;
+    const char *data;
+    char *end = NULL;
+    size_t len;
+
+    if (!reply_string(&data, &len, result->reply, index)) {
+        return false;
+    }
+    if (len == 0) {
+        return true;
+    }
+    generation = strtoull(data, &end, 10); /* hiredis ends every string with a NUL of its own */
+    if (end == data || *end != ' ' || generation > UINT32_MAX || strlen(data) != len) {
+        return false;
+    }
+    out->bound_at = (uint32_t) generation;
+    out->coord = end + 1;
+    return out->coord[0] != '\0' && strlen(out->coord) < DAMAGE_COORD_MAX;
+}
+
 bool store_slot_notes_read(struct slot_notes *out, const struct store_result *result)
 {
     *out = (struct slot_notes){.open = false};
@@ -128,7 +151,8 @@ bool store_slot_notes_read(struct slot_notes *out, const struct store_result *re
            read_number(&out->text_version, result, 3) && read_number(&out->generation, result, 4) &&
            read_token(&out->token, result, 5) && read_number(&out->pauses, result, 6) &&
            read_flag(&out->paused, result, 7) && read_number(&out->sealed, result, 8) &&
-           reply_count(&out->messages, result->reply, 9) && read_flag(&out->complete, result, 10);
+           reply_count(&out->messages, result->reply, 9) && read_flag(&out->complete, result, 10) &&
+           read_bound(out, result, 11);
 }
 
 void store_slot_alter(struct store_call *call, struct redis *redis, const struct store_slot *slot,
@@ -147,6 +171,15 @@ void store_slot_pause(struct store_call *call, struct redis *redis, const struct
     redis_arg_string(&call->command, slot->keys.wake);
     redis_arg_int(&call->command, topic->pauses);
     redis_arg_int(&call->command, topic->paused ? 1 : 0);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+void store_slot_bind(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     uint32_t generation, const char *coord, int64_t timeout_ms)
+{
+    begin_slot_hash(call, &script_slot_bind, slot);
+    redis_arg_int(&call->command, generation);
+    redis_arg_string(&call->command, coord);
     call_submit(call, redis, 8, timeout_ms);
 }
 

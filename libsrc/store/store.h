@@ -171,9 +171,13 @@ void store_renew(struct store_call *call, struct redis *redis, int64_t timeout_m
 bool store_renew_read(const char **results, const struct store_result *result, size_t count);
 
 /* --- takeover, vacate --- */
+/* Who takes a slot over, and what the topic is bound to: the slot keeps that. */
+struct store_taker {
+    struct token token;
+    const char *name, *coord;
+};
 void store_takeover(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                    struct token token, const struct topic *topic, const char *owner,
-                    int64_t timeout_ms);
+                    const struct store_taker *taker, const struct topic *topic, int64_t timeout_ms);
 bool store_takeover_read(uint64_t *base, bool *more, const struct store_result *result);
 void store_vacate(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                   struct token token, int64_t timeout_ms);
@@ -245,9 +249,10 @@ void store_topic_pause(struct store_call *call, struct redis *redis, const struc
                        bool paused, int64_t timeout_ms);
 
 /* Put a definition back, with all that stands beside it, in the place of what was seen; its version
- * is 0 when there was no definition.  REFUSED "CHANGED": something else is stored now. */
+ * is 0 when there was no definition.  `coord` is what the topic is bound to, "": that stays.
+ * REFUSED "CHANGED": something else is stored now. */
 void store_topic_repair(struct store_call *call, struct redis *redis, const struct topic *topic,
-                        const struct topic *seen, int64_t timeout_ms);
+                        const struct topic *seen, const char *coord, int64_t timeout_ms);
 
 /* The number that a deletion, an alteration or a pause answers. */
 bool store_topic_number_read(uint32_t *out, const struct store_result *result);
@@ -296,6 +301,7 @@ struct store_owner {
     struct token token; /* all zero: none */
     bool shared;
     int64_t leased_ms; /* of the last claim; 0: nothing is claimed, or the leases are over */
+    uint32_t bound_at; /* the generation since which it knows what the topic is bound to; 0: none */
 };
 void store_owner(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                  int64_t timeout_ms);
@@ -328,7 +334,7 @@ bool store_slot_foreign_read(char key[SLOT_KEY_MAX], const struct store_result *
 /* What it knows.  Needs the topic's name and layout only.  REFUSED "FOREIGN". */
 void store_slot_read(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      int64_t timeout_ms);
-/* The text points into the reply. */
+/* The texts point into the reply. */
 bool store_slot_notes_read(struct slot_notes *out, const struct store_result *result);
 
 /* Bring it an altered definition, or a pause or resume.  STALE: it knows a newer definition;
@@ -337,6 +343,11 @@ void store_slot_alter(struct store_call *call, struct redis *redis, const struct
                       const struct topic *topic, int64_t timeout_ms);
 void store_slot_pause(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       const struct topic *topic, int64_t timeout_ms);
+
+/* Tell it what the topic is bound to since `generation`.  REFUSED: "GONE" (it is not open, or to
+ * another creation), "CHANGED" (it knows a later one). */
+void store_slot_bind(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     uint32_t generation, const char *coord, int64_t timeout_ms);
 
 /* Withdraw the definition, with `force` whatever the slot holds; `deletion` is its number. REFUSED:
  * "NOT_EMPTY", "GONE" (another creation), "CHANGED" (that deletion was taken back). */

@@ -237,7 +237,7 @@ void store_topic_pause(struct store_call *call, struct redis *redis, const struc
 }
 
 void store_topic_repair(struct store_call *call, struct redis *redis, const struct topic *topic,
-                        const struct topic *seen, int64_t timeout_ms)
+                        const struct topic *seen, const char *coord, int64_t timeout_ms)
 {
     struct buf text = {0};
 
@@ -253,6 +253,7 @@ void store_topic_repair(struct store_call *call, struct redis *redis, const stru
     buf_printf(&text, "%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32, seen->version,
                seen->generation, seen->pauses, seen->deletes);
     redis_arg(&call->command, text.data, text.len);
+    redis_arg_string(&call->command, coord);
     call_submit(call, redis, 8, timeout_ms);
     buf_fini(&text);
 }

@@ -139,13 +139,15 @@ static void add_consume(struct args *args, const struct model *model, const stru
 
 static void add_takeover(struct args *args, const struct call *call)
 {
-    char owner[32];
+    char owner[32], coord[32];
 
     snprintf(owner, sizeof(owner), "owner-%" PRIu64, call->token);
+    snprintf(coord, sizeof(coord), "fleet-%" PRIu64, call->token);
     args_add(args, call->strict ? "strict" : "fast");
     args_add_int(args, call->max_retries);
     args_add_int(args, call->limit);
     args_add(args, owner);
+    args_add(args, coord);
 }
 
 static void add_entries(struct args *args, const struct call *call)

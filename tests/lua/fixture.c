@@ -139,7 +139,7 @@ static void key_range(enum fixture_key keys[], const struct script *script)
     } known[] = {{"send", send},        {"renew", renew},     {"vacate", slot},
                  {"rank", rank},        {"slot_alter", slot}, {"slot_pause", slot},
                  {"slot_unseal", slot}, {"topic", topic},     {"lease", topic},
-                 {"owner", renew}};
+                 {"owner", renew},      {"slot_bind", slot}};
     const enum fixture_key *found = all;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

@@ -38,6 +38,7 @@ static void model_takeover(struct model *model, struct buf *reply, const struct 
     if (call->token > model->token) {
         model->token = call->token;
         model->owner = call->token;
+        model->bound = call->token;
         model->base = model->claims;
     }
     sort_prepare(&model->prepare);
@@ -152,6 +153,7 @@ void model_clear(struct model *model)
     model->paused = false;
     model->pauses = -1;
     model->text = 0;
+    model->bound = 0;
     memset(model->counters, 0, sizeof(model->counters));
     memset(model->reasons, 0, sizeof(model->reasons));
 }

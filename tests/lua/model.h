@@ -80,6 +80,7 @@ struct model {
     int64_t now;
     uint64_t token; /* 0: nobody yet */
     uint64_t owner; /* its name is that of its token; 0: none */
+    uint64_t bound; /* to the fleet of that token, as the slot was told; 0: it was not */
     uint64_t base, claims, seq;
     int64_t claimed_until; /* the leases of the newest claim that its owner has not renewed; -1 */
     int64_t parked;        /* -1: nobody sleeps */

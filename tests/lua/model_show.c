@@ -98,6 +98,9 @@ static void show_slot(struct buf *out, const struct model *model)
     }
     buf_printf(out, "slot generation 1\n");
     buf_printf(out, "slot base %" PRIu64 "\nslot claims %" PRIu64 "\n", model->base, model->claims);
+    if (model->bound > 0) {
+        buf_printf(out, "slot bound 1 fleet-%" PRIu64 "\n", model->bound);
+    }
     if (model->claimed_until >= 0) {
         buf_printf(out, "slot claimed_until %" PRId64 "\n", model->claimed_until);
     }

@@ -29,10 +29,10 @@ static char kind[2] = "m";
 static bool is_option(const char *word)
 {
     static const char *const names[] = {
-        "def=",    "n=",        "last=",   "lease=",   "max=",     "mode=",
-        "bytes=",  "limit=",    "owner=",  "flags=",   "bound=",   "debounce=",
-        "member=", "contains=", "reason=", "older=",   "bodies=",  "definition=",
-        "gen=",    "pauses=",   "paused=", "deletes=", "deletion="};
+        "def=",    "n=",        "last=",   "lease=",   "max=",      "mode=",
+        "bytes=",  "limit=",    "owner=",  "flags=",   "bound=",    "debounce=",
+        "member=", "contains=", "reason=", "older=",   "bodies=",   "definition=",
+        "gen=",    "pauses=",   "paused=", "deletes=", "deletion=", "coord="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -171,6 +171,7 @@ static void takeover_args(struct args *args, const struct words *words)
     args_add(args, option(words, "max", "16"));
     args_add(args, option(words, "limit", "1000"));
     args_add(args, option(words, "owner", "me"));
+    args_add(args, option(words, "coord", "fleet"));
 }
 
 static void vacate_args(struct args *args, const struct words *words)
@@ -291,7 +292,7 @@ static const struct {
     {"page", page_args, true},          {"edit", edit_args, true},
     {"find", find_args, true},          {"rank", rank_args, true},
     {"slot_alter", alter_args, true},   {"slot_pause", pause_args, true},
-    {"owner", plain_args, false},
+    {"owner", plain_args, false},       {"slot_bind", plain_args, true},
 };
 
 /* --- what is not a script --- */

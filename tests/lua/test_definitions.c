@@ -1,4 +1,5 @@
-/* test_definitions.c - definition stamps that an alteration changed, and slots that are paused. */
+/* test_definitions.c - definition stamps that an alteration changed, slots that are paused, and
+ * slots of a topic that was bound to something else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,6 +82,18 @@ static void test_a_resume_that_nobody_heard(void **state)
          {"listen", ""}, {"send a +500", "OK a"}, {"woken", "1"}, {"deaf", ""});
 }
 
+static void test_a_slot_is_told_what_its_topic_is_bound_to(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"slot_bind 2 a", "OK"}, {"field bound", "2 a"},
+         {"slot_bind 2 a", "OK"}, {"slot_bind 1 b", "CHANGED"}, {"slot_bind def=o.1 3 b", "GONE"},
+         {"field bound", "2 a"},
+         /* whatever version its caller knows */
+         {"slot_bind def=n.9 10 c", "OK"}, {"field bound", "10 c"}, {"field def", "n.1"},
+         {"slot_bind 9 d", "CHANGED"}, {"slot_seal 1", "OK"}, {"slot_bind 11 d", "GONE"},
+         {"slot_unseal", "OK"}, {"field bound", "10 c"}, {"slot_seal 1 deletion=2", "OK"},
+         {"slot_clear 10 deletion=2", "OK 0"}, {"field bound", "nil"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +105,7 @@ int main(void)
         cmocka_unit_test(test_a_resume_that_nobody_heard),
         cmocka_unit_test(test_a_paused_slot_claims_nothing),
         cmocka_unit_test(test_a_paused_slot_gives_a_lost_reply_again),
+        cmocka_unit_test(test_a_slot_is_told_what_its_topic_is_bound_to),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

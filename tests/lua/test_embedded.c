@@ -105,7 +105,7 @@ static void test_a_message_by_the_servers_clock(void **state)
 
     freeReplyObject(call(under_test, &script_slot_open, SLOT_KEYS " n.1 m 0 text 1 0 0 0"));
     freeReplyObject(call(under_test, &script_takeover,
-                         SLOT_KEYS " n.1 000000010000000000000001 m fast 16 1000 me"));
+                         SLOT_KEYS " n.1 000000010000000000000001 m fast 16 1000 me fleet"));
     freeReplyObject(
         call(under_test, &script_send, "x prepare{x} slot{x} n.1 m wake{x} 0 0 - a +0 b +3600000"));
     reply = call(under_test, &script_consume,

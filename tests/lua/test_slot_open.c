@@ -62,9 +62,9 @@ static void test_a_topic_that_was_not_deleted_is_left_alone(void **state)
 /* An empty slot of an earlier generation: a creation that was late, and came after the deletion. */
 static void test_what_a_late_creation_left_is_taken_over(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"},
+    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"field bound", "1 fleet"},
          {"slot_open def=m.1 t 0 gen=2", "OK 0"}, {"field def", "m.1"}, {"field generation", "2"},
-         {"field token", "000000010000000000000001"});
+         {"field token", "000000010000000000000001"}, {"field bound", "nil"});
 }
 
 static void test_late_after_the_deletion(void **state)
@@ -79,15 +79,15 @@ static void test_late_after_the_deletion(void **state)
 static void test_what_it_knows_of_its_topic(void **state)
 {
     PLAY(state, {"open m", "OK"},
-         {"slot_read", "OK n.1 text 1 1 000000000000000000000000 0 0 0 0 1"},
+         {"slot_read", "OK n.1 text 1 1 000000000000000000000000 0 0 0 0 1 ''"},
          {"takeover 7", "OK 0 0 0"}, {"at 1000", ""}, {"send a +0 b +0", "OK aa"},
          {"consume 7 n=1", NULL}, {"slot_alter def=n.3 definition=other gen=4", "OK"},
          {"send def=n.4 c +0", "OK a"}, {"slot_pause def=n.4 1 pauses=5", "OK"},
-         {"slot_read", "OK n.4 other 3 4 000000010000000000000007 5 1 0 3 1"},
+         {"slot_read", "OK n.4 other 3 4 000000010000000000000007 5 1 0 3 1 1 fleet"},
          {"slot_seal def=n.4 1 deletion=9", "OK"},
-         {"slot_read", "OK '' other 3 4 000000010000000000000007 5 1 9 3 1"},
+         {"slot_read", "OK '' other 3 4 000000010000000000000007 5 1 9 3 1 1 fleet"},
          {"slot_clear 10 deletion=9", "OK 0"},
-         {"slot_read", "OK '' '' 0 4 000000010000000000000007 0 0 9 0 1"});
+         {"slot_read", "OK '' '' 0 4 000000010000000000000007 0 0 9 0 1 ''"});
 }
 
 static void test_a_slot_without_keys(void **state)
@@ -97,12 +97,12 @@ static void test_a_slot_without_keys(void **state)
     fixture_flush(*state);
     struct args args = {0};
     redisReply *reply = fixture_call(*state, fixture_script("slot_read"), &args);
-    assert_int_equal(reply->elements, 11);
+    assert_int_equal(reply->elements, 12);
     assert_string_equal(reply->element[1]->str, "");
     assert_int_equal(reply->element[10]->integer, 0);
     freeReplyObject(reply);
     PLAY(state, {"slot_open def=n.3 m 0 gen=2 pauses=3 paused=1", "OK 1"},
-         {"slot_read", "OK n.3 text 3 2 000000000000000000000000 3 1 0 0 1"},
+         {"slot_read", "OK n.3 text 3 2 000000000000000000000000 3 1 0 0 1 ''"},
          /* once more, and with what is newer */
          {"slot_open def=n.3 m 0 gen=2 pauses=3 paused=1", "OK 0"},
          {"slot_open def=n.3 m 0 gen=2 pauses=2 paused=0", "OK 0"}, {"field paused", "1"},

@@ -103,6 +103,20 @@ static void test_stale_and_no_topic_write_nothing(void **state)
          {"takeover 1", "NO_TOPIC"}, {"field token", "000000000000000000000000"});
 }
 
+/* What was told later has a larger generation: that of the token, or of the topic that was bound to
+ * something else. */
+static void test_the_slot_is_told_what_the_topic_is_bound_to(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"field bound", "nil"}, {"takeover 5 coord=a", "OK 0 0 0"},
+         {"field bound", "1 a"}, {"takeover 4 coord=b", "FENCED 000000010000000000000005"},
+         {"takeover 5 coord=b", "OK 0 0 0"}, {"field bound", "1 a"},
+         {"takeover 6 coord=b", "OK 0 0 0"}, {"field bound", "1 b"}, {"slot_bind 7 c", "OK"},
+         {"takeover 000000060000000000000001 coord=b", "OK 0 0 0"}, {"field bound", "7 c"},
+         {"takeover 000000070000000000000001 coord=d", "OK 0 0 0"}, {"field bound", "7 d"},
+         {"takeover ffffffff0000000000000001 coord=e", "OK 0 0 0"},
+         {"field bound", "4294967295 e"});
+}
+
 static void test_repairs_sentinels(void **state)
 {
     PLAY(state, {"open b", "OK"}, {"redis DEL x prepare{x} dead{x} why{x}", "4"},
@@ -123,6 +137,7 @@ int main(void)
         cmocka_unit_test(test_nobody_is_no_owner),
         cmocka_unit_test(test_shared_slots_have_no_owner),
         cmocka_unit_test(test_stale_and_no_topic_write_nothing),
+        cmocka_unit_test(test_the_slot_is_told_what_the_topic_is_bound_to),
         cmocka_unit_test(test_repairs_sentinels),
     };
 

@@ -188,29 +188,40 @@ static void test_tokens_grow_across_creations(void **state)
          {"topic ready n", "NO_TOPIC"}, {"lease acquire m me 15000", "OK 2 2 15000"});
 }
 
-/* repair: nonce, definition, version, generation, pauses, paused, deletes; what is to be replaced.
- */
+/* repair: nonce, definition, version, generation, pauses, paused, deletes; what is to be replaced;
+ * what it is bound to. */
 static void test_a_lost_definition_is_put_back(void **state)
 {
     fixture_flush(*state);
-    PLAY(state, {"topic repair n slots=4 3 2 5 1 7 0.0.0.0", "OK"},
-         {"topic repair n slots=4 3 2 5 1 7 0.0.0.0", "OK"},
+    PLAY(state, {"topic repair n slots=4 3 2 5 1 7 0.0.0.0 ''", "OK"},
+         {"topic repair n slots=4 3 2 5 1 7 0.0.0.0 ''", "OK"},
          {"topic", "definition=slots=4 deletes=7 generation=2 nonce=n paused=1 pauses=5 "
                    "state=ready version=3"},
-         {"topic repair m slots=4 3 2 5 1 7 3.2.5.7", "CHANGED"},
-         {"topic repair n slots=5 4 2 6 0 7 2.2.5.7", "CHANGED"},
-         {"topic repair n slots=5 4 2 6 0 7 3.1.5.7", "CHANGED"},
-         {"topic repair n slots=5 4 2 6 0 7 3.2.4.7", "CHANGED"},
-         {"topic repair n slots=5 4 2 6 0 7 3.2.5.6", "CHANGED"},
-         {"topic repair n slots=5 4 2 6 0 7 3.2.5.7", "OK"},
+         {"topic repair m slots=4 3 2 5 1 7 3.2.5.7 ''", "CHANGED"},
+         {"topic repair n slots=5 4 2 6 0 7 2.2.5.7 ''", "CHANGED"},
+         {"topic repair n slots=5 4 2 6 0 7 3.1.5.7 ''", "CHANGED"},
+         {"topic repair n slots=5 4 2 6 0 7 3.2.4.7 ''", "CHANGED"},
+         {"topic repair n slots=5 4 2 6 0 7 3.2.5.6 ''", "CHANGED"},
+         {"topic repair n slots=5 4 2 6 0 7 3.2.5.7 ''", "OK"},
          {"topic", "definition=slots=5 deletes=7 generation=2 nonce=n pauses=6 state=ready "
                    "version=4"},
-         {"topic delete n 7 a", "OK 8"}, {"topic repair n slots=6 5 3 6 0 8 4.2.6.8", "CHANGED"},
+         {"topic delete n 7 a", "OK 8"}, {"topic repair n slots=6 5 3 6 0 8 4.2.6.8 ''", "CHANGED"},
          {"topic removed n 8", "OK"},
          /* late: the topic was deleted since */
-         {"topic repair n slots=4 3 2 5 1 7 0.0.0.0", "CHANGED"},
+         {"topic repair n slots=4 3 2 5 1 7 0.0.0.0 ''", "CHANGED"},
          {"topic create slots=2 m 2 0 0", NULL},
-         {"topic repair m slots=6 5 3 6 0 8 1.3.0.8", "CHANGED"});
+         {"topic repair m slots=6 5 3 6 0 8 1.3.0.8 ''", "CHANGED"});
+}
+
+static void test_what_it_was_bound_to_is_put_back(void **state)
+{
+    fixture_flush(*state);
+    PLAY(state, {"topic repair n slots=4 3 2 5 0 7 0.0.0.0 fleet", "OK"},
+         {"topic repair n slots=4 3 2 5 0 7 0.0.0.0 fleet", "OK"},
+         {"topic bind n other", "OTHER_FLEET fleet"}, {"topic bind n fleet", "OK 2"},
+         /* nobody had to be asked */
+         {"topic repair n slots=5 4 2 6 0 7 3.2.5.7 ''", "OK"},
+         {"topic bind n other", "OTHER_FLEET fleet"});
 }
 
 int main(void)
@@ -232,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_a_refused_delete_is_taken_back),
         cmocka_unit_test(test_tokens_grow_across_creations),
         cmocka_unit_test(test_a_lost_definition_is_put_back),
+        cmocka_unit_test(test_what_it_was_bound_to_is_put_back),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

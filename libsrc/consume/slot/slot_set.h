@@ -16,6 +16,7 @@
 #include "consume/run/delivery.h"
 #include "consume/run/run_queue.h"
 #include "consume/slot/budget.h"
+#include "core/coord_link.h"
 #include "core/core.h"
 #include "model/topic.h"
 #include "redis/redis.h"
@@ -72,11 +73,12 @@ struct slot_set {
 
     /* smq:io */
     struct topic topic;
-    bool claiming;             /* the worker runs */
-    bool abandoned;            /* something was given up unfinished */
-    uint32_t reads_confirmed;  /* reads of the definition that found the topic, so far */
-    int64_t missing_at;        /* since when the topic seems to be deleted; 0: it does not */
-    struct owned_slot **slots; /* by number; NULL: not ours */
+    char bound[COORD_BINDING_MAX]; /* what the topic is bound to, as Redis confirmed last */
+    bool claiming;                 /* the worker runs */
+    bool abandoned;                /* something was given up unfinished */
+    uint32_t reads_confirmed;      /* reads of the definition that found the topic, so far */
+    int64_t missing_at;            /* since when the topic seems to be deleted; 0: it does not */
+    struct owned_slot **slots;     /* by number; NULL: not ours */
     int32_t slot_count;
     int32_t owned; /* slots that are ACTIVE */
     struct {

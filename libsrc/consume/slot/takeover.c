@@ -101,8 +101,10 @@ void takeover_begin(struct owned_slot *slot)
     among->running++;
     takeover = takeover_call_new(slot, takeover_on_taken);
     takeover->among = among;
-    store_takeover(&takeover->call, set->core->redis, &target, slot->token, &set->topic,
-                   set->core->name, set->core->request_timeout_ms);
+    store_takeover(
+        &takeover->call, set->core->redis, &target,
+        &(struct store_taker){.token = slot->token, .name = set->core->name, .coord = set->bound},
+        &set->topic, set->core->request_timeout_ms);
 }
 
 void takeover_begin_waiting(struct slot_set *set)

@@ -16,6 +16,7 @@ struct binding_check {
     struct store_call call;
     smq_worker *worker;
     binding_answered_fn *answered;
+    char kind[COORD_BINDING_MAX];
 };
 
 /* Do they name the same root of ZooKeeper?  The identity stands behind it. */
@@ -54,6 +55,9 @@ static void binding_on_checked(struct store_call *call, const struct store_resul
     struct binding_check *check = call->user;
 
     check->worker->checking = false;
+    if (result->outcome == STORE_OK) {
+        memcpy(check->worker->set.bound, check->kind, sizeof(check->kind));
+    }
     check->answered(check->worker, result);
     store_call_fini(call);
     free(check);
@@ -63,7 +67,6 @@ void worker_ask_binding(smq_worker *worker, binding_answered_fn *answered)
 {
     struct core *core = worker->set.core;
     struct binding_check *check;
-    char kind[COORD_BINDING_MAX];
 
     if (worker->checking) {
         return;
@@ -73,8 +76,8 @@ void worker_ask_binding(smq_worker *worker, binding_answered_fn *answered)
     check->answered = answered;
     worker->checking = true;
     worker->reads++;
-    coord_link_binding(kind, core->link);
+    coord_link_binding(check->kind, core->link);
     store_call_init(&check->call, binding_on_checked, check);
-    store_bind(&check->call, core->redis, worker->set.name, worker->set.topic.nonce, kind,
+    store_bind(&check->call, core->redis, worker->set.name, worker->set.topic.nonce, check->kind,
                core->request_timeout_ms);
 }

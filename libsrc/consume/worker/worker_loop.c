@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -493,6 +494,13 @@ static void worker_on_damaged(void *user, const char *text)
     worker_tell_lost_definition(user, text);
 }
 
+static void worker_on_bound(void *user, const char *coord)
+{
+    struct slot_set *set = &((smq_worker *) user)->set;
+
+    (void) snprintf(set->bound, sizeof(set->bound), "%s", coord);
+}
+
 static void worker_join(smq_worker *worker)
 {
     const struct slot_set *set = &worker->set;
@@ -564,6 +572,7 @@ bool worker_open(smq_worker *worker)
                                                  .failed = worker_on_failed,
                                                  .left = worker_on_left,
                                                  .damaged = worker_on_damaged,
+                                                 .bound = worker_on_bound,
                                                  .turn = worker_on_turn,
                                                  .user = worker};
 

@@ -88,14 +88,14 @@ static void worker_opening_bind(struct loop_task *task)
         (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
     const struct topic *topic = &opening->worker->set.topic;
     struct core *core = opening->worker->set.core;
-    char binding[COORD_BINDING_MAX];
+    char *bound = opening->worker->set.bound;
 
     if (topic->shared) {
         worker_opening_bound(opening);
         return;
     }
-    coord_link_binding(binding, core->link);
-    store_bind(&opening->bind, core->redis, topic->name, topic->nonce, binding,
+    coord_link_binding(bound, core->link);
+    store_bind(&opening->bind, core->redis, topic->name, topic->nonce, bound,
                core->request_timeout_ms);
 }
 

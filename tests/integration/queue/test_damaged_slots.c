@@ -361,6 +361,110 @@ static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **
     smq_client_free(client);
 }
 
+/* --- what the topic is bound to --- */
+
+/* A worker of this client is refused; `why` is put into `text`. */
+static void refused(smq_client *client, const char *topic, char text[TEXT_MAX])
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+    smq_error err = {.text = ""};
+
+    options.topic = topic;
+    options.handler = (smq_handler_fn *) abort;
+    assert_int_equal(smq_worker_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
+    snprintf(text, TEXT_MAX, "%s", err.text);
+}
+
+/* Refused with the same words as before the damage. */
+static void lost_and_repaired(smq_client *client, const char *topic)
+{
+    char before[TEXT_MAX], after[TEXT_MAX];
+
+    refused(client, topic, before);
+    lose_topic(topic);
+    repair(client, topic);
+    refused(client, topic, after);
+    assert_string_equal(after, before);
+}
+
+static void a_repaired_topic_belongs_to_the_fleet_that_owns_its_slots(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
+    smq_client *standalone = scene_client();
+    struct recorder *recorder = recorder_new(NULL);
+    const char *topic = scene_priority_topic(client, false, SLOTS);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+
+    (void) state;
+    await_owners(client, topic, SLOTS, 0);
+    lost_and_repaired(standalone, topic);
+    scene_send_numbers(client, topic, 0, COUNT);
+    recorder_await(recorder, COUNT);
+    await_owners(client, topic, SLOTS, 0); /* nobody was fenced */
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(standalone);
+    smq_client_free(client);
+}
+
+/* `first` has consumed the topic, and has stopped. */
+static void belongs_to_the_last(smq_client *first, smq_client *other)
+{
+    struct recorder *recorder = recorder_new(NULL);
+    const char *topic = scene_priority_topic(first, false, SLOTS);
+
+    scene_send(first, topic, (struct scene_message){.body = "before"});
+    for (int i = 0; i < 2; i++) {
+        smq_worker *worker = scene_worker(first, topic, recorder);
+
+        recorder_await(recorder, i + 1);
+        scene_stop(worker);
+        lost_and_repaired(other, topic);
+        scene_send(first, topic, (struct scene_message){.body = "after"});
+    }
+    recorder_free(recorder);
+}
+
+static void or_to_the_one_that_owned_them_last(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
+    smq_client *standalone = scene_client();
+
+    (void) state;
+    belongs_to_the_last(client, standalone);
+    belongs_to_the_last(standalone, client);
+    smq_client_free(standalone);
+    smq_client_free(client);
+}
+
+/* Nobody has consumed it since. */
+static void or_to_the_one_that_it_was_rebound_to(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
+    smq_client *standalone = scene_client();
+    struct recorder *recorder = recorder_new(NULL);
+    const char *topic = scene_priority_topic(client, false, SLOTS);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_error err = {.text = ""};
+
+    (void) state;
+    await_owners(client, topic, SLOTS, 0);
+    scene_stop(worker);
+    scene_must(smq_topic_rebind(standalone, topic, false, &err), &err, "smq_topic_rebind");
+    lost_and_repaired(client, topic);
+    scene_send(client, topic, (struct scene_message){.body = "after"});
+    worker = scene_worker(standalone, topic, recorder);
+    recorder_await(recorder, 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(standalone);
+    smq_client_free(client);
+}
+
 static smq_verdict note_it(smq_delivery *delivery, void *user)
 {
     int index = 0;
@@ -418,6 +522,9 @@ int main(void)
         cmocka_unit_test(nor_for_one_that_is_found_damaged_meanwhile),
         cmocka_unit_test(a_standalone_worker_waits_for_its_lost_definition),
         cmocka_unit_test(a_fleet_continues_under_the_generation_of_the_repaired_topic),
+        cmocka_unit_test(a_repaired_topic_belongs_to_the_fleet_that_owns_its_slots),
+        cmocka_unit_test(or_to_the_one_that_owned_them_last),
+        cmocka_unit_test(or_to_the_one_that_it_was_rebound_to),
         cmocka_unit_test(a_member_that_joins_waits_for_the_lost_definition),
     };
 

@@ -152,6 +152,67 @@ static void a_raised_fence_makes_a_lost_root_again(void **state)
     smq_client_free(client);
 }
 
+static void lose_topic(smq_client *client, const char *topic)
+{
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_error err = {.text = ""};
+    redisContext *redis;
+    char key[64];
+
+    snprintf(key, sizeof(key), "topic{%s}", topic);
+    redis = redisConnect("127.0.0.1", server_port(servers_node_of(scene_servers(), key)));
+    assert_int_equal(scene_redis_number(redis, "DEL %s", key), 1);
+    redisFree(redis);
+    scene_must(smq_topic_repair(client, topic, &report, &err), &err, "smq_topic_repair");
+    assert_true(report.restored);
+}
+
+/* A worker of the client consumes message number `number`, and stops. */
+static void consume_one(smq_client *client, const char *topic, int number)
+{
+    struct recorder *recorder = recorder_new(done);
+    smq_worker *worker = NULL;
+
+    scene_send_numbers(client, topic, number, 1);
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+}
+
+/* Nobody owned it since: the slots know it from the call that changed it. */
+static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **state)
+{
+    smq_client *client = fleet_client(), *standalone = scene_client();
+    const char *topic = topic_of(client);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *refused = NULL;
+    smq_fence fence = SMQ_FENCE_INIT;
+    smq_error err = {.text = ""};
+
+    (void) state;
+    consume_one(client, topic, 0);
+    smq_client_free(client);
+    lose_zookeeper();
+    client = fleet_client();
+    consume_one(client, topic_of(client), 0); /* makes a root of another identity */
+    for (int i = 0; i < 3; i++) {             /* its generation may be far above the tokens */
+        scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
+    }
+    lose_topic(standalone, topic);
+    consume_one(client, topic, 1);
+    scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
+    scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
+    scene_must(smq_topic_rebind(standalone, topic, false, &err), &err, "smq_topic_rebind");
+    lose_topic(standalone, topic);
+    options.topic = topic;
+    options.handler = (smq_handler_fn *) abort;
+    assert_int_equal(smq_worker_new(&refused, client, &options, &err), SMQ_OTHER_FLEET);
+    consume_one(standalone, topic, 2);
+    smq_client_free(client);
+    smq_client_free(standalone);
+}
+
 static void a_fence_needs_a_fleet(void **state)
 {
     smq_client *client = scene_client();
@@ -167,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_raised_fence_brings_a_fleet_back),
         cmocka_unit_test(a_raised_fence_makes_a_lost_root_again),
+        cmocka_unit_test(a_topic_is_repaired_as_what_followed_it_or_rebound_it_last),
         cmocka_unit_test(a_fence_needs_a_fleet),
     };
 

@@ -20,6 +20,8 @@ struct slot_row {
     int32_t slots, retries; /* of the text */
     uint64_t messages;
     bool incomplete;
+    const char *coord;
+    uint32_t bound_at;
 };
 
 struct case_row {
@@ -54,7 +56,9 @@ static void note(struct damage *damage, int32_t slot, const struct slot_row *row
                                .paused = row->pauses % 2 == 1,
                                .sealed = row->sealed,
                                .messages = row->messages,
-                               .complete = row->nonce != NULL && !row->incomplete};
+                               .complete = row->nonce != NULL && !row->incomplete,
+                               .coord = row->coord,
+                               .bound_at = row->bound_at};
     struct buf text = {0};
 
     if (row->nonce != NULL) {
@@ -86,11 +90,12 @@ static void show(char *out, size_t size, const struct damage_verdict *verdict)
 {
     const struct topic *topic = &verdict->topic;
 
-    snprintf(out, size, "%s%s%s%.2s v%u g%u p%u%s d%u r%d [%s] %d", verdict->whole ? "whole " : "",
-             verdict->rewrite ? "write " : "", verdict->lost_alteration ? "lost " : "",
-             topic->nonce + 14, topic->version, topic->generation, topic->pauses,
-             topic->paused ? " paused" : "", topic->deletes, (int) topic->max_retries,
-             verdict->closed_list, (int) verdict->messages);
+    snprintf(out, size, "%s%s%s%.2s v%u g%u p%u%s d%u r%d [%s] %d%s%.20s",
+             verdict->whole ? "whole " : "", verdict->rewrite ? "write " : "",
+             verdict->lost_alteration ? "lost " : "", topic->nonce + 14, topic->version,
+             topic->generation, topic->pauses, topic->paused ? " paused" : "", topic->deletes,
+             (int) topic->max_retries, verdict->closed_list, (int) verdict->messages,
+             verdict->coord[0] != '\0' ? " " : "", verdict->coord);
 }
 
 static void judged(const struct case_row *row)
@@ -122,7 +127,12 @@ static void judged(const struct case_row *row)
 
 #define WHOLE                                                                                      \
     {                                                                                              \
-        A, 1, 1, 3, 0, 0, 0, 0, 0, 5, false                                                        \
+        A, 1, 1, 3, 0, 0, 0, 0, 0, 5, false, NULL, 0                                               \
+    }
+
+#define TOLD(coord, bound_at)                                                                      \
+    {                                                                                              \
+        A, 1, 1, 3, 0, 0, 0, 0, 0, 5, false, coord, bound_at                                       \
     }
 
 static const struct case_row rows[] = {
@@ -135,7 +145,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "whole aa v1 g3 p0 d0 r1 [] 20"},
     {"tokens of a raised fence are above the generation",
-     {{A, 1, 1, 3, 9, 0, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+     {{A, 1, 1, 3, 9, 0, 0, 0, 0, 0, false, NULL, 0}, WHOLE, WHOLE, WHOLE},
      1,
      3,
      0,
@@ -143,7 +153,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "whole aa v1 g3 p0 d0 r1 [] 15"},
     {"a slot has no keys",
-     {WHOLE, {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false}, WHOLE, WHOLE},
+     {WHOLE, {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, NULL, 0}, WHOLE, WHOLE},
      1,
      3,
      0,
@@ -151,7 +161,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "aa v1 g3 p0 d0 r1 [1] 15"},
     {"some of its keys are missing",
-     {WHOLE, WHOLE, WHOLE, {A, 1, 1, 3, 0, 0, 0, 0, 0, 0, true}},
+     {WHOLE, WHOLE, WHOLE, {A, 1, 1, 3, 0, 0, 0, 0, 0, 0, true, NULL, 0}},
      1,
      3,
      0,
@@ -159,7 +169,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "aa v1 g3 p0 d0 r1 [3] 15"},
     {"topic{T} is lost: above every token",
-     {WHOLE, {A, 1, 1, 3, 7, 0, 2, 0, 0, 0, false}, WHOLE, WHOLE},
+     {WHOLE, {A, 1, 1, 3, 7, 0, 2, 0, 0, 0, false, NULL, 0}, WHOLE, WHOLE},
      0,
      0,
      0,
@@ -167,7 +177,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "write aa v1 g8 p0 d2 r1 [] 15"},
     {"... and above every generation",
-     {WHOLE, {A, 1, 1, 9, 7, 1, 0, 0, 0, 0, false}, WHOLE, WHOLE},
+     {WHOLE, {A, 1, 1, 9, 7, 1, 0, 0, 0, 0, false, NULL, 0}, WHOLE, WHOLE},
      0,
      0,
      0,
@@ -175,9 +185,9 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "write aa v1 g10 p1 paused d0 r1 [] 15"},
     {"topic{T} and slots are lost",
-     {{NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
+     {{NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, NULL, 0},
       WHOLE,
-      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
+      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, NULL, 0},
       WHOLE},
      0,
      0,
@@ -186,7 +196,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "write aa v1 g4 p0 d0 r1 [0, 2] 10"},
     {"an alteration is lost",
-     {{A, 2, 2, 3, 0, 0, 0, 0, 6, 0, false}, WHOLE, WHOLE, WHOLE},
+     {{A, 2, 2, 3, 0, 0, 0, 0, 6, 0, false, NULL, 0}, WHOLE, WHOLE, WHOLE},
      1,
      3,
      0,
@@ -194,7 +204,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "write aa v2 g3 p0 d0 r6 [] 15"},
     {"... and its text",
-     {{A, 4, 1, 3, 0, 0, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+     {{A, 4, 1, 3, 0, 0, 0, 0, 0, 0, false, NULL, 0}, WHOLE, WHOLE, WHOLE},
      1,
      3,
      0,
@@ -202,7 +212,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "write lost aa v5 g3 p0 d0 r1 [] 15"},
     {"an alteration has not reached all slots",
-     {{A, 2, 2, 3, 0, 0, 0, 0, 6, 0, false}, WHOLE, WHOLE, WHOLE},
+     {{A, 2, 2, 3, 0, 0, 0, 0, 6, 0, false, NULL, 0}, WHOLE, WHOLE, WHOLE},
      2,
      3,
      0,
@@ -210,7 +220,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "whole aa v2 g3 p0 d0 r1 [] 15"},
     {"a pause is lost",
-     {{A, 1, 1, 3, 0, 3, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+     {{A, 1, 1, 3, 0, 3, 0, 0, 0, 0, false, NULL, 0}, WHOLE, WHOLE, WHOLE},
      1,
      3,
      2,
@@ -218,7 +228,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "write aa v1 g3 p3 paused d0 r1 [] 15"},
     {"a deletion is lost",
-     {{NULL, 0, 0, 3, 0, 0, 4, 0, 0, 5, false}, WHOLE, WHOLE, WHOLE},
+     {{NULL, 0, 0, 3, 0, 0, 4, 0, 0, 5, false, NULL, 0}, WHOLE, WHOLE, WHOLE},
      1,
      3,
      0,
@@ -226,7 +236,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "write aa v1 g3 p0 d4 r1 [0] 20"},
     {"a late creation left an empty slot",
-     {{B, 1, 1, 2, 0, 0, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+     {{B, 1, 1, 2, 0, 0, 0, 0, 0, 0, false, NULL, 0}, WHOLE, WHOLE, WHOLE},
      1,
      3,
      0,
@@ -234,7 +244,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "aa v1 g3 p0 d0 r1 [0] 15"},
     {"... and topic{T} is lost: nothing of that creation counts",
-     {{B, 9, 9, 2, 0, 3, 0, 8, 7, 0, false}, WHOLE, WHOLE, WHOLE},
+     {{B, 9, 9, 2, 0, 3, 0, 8, 7, 0, false, NULL, 0}, WHOLE, WHOLE, WHOLE},
      0,
      0,
      0,
@@ -242,7 +252,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "write aa v1 g4 p0 d0 r1 [0] 15"},
     {"a larger generation is lost",
-     {{A, 1, 1, 5, 0, 0, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+     {{A, 1, 1, 5, 0, 0, 0, 0, 0, 0, false, NULL, 0}, WHOLE, WHOLE, WHOLE},
      1,
      3,
      0,
@@ -250,7 +260,7 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "write aa v1 g5 p0 d0 r1 [] 15"},
     {"a pause and its end are lost",
-     {{A, 1, 1, 3, 0, 4, 0, 0, 0, 0, false}, WHOLE, WHOLE, WHOLE},
+     {{A, 1, 1, 3, 0, 4, 0, 0, 0, 0, false, NULL, 0}, WHOLE, WHOLE, WHOLE},
      1,
      3,
      2,
@@ -258,7 +268,10 @@ static const struct case_row rows[] = {
      SMQ_OK,
      "write aa v1 g3 p4 d0 r1 [] 15"},
     {"two creations",
-     {{B, 1, 1, 2, 0, 0, 0, 0, 0, 1, false}, WHOLE, {B, 1, 1, 3, 0, 0, 0, 0, 0, 0, false}, WHOLE},
+     {{B, 1, 1, 2, 0, 0, 0, 0, 0, 1, false, NULL, 0},
+      WHOLE,
+      {B, 1, 1, 3, 0, 0, 0, 0, 0, 0, false, NULL, 0},
+      WHOLE},
      1,
      3,
      0,
@@ -266,7 +279,7 @@ static const struct case_row rows[] = {
      SMQ_DAMAGED,
      "slots 0, 2 belong to another creation"},
     {"other options that are fixed",
-     {WHOLE, {A, 1, 1, 3, 0, 0, 0, 8, 0, 1, false}, WHOLE, WHOLE},
+     {WHOLE, {A, 1, 1, 3, 0, 0, 0, 8, 0, 1, false, NULL, 0}, WHOLE, WHOLE},
      0,
      0,
      0,
@@ -274,10 +287,10 @@ static const struct case_row rows[] = {
      SMQ_DAMAGED,
      "have a definition with other options"},
     {"a definition of more slots than were read",
-     {{A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false},
-      {A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false},
-      {A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false},
-      {A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false}},
+     {{A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false, NULL, 0},
+      {A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false, NULL, 0},
+      {A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false, NULL, 0},
+      {A, 1, 1, 3, 0, 0, 0, 8, 0, 5, false, NULL, 0}},
      0,
      0,
      0,
@@ -285,21 +298,61 @@ static const struct case_row rows[] = {
      SMQ_DAMAGED,
      "slots 0, 1, 2, 3 have a definition with other options"},
     {"no slot has a text",
-     {{A, 1, 0, 3, 0, 0, 0, 0, 0, 1, false},
-      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
-      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
-      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false}},
+     {{A, 1, 0, 3, 0, 0, 0, 0, 0, 1, false, NULL, 0},
+      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, NULL, 0},
+      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, NULL, 0},
+      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, NULL, 0}},
      0,
      0,
      0,
      0,
      SMQ_DAMAGED,
      "no slot has its definition"},
+    {"topic{T} is lost: bound as slots say, under a generation above that",
+     {WHOLE, TOLD("fleet", 3), TOLD("fleet", 7), WHOLE},
+     0,
+     0,
+     0,
+     0,
+     SMQ_OK,
+     "write aa v1 g8 p0 d0 r1 [] 20 fleet"},
+    {"... as those say that were told last",
+     {TOLD("other", 6), TOLD("fleet", 3), TOLD("fleet", 4), WHOLE},
+     0,
+     0,
+     0,
+     0,
+     SMQ_OK,
+     "write aa v1 g7 p0 d0 r1 [] 20 other"},
+    {"... but not as another creation was",
+     {TOLD("fleet", 3), {B, 1, 1, 2, 0, 0, 0, 0, 0, 0, false, "other", 9}, WHOLE, WHOLE},
+     0,
+     0,
+     0,
+     0,
+     SMQ_OK,
+     "write aa v1 g10 p0 d0 r1 [1] 15 fleet"},
+    {"slots that were told different things at a time",
+     {TOLD("fleet", 6), TOLD("other", 6), TOLD("third", 5), TOLD("other", 6)},
+     0,
+     0,
+     0,
+     0,
+     SMQ_DAMAGED,
+     "slots 1, 3 say that it is bound to something else"},
+    {"... while topic{T} is there: that says it",
+     {TOLD("fleet", 6), TOLD("other", 6), WHOLE, WHOLE},
+     1,
+     3,
+     0,
+     0,
+     SMQ_OK,
+     "whole aa v1 g3 p0 d0 r1 [] 20"},
     {"nothing is there",
-     {{NULL, 0, 0, 5, 6, 0, 1, 0, 0, 0, false},
-      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
-      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false},
-      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false}},
+     {{NULL, 0, 0, 5, 6, 0, 1, 0, 0, 0, false, NULL, 0},
+      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, NULL, 0},
+      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, NULL, 0},
+      {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, NULL, 0}},
      0,
      0,
      0,
@@ -319,7 +372,7 @@ static void what_is_to_be_done(void **state)
 
 static void long_lists_are_cut(void **state)
 {
-    struct slot_row whole = {A, 1, 1, 1, 0, 0, 0, 256, 0, 0, false};
+    struct slot_row whole = {A, 1, 1, 1, 0, 0, 0, 256, 0, 0, false, NULL, 0};
     struct damage *damage = damage_new(256);
     struct damage_verdict verdict;
     smq_error err;
