@@ -156,8 +156,10 @@ static void answer_read_slot(struct definition_answer *out, const char *name,
     } else if (result->outcome == STORE_REFUSED || result->outcome == STORE_PARTLY) {
         out->status = status_set(&out->err, SMQ_NO_TOPIC, "no topic %s; create it first", name);
     } else {
-        out->status = status_set(&out->err, result->status,
-                                 "cannot look for topic %s in its slots: %s", name, result->text);
+        out->status = status_set(
+            &out->err, result->outcome == STORE_OK ? SMQ_INTERNAL : result->status,
+            "cannot look for topic %s in its slots: %s", name,
+            result->outcome == STORE_OK ? "a slot answers what cannot be read" : result->text);
     }
 }
 

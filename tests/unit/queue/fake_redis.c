@@ -180,10 +180,10 @@ void fake_put(redisReply *array, size_t index, redisReply *element)
 
 redisReply *fake_slot_notes(uint64_t messages)
 {
-    redisReply *reply = fake_array(11);
+    redisReply *reply = fake_array(12);
 
     for (size_t i = 0; i < reply->elements; i++) {
-        bool is_text = i <= 2 || i == 5;
+        bool is_text = i <= 2 || i == 5 || i == 11;
 
         fake_put(reply, i, is_text ? fake_text(i == 0 ? "OK" : "") : fake_integer(0));
     }

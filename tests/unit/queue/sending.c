@@ -47,6 +47,14 @@ void sending_delete(void)
     pthread_mutex_unlock(&sending.lock);
 }
 
+void sending_delete_garbled(void)
+{
+    pthread_mutex_lock(&sending.lock);
+    sending.exists = false;
+    sending.garbled = true;
+    pthread_mutex_unlock(&sending.lock);
+}
+
 void sending_break(int32_t slot)
 {
     pthread_mutex_lock(&sending.lock);
@@ -226,7 +234,10 @@ static bool model_serve(const struct redis_command *command, struct fake_answer 
         answered = !sending.hold_reads;
         answer->reply = answered ? model_definition() : NULL;
     } else if (strcmp(command->script->name, "slot_read") == 0) {
-        answer->reply = fake_slot_notes(0);
+        answer->reply = sending.garbled ? fake_array(1) : fake_slot_notes(0);
+        if (sending.garbled) {
+            fake_put(answer->reply, 0, fake_text("OK"));
+        }
     } else if (sending.hold) {
         answered = false;
     } else {
@@ -244,7 +255,7 @@ int sending_set_up(void **state)
     smq_error err;
 
     (void) state;
-    sending.exists = sending.hold = sending.hold_reads = false;
+    sending.exists = sending.hold = sending.hold_reads = sending.garbled = false;
     sending.faulty = sending.sends = sending.reads = 0;
     sending.broken = -1;
     sending.count = sending.largest = 0;

@@ -32,7 +32,7 @@ struct sending_stored {
 extern struct sending {
     smq_client *client;
     pthread_mutex_t lock;
-    bool exists, hold, hold_reads;
+    bool exists, hold, hold_reads, garbled;
     struct topic topic;
     enum sending_fault fault;
     int faulty;     /* so many sends more; -1: all */
@@ -49,6 +49,9 @@ int sending_tear_down(void **state);
 /* Create the topic anew; delete it; let one slot be without a definition (-1: none). */
 void sending_topic(int32_t slots, const char *nonce);
 void sending_delete(void);
+
+/* The same, and what the slots answer when they are asked for the topic cannot be read. */
+void sending_delete_garbled(void);
 void sending_break(int32_t slot);
 
 /* The next `count` sends meet this; -1: all. */

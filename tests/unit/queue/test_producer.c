@@ -250,6 +250,19 @@ static void a_deleted_topic_is_told(void **state)
     smq_producer_free(producer);
 }
 
+/* What cannot be read says nothing about the topic. */
+static void slots_that_answer_garbage_are_no_topic(void **state)
+{
+    smq_producer *producer = sending_producer(NULL);
+    smq_message message = sending_message("hello", NULL);
+    smq_error err;
+
+    (void) state;
+    sending_delete_garbled();
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_INTERNAL);
+    smq_producer_free(producer);
+}
+
 static bool is_read_again(void *reads)
 {
     bool again;
@@ -323,6 +336,7 @@ int main(void)
         SENDING_TEST(a_definition_that_never_comes_ends_in_time),
         SENDING_TEST(a_new_definition_is_used_and_order_is_kept),
         SENDING_TEST(a_deleted_topic_is_told),
+        SENDING_TEST(slots_that_answer_garbage_are_no_topic),
         SENDING_TEST(a_slot_without_a_definition_stops_only_itself),
         SENDING_TEST(a_batch_has_a_receipt_for_each),
     };
