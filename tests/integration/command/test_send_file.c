@@ -164,7 +164,7 @@ static void test_a_line_longer_than_max_body_is_refused(void **state)
  * command may allocate at once. */
 static void test_a_line_that_does_not_fit_into_memory_is_an_error(void **state)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SANITIZED
     enum { LONG = 3000000 };
     const char *const argv[] = {getenv("SLOTMQ_COMMAND"), "send", "huge", NULL};
     char *text = calloc(1, LONG + 16);
@@ -181,7 +181,8 @@ static void test_a_line_that_does_not_fit_into_memory_is_an_error(void **state)
     snprintf(text + LONG, 6, "\ntwo\n");
     snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
     const char *const environment[] = {
-        redis, "ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=2", NULL};
+        redis, "ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=2",
+        "TSAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=2", NULL};
     assert_true(run_command(
         &run, &(struct run_options){.argv = argv, .environment = environment, .in = text},
         TIMEOUT_MS));
