@@ -1,7 +1,7 @@
 /* delivery.c - public entry points: answering deliveries.
  *
  * Thread: any. */
-#include "consume/run/delivery.h"
+#include "consume/run/answer.h"
 
 #include <inttypes.h>
 
@@ -30,7 +30,7 @@ static smq_status answer(smq_delivery *delivery, enum store_answer_op op, int64_
     if (status != SMQ_OK) {
         return status;
     }
-    status = delivery_answer(delivery, op, valid ? delay_ms : instead, reason, err);
+    status = answer_give(delivery, op, valid ? delay_ms : instead, reason, err);
     if (status == SMQ_OK && !valid) {
         return status_set(err, SMQ_INVALID,
                           "delay_ms is %" PRId64 ", not within 0 .. %" PRId64 "; the delivery was "
@@ -70,7 +70,7 @@ SMQ_API smq_status smq_extend(smq_delivery *delivery, int64_t lease_ms, smq_erro
                           "lease_ms is %" PRId64 ", not within 1 .. %" PRId64 "; nothing was done",
                           lease_ms, LEASE_MAX_MS);
     }
-    return status == SMQ_OK ? delivery_extend(delivery, lease_ms, err) : status;
+    return status == SMQ_OK ? answer_extend(delivery, lease_ms, err) : status;
 }
 
 SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery)
@@ -80,5 +80,5 @@ SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery)
 
 SMQ_API smq_status smq_delivery_check(const smq_delivery *delivery)
 {
-    return delivery != NULL ? delivery_check(delivery) : SMQ_INVALID;
+    return delivery != NULL ? answer_check(delivery) : SMQ_INVALID;
 }

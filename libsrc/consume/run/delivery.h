@@ -18,7 +18,15 @@
 #include "store/store.h"
 
 struct run_lane;
-struct run_queue;
+
+/* The queue as its deliveries know it: it outlives them.  One reference of its maker, and one of
+ * each delivery. */
+struct delivery_origin {
+    atomic_int references;
+    pid_t pid;
+    char *topic;
+    void (*free)(struct delivery_origin *origin); /* the last reference has ended */
+};
 
 /* Who may still answer. */
 enum delivery_answered {
@@ -36,7 +44,7 @@ enum delivery_answered {
  * lives on that of the answer which it waits for; it gets one of its own when somebody else
  * answers. */
 struct smq_delivery {
-    struct run_queue *queue;
+    struct delivery_origin *origin;
     struct run_lane *lane; /* guarded by the queue's lock */
     STAILQ_ENTRY(smq_delivery)
     link; /* of the lane, the queue's or the slot's answers, the pool */
@@ -67,10 +75,10 @@ struct smq_delivery {
     /* what most deliveries do not need */
     int64_t begun_ms; /* the queue's lock: when, if the queue has a handler time-out */
     TAILQ_ENTRY(smq_delivery) begun_link;
-    uint64_t open_number; /* the same: of its answer, while that is not stored; 0: none */
-    TAILQ_ENTRY(smq_delivery) open_link;
+    uint64_t flush_number; /* the same: of its answer, while a flush waits for it; 0: none does */
+    TAILQ_ENTRY(smq_delivery) flush_link;
 
-    smq_message_info info; /* points into what follows, and into the queue's topic */
+    smq_message_info info; /* points into what follows, and to the name of the topic */
     char token[TOKEN_TEXT_LEN + 1];
     char entry[]; /* as it was claimed; layout keyed: then the body */
 };
@@ -81,15 +89,27 @@ TAILQ_HEAD(delivery_begun, smq_delivery);
 
 /* Deliveries of one queue that have ended, to be used again.  Thread: smq:io. */
 struct delivery_pool {
-    struct delivery_list spare; /* each holds a reference of the queue */
+    struct delivery_list spare; /* each holds a reference of the origin */
     size_t count;
 };
+
+/* `topic` is copied. */
+void delivery_origin_init(struct delivery_origin *origin, const char *topic,
+                          void (*free)(struct delivery_origin *origin));
+void delivery_origin_fini(struct delivery_origin *origin);
+
+/* Thread: any. */
+void delivery_origin_ref(struct delivery_origin *origin);
+void delivery_origin_unref(struct delivery_origin *origin);
+
+/* SMQ_FORKED in a child of fork(), else SMQ_OK.  Thread: any. */
+smq_status delivery_origin_check_process(const struct delivery_origin *origin, smq_error *err);
 
 void delivery_pool_init(struct delivery_pool *pool);
 
 /* Make a delivery of what was claimed; NULL: its entry is none.  It has two references, and holds
- * one of `queue`.  `pool`: NULL for none.  Thread: smq:io. */
-smq_delivery *delivery_new(struct delivery_pool *pool, struct run_queue *queue,
+ * one of `origin`.  `pool`: NULL for none.  Thread: smq:io. */
+smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *origin,
                            struct run_lane *lane, const struct topic *topic, int32_t slot,
                            const char *token, const struct store_claimed *claimed);
 
@@ -108,33 +128,14 @@ void delivery_unref(smq_delivery *delivery);
 void delivery_tell(smq_delivery *delivery, smq_status standing);
 smq_status delivery_standing(const smq_delivery *delivery);
 
-/* The same for its user: LEASE_LOST also while the membership of the process is over by our clock,
- * and nobody has said so yet.  Thread: any. */
-smq_status delivery_check(const smq_delivery *delivery);
+/* Does this standing say that an answer comes too late? */
+bool delivery_is_late(smq_status standing);
 
 /* Its lease was asked for at `asked_ms`, and granted.  Thread: smq:io. */
 void delivery_leased(smq_delivery *delivery, int64_t asked_ms, int64_t lease_ms);
 
 /* SMQ_FORKED in a child of fork().  Thread: any. */
 smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err);
-
-/* Answer it, unless somebody else has: INVALID.  `delay_ms`: SMQ_BACKOFF or more.  Ends the
- * caller's reference, whatever is returned but INVALID.  Fails: LEASE_LOST, FENCED, CLOSED.
- * Thread: any. */
-smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
-                           const char *reason, smq_error *err);
-
-/* Let its lease last at least `lease_ms` from now.  Blocks: request_timeout_ms.
- * Fails: LEASE_LOST, FENCED, CLOSED, UNKNOWN, UNAVAILABLE, ...  Thread: any but smq:io. */
-smq_status delivery_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err);
-
-/* Answer it by what a handler returned.  Thread: smq:work-N. */
-enum delivery_verdict {
-    DELIVERY_TAKEN,    /* the answer stands in it, for run_queue_answer() */
-    DELIVERY_TOO_LATE, /* the reference of the one who answers is the caller's to end */
-    DELIVERY_LEFT      /* somebody else has answered, or will: the handler said LATER */
-};
-enum delivery_verdict delivery_take_verdict(smq_delivery *delivery, smq_verdict verdict);
 
 /* The failures it may still have, by its own limit or the topic's. */
 int32_t delivery_retries_left(const smq_delivery *delivery, const struct topic *topic);

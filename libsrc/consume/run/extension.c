@@ -20,7 +20,7 @@ void extensions_fini(struct extensions *extensions)
 }
 
 /* The loop is there until the door is closed. */
-static bool post(struct extensions *extensions, struct extension *extension)
+static bool extension_post(struct extensions *extensions, struct extension *extension)
 {
     bool open;
 
@@ -40,7 +40,7 @@ smq_status extension_ask(struct extensions *extensions, smq_delivery *delivery, 
     struct extension extension = {.delivery = delivery, .lease_ms = lease_ms};
 
     waiter_init(&extension.waiter, 1);
-    if (post(extensions, &extension)) {
+    if (extension_post(extensions, &extension)) {
         (void) waiter_wait(&extension.waiter, SMQ_FOREVER);
     } else {
         (void) status_set(&extension.result, SMQ_CLOSED,

@@ -1,17 +1,18 @@
 /* handlers.c - the handler threads of a run queue.
  *
  * Thread: smq:work-N, but where run_queue.h says otherwise. */
-#include "consume/run/run_queue_internal.h"
+#include "consume/run/lanes.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "consume/run/answer.h"
 
-static _Thread_local const struct run_queue *inside;
+static _Thread_local const struct run_queue *run_queue_of_thread;
 
 /* The lock is held. */
-static void call_begin(struct run_queue *queue, struct run_call *call, struct run_lane *lane)
+static void run_call_begin(struct run_queue *queue, struct run_call *call, struct run_lane *lane)
 {
     int64_t now_ms = queue->timed ? clock_now_ms() : 0;
     smq_delivery *delivery;
@@ -32,7 +33,7 @@ static void call_begin(struct run_queue *queue, struct run_call *call, struct ru
     queue->state.busy++;
 }
 
-static void call_run(struct run_queue *queue, struct run_call *call)
+static void run_call_run(struct run_queue *queue, struct run_call *call)
 {
     size_t group = 0;
     smq_verdict verdict = queue->batch != NULL
@@ -42,15 +43,15 @@ static void call_run(struct run_queue *queue, struct run_call *call)
     STAILQ_INIT(&call->answers);
     for (size_t i = 0; i < call->count; i++) {
         smq_delivery *delivery = call->deliveries[i];
-        enum delivery_verdict taken = delivery_take_verdict(delivery, verdict);
+        enum answer_verdict taken = answer_take_verdict(delivery, verdict);
 
-        if (taken == DELIVERY_TAKEN) {
+        if (taken == ANSWER_TAKEN) {
             STAILQ_INSERT_TAIL(&call->answers, delivery, link);
             group++;
-        } else if (taken == DELIVERY_TOO_LATE) {
+        } else if (taken == ANSWER_TOO_LATE) {
             delivery_unref(delivery); /* its answerer's */
         }
-        call->deliveries[i] = taken == DELIVERY_LEFT ? delivery : NULL;
+        call->deliveries[i] = taken == ANSWER_LEFT ? delivery : NULL;
     }
     if (group > 0) {
         STAILQ_FIRST(&call->answers)->answer.group = group;
@@ -59,7 +60,7 @@ static void call_run(struct run_queue *queue, struct run_call *call)
 
 /* The lock is held.  The delivery was not shown to the handler: it is the lane's first again,
  * unless the slot has dropped it, or its time was over meanwhile. */
-static void call_put_back(struct run_queue *queue, smq_delivery *delivery)
+static void run_call_put_back(struct run_queue *queue, smq_delivery *delivery)
 {
     struct run_lane *lane = delivery->lane;
 
@@ -74,12 +75,12 @@ static void call_put_back(struct run_queue *queue, smq_delivery *delivery)
 }
 
 /* The lock is held.  Nothing of the call was run: have smq:io ask about the lane. */
-static void call_cancel(struct run_queue *queue, struct run_call *call)
+static void run_call_cancel(struct run_queue *queue, struct run_call *call)
 {
     struct run_lane *lane = call->lane;
 
     for (size_t i = call->count; i > 0; i--) {
-        call_put_back(queue, call->deliveries[i - 1]);
+        run_call_put_back(queue, call->deliveries[i - 1]);
     }
     if (lane != NULL) {
         lane->call = NULL;
@@ -92,7 +93,7 @@ static void call_cancel(struct run_queue *queue, struct run_call *call)
 }
 
 /* The lock is held.  The call does not need its deliveries any more. */
-static void call_let_go(struct run_call *call)
+static void run_call_drop_deliveries(struct run_call *call)
 {
     smq_delivery *delivery;
 
@@ -112,13 +113,13 @@ static void call_let_go(struct run_call *call)
 
 /* The lock is held.  What nobody has answered is left for later.  Answers the lane, if that has
  * waited for the call. */
-static struct run_lane *call_end(struct run_queue *queue, struct run_call *call)
+static struct run_lane *run_call_end(struct run_queue *queue, struct run_call *call)
 {
     struct run_lane *lane = call->lane;
     smq_delivery *delivery;
 
-    call_let_go(call);
-    if (!run_queue_take(queue, &call->answers, &call->post)) {
+    run_call_drop_deliveries(call);
+    if (!run_lanes_answer(queue, &call->answers, &call->post)) {
         while ((delivery = STAILQ_FIRST(&call->answers)) != NULL) {
             STAILQ_REMOVE_HEAD(&call->answers, link);
             delivery_unref(delivery); /* its answerer's */
@@ -135,7 +136,7 @@ static struct run_lane *call_end(struct run_queue *queue, struct run_call *call)
 }
 
 /* The loop stays until this thread has ended. */
-static void call_post(struct run_queue *queue, struct run_call *call)
+static void run_call_post(struct run_queue *queue, struct run_call *call)
 {
     if (call->post) {
         call->post = false;
@@ -144,21 +145,21 @@ static void call_post(struct run_queue *queue, struct run_call *call)
 }
 
 /* The lock is held, but not while the handler runs. */
-static void lane_run(struct run_queue *queue, struct run_lane *lane, struct run_call *call)
+static void run_call_run_lane(struct run_queue *queue, struct run_lane *lane, struct run_call *call)
 {
     for (size_t run = 0; run < (size_t) queue->turn && !queue->state.ended; run += call->count) {
-        call_begin(queue, call, lane);
-        run_queue_unlock_first(queue);
-        call_post(queue, call);
+        run_call_begin(queue, call, lane);
+        run_lanes_unlock_first(queue);
+        run_call_post(queue, call);
         /* as late as can be: the process may have been stopped until now */
-        if (run_queue_judge(queue, call->until_ms, clock_now_ms()) != CONFIRMATION_GOOD) {
-            run_queue_lock(queue);
-            call_cancel(queue, call);
+        if (run_lanes_judge(queue, call->until_ms, clock_now_ms()) != CONFIRMATION_GOOD) {
+            run_lanes_lock(queue);
+            run_call_cancel(queue, call);
             return;
         }
-        call_run(queue, call);
-        run_queue_lock(queue);
-        if (call_end(queue, call) == NULL || lane->held || lane->begun > 0 ||
+        run_call_run(queue, call);
+        run_lanes_lock(queue);
+        if (run_call_end(queue, call) == NULL || lane->held || lane->begun > 0 ||
             STAILQ_EMPTY(&lane->ready)) {
             return;
         }
@@ -167,16 +168,16 @@ static void lane_run(struct run_queue *queue, struct run_lane *lane, struct run_
 }
 
 /* The lock is held, but not while somebody is told. */
-static void dead_tell(struct run_queue *queue, struct run_dead *dead)
+static void run_dead_notify(struct run_queue *queue, struct run_dead *dead)
 {
     STAILQ_REMOVE_HEAD(&queue->state.dead, link);
     queue->state.busy++;
-    run_queue_unlock(queue);
+    run_lanes_unlock(queue);
     queue->dead(&dead->info, queue->user);
-    run_queue_lock(queue);
+    run_lanes_lock(queue);
     queue->state.busy--;
     queue->state.deads--;
-    run_queue_post(queue);
+    run_lanes_post(queue);
     delivery_unref(dead->delivery);
     free(dead);
 }
@@ -188,38 +189,38 @@ void run_queue_work(struct run_queue *queue)
     struct run_lane *lane;
 
     call.deliveries = memory_new(call.most * sizeof(*call.deliveries));
-    inside = queue;
-    run_queue_lock(queue);
+    run_queue_of_thread = queue;
+    run_lanes_lock(queue);
     while (!queue->state.ended) {
         bool enough = queue->threads > 0 && queue->state.busy >= queue->threads;
 
         if (call.post) {
-            run_queue_unlock_first(queue);
-            call_post(queue, &call);
-            run_queue_lock(queue);
+            run_lanes_unlock_first(queue);
+            run_call_post(queue, &call);
+            run_lanes_lock(queue);
             continue;
         }
         dead = enough ? NULL : STAILQ_FIRST(&queue->state.dead);
         lane = enough ? NULL : TAILQ_FIRST(&queue->state.lanes);
         if (dead != NULL) {
-            dead_tell(queue, dead);
+            run_dead_notify(queue, dead);
         } else if (lane != NULL) {
             run_lane_withdraw(queue, lane);
-            lane_run(queue, lane, &call);
+            run_call_run_lane(queue, lane, &call);
         } else {
-            run_queue_wake(queue);
+            run_lanes_wake(queue);
             pthread_cond_wait(&queue->state.ready, &queue->state.lock);
         }
     }
-    run_queue_unlock(queue);
-    call_post(queue, &call);
-    inside = NULL;
+    run_lanes_unlock(queue);
+    run_call_post(queue, &call);
+    run_queue_of_thread = NULL;
     free(call.deliveries);
 }
 
 bool run_queue_inside(const struct run_queue *queue)
 {
-    return inside == queue;
+    return run_queue_of_thread == queue;
 }
 
 /* --- dead letters --- */
@@ -240,19 +241,19 @@ void run_queue_notify_dead(struct run_queue *queue, smq_delivery *delivery, cons
     dead->info.retries_left = 0;
     dead->info.reason = reason;
     delivery_ref(delivery);
-    run_queue_lock(queue);
+    run_lanes_lock(queue);
     queue->state.deads++;
     STAILQ_INSERT_TAIL(&queue->state.dead, dead, link);
     pthread_cond_signal(&queue->state.ready);
-    run_queue_unlock(queue);
+    run_lanes_unlock(queue);
 }
 
 bool run_queue_has_dead(struct run_queue *queue)
 {
     bool has;
 
-    run_queue_lock(queue);
+    run_lanes_lock(queue);
     has = queue->state.deads > 0;
-    run_queue_unlock(queue);
+    run_lanes_unlock(queue);
     return has;
 }

@@ -1,6 +1,9 @@
 /* run_queue.h - between smq:io and the handler threads: slots with something to run, and answers
  * on their way back.
  *
+ * Which file calls which, lowest first: delivery, flushes, lanes, run_queue, then answer, polls and
+ * handlers, which calls answer.  A delivery knows its queue as its origin only.
+ *
  * A lane is what the threads see of a slot: its un-begun deliveries, handed to one call of the
  * handler after another, never to two at once.  A lane whose handler said "later" waits until
  * those deliveries are answered.  What a handler holds beyond its time is overdue: the lane goes on
@@ -62,17 +65,15 @@ struct run_queue_options {
     struct loop_task *back;     /* polled: posted to `io` by the first poll of a queue at rest */
 };
 
-/* It counts references: its maker's, and one of each delivery. */
+/* The queue has one reference of its maker, and one of each delivery. */
 struct run_queue *run_queue_new(const struct run_queue_options *options);
-struct run_queue *run_queue_ref(struct run_queue *queue);
 void run_queue_unref(struct run_queue *queue);
 
-const char *run_queue_topic(const struct run_queue *queue);
+/* The queue as its deliveries know it, and the queue of a delivery. */
+struct delivery_origin *run_queue_origin(struct run_queue *queue);
+struct run_queue *run_queue_of(const smq_delivery *delivery);
 
 struct extensions *run_queue_extensions(struct run_queue *queue);
-
-/* SMQ_FORKED in a child of fork(), else SMQ_OK. */
-smq_status run_queue_check_process(const struct run_queue *queue, smq_error *err);
 
 /* --- smq:work-N --- */
 

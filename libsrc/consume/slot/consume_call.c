@@ -413,8 +413,8 @@ static smq_delivery *consume_new_delivery(struct consume_call *consume,
     smq_delivery *delivery = NULL;
 
     if (store_consume_message(&message, result, &consume->target, index)) {
-        delivery = delivery_new(&set->pool, set->queue, &slot->lane, &set->topic, slot->number,
-                                token, &message);
+        delivery = delivery_new(&set->pool, run_queue_origin(set->queue), &slot->lane, &set->topic,
+                                slot->number, token, &message);
     }
     if (delivery == NULL) {
         events_log(set->core->events, SMQ_LEVEL_ERROR,

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/waiter.h"
+#include "consume/run/answer.h"
 #include "consume/run/run_queue.h"
 
 enum { LANES = 3, HAND_MAX = 16 };
@@ -101,8 +102,9 @@ static smq_delivery *add(struct stage *stage, int lane, const char *body)
     smq_delivery *delivery;
 
     snprintf(entry, sizeof(entry), "20c17:%s", body);
-    delivery = delivery_new(NULL, stage->queue, &stage->lanes[lane], &topic, lane, "",
-                            &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
+    delivery =
+        delivery_new(NULL, run_queue_origin(stage->queue), &stage->lanes[lane], &topic, lane, "",
+                     &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
     assert_non_null(delivery);
     stage->hand[stage->count++] = delivery;
     STAILQ_INSERT_TAIL(&list, delivery, link);
@@ -128,7 +130,7 @@ static const char *take(struct stage *stage, size_t capacity)
 
 static void answer(smq_delivery *delivery)
 {
-    assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, NULL), SMQ_OK);
+    assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, NULL), SMQ_OK);
 }
 
 static bool is_readable(const struct stage *stage)
@@ -249,7 +251,7 @@ static void flush_tells_once_of_late_answers(void **state)
     assert_true(run_queue_flush(stage.queue, &late, 0));
     assert_int_equal(late, SMQ_FENCED);
     delivery_tell(second, SMQ_LEASE_LOST);
-    assert_int_equal(delivery_answer(second, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
+    assert_int_equal(answer_give(second, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
     assert_true(run_queue_flush(stage.queue, &late, 0));
     assert_int_equal(late, SMQ_LEASE_LOST);
     assert_true(run_queue_flush(stage.queue, &late, 0));
@@ -270,8 +272,8 @@ static void lane_goes_on_when_what_holds_it_is_dropped(void **state)
     second = add(&stage, 0, "b");
     third = add(&stage, 0, "c");
     assert_string_equal(take(&stage, HAND_MAX), "ab");
-    assert_int_equal(delivery_answer(first, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
-    assert_int_equal(delivery_answer(second, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
+    assert_int_equal(answer_give(first, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
+    assert_int_equal(answer_give(second, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
     (void) run_queue_forget(stage.queue, first);
     assert_string_equal(take(&stage, HAND_MAX), ""); /* the other one comes back, too */
     (void) run_queue_forget(stage.queue, second);
@@ -320,7 +322,7 @@ static void poll_takes_nothing_that_is_not_confirmed(void **state)
     run_queue_trust(stage.queue, &stage.lanes[0]);
     assert_string_equal(take(&stage, HAND_MAX), "ab");
     for (int i = 0; i < stage.count; i++) {
-        assert_int_equal(delivery_answer(stage.hand[i], STORE_DONE, 0, NULL, NULL), SMQ_OK);
+        assert_int_equal(answer_give(stage.hand[i], STORE_DONE, 0, NULL, NULL), SMQ_OK);
     }
     stage_fini(&stage);
     membership_unref(membership);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/thread.h"
+#include "consume/run/answer.h"
 #include "consume/run/run_queue.h"
 
 enum { LOG_MAX = 64, THREADS_MAX = 4 };
@@ -147,7 +148,7 @@ static smq_delivery *add(struct stage *stage, struct run_lane *lane, const char 
 
     snprintf(entry, sizeof(entry), "20c17:%s", body);
     delivery =
-        delivery_new(NULL, stage->queue, lane, &topic, 3, "",
+        delivery_new(NULL, run_queue_origin(stage->queue), lane, &topic, 3, "",
                      &(struct store_claimed){
                          .entry = entry, .entry_len = strlen(entry), .attempts = {.retries = 2}});
     assert_non_null(delivery);
@@ -249,7 +250,7 @@ static void later_holds_the_lane_until_the_answer(void **state)
     assert_false(run_queue_is_quiet(stage.queue, &lane));
     assert_int_equal(stage.begun, 1);
     stage_says(&stage, SMQ_DONE);
-    assert_int_equal(delivery_answer(first, STORE_DONE, 0, NULL, NULL), SMQ_OK);
+    assert_int_equal(answer_give(first, STORE_DONE, 0, NULL, NULL), SMQ_OK);
     stage_await(&stage, &stage.begun, 2);
     assert_false(run_queue_is_waiting(stage.queue, &lane));
     stage_open(&stage, 1);
@@ -267,8 +268,8 @@ static void call_inside_the_handler_wins_over_its_verdict(void **state)
 
     (void) state;
     delivery = begin_one(&stage, &lane, SMQ_DONE);
-    assert_int_equal(delivery_answer(delivery, STORE_REJECT, 0, "why", NULL), SMQ_OK);
-    assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, &err), SMQ_INVALID);
+    assert_int_equal(answer_give(delivery, STORE_REJECT, 0, "why", NULL), SMQ_OK);
+    assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, &err), SMQ_INVALID);
     stage_open(&stage, 1);
     stage_await(&stage, &stage.returned, 1);
     run_queue_end(stage.queue);
@@ -311,10 +312,10 @@ static void verdicts_answer_as_they_say(void **state)
         delivery = add(&stage, &lane, "a");
         run_queue_recall(stage.queue, &lane, &list);
         assert_ptr_equal(STAILQ_FIRST(&list), delivery);
-        assert_int_equal(delivery_take_verdict(delivery, rows[i].verdict), DELIVERY_TAKEN);
+        assert_int_equal(answer_take_verdict(delivery, rows[i].verdict), ANSWER_TAKEN);
         assert_int_equal(delivery->answer.op, rows[i].op);
         assert_int_equal(delivery->answer.delay_ms, rows[i].delay_ms);
-        assert_int_equal(delivery_take_verdict(delivery, rows[i].verdict), DELIVERY_LEFT);
+        assert_int_equal(answer_take_verdict(delivery, rows[i].verdict), ANSWER_LEFT);
         assert_true(run_queue_answer(stage.queue, delivery));
         stage_fini(&stage);
     }
@@ -368,7 +369,7 @@ static void forgotten_later_lets_the_lane_go_on(void **state)
     delivery_tell(first, SMQ_LEASE_LOST);
     assert_false(run_queue_forget(stage.queue, first));
     stage_await(&stage, &stage.begun, 2);
-    assert_int_equal(delivery_answer(first, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
+    assert_int_equal(answer_give(first, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
     delivery_unref(first); /* the slot's */
     stage_open(&stage, 1);
     stage_await(&stage, &stage.returned, 2);
@@ -428,7 +429,7 @@ static void late_answer_of_an_overdue_delivery_is_refused(void **state)
     stage_await(&stage, &stage.posted, 1);
     overdue(&stage, first);
     assert_true(run_queue_is_quiet(stage.queue, &lane));
-    assert_int_equal(delivery_answer(first, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
+    assert_int_equal(answer_give(first, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
     (void) run_queue_forget(stage.queue, first);
     delivery_unref(first); /* the slot's */
     stage_fini(&stage);
@@ -477,12 +478,12 @@ static void delivery_outlives_the_queue_of_its_worker(void **state)
     delivery = begin_one(&stage, &lane, SMQ_LATER);
     stage_open(&stage, 1);
     stage_fini(&stage);
-    (void) run_queue_forget(delivery->queue, delivery);
+    (void) run_queue_forget(run_queue_of(delivery), delivery);
     delivery_unref(delivery); /* the slot's */
     assert_string_equal(delivery->info.topic, "t");
     assert_int_equal(delivery->info.attempt, 3);
     assert_int_equal(delivery->info.retries_left, 14);
-    assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, &err), SMQ_CLOSED);
+    assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, &err), SMQ_CLOSED);
 }
 
 /* Nobody but the running call has it then. */
@@ -497,8 +498,8 @@ static void late_answer_inside_the_handler_leaves_it_to_the_call(void **state)
     delivery_tell(delivery, SMQ_FENCED);
     assert_false(run_queue_forget(stage.queue, delivery));
     delivery_unref(delivery); /* the slot's */
-    assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, NULL), SMQ_FENCED);
-    assert_int_equal(delivery_answer(delivery, STORE_DONE, 0, NULL, NULL), SMQ_INVALID);
+    assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, NULL), SMQ_FENCED);
+    assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, NULL), SMQ_INVALID);
     stage_open(&stage, 1);
     stage_await(&stage, &stage.returned, 1);
     stage_fini(&stage);
@@ -536,16 +537,16 @@ static void ended_delivery_is_used_again(void **state)
     delivery_pool_init(&pool);
     run_lane_init(&lane);
     stage_init(&stage, 0, 100);
-    first = delivery_new(&pool, stage.queue, &lane, &topic, 3, "token", &claimed);
+    first = delivery_new(&pool, run_queue_origin(stage.queue), &lane, &topic, 3, "token", &claimed);
     delivery_tell(first, SMQ_LEASE_LOST);
-    assert_int_equal(delivery_answer(first, STORE_DONE, 0, "why", NULL), SMQ_LEASE_LOST);
+    assert_int_equal(answer_give(first, STORE_DONE, 0, "why", NULL), SMQ_LEASE_LOST);
     delivery_leave_flight(first, &pool);
     assert_int_equal(pool.count, 1);
     claimed = (struct store_claimed){.entry = large, .entry_len = sizeof(large)};
-    assert_null(delivery_new(&pool, stage.queue, &lane, &topic, 3, "", &claimed));
+    assert_null(delivery_new(&pool, run_queue_origin(stage.queue), &lane, &topic, 3, "", &claimed));
     assert_int_equal(pool.count, 1); /* too large for it */
     claimed = (struct store_claimed){.entry = second_entry, .entry_len = strlen(second_entry)};
-    second = delivery_new(&pool, stage.queue, &lane, &topic, 4, "", &claimed);
+    second = delivery_new(&pool, run_queue_origin(stage.queue), &lane, &topic, 4, "", &claimed);
     assert_ptr_equal(second, first);
     assert_int_equal(pool.count, 0);
     assert_int_equal(delivery_standing(second), SMQ_OK);
@@ -711,10 +712,10 @@ static void nothing_begins_when_the_membership_is_over(void **state)
     run_lane_confirm(&lane, clock_now_ms());
     atomic_store(&membership->until_ms, clock_now_ms());
     delivery = add(&stage, &lane, "a");
-    assert_int_equal(delivery_check(delivery), SMQ_LEASE_LOST);
+    assert_int_equal(answer_check(delivery), SMQ_LEASE_LOST);
     expect_doubt(&stage, &lane);
     atomic_store(&membership->until_ms, INT64_MAX);
-    assert_int_equal(delivery_check(delivery), SMQ_OK);
+    assert_int_equal(answer_check(delivery), SMQ_OK);
     recall_one(&stage, &lane, delivery);
     stage_fini(&stage);
     membership_unref(membership);
@@ -753,7 +754,7 @@ static void ids_are_escaped_and_cut(void **state)
     delivery = add(&stage, &lane, "a\x01\\b");
     delivery_id(id, delivery);
     assert_string_equal(id, "a\\x01\\x5cb");
-    assert_int_equal(delivery_take_verdict(delivery, SMQ_DONE), DELIVERY_TAKEN);
+    assert_int_equal(answer_take_verdict(delivery, SMQ_DONE), ANSWER_TAKEN);
     assert_true(run_queue_answer(stage.queue, delivery));
     stage_fini(&stage);
 }

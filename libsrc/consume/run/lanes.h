@@ -1,13 +1,13 @@
-/* run_queue_internal.h - what run_queue.c (lanes and answers), handlers.c (handlers) and
- * polls.c (polls and flushes) share.
+/* lanes.h - the locked state of a run queue, and what changes its lanes.
  *
  * Thread: any; but where a function says otherwise the queue's lock is held. */
-#ifndef CONSUME_RUN_RUN_QUEUE_INTERNAL_H
-#define CONSUME_RUN_RUN_QUEUE_INTERNAL_H
+#ifndef CONSUME_RUN_LANES_H
+#define CONSUME_RUN_LANES_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "consume/run/flushes.h"
 #include "consume/run/run_queue.h"
 
 TAILQ_HEAD(run_lanes, run_lane);
@@ -33,10 +33,8 @@ struct run_call {
 /* Only `state` changes after run_queue_new(), and what run_queue_guard() says before the first
  * delivery. */
 struct run_queue {
-    atomic_int references;
-    pid_t pid;
-    char *topic;
-    smq_handler_fn *handler; /* or `batch` */
+    struct delivery_origin origin; /* counts the references */
+    smq_handler_fn *handler;       /* or `batch` */
     smq_batch_fn *batch;
     smq_dead_fn *dead;
     void *user;
@@ -74,27 +72,41 @@ struct run_queue {
         bool nudged;       /* readable until the next poll */
         bool readable;     /* the descriptor, if it is shown */
         int descriptor;    /* -1: none */
-        struct delivery_in_flight
-            open; /* answered, not stored yet; in the order of their numbers */
-        uint64_t answer_count;
-        smq_status late;
-        pthread_cond_t stored;
+        struct flushes flushes;
     } state;
 };
 
 /* Take and give back the lock, which is not held before and after. */
-void run_queue_lock(struct run_queue *queue);
-void run_queue_unlock(struct run_queue *queue);
+void run_lanes_lock(struct run_queue *queue);
+void run_lanes_unlock(struct run_queue *queue);
 
-/* The same for one who knows that the queue stays: who is woken then runs at once where he can, and
- * finds the lock free. */
-void run_queue_unlock_first(struct run_queue *queue);
+/* Like run_lanes_unlock(), but signals after unlocking, so that a woken thread does not block on
+ * the lock.  The caller holds a reference of the queue. */
+void run_lanes_unlock_first(struct run_queue *queue);
 
-/* Wake who is to be woken and not woken yet: before the lock is given back in another way. */
-void run_queue_wake(struct run_queue *queue);
+/* Do what precedes every end of holding the lock: make the descriptor readable or not, and wake a
+ * thread for a lane that was offered. */
+void run_lanes_settle(struct run_queue *queue);
 
-/* Have smq:io look at the answers, and at handlers that are back. */
-void run_queue_post(struct run_queue *queue);
+/* Wake a thread for a lane that was offered, if none was woken for it yet. */
+void run_lanes_wake(struct run_queue *queue);
+
+/* Have smq:io look at the answers, and at handlers that have returned. */
+void run_lanes_post(struct run_queue *queue);
+
+/* Take answers, with the references of those who answer, out of the list; false: the queue is
+ * closed, and they stay.  `*post`: run_lanes_post() is due. */
+bool run_lanes_answer(struct run_queue *queue, struct delivery_list *answers, bool *post);
+
+/* Until when does the membership of this process last by our clock?  INT64_MAX: for ever.  The lock
+ * need not be held. */
+int64_t run_lanes_member_until(const struct run_queue *queue);
+
+/* What follows at `now_ms` for a lane that may be begun until `until_ms`.  The lock need not be
+ * held. */
+enum confirmation run_lanes_judge(const struct run_queue *queue, int64_t until_ms, int64_t now_ms);
+
+/* --- one lane --- */
 
 /* Queue the lane if something of it can be run; take it out of the queue. */
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane);
@@ -103,32 +115,37 @@ void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane);
 /* Until when may this delivery be begun? */
 int64_t run_lane_until(const struct run_queue *queue, const smq_delivery *delivery);
 
-/* What follows from that at `now_ms`.  The lock need not be held. */
-enum confirmation run_queue_judge(const struct run_queue *queue, int64_t until_ms, int64_t now_ms);
-
-/* Nothing more of the lane is begun until smq:io knows more. */
+/* Nothing more of the lane is begun until run_lane_trust(). */
 void run_lane_doubt(struct run_queue *queue, struct run_lane *lane);
+void run_lane_trust(struct run_queue *queue, struct run_lane *lane);
 
-/* Somebody is given this delivery, which was the lane's first. */
+/* A handler or a poll is given this delivery, which was the lane's first. */
 void run_lane_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now_ms);
 
-/* It is begun no longer. */
+/* The delivery is begun no longer. */
 void run_lane_unbegin(struct run_queue *queue, smq_delivery *delivery);
+
+/* The same, if it is begun, and the lane continues: nobody has to answer the delivery any more. */
+void run_lane_settle(struct run_queue *queue, smq_delivery *delivery);
+
+/* The delivery is answered by `op`: the same, and a strict queue holds the lane of a message that
+ * is requeued. */
+void run_lane_answered(struct run_queue *queue, smq_delivery *delivery, enum store_answer_op op);
+
+/* The answer of this delivery holds its lane no longer. */
+void run_lane_end_hold(struct run_lane *lane, smq_delivery *delivery);
+
+/* Let the lane continue without the handler that has its delivery, and another thread run in the
+ * place of that one. */
+void run_lane_detach(struct run_queue *queue, struct run_lane *lane);
+
+/* Remove an un-begun delivery from its lane; false: it is begun. */
+bool run_lane_remove(struct run_queue *queue, struct run_lane *lane, smq_delivery *delivery);
+
+/* Move the un-begun deliveries of the lane to the end of `out`. */
+void run_lane_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out);
 
 /* Somebody else answers what a call has: the call gets a reference. */
 void run_call_keep(smq_delivery *delivery);
-
-/* Take answers, with the references of those who answer, out of the list; false: the queue is
- * closed, and they stay.  `*post`: smq:io is to be told. */
-bool run_queue_take(struct run_queue *queue, struct delivery_list *answers, bool *post);
-
-/* --- polls.c --- */
-
-/* Make the descriptor readable, or not: before the lock is given back. */
-void run_queue_update(struct run_queue *queue);
-
-/* A polled delivery is answered: flushes wait from now on; it is stored, or was dropped. */
-void run_queue_open(struct run_queue *queue, smq_delivery *delivery);
-void run_queue_stored(struct run_queue *queue, smq_delivery *delivery);
 
 #endif

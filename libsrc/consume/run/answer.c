@@ -1,0 +1,126 @@
+/* answer.c - who may answer a delivery, and the way of the answer into its queue.
+ *
+ * Thread: as each function of answer.h says. */
+#include "consume/run/answer.h"
+
+#include "base/line.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "consume/run/run_queue.h"
+
+enum { REASON_MAX = 200 };
+
+smq_status answer_check(const smq_delivery *delivery)
+{
+    smq_status standing = delivery_standing(delivery);
+
+    if (delivery_is_late(standing) || standing == SMQ_UNKNOWN) {
+        return standing;
+    }
+    return run_queue_is_over(run_queue_of(delivery)) ? SMQ_LEASE_LOST : standing;
+}
+
+static smq_status answer_refuse(const smq_delivery *delivery, smq_status status, smq_error *err)
+{
+    const smq_message_info *info = &delivery->info;
+
+    if (status == SMQ_FENCED) {
+        return status_set(err, status, "slot %d of topic %s has a newer owner", info->slot,
+                          info->topic);
+    }
+    if (status == SMQ_LEASE_LOST) {
+        return status_set(err, status, "the lease of this message of slot %d of topic %s is over",
+                          info->slot, info->topic);
+    }
+    return status_set(err, status,
+                      "what consumed topic %s has ended; the message is delivered again",
+                      info->topic);
+}
+
+/* Take the right to answer.  INVALID: somebody has answered; LEASE_LOST, FENCED: it is too late.
+ * Only after INVALID the caller's reference is not his to end. */
+static smq_status answer_take_right(smq_delivery *delivery)
+{
+    smq_status standing = delivery_standing(delivery);
+    int was = atomic_exchange(&delivery->answered, DELIVERY_ANSWERED);
+
+    if (was == DELIVERY_ANSWERED) {
+        return SMQ_INVALID;
+    }
+    if (was == DELIVERY_OVERDUE && !delivery_is_late(standing)) {
+        return SMQ_LEASE_LOST;
+    }
+    return delivery_is_late(standing) ? standing : SMQ_OK;
+}
+
+static char *answer_copy_reason(const char *reason)
+{
+    return reason != NULL && reason[0] != '\0' ? memory_copy(reason, line_fit(reason, REASON_MAX))
+                                               : NULL;
+}
+
+smq_status answer_give(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
+                       const char *reason, smq_error *err)
+{
+    smq_status status = answer_take_right(delivery);
+
+    if (status == SMQ_INVALID) {
+        return status_set(err, status, "the delivery was answered already");
+    }
+    if (status != SMQ_OK) {
+        (void) answer_refuse(delivery, status, err);
+        run_queue_refuse(run_queue_of(delivery), delivery, status);
+        delivery_unref(delivery);
+        return status;
+    }
+    delivery->answer.op = op;
+    delivery->answer.delay_ms = delay_ms;
+    delivery->answer.reason = answer_copy_reason(reason);
+    if (!run_queue_answer(run_queue_of(delivery), delivery)) {
+        (void) answer_refuse(delivery, SMQ_CLOSED, err);
+        delivery_unref(delivery);
+        return SMQ_CLOSED;
+    }
+    return SMQ_OK;
+}
+
+smq_status answer_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err)
+{
+    smq_status status = delivery_standing(delivery);
+
+    if (delivery_is_late(status)) {
+        return answer_refuse(delivery, status, err);
+    }
+    delivery_ref(delivery);
+    status = extension_ask(run_queue_extensions(run_queue_of(delivery)), delivery, lease_ms, err);
+    delivery_unref(delivery);
+    return status;
+}
+
+static enum store_answer_op answer_op(smq_verdict verdict)
+{
+    switch (verdict) {
+    case SMQ_DONE:
+        return STORE_DONE;
+    case SMQ_REJECT:
+        return STORE_REJECT;
+    case SMQ_RELEASE:
+        return STORE_RELEASE;
+    case SMQ_RETRY:
+    case SMQ_LATER:
+        break;
+    }
+    return STORE_RETRY;
+}
+
+enum answer_verdict answer_take_verdict(smq_delivery *delivery, smq_verdict verdict)
+{
+    smq_status status = verdict == SMQ_LATER ? SMQ_INVALID : answer_take_right(delivery);
+
+    if (status != SMQ_OK) {
+        return status == SMQ_INVALID ? ANSWER_LEFT : ANSWER_TOO_LATE;
+    }
+    delivery->answer.op = answer_op(verdict);
+    delivery->answer.delay_ms = delivery->answer.op == STORE_RETRY ? SMQ_BACKOFF : 0;
+    return ANSWER_TAKEN;
+}

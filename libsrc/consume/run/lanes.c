@@ -1,0 +1,271 @@
+/* lanes.c - the locked state of a run queue: which lane may run what, and its wake-ups.
+ *
+ * Thread: any; the lock of the queue is held, but where lanes.h says otherwise. */
+#include "consume/run/lanes.h"
+
+#include <sys/eventfd.h>
+
+/* --- the lock --- */
+
+void run_lanes_lock(struct run_queue *queue)
+{
+    pthread_mutex_lock(&queue->state.lock);
+}
+
+void run_lanes_wake(struct run_queue *queue)
+{
+    if (queue->state.offered) {
+        queue->state.offered = false;
+        pthread_cond_signal(&queue->state.ready);
+    }
+}
+
+/* Only the first and the last reason to poll cost a call of the kernel. */
+static void run_lanes_update_descriptor(struct run_queue *queue)
+{
+    bool readable = queue->state.closed || queue->state.nudged || !TAILQ_EMPTY(&queue->state.lanes);
+    eventfd_t count;
+
+    if (queue->state.descriptor < 0 || queue->state.readable == readable) {
+        return;
+    }
+    queue->state.readable = readable;
+    if (readable) {
+        (void) eventfd_write(queue->state.descriptor, 1);
+    } else {
+        (void) eventfd_read(queue->state.descriptor, &count);
+    }
+}
+
+void run_lanes_settle(struct run_queue *queue)
+{
+    run_lanes_update_descriptor(queue);
+    run_lanes_wake(queue);
+}
+
+void run_lanes_unlock(struct run_queue *queue)
+{
+    run_lanes_settle(queue);
+    pthread_mutex_unlock(&queue->state.lock);
+}
+
+void run_lanes_unlock_first(struct run_queue *queue)
+{
+    bool offered = queue->state.offered;
+
+    queue->state.offered = false;
+    run_lanes_update_descriptor(queue);
+    pthread_mutex_unlock(&queue->state.lock);
+    if (offered) {
+        pthread_cond_signal(&queue->state.ready);
+    }
+}
+
+/* The loop is there until run_queue_close(). */
+void run_lanes_post(struct run_queue *queue)
+{
+    if (!queue->state.closed) {
+        loop_post(queue->io, queue->task);
+    }
+}
+
+/* --- confirmations --- */
+
+void run_lane_confirm(struct run_lane *lane, int64_t asked_ms)
+{
+    if (asked_ms > atomic_load_explicit(&lane->confirmed_ms, memory_order_relaxed)) {
+        atomic_store_explicit(&lane->confirmed_ms, asked_ms, memory_order_relaxed);
+    }
+}
+
+int64_t run_lane_until(const struct run_queue *queue, const smq_delivery *delivery)
+{
+    const struct membership *membership = queue->membership;
+    int64_t lease_ms = atomic_load_explicit(&queue->lease_ms, memory_order_relaxed);
+
+    if (lease_ms == INT64_MAX) {
+        return INT64_MAX;
+    }
+    if (membership == NULL) {
+        return atomic_load_explicit(&delivery->leased_until_ms, memory_order_relaxed);
+    }
+    return confirmation_until(
+        atomic_load_explicit(&delivery->lane->confirmed_ms, memory_order_relaxed), lease_ms,
+        atomic_load_explicit(&membership->trust_ms, memory_order_relaxed),
+        atomic_load_explicit(&membership->doubted_ms, memory_order_relaxed));
+}
+
+int64_t run_lanes_member_until(const struct run_queue *queue)
+{
+    return queue->membership != NULL
+               ? atomic_load_explicit(&queue->membership->until_ms, memory_order_relaxed)
+               : INT64_MAX;
+}
+
+enum confirmation run_lanes_judge(const struct run_queue *queue, int64_t until_ms, int64_t now_ms)
+{
+    return confirmation_judge(now_ms, until_ms, run_lanes_member_until(queue));
+}
+
+void run_lane_doubt(struct run_queue *queue, struct run_lane *lane)
+{
+    if (!lane->doubted && !STAILQ_EMPTY(&lane->ready)) {
+        run_lane_withdraw(queue, lane);
+        lane->doubted = true;
+        TAILQ_INSERT_TAIL(&queue->state.doubted, lane, link);
+    }
+}
+
+void run_lane_trust(struct run_queue *queue, struct run_lane *lane)
+{
+    if (lane->doubted && !lane->doubt_told) {
+        TAILQ_REMOVE(&queue->state.doubted, lane, link);
+    }
+    lane->doubted = lane->doubt_told = false;
+}
+
+/* --- lanes --- */
+
+void run_lane_init(struct run_lane *lane)
+{
+    *lane = (struct run_lane){.queued = false};
+    STAILQ_INIT(&lane->ready);
+}
+
+void run_lane_offer(struct run_queue *queue, struct run_lane *lane)
+{
+    if (lane->queued || lane->doubted || lane->held || lane->call != NULL ||
+        lane->begun >= queue->per_slot || STAILQ_EMPTY(&lane->ready)) {
+        return;
+    }
+    lane->queued = true;
+    TAILQ_INSERT_TAIL(&queue->state.lanes, lane, link);
+    run_lanes_wake(queue); /* one for each */
+    queue->state.offered = true;
+}
+
+void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane)
+{
+    if (lane->queued) {
+        lane->queued = false;
+        TAILQ_REMOVE(&queue->state.lanes, lane, link);
+    }
+}
+
+void run_lane_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now_ms)
+{
+    delivery->begun = true;
+    delivery->lane->begun++;
+    if (queue->timed) {
+        delivery->begun_ms = now_ms;
+        TAILQ_INSERT_TAIL(&queue->state.begun, delivery, begun_link);
+    }
+}
+
+void run_lane_unbegin(struct run_queue *queue, smq_delivery *delivery)
+{
+    delivery->begun = false;
+    delivery->lane->begun--;
+    if (queue->timed) {
+        TAILQ_REMOVE(&queue->state.begun, delivery, begun_link);
+    }
+}
+
+void run_lane_settle(struct run_queue *queue, smq_delivery *delivery)
+{
+    if (delivery->begun) {
+        run_lane_unbegin(queue, delivery);
+        run_lane_offer(queue, delivery->lane);
+    }
+}
+
+void run_lane_answered(struct run_queue *queue, smq_delivery *delivery, enum store_answer_op op)
+{
+    struct run_lane *lane = delivery->lane;
+
+    if (lane == NULL) {
+        return; /* its slot has dropped it */
+    }
+    if (queue->state.strict && !delivery_is_over(op)) {
+        delivery->holds = true;
+        lane->held++;
+    }
+    run_lane_settle(queue, delivery);
+}
+
+void run_lane_end_hold(struct run_lane *lane, smq_delivery *delivery)
+{
+    if (delivery->holds) {
+        delivery->holds = false;
+        lane->held -= lane->held > 0 ? 1 : 0;
+    }
+}
+
+void run_lane_detach(struct run_queue *queue, struct run_lane *lane)
+{
+    if (lane->call != NULL) {
+        lane->call->lane = NULL;
+        lane->call = NULL;
+        queue->state.busy--;
+        queue->state.hung++;
+        pthread_cond_signal(&queue->state.ready);
+    }
+}
+
+bool run_lane_remove(struct run_queue *queue, struct run_lane *lane, smq_delivery *delivery)
+{
+    smq_delivery *ready;
+
+    STAILQ_FOREACH(ready, &lane->ready, link)
+    {
+        if (ready == delivery) {
+            STAILQ_REMOVE(&lane->ready, delivery, smq_delivery, link);
+            if (STAILQ_EMPTY(&lane->ready)) {
+                run_lane_withdraw(queue, lane);
+                run_lane_trust(queue, lane);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+void run_lane_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out)
+{
+    run_lane_withdraw(queue, lane);
+    run_lane_trust(queue, lane);
+    STAILQ_CONCAT(out, &lane->ready);
+}
+
+/* --- answers --- */
+
+void run_call_keep(smq_delivery *delivery)
+{
+    if (delivery->called) {
+        delivery->called = false;
+        delivery_ref(delivery);
+    }
+}
+
+bool run_lanes_answer(struct run_queue *queue, struct delivery_list *answers, bool *post)
+{
+    smq_delivery *delivery;
+
+    *post = false;
+    STAILQ_FOREACH(delivery, answers, link)
+    {
+        run_call_keep(delivery);
+        run_lane_answered(queue, delivery, delivery->answer.op);
+        if (queue->polled && !queue->state.closed) {
+            flush_track(&queue->state.flushes, delivery);
+        }
+    }
+    if (queue->state.closed) {
+        return false;
+    }
+    if (!STAILQ_EMPTY(answers)) {
+        *post = STAILQ_EMPTY(&queue->state.answers); /* else smq:io knows already */
+        STAILQ_CONCAT(&queue->state.answers, answers);
+    }
+    return true;
+}
