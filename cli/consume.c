@@ -3,7 +3,6 @@
  * Thread: main; the handlers are in consume_print.c and consume_exec.c. */
 #include "consume.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -61,31 +60,6 @@ static void consume_init(void *options)
         (struct consume_options){.worker = SMQ_WORKER_OPTIONS_INIT};
 }
 
-/* === Failures of handlers =============================================== */
-
-void consume_fail(struct consume *consume, enum exit_code code, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    pthread_mutex_lock(&consume->failure.lock);
-    if (consume->failure.code == EXIT_DONE) {
-        vsnprintf(consume->failure.text, sizeof(consume->failure.text), format, args);
-        consume->failure.code = code;
-    }
-    pthread_mutex_unlock(&consume->failure.lock);
-    va_end(args);
-    smq_worker_stop(consume->worker);
-}
-
-bool consume_has_failed(struct consume *consume)
-{
-    pthread_mutex_lock(&consume->failure.lock);
-    const bool failed = consume->failure.code != EXIT_DONE;
-    pthread_mutex_unlock(&consume->failure.lock);
-    return failed;
-}
-
 /* === Waiting for the end ================================================ */
 
 /* When to look next at what the topic holds. */
@@ -96,7 +70,7 @@ struct look {
 
 /* Is nothing left?  Asked only when no handler returned since the last look.  A server that is
  * away does not end the worker, so it says no; anything worse is a failure. */
-static bool is_empty(struct consume *consume, struct look *look)
+static bool consume_is_empty(struct consume *consume, struct look *look)
 {
     const unsigned long long handled = atomic_load(&consume->handled);
     smq_stats stats = SMQ_STATS_INIT;
@@ -121,7 +95,7 @@ static bool is_empty(struct consume *consume, struct look *look)
 }
 
 /* Is the worker told to stop, or does it stop by itself?  Then only its end is waited for. */
-static bool is_ending(struct consume *consume)
+static bool consume_is_ending(struct consume *consume)
 {
     const struct consume_options *flags = consume->command->options;
     const unsigned long long handled = atomic_load(&consume->handled);
@@ -133,18 +107,18 @@ static bool is_ending(struct consume *consume)
 /* Waits until the worker ends by itself, by a signal, by a failure or because nothing is left.
  * Gives what smq_worker_wait() says at the end; TIMED_OUT: handlers still run, or their answers
  * could not be stored. */
-static smq_status wait_for_end(struct consume *consume, smq_error *err)
+static smq_status consume_wait_for_end(struct consume *consume, smq_error *err)
 {
     const struct consume_options *flags = consume->command->options;
     struct look look = {.interval_ms = LOOK_FIRST_MS};
 
-    while (!is_ending(consume)) {
+    while (!consume_is_ending(consume)) {
         const smq_status status = smq_worker_wait(
             consume->worker, flags->exit_when_empty ? look.interval_ms : SMQ_FOREVER, err);
         if (status != SMQ_TIMED_OUT) {
             return status;
         }
-        if (flags->exit_when_empty && is_empty(consume, &look)) {
+        if (flags->exit_when_empty && consume_is_empty(consume, &look)) {
             smq_worker_stop(consume->worker);
             break;
         }
@@ -152,16 +126,8 @@ static smq_status wait_for_end(struct consume *consume, smq_error *err)
     return smq_worker_wait(consume->worker, SMQ_FOREVER, err);
 }
 
-int64_t consume_drain_ms(const struct consume *consume)
-{
-    const struct consume_options *flags = consume->command->options;
-    const int64_t drain_ms = flags->worker.drain_timeout_ms;
-
-    return drain_ms == SMQ_NONE ? 0 : drain_ms > 0 ? drain_ms : DRAIN_DEFAULT_MS;
-}
-
 /* Programs can be killed; a handler that waits for the reader of our output cannot. */
-static void abandon(const struct consume *consume, enum exit_code code)
+static void consume_abandon(const struct consume *consume, enum exit_code code)
 {
     if (consume->command->tail) {
         consume_kill_programs();
@@ -170,10 +136,10 @@ static void abandon(const struct consume *consume, enum exit_code code)
     _exit(code);
 }
 
-static enum exit_code await_worker(struct consume *consume)
+static enum exit_code consume_await_worker(struct consume *consume)
 {
     smq_error err;
-    const smq_status status = wait_for_end(consume, &err);
+    const smq_status status = consume_wait_for_end(consume, &err);
     const bool late = status == SMQ_TIMED_OUT || consume_programs_are_killed();
 
     if (consume_has_failed(consume)) {
@@ -188,14 +154,25 @@ static enum exit_code await_worker(struct consume *consume)
                                     ? consume->failure.code
                                     : exit_code_of(late ? SMQ_TIMED_OUT : status);
     if (status == SMQ_TIMED_OUT) {
-        abandon(consume, code);
+        consume_abandon(consume, code);
     }
     return code;
 }
 
 /* === The verb =========================================================== */
 
-static smq_worker_options worker_options(struct consume *consume)
+/* How long programs may run after the worker was told to stop. */
+static int64_t consume_drain_ms(const struct consume_options *flags)
+{
+    const int64_t given_ms = flags->worker.drain_timeout_ms;
+
+    if (given_ms == SMQ_NONE) {
+        return 0;
+    }
+    return given_ms > 0 ? given_ms : DRAIN_DEFAULT_MS;
+}
+
+static smq_worker_options consume_worker_options(struct consume *consume)
 {
     const struct consume_options *flags = consume->command->options;
     smq_worker_options options = flags->worker;
@@ -205,14 +182,14 @@ static smq_worker_options worker_options(struct consume *consume)
     options.user = consume;
     options.max_messages = flags->count.value;
     if (consume->command->tail) {
-        options.drain_timeout_ms = consume_drain_ms(consume) + DRAIN_GRACE_MS;
+        options.drain_timeout_ms = consume->drain_ms + DRAIN_GRACE_MS;
     }
     return options;
 }
 
-static enum exit_code work(struct consume *consume)
+static enum exit_code consume_run_worker(struct consume *consume)
 {
-    const smq_worker_options options = worker_options(consume);
+    const smq_worker_options options = consume_worker_options(consume);
     enum exit_code code = EXIT_DONE;
     smq_error err;
 
@@ -221,7 +198,7 @@ static enum exit_code work(struct consume *consume)
     }
     signals_watch(consume->worker);
     if (!signals_came() && smq_worker_start(consume->worker, &err) == SMQ_OK) {
-        code = await_worker(consume);
+        code = consume_await_worker(consume);
     } else if (!signals_came()) {
         code = say_failure(&err);
     }
@@ -234,6 +211,7 @@ static enum exit_code consume_verb_run(const struct command *command)
 {
     struct consume consume = {
         .command = command,
+        .drain_ms = consume_drain_ms(command->options),
         .failure = {.lock = PTHREAD_MUTEX_INITIALIZER},
     };
     enum exit_code code = EXIT_DONE;
@@ -251,7 +229,7 @@ static enum exit_code consume_verb_run(const struct command *command)
     signals_catch();
     code = connect_client(&consume.client, command);
     if (code == EXIT_DONE && !signals_came()) {
-        code = work(&consume);
+        code = consume_run_worker(&consume);
     }
     smq_client_free(consume.client);
     return code;

@@ -13,6 +13,7 @@
 struct consume {
     const struct command *command;
     smq_client *client;
+    int64_t drain_ms;      /* how long programs may run after the worker was told to stop */
     smq_worker *worker;    /* set before the first handler runs */
     atomic_ullong handled; /* handlers that returned */
     struct {
@@ -36,9 +37,6 @@ smq_verdict consume_run(smq_delivery *delivery, void *user);
 /* Can the program be found, and run?  Anything but EXIT_DONE has been said.  While there is no
  * other thread. */
 enum exit_code consume_check_program(const char *program);
-
-/* How long programs may run after the worker was told to stop. */
-int64_t consume_drain_ms(const struct consume *consume);
 
 /* Kills all programs: the time to drain is over.  Were they? */
 void consume_kill_programs(void);

@@ -279,7 +279,7 @@ static bool drain_is_over(struct consume *consume)
     }
     pthread_mutex_lock(&running.lock);
     if (running.drained_at == 0) {
-        running.drained_at = now_ms() + consume_drain_ms(consume);
+        running.drained_at = now_ms() + consume->drain_ms;
     }
     const bool over = now_ms() >= running.drained_at;
     pthread_mutex_unlock(&running.lock);
