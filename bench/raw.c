@@ -13,6 +13,7 @@ enum {
     WINDOW = 6400,      /* messages in flight to Redis, */
     WINDOW_LEAST = 16,  /* but never fewer commands, */
     WINDOW_MOST = 1000, /* nor more */
+    SCRIPT_HEAD = 3,    /* EVALSHA, the digest, the number of keys */
     HEAD = 6            /* elements of a reply of consume before its messages */
 };
 
@@ -118,9 +119,10 @@ static void render_zadd(struct raw *raw, const struct raw_slot *slot, uint64_t f
 
 static void render_send(struct raw *raw, const struct raw_slot *slot, uint64_t from, int count)
 {
+    const size_t head = SCRIPT_HEAD + 3 + SCRIPT_SEND_ARGV_MESSAGES - 1;
     char body[TALLY_BODY];
 
-    wire_command(raw->wire, 12 + 2 * (size_t) count);
+    wire_command(raw->wire, head + 2 * (size_t) count);
     wire_text(raw->wire, "EVALSHA");
     wire_text(raw->wire, script_send.sha1);
     wire_text(raw->wire, "3");
@@ -239,7 +241,7 @@ bool raw_waiting(struct raw *raw, uint64_t *out)
 static void render_head(struct raw *raw, const struct raw_slot *slot, const struct script *script,
                         size_t args)
 {
-    wire_command(raw->wire, 8 + args);
+    wire_command(raw->wire, SCRIPT_HEAD + 5 + args);
     wire_text(raw->wire, "EVALSHA");
     wire_text(raw->wire, script->sha1);
     wire_text(raw->wire, "5");
@@ -253,7 +255,7 @@ static void render_head(struct raw *raw, const struct raw_slot *slot, const stru
 bool raw_own(struct raw *raw)
 {
     for (int i = 0; i < raw->count; i++) {
-        render_head(raw, &raw->slots[i], &script_takeover, 8);
+        render_head(raw, &raw->slots[i], &script_takeover, SCRIPT_TAKEOVER_ARGV_COORD);
         wire_text(raw->wire, raw->def);
         wire_text(raw->wire, TOKEN);
         wire_text(raw->wire, "t");
@@ -296,7 +298,7 @@ void raw_consume(struct raw *raw, int slot, int batch, const redisReply *answere
     const struct raw_slot *keys = &raw->slots[slot];
     size_t done = answered != NULL ? raw_count(answered) : 0;
 
-    render_head(raw, keys, &script_consume, 11 + done);
+    render_head(raw, keys, &script_consume, SCRIPT_CONSUME_ARGV_NDONE + done);
     wire_text(raw->wire, raw->def);
     wire_text(raw->wire, TOKEN);
     wire_text(raw->wire, "t");

@@ -1,15 +1,17 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, token, kind, wake, n, max_bytes, lease_ms, max_retries, last (the number of the newest
---      claim that the caller knows, or of one behind which it knows a part of the next, up to a
---      message: last,attempts,entry; shared: -), flags (s skip failed, x expired ones die, r the
---      call is repeated; or -),
---      ndone, entry..., (op, entry, delay, reason)... with op d done with retries used, t retry,
---      x reject, b release, h hung
+-- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, last, flags, ndone,
+--      answers...
 -- RETURN OK, now, next (ms, or empty: never by itself), claims, results: 1 done, 0 gone, u one of
 --        the two, a character an answer, again: 1 more can be had at once, 2 paused,
 --        (entry, attempts [, header, body])..., [how many had expired, if any]
 --        | FENCED, token | NO_TOPIC | STALE
+--
+-- last: the number of the newest claim that the caller knows.  When it knows a part of the next,
+-- too, up to a message: last,attempts,entry.  Shared: -
+-- flags: s skip failed, x expired ones die, r the call is repeated; or -
+-- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
+-- with op d done with retries used, t retry, x reject, b release, h hung
 --
 -- In this order: settle answers, bring back rests that are over and claims that lapsed, claim up
 -- to n.  If the caller does not know the newest claim, because its reply was lost, it gets that one
@@ -20,35 +22,33 @@
 -- Kind f: what rests is not brought back but claimed where it is, alone, and nothing that was sent
 -- after it comes before; with skip failed others pass it.
 
-local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local kind, channel = ARGV[3], ARGV[4]
 -- How many messages a call moves in each of its steps: those with bodies cost more.
 local MOST = body and 200 or 1000
-local n, max_bytes = math.min(tonumber(ARGV[5]), MOST), tonumber(ARGV[6])
-local lease_ms, last, flags = tonumber(ARGV[7]), tonumber(ARGV[9]), ARGV[10]
-local shared, fifo, priority = ARGV[2] == 'shared', kind == 'f', kind == 'p' or kind == 'b'
+n, max_bytes = math.min(tonumber(n), MOST), tonumber(max_bytes)
+local shared, fifo, priority = token == 'shared', kind == 'f', kind == 'p' or kind == 'b'
 local repeated = flags ~= '-' and string.find(flags, 'r', 1, true)
 
-local def, token, base, claims, parked, paused, done =
+local stored, current, base, claims, parked, paused, done =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused', 'done'))
 -- @include def
-local refused = def_refused(def, ARGV[1])
+local refused = def_refused(stored, def)
 if refused then
     return refused
 end
 -- @include token
 -- fence: begin
-if token ~= ARGV[2] or token == NOBODY then
-    return { 'FENCED', token }
+if current ~= token or current == NOBODY then
+    return { 'FENCED', current }
 end
 -- fence: end
-def_keep(def, ARGV[1])
+def_keep(stored, def)
 base, claims = tonumber(base), tonumber(claims)
+local known = tonumber(last)
 
 -- @include clock
 -- @include entry
 
-local lease_end, NEVER = now + lease_ms, 9007199254740992
+local lease_end, NEVER = now + tonumber(lease_ms), 9007199254740992
 
 -- The end of the first lease (nil: nothing in hand), whether a suspect has it, the end of the first
 -- rest (nil: none).
@@ -78,15 +78,15 @@ local function remove_own(from, to)
     return redis.call('ZREM', prepare, unpack(ARGV, from, to))
 end
 
-local many = tonumber(ARGV[11])
-local answers, removed, settled = 12 + many, nil, ''
+local many = tonumber(ndone)
+local others, removed, settled = ANSWERS + many, nil, ''
 if many > 0 and not (shared or body or repeated) then
-    removed = remove_own(12, answers - 1)
+    removed = remove_own(ANSWERS, others - 1)
     settled = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
 end
 
-if not (shared or body or paused or repeated) and answers > #ARGV and (removed or many == 0)
-    and last == claims then
+if not (shared or body or paused or repeated) and others > #ARGV and (removed or many == 0)
+    and known == claims then
 -- @include ordinary
     local reply = ordinary()
     if reply then
@@ -94,7 +94,7 @@ if not (shared or body or paused or repeated) and answers > #ARGV and (removed o
     end
 end
 
-local max_retries = tonumber(ARGV[8])
+max_retries = tonumber(max_retries)
 local skip_failed = string.find(flags, 's', 1, true)
 local expired_to_dead = string.find(flags, 'x', 1, true)
 
@@ -116,11 +116,11 @@ if removed then
     results[1] = settled
 elseif many > 0 then
 -- @include settle_done
-    settle_done(12, answers - 1)
+    settle_done(ANSWERS, others - 1)
 end
-if answers <= #ARGV then
+if others <= #ARGV then
 -- @include settle
-    settle_others(answers)
+    settle_others(others)
 end
 
 local reply = { 'OK', now, '', claims, table.concat(results), 0 }
@@ -144,10 +144,10 @@ end
 
 -- 2. Bring back.
 
-local known, position = last, nil
-if not shared and not last then
+local position
+if not shared and not known then
     local attempts, entry
-    known, attempts, entry = string.match(ARGV[9], '^(%d+),(%d+),(.*)$')
+    known, attempts, entry = string.match(last, '^(%d+),(%d+),(.*)$')
     known, position = tonumber(known), { attempts = tonumber(attempts), entry = entry }
 end
 local lost = not shared and known < claims

@@ -1,19 +1,18 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, kind, wake, op, then remove: state (w waiting, r resting, d dead), name...
---      | requeue: entry... of dead letters | reschedule: member, when: of one that waits
+-- ARGV def, kind, channel, verb, operands...
 -- RETURN OK, results: 1 done or 0 gone, a character a name
 --        | NO_TOPIC | STALE | FULL: no places left (reschedule, kind p)
+--
+-- operands of remove: state (w waiting, r resting, d dead), name...; of requeue: entry... of dead
+-- letters; of reschedule: member, when, of one that waits.
 --
 -- requeue: with their own time, priority or place, and all their retries.  reschedule: as a send
 -- with this `when`, but the retries used stay.
 
-local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local kind, channel = ARGV[2], ARGV[3]
-
-local def, parked, seq = unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq'))
+local stored, parked, seq = unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq'))
 -- @include def
-local refused = def_refused(def, ARGV[1])
+local refused = def_refused(stored, def)
 if refused then
     return refused
 end
@@ -89,7 +88,7 @@ end
 local op = {}
 
 function op.remove(name)
-    return remove[ARGV[5]](name)
+    return remove[ARGV[OPERANDS]](name)
 end
 
 function op.requeue(name)
@@ -105,11 +104,12 @@ function op.reschedule(member)
     if not score then
         return false
     end
-    if kind == 'p' and has_priority(score, ARGV[6]) then
+    local when = ARGV[OPERANDS + 1]
+    if kind == 'p' and has_priority(score, when) then
         return true
     end
     local _, attempts = split(score)
-    local integer = place(ARGV[6])
+    local integer = place(when)
     redis.call('ZADD', store, join(integer, attempts), member)
     if kind == 'p' or kind == 'f' then
         redis.call('HSET', slot, 'seq', seq)
@@ -118,13 +118,13 @@ function op.reschedule(member)
     return true
 end
 
-if ARGV[4] == 'reschedule' and kind == 'p' and seq >= PLACES then
+if verb == 'reschedule' and kind == 'p' and seq >= PLACES then
     return { 'FULL' }
 end
-def_keep(def, ARGV[1])
-local first, last = ARGV[4] == 'remove' and 6 or 5, ARGV[4] == 'reschedule' and 5 or #ARGV
-for i = first, last do
-    local done = ARGV[i] ~= '' and op[ARGV[4]](ARGV[i])
+def_keep(stored, def)
+local first = verb == 'remove' and OPERANDS + 1 or OPERANDS
+for i = first, verb == 'reschedule' and first or #ARGV do
+    local done = ARGV[i] ~= '' and op[verb](ARGV[i])
     results[#results + 1] = done and 1 or 0
 end
 count_save()

@@ -1,22 +1,21 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, member, where (p claimed and resting, d dead), score, name (go on behind it; name
---      empty: from the first), limit
+-- ARGV def, member, where (p claimed and resting, d dead), from_score, from_name, limit
 -- RETURN OK, now, token, state: w waiting, c claimed, r resting, d dead, or - it is nowhere, or
 --        + look on: where, score, name;
 --        of a message found: name, score, reason, and keyed: header, body
 --        | NO_TOPIC | STALE
 --
+-- It looks behind from_score and from_name; from_name empty: from the first on.
+--
 -- A message that is there several times is found waiting, else claimed, resting, dead.  Every call
 -- looks whether it waits; then at so many of the others.
 
-local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local member, where, from_score, from_name = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local limit = math.min(tonumber(ARGV[6]), 1000)
+limit = math.min(tonumber(limit), 1000)
 
-local def, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
+local stored, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
 -- @include def
-local refused = def_refused(def, ARGV[1])
+local refused = def_refused(stored, def)
 if refused then
     return refused
 end

@@ -9,13 +9,12 @@
 -- always none, as the oldest may be of any priority.  next_due: when the first that waits or rests
 -- is due; of kinds without times, what waits is due now.
 
-local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local timed = ARGV[2] == 'm' or ARGV[2] == 't'
+local timed = kind == 'm' or kind == 't'
 
 local known = redis.call('HMGET', slot, 'def', 'owner', 'token', 'sent', 'merged', 'done',
     'retried', 'rejected', 'expired', 'released', 'lease_lost', 'paused')
 -- @include def
-local refused = def_refused(known[1], ARGV[1])
+local refused = def_refused(known[1], def)
 if refused then
     return refused
 end
@@ -43,7 +42,7 @@ if timed then
     oldest = due > 0 and next_due or nil
 elseif waiting > 0 then
     next_due = now
-    oldest = ARGV[2] == 'f' and first_sent()
+    oldest = kind == 'f' and first_sent()
 end
 local claimed = redis.call('ZCOUNT', prepare, 0, before_score(REST))
 local rest_end = head(prepare, REST)

@@ -7,12 +7,9 @@
 -- The lease of a whole topic, for fleets of one without ZooKeeper.  Every acquire raises the epoch,
 -- also the holder's own: who acquires knows nothing of an earlier life.
 
-local topic = KEYS[1]
-local op, owner = ARGV[1], ARGV[3]
-
-local state, nonce, generation, coord, holder, ends, epoch = unpack(redis.call('HMGET', topic,
+local state, stored, generation, coord, holder, ends, epoch = unpack(redis.call('HMGET', topic,
     'state', 'nonce', 'generation', 'coord', 'lease_owner', 'lease_until', 'lease_epoch'))
-if state ~= 'ready' or nonce ~= ARGV[2] then
+if state ~= 'ready' or stored ~= nonce then
     return { 'NO_TOPIC' }
 elseif op == 'acquire' and coord and coord ~= 'standalone' then
     return { 'OTHER_FLEET', coord }
@@ -29,7 +26,7 @@ if op == 'acquire' and (mine or free) then
 elseif not mine then
     return { 'HELD', holder, math.max(ends - now, 0) }
 end
-ends = op == 'release' and 0 or now + tonumber(ARGV[4])
+ends = op == 'release' and 0 or now + tonumber(ttl_ms)
 redis.call('HSET', topic, 'lease_owner', op == 'release' and '' or owner, 'lease_until', ends,
     'lease_epoch', epoch)
 return { 'OK', tonumber(generation), epoch, math.max(ends - now, 0) }

@@ -6,8 +6,6 @@
 --
 -- Whatever the definition says: also of a slot that lost it.
 
-local prepare, slot = KEYS[1], KEYS[2]
-
 -- @include clock
 -- @include entry
 

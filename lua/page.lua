@@ -1,24 +1,20 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, kind, state (w waiting, c claimed, r resting, d dead), score, name (go on behind it;
---      name empty: from the first), limit, max_bytes, bodies 0/1, member, contains, reason,
---      older_ms (of these four empty: whatever it is)
+-- ARGV def, kind, state (w waiting, c claimed, r resting, d dead), score, name, limit, max_bytes,
+--      bodies (0 or 1), member, contains, reason, older_ms (these four empty: whatever it is)
 -- RETURN OK, now, token, more: 1 there is more behind, score, name (of the last one looked at, or
 --        as given), (name, score, reason)...: those looked at that pass, in order of consumption;
 --        keyed (name, score, reason, header, body)...
 --        | NO_TOPIC | STALE
 --
+-- It looks behind score and name; name empty: from the first on.
 -- limit: look at so many.  older_ms: due, or dead, at least so long; of what has no time: sent.
 
-local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local kind, state, score, name = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local limit, max_bytes = math.min(tonumber(ARGV[6]), 1000), tonumber(ARGV[7])
-local bodies = ARGV[8] == '1'
-local wanted, contains, wanted_reason = ARGV[9], ARGV[10], ARGV[11]
+limit, max_bytes, bodies = math.min(tonumber(limit), 1000), tonumber(max_bytes), bodies == '1'
 
-local def, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
+local stored, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
 -- @include def
-local refused = def_refused(def, ARGV[1])
+local refused = def_refused(stored, def)
 if refused then
     return refused
 end
@@ -30,7 +26,7 @@ end
 -- @include reason
 -- @include stored
 
-local newest = ARGV[12] ~= '' and now - tonumber(ARGV[12])
+local newest = older_ms ~= '' and now - tonumber(older_ms)
 local timed = kind == 'm' or kind == 't'
 
 -- Key, first place, and the place behind the last.
@@ -57,13 +53,14 @@ local function since(its_score, before, header)
     return tonumber(string.match(header, '^%d+'))
 end
 
-local function in_text(member, its_body)
-    local length, from = string.match(member, '^%z(%d+):()')
+local function in_text(its_member, its_body)
+    local length, from = string.match(its_member, '^%z(%d+):()')
     if not length then
-        return string.find(member, contains, 1, true) or string.find(its_body, contains, 1, true)
+        return string.find(its_member, contains, 1, true)
+            or string.find(its_body, contains, 1, true)
     end
-    return string.find(string.sub(member, from, from + length - 1), contains, 1, true)
-        or string.find(string.sub(member, from + length), contains, 1, true)
+    return string.find(string.sub(its_member, from, from + length - 1), contains, 1, true)
+        or string.find(string.sub(its_member, from + length), contains, 1, true)
         or string.find(its_body, contains, 1, true)
 end
 
@@ -71,31 +68,31 @@ local found = {}
 
 -- The bytes that it read beside the name.  nil: neither this one nor those behind it pass.
 local function look(its_name, its_score)
-    local member, before = its_name, nil
+    local its_member, before = its_name, nil
     if state ~= 'w' then
         local _
-        before, _, _, member = decode(its_name)
-        member = member or its_name
+        before, _, _, its_member = decode(its_name)
+        its_member = its_member or its_name
     end
-    if wanted ~= '' and member ~= wanted then
+    if member ~= '' and its_member ~= member then
         return 0
     end
-    local header = stored_header(state, its_name, member)
+    local header = stored_header(state, its_name, its_member)
     if newest then
         local at = since(its_score, before, header)
         if not at or at > newest then
             return (not timed and state ~= 'd' or state == 'c' or state == 'r') and 0 or nil
         end
     end
-    local its_reason = stored_reason(state, its_name, member, its_score)
-    if wanted_reason ~= '' and not string.find(its_reason, wanted_reason, 1, true) then
+    local its_reason = stored_reason(state, its_name, its_member, its_score)
+    if reason ~= '' and not string.find(its_reason, reason, 1, true) then
         return 0
     end
     local its_body = ''
     if bodies or contains ~= '' then
-        its_body = stored_body(state, its_name, member)
+        its_body = stored_body(state, its_name, its_member)
     end
-    if contains ~= '' and not in_text(member, its_body) then
+    if contains ~= '' and not in_text(its_member, its_body) then
         return #its_body
     end
     add_stored(found, its_name, its_score, its_reason, header, bodies and its_body or '')
@@ -103,10 +100,10 @@ local function look(its_name, its_score)
 end
 
 local more = 0
-if state == 'w' and wanted ~= '' then
-    local its_score = redis.call('ZSCORE', store, wanted)
+if state == 'w' and member ~= '' then
+    local its_score = redis.call('ZSCORE', store, member)
     if its_score and name == '' then
-        look(wanted, its_score)
+        look(member, its_score)
     end
 else
     local rev = state == 'w' and (kind == 'p' or kind == 'b')

@@ -6,30 +6,28 @@
 --
 -- In another slot come before it those of a strictly better priority or time.
 
-local store, slot = KEYS[1], KEYS[2]
-local kind, member = ARGV[2], ARGV[3]
 local priority = kind == 'p' or kind == 'b'
 
-local def = redis.call('HGET', slot, 'def')
+local stored = redis.call('HGET', slot, 'def')
 -- @include def
-local refused = def_refused(def, ARGV[1])
+local refused = def_refused(stored, def)
 if refused then
     return refused
 end
 
 if member ~= '' then
-    local score = redis.call('ZSCORE', store, member)
-    if not score then
+    local its_score = redis.call('ZSCORE', store, member)
+    if not its_score then
         return { 'NO_MESSAGE' }
     end
     local rank = redis.call('ZRANK', store, member)
-    return { 'OK', priority and redis.call('ZCARD', store) - 1 - rank or rank, score }
+    return { 'OK', priority and redis.call('ZCARD', store) - 1 - rank or rank, its_score }
 end
 
-local score = math.floor(tonumber(ARGV[4]))
+local integer = math.floor(tonumber(score))
 if not priority then
-    return { 'OK', redis.call('ZCOUNT', store, '-inf', string.format('(%.0f', score)), ARGV[4] }
+    return { 'OK', redis.call('ZCOUNT', store, '-inf', string.format('(%.0f', integer)), score }
 end
 -- Kind p: the lower 32 bits are the order of arrival.
-local better = kind == 'p' and (math.floor(score / 4294967296) + 1) * 4294967296 or score + 1
-return { 'OK', redis.call('ZCOUNT', store, string.format('%.0f', better), '+inf'), ARGV[4] }
+local better = kind == 'p' and (math.floor(integer / 4294967296) + 1) * 4294967296 or integer + 1
+return { 'OK', redis.call('ZCOUNT', store, string.format('%.0f', better), '+inf'), score }

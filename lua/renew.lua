@@ -1,30 +1,28 @@
 #!lua flags=allow-oom
 -- KEYS prepare, slot
--- ARGV def, token, lease_ms, entry...
+-- ARGV def, token, lease_ms, entries...
 -- RETURN OK, now, results: 1 renewed or 0 gone, a character an entry
 --        | FENCED, token | NO_TOPIC | STALE
 
-local prepare, slot = KEYS[1], KEYS[2]
-
-local def, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
+local stored, current = unpack(redis.call('HMGET', slot, 'def', 'token'))
 -- @include def
-local refused = def_refused(def, ARGV[1])
+local refused = def_refused(stored, def)
 if refused then
     return refused
 end
 -- @include token
 -- fence: begin
-if token ~= ARGV[2] or token == NOBODY then
-    return { 'FENCED', token }
+if current ~= token or current == NOBODY then
+    return { 'FENCED', current }
 end
 -- fence: end
-def_keep(def, ARGV[1])
+def_keep(stored, def)
 
 -- @include clock
 -- @include entry
 
-local lease_end, results = now + tonumber(ARGV[3]), {}
-for i = 4, #ARGV do
+local lease_end, results = now + tonumber(lease_ms), {}
+for i = ENTRIES, #ARGV do
     local _, letter = decode(ARGV[i])
     local score = letter == 'c' and redis.call('ZSCORE', prepare, ARGV[i])
     if score then

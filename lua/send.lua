@@ -1,27 +1,26 @@
 #!lua
 -- KEYS store, prepare, slot, [body]
--- ARGV def, kind, wake, max_waiting (0: no bound), debounce_ms (0: none), flags: r repeated, their
---      first try may be stored (or -), (member, when [, body, limit or empty, ttl_ms or empty])...
+-- ARGV def, kind, channel, max_waiting (0: no bound), debounce_ms (0: none), flags, messages...
 -- RETURN OK, results: a character a message, a added, m merged, f refused: the slot is full
 --        | NO_TOPIC | STALE | FULL: no places left (kind p), until the slot is empty once
 --
+-- flags: r they are repeated, their first try may be stored; or -
+-- messages: (member, when), keyed (member, when, body, limit or empty, ttl_ms or empty)
 -- when: "+MS" from now, "MS" absolute (past means now), the priority, or of kind f nothing to read.
 
-local store, prepare, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local kind, channel = ARGV[2], ARGV[3]
-local max_waiting, debounce_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
-local repeated = ARGV[6] ~= '-' and string.find(ARGV[6], 'r', 1, true)
-local FIRST, WIDTH = 7, body and 5 or 2
+max_waiting, debounce_ms = tonumber(max_waiting), tonumber(debounce_ms)
+local repeated = flags ~= '-' and string.find(flags, 'r', 1, true)
+local WIDTH = body and 5 or 2
 
-local def, parked, seq = unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq'))
+local stored, parked, seq = unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq'))
 -- @include def
-local refused = def_refused(def, ARGV[1])
+local refused = def_refused(stored, def)
 if refused then
     return refused
 end
-local many, when = 0, ARGV[FIRST + 1]
+local many, when = 0, ARGV[MESSAGES + 1]
 local one_time = when and tonumber(when) -- is it that of all of them?
-for i = FIRST, #ARGV, WIDTH do
+for i = MESSAGES, #ARGV, WIDTH do
     local its_when = ARGV[i + 1]
     if its_when ~= when and one_time then
         one_time = false
@@ -47,7 +46,7 @@ if kind == 'p' then
         return { 'FULL' }
     end
 end
-def_keep(def, ARGV[1])
+def_keep(stored, def)
 
 -- Inline, without a bound and for one time: stored at once, and where nothing has that time yet,
 -- the scores tell afterwards what waited before.  Most calls end here, before what they do not need
@@ -56,17 +55,17 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
     local integer = place(when)
     local fresh, added = join(integer, 0), nil
     if many == 1 or redis.call('ZCOUNT', store, fresh, fresh) == 0 then
-        for i = FIRST - 1, #ARGV - 1, 2 do
+        for i = MESSAGES - 1, #ARGV - 1, 2 do
             ARGV[i] = fresh -- before each member
         end
-        added = redis.call('ZADD', store, 'NX', unpack(ARGV, FIRST - 1, #ARGV - 1))
+        added = redis.call('ZADD', store, 'NX', unpack(ARGV, MESSAGES - 1, #ARGV - 1))
     end
     local results, due = added == many and string.rep('a', many), timed and integer or 0
     if not results and added and timed then
         local members, is_added, placed = {}, {}, {}
         results = {}
         for i = 1, many do
-            members[i] = ARGV[FIRST + 2 * i - 2]
+            members[i] = ARGV[MESSAGES + 2 * i - 2]
         end
         for i, score in ipairs(redis.call('ZMSCORE', store, unpack(members))) do
             local member = members[i]
@@ -108,7 +107,7 @@ end
 -- @include body
 
 local members, whens = {}, {}
-for i = FIRST, #ARGV, WIDTH do
+for i = MESSAGES, #ARGV, WIDTH do
     members[#members + 1], whens[#members + 1] = ARGV[i], ARGV[i + 1]
 end
 
@@ -120,7 +119,7 @@ local function stays(score, when)
 end
 
 -- Keyed: what stands beside the members, kept up to date while messages are added.
-local headers, stored = {}, {}
+local headers, beside = {}, {}
 if body then
     local fields = {}
     for i, member in ipairs(members) do
@@ -141,9 +140,9 @@ local function keep_body(member, at, old)
     end
     local ttl = tonumber(ARGV[at + 4])
     headers[member] = header_join(first, tonumber(ARGV[at + 3]), ttl and now + ttl, refs)
-    local n = #stored
-    stored[n + 1], stored[n + 2] = 'h' .. member, headers[member]
-    stored[n + 3], stored[n + 4] = 'b' .. member, ARGV[at + 2]
+    local n = #beside
+    beside[n + 1], beside[n + 2] = 'h' .. member, headers[member]
+    beside[n + 3], beside[n + 4] = 'b' .. member, ARGV[at + 2]
     return first
 end
 
@@ -153,7 +152,7 @@ local room = max_waiting > 0 and max_waiting - redis.call('ZCARD', store) + 1 or
 local added, merged = 0, 0
 
 local function put(member, when, index, old)
-    local first = body and keep_body(member, FIRST + (index - 1) * WIDTH, old)
+    local first = body and keep_body(member, MESSAGES + (index - 1) * WIDTH, old)
     if old and stays(old, when) then
         return
     end
@@ -205,8 +204,8 @@ end
 if at > 0 then
     redis.call('ZADD', store, unpack(placed))
 end
-if #stored > 0 then
-    redis.call('HSET', body, unpack(stored))
+if #beside > 0 then
+    redis.call('HSET', body, unpack(beside))
 end
 if ordered then
     redis.call('HSET', slot, 'seq', seq)

@@ -7,14 +7,12 @@
 -- An owner says it by its takeover.  This is for a topic that is bound to something else while
 -- nobody owns it.
 
-local slot = KEYS[1]
-
-local def, bound = unpack(redis.call('HMGET', slot, 'def', 'bound'))
+local stored, bound = unpack(redis.call('HMGET', slot, 'def', 'bound'))
 -- @include def
 -- @include bound
-if not def or def_split(def) ~= def_split(ARGV[1]) then
+if not stored or def_split(stored) ~= def_split(def) then
     return { 'GONE' }
-elseif not bound_keep(bound, tonumber(ARGV[2]), ARGV[3]) then
+elseif not bound_keep(bound, tonumber(generation), coord) then
     return { 'CHANGED' }
 end
 return { 'OK' }

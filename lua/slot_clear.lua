@@ -5,11 +5,10 @@
 --
 -- What must never go back stays: token, owner, base, claims, generation and sealed.
 
-local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local limit = math.min(tonumber(ARGV[2]), 1000)
+limit = math.min(tonumber(limit), 1000)
 
 local def, sealed = unpack(redis.call('HMGET', slot, 'def', 'sealed'))
-if def or tonumber(sealed or 0) ~= tonumber(ARGV[1]) then
+if def or tonumber(sealed or 0) ~= tonumber(deletion) then
     return { 'IN_USE' }
 end
 -- @include held

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, kind, shared (0 or 1), definition, generation, pauses, paused (0 or 1), deletions
+-- ARGV def, kind, shared (0 or 1), definition, generation, pauses, paused (0 or 1), deletes
 -- RETURN OK, made: 1 nothing of the slot was there | FOREIGN, key: it holds something else
 --        | TAKEN: by another creation of the topic, which was not deleted | STALE: it is newer
 --        | GONE: the slot has a later generation, or was sealed by a deletion after those
@@ -9,8 +9,7 @@
 -- does not.  A slot of an earlier generation that holds nothing is what a late call left: it is
 -- taken over.
 
-local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local kind, generation, pauses = ARGV[2], tonumber(ARGV[5]), tonumber(ARGV[6])
+generation, pauses = tonumber(generation), tonumber(pauses)
 
 -- @include ours
 -- @include held
@@ -22,31 +21,31 @@ local foreign = foreign_key()
 if foreign then
     return { 'FOREIGN', foreign }
 end
-local def, token, last, paused_at, sealed =
+local stored, token, last, paused_at, sealed =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'generation', 'pauses', 'sealed'))
-local nonce, version = def_split(ARGV[1])
+local nonce, version = def_split(def)
 last = tonumber(last or 0)
-if tonumber(sealed or 0) > tonumber(ARGV[8]) then
+if tonumber(sealed or 0) > tonumber(deletes) then
     return { 'GONE' }
-elseif def and def_split(def) ~= nonce then
+elseif stored and def_split(stored) ~= nonce then
     if last >= generation or messages_held() > 0 then
         return { 'TAKEN' }
     end
 elseif last > generation then
     return { 'GONE' }
-elseif def then
-    local refused = def_refused(def, ARGV[1])
+elseif stored then
+    local refused = def_refused(stored, def)
     if refused then
         return refused
     end
 end
 
-if not def or def_split(def) ~= nonce then
+if not stored or def_split(stored) ~= nonce then
     redis.call('HDEL', slot, 'bound')
 end
 local made = redis.call('EXISTS', store, prepare, dead, why, slot) == 0
 make_sentinels()
-if ARGV[3] == '1' then
+if shared == '1' then
     token = 'shared'
 elseif not token or token == 'shared' then
     token = NOBODY
@@ -54,11 +53,11 @@ end
 redis.call('HSETNX', slot, 'base', 0)
 redis.call('HSETNX', slot, 'claims', 0)
 redis.call('HSETNX', slot, 'owner', '')
-redis.call('HSET', slot, 'token', token, 'def', ARGV[1], 'definition', ARGV[4], 'version', version,
+redis.call('HSET', slot, 'token', token, 'def', def, 'definition', definition, 'version', version,
     'generation', generation)
 if pauses >= tonumber(paused_at or 0) then
     redis.call('HSET', slot, 'pauses', pauses)
-    if ARGV[7] == '1' then
+    if paused == '1' then
         redis.call('HSET', slot, 'paused', 1)
     else
         redis.call('HDEL', slot, 'paused')

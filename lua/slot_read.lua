@@ -8,8 +8,6 @@
 --
 -- What the slot knows of its topic.
 
-local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-
 -- @include ours
 -- @include held
 

@@ -5,12 +5,10 @@
 --
 -- For a slot that a creation made and cannot keep: it never had an owner or a message.
 
-local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-
 -- @include held
 
-local def, claims = unpack(redis.call('HMGET', slot, 'def', 'claims'))
-if def ~= ARGV[1] or claims ~= '0' or messages_held() > 0 then
+local stored, claims = unpack(redis.call('HMGET', slot, 'def', 'claims'))
+if stored ~= def or claims ~= '0' or messages_held() > 0 then
     return { 'GONE' }
 end
 redis.call('DEL', store, prepare, dead, why, slot)

@@ -5,21 +5,20 @@
 --        | NOT_EMPTY, count (not forced) | GONE: another creation of the topic
 --        | CHANGED: this deletion was taken back here
 
-local store, prepare, dead, why, slot = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local deletion = tonumber(ARGV[3])
+deletion = tonumber(deletion)
 
 -- @include def
 -- @include held
 
-local def, sealed = unpack(redis.call('HMGET', slot, 'def', 'sealed'))
+local stored, sealed = unpack(redis.call('HMGET', slot, 'def', 'sealed'))
 sealed = tonumber(sealed or 0)
-if def and def_split(def) ~= def_split(ARGV[1]) then
+if stored and def_split(stored) ~= def_split(def) then
     return { 'GONE' }
-elseif def and sealed >= deletion then
+elseif stored and sealed >= deletion then
     return { 'CHANGED' }
 end
 local held = messages_held()
-if def and ARGV[2] == '0' and held > 0 then
+if stored and force == '0' and held > 0 then
     return { 'NOT_EMPTY', held }
 end
 redis.call('HDEL', slot, 'def')

@@ -11,26 +11,25 @@
 -- again, from the same owner, only continues with that, and changes nothing once the owner has
 -- claimed.
 
-local store, prepare, dead, why, slot, body = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local kind, max_retries, limit = ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6])
+max_retries, limit = tonumber(max_retries), tonumber(limit)
 
-local def, token, base, claims, owner, bound =
+local stored, current, base, claims, held_by, bound =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'owner', 'bound'))
 -- @include def
-local refused = def_refused(def, ARGV[1])
+local refused = def_refused(stored, def)
 if refused then
     return refused
 end
 
 -- @include token
-token = token or NOBODY
-if token == 'shared' or newer(token, ARGV[2]) or ARGV[2] == NOBODY then
-    return { 'FENCED', token }
-elseif token == ARGV[2] and owner and owner ~= '' and owner ~= ARGV[7] then
-    return { 'FENCED', token }
+current = current or NOBODY
+if current == 'shared' or newer(current, token) or token == NOBODY then
+    return { 'FENCED', current }
+elseif current == token and held_by and held_by ~= '' and held_by ~= owner then
+    return { 'FENCED', current }
 end
 
-def_keep(def, ARGV[1])
+def_keep(stored, def)
 
 -- @include clock
 -- @include entry
@@ -44,13 +43,13 @@ def_keep(def, ARGV[1])
 -- @include sentinels
 -- @include bound
 
-if newer(ARGV[2], token) then
+if newer(token, current) then
     base = claims
-    redis.call('HSET', slot, 'token', ARGV[2], 'owner', ARGV[7], 'base', base)
-    bound_keep(bound, tonumber(string.sub(ARGV[2], 1, 8), 16), ARGV[8])
+    redis.call('HSET', slot, 'token', token, 'owner', owner, 'base', base)
+    bound_keep(bound, tonumber(string.sub(token, 1, 8), 16), coord)
 end
 make_sentinels()
-if ARGV[4] ~= 'fast' or tonumber(claims) > tonumber(base) then
+if mode ~= 'fast' or tonumber(claims) > tonumber(base) then
     return { 'OK', tonumber(base), 0, 0 }
 end
 

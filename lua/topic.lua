@@ -1,12 +1,6 @@
 #!lua flags=allow-oom
 -- KEYS topic
--- ARGV op, then create: definition, nonce, seen, generation, deletes | ready: nonce
---      | undone: nonce
---      | delete: nonce, deletes, id | keep: nonce, deletion | removed: nonce, deletion
---      | bind: nonce, coord | follow: nonce, from, to | rebind: nonce, coord, above, force 0/1
---      | alter: nonce, version, definition | pause: nonce, pauses, 0/1
---      | repair: nonce, definition, version, generation, pauses, 0/1, deletes, seen,
---        coord (empty: nobody knows)
+-- ARGV verb, operands...
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
 --        | ready, undone, keep, removed, repair: OK | delete: OK, deletion: its number
 --        | bind, rebind: OK, generation | follow: OK | alter: OK, version: now
@@ -14,11 +8,16 @@
 --        | CHANGED: it is not what the caller saw | OTHER_FLEET, coord
 --        | HELD, owner, remaining_ms | NO_TOPIC | DELETING
 --
+-- operands of create: definition, nonce, seen, generation, deletes; of ready, undone: nonce;
+-- of delete: nonce, deletes, id; of keep, removed: nonce, deletion; of bind: nonce, coord;
+-- of follow: nonce, from, to; of rebind: nonce, coord, above, force 0/1;
+-- of alter: nonce, version, definition; of pause: nonce, pauses, 0/1;
+-- of repair: nonce, definition, version, generation, pauses, 0/1, deletes, seen,
+-- coord (empty: nobody knows)
+--
 -- state: creating, ready, deleting; none when removed.  What must never go back outlives the topic:
 -- lease_epoch, deletes, and generation, which each new creation and each rebind raises.  A change
 -- says what it changes: one that comes late, or twice, finds something else, or what it made.
-
-local topic = KEYS[1]
 
 local state, nonce, definition, version, generation, coord, pauses, paused, deletes =
     unpack(redis.call('HMGET', topic, 'state', 'nonce', 'definition', 'version', 'generation',
@@ -227,4 +226,4 @@ function op.repair(of, repaired, its_version, its_generation, its_pauses, its_pa
     return { 'OK' }
 end
 
-return op[ARGV[1]](unpack(ARGV, 2))
+return op[verb](unpack(ARGV, OPERANDS))

@@ -3,20 +3,18 @@
 -- ARGV def, token
 -- RETURN OK: the owner's name is forgotten, the token stays | FENCED, token | NO_TOPIC | STALE
 
-local slot = KEYS[1]
-
-local def, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
+local stored, current = unpack(redis.call('HMGET', slot, 'def', 'token'))
 -- @include def
-local refused = def_refused(def, ARGV[1])
+local refused = def_refused(stored, def)
 if refused then
     return refused
 end
 -- @include token
 -- fence: begin
-if token ~= ARGV[2] or token == NOBODY then
-    return { 'FENCED', token }
+if current ~= token or current == NOBODY then
+    return { 'FENCED', current }
 end
 -- fence: end
-def_keep(def, ARGV[1])
+def_keep(stored, def)
 redis.call('HSET', slot, 'owner', '')
 return { 'OK' }

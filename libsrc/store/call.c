@@ -1,6 +1,7 @@
 /* call.c - building script calls, and what their replies came to.
  *
  * Thread: smq:io. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,21 +197,28 @@ void call_submit(struct store_call *call, struct redis *redis, size_t max_elemen
     redis_send(redis, &call->command);
 }
 
-void call_token(struct store_call *call, const struct store_slot *slot, struct token token)
+struct redis_command *call_argv(struct store_call *call, int place)
+{
+    assert(call->command.args.count + 1 == (size_t) (call->command.keys + place));
+    return &call->command;
+}
+
+void call_token(struct store_call *call, int place, const struct store_slot *slot,
+                struct token token)
 {
     char text[TOKEN_TEXT_LEN + 1];
 
     if (slot->shared) {
-        redis_arg_string(&call->command, "shared");
+        redis_arg_string(call_argv(call, place), "shared");
         return;
     }
     token_format(text, token);
-    redis_arg_string(&call->command, text);
+    redis_arg_string(call_argv(call, place), text);
 }
 
-void call_kind(struct store_call *call, const struct store_slot *slot)
+void call_kind(struct store_call *call, int place, const struct store_slot *slot)
 {
-    redis_arg(&call->command, &slot->kind, 1);
+    redis_arg(call_argv(call, place), &slot->kind, 1);
 }
 
 static const redisReply *reply_at(const redisReply *reply, size_t index)

@@ -25,10 +25,15 @@ void call_begin_topic(struct store_call *call, const struct script *script, cons
 void call_submit(struct store_call *call, struct redis *redis, size_t max_elements,
                  int64_t timeout_ms);
 
-/* One argument more. */
-void call_token(struct store_call *call, const struct store_slot *slot, struct token token);
-void call_kind(struct store_call *call, const struct store_slot *slot);
-void call_state(struct store_call *call, smq_state state);
+/* The command of a call, to be given the argument at `place`: SCRIPT_..._ARGV_... of scripts.h.
+ * This must be the next one. */
+struct redis_command *call_argv(struct store_call *call, int place);
+
+/* The argument at `place`, of the word for it. */
+void call_token(struct store_call *call, int place, const struct store_slot *slot,
+                struct token token);
+void call_kind(struct store_call *call, int place, const struct store_slot *slot);
+void call_state(struct store_call *call, int place, smq_state state);
 
 /* Element `index` of the reply: a string, or a number written as an integer or a string.  false:
  * there is none, or it is something else. */

@@ -26,14 +26,14 @@ static void arg_last(struct store_call *call, const struct store_slot *slot,
     struct buf last = {0};
 
     if (slot->shared) {
-        redis_arg_string(&call->command, "-");
+        redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_LAST), "-");
     } else if (part == NULL) {
-        redis_arg_int(&call->command, (int64_t) consume->last);
+        redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_LAST), (int64_t) consume->last);
     } else {
         buf_printf(&last, "%" PRIu64 ",%d,", consume->last,
                    2 * part->attempts.retries + (part->attempts.suspect ? 1 : 0));
         buf_add(&last, part->entry, part->entry_len);
-        redis_arg(&call->command, last.data, last.len);
+        redis_arg(call_argv(call, SCRIPT_CONSUME_ARGV_LAST), last.data, last.len);
         buf_fini(&last);
     }
 }
@@ -52,7 +52,7 @@ static void arg_flags(struct store_call *call, const struct store_slot *slot, bo
     if (repeated) {
         flags[count++] = 'r';
     }
-    redis_arg_string(&call->command, flags);
+    redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_FLAGS), flags);
 }
 
 static size_t count_done(const struct store_answer *answers, size_t count)
@@ -69,7 +69,7 @@ static void arg_answers(struct store_call *call, const struct store_answer *answ
 {
     size_t done = count_done(answers, count);
 
-    redis_arg_int(&call->command, (int64_t) done);
+    redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_NDONE), (int64_t) done);
     for (size_t i = 0; i < done; i++) {
         redis_arg(&call->command, answers[i].entry, answers[i].entry_len);
     }
@@ -87,13 +87,13 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
                    const struct store_consume *consume, int64_t timeout_ms)
 {
     call_begin_slot(call, &script_consume, slot);
-    call_token(call, slot, consume->token);
-    call_kind(call, slot);
-    redis_arg_string(&call->command, slot->keys.wake);
-    redis_arg_int(&call->command, consume->n);
-    redis_arg_int(&call->command, consume->max_bytes);
-    redis_arg_int(&call->command, consume->lease_ms);
-    redis_arg_int(&call->command, consume->max_retries);
+    call_token(call, SCRIPT_CONSUME_ARGV_TOKEN, slot, consume->token);
+    call_kind(call, SCRIPT_CONSUME_ARGV_KIND, slot);
+    redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_CHANNEL), slot->keys.wake);
+    redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_N), consume->n);
+    redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_MAX_BYTES), consume->max_bytes);
+    redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_LEASE_MS), consume->lease_ms);
+    redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_MAX_RETRIES), consume->max_retries);
     arg_last(call, slot, consume);
     arg_flags(call, slot, consume->repeated);
     arg_answers(call, consume->answers, consume->answer_count);

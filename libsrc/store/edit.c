@@ -7,15 +7,15 @@
 static void begin_edit(struct store_call *call, const struct store_slot *slot, const char *op)
 {
     call_begin_slot(call, &script_edit, slot);
-    call_kind(call, slot);
-    redis_arg_string(&call->command, slot->keys.wake);
-    redis_arg_string(&call->command, op);
+    call_kind(call, SCRIPT_EDIT_ARGV_KIND, slot);
+    redis_arg_string(call_argv(call, SCRIPT_EDIT_ARGV_CHANNEL), slot->keys.wake);
+    redis_arg_string(call_argv(call, SCRIPT_EDIT_ARGV_VERB), op);
 }
 
 void store_remove_begin(struct store_call *call, const struct store_slot *slot, smq_state state)
 {
     begin_edit(call, slot, "remove");
-    call_state(call, state);
+    call_state(call, SCRIPT_EDIT_ARGV_OPERANDS, state);
 }
 
 void store_requeue_begin(struct store_call *call, const struct store_slot *slot)
@@ -37,7 +37,7 @@ void store_reschedule(struct store_call *call, struct redis *redis, const struct
                       const void *member, size_t len, const char *when, int64_t timeout_ms)
 {
     begin_edit(call, slot, "reschedule");
-    redis_arg(&call->command, member, len);
+    redis_arg(call_argv(call, SCRIPT_EDIT_ARGV_OPERANDS), member, len);
     redis_arg_string(&call->command, when);
     store_edit(call, redis, timeout_ms);
 }

@@ -8,7 +8,7 @@ void store_inspect(struct store_call *call, struct redis *redis, const struct st
                    int64_t timeout_ms)
 {
     call_begin_slot(call, &script_inspect, slot);
-    call_kind(call, slot);
+    call_kind(call, SCRIPT_INSPECT_ARGV_KIND, slot);
     call_submit(call, redis, 32, timeout_ms);
 }
 

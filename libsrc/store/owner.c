@@ -15,9 +15,9 @@ void store_renew_begin(struct store_call *call, const struct store_slot *slot, s
     call_begin(call, &script_renew, slot->keys.hash_slot);
     redis_arg_string(&call->command, slot->keys.prepare);
     redis_arg_string(&call->command, slot->keys.slot);
-    redis_arg_string(&call->command, slot->stamp);
-    call_token(call, slot, token);
-    redis_arg_int(&call->command, lease_ms);
+    redis_arg_string(call_argv(call, SCRIPT_RENEW_ARGV_DEF), slot->stamp);
+    call_token(call, SCRIPT_RENEW_ARGV_TOKEN, slot, token);
+    redis_arg_int(call_argv(call, SCRIPT_RENEW_ARGV_LEASE_MS), lease_ms);
 }
 
 void store_renew_add(struct store_call *call, const char *entry, size_t len)
@@ -39,13 +39,14 @@ void store_takeover(struct store_call *call, struct redis *redis, const struct s
                     const struct store_taker *taker, const struct topic *topic, int64_t timeout_ms)
 {
     call_begin_slot(call, &script_takeover, slot);
-    call_token(call, slot, taker->token);
-    call_kind(call, slot);
-    redis_arg_string(&call->command, topic->takeover == SMQ_TAKEOVER_STRICT ? "strict" : "fast");
-    redis_arg_int(&call->command, topic->max_retries);
-    redis_arg_int(&call->command, TAKEOVER_LIMIT);
-    redis_arg_string(&call->command, taker->name);
-    redis_arg_string(&call->command, taker->coord);
+    call_token(call, SCRIPT_TAKEOVER_ARGV_TOKEN, slot, taker->token);
+    call_kind(call, SCRIPT_TAKEOVER_ARGV_KIND, slot);
+    redis_arg_string(call_argv(call, SCRIPT_TAKEOVER_ARGV_MODE),
+                     topic->takeover == SMQ_TAKEOVER_STRICT ? "strict" : "fast");
+    redis_arg_int(call_argv(call, SCRIPT_TAKEOVER_ARGV_MAX_RETRIES), topic->max_retries);
+    redis_arg_int(call_argv(call, SCRIPT_TAKEOVER_ARGV_LIMIT), TAKEOVER_LIMIT);
+    redis_arg_string(call_argv(call, SCRIPT_TAKEOVER_ARGV_OWNER), taker->name);
+    redis_arg_string(call_argv(call, SCRIPT_TAKEOVER_ARGV_COORD), taker->coord);
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -65,8 +66,8 @@ void store_vacate(struct store_call *call, struct redis *redis, const struct sto
 {
     call_begin(call, &script_vacate, slot->keys.hash_slot);
     redis_arg_string(&call->command, slot->keys.slot);
-    redis_arg_string(&call->command, slot->stamp);
-    call_token(call, slot, token);
+    redis_arg_string(call_argv(call, SCRIPT_VACATE_ARGV_DEF), slot->stamp);
+    call_token(call, SCRIPT_VACATE_ARGV_TOKEN, slot, token);
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -95,10 +96,10 @@ void store_lease(struct store_call *call, struct redis *redis, const char *topic
                  enum store_lease_op op, const char *owner, int64_t ttl_ms, int64_t timeout_ms)
 {
     call_begin_topic(call, &script_lease, topic);
-    redis_arg_string(&call->command, lease_op_word(op));
-    redis_arg_string(&call->command, nonce);
-    redis_arg_string(&call->command, owner);
-    redis_arg_int(&call->command, ttl_ms);
+    redis_arg_string(call_argv(call, SCRIPT_LEASE_ARGV_OP), lease_op_word(op));
+    redis_arg_string(call_argv(call, SCRIPT_LEASE_ARGV_NONCE), nonce);
+    redis_arg_string(call_argv(call, SCRIPT_LEASE_ARGV_OWNER), owner);
+    redis_arg_int(call_argv(call, SCRIPT_LEASE_ARGV_TTL_MS), ttl_ms);
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -121,8 +122,8 @@ void store_bind(struct store_call *call, struct redis *redis, const char *topic,
                 const char *coord, int64_t timeout_ms)
 {
     call_begin_topic(call, &script_topic, topic);
-    redis_arg_string(&call->command, "bind");
-    redis_arg_string(&call->command, nonce);
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), "bind");
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_OPERANDS), nonce);
     redis_arg_string(&call->command, coord);
     call_submit(call, redis, 8, timeout_ms);
 }
@@ -147,8 +148,8 @@ void store_rebind(struct store_call *call, struct redis *redis, const char *topi
                   const struct store_rebind *rebind, int64_t timeout_ms)
 {
     call_begin_topic(call, &script_topic, topic);
-    redis_arg_string(&call->command, "rebind");
-    redis_arg_string(&call->command, rebind->nonce);
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), "rebind");
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_OPERANDS), rebind->nonce);
     redis_arg_string(&call->command, rebind->coord);
     redis_arg_int(&call->command, rebind->above);
     redis_arg_int(&call->command, rebind->force ? 1 : 0);
@@ -159,8 +160,8 @@ void store_follow(struct store_call *call, struct redis *redis, const char *topi
                   const char *nonce, const char *from, const char *to, int64_t timeout_ms)
 {
     call_begin_topic(call, &script_topic, topic);
-    redis_arg_string(&call->command, "follow");
-    redis_arg_string(&call->command, nonce);
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), "follow");
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_OPERANDS), nonce);
     redis_arg_string(&call->command, from);
     redis_arg_string(&call->command, to);
     call_submit(call, redis, 8, timeout_ms);

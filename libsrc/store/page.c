@@ -19,38 +19,39 @@ static const struct {
     smq_state state;
 } states[] = {{'w', SMQ_WAITING}, {'c', SMQ_CLAIMED}, {'r', SMQ_RESTING}, {'d', SMQ_DEAD}};
 
-void call_state(struct store_call *call, smq_state state)
+void call_state(struct store_call *call, int place, smq_state state)
 {
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         if (states[i].state == state) {
-            redis_arg(&call->command, &states[i].letter, 1);
+            redis_arg(call_argv(call, place), &states[i].letter, 1);
         }
     }
 }
 
-static void call_bytes(struct store_call *call, const void *data, size_t len)
+static void call_bytes(struct store_call *call, int place, const void *data, size_t len)
 {
-    redis_arg(&call->command, len > 0 ? data : "", len);
+    redis_arg(call_argv(call, place), len > 0 ? data : "", len);
 }
 
 void store_page(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                 const struct store_page *page, int64_t timeout_ms)
 {
     call_begin_slot(call, &script_page, slot);
-    call_kind(call, slot);
-    call_state(call, page->state);
-    redis_arg_string(&call->command, page->from.name_len > 0 ? page->from.score : "");
-    call_bytes(call, page->from.name, page->from.name_len);
-    redis_arg_int(&call->command, page->limit);
-    redis_arg_int(&call->command, page->max_bytes);
-    redis_arg_int(&call->command, page->bodies);
-    call_bytes(call, page->member, page->member_len);
-    redis_arg_string(&call->command, page->contains);
-    redis_arg_string(&call->command, page->reason);
+    call_kind(call, SCRIPT_PAGE_ARGV_KIND, slot);
+    call_state(call, SCRIPT_PAGE_ARGV_STATE, page->state);
+    redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_SCORE),
+                     page->from.name_len > 0 ? page->from.score : "");
+    call_bytes(call, SCRIPT_PAGE_ARGV_NAME, page->from.name, page->from.name_len);
+    redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_LIMIT), page->limit);
+    redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_MAX_BYTES), page->max_bytes);
+    redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_BODIES), page->bodies);
+    call_bytes(call, SCRIPT_PAGE_ARGV_MEMBER, page->member, page->member_len);
+    redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_CONTAINS), page->contains);
+    redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_REASON), page->reason);
     if (page->older_ms >= 0) {
-        redis_arg_int(&call->command, page->older_ms);
+        redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_OLDER_MS), page->older_ms);
     } else {
-        redis_arg_string(&call->command, "");
+        redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_OLDER_MS), "");
     }
     call_submit(call, redis, PAGE_HEAD + seen_width(slot) * (size_t) page->limit, timeout_ms);
 }
@@ -145,11 +146,12 @@ void store_find(struct store_call *call, struct redis *redis, const struct store
                 const struct store_find *find, int64_t timeout_ms)
 {
     call_begin_slot(call, &script_find, slot);
-    redis_arg(&call->command, find->member, find->member_len);
-    redis_arg_string(&call->command, find->dead ? "d" : "p");
-    redis_arg_string(&call->command, find->from.name_len > 0 ? find->from.score : "");
-    call_bytes(call, find->from.name, find->from.name_len);
-    redis_arg_int(&call->command, STORE_FIND_MAX);
+    redis_arg(call_argv(call, SCRIPT_FIND_ARGV_MEMBER), find->member, find->member_len);
+    redis_arg_string(call_argv(call, SCRIPT_FIND_ARGV_WHERE), find->dead ? "d" : "p");
+    redis_arg_string(call_argv(call, SCRIPT_FIND_ARGV_FROM_SCORE),
+                     find->from.name_len > 0 ? find->from.score : "");
+    call_bytes(call, SCRIPT_FIND_ARGV_FROM_NAME, find->from.name, find->from.name_len);
+    redis_arg_int(call_argv(call, SCRIPT_FIND_ARGV_LIMIT), STORE_FIND_MAX);
     call_submit(call, redis, 16, timeout_ms);
 }
 
@@ -205,16 +207,16 @@ static void begin_rank(struct store_call *call, const struct store_slot *slot)
     call_begin(call, &script_rank, slot->keys.hash_slot);
     redis_arg_string(&call->command, slot->keys.store);
     redis_arg_string(&call->command, slot->keys.slot);
-    redis_arg_string(&call->command, slot->stamp);
-    call_kind(call, slot);
+    redis_arg_string(call_argv(call, SCRIPT_RANK_ARGV_DEF), slot->stamp);
+    call_kind(call, SCRIPT_RANK_ARGV_KIND, slot);
 }
 
 void store_rank(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                 const void *member, size_t member_len, int64_t timeout_ms)
 {
     begin_rank(call, slot);
-    redis_arg(&call->command, member, member_len);
-    redis_arg_string(&call->command, "");
+    redis_arg(call_argv(call, SCRIPT_RANK_ARGV_MEMBER), member, member_len);
+    redis_arg_string(call_argv(call, SCRIPT_RANK_ARGV_SCORE), "");
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -222,8 +224,8 @@ void store_rank_elsewhere(struct store_call *call, struct redis *redis,
                           const struct store_slot *slot, const char *score, int64_t timeout_ms)
 {
     begin_rank(call, slot);
-    redis_arg_string(&call->command, "");
-    redis_arg_string(&call->command, score);
+    redis_arg_string(call_argv(call, SCRIPT_RANK_ARGV_MEMBER), "");
+    redis_arg_string(call_argv(call, SCRIPT_RANK_ARGV_SCORE), score);
     call_submit(call, redis, 8, timeout_ms);
 }
 

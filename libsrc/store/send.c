@@ -11,12 +11,12 @@ void store_send_begin(struct store_call *call, const struct store_slot *slot, bo
     redis_arg_string(&call->command, slot->keys.prepare);
     redis_arg_string(&call->command, slot->keys.slot);
     call_body(call, slot);
-    redis_arg_string(&call->command, slot->stamp);
-    call_kind(call, slot);
-    redis_arg_string(&call->command, slot->keys.wake);
-    redis_arg_int(&call->command, slot->max_waiting);
-    redis_arg_int(&call->command, slot->debounce_ms);
-    redis_arg_string(&call->command, repeated ? "r" : "-");
+    redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_DEF), slot->stamp);
+    call_kind(call, SCRIPT_SEND_ARGV_KIND, slot);
+    redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_CHANNEL), slot->keys.wake);
+    redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_MAX_WAITING), slot->max_waiting);
+    redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_DEBOUNCE_MS), slot->debounce_ms);
+    redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_FLAGS), repeated ? "r" : "-");
 }
 
 /* A number, or nothing for a negative one. */

@@ -10,13 +10,12 @@
 
 enum { CLEAR_LIMIT = 1000 };
 
-static void add_definition(struct store_call *call, const struct topic *topic)
+static void add_definition(struct store_call *call, int place, const struct topic *topic)
 {
     struct buf definition = {0};
 
     topic_format(&definition, topic);
-    redis_arg(&call->command, definition.data, definition.len);
-    redis_arg_int(&call->command, topic->generation);
+    redis_arg(call_argv(call, place), definition.data, definition.len);
     buf_fini(&definition);
 }
 
@@ -32,12 +31,13 @@ void store_slot_open(struct store_call *call, struct redis *redis, const struct 
                      const struct topic *topic, int64_t timeout_ms)
 {
     call_begin_slot(call, &script_slot_open, slot);
-    call_kind(call, slot);
-    redis_arg_int(&call->command, slot->shared ? 1 : 0);
-    add_definition(call, topic);
-    redis_arg_int(&call->command, topic->pauses);
-    redis_arg_int(&call->command, topic->paused ? 1 : 0);
-    redis_arg_int(&call->command, topic->deletes);
+    call_kind(call, SCRIPT_SLOT_OPEN_ARGV_KIND, slot);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_SHARED), slot->shared ? 1 : 0);
+    add_definition(call, SCRIPT_SLOT_OPEN_ARGV_DEFINITION, topic);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_GENERATION), topic->generation);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_PAUSES), topic->pauses);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_PAUSED), topic->paused ? 1 : 0);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_DELETES), topic->deletes);
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -159,8 +159,9 @@ void store_slot_alter(struct store_call *call, struct redis *redis, const struct
                       const struct topic *topic, int64_t timeout_ms)
 {
     begin_slot_hash(call, &script_slot_alter, slot);
-    redis_arg_string(&call->command, slot->keys.wake);
-    add_definition(call, topic);
+    redis_arg_string(call_argv(call, SCRIPT_SLOT_ALTER_ARGV_CHANNEL), slot->keys.wake);
+    add_definition(call, SCRIPT_SLOT_ALTER_ARGV_DEFINITION, topic);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_ALTER_ARGV_GENERATION), topic->generation);
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -168,9 +169,9 @@ void store_slot_pause(struct store_call *call, struct redis *redis, const struct
                       const struct topic *topic, int64_t timeout_ms)
 {
     begin_slot_hash(call, &script_slot_pause, slot);
-    redis_arg_string(&call->command, slot->keys.wake);
-    redis_arg_int(&call->command, topic->pauses);
-    redis_arg_int(&call->command, topic->paused ? 1 : 0);
+    redis_arg_string(call_argv(call, SCRIPT_SLOT_PAUSE_ARGV_CHANNEL), slot->keys.wake);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_PAUSE_ARGV_PAUSES), topic->pauses);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_PAUSE_ARGV_PAUSED), topic->paused ? 1 : 0);
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -178,8 +179,8 @@ void store_slot_bind(struct store_call *call, struct redis *redis, const struct 
                      uint32_t generation, const char *coord, int64_t timeout_ms)
 {
     begin_slot_hash(call, &script_slot_bind, slot);
-    redis_arg_int(&call->command, generation);
-    redis_arg_string(&call->command, coord);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_BIND_ARGV_GENERATION), generation);
+    redis_arg_string(call_argv(call, SCRIPT_SLOT_BIND_ARGV_COORD), coord);
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -187,8 +188,8 @@ void store_slot_seal(struct store_call *call, struct redis *redis, const struct 
                      bool force, uint32_t deletion, int64_t timeout_ms)
 {
     call_begin_slot(call, &script_slot_seal, slot);
-    redis_arg_int(&call->command, force ? 1 : 0);
-    redis_arg_int(&call->command, deletion);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_SEAL_ARGV_FORCE), force ? 1 : 0);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_SEAL_ARGV_DELETION), deletion);
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -201,7 +202,7 @@ void store_slot_unseal(struct store_call *call, struct redis *redis, const struc
                        uint32_t deletion, int64_t timeout_ms)
 {
     begin_slot_hash(call, &script_slot_unseal, slot);
-    redis_arg_int(&call->command, deletion);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_UNSEAL_ARGV_DELETION), deletion);
     call_submit(call, redis, 8, timeout_ms);
 }
 
@@ -209,8 +210,8 @@ void store_slot_clear(struct store_call *call, struct redis *redis, const struct
                       uint32_t deletion, int64_t timeout_ms)
 {
     call_begin_keys(call, &script_slot_clear, slot);
-    redis_arg_int(&call->command, deletion);
-    redis_arg_int(&call->command, CLEAR_LIMIT);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_CLEAR_ARGV_DELETION), deletion);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_CLEAR_ARGV_LIMIT), CLEAR_LIMIT);
     call_submit(call, redis, 8, timeout_ms);
 }
 

@@ -147,8 +147,8 @@ void store_topic_create(struct store_call *call, struct redis *redis, const stru
 
     topic_format(&definition, topic);
     call_begin_topic(call, &script_topic, topic->name);
-    redis_arg_string(&call->command, "create");
-    redis_arg(&call->command, definition.data, definition.len);
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), "create");
+    redis_arg(call_argv(call, SCRIPT_TOPIC_ARGV_OPERANDS), definition.data, definition.len);
     redis_arg_string(&call->command, topic->nonce);
     redis_arg_int(&call->command, seen);
     redis_arg_int(&call->command, topic->generation);
@@ -175,8 +175,8 @@ smq_status store_topic_create_read(struct topic *out, enum store_topic_state *st
 static void begin_op(struct store_call *call, const struct topic *topic, const char *op)
 {
     call_begin_topic(call, &script_topic, topic->name);
-    redis_arg_string(&call->command, op);
-    redis_arg_string(&call->command, topic->nonce);
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), op);
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_OPERANDS), topic->nonce);
 }
 
 void store_topic_step(struct store_call *call, struct redis *redis, const struct topic *topic,

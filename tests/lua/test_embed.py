@@ -11,16 +11,14 @@ EMBED = sys.argv.pop(1)
 
 GOOD = """#!lua flags=allow-oom
 -- KEYS store, slot
--- ARGV a
+-- ARGV token
 -- RETURN OK
 --
 -- What it does.
 
-local store, slot = KEYS[1], KEYS[2]
-
 -- @include part
 -- fence: begin
-if redis.call('HGET', slot, 'token') ~= ARGV[1] then
+if redis.call('HGET', slot, 'token') ~= token then
     return { 'FENCED' }
 end
 -- fence: end
@@ -61,9 +59,46 @@ class Embed(unittest.TestCase):
         self.assertIn(" * KEYS store, slot", header)
         self.assertIn('"#!lua flags=allow-oom\\n"', source)
         self.assertIn("redis.call('TIME')", source)
+        self.assertIn('"local store, slot = KEYS[1], KEYS[2]\\n"', source)
+        self.assertIn('"local token = ARGV[1]\\n"', source)
+        self.assertIn("SCRIPT_GOOD_ARGV_TOKEN = 1\n", header)
         self.assertIn("FENCED", source)
         self.assertIn('\'a \\"quoted\\" \\\\\\\\ one\'', source)
         self.assertNotIn("What it does", source)
+
+    def arguments(self, argv, used):
+        """The lines of C and Lua that bind them."""
+        text = GOOD.replace("-- ARGV token", argv).replace("~= token", f"~= {used}")
+        header, source = self.run_embed(text.replace("slot\n-- ARGV", "slot, [body]\n-- ARGV"))
+        places = [line.strip() for line in header.splitlines() if "_ARGV_" in line]
+        lines = [line.strip()[1:-3] for line in source.splitlines() if line.startswith('    "local')]
+        return places, [line for line in lines if "'TIME'" not in line]
+
+    def test_binds_arguments_by_name(self):
+        keys = "local store, slot, body = unpack(KEYS)"
+        self.assertEqual(self.arguments("-- ARGV (none)", "1"), ([], [keys]))
+        self.assertEqual(
+            self.arguments("-- ARGV def (its stamp, or empty), lease_ms", "def .. lease_ms"),
+            (
+                ["SCRIPT_GOOD_ARGV_DEF = 1,", "SCRIPT_GOOD_ARGV_LEASE_MS = 2"],
+                [keys, "local def, lease_ms = ARGV[1], ARGV[2]"],
+            ),
+        )
+        self.assertEqual(
+            self.arguments("-- ARGV a, b (a word\n--      or two),\n--      c", "a .. b .. c")[1],
+            [keys, "local a, b, c = unpack(ARGV)"],
+        )
+        self.assertEqual(
+            self.arguments("-- ARGV a, b, c, rests... (of any length)", "a .. b .. c .. ARGV[RESTS]"),
+            (
+                [f"SCRIPT_GOOD_ARGV_{name}" for name in ("A = 1,", "B = 2,", "C = 3,", "RESTS = 4")],
+                [keys, "local a, b, c = unpack(ARGV, 1, 3)", "local RESTS = 4"],
+            ),
+        )
+        self.assertEqual(
+            self.arguments("-- ARGV all...", "#ARGV - ALL"),
+            (["SCRIPT_GOOD_ARGV_ALL = 1"], [keys, "local ALL = 1"]),
+        )
 
     def test_breaks_the_fence(self):
         _, source = self.run_embed(GOOD, "--break", "fencing")
@@ -147,11 +182,18 @@ class Embed(unittest.TestCase):
 
     def test_refuses(self):
         self.refused("first line", "#!lua flags=allow-oom", "#!lua flags=no-cluster")
-        self.refused("header", "-- ARGV a\n", "")
+        self.refused("header", "-- KEYS store, slot\n", "")
+        self.refused("header", "-- ARGV token\n", "")
         self.refused("header", "-- RETURN OK\n", "")
-        self.refused("bind the keys", "KEYS[1], KEYS[2]", "KEYS[2], KEYS[1]")
-        self.refused("KEYS[3]", "return { 'OK' }", "return { KEYS[3] }")
+        self.refused("ARGV is a list of names, and to-ken", "ARGV token", "ARGV to-ken")
+        self.refused("ARGV is a list of names, and more...", "ARGV token", "ARGV more..., token")
+        self.refused("KEYS is a list of names, and slot...", "KEYS store, slot", "KEYS store, slot...")
+        self.refused("ARGV other, which is not used", "ARGV token", "ARGV token, other")
+        self.refused("ARGV others, which is not used", "ARGV token", "ARGV token, others...")
+        self.refused("token is not local", "ARGV token", "ARGV (none)")
+        self.refused("KEYS[1]", "return { 'OK' }", "return { KEYS[1] }")
         self.refused("KEYS[i]", "return { 'OK' }", "return { KEYS[i] }")
+        self.refused("ARGV[1]", "return { 'OK' }", "return { ARGV[1] }")
         self.refused("not a declared key", "'ZADD', store", "'ZADD', other")
         self.refused("not a declared key", "'ZADD', store", "'ZADD', 'x'")
         self.refused("redis.call", "'ZADD', store", "command, store")

@@ -126,6 +126,16 @@ const char *fake_arg(const struct redis_command *command, size_t index, size_t *
     return at;
 }
 
+size_t fake_argv(const struct redis_command *command, int place)
+{
+    return (size_t) (command->keys + place - 1);
+}
+
+size_t fake_argv_count(const struct redis_command *command, int place)
+{
+    return command->args.count - fake_argv(command, place);
+}
+
 bool fake_arg_is(const struct redis_command *command, size_t index, const char *text)
 {
     size_t len;

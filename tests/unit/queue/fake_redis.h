@@ -38,6 +38,11 @@ int fake_clients(void);
 size_t fake_held(void);
 void fake_resume(void);
 
+/* Of the call of a script: the index of the argument at `place`, SCRIPT_..._ARGV_... of scripts.h,
+ * and how many there are from it on. */
+size_t fake_argv(const struct redis_command *command, int place);
+size_t fake_argv_count(const struct redis_command *command, int place);
+
 /* Argument `index` of a command. */
 const char *fake_arg(const struct redis_command *command, size_t index, size_t *len);
 bool fake_arg_is(const struct redis_command *command, size_t index, const char *text);

@@ -14,10 +14,11 @@
 #include "fake_redis.h"
 #include "model/member.h"
 #include "model/slot.h"
+#include "scripts.h"
 #include "sending.h"
 #include "support/wait.h"
 
-enum { STORED_MAX = 200000, SEND_HEAD = 9 };
+enum { STORED_MAX = 200000 };
 
 struct sending sending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -158,7 +159,8 @@ static int32_t model_slot(const struct redis_command *command)
 static redisReply *model_send(const struct redis_command *command)
 {
     char stamp[TOPIC_STAMP_MAX];
-    size_t count = (command->args.count - SEND_HEAD) / 2, len;
+    size_t count = fake_argv_count(command, SCRIPT_SEND_ARGV_MESSAGES) / 2, len;
+    size_t messages = fake_argv(command, SCRIPT_SEND_ARGV_MESSAGES);
     int32_t slot = model_slot(command);
     char *results = memory_new(count + 1);
     redisReply *reply;
@@ -168,12 +170,12 @@ static redisReply *model_send(const struct redis_command *command)
         free(results);
         return model_word("NO_TOPIC");
     }
-    if (!fake_arg_is(command, 3, stamp)) {
+    if (!fake_arg_is(command, fake_argv(command, SCRIPT_SEND_ARGV_DEF), stamp)) {
         free(results);
         return model_word("STALE");
     }
     for (size_t i = 0; i < count; i++) {
-        const char *data = fake_arg(command, SEND_HEAD + 2 * i, &len);
+        const char *data = fake_arg(command, messages + 2 * i, &len);
         struct member member;
 
         if (!member_decode(&member, data, len)) {

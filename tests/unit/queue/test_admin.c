@@ -15,6 +15,7 @@
 
 #include "fake_redis.h"
 #include "model/topic.h"
+#include "scripts.h"
 #include "support/wait.h"
 
 enum { SLOTS = 4, WAIT_MS = 30000 };
@@ -82,15 +83,17 @@ static redisReply *serve_plain(const struct redis_command *command)
 
 static redisReply *serve_topic(const struct redis_command *command)
 {
-    if (fake_arg_is(command, 1, "delete")) {
+    size_t verb = fake_argv(command, SCRIPT_TOPIC_ARGV_VERB);
+
+    if (fake_arg_is(command, verb, "delete")) {
         redisReply *reply = answer_of("OK", 2);
 
         snprintf(model.state, sizeof(model.state), "deleting");
         fake_put(reply, 1, fake_integer(1));
         return reply;
-    } else if (fake_arg_is(command, 1, "keep")) {
+    } else if (fake_arg_is(command, verb, "keep")) {
         snprintf(model.state, sizeof(model.state), "ready");
-    } else if (fake_arg_is(command, 1, "removed")) {
+    } else if (fake_arg_is(command, verb, "removed")) {
         model.state[0] = '\0';
     }
     return answer_of("OK", 1);

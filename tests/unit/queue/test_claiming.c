@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "fake_redis.h"
 #include "model/topic.h"
+#include "scripts.h"
 #include "support/wait.h"
 
 enum {
@@ -33,9 +34,6 @@ enum {
     SHORT_LEASE_MS = 100,
     LONG_LEASE_MS = 3600000
 };
-
-/* Where the arguments of consume, renew begin; what of them the model reads. */
-enum { CONSUME_N = 9, CONSUME_FLAGS = 14, CONSUME_DONE = 15, RENEW_ENTRIES = 5 };
 
 /* A shared topic: what waits in each slot, and how answers are met. */
 static struct model {
@@ -83,11 +81,11 @@ static redisReply *definition(void)
     return reply;
 }
 
-static int64_t number_of(const struct redis_command *command, size_t index)
+static int64_t number_of(const struct redis_command *command, int place)
 {
     char text[24] = "";
     size_t len;
-    const char *data = fake_arg(command, index, &len);
+    const char *data = fake_arg(command, fake_argv(command, place), &len);
 
     memcpy(text, data, len < sizeof(text) ? len : sizeof(text) - 1);
     return strtoll(text, NULL, 10);
@@ -105,7 +103,7 @@ static redisReply *results_of(size_t count, char result)
 
 static redisReply *consumed(const struct redis_command *command, size_t answers, char result)
 {
-    int64_t n = number_of(command, CONSUME_N);
+    int64_t n = number_of(command, SCRIPT_CONSUME_ARGV_N);
     size_t count = (size_t) (n < model.waiting ? n : model.waiting);
     redisReply *reply = fake_array(6 + 2 * count);
     char entry[32];
@@ -128,9 +126,10 @@ static redisReply *consumed(const struct redis_command *command, size_t answers,
 
 static bool consume(const struct redis_command *command, struct fake_answer *answer)
 {
-    size_t done = (size_t) number_of(command, CONSUME_DONE);
-    size_t answers = done + (command->args.count - CONSUME_DONE - 1 - done) / 4;
-    bool repeated = fake_arg_is(command, CONSUME_FLAGS, "r");
+    size_t done = (size_t) number_of(command, SCRIPT_CONSUME_ARGV_NDONE);
+    size_t others = fake_argv_count(command, SCRIPT_CONSUME_ARGV_ANSWERS) - done;
+    size_t answers = done + others / 4;
+    bool repeated = fake_arg_is(command, fake_argv(command, SCRIPT_CONSUME_ARGV_FLAGS), "r");
     char result = model.result;
 
     if ((repeated && model.hold_repeated) || (answers > 0 && model.hold_answers)) {
@@ -160,7 +159,7 @@ static redisReply *renew(const struct redis_command *command)
 
     fake_put(reply, 0, fake_text("OK"));
     fake_put(reply, 1, fake_integer(5));
-    fake_put(reply, 2, results_of(command->args.count - RENEW_ENTRIES, '1'));
+    fake_put(reply, 2, results_of(fake_argv_count(command, SCRIPT_RENEW_ARGV_ENTRIES), '1'));
     return reply;
 }
 

@@ -17,12 +17,10 @@
 #include "base/clock.h"
 #include "fake_redis.h"
 #include "model/topic.h"
+#include "scripts.h"
 #include "support/wait.h"
 
 enum { WAIT_MS = 30000, LEASE_MS = 500, TOPIC_LEASE_MS = 600000 };
-
-/* Where the arguments of consume and renew begin. */
-enum { CONSUME_N = 9, RENEW_ENTRIES = 5 };
 
 /* A topic of one slot and one message. */
 static struct model {
@@ -78,9 +76,10 @@ static redisReply *numbers(size_t count, const int64_t *number)
 /* An answer, if there is one, is done. */
 static redisReply *consume(const struct redis_command *command)
 {
-    bool claim = !model.claimed && !fake_arg_is(command, CONSUME_N, "0");
+    bool claim =
+        !model.claimed && !fake_arg_is(command, fake_argv(command, SCRIPT_CONSUME_ARGV_N), "0");
     redisReply *reply = fake_array(claim ? 8 : 6);
-    bool done = fake_arg_is(command, CONSUME_N + 6, "1");
+    bool done = fake_arg_is(command, fake_argv(command, SCRIPT_CONSUME_ARGV_NDONE), "1");
 
     model.claimed = model.claimed || claim;
     fake_put(reply, 0, fake_text("OK"));
@@ -100,7 +99,7 @@ static redisReply *renew(const struct redis_command *command)
 {
     redisReply *reply = fake_array(3);
 
-    assert_int_equal(command->args.count, RENEW_ENTRIES + 1);
+    assert_int_equal(fake_argv_count(command, SCRIPT_RENEW_ARGV_ENTRIES), 1);
     model.renews++;
     fake_put(reply, 0, fake_text("OK"));
     fake_put(reply, 1, fake_integer(5));
