@@ -12,7 +12,7 @@
 /* Others may alter the topic between our read and our write. */
 enum { ALTER_TRIES = 10 };
 
-struct change {
+struct alteration {
     struct core *core;
     struct topic topic;
     bool paused;
@@ -20,66 +20,40 @@ struct change {
     int tries;
 };
 
-static smq_status change_topic(struct change *change,
-                               void (*send)(struct store_call *, int32_t, void *),
-                               enum calls_next (*done)(const struct store_result *, int32_t, void *,
-                                                       smq_error *),
-                               smq_error *err)
-{
-    return calls_run(change->core,
-                     &(struct calls_job){.count = 1, .user = change, .send = send, .done = done},
-                     err);
-}
-
-static smq_status change_slots(struct change *change,
-                               void (*send)(struct store_call *, int32_t, void *),
-                               enum calls_next (*done)(const struct store_result *, int32_t, void *,
-                                                       smq_error *),
-                               smq_error *err)
-{
-    return calls_run(change->core,
-                     &(struct calls_job){
-                         .count = change->topic.slots, .user = change, .send = send, .done = done},
-                     err);
-}
-
-static enum calls_next topic_fail(smq_error *err, const struct change *change,
-                                  const struct store_result *result)
+static enum fanout_next alter_fail(smq_error *err, const struct alteration *change,
+                                   const struct store_result *result)
 {
     (void) status_set(err, result->status != SMQ_OK ? result->status : SMQ_INTERNAL,
                       "cannot change topic %s: %s", change->topic.name,
                       result->status != SMQ_OK ? result->text : "an answer cannot be read");
-    return CALLS_STOP;
+    return FANOUT_STOP;
 }
 
 /* --- alter --- */
 
-static void alter_send(struct store_call *call, int32_t index, void *user)
+static void alter_send(struct store_call *call, void *user)
 {
-    const struct change *change = user;
+    const struct alteration *change = user;
 
-    (void) index;
     store_topic_alter(call, change->core->redis, &change->topic, 0);
 }
 
-static enum calls_next alter_done(const struct store_result *result, int32_t index, void *user,
-                                  smq_error *err)
+static enum fanout_next alter_done(const struct store_result *result, void *user, smq_error *err)
 {
-    struct change *change = user;
+    struct alteration *change = user;
 
-    (void) index;
     change->changed = result->outcome == STORE_REFUSED && result->status == SMQ_TOPIC_DIFFERS;
     if (change->changed ||
         (result->outcome == STORE_OK && store_topic_number_read(&change->topic.version, result) &&
          change->topic.version > 0)) {
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
-    return topic_fail(err, change, result);
+    return alter_fail(err, change, result);
 }
 
 static void alter_slot_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct change *change = user;
+    const struct alteration *change = user;
     struct store_slot slot;
 
     store_slot_fill(&slot, &change->topic, index);
@@ -87,24 +61,24 @@ static void alter_slot_send(struct store_call *call, int32_t index, void *user)
 }
 
 /* A slot with a newer stamp was reached by a later alteration. */
-static enum calls_next alter_slot_done(const struct store_result *result, int32_t index, void *user,
-                                       smq_error *err)
+static enum fanout_next alter_slot_done(const struct store_result *result, int32_t index,
+                                        void *user, smq_error *err)
 {
-    const struct change *change = user;
+    const struct alteration *change = user;
 
     if (result->outcome == STORE_OK || result->outcome == STORE_STALE) {
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
     return admin_fail(err, &change->topic, index, result);
 }
 
 /* Store the altered definition, unless it is stored already. */
-static smq_status alter_once(struct change *change, const char *topic, const char *option,
+static smq_status alter_once(struct alteration *change, const char *topic, const char *option,
                              const char *value, smq_error *err)
 {
     char difference[160];
     struct topic stored;
-    smq_status status = calls_definition(&stored, change->core, topic, err);
+    smq_status status = fanout_definition(&stored, change->core, topic, err);
 
     if (status != SMQ_OK) {
         return status;
@@ -116,13 +90,13 @@ static smq_status alter_once(struct change *change, const char *topic, const cha
         !topic_difference(difference, sizeof(difference), &stored, &change->topic)) {
         return status;
     }
-    return change_topic(change, alter_send, alter_done, err);
+    return fanout_one(change->core, alter_send, alter_done, change, err);
 }
 
 smq_status admin_topic_alter(struct core *core, const char *topic, const char *option,
                              const char *value, smq_error *err)
 {
-    struct change change = {.core = core, .changed = true};
+    struct alteration change = {.core = core, .changed = true};
     smq_status status = topic_check_name(topic, err);
 
     for (int i = 0; i < ALTER_TRIES && change.changed && status == SMQ_OK; i++) {
@@ -133,7 +107,8 @@ smq_status admin_topic_alter(struct core *core, const char *topic, const char *o
                           "topic %s is altered by others all the time; try again", topic);
     }
     if (status == SMQ_OK) {
-        status = change_slots(&change, alter_slot_send, alter_slot_done, err);
+        status =
+            fanout_many(core, change.topic.slots, alter_slot_send, alter_slot_done, &change, err);
     }
     definitions_forget(core->definitions, topic);
     return status;
@@ -141,78 +116,77 @@ smq_status admin_topic_alter(struct core *core, const char *topic, const char *o
 
 /* --- pause, resume --- */
 
-static void pause_send(struct store_call *call, int32_t index, void *user)
+static void alter_pause_send(struct store_call *call, void *user)
 {
-    const struct change *change = user;
+    const struct alteration *change = user;
 
-    (void) index;
     store_topic_pause(call, change->core->redis, &change->topic, change->paused, 0);
 }
 
-static enum calls_next pause_done(const struct store_result *result, int32_t index, void *user,
-                                  smq_error *err)
+static enum fanout_next alter_pause_done(const struct store_result *result, void *user,
+                                         smq_error *err)
 {
-    struct change *change = user;
+    struct alteration *change = user;
 
-    (void) index;
     change->changed = result->outcome == STORE_REFUSED && result->status == SMQ_TOPIC_DIFFERS;
     if (change->changed) {
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
     if (result->outcome == STORE_OK && store_topic_number_read(&change->topic.pauses, result)) {
         change->topic.paused = change->paused;
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
-    return topic_fail(err, change, result);
+    return alter_fail(err, change, result);
 }
 
-static void pause_slot_send(struct store_call *call, int32_t index, void *user)
+static void alter_pause_slot_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct change *change = user;
+    const struct alteration *change = user;
     struct store_slot slot;
 
     store_slot_fill(&slot, &change->topic, index);
     store_slot_pause(call, change->core->redis, &slot, &change->topic, 0);
 }
 
-static enum calls_next pause_slot_done(const struct store_result *result, int32_t index, void *user,
-                                       smq_error *err)
+static enum fanout_next alter_pause_slot_done(const struct store_result *result, int32_t index,
+                                              void *user, smq_error *err)
 {
-    struct change *change = user;
+    struct alteration *change = user;
 
     if (result->outcome == STORE_OK ||
         (result->outcome == STORE_REFUSED && result->status == SMQ_TOPIC_DIFFERS)) {
-        return CALLS_DONE; /* or a later pause or resume was there */
+        return FANOUT_DONE; /* or a later pause or resume was there */
     }
     change->changed = result->outcome == STORE_STALE;
     return admin_fail(err, &change->topic, index, result);
 }
 
-static smq_status pause_once(struct change *change, const char *topic, smq_error *err)
+static smq_status alter_pause_once(struct alteration *change, const char *topic, smq_error *err)
 {
-    smq_status status = calls_definition(&change->topic, change->core, topic, err);
+    smq_status status = fanout_definition(&change->topic, change->core, topic, err);
 
     change->changed = false;
     if (status == SMQ_OK) {
-        status = change_topic(change, pause_send, pause_done, err);
+        status = fanout_one(change->core, alter_pause_send, alter_pause_done, change, err);
     }
     if (status != SMQ_OK || change->changed) {
         return status;
     }
-    return change_slots(change, pause_slot_send, pause_slot_done, err);
+    return fanout_many(change->core, change->topic.slots, alter_pause_slot_send,
+                       alter_pause_slot_done, change, err);
 }
 
 /* Another pause, resume or alteration meanwhile: then from the beginning. */
 smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, smq_error *err)
 {
-    struct change change = {.core = core, .paused = paused};
+    struct alteration change = {.core = core, .paused = paused};
     smq_status status = topic_check_name(topic, err);
 
     if (status != SMQ_OK) {
         return status;
     }
     do {
-        status = pause_once(&change, topic, err);
+        status = alter_pause_once(&change, topic, err);
     } while (change.changed && ++change.tries < ALTER_TRIES);
     definitions_forget(core->definitions, topic);
     if (status == SMQ_OK && change.changed) {

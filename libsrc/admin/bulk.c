@@ -11,7 +11,7 @@
 #include "admin/admin.h"
 #include "admin/fail.h"
 #include "admin/filter.h"
-#include "admin/slot_stats.h"
+#include "admin/slot_walk.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -20,8 +20,8 @@
 enum { BULK_LANES = 32, ROUNDS_PER_S = 10, PROGRESS_MS = 100 };
 
 /* The messages of one state of one slot.  Those of the page before `at` are done with. */
-struct lane {
-    struct seen_reader reader;
+struct bulk_lane {
+    struct page_reader reader;
     size_t at;
     size_t take;        /* edit so many now; 0: read the next page */
     uint64_t left;      /* of those that were there at the beginning */
@@ -43,17 +43,17 @@ struct bulk {
     uint64_t unknown;       /* of these nobody knows: a reply was lost */
     uint64_t told;          /* of those that were changed */
     uint64_t found, looked; /* messages of the states in so many slots */
-    struct lane lanes[BULK_LANES];
-    struct lane *round[BULK_LANES]; /* that work in this round */
+    struct bulk_lane lanes[BULK_LANES];
+    struct bulk_lane *round[BULK_LANES]; /* that work in this round */
     int32_t round_count;
     bool stopped;
 };
 
 /* --- the calls --- */
 
-static void edit_send(struct store_call *call, const struct bulk *bulk, struct lane *lane)
+static void bulk_edit_send(struct store_call *call, const struct bulk *bulk, struct bulk_lane *lane)
 {
-    const struct seen_page *page = &lane->reader.page;
+    const struct page *page = &lane->reader.page;
     struct store_slot slot;
 
     store_slot_fill(&slot, bulk->topic, lane->reader.slot);
@@ -70,8 +70,8 @@ static void edit_send(struct store_call *call, const struct bulk *bulk, struct l
 }
 
 /* Gone at a repeated try: the first, whose reply was lost, may have done it, or somebody else. */
-static enum calls_next edit_done(struct bulk *bulk, struct lane *lane,
-                                 const struct store_result *result, smq_error *err)
+static enum fanout_next bulk_edit_done(struct bulk *bulk, struct bulk_lane *lane,
+                                       const struct store_result *result, smq_error *err)
 {
     const char *results;
 
@@ -87,32 +87,32 @@ static enum calls_next edit_done(struct bulk *bulk, struct lane *lane,
     }
     lane->at += lane->take;
     lane->left -= lane->take;
-    return CALLS_DONE;
+    return FANOUT_DONE;
 }
 
-static void lane_send(struct store_call *call, int32_t index, void *user)
+static void bulk_lane_send(struct store_call *call, int32_t index, void *user)
 {
     const struct bulk *bulk = user;
-    struct lane *lane = bulk->round[index];
+    struct bulk_lane *lane = bulk->round[index];
 
     if (lane->take > 0) {
-        edit_send(call, bulk, lane);
+        bulk_edit_send(call, bulk, lane);
     } else {
-        seen_read_send(call, &lane->reader);
+        page_read_send(call, &lane->reader);
     }
 }
 
-static enum calls_next lane_done(const struct store_result *result, int32_t index, void *user,
-                                 smq_error *err)
+static enum fanout_next bulk_lane_done(const struct store_result *result, int32_t index, void *user,
+                                       smq_error *err)
 {
     struct bulk *bulk = user;
-    struct lane *lane = bulk->round[index];
-    enum calls_next next;
+    struct bulk_lane *lane = bulk->round[index];
+    enum fanout_next next;
 
     if (lane->take > 0) {
-        return edit_done(bulk, lane, result, err);
+        return bulk_edit_done(bulk, lane, result, err);
     }
-    next = seen_read_done(&lane->reader, result, err);
+    next = page_read_done(&lane->reader, result, err);
     lane->at = 0;
     return next;
 }
@@ -120,9 +120,9 @@ static enum calls_next lane_done(const struct store_result *result, int32_t inde
 /* --- lanes --- */
 
 /* Of the page: what is to be edited and was there at the beginning. */
-static size_t lane_pending(const struct lane *lane)
+static size_t bulk_lane_pending(const struct bulk_lane *lane)
 {
-    const struct seen_page *page = &lane->reader.page;
+    const struct page *page = &lane->reader.page;
     size_t count = page->paged.count - lane->at;
 
     if (lane->reader.query.state == SMQ_DEAD) {
@@ -136,25 +136,24 @@ static size_t lane_pending(const struct lane *lane)
 }
 
 /* After a round: is there more to do? */
-static void lane_go_on(struct lane *lane)
+static void bulk_lane_continue(struct bulk_lane *lane)
 {
-    const struct seen_page *page = &lane->reader.page;
+    const struct page *page = &lane->reader.page;
 
-    if (lane_pending(lane) > 0) {
+    if (bulk_lane_pending(lane) > 0) {
         return;
     }
-    lane->busy = lane->left > 0 && lane->at == page->paged.count && seen_next(&lane->reader);
+    lane->busy = lane->left > 0 && lane->at == page->paged.count && page_next(&lane->reader);
 }
 
-static bool lane_begin(struct lane *lane, const struct bulk *bulk, const struct looking *looking,
-                       int32_t index, smq_state state)
+static bool bulk_lane_begin(struct bulk_lane *lane, const struct bulk *bulk,
+                            const struct slot_walk *walk, int32_t index, smq_state state)
 {
-    lane->left = filter_count(&looking->looks[index], state);
-    if (lane->left == 0 ||
-        !filter_begin(bulk->filter, &lane->reader, looking->first + index, state)) {
+    lane->left = filter_count(&walk->looks[index], state);
+    if (lane->left == 0 || !filter_begin(bulk->filter, &lane->reader, walk->first + index, state)) {
         return false;
     }
-    lane->started_ms = looking->looks[index].now_ms;
+    lane->started_ms = walk->looks[index].now_ms;
     lane->reader.page.paged.count = lane->at = 0;
     lane->busy = true;
     return true;
@@ -185,8 +184,8 @@ static void bulk_plan(struct bulk *bulk)
 
     bulk->round_count = 0;
     for (int i = 0; i < BULK_LANES; i++) {
-        struct lane *lane = &bulk->lanes[i];
-        size_t pending = lane->busy ? lane_pending(lane) : 0;
+        struct bulk_lane *lane = &bulk->lanes[i];
+        size_t pending = lane->busy ? bulk_lane_pending(lane) : 0;
 
         lane->take = pending < room ? pending : (size_t) room;
         lane->sends = 0;
@@ -197,7 +196,7 @@ static void bulk_plan(struct bulk *bulk)
     }
 }
 
-static void sleep_ms(int64_t duration_ms)
+static void bulk_sleep_ms(int64_t duration_ms)
 {
     struct waiter waiter;
 
@@ -218,7 +217,7 @@ static void bulk_hold_rate(struct bulk *bulk, int64_t began_ms, uint64_t tried)
         bulk->next_ms = began_ms;
     }
     bulk->next_ms += ((int64_t) tried * 1000 + rate - 1) / rate;
-    sleep_ms(bulk->next_ms > clock_now_ms() ? bulk->next_ms - clock_now_ms() : 0);
+    bulk_sleep_ms(bulk->next_ms > clock_now_ms() ? bulk->next_ms - clock_now_ms() : 0);
 }
 
 /* At once the messages of the slots that were looked at, the others guessed from these. */
@@ -230,7 +229,7 @@ static uint64_t bulk_total(const struct bulk *bulk)
     return total < (double) bulk->filter->limit ? (uint64_t) total : bulk->filter->limit;
 }
 
-static void bulk_tell(struct bulk *bulk)
+static void bulk_report_progress(struct bulk *bulk)
 {
     bulk->told_ms = clock_now_ms();
     bulk->told = bulk->changed;
@@ -241,23 +240,21 @@ static void bulk_tell(struct bulk *bulk)
 
 static smq_status bulk_round(struct bulk *bulk, smq_error *err)
 {
-    struct calls_job job = {.user = bulk, .send = lane_send, .done = lane_done};
     uint64_t before = bulk_tried(bulk);
     int64_t began_ms = clock_now_ms();
     smq_status status;
 
     bulk_plan(bulk);
-    job.count = bulk->round_count;
-    status = calls_run(bulk->core, &job, err);
+    status = fanout_many(bulk->core, bulk->round_count, bulk_lane_send, bulk_lane_done, bulk, err);
     if (status != SMQ_OK) {
         return status;
     }
     for (int32_t i = 0; i < bulk->round_count; i++) {
-        lane_go_on(bulk->round[i]);
+        bulk_lane_continue(bulk->round[i]);
     }
     bulk->stopped = bulk_tried(bulk) >= bulk->filter->limit;
     if (clock_now_ms() - bulk->told_ms >= PROGRESS_MS) {
-        bulk_tell(bulk);
+        bulk_report_progress(bulk);
     }
     if (!bulk->stopped) {
         bulk_hold_rate(bulk, began_ms, bulk_tried(bulk) - before);
@@ -266,7 +263,7 @@ static smq_status bulk_round(struct bulk *bulk, smq_error *err)
 }
 
 /* A lane without work, after rounds if need be. */
-static smq_status bulk_free_lane(struct lane **out, struct bulk *bulk, smq_error *err)
+static smq_status bulk_free_lane(struct bulk_lane **out, struct bulk *bulk, smq_error *err)
 {
     smq_status status = SMQ_OK;
 
@@ -292,55 +289,55 @@ static bool bulk_is_busy(const struct bulk *bulk)
     return false;
 }
 
-static smq_status bulk_slot(const struct looking *looking, int32_t index, bool *more, void *user,
+static smq_status bulk_slot(const struct slot_walk *walk, int32_t index, bool *more, void *user,
                             smq_error *err)
 {
     struct bulk *bulk = user;
     smq_status status = SMQ_OK;
 
     if (index == 0) {
-        for (int32_t i = 0; i < looking->count; i++) {
+        for (int32_t i = 0; i < walk->count; i++) {
             for (int j = 0; j < FILTER_STATES; j++) {
                 bool asked = (bulk->filter->states & (unsigned) filter_states[j]) != 0;
 
-                bulk->found += asked ? filter_count(&looking->looks[i], filter_states[j]) : 0;
+                bulk->found += asked ? filter_count(&walk->looks[i], filter_states[j]) : 0;
             }
         }
-        bulk->looked += (uint64_t) looking->count;
+        bulk->looked += (uint64_t) walk->count;
     }
     for (int i = 0; i < FILTER_STATES && status == SMQ_OK && !bulk->stopped; i++) {
-        struct lane *lane;
+        struct bulk_lane *lane;
 
         status = bulk_free_lane(&lane, bulk, err);
         if (lane != NULL) {
-            (void) lane_begin(lane, bulk, looking, index, filter_states[i]);
+            (void) bulk_lane_begin(lane, bulk, walk, index, filter_states[i]);
         }
     }
     *more = !bulk->stopped;
     return status;
 }
 
-static smq_status bulk_run(struct bulk *bulk, struct looking *looking, smq_error *err)
+static smq_status bulk_run(struct bulk *bulk, struct slot_walk *walk, smq_error *err)
 {
     smq_status status;
 
     bulk->told_ms = clock_now_ms();
     for (int i = 0; i < BULK_LANES; i++) {
-        bulk->lanes[i].reader = (struct seen_reader){.core = bulk->core, .topic = bulk->topic};
+        bulk->lanes[i].reader = (struct page_reader){.core = bulk->core, .topic = bulk->topic};
     }
-    status = looking_visit(looking, filter_first_slot(bulk->filter),
-                           filter_end_slot(bulk->filter, bulk->topic), bulk_slot, bulk, err);
+    status = slot_walk_visit(walk, filter_first_slot(bulk->filter),
+                             filter_end_slot(bulk->filter, bulk->topic), bulk_slot, bulk, err);
     while (status == SMQ_OK && !bulk->stopped && bulk_is_busy(bulk)) {
         status = bulk_round(bulk, err);
     }
     if (status == SMQ_OK && bulk->changed > bulk->told) {
-        bulk_tell(bulk);
+        bulk_report_progress(bulk);
     }
     if (status == SMQ_OK) {
-        status = looking_faults(looking, err);
+        status = slot_walk_faults(walk, err);
     }
     for (int i = 0; i < BULK_LANES; i++) {
-        seen_fini(&bulk->lanes[i].reader.page);
+        page_fini(&bulk->lanes[i].reader.page);
     }
     return status;
 }
@@ -362,21 +359,21 @@ static smq_status bulk_edit(uint64_t *count, struct core *core, const char *topi
                             void *user, smq_error *err)
 {
     struct bulk *bulk = memory_new(sizeof(*bulk));
-    struct looking looking;
+    struct slot_walk walk;
     struct filter checked = {0};
-    smq_status status = looking_begin(&looking, core, topic, err);
+    smq_status status = slot_walk_begin(&walk, core, topic, err);
 
     bulk->core = core;
-    bulk->topic = &looking.topic;
+    bulk->topic = &walk.topic;
     bulk->filter = &checked;
     bulk->requeue = requeue;
     bulk->progress = progress;
     bulk->user = user;
     if (status == SMQ_OK) {
-        status = filter_take(&checked, &looking.topic, filter, SMQ_DEAD, err);
+        status = filter_take(&checked, &walk.topic, filter, SMQ_DEAD, err);
     }
     if (status == SMQ_OK) {
-        status = bulk_run(bulk, &looking, err);
+        status = bulk_run(bulk, &walk, err);
     }
     if (status == SMQ_OK) {
         status = bulk_result(bulk, err);
@@ -385,7 +382,7 @@ static smq_status bulk_edit(uint64_t *count, struct core *core, const char *topi
         *count = bulk->changed;
     }
     filter_fini(&checked);
-    looking_end(&looking);
+    slot_walk_end(&walk);
     free(bulk);
     return status;
 }

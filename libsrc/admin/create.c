@@ -16,244 +16,242 @@
 
 /* --- topic{T} --- */
 
-/* What the caller asked for is in work->topic, what was read in work->seen. */
-static void create_send(struct store_call *call, int32_t index, void *user)
+/* What the caller asked for is in change->topic, what was read in change->seen. */
+static void create_send(struct store_call *call, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
 
-    (void) index;
-    store_topic_create(call, work->core->redis, &work->topic, work->seen.generation, 0);
+    store_topic_create(call, change->core->redis, &change->topic, change->seen.generation, 0);
 }
 
-static enum calls_next create_done(const struct store_result *result, int32_t index, void *user,
-                                   smq_error *err)
+static enum fanout_next create_done(const struct store_result *result, void *user, smq_error *err)
 {
-    struct work *work = user;
+    struct topic_change *change = user;
     struct topic stored;
 
-    (void) index;
     if (result->outcome == STORE_REFUSED) {
-        work->changed = true;
-        return CALLS_DONE;
+        change->changed = true;
+        return FANOUT_DONE;
     }
     if (result->outcome != STORE_OK) {
-        return work_stop(err, work, result, "create");
+        return topic_change_stop(err, change, result, "create");
     }
-    if (store_topic_create_read(&stored, &work->state, work->topic.name, result, err) != SMQ_OK) {
-        return CALLS_STOP;
+    if (store_topic_create_read(&stored, &change->state, change->topic.name, result, err) !=
+        SMQ_OK) {
+        return FANOUT_STOP;
     }
-    stored.deletes = work->topic.deletes;
-    work->changed = work->state != STORE_TOPIC_CREATING;
-    work->topic = stored;
-    return CALLS_DONE;
+    stored.deletes = change->topic.deletes;
+    change->changed = change->state != STORE_TOPIC_CREATING;
+    change->topic = stored;
+    return FANOUT_DONE;
 }
 
 /* --- slots --- */
 
 /* TAKEN and GONE: the slot knows of a creation or of deletions that topic{T} has forgotten. */
-static enum calls_next open_done(const struct store_result *result, int32_t index, void *user,
-                                 smq_error *err)
+static enum fanout_next create_open_done(const struct store_result *result, int32_t index,
+                                         void *user, smq_error *err)
 {
-    struct work *work = user;
+    struct topic_change *change = user;
     bool made;
 
     if (result->outcome == STORE_OK && store_slot_open_read(&made, result)) {
-        work->opened[work->opened_count++] = (struct work_opened){index, made};
-        return CALLS_DONE;
+        change->opened[change->opened_count++] = (struct topic_change_opened){index, made};
+        return FANOUT_DONE;
     }
-    if (work_is_foreign(err, work, result, "create")) {
-        return CALLS_STOP;
+    if (topic_change_is_foreign(err, change, result, "create")) {
+        return FANOUT_STOP;
     }
-    work->changed = result->outcome == STORE_REFUSED || result->outcome == STORE_STALE;
-    return work_stop(err, work, result, "create");
+    change->changed = result->outcome == STORE_REFUSED || result->outcome == STORE_STALE;
+    return topic_change_stop(err, change, result, "create");
 }
 
-static void close_send(struct store_call *call, int32_t index, void *user)
+static void create_close_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct work *work = user;
-    const struct work_opened *opened = &work->opened[index];
+    const struct topic_change *change = user;
+    const struct topic_change_opened *opened = &change->opened[index];
     struct store_slot slot;
 
-    store_slot_fill(&slot, &work->topic, opened->slot);
+    store_slot_fill(&slot, &change->topic, opened->slot);
     if (opened->made) {
-        store_slot_remove(call, work->core->redis, &slot, 0);
+        store_slot_remove(call, change->core->redis, &slot, 0);
     } else {
-        store_slot_seal(call, work->core->redis, &slot, true, work->topic.deletes, 0);
+        store_slot_seal(call, change->core->redis, &slot, true, change->topic.deletes, 0);
     }
 }
 
-static enum calls_next close_done(const struct store_result *result, int32_t index, void *user,
-                                  smq_error *err)
+static enum fanout_next create_close_done(const struct store_result *result, int32_t index,
+                                          void *user, smq_error *err)
 {
     (void) index;
     return result->outcome == STORE_OK || result->outcome == STORE_REFUSED
-               ? CALLS_DONE
-               : work_stop(err, user, result, "create");
+               ? FANOUT_DONE
+               : topic_change_stop(err, user, result, "create");
 }
 
 /* What was opened is closed again, and the topic is gone.  The reason why is the caller's. */
-static void undo(struct work *work)
+static void create_undo(struct topic_change *change)
 {
-    struct calls_job job = {
-        .count = work->opened_count, .user = work, .send = close_send, .done = close_done};
-    bool changed = work->changed;
+    bool changed = change->changed;
 
-    if (calls_run(work->core, &job, NULL) == SMQ_OK) {
-        (void) work_step(work, STORE_STEP_UNDONE, NULL);
+    if (fanout_many(change->core, change->opened_count, create_close_send, create_close_done,
+                    change, NULL) == SMQ_OK) {
+        (void) topic_change_step(change, STORE_STEP_UNDONE, NULL);
     }
-    work->changed = changed;
+    change->changed = changed;
 }
 
 /* Open the slots of a topic in state creating, and make it ready. */
-static smq_status open_slots(struct work *work, smq_error *err)
+static smq_status create_open_slots(struct topic_change *change, smq_error *err)
 {
     smq_error own;
     smq_status status;
 
-    work->opened = memory_new((size_t) work->topic.slots * sizeof(*work->opened));
-    work->opened_count = 0;
-    status = work_slots(work, work_open_send, open_done, &own);
-    if (status == SMQ_INVALID || work->changed) {
-        undo(work);
+    change->opened = memory_new((size_t) change->topic.slots * sizeof(*change->opened));
+    change->opened_count = 0;
+    status = topic_change_slots(change, topic_change_open_send, create_open_done, &own);
+    if (status == SMQ_INVALID || change->changed) {
+        create_undo(change);
     }
-    free(work->opened);
-    work->opened = NULL;
+    free(change->opened);
+    change->opened = NULL;
     if (status != SMQ_OK) {
         return status_copy(err, &own);
     }
-    return work_step(work, STORE_STEP_READY, err);
+    return topic_change_step(change, STORE_STEP_READY, err);
 }
 
 /* --- the call --- */
 
 /* What an existing topic is, and what was asked for, must agree in what is fixed for life. */
-static smq_status check_fixed(const struct work *work, const struct topic *asked, smq_error *err)
+static smq_status create_check_fixed(const struct topic_change *change, const struct topic *asked,
+                                     smq_error *err)
 {
     char difference[160];
 
-    if (!topic_fixed_difference(difference, sizeof(difference), &work->topic, asked)) {
+    if (!topic_fixed_difference(difference, sizeof(difference), &change->topic, asked)) {
         return SMQ_OK;
     }
     return status_set(err, SMQ_TOPIC_DIFFERS, "topic %s exists%s, but %s", asked->name,
-                      work->state == STORE_TOPIC_CREATING ? " half created" : "", difference);
+                      change->state == STORE_TOPIC_CREATING ? " half created" : "", difference);
 }
 
 /* Of topics that are gone, the slots remember the generation and how often they were deleted. */
-static smq_status take_slots_memory(struct work *work, smq_error *err)
+static smq_status create_take_slots_memory(struct topic_change *change, smq_error *err)
 {
-    smq_status status = repair_survey(work, err);
+    smq_status status = repair_survey(change, err);
 
     if (status == SMQ_OK) {
-        damage_memory(&work->topic.generation, &work->topic.deletes, work->damage);
+        damage_memory(&change->topic.generation, &change->topic.deletes, change->damage);
     }
-    damage_free(work->damage);
-    work->damage = NULL;
+    damage_free(change->damage);
+    change->damage = NULL;
     return status;
 }
 
 /* `again`: slots may remember earlier creations and deletions of which topic{T} knows nothing. */
-static smq_status create_new(smq_topic_report *report, struct work *work, const struct topic *asked,
-                             bool again, smq_error *err)
+static smq_status create_new(smq_topic_report *report, struct topic_change *change,
+                             const struct topic *asked, bool again, smq_error *err)
 {
     smq_status status = SMQ_OK;
 
-    work->topic = *asked;
-    random_hex(work->topic.nonce, sizeof(work->topic.nonce));
-    work->topic.generation = work->seen.generation;
-    work->topic.deletes = work->seen.deletes;
+    change->topic = *asked;
+    random_hex(change->topic.nonce, sizeof(change->topic.nonce));
+    change->topic.generation = change->seen.generation;
+    change->topic.deletes = change->seen.deletes;
     if (again) {
-        status = take_slots_memory(work, err);
+        status = create_take_slots_memory(change, err);
     }
     if (status == SMQ_OK) {
-        status = work_one(work, create_send, create_done, err);
+        status = topic_change_one(change, create_send, create_done, err);
     }
-    if (status != SMQ_OK || work->changed) {
+    if (status != SMQ_OK || change->changed) {
         return status;
     }
     report->created = true;
-    return open_slots(work, err);
+    return create_open_slots(change, err);
 }
 
 /* topic{T} is not there: never, or not any more, or Redis has lost it. */
-static smq_status create_missing(smq_topic_report *report, struct work *work,
+static smq_status create_missing(smq_topic_report *report, struct topic_change *change,
                                  const struct topic *asked, bool again, smq_error *err)
 {
     struct topic found = *asked;
     smq_error own;
-    smq_status status = calls_definition(&found, work->core, asked->name, &own);
+    smq_status status = fanout_definition(&found, change->core, asked->name, &own);
 
-    work->seen = work->topic;
-    work->seen.version = work->seen.pauses = 0;
-    work->changed = status == SMQ_OK; /* created meanwhile */
+    change->seen = change->topic;
+    change->seen.version = change->seen.pauses = 0;
+    change->changed = status == SMQ_OK; /* created meanwhile */
     if (status == SMQ_DAMAGED || (status == SMQ_NO_TOPIC && again)) {
-        work->topic = found;
-        status = repair_topic(report, work, NULL, asked, &own);
+        change->topic = found;
+        status = repair_topic(report, change, NULL, asked, &own);
     }
     if (status == SMQ_NO_TOPIC) {
-        return create_new(report, work, asked, again, err);
+        return create_new(report, change, asked, again, err);
     }
     return status == SMQ_OK ? SMQ_OK : status_copy(err, &own);
 }
 
-static smq_status create_existing(smq_topic_report *report, struct work *work,
+static smq_status create_existing(smq_topic_report *report, struct topic_change *change,
                                   const struct topic *asked, smq_error *err)
 {
-    struct topic stored = work->topic;
+    struct topic stored = change->topic;
     smq_status status = SMQ_OK;
 
-    if (work->state == STORE_TOPIC_DELETING) {
+    if (change->state == STORE_TOPIC_DELETING) {
         return status_set(err, SMQ_TOPIC_DIFFERS,
                           "topic %s is being deleted; let that deletion end, or repeat it",
                           asked->name);
     }
-    status = check_fixed(work, asked, err);
+    status = create_check_fixed(change, asked, err);
     if (status != SMQ_OK) {
         return status;
     }
-    if (work->state == STORE_TOPIC_CREATING) {
-        return open_slots(work, err);
+    if (change->state == STORE_TOPIC_CREATING) {
+        return create_open_slots(change, err);
     }
-    work->seen = stored;
-    return repair_topic(report, work, &stored, asked, err);
+    change->seen = stored;
+    return repair_topic(report, change, &stored, asked, err);
 }
 
-static smq_status create_once(smq_topic_report *report, struct work *work,
+static smq_status create_once(smq_topic_report *report, struct topic_change *change,
                               const struct topic *asked, bool again, smq_error *err)
 {
     smq_error own;
     smq_status status;
 
     *report = (smq_topic_report) SMQ_TOPIC_REPORT_INIT;
-    work->topic = *asked;
-    status = work_read(work, &own);
-    if (status == SMQ_NO_TOPIC && work->state == STORE_TOPIC_MISSING) {
-        return create_missing(report, work, asked, again, err);
+    change->topic = *asked;
+    status = topic_change_read(change, &own);
+    if (status == SMQ_NO_TOPIC && change->state == STORE_TOPIC_MISSING) {
+        return create_missing(report, change, asked, again, err);
     }
-    return status == SMQ_OK ? create_existing(report, work, asked, err) : status_copy(err, &own);
+    return status == SMQ_OK ? create_existing(report, change, asked, err) : status_copy(err, &own);
 }
 
 smq_status admin_topic_create(smq_topic_report *report, struct core *core,
                               const smq_topic_options *options, smq_error *err)
 {
-    struct work work = {.core = core, .changed = true};
+    struct topic_change change = {.core = core, .changed = true};
     struct topic asked;
     smq_status status = topic_from_options(&asked, options, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    for (int i = 0; i < WORK_TRIES && work.changed; i++) {
-        status = create_once(report, &work, &asked, i > 0, err);
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed; i++) {
+        status = create_once(report, &change, &asked, i > 0, err);
     }
     definitions_forget(core->definitions, asked.name);
-    if (work.changed) {
-        return work_give_up(err, &work);
+    if (change.changed) {
+        return topic_change_give_up(err, &change);
     }
     if (status == SMQ_OK) {
-        status = work_register(&work, err);
+        status = topic_change_register(&change, err);
     }
     if (status == SMQ_OK) {
-        report_created(report, &work.topic, &asked);
+        report_created(report, &change.topic, &asked);
     }
     return status;
 }

@@ -15,221 +15,222 @@
 
 /* --- slots: seal, unseal, clear them --- */
 
-static void seal_send(struct store_call *call, int32_t index, void *user)
+static void delete_seal_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
     struct store_slot slot;
 
-    store_slot_fill(&slot, &work->topic, index);
-    store_slot_seal(call, work->core->redis, &slot, work->force, work->topic.deletes, 0);
+    store_slot_fill(&slot, &change->topic, index);
+    store_slot_seal(call, change->core->redis, &slot, change->force, change->topic.deletes, 0);
 }
 
-static enum calls_next seal_done(const struct store_result *result, int32_t index, void *user,
-                                 smq_error *err)
+static enum fanout_next delete_seal_done(const struct store_result *result, int32_t index,
+                                         void *user, smq_error *err)
 {
-    struct work *work = user;
+    struct topic_change *change = user;
     uint64_t messages;
 
     (void) index;
     if (result->outcome == STORE_OK) {
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
     if (result->status == SMQ_NOT_EMPTY && store_slot_seal_read(&messages, result)) {
-        work->messages += messages;
-        return CALLS_DONE;
+        change->messages += messages;
+        return FANOUT_DONE;
     }
-    return work_stop(err, work, result, "delete");
+    return topic_change_stop(err, change, result, "delete");
 }
 
-static void unseal_send(struct store_call *call, int32_t index, void *user)
+static void delete_unseal_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
     struct store_slot slot;
 
-    store_slot_fill(&slot, &work->topic, index);
-    store_slot_unseal(call, work->core->redis, &slot, work->topic.deletes, 0);
+    store_slot_fill(&slot, &change->topic, index);
+    store_slot_unseal(call, change->core->redis, &slot, change->topic.deletes, 0);
 }
 
 /* REFUSED: this deletion has not sealed it; it is damaged, or another deletion has. */
-static enum calls_next unseal_done(const struct store_result *result, int32_t index, void *user,
-                                   smq_error *err)
+static enum fanout_next delete_unseal_done(const struct store_result *result, int32_t index,
+                                           void *user, smq_error *err)
 {
     (void) index;
     return result->outcome == STORE_OK || result->outcome == STORE_REFUSED
-               ? CALLS_DONE
-               : work_stop(err, user, result, "take back the deletion of");
+               ? FANOUT_DONE
+               : topic_change_stop(err, user, result, "take back the deletion of");
 }
 
-static void clear_send(struct store_call *call, int32_t index, void *user)
+static void delete_clear_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
     struct store_slot slot;
 
-    store_slot_fill(&slot, &work->topic, index);
-    store_slot_clear(call, work->core->redis, &slot, work->topic.deletes, 0);
+    store_slot_fill(&slot, &change->topic, index);
+    store_slot_clear(call, change->core->redis, &slot, change->topic.deletes, 0);
 }
 
-static enum calls_next clear_done(const struct store_result *result, int32_t index, void *user,
-                                  smq_error *err)
+static enum fanout_next delete_clear_done(const struct store_result *result, int32_t index,
+                                          void *user, smq_error *err)
 {
     bool more;
 
     (void) index;
     if (result->outcome != STORE_OK || !store_slot_clear_read(&more, result)) {
-        return work_stop(err, user, result, "delete");
+        return topic_change_stop(err, user, result, "delete");
     }
-    return more ? CALLS_AGAIN : CALLS_DONE;
+    return more ? FANOUT_AGAIN : FANOUT_DONE;
 }
 
 /* --- before anything is changed --- */
 
-static void count_send(struct store_call *call, int32_t index, void *user)
+static void delete_count_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
     struct store_slot slot;
 
-    store_slot_fill(&slot, &work->topic, index);
-    store_slot_read(call, work->core->redis, &slot, 0);
+    store_slot_fill(&slot, &change->topic, index);
+    store_slot_read(call, change->core->redis, &slot, 0);
 }
 
-static enum calls_next count_done(const struct store_result *result, int32_t index, void *user,
-                                  smq_error *err)
+static enum fanout_next delete_count_done(const struct store_result *result, int32_t index,
+                                          void *user, smq_error *err)
 {
-    struct work *work = user;
+    struct topic_change *change = user;
     struct slot_notes notes;
 
     (void) index;
     if (result->outcome == STORE_OK && store_slot_notes_read(&notes, result)) {
-        work->messages += notes.messages;
-        return CALLS_DONE;
+        change->messages += notes.messages;
+        return FANOUT_DONE;
     }
-    return work_is_foreign(err, work, result, "delete") ? CALLS_STOP
-                                                        : work_stop(err, work, result, "look at");
+    return topic_change_is_foreign(err, change, result, "delete")
+               ? FANOUT_STOP
+               : topic_change_stop(err, change, result, "look at");
 }
 
-static smq_status not_empty(smq_error *err, const struct work *work)
+static smq_status delete_refuse_full(smq_error *err, const struct topic_change *change)
 {
     return status_set(err, SMQ_NOT_EMPTY,
                       "topic %s still holds %" PRIu64 " messages; consume them, or force its "
                       "deletion",
-                      work->topic.name, work->messages);
+                      change->topic.name, change->messages);
 }
 
-static smq_status check_empty(struct work *work, smq_error *err)
+static smq_status delete_check_empty(struct topic_change *change, smq_error *err)
 {
-    smq_status status = work->force ? SMQ_OK : work_slots(work, count_send, count_done, err);
+    smq_status status = change->force
+                            ? SMQ_OK
+                            : topic_change_slots(change, delete_count_send, delete_count_done, err);
 
-    return status == SMQ_OK && work->messages > 0 ? not_empty(err, work) : status;
+    return status == SMQ_OK && change->messages > 0 ? delete_refuse_full(err, change) : status;
 }
 
 /* --- topic{T} --- */
 
-static void delete_send(struct store_call *call, int32_t index, void *user)
+static void delete_send(struct store_call *call, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
 
-    (void) index;
-    store_topic_delete(call, work->core->redis, &work->topic, work->id, 0);
+    store_topic_delete(call, change->core->redis, &change->topic, change->id, 0);
 }
 
-static enum calls_next delete_done(const struct store_result *result, int32_t index, void *user,
-                                   smq_error *err)
+static enum fanout_next delete_done(const struct store_result *result, void *user, smq_error *err)
 {
-    struct work *work = user;
+    struct topic_change *change = user;
 
-    (void) index;
-    if (result->outcome == STORE_OK && store_topic_number_read(&work->topic.deletes, result)) {
-        return CALLS_DONE;
+    if (result->outcome == STORE_OK && store_topic_number_read(&change->topic.deletes, result)) {
+        return FANOUT_DONE;
     }
-    work->changed = result->outcome == STORE_REFUSED;
-    return work->changed ? CALLS_DONE : work_stop(err, work, result, "delete");
+    change->changed = result->outcome == STORE_REFUSED;
+    return change->changed ? FANOUT_DONE : topic_change_stop(err, change, result, "delete");
 }
 
 /* --- the call --- */
 
 /* Withdraw the definition from all slots, or from none. */
-static smq_status seal_all(struct work *work, smq_error *err)
+static smq_status delete_seal_all(struct topic_change *change, smq_error *err)
 {
     smq_status status;
 
-    work->messages = 0;
-    status = work_slots(work, seal_send, seal_done, err);
-    if (status != SMQ_OK || work->messages == 0) {
+    change->messages = 0;
+    status = topic_change_slots(change, delete_seal_send, delete_seal_done, err);
+    if (status != SMQ_OK || change->messages == 0) {
         return status;
     }
-    status = work_slots(work, unseal_send, unseal_done, err);
+    status = topic_change_slots(change, delete_unseal_send, delete_unseal_done, err);
     if (status == SMQ_OK) {
-        status = work_step(work, STORE_STEP_KEEP, err);
+        status = topic_change_step(change, STORE_STEP_KEEP, err);
     }
-    return status == SMQ_OK ? not_empty(err, work) : status;
+    return status == SMQ_OK ? delete_refuse_full(err, change) : status;
 }
 
 /* It leaves the registry while topic{T} is there: so an entry without it is never what a cut
  * deletion has left. */
-static smq_status delete_stored(struct work *work, smq_error *err)
+static smq_status delete_stored(struct topic_change *change, smq_error *err)
 {
-    smq_status status = check_empty(work, err);
+    smq_status status = delete_check_empty(change, err);
 
     if (status == SMQ_OK) {
-        status = work_one(work, delete_send, delete_done, err);
+        status = topic_change_one(change, delete_send, delete_done, err);
     }
-    if (status != SMQ_OK || work->changed) {
+    if (status != SMQ_OK || change->changed) {
         return status;
     }
-    status = seal_all(work, err);
+    status = delete_seal_all(change, err);
     if (status == SMQ_OK) {
-        status = work_slots(work, clear_send, clear_done, err);
+        status = topic_change_slots(change, delete_clear_send, delete_clear_done, err);
     }
     if (status == SMQ_OK) {
-        status = work_unregister(work, err);
+        status = topic_change_unregister(change, err);
     }
-    return status == SMQ_OK ? work_step(work, STORE_STEP_REMOVED, err) : status;
+    return status == SMQ_OK ? topic_change_step(change, STORE_STEP_REMOVED, err) : status;
 }
 
 /* topic{T} is not there.  Its slots may be: then nothing is deleted.  Else its name leaves the
  * registry, and the answer stays that there is no such topic. */
-static smq_status delete_missing(struct work *work, smq_error *err)
+static smq_status delete_missing(struct topic_change *change, smq_error *err)
 {
     struct topic found;
     smq_error own;
-    smq_status status = calls_definition(&found, work->core, work->topic.name, &own);
+    smq_status status = fanout_definition(&found, change->core, change->topic.name, &own);
 
-    work->changed = status == SMQ_OK; /* created meanwhile */
-    if (status == SMQ_NO_TOPIC && work_unregister(work, &own) == SMQ_OK && work->found) {
+    change->changed = status == SMQ_OK; /* created meanwhile */
+    if (status == SMQ_NO_TOPIC && topic_change_unregister(change, &own) == SMQ_OK &&
+        change->found) {
         return status_set(err, SMQ_NO_TOPIC,
                           "no topic %s; its name has been removed from the list of topics",
-                          work->topic.name);
+                          change->topic.name);
     }
     return status == SMQ_OK ? SMQ_OK : status_copy(err, &own);
 }
 
-static smq_status delete_once(struct work *work, const char *name, smq_error *err)
+static smq_status delete_once(struct topic_change *change, const char *name, smq_error *err)
 {
     smq_error own;
     smq_status status;
 
-    memset(&work->topic, 0, sizeof(work->topic));
-    memcpy(work->topic.name, name, strlen(name) + 1);
-    work->messages = 0;
-    status = work_read(work, &own);
-    if (status == SMQ_NO_TOPIC && work->state == STORE_TOPIC_MISSING) {
-        return delete_missing(work, err);
+    memset(&change->topic, 0, sizeof(change->topic));
+    memcpy(change->topic.name, name, strlen(name) + 1);
+    change->messages = 0;
+    status = topic_change_read(change, &own);
+    if (status == SMQ_NO_TOPIC && change->state == STORE_TOPIC_MISSING) {
+        return delete_missing(change, err);
     }
-    return status == SMQ_OK ? delete_stored(work, err) : status_copy(err, &own);
+    return status == SMQ_OK ? delete_stored(change, err) : status_copy(err, &own);
 }
 
 smq_status admin_topic_delete(struct core *core, const char *topic, bool force, smq_error *err)
 {
-    struct work work = {.core = core, .force = force, .changed = true};
+    struct topic_change change = {.core = core, .force = force, .changed = true};
     smq_status status = topic_check_name(topic, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    random_hex(work.id, sizeof(work.id));
-    for (int i = 0; i < WORK_TRIES && work.changed; i++) {
-        status = delete_once(&work, topic, err);
+    random_hex(change.id, sizeof(change.id));
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed; i++) {
+        status = delete_once(&change, topic, err);
     }
     definitions_forget(core->definitions, topic);
-    return work.changed ? work_give_up(err, &work) : status;
+    return change.changed ? topic_change_give_up(err, &change) : status;
 }

@@ -19,7 +19,7 @@ struct names {
     size_t count, size;
 };
 
-static void names_add(struct names *names, const char *name)
+static void describe_names_add(struct names *names, const char *name)
 {
     if (topic_check_name(name, NULL) != SMQ_OK) {
         return; /* nothing that this library has written */
@@ -31,43 +31,41 @@ static void names_add(struct names *names, const char *name)
     names->list[names->count++] = memory_string(name);
 }
 
-static void names_send(struct store_call *call, int32_t index, void *user)
+static void describe_names_send(struct store_call *call, void *user)
 {
     const struct names *names = user;
 
-    (void) index;
     store_registry_list(call, names->core->redis, names->cursor, 0);
 }
 
-static enum calls_next names_done(const struct store_result *result, int32_t index, void *user,
-                                  smq_error *err)
+static enum fanout_next describe_names_done(const struct store_result *result, void *user,
+                                            smq_error *err)
 {
     struct names *names = user;
     size_t count;
 
-    (void) index;
     if (result->outcome != STORE_OK) {
         (void) status_set(err, result->status, "cannot list the topics: %s", result->text);
-        return CALLS_STOP;
+        return FANOUT_STOP;
     }
     if (!store_registry_list_read(names->cursor, &count, result)) {
         (void) status_set(err, SMQ_INTERNAL, "the registry of topics, %s, cannot be read",
                           SLOT_REGISTRY_KEY);
-        return CALLS_STOP;
+        return FANOUT_STOP;
     }
     for (size_t i = 0; i < count; i++) {
-        names_add(names, store_registry_name(result, i));
+        describe_names_add(names, store_registry_name(result, i));
     }
-    return strcmp(names->cursor, "0") != 0 ? CALLS_AGAIN : CALLS_DONE;
+    return strcmp(names->cursor, "0") != 0 ? FANOUT_AGAIN : FANOUT_DONE;
 }
 
-static int names_compare(const void *a, const void *b)
+static int describe_names_compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
 /* false: the visitor wants no more. */
-static bool describe(const struct topic *topic, bool damaged, smq_topic_fn *visit, void *user)
+static bool describe_topic(const struct topic *topic, bool damaged, smq_topic_fn *visit, void *user)
 {
     char backoff[BACKOFF_TEXT_MAX];
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -89,7 +87,7 @@ static bool describe_unreadable(const char *name, const smq_error *why, smq_topi
 }
 
 /* Does the fault lie in what is stored for this one topic, or in the node that holds it? */
-static bool is_unreadable(smq_status status)
+static bool describe_is_unreadable(smq_status status)
 {
     switch (status) {
     case SMQ_INTERNAL:
@@ -108,15 +106,15 @@ static bool is_unreadable(smq_status status)
 
 /* Shows what was read; topics that are being created or deleted are passed over.  *more: the
  * visitor wants to see others. */
-static smq_status visit_read(const struct calls_definition *read, size_t count, bool *more,
-                             smq_topic_fn *visit, void *user, smq_error *err)
+static smq_status describe_read(const struct fanout_definition *read, size_t count, bool *more,
+                                smq_topic_fn *visit, void *user, smq_error *err)
 {
     for (size_t i = 0; i < count && *more; i++) {
         const smq_error *own = &read[i].err;
 
         if (own->status == SMQ_OK || own->status == SMQ_DAMAGED) {
-            *more = describe(&read[i].topic, own->status == SMQ_DAMAGED, visit, user);
-        } else if (is_unreadable(own->status)) {
+            *more = describe_topic(&read[i].topic, own->status == SMQ_DAMAGED, visit, user);
+        } else if (describe_is_unreadable(own->status)) {
             *more = describe_unreadable(read[i].name, own, visit, user);
         } else if (own->status != SMQ_NO_TOPIC) {
             return status_copy(err, own);
@@ -126,10 +124,10 @@ static smq_status visit_read(const struct calls_definition *read, size_t count, 
 }
 
 /* Many at once: those of a node that is away cost one time-out together. */
-static smq_status visit_names(const struct names *names, smq_topic_fn *visit, void *user,
-                              smq_error *err)
+static smq_status describe_names(const struct names *names, smq_topic_fn *visit, void *user,
+                                 smq_error *err)
 {
-    struct calls_definition *read = memory_new(READ_AT_ONCE * sizeof(*read));
+    struct fanout_definition *read = memory_new(READ_AT_ONCE * sizeof(*read));
     smq_status status = SMQ_OK;
     bool more = true;
 
@@ -141,24 +139,21 @@ static smq_status visit_names(const struct names *names, smq_topic_fn *visit, vo
                 read[count++].name = names->list[i];
             }
         }
-        calls_definitions(read, count, names->core);
-        status = visit_read(read, count, &more, visit, user, err);
+        fanout_definitions(read, count, names->core);
+        status = describe_read(read, count, &more, visit, user, err);
     }
     free(read);
     return status;
 }
 
-static smq_status visit_all(struct core *core, smq_topic_fn *visit, void *user, smq_error *err)
+static smq_status describe_all(struct core *core, smq_topic_fn *visit, void *user, smq_error *err)
 {
     struct names names = {.core = core, .cursor = "0"};
-    smq_status status = calls_run(
-        core,
-        &(struct calls_job){.count = 1, .user = &names, .send = names_send, .done = names_done},
-        err);
+    smq_status status = fanout_one(core, describe_names_send, describe_names_done, &names, err);
 
     if (status == SMQ_OK && names.count > 0) {
-        qsort(names.list, names.count, sizeof(*names.list), names_compare);
-        status = visit_names(&names, visit, user, err);
+        qsort(names.list, names.count, sizeof(*names.list), describe_names_compare);
+        status = describe_names(&names, visit, user, err);
     }
     for (size_t i = 0; i < names.count; i++) {
         free(names.list[i]);
@@ -174,14 +169,14 @@ smq_status admin_topic_each(struct core *core, const char *topic, smq_topic_fn *
     smq_status status;
 
     if (topic == NULL) {
-        return visit_all(core, visit, user, err);
+        return describe_all(core, visit, user, err);
     }
     status = topic_check_name(topic, err);
     if (status == SMQ_OK) {
-        status = calls_definition(&stored, core, topic, err);
+        status = fanout_definition(&stored, core, topic, err);
     }
     if (status == SMQ_OK || status == SMQ_DAMAGED) {
-        (void) describe(&stored, status == SMQ_DAMAGED, visit, user);
+        (void) describe_topic(&stored, status == SMQ_DAMAGED, visit, user);
         return SMQ_OK;
     }
     return status;

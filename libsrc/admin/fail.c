@@ -5,8 +5,8 @@
 
 #include "base/status.h"
 
-enum calls_next admin_fail(smq_error *err, const struct topic *topic, int32_t slot,
-                           const struct store_result *result)
+enum fanout_next admin_fail(smq_error *err, const struct topic *topic, int32_t slot,
+                            const struct store_result *result)
 {
     if (result->outcome == STORE_NO_TOPIC || result->outcome == STORE_STALE) {
         (void) status_set(err, SMQ_NO_TOPIC, "topic %s was deleted or changed meanwhile (slot %d)",
@@ -18,5 +18,5 @@ enum calls_next admin_fail(smq_error *err, const struct topic *topic, int32_t sl
         (void) status_set(err, result->status, "slot %d of topic %s: %s", (int) slot, topic->name,
                           result->text);
     }
-    return CALLS_STOP;
+    return FANOUT_STOP;
 }

@@ -7,8 +7,8 @@
 
 #include "admin/fanout.h"
 
-/* Fill `err` for an answer that is not what was asked for; CALLS_STOP. */
-enum calls_next admin_fail(smq_error *err, const struct topic *topic, int32_t slot,
-                           const struct store_result *result);
+/* Fill `err` for an answer that is not what was asked for; FANOUT_STOP. */
+enum fanout_next admin_fail(smq_error *err, const struct topic *topic, int32_t slot,
+                            const struct store_result *result);
 
 #endif

@@ -6,135 +6,175 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 #include "base/waiter.h"
 
-enum { CALLS_WIDTH = 256, CALLS_TRIES = 3 };
-
-struct calls;
+enum { FANOUT_WIDTH = 256, FANOUT_TRIES = 3 };
 
 /* One of the calls in flight. */
-struct calls_lane {
-    struct calls *calls;
+struct fanout_call {
+    struct fanout *fanout;
     struct store_call call;
     int32_t index;
     int tries; /* of this index whose reply was lost */
 };
 
-/* Invariant: `busy` lanes are in flight; the waiter ends with the last of them. */
-struct calls {
+/* Invariant: `busy` calls are in flight; the waiter ends with the last of them. */
+struct fanout {
     struct loop_task task;
-    const struct calls_job *job;
+    fanout_send_fn *send;
+    fanout_done_fn *done;
+    void *user;
     struct waiter waiter;
-    struct calls_lane *lanes;
-    int32_t lane_count, busy;
-    int32_t next; /* the first index that was not sent yet */
+    struct fanout_call *calls;
+    int32_t count;       /* of all calls */
+    int32_t width, busy; /* how many are in flight at once; now */
+    int32_t next;        /* the first index that was not sent yet */
     bool failed;
     smq_error err;
 };
 
-static bool is_lost(const struct store_result *result)
+static bool fanout_is_lost(const struct store_result *result)
 {
     return result->outcome == STORE_UNKNOWN || result->outcome == STORE_PARTLY;
 }
 
-static void lane_send(struct calls_lane *lane)
+static void fanout_call_send(struct fanout_call *call)
 {
-    const struct calls_job *job = lane->calls->job;
-
-    job->send(&lane->call, lane->index, job->user);
+    call->fanout->send(&call->call, call->index, call->fanout->user);
 }
 
-/* The next index for this lane, or one busy lane less. */
-static void lane_next(struct calls_lane *lane)
+/* Send the next index, or have one busy call less. */
+static void fanout_call_next(struct fanout_call *call)
 {
-    struct calls *calls = lane->calls;
+    struct fanout *fanout = call->fanout;
 
-    if (!calls->failed && calls->next < calls->job->count) {
-        lane->index = calls->next++;
-        lane->tries = 0;
-        lane_send(lane);
+    if (!fanout->failed && fanout->next < fanout->count) {
+        call->index = fanout->next++;
+        call->tries = 0;
+        fanout_call_send(call);
         return;
     }
-    if (--calls->busy == 0) {
-        waiter_done(&calls->waiter);
+    if (--fanout->busy == 0) {
+        waiter_done(&fanout->waiter);
     }
 }
 
-static void on_done(struct store_call *call, const struct store_result *result)
+static void fanout_on_done(struct store_call *store_call, const struct store_result *result)
 {
-    struct calls_lane *lane = call->user;
-    struct calls *calls = lane->calls;
+    struct fanout_call *call = store_call->user;
+    struct fanout *fanout = call->fanout;
     smq_error err = {.status = SMQ_OK};
 
-    if (is_lost(result) && ++lane->tries < CALLS_TRIES) {
-        lane_send(lane);
+    if (fanout_is_lost(result) && ++call->tries < FANOUT_TRIES) {
+        fanout_call_send(call);
         return;
     }
-    switch (calls->job->done(result, lane->index, calls->job->user, &err)) {
-    case CALLS_AGAIN:
-        lane->tries = 0;
-        lane_send(lane);
+    switch (fanout->done(result, call->index, fanout->user, &err)) {
+    case FANOUT_AGAIN:
+        call->tries = 0;
+        fanout_call_send(call);
         return;
-    case CALLS_STOP:
-        calls->err = calls->failed ? calls->err : err;
-        calls->failed = true;
+    case FANOUT_STOP:
+        fanout->err = fanout->failed ? fanout->err : err;
+        fanout->failed = true;
         break;
-    case CALLS_DONE:
+    case FANOUT_DONE:
         break;
     }
-    lane_next(lane);
+    fanout_call_next(call);
 }
 
-static void on_task(struct loop_task *task)
+static void fanout_on_task(struct loop_task *task)
 {
-    struct calls *calls = (struct calls *) ((char *) task - offsetof(struct calls, task));
+    struct fanout *fanout = OWNER_OF(task, struct fanout, task);
 
-    calls->busy = calls->lane_count;
-    for (int32_t i = 0; i < calls->lane_count; i++) {
-        lane_next(&calls->lanes[i]);
+    fanout->busy = fanout->width;
+    for (int32_t i = 0; i < fanout->width; i++) {
+        fanout_call_next(&fanout->calls[i]);
     }
 }
 
-smq_status calls_run(struct core *core, const struct calls_job *job, smq_error *err)
+static smq_status fanout_run(struct fanout *fanout, struct core *core, smq_error *err)
 {
-    struct calls calls = {.task.run = on_task, .job = job};
-
-    if (job->count == 0) {
+    if (fanout->count == 0) {
         return SMQ_OK;
     }
-    calls.lane_count = job->count < CALLS_WIDTH ? job->count : CALLS_WIDTH;
-    calls.lanes = memory_new((size_t) calls.lane_count * sizeof(*calls.lanes));
-    waiter_init(&calls.waiter, 1);
-    for (int32_t i = 0; i < calls.lane_count; i++) {
-        calls.lanes[i].calls = &calls;
-        store_call_init(&calls.lanes[i].call, on_done, &calls.lanes[i]);
+    fanout->task.run = fanout_on_task;
+    fanout->width = fanout->count < FANOUT_WIDTH ? fanout->count : FANOUT_WIDTH;
+    fanout->calls = memory_new((size_t) fanout->width * sizeof(*fanout->calls));
+    waiter_init(&fanout->waiter, 1);
+    for (int32_t i = 0; i < fanout->width; i++) {
+        fanout->calls[i].fanout = fanout;
+        store_call_init(&fanout->calls[i].call, fanout_on_done, &fanout->calls[i]);
     }
-    loop_post(core->io, &calls.task);
-    (void) waiter_wait(&calls.waiter, SMQ_FOREVER);
-    waiter_fini(&calls.waiter);
-    for (int32_t i = 0; i < calls.lane_count; i++) {
-        store_call_fini(&calls.lanes[i].call);
+    loop_post(core->io, &fanout->task);
+    (void) waiter_wait(&fanout->waiter, SMQ_FOREVER);
+    waiter_fini(&fanout->waiter);
+    for (int32_t i = 0; i < fanout->width; i++) {
+        store_call_fini(&fanout->calls[i].call);
     }
-    free(calls.lanes);
-    return calls.failed ? status_copy(err, &calls.err) : SMQ_OK;
+    free(fanout->calls);
+    return fanout->failed ? status_copy(err, &fanout->err) : SMQ_OK;
+}
+
+smq_status fanout_many(struct core *core, int32_t count, fanout_send_fn *send, fanout_done_fn *done,
+                       void *user, smq_error *err)
+{
+    struct fanout fanout = {.count = count, .send = send, .done = done, .user = user};
+
+    return fanout_run(&fanout, core, err);
+}
+
+/* --- a single call --- */
+
+struct fanout_one {
+    fanout_one_send_fn *send;
+    fanout_one_done_fn *done;
+    void *user;
+};
+
+static void fanout_one_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct fanout_one *one = user;
+
+    (void) index;
+    one->send(call, one->user);
+}
+
+static enum fanout_next fanout_one_done(const struct store_result *result, int32_t index,
+                                        void *user, smq_error *err)
+{
+    const struct fanout_one *one = user;
+
+    (void) index;
+    return one->done(result, one->user, err);
+}
+
+smq_status fanout_one(struct core *core, fanout_one_send_fn *send, fanout_one_done_fn *done,
+                      void *user, smq_error *err)
+{
+    struct fanout_one one = {.send = send, .done = done, .user = user};
+
+    return fanout_many(core, 1, fanout_one_send, fanout_one_done, &one, err);
 }
 
 /* --- definitions --- */
 
 /* Those that are read at once. */
-struct calls_reading {
+struct fanout_reading {
     struct loop_task task;
     struct core *core;
-    struct calls_definition *all;
+    struct fanout_definition *all;
     size_t count;
     struct waiter waiter;
 };
 
-static void on_definition(const struct topic *topic, smq_status status, const char *text,
-                          void *user)
+static void fanout_on_definition(const struct topic *topic, smq_status status, const char *text,
+                                 void *user)
 {
-    struct calls_definition *definition = user;
+    struct fanout_definition *definition = user;
 
     if (topic != NULL) {
         definition->topic = *topic;
@@ -143,23 +183,23 @@ static void on_definition(const struct topic *topic, smq_status status, const ch
     waiter_done(definition->waiter);
 }
 
-static void on_read(struct loop_task *task)
+static void fanout_on_read(struct loop_task *task)
 {
-    struct calls_reading *reading =
-        (struct calls_reading *) ((char *) task - offsetof(struct calls_reading, task));
+    struct fanout_reading *reading = OWNER_OF(task, struct fanout_reading, task);
     /* the last answer ends the wait for `reading`, and may come during the call */
     struct definitions *definitions = reading->core->definitions;
-    struct calls_definition *all = reading->all;
+    struct fanout_definition *all = reading->all;
     const size_t count = reading->count;
 
     for (size_t i = 0; i < count; i++) {
-        definitions_read(definitions, all[i].name, on_definition, &all[i]);
+        definitions_read(definitions, all[i].name, fanout_on_definition, &all[i]);
     }
 }
 
-void calls_definitions(struct calls_definition *all, size_t count, struct core *core)
+void fanout_definitions(struct fanout_definition *all, size_t count, struct core *core)
 {
-    struct calls_reading reading = {.task.run = on_read, .core = core, .all = all, .count = count};
+    struct fanout_reading reading = {
+        .task.run = fanout_on_read, .core = core, .all = all, .count = count};
 
     if (count == 0) {
         return;
@@ -173,11 +213,12 @@ void calls_definitions(struct calls_definition *all, size_t count, struct core *
     waiter_fini(&reading.waiter);
 }
 
-smq_status calls_definition(struct topic *out, struct core *core, const char *topic, smq_error *err)
+smq_status fanout_definition(struct topic *out, struct core *core, const char *topic,
+                             smq_error *err)
 {
-    struct calls_definition definition = {.name = topic};
+    struct fanout_definition definition = {.name = topic};
 
-    calls_definitions(&definition, 1, core);
+    fanout_definitions(&definition, 1, core);
     if (definition.err.status == SMQ_OK || definition.err.status == SMQ_DAMAGED) {
         *out = definition.topic;
     }

@@ -1,7 +1,7 @@
 /* fanout.h - many store calls at once for one blocking caller: the slots of a topic, or a single
  * call.
  *
- * Thread: calls_run() any but smq:io; the functions of the job run on smq:io. */
+ * Thread: any but smq:io; the callbacks `send` and `done` run on smq:io. */
 #ifndef ADMIN_FANOUT_H
 #define ADMIN_FANOUT_H
 
@@ -9,44 +9,46 @@
 #include "store/store.h"
 
 /* What follows an answer. */
-enum calls_next {
-    CALLS_DONE,  /* this one is complete */
-    CALLS_AGAIN, /* send it again: there is more to do */
-    CALLS_STOP   /* the job has failed: begin no other */
+enum fanout_next {
+    FANOUT_DONE,  /* this call is complete */
+    FANOUT_AGAIN, /* send it again: there is more to do */
+    FANOUT_STOP   /* all has failed: begin no other call */
 };
 
-/* `count` calls, numbered from 0. */
-struct calls_job {
-    int32_t count;
-    void *user;
+/* Send call number `index`. */
+typedef void fanout_send_fn(struct store_call *call, int32_t index, void *user);
 
-    /* Send call number `index`. */
-    void (*send)(struct store_call *call, int32_t index, void *user);
+/* Take the result of call number `index`; fill `err` when the answer is FANOUT_STOP.  A lost reply
+ * was repeated a few times before it is passed on. */
+typedef enum fanout_next fanout_done_fn(const struct store_result *result, int32_t index,
+                                        void *user, smq_error *err);
 
-    /* Take its result; fill `err` when the answer is CALLS_STOP.  A lost reply was repeated a few
-     * times before it is passed on. */
-    enum calls_next (*done)(const struct store_result *result, int32_t index, void *user,
-                            smq_error *err);
-};
+/* Make `count` calls, numbered from 0, up to 256 at once.  Blocks: the request time-out of each
+ * round trip.  Fails: as `done` says. */
+smq_status fanout_many(struct core *core, int32_t count, fanout_send_fn *send, fanout_done_fn *done,
+                       void *user, smq_error *err);
 
-/* Run a job, up to 256 calls at once.  Blocks: the request time-out of each round trip.
- * Fails: as `done` says. */
-smq_status calls_run(struct core *core, const struct calls_job *job, smq_error *err);
+/* The same for a single call. */
+typedef void fanout_one_send_fn(struct store_call *call, void *user);
+typedef enum fanout_next fanout_one_done_fn(const struct store_result *result, void *user,
+                                            smq_error *err);
+smq_status fanout_one(struct core *core, fanout_one_send_fn *send, fanout_one_done_fn *done,
+                      void *user, smq_error *err);
 
 /* Read a definition, past what is known.  Blocks: request_timeout_ms.  Fails: NO_TOPIC, DAMAGED
  * (topic{T} is lost; `*out` is what a slot knows), ... */
-smq_status calls_definition(struct topic *out, struct core *core, const char *topic,
-                            smq_error *err);
+smq_status fanout_definition(struct topic *out, struct core *core, const char *topic,
+                             smq_error *err);
 
 /* A definition that is read together with others. */
-struct calls_definition {
+struct fanout_definition {
     const char *name;
     struct topic topic; /* set for OK and DAMAGED */
-    smq_error err;      /* what calls_definition() says of it */
+    smq_error err;      /* what fanout_definition() says of it */
     struct waiter *waiter;
 };
 
 /* Read the definitions of all that are named, at once.  Blocks: request_timeout_ms. */
-void calls_definitions(struct calls_definition *all, size_t count, struct core *core);
+void fanout_definitions(struct fanout_definition *all, size_t count, struct core *core);
 
 #endif

@@ -33,41 +33,29 @@ struct fencing {
     smq_error err; /* of a visit that was ended */
 };
 
-static smq_status fencing_run(struct fencing *fencing, int32_t count,
-                              void (*send)(struct store_call *, int32_t, void *),
-                              enum calls_next (*done)(const struct store_result *, int32_t, void *,
-                                                      smq_error *),
-                              smq_error *err)
-{
-    return calls_run(
-        fencing->core,
-        &(struct calls_job){.count = count, .user = fencing, .send = send, .done = done}, err);
-}
-
 /* --- which topics --- */
 
-static void bound_send(struct store_call *call, int32_t index, void *user)
+static void fence_bound_send(struct store_call *call, void *user)
 {
     const struct fencing *fencing = user;
 
-    (void) index;
     store_topic_get(call, fencing->core->redis, fencing->current->topic.name, 0);
 }
 
-static enum calls_next bound_done(const struct store_result *result, int32_t index, void *user,
-                                  smq_error *err)
+static enum fanout_next fence_bound_done(const struct store_result *result, void *user,
+                                         smq_error *err)
 {
     struct fencing *fencing = user;
     struct fence_topic *current = fencing->current;
 
     if (result->outcome != STORE_OK) {
-        return admin_fail(err, &current->topic, index, result);
+        return admin_fail(err, &current->topic, 0, result);
     }
     store_topic_coord_read(current->bound, sizeof(current->bound), result);
-    return CALLS_DONE;
+    return FANOUT_DONE;
 }
 
-static bool on_topic(const smq_topic_options *options, void *user)
+static bool fence_on_topic(const smq_topic_options *options, void *user)
 {
     struct fencing *fencing = user;
     smq_status status;
@@ -86,9 +74,10 @@ static bool on_topic(const smq_topic_options *options, void *user)
     fencing->current = &fencing->topics[fencing->count];
     memset(fencing->current, 0, sizeof(*fencing->current));
     status =
-        calls_definition(&fencing->current->topic, fencing->core, options->name, &fencing->err);
+        fanout_definition(&fencing->current->topic, fencing->core, options->name, &fencing->err);
     if (status == SMQ_OK) {
-        status = fencing_run(fencing, 1, bound_send, bound_done, &fencing->err);
+        status =
+            fanout_one(fencing->core, fence_bound_send, fence_bound_done, fencing, &fencing->err);
     }
     if (status == SMQ_OK &&
         strncmp(fencing->current->bound, fencing->prefix, strlen(fencing->prefix)) == 0) {
@@ -101,7 +90,7 @@ static bool on_topic(const smq_topic_options *options, void *user)
 
 /* --- their tokens --- */
 
-static void owner_send(struct store_call *call, int32_t index, void *user)
+static void fence_owner_send(struct store_call *call, int32_t index, void *user)
 {
     const struct fencing *fencing = user;
     struct store_slot slot;
@@ -110,8 +99,8 @@ static void owner_send(struct store_call *call, int32_t index, void *user)
     store_owner(call, fencing->core->redis, &slot, 0);
 }
 
-static enum calls_next owner_done(const struct store_result *result, int32_t index, void *user,
-                                  smq_error *err)
+static enum fanout_next fence_owner_done(const struct store_result *result, int32_t index,
+                                         void *user, smq_error *err)
 {
     struct fencing *fencing = user;
     struct store_owner owner;
@@ -125,26 +114,27 @@ static enum calls_next owner_done(const struct store_result *result, int32_t ind
     if (owner.bound_at > fencing->above) {
         fencing->above = owner.bound_at;
     }
-    return CALLS_DONE;
+    return FANOUT_DONE;
 }
 
-static smq_status look(struct fencing *fencing, smq_error *err)
+static smq_status fence_look(struct fencing *fencing, smq_error *err)
 {
-    smq_status status = admin_topic_each(fencing->core, NULL, on_topic, fencing, err);
+    smq_status status = admin_topic_each(fencing->core, NULL, fence_on_topic, fencing, err);
 
     if (status == SMQ_OK && fencing->err.status != SMQ_OK) {
         status = status_copy(err, &fencing->err);
     }
     for (size_t i = 0; i < fencing->count && status == SMQ_OK; i++) {
         fencing->current = &fencing->topics[i];
-        status = fencing_run(fencing, fencing->current->topic.slots, owner_send, owner_done, err);
+        status = fanout_many(fencing->core, fencing->current->topic.slots, fence_owner_send,
+                             fence_owner_done, fencing, err);
     }
     return status;
 }
 
 /* --- the root, then the bindings --- */
 
-static void tell_send(struct store_call *call, int32_t index, void *user)
+static void fence_slot_send(struct store_call *call, int32_t index, void *user)
 {
     const struct fencing *fencing = user;
     struct store_slot slot;
@@ -155,64 +145,63 @@ static void tell_send(struct store_call *call, int32_t index, void *user)
 }
 
 /* A slot that refuses is damaged, or its topic was bound to something else just now. */
-static enum calls_next tell_done(const struct store_result *result, int32_t index, void *user,
-                                 smq_error *err)
+static enum fanout_next fence_slot_done(const struct store_result *result, int32_t index,
+                                        void *user, smq_error *err)
 {
     const struct fencing *fencing = user;
 
     if (result->outcome == STORE_OK || result->outcome == STORE_REFUSED) {
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
     (void) status_set(err, result->status,
                       "the fence was raised, but slot %" PRId32
                       " of topic %s could not be told what the topic is bound to: %s",
                       index, fencing->current->topic.name, result->text);
-    return CALLS_STOP;
+    return FANOUT_STOP;
 }
 
-static void follow_send(struct store_call *call, int32_t index, void *user)
+static void fence_follow_send(struct store_call *call, void *user)
 {
     const struct fencing *fencing = user;
     const struct fence_topic *current = fencing->current;
 
-    (void) index;
     store_follow(call, fencing->core->redis, current->topic.name, current->topic.nonce,
                  current->bound, fencing->raised.binding, 0);
 }
 
-static enum calls_next follow_done(const struct store_result *result, int32_t index, void *user,
-                                   smq_error *err)
+static enum fanout_next fence_follow_done(const struct store_result *result, void *user,
+                                          smq_error *err)
 {
     const struct fencing *fencing = user;
 
-    (void) index;
     if (result->outcome == STORE_OK || result->status == SMQ_NO_TOPIC) {
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
     (void) status_set(err, result->status,
                       "the fence was raised, but topic %s could not be bound to the root: %s",
                       fencing->current->topic.name, result->text);
-    return CALLS_STOP;
+    return FANOUT_STOP;
 }
 
-static smq_status follow(struct fencing *fencing, uint64_t *rebound, smq_error *err)
+static smq_status fence_follow(struct fencing *fencing, uint64_t *rebound, smq_error *err)
 {
     smq_status status = SMQ_OK;
 
     for (size_t i = 0; i < fencing->count && status == SMQ_OK; i++) {
         fencing->current = &fencing->topics[i];
         if (strcmp(fencing->current->bound, fencing->raised.binding) != 0) {
-            status = fencing_run(fencing, 1, follow_send, follow_done, err);
+            status = fanout_one(fencing->core, fence_follow_send, fence_follow_done, fencing, err);
             *rebound += status == SMQ_OK ? 1 : 0;
         }
         if (status == SMQ_OK) {
-            status = fencing_run(fencing, fencing->current->topic.slots, tell_send, tell_done, err);
+            status = fanout_many(fencing->core, fencing->current->topic.slots, fence_slot_send,
+                                 fence_slot_done, fencing, err);
         }
     }
     return status;
 }
 
-static smq_status raise_root(struct fencing *fencing, smq_error *err)
+static smq_status fence_raise_root(struct fencing *fencing, smq_error *err)
 {
     const struct core *core = fencing->core;
     struct coord_options options = {.servers = core->zookeeper,
@@ -236,13 +225,13 @@ smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err)
     status = coord_check_servers(root, sizeof(root), core->zookeeper, err);
     if (status == SMQ_OK) {
         snprintf(fencing.prefix, sizeof(fencing.prefix), "zookeeper:%s ", root);
-        status = look(&fencing, err);
+        status = fence_look(&fencing, err);
     }
     if (status == SMQ_OK) {
-        status = raise_root(&fencing, err);
+        status = fence_raise_root(&fencing, err);
     }
     if (status == SMQ_OK) {
-        status = follow(&fencing, &out->rebound, err);
+        status = fence_follow(&fencing, &out->rebound, err);
     }
     out->generation = fencing.raised.generation;
     out->topics = fencing.count;

@@ -15,12 +15,12 @@ const smq_state filter_states[FILTER_STATES] = {SMQ_WAITING, SMQ_CLAIMED, SMQ_RE
 
 /* --- one message --- */
 
-smq_status which_take(struct which *out, const struct topic *topic, const smq_message *message,
-                      smq_error *err)
+smq_status message_ref_take(struct message_ref *out, const struct topic *topic,
+                            const smq_message *message, smq_error *err)
 {
     smq_status status;
 
-    *out = (struct which){0};
+    *out = (struct message_ref){0};
     if (message == NULL) {
         return status_set(err, SMQ_INVALID, "which message? NULL names none");
     }
@@ -43,14 +43,14 @@ smq_status which_take(struct which *out, const struct topic *topic, const smq_me
     return SMQ_OK;
 }
 
-void which_fini(struct which *which)
+void message_ref_fini(struct message_ref *which)
 {
     buf_fini(&which->scratch);
 }
 
 /* --- many --- */
 
-static smq_status check_numbers(const smq_filter *filter, smq_error *err)
+static smq_status filter_check_numbers(const smq_filter *filter, smq_error *err)
 {
     if ((filter->states & ~STATES_ALL) != 0) {
         return status_set(err, SMQ_INVALID,
@@ -70,7 +70,8 @@ static smq_status check_numbers(const smq_filter *filter, smq_error *err)
 }
 
 /* Inline, a priority has no time, and only the dead one has one of its own. */
-static smq_status check_age(const struct filter *filter, const struct topic *topic, smq_error *err)
+static smq_status filter_check_age(const struct filter *filter, const struct topic *topic,
+                                   smq_error *err)
 {
     if (filter->older_ms >= 0 && topic->type == SMQ_PRIORITY && topic->layout == SMQ_INLINE &&
         (filter->states & ~(unsigned) SMQ_DEAD) != 0) {
@@ -82,8 +83,8 @@ static smq_status check_age(const struct filter *filter, const struct topic *top
     return SMQ_OK;
 }
 
-static smq_status take_cursor(struct filter *out, const struct topic *topic, const char *cursor,
-                              smq_error *err)
+static smq_status filter_take_cursor(struct filter *out, const struct topic *topic,
+                                     const char *cursor, smq_error *err)
 {
     if (cursor == NULL || cursor[0] == '\0') {
         return SMQ_OK;
@@ -101,7 +102,7 @@ static smq_status take_cursor(struct filter *out, const struct topic *topic, con
 smq_status filter_take(struct filter *out, const struct topic *topic, const smq_filter *filter,
                        unsigned states, smq_error *err)
 {
-    smq_status status = check_numbers(filter, err);
+    smq_status status = filter_check_numbers(filter, err);
 
     *out = (struct filter){.states = filter->states != 0 ? filter->states : states,
                            .one = filter->which != NULL,
@@ -111,17 +112,17 @@ smq_status filter_take(struct filter *out, const struct topic *topic, const smq_
                            .reason = filter->reason != NULL ? filter->reason : "",
                            .older_ms = filter->older_than_ms > 0 ? filter->older_than_ms : -1};
     if (status == SMQ_OK) {
-        status = check_age(out, topic, err);
+        status = filter_check_age(out, topic, err);
     }
     if (status == SMQ_OK && out->one) {
-        status = which_take(&out->which, topic, filter->which, err);
+        status = message_ref_take(&out->which, topic, filter->which, err);
     }
-    return status == SMQ_OK ? take_cursor(out, topic, filter->cursor, err) : status;
+    return status == SMQ_OK ? filter_take_cursor(out, topic, filter->cursor, err) : status;
 }
 
 void filter_fini(struct filter *filter)
 {
-    which_fini(&filter->which);
+    message_ref_fini(&filter->which);
     buf_fini(&filter->cursor_bytes);
 }
 
@@ -137,7 +138,7 @@ int32_t filter_end_slot(const struct filter *filter, const struct topic *topic)
     return filter->one ? filter->which.slot + 1 : topic->slots;
 }
 
-bool filter_begin(const struct filter *filter, struct seen_reader *reader, int32_t slot,
+bool filter_begin(const struct filter *filter, struct page_reader *reader, int32_t slot,
                   smq_state state)
 {
     bool at_cursor = filter->from_cursor && filter->cursor.slot == slot;
@@ -147,8 +148,8 @@ bool filter_begin(const struct filter *filter, struct seen_reader *reader, int32
     }
     reader->slot = slot;
     reader->query = (struct store_page){.state = state,
-                                        .limit = SEEN_LIMIT,
-                                        .max_bytes = SEEN_BYTES,
+                                        .limit = PAGE_LIMIT,
+                                        .max_bytes = PAGE_BYTES,
                                         .member = "",
                                         .contains = filter->contains,
                                         .reason = filter->reason,

@@ -11,7 +11,7 @@
 #include "model/cursor.h"
 
 /* One message of a topic: by what it has in the sorted sets of its slot. */
-struct which {
+struct message_ref {
     smq_message message; /* its lengths resolved; pointers are the caller's */
     int32_t slot;
     const void *member;
@@ -20,14 +20,14 @@ struct which {
 };
 
 /* Fails: INVALID (what names it in the topic's layout is missing), TOO_BIG. */
-smq_status which_take(struct which *out, const struct topic *topic, const smq_message *message,
-                      smq_error *err);
-void which_fini(struct which *which);
+smq_status message_ref_take(struct message_ref *out, const struct topic *topic,
+                            const smq_message *message, smq_error *err);
+void message_ref_fini(struct message_ref *which);
 
 /* A checked smq_filter; its strings are the caller's. */
 struct filter {
     unsigned states;
-    struct which which;
+    struct message_ref which;
     bool one; /* just `which` */
     struct cursor cursor;
     struct buf cursor_bytes;
@@ -49,7 +49,7 @@ int32_t filter_end_slot(const struct filter *filter, const struct topic *topic);
 
 /* Ask for the messages of a slot and state from the first that it lets through.  false: for none.
  */
-bool filter_begin(const struct filter *filter, struct seen_reader *reader, int32_t slot,
+bool filter_begin(const struct filter *filter, struct page_reader *reader, int32_t slot,
                   smq_state state);
 
 /* The states in their order: waiting, claimed, resting, dead. */

@@ -30,7 +30,7 @@ struct topics {
     size_t count;
 };
 
-static bool topics_have(const struct topics *topics, const char *name)
+static bool metrics_report_have(const struct topics *topics, const char *name)
 {
     for (size_t i = 0; i < topics->count; i++) {
         if (strcmp(topics->all[i].name, name) == 0) {
@@ -41,7 +41,7 @@ static bool topics_have(const struct topics *topics, const char *name)
 }
 
 /* `name` is that of a topic. */
-static void topics_add(struct topics *topics, const char *name)
+static void metrics_report_add(struct topics *topics, const char *name)
 {
     struct metrics_topic *topic;
 
@@ -51,45 +51,46 @@ static void topics_add(struct topics *topics, const char *name)
     memcpy(topic->name, name, strlen(name) + 1);
 }
 
-static bool topics_visit(const smq_topic_options *topic, void *user)
+static bool metrics_report_visit(const smq_topic_options *topic, void *user)
 {
     struct topics *topics = user;
 
-    topics_add(topics, topic->name);
+    metrics_report_add(topics, topic->name);
     topics->all[topics->count - 1].slots = (uint64_t) topic->slots;
     topics->all[topics->count - 1].unreadable = topic->unreadable != NULL;
     return true;
 }
 
 /* Add one name of the caller's. */
-static smq_status topics_take(struct topics *topics, const char *text, size_t len, smq_error *err)
+static smq_status metrics_report_take(struct topics *topics, const char *text, size_t len,
+                                      smq_error *err)
 {
     char *name = memory_copy(text, len);
     smq_status status = topic_check_name(name, err);
 
-    if (status == SMQ_OK && !topics_have(topics, name)) {
-        topics_add(topics, name);
+    if (status == SMQ_OK && !metrics_report_have(topics, name)) {
+        metrics_report_add(topics, name);
     }
     free(name);
     return status;
 }
 
 /* Add what stands between commas. */
-static smq_status topics_parse(struct topics *topics, const char *text, smq_error *err)
+static smq_status metrics_report_parse(struct topics *topics, const char *text, smq_error *err)
 {
     size_t len = strcspn(text, ",");
-    smq_status status = topics_take(topics, text, len, err);
+    smq_status status = metrics_report_take(topics, text, len, err);
 
     while (status == SMQ_OK && text[len] == ',') {
         text += len + 1;
         len = strcspn(text, ",");
-        status = topics_take(topics, text, len, err);
+        status = metrics_report_take(topics, text, len, err);
     }
     return status;
 }
 
 /* Nothing is known of any slot. */
-static void topic_fault(struct metrics_topic *topic, smq_status status)
+static void metrics_report_fault(struct metrics_topic *topic, smq_status status)
 {
     topic->stats = (smq_stats) SMQ_STATS_INIT;
     switch (status) {
@@ -108,7 +109,8 @@ static void topic_fault(struct metrics_topic *topic, smq_status status)
 }
 
 /* Read the stats of each; `all`: those that were deleted meanwhile are left out. */
-static smq_status topics_read(struct topics *topics, struct core *core, bool all, smq_error *err)
+static smq_status metrics_report_read(struct topics *topics, struct core *core, bool all,
+                                      smq_error *err)
 {
     size_t kept = 0;
     smq_error why;
@@ -122,7 +124,7 @@ static smq_status topics_read(struct topics *topics, struct core *core, bool all
             return status_copy(err, &why);
         }
         if (status != SMQ_OK && status != SMQ_NO_TOPIC) {
-            topic_fault(topic, status);
+            metrics_report_fault(topic, status);
         }
         if (status != SMQ_NO_TOPIC) {
             topics->all[kept++] = *topic;
@@ -132,14 +134,14 @@ static smq_status topics_read(struct topics *topics, struct core *core, bool all
     return SMQ_OK;
 }
 
-static smq_status topics_find(struct topics *topics, struct core *core, const char *wanted,
-                              smq_error *err)
+static smq_status metrics_report_find(struct topics *topics, struct core *core, const char *wanted,
+                                      smq_error *err)
 {
     bool all = strcmp(wanted, "*") == 0;
-    smq_status status = all ? admin_topic_each(core, NULL, topics_visit, topics, err)
-                            : topics_parse(topics, wanted, err);
+    smq_status status = all ? admin_topic_each(core, NULL, metrics_report_visit, topics, err)
+                            : metrics_report_parse(topics, wanted, err);
 
-    return status == SMQ_OK ? topics_read(topics, core, all, err) : status;
+    return status == SMQ_OK ? metrics_report_read(topics, core, all, err) : status;
 }
 
 /* --- the text --- */
@@ -152,7 +154,7 @@ smq_status metrics_report_text(char **out, struct core *core, const char *wanted
     smq_status status = SMQ_OK;
 
     if (wanted != NULL) {
-        status = topics_find(&topics, core, wanted, err);
+        status = metrics_report_find(&topics, core, wanted, err);
     }
     if (status == SMQ_OK) {
         metrics_report(&metrics, core);

@@ -10,20 +10,20 @@
 #include "base/memory.h"
 #include "model/member.h"
 
-struct seen_item {
+struct page_item {
     size_t name_at, score_at, reason_at, body_at;
 };
 
-void seen_fini(struct seen_page *page)
+void page_fini(struct page *page)
 {
     free(page->seen);
     free(page->items);
     buf_fini(&page->bytes);
-    *page = (struct seen_page){0};
+    *page = (struct page){0};
 }
 
 /* With a NUL behind it; where it stands. */
-static size_t keep(struct buf *bytes, const void *data, size_t len)
+static size_t page_copy(struct buf *bytes, const void *data, size_t len)
 {
     size_t at = bytes->len;
 
@@ -34,21 +34,21 @@ static size_t keep(struct buf *bytes, const void *data, size_t len)
     return at;
 }
 
-static void keep_seen(struct seen_page *page, size_t index)
+static void page_copy_seen(struct page *page, size_t index)
 {
     const struct store_seen *seen = &page->seen[index];
 
     page->items[index] =
-        (struct seen_item){.name_at = keep(&page->bytes, seen->name, seen->name_len),
-                           .score_at = keep(&page->bytes, seen->score, strlen(seen->score)),
-                           .reason_at = keep(&page->bytes, seen->reason, strlen(seen->reason)),
-                           .body_at = keep(&page->bytes, seen->body, seen->body_len)};
+        (struct page_item){.name_at = page_copy(&page->bytes, seen->name, seen->name_len),
+                           .score_at = page_copy(&page->bytes, seen->score, strlen(seen->score)),
+                           .reason_at = page_copy(&page->bytes, seen->reason, strlen(seen->reason)),
+                           .body_at = page_copy(&page->bytes, seen->body, seen->body_len)};
 }
 
 /* The bytes moved while they grew. */
-static void point_to_kept(struct seen_page *page, size_t index)
+static void page_point_to_kept(struct page *page, size_t index)
 {
-    const struct seen_item *item = &page->items[index];
+    const struct page_item *item = &page->items[index];
     struct store_seen *seen = &page->seen[index];
     const char *data = page->bytes.data;
 
@@ -59,7 +59,7 @@ static void point_to_kept(struct seen_page *page, size_t index)
     seen->body = data + item->body_at;
 }
 
-static void make_room(struct seen_page *page, size_t count)
+static void page_make_room(struct page *page, size_t count)
 {
     if (page->size < count) {
         page->seen = memory_grow(page->seen, count, sizeof(*page->seen));
@@ -68,8 +68,8 @@ static void make_room(struct seen_page *page, size_t count)
     }
 }
 
-bool seen_take(struct seen_page *page, const struct store_result *result,
-               const struct store_slot *slot, const struct store_page *query)
+bool page_take(struct page *page, const struct store_result *result, const struct store_slot *slot,
+               const struct store_page *query)
 {
     struct store_paged paged;
     size_t score_at, name_at;
@@ -79,17 +79,17 @@ bool seen_take(struct seen_page *page, const struct store_result *result,
     }
     page->paged.count = 0;
     buf_clear(&page->bytes);
-    make_room(page, paged.count);
+    page_make_room(page, paged.count);
     for (size_t i = 0; i < paged.count; i++) {
         if (!store_page_message(&page->seen[i], result, slot, query->state, i)) {
             return false;
         }
-        keep_seen(page, i);
+        page_copy_seen(page, i);
     }
-    score_at = keep(&page->bytes, paged.next.score, strlen(paged.next.score));
-    name_at = keep(&page->bytes, paged.next.name, paged.next.name_len);
+    score_at = page_copy(&page->bytes, paged.next.score, strlen(paged.next.score));
+    name_at = page_copy(&page->bytes, paged.next.name, paged.next.name_len);
     for (size_t i = 0; i < paged.count; i++) {
-        point_to_kept(page, i);
+        page_point_to_kept(page, i);
     }
     page->paged = paged;
     page->paged.next.score = page->bytes.data + score_at;
@@ -97,22 +97,22 @@ bool seen_take(struct seen_page *page, const struct store_result *result,
     return true;
 }
 
-void seen_keep(struct seen_page *page, const struct store_seen *seen, const char *token)
+void page_keep(struct page *page, const struct store_seen *seen, const char *token)
 {
     buf_clear(&page->bytes);
     page->paged = (struct store_paged){.count = seen != NULL ? 1 : 0};
     memcpy(page->paged.token, token, strlen(token) + 1);
     if (seen != NULL) {
-        make_room(page, 1);
+        page_make_room(page, 1);
         page->seen[0] = *seen;
-        keep_seen(page, 0);
-        point_to_kept(page, 0);
+        page_copy_seen(page, 0);
+        page_point_to_kept(page, 0);
     }
 }
 
 /* --- reading --- */
 
-void seen_read_send(struct store_call *call, const struct seen_reader *reader)
+void page_read_send(struct store_call *call, const struct page_reader *reader)
 {
     struct store_slot slot;
 
@@ -120,40 +120,35 @@ void seen_read_send(struct store_call *call, const struct seen_reader *reader)
     store_page(call, reader->core->redis, &slot, &reader->query, 0);
 }
 
-enum calls_next seen_read_done(struct seen_reader *reader, const struct store_result *result,
-                               smq_error *err)
+enum fanout_next page_read_done(struct page_reader *reader, const struct store_result *result,
+                                smq_error *err)
 {
     struct store_slot slot;
 
     store_slot_fill(&slot, reader->topic, reader->slot);
-    if (result->outcome == STORE_OK && seen_take(&reader->page, result, &slot, &reader->query)) {
-        return CALLS_DONE;
+    if (result->outcome == STORE_OK && page_take(&reader->page, result, &slot, &reader->query)) {
+        return FANOUT_DONE;
     }
     return admin_fail(err, reader->topic, reader->slot, result);
 }
 
-static void reader_send(struct store_call *call, int32_t index, void *user)
+static void page_reader_send(struct store_call *call, void *user)
 {
-    (void) index;
-    seen_read_send(call, user);
+    page_read_send(call, user);
 }
 
-static enum calls_next reader_done(const struct store_result *result, int32_t index, void *user,
-                                   smq_error *err)
+static enum fanout_next page_reader_done(const struct store_result *result, void *user,
+                                         smq_error *err)
 {
-    (void) index;
-    return seen_read_done(user, result, err);
+    return page_read_done(user, result, err);
 }
 
-smq_status seen_read(struct seen_reader *reader, smq_error *err)
+smq_status page_read(struct page_reader *reader, smq_error *err)
 {
-    return calls_run(
-        reader->core,
-        &(struct calls_job){.count = 1, .user = reader, .send = reader_send, .done = reader_done},
-        err);
+    return fanout_one(reader->core, page_reader_send, page_reader_done, reader, err);
 }
 
-bool seen_next(struct seen_reader *reader)
+bool page_next(struct page_reader *reader)
 {
     reader->query.from = reader->page.paged.next;
     return reader->page.paged.more;
@@ -161,8 +156,8 @@ bool seen_next(struct seen_reader *reader)
 
 /* --- showing --- */
 
-static void describe_time(smq_message_info *out, const struct topic *topic,
-                          const struct store_seen *seen)
+static void page_describe_time(smq_message_info *out, const struct topic *topic,
+                               const struct store_seen *seen)
 {
     if (topic->type == SMQ_PRIORITY) {
         out->priority = entry_priority(topic_kind(topic), seen->entry.before);
@@ -180,8 +175,8 @@ static void describe_time(smq_message_info *out, const struct topic *topic,
 
 /* What waits or rests was delivered as often as it used retries; what is claimed or dead once more
  * than that. */
-static void describe_attempts(smq_message_info *out, const struct topic *topic,
-                              const struct store_seen *seen)
+static void page_describe_attempts(smq_message_info *out, const struct topic *topic,
+                                   const struct store_seen *seen)
 {
     bool own_limit = topic->layout == SMQ_KEYED && seen->header.max_retries >= 0;
     int32_t limit = own_limit ? seen->header.max_retries : topic->max_retries;
@@ -192,7 +187,7 @@ static void describe_attempts(smq_message_info *out, const struct topic *topic,
 }
 
 /* Of what is no member all bytes are the id. */
-static void describe_member(smq_message_info *out, const struct store_seen *seen)
+static void page_describe_member(smq_message_info *out, const struct store_seen *seen)
 {
     struct member member;
 
@@ -205,7 +200,7 @@ static void describe_member(smq_message_info *out, const struct store_seen *seen
     out->id_len = out->body_len = member.id_len;
 }
 
-static void describe_keyed(smq_message_info *out, const struct store_seen *seen)
+static void page_describe_keyed(smq_message_info *out, const struct store_seen *seen)
 {
     if (out->key == NULL) {
         out->key = out->id;
@@ -217,7 +212,7 @@ static void describe_keyed(smq_message_info *out, const struct store_seen *seen)
     out->expires_at_ms = seen->header.expires_ms > 0 ? seen->header.expires_ms : 0;
 }
 
-void seen_describe(smq_message_info *out, const struct topic *topic, int32_t slot,
+void page_describe(smq_message_info *out, const struct topic *topic, int32_t slot,
                    const char *token, const struct store_seen *seen)
 {
     *out = (smq_message_info){.struct_size = sizeof(*out),
@@ -227,10 +222,10 @@ void seen_describe(smq_message_info *out, const struct topic *topic, int32_t slo
                               .token = token,
                               .reason = seen->reason,
                               .cursor = ""};
-    describe_member(out, seen);
+    page_describe_member(out, seen);
     if (topic->layout == SMQ_KEYED) {
-        describe_keyed(out, seen);
+        page_describe_keyed(out, seen);
     }
-    describe_time(out, topic, seen);
-    describe_attempts(out, topic, seen);
+    page_describe_time(out, topic, seen);
+    page_describe_attempts(out, topic, seen);
 }

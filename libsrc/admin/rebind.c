@@ -29,20 +29,9 @@ struct rebind {
     uint32_t generation; /* under which it is bound now */
 };
 
-static smq_status rebind_run(struct rebind *rebind, int32_t count,
-                             void (*send)(struct store_call *, int32_t, void *),
-                             enum calls_next (*done)(const struct store_result *, int32_t, void *,
-                                                     smq_error *),
-                             smq_error *err)
-{
-    return calls_run(
-        rebind->core,
-        &(struct calls_job){.count = count, .user = rebind, .send = send, .done = done}, err);
-}
-
 /* --- owners --- */
 
-static void owner_send(struct store_call *call, int32_t index, void *user)
+static void rebind_owner_send(struct store_call *call, int32_t index, void *user)
 {
     const struct rebind *rebind = user;
     struct store_slot slot;
@@ -51,8 +40,8 @@ static void owner_send(struct store_call *call, int32_t index, void *user)
     store_owner(call, rebind->core->redis, &slot, 0);
 }
 
-static enum calls_next owner_done(const struct store_result *result, int32_t index, void *user,
-                                  smq_error *err)
+static enum fanout_next rebind_owner_done(const struct store_result *result, int32_t index,
+                                          void *user, smq_error *err)
 {
     struct rebind *rebind = user;
     struct owners *owners = &rebind->owners;
@@ -72,10 +61,10 @@ static enum calls_next owner_done(const struct store_result *result, int32_t ind
         owners->leased_ms =
             owner.leased_ms > owners->leased_ms ? owner.leased_ms : owners->leased_ms;
     }
-    return CALLS_DONE;
+    return FANOUT_DONE;
 }
 
-static void listeners_send(struct store_call *call, int32_t index, void *user)
+static void rebind_listeners_send(struct store_call *call, int32_t index, void *user)
 {
     const struct rebind *rebind = user;
     struct store_slot slot;
@@ -84,8 +73,8 @@ static void listeners_send(struct store_call *call, int32_t index, void *user)
     store_listeners(call, rebind->core->redis, &slot, 0);
 }
 
-static enum calls_next listeners_done(const struct store_result *result, int32_t index, void *user,
-                                      smq_error *err)
+static enum fanout_next rebind_listeners_done(const struct store_result *result, int32_t index,
+                                              void *user, smq_error *err)
 {
     struct rebind *rebind = user;
     uint64_t count;
@@ -94,10 +83,10 @@ static enum calls_next listeners_done(const struct store_result *result, int32_t
         return admin_fail(err, &rebind->topic, index, result);
     }
     rebind->owners.listened += count > 0 ? 1 : 0;
-    return CALLS_DONE;
+    return FANOUT_DONE;
 }
 
-static smq_status check_owners(const struct rebind *rebind, smq_error *err)
+static smq_status rebind_check_owners(const struct rebind *rebind, smq_error *err)
 {
     const struct owners *owners = &rebind->owners;
     const char *name = rebind->topic.name;
@@ -123,11 +112,10 @@ static smq_status check_owners(const struct rebind *rebind, smq_error *err)
 
 /* --- topic{T} --- */
 
-static void rebind_send(struct store_call *call, int32_t index, void *user)
+static void rebind_send(struct store_call *call, void *user)
 {
     const struct rebind *rebind = user;
 
-    (void) index;
     store_rebind(call, rebind->core->redis, rebind->topic.name,
                  &(struct store_rebind){.nonce = rebind->topic.nonce,
                                         .coord = rebind->kind,
@@ -136,31 +124,29 @@ static void rebind_send(struct store_call *call, int32_t index, void *user)
                  0);
 }
 
-static enum calls_next rebind_done(const struct store_result *result, int32_t index, void *user,
-                                   smq_error *err)
+static enum fanout_next rebind_done(const struct store_result *result, void *user, smq_error *err)
 {
     struct rebind *rebind = user;
     const char *name = rebind->topic.name;
     struct store_lease_holder holder;
 
-    (void) index;
     if (result->outcome == STORE_OK && store_bind_read(&rebind->generation, result)) {
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
     if (result->status == SMQ_IN_WORK && store_lease_holder_read(&holder, result)) {
         (void) status_set(err, SMQ_IN_WORK,
                           "topic %s is being consumed: process %s has the lease of the topic for "
                           "%" PRId64 " ms more; stop it, or wait, or force it if it is dead",
                           name, holder.owner, holder.remaining_ms);
-        return CALLS_STOP;
+        return FANOUT_STOP;
     }
     (void) status_set(err, result->status, "cannot rebind topic %s: %s", name, result->text);
-    return CALLS_STOP;
+    return FANOUT_STOP;
 }
 
 /* --- the slots --- */
 
-static void tell_send(struct store_call *call, int32_t index, void *user)
+static void rebind_slot_send(struct store_call *call, int32_t index, void *user)
 {
     const struct rebind *rebind = user;
     struct store_slot slot;
@@ -170,22 +156,22 @@ static void tell_send(struct store_call *call, int32_t index, void *user)
 }
 
 /* A slot that refuses is damaged, or knows a later binding: its next owner tells it. */
-static enum calls_next tell_done(const struct store_result *result, int32_t index, void *user,
-                                 smq_error *err)
+static enum fanout_next rebind_slot_done(const struct store_result *result, int32_t index,
+                                         void *user, smq_error *err)
 {
     const struct rebind *rebind = user;
 
     if (result->outcome == STORE_OK || result->outcome == STORE_REFUSED) {
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
     (void) status_set(err, result->status,
                       "topic %s is bound to \"%.80s\" now, but its slot %" PRId32
                       " could not be told, which a repair would need: %.80s; rebind it again",
                       rebind->topic.name, rebind->kind, index, result->text);
-    return CALLS_STOP;
+    return FANOUT_STOP;
 }
 
-static smq_status check_topic(const struct rebind *rebind, smq_error *err)
+static smq_status rebind_check_topic(const struct rebind *rebind, smq_error *err)
 {
     if (rebind->topic.shared) {
         return status_set(err, SMQ_INVALID,
@@ -195,7 +181,7 @@ static smq_status check_topic(const struct rebind *rebind, smq_error *err)
     return SMQ_OK;
 }
 
-static smq_status check_generation(const struct rebind *rebind, smq_error *err)
+static smq_status rebind_check_generation(const struct rebind *rebind, smq_error *err)
 {
     if (rebind->owners.generation == UINT32_MAX || rebind->topic.generation == UINT32_MAX) {
         return status_set(err, SMQ_INTERNAL,
@@ -213,32 +199,35 @@ smq_status admin_topic_rebind(struct core *core, const char *topic, bool force, 
     smq_status status = topic_check_name(topic, err);
 
     if (status == SMQ_OK) {
-        status = calls_definition(&rebind.topic, core, topic, err);
+        status = fanout_definition(&rebind.topic, core, topic, err);
     }
     if (status == SMQ_OK) {
-        status = check_topic(&rebind, err);
+        status = rebind_check_topic(&rebind, err);
     }
     if (status == SMQ_OK) {
         status = coord_link_open(core->link, err);
     }
     if (status == SMQ_OK) {
-        status = rebind_run(&rebind, rebind.topic.slots, owner_send, owner_done, err);
+        status = fanout_many(core, rebind.topic.slots, rebind_owner_send, rebind_owner_done,
+                             &rebind, err);
     }
     if (status == SMQ_OK && !force) {
-        status = rebind_run(&rebind, rebind.topic.slots, listeners_send, listeners_done, err);
+        status = fanout_many(core, rebind.topic.slots, rebind_listeners_send, rebind_listeners_done,
+                             &rebind, err);
     }
     if (status == SMQ_OK) {
-        status = check_owners(&rebind, err);
+        status = rebind_check_owners(&rebind, err);
     }
     if (status == SMQ_OK) {
-        status = check_generation(&rebind, err);
+        status = rebind_check_generation(&rebind, err);
     }
     if (status == SMQ_OK) {
         coord_link_binding(rebind.kind, core->link);
-        status = rebind_run(&rebind, 1, rebind_send, rebind_done, err);
+        status = fanout_one(core, rebind_send, rebind_done, &rebind, err);
     }
     if (status == SMQ_OK) {
-        status = rebind_run(&rebind, rebind.topic.slots, tell_send, tell_done, err);
+        status =
+            fanout_many(core, rebind.topic.slots, rebind_slot_send, rebind_slot_done, &rebind, err);
     }
     definitions_forget(core->definitions, topic);
     return status;

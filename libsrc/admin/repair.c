@@ -14,91 +14,92 @@
 
 /* --- what the slots know --- */
 
-static void survey_send(struct store_call *call, int32_t index, void *user)
+static void repair_survey_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
     struct store_slot slot;
 
-    store_slot_fill(&slot, &work->topic, index);
-    store_slot_read(call, work->core->redis, &slot, 0);
+    store_slot_fill(&slot, &change->topic, index);
+    store_slot_read(call, change->core->redis, &slot, 0);
 }
 
-static enum calls_next survey_done(const struct store_result *result, int32_t index, void *user,
-                                   smq_error *err)
+static enum fanout_next repair_survey_done(const struct store_result *result, int32_t index,
+                                           void *user, smq_error *err)
 {
-    struct work *work = user;
+    struct topic_change *change = user;
     struct slot_notes notes;
 
     if (result->outcome == STORE_OK && store_slot_notes_read(&notes, result)) {
-        damage_note(work->damage, index, &notes);
-        return CALLS_DONE;
+        damage_note(change->damage, index, &notes);
+        return FANOUT_DONE;
     }
-    return work_is_foreign(err, work, result, "repair") ? CALLS_STOP
-                                                        : work_stop(err, work, result, "repair");
+    return topic_change_is_foreign(err, change, result, "repair")
+               ? FANOUT_STOP
+               : topic_change_stop(err, change, result, "repair");
 }
 
-smq_status repair_survey(struct work *work, smq_error *err)
+smq_status repair_survey(struct topic_change *change, smq_error *err)
 {
-    work->damage = damage_new(work->topic.slots);
-    return work_slots(work, survey_send, survey_done, err);
+    change->damage = damage_new(change->topic.slots);
+    return topic_change_slots(change, repair_survey_send, repair_survey_done, err);
 }
 
 /* --- putting it back --- */
 
-static void put_back_send(struct store_call *call, int32_t index, void *user)
+static void repair_put_back_send(struct store_call *call, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
 
-    (void) index;
-    store_topic_repair(call, work->core->redis, &work->topic, &work->seen, work->coord, 0);
+    store_topic_repair(call, change->core->redis, &change->topic, &change->seen, change->coord, 0);
 }
 
-static enum calls_next put_back_done(const struct store_result *result, int32_t index, void *user,
-                                     smq_error *err)
+static enum fanout_next repair_put_back_done(const struct store_result *result, void *user,
+                                             smq_error *err)
 {
-    struct work *work = user;
+    struct topic_change *change = user;
 
-    (void) index;
-    work->changed = result->outcome == STORE_REFUSED;
-    return result->outcome == STORE_OK || work->changed ? CALLS_DONE
-                                                        : work_stop(err, work, result, "repair");
+    change->changed = result->outcome == STORE_REFUSED;
+    return result->outcome == STORE_OK || change->changed
+               ? FANOUT_DONE
+               : topic_change_stop(err, change, result, "repair");
 }
 
 /* A slot that was changed meanwhile: everything is read again. */
-static enum calls_next reopen_done(const struct store_result *result, int32_t index, void *user,
-                                   smq_error *err)
+static enum fanout_next repair_reopen_done(const struct store_result *result, int32_t index,
+                                           void *user, smq_error *err)
 {
-    struct work *work = user;
+    struct topic_change *change = user;
 
     (void) index;
     if (result->outcome == STORE_OK) {
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
-    if (work_is_foreign(err, work, result, "repair")) {
-        return CALLS_STOP;
+    if (topic_change_is_foreign(err, change, result, "repair")) {
+        return FANOUT_STOP;
     }
-    work->changed =
-        work->changed || result->outcome == STORE_REFUSED || result->outcome == STORE_STALE;
-    return work->changed ? CALLS_DONE : work_stop(err, work, result, "repair");
+    change->changed =
+        change->changed || result->outcome == STORE_REFUSED || result->outcome == STORE_STALE;
+    return change->changed ? FANOUT_DONE : topic_change_stop(err, change, result, "repair");
 }
 
-static smq_status put_back(struct work *work, const struct damage_verdict *verdict, smq_error *err)
+static smq_status repair_put_back(struct topic_change *change, const struct damage_verdict *verdict,
+                                  smq_error *err)
 {
     smq_status status = SMQ_OK;
 
-    work->topic = verdict->topic;
-    work->coord = verdict->coord;
+    change->topic = verdict->topic;
+    change->coord = verdict->coord;
     if (verdict->rewrite) {
-        status = work_one(work, put_back_send, put_back_done, err);
+        status = topic_change_one(change, repair_put_back_send, repair_put_back_done, err);
     }
-    if (status != SMQ_OK || work->changed) {
+    if (status != SMQ_OK || change->changed) {
         return status;
     }
-    return work_slots(work, work_open_send, reopen_done, err);
+    return topic_change_slots(change, topic_change_open_send, repair_reopen_done, err);
 }
 
-static smq_status check_asked(const struct damage_verdict *verdict, const struct topic *asked,
-                              smq_error *err)
+static smq_status repair_check_asked(const struct damage_verdict *verdict,
+                                     const struct topic *asked, smq_error *err)
 {
     char difference[160];
 
@@ -109,25 +110,25 @@ static smq_status check_asked(const struct damage_verdict *verdict, const struct
     return status_set(err, SMQ_TOPIC_DIFFERS, "topic %s exists, but %s", asked->name, difference);
 }
 
-smq_status repair_topic(smq_topic_report *report, struct work *work, const struct topic *stored,
-                        const struct topic *asked, smq_error *err)
+smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
+                        const struct topic *stored, const struct topic *asked, smq_error *err)
 {
     struct damage_verdict verdict = {0};
-    smq_status status = repair_survey(work, err);
+    smq_status status = repair_survey(change, err);
 
     if (status == SMQ_OK) {
-        status = damage_judge(&verdict, work->damage, work->topic.name, stored, err);
+        status = damage_judge(&verdict, change->damage, change->topic.name, stored, err);
     }
-    damage_free(work->damage);
-    work->damage = NULL;
+    damage_free(change->damage);
+    change->damage = NULL;
     if (status == SMQ_OK) {
-        status = check_asked(&verdict, asked, err);
+        status = repair_check_asked(&verdict, asked, err);
     }
     if (status != SMQ_OK || verdict.whole) {
         return status;
     }
-    status = put_back(work, &verdict, err);
-    if (status == SMQ_OK && !work->changed) {
+    status = repair_put_back(change, &verdict, err);
+    if (status == SMQ_OK && !change->changed) {
         report_repaired(report, &verdict, stored == NULL);
     }
     return status;
@@ -136,61 +137,62 @@ smq_status repair_topic(smq_topic_report *report, struct work *work, const struc
 /* --- the call --- */
 
 /* topic{T} is not there. */
-static smq_status repair_missing(smq_topic_report *report, struct work *work, smq_error *err)
+static smq_status repair_missing(smq_topic_report *report, struct topic_change *change,
+                                 smq_error *err)
 {
     struct topic found;
-    smq_status status = calls_definition(&found, work->core, work->topic.name, err);
+    smq_status status = fanout_definition(&found, change->core, change->topic.name, err);
 
-    work->seen = work->topic;
-    work->changed = status == SMQ_OK; /* it is there again */
+    change->seen = change->topic;
+    change->changed = status == SMQ_OK; /* it is there again */
     if (status != SMQ_DAMAGED) {
         return status;
     }
-    work->topic = found;
-    return repair_topic(report, work, NULL, NULL, err);
+    change->topic = found;
+    return repair_topic(report, change, NULL, NULL, err);
 }
 
-static smq_status repair_once(smq_topic_report *report, struct work *work, const char *name,
-                              smq_error *err)
+static smq_status repair_once(smq_topic_report *report, struct topic_change *change,
+                              const char *name, smq_error *err)
 {
     struct topic stored;
     smq_error own;
     smq_status status;
 
     *report = (smq_topic_report) SMQ_TOPIC_REPORT_INIT;
-    memset(&work->topic, 0, sizeof(work->topic));
-    memcpy(work->topic.name, name, strlen(name) + 1);
-    status = work_read(work, &own);
-    if (status == SMQ_NO_TOPIC && work->state == STORE_TOPIC_MISSING) {
-        return repair_missing(report, work, err);
+    memset(&change->topic, 0, sizeof(change->topic));
+    memcpy(change->topic.name, name, strlen(name) + 1);
+    status = topic_change_read(change, &own);
+    if (status == SMQ_NO_TOPIC && change->state == STORE_TOPIC_MISSING) {
+        return repair_missing(report, change, err);
     }
     if (status != SMQ_OK) {
         return status_copy(err, &own);
     }
-    if (work->state != STORE_TOPIC_READY) {
+    if (change->state != STORE_TOPIC_READY) {
         return status_set(err, SMQ_NO_TOPIC,
                           "topic %s is half %s; repeat that, it is completed then", name,
-                          work->state == STORE_TOPIC_CREATING ? "created" : "deleted");
+                          change->state == STORE_TOPIC_CREATING ? "created" : "deleted");
     }
-    stored = work->seen = work->topic;
-    return repair_topic(report, work, &stored, NULL, err);
+    stored = change->seen = change->topic;
+    return repair_topic(report, change, &stored, NULL, err);
 }
 
 smq_status admin_topic_repair(smq_topic_report *report, struct core *core, const char *topic,
                               smq_error *err)
 {
-    struct work work = {.core = core, .changed = true};
+    struct topic_change change = {.core = core, .changed = true};
     smq_status status = topic_check_name(topic, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    for (int i = 0; i < WORK_TRIES && work.changed; i++) {
-        status = repair_once(report, &work, topic, err);
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed; i++) {
+        status = repair_once(report, &change, topic, err);
     }
     definitions_forget(core->definitions, topic);
-    if (work.changed) {
-        return work_give_up(err, &work);
+    if (change.changed) {
+        return topic_change_give_up(err, &change);
     }
-    return status == SMQ_OK ? work_register(&work, err) : status;
+    return status == SMQ_OK ? topic_change_register(&change, err) : status;
 }

@@ -6,163 +6,155 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-smq_status work_fail(smq_error *err, const struct work *work, smq_status status, const char *what,
-                     const char *text)
+smq_status topic_change_fail(smq_error *err, const struct topic_change *change, smq_status status,
+                             const char *what, const char *text)
 {
-    return status_set(err, status, "cannot %s topic %s: %s", what, work->topic.name, text);
+    return status_set(err, status, "cannot %s topic %s: %s", what, change->topic.name, text);
 }
 
-enum calls_next work_stop(smq_error *err, const struct work *work,
-                          const struct store_result *result, const char *what)
+enum fanout_next topic_change_stop(smq_error *err, const struct topic_change *change,
+                                   const struct store_result *result, const char *what)
 {
     bool odd = result->status == SMQ_OK;
 
-    (void) work_fail(err, work, odd ? SMQ_INTERNAL : result->status, what,
-                     odd ? "an answer cannot be read" : result->text);
-    return CALLS_STOP;
+    (void) topic_change_fail(err, change, odd ? SMQ_INTERNAL : result->status, what,
+                             odd ? "an answer cannot be read" : result->text);
+    return FANOUT_STOP;
 }
 
-smq_status work_give_up(smq_error *err, const struct work *work)
+smq_status topic_change_give_up(smq_error *err, const struct topic_change *change)
 {
     return status_set(err, SMQ_TOPIC_DIFFERS,
-                      "topic %s is changed by others all the time; try again", work->topic.name);
+                      "topic %s is changed by others all the time; try again", change->topic.name);
 }
 
-smq_status work_one(struct work *work, work_send_fn *send, work_done_fn *done, smq_error *err)
+smq_status topic_change_one(struct topic_change *change, fanout_one_send_fn *send,
+                            fanout_one_done_fn *done, smq_error *err)
 {
-    return calls_run(
-        work->core, &(struct calls_job){.count = 1, .user = work, .send = send, .done = done}, err);
+    return fanout_one(change->core, send, done, change, err);
 }
 
-smq_status work_slots(struct work *work, work_send_fn *send, work_done_fn *done, smq_error *err)
+smq_status topic_change_slots(struct topic_change *change, fanout_send_fn *send,
+                              fanout_done_fn *done, smq_error *err)
 {
-    return calls_run(
-        work->core,
-        &(struct calls_job){.count = work->topic.slots, .user = work, .send = send, .done = done},
-        err);
+    return fanout_many(change->core, change->topic.slots, send, done, change, err);
 }
 
 /* --- topic{T} --- */
 
-static void read_send(struct store_call *call, int32_t index, void *user)
+static void topic_change_read_send(struct store_call *call, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
 
-    (void) index;
-    store_topic_get(call, work->core->redis, work->topic.name, 0);
+    store_topic_get(call, change->core->redis, change->topic.name, 0);
 }
 
-static enum calls_next read_done(const struct store_result *result, int32_t index, void *user,
-                                 smq_error *err)
+static enum fanout_next topic_change_read_done(const struct store_result *result, void *user,
+                                               smq_error *err)
 {
-    struct work *work = user;
-    struct topic stored = work->topic;
+    struct topic_change *change = user;
+    struct topic stored = change->topic;
 
-    (void) index;
     if (result->outcome != STORE_OK) {
-        (void) store_topic_get_failed(work->topic.name, result, err);
-        return CALLS_STOP;
+        (void) store_topic_get_failed(change->topic.name, result, err);
+        return FANOUT_STOP;
     }
-    if (store_topic_get_read(&stored, &work->state, work->topic.name, result, err) == SMQ_OK) {
-        work->topic = stored;
-        return CALLS_DONE;
+    if (store_topic_get_read(&stored, &change->state, change->topic.name, result, err) == SMQ_OK) {
+        change->topic = stored;
+        return FANOUT_DONE;
     }
-    work->topic.generation = stored.generation;
-    work->topic.deletes = stored.deletes;
-    return CALLS_STOP;
+    change->topic.generation = stored.generation;
+    change->topic.deletes = stored.deletes;
+    return FANOUT_STOP;
 }
 
-smq_status work_read(struct work *work, smq_error *err)
+smq_status topic_change_read(struct topic_change *change, smq_error *err)
 {
-    work->changed = false;
-    return work_one(work, read_send, read_done, err);
+    change->changed = false;
+    return topic_change_one(change, topic_change_read_send, topic_change_read_done, err);
 }
 
-static void step_send(struct store_call *call, int32_t index, void *user)
+static void topic_change_step_send(struct store_call *call, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
 
-    (void) index;
-    store_topic_step(call, work->core->redis, &work->topic, work->step, 0);
+    store_topic_step(call, change->core->redis, &change->topic, change->step, 0);
 }
 
-static enum calls_next step_done(const struct store_result *result, int32_t index, void *user,
-                                 smq_error *err)
+static enum fanout_next topic_change_step_done(const struct store_result *result, void *user,
+                                               smq_error *err)
 {
-    struct work *work = user;
+    struct topic_change *change = user;
 
-    (void) index;
     if (result->outcome == STORE_OK) {
-        return CALLS_DONE;
+        return FANOUT_DONE;
     }
     if (result->outcome == STORE_NO_TOPIC) {
-        (void) status_set(err, SMQ_NO_TOPIC, "topic %s was deleted meanwhile", work->topic.name);
-        return CALLS_STOP;
+        (void) status_set(err, SMQ_NO_TOPIC, "topic %s was deleted meanwhile", change->topic.name);
+        return FANOUT_STOP;
     }
-    work->changed = result->outcome == STORE_REFUSED;
-    return work_stop(err, work, result, "change the state of");
+    change->changed = result->outcome == STORE_REFUSED;
+    return topic_change_stop(err, change, result, "change the state of");
 }
 
-smq_status work_step(struct work *work, enum store_topic_step step, smq_error *err)
+smq_status topic_change_step(struct topic_change *change, enum store_topic_step step,
+                             smq_error *err)
 {
-    work->step = step;
-    return work_one(work, step_send, step_done, err);
+    change->step = step;
+    return topic_change_one(change, topic_change_step_send, topic_change_step_done, err);
 }
 
 /* --- the registry --- */
 
-static void register_send(struct store_call *call, int32_t index, void *user)
+static void topic_change_register_send(struct store_call *call, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
 
-    (void) index;
-    store_registry_add(call, work->core->redis, work->topic.name, clock_wall_ms(), 0);
+    store_registry_add(call, change->core->redis, change->topic.name, clock_wall_ms(), 0);
 }
 
-static void unregister_send(struct store_call *call, int32_t index, void *user)
+static void topic_change_unregister_send(struct store_call *call, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
 
-    (void) index;
-    store_registry_remove(call, work->core->redis, work->topic.name, 0);
+    store_registry_remove(call, change->core->redis, change->topic.name, 0);
 }
 
-static enum calls_next registry_done(const struct store_result *result, int32_t index, void *user,
-                                     smq_error *err)
+static enum fanout_next topic_change_registry_done(const struct store_result *result, void *user,
+                                                   smq_error *err)
 {
-    struct work *work = user;
+    struct topic_change *change = user;
 
-    (void) index;
     if (result->outcome != STORE_OK) {
-        return work_stop(err, work, result, "write the registry for");
+        return topic_change_stop(err, change, result, "write the registry for");
     }
-    work->found = result->reply->type == REDIS_REPLY_INTEGER && result->reply->integer == 1;
-    return CALLS_DONE;
+    change->found = result->reply->type == REDIS_REPLY_INTEGER && result->reply->integer == 1;
+    return FANOUT_DONE;
 }
 
-smq_status work_register(struct work *work, smq_error *err)
+smq_status topic_change_register(struct topic_change *change, smq_error *err)
 {
-    return work_one(work, register_send, registry_done, err);
+    return topic_change_one(change, topic_change_register_send, topic_change_registry_done, err);
 }
 
-smq_status work_unregister(struct work *work, smq_error *err)
+smq_status topic_change_unregister(struct topic_change *change, smq_error *err)
 {
-    return work_one(work, unregister_send, registry_done, err);
+    return topic_change_one(change, topic_change_unregister_send, topic_change_registry_done, err);
 }
 
 /* --- opening slots --- */
 
-void work_open_send(struct store_call *call, int32_t index, void *user)
+void topic_change_open_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct work *work = user;
+    const struct topic_change *change = user;
     struct store_slot slot;
 
-    store_slot_fill(&slot, &work->topic, index);
-    store_slot_open(call, work->core->redis, &slot, &work->topic, 0);
+    store_slot_fill(&slot, &change->topic, index);
+    store_slot_open(call, change->core->redis, &slot, &change->topic, 0);
 }
 
-bool work_is_foreign(smq_error *err, const struct work *work, const struct store_result *result,
-                     const char *what)
+bool topic_change_is_foreign(smq_error *err, const struct topic_change *change,
+                             const struct store_result *result, const char *what)
 {
     char key[SLOT_KEY_MAX];
 
@@ -172,6 +164,6 @@ bool work_is_foreign(smq_error *err, const struct work *work, const struct store
     (void) status_set(err, SMQ_INVALID,
                       "cannot %s topic %s: the key %s holds something else; rename the topic, or "
                       "the key",
-                      what, work->topic.name, key);
+                      what, change->topic.name, key);
     return true;
 }

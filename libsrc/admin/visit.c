@@ -5,12 +5,12 @@
 
 #include "admin/admin.h"
 #include "admin/filter.h"
-#include "admin/slot_stats.h"
+#include "admin/slot_walk.h"
 #include "base/memory.h"
 
 struct message_visit {
     const struct filter *filter;
-    struct seen_reader reader;
+    struct page_reader reader;
     struct buf cursor;
     uint64_t left; /* of the limit */
     smq_message_fn *visit;
@@ -20,8 +20,8 @@ struct message_visit {
 /* false: the visitor wants no more, or has seen as many as it wanted. */
 static bool visit_page(struct message_visit *visit)
 {
-    const struct seen_reader *reader = &visit->reader;
-    const struct seen_page *page = &reader->page;
+    const struct page_reader *reader = &visit->reader;
+    const struct page *page = &reader->page;
     smq_message_info info;
 
     for (size_t i = 0; i < page->paged.count; i++) {
@@ -32,7 +32,7 @@ static bool visit_page(struct message_visit *visit)
                                 .name = seen->name,
                                 .name_len = seen->name_len};
 
-        seen_describe(&info, reader->topic, reader->slot, page->paged.token, seen);
+        page_describe(&info, reader->topic, reader->slot, page->paged.token, seen);
         buf_clear(&visit->cursor);
         cursor_format(&visit->cursor, &cursor);
         info.cursor = visit->cursor.data;
@@ -48,25 +48,25 @@ static smq_status visit_state(struct message_visit *visit, bool *more, smq_error
 {
     visit->reader.query.bodies = true;
     do {
-        smq_status status = seen_read(&visit->reader, err);
+        smq_status status = page_read(&visit->reader, err);
 
         if (status != SMQ_OK) {
             return status;
         }
         *more = visit_page(visit);
-    } while (*more && seen_next(&visit->reader));
+    } while (*more && page_next(&visit->reader));
     return SMQ_OK;
 }
 
-static smq_status visit_slot(const struct looking *looking, int32_t index, bool *more, void *user,
+static smq_status visit_slot(const struct slot_walk *walk, int32_t index, bool *more, void *user,
                              smq_error *err)
 {
     struct message_visit *visit = user;
     smq_status status = SMQ_OK;
 
     for (int i = 0; i < FILTER_STATES && *more && status == SMQ_OK; i++) {
-        if (filter_count(&looking->looks[index], filter_states[i]) > 0 &&
-            filter_begin(visit->filter, &visit->reader, looking->first + index, filter_states[i])) {
+        if (filter_count(&walk->looks[index], filter_states[i]) > 0 &&
+            filter_begin(visit->filter, &visit->reader, walk->first + index, filter_states[i])) {
             status = visit_state(visit, more, err);
         }
     }
@@ -76,28 +76,28 @@ static smq_status visit_slot(const struct looking *looking, int32_t index, bool 
 smq_status admin_message_each(struct core *core, const char *topic, const smq_filter *filter,
                               smq_message_fn *visit, void *user, smq_error *err)
 {
-    struct looking looking;
+    struct slot_walk walk;
     struct filter checked = {0};
     struct message_visit state = {.filter = &checked,
-                                  .reader = {.core = core, .topic = &looking.topic},
+                                  .reader = {.core = core, .topic = &walk.topic},
                                   .visit = visit,
                                   .user = user};
-    smq_status status = looking_begin(&looking, core, topic, err);
+    smq_status status = slot_walk_begin(&walk, core, topic, err);
 
     if (status == SMQ_OK) {
-        status = filter_take(&checked, &looking.topic, filter, SMQ_WAITING, err);
+        status = filter_take(&checked, &walk.topic, filter, SMQ_WAITING, err);
     }
     if (status == SMQ_OK) {
         state.left = checked.limit;
-        status = looking_visit(&looking, filter_first_slot(&checked),
-                               filter_end_slot(&checked, &looking.topic), visit_slot, &state, err);
+        status = slot_walk_visit(&walk, filter_first_slot(&checked),
+                                 filter_end_slot(&checked, &walk.topic), visit_slot, &state, err);
     }
     if (status == SMQ_OK) {
-        status = looking_faults(&looking, err);
+        status = slot_walk_faults(&walk, err);
     }
-    seen_fini(&state.reader.page);
+    page_fini(&state.reader.page);
     buf_fini(&state.cursor);
     filter_fini(&checked);
-    looking_end(&looking);
+    slot_walk_end(&walk);
     return status;
 }

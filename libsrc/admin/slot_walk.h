@@ -1,47 +1,47 @@
-/* slot_stats.h - the slots of a topic looked at, many at once.
+/* slot_walk.h - the slots of a topic looked at, many at once.
  *
  * Thread: the caller's. */
-#ifndef ADMIN_SLOT_STATS_H
-#define ADMIN_SLOT_STATS_H
+#ifndef ADMIN_SLOT_WALK_H
+#define ADMIN_SLOT_WALK_H
 
 #include "admin/fanout.h"
 #include "store/store.h"
 
 /* A run of slots of one topic that is looked at. */
-struct looking {
+struct slot_walk {
     struct core *core;
     struct topic topic;
     int32_t first; /* slot number of looks[0] */
     int32_t count;
     struct store_look *looks; /* zero: see faults */
-    struct look_fault *faults;
+    struct slot_walk_fault *faults;
     int32_t good, broken, refused; /* of all slots looked at; of this run */
     smq_error why;                 /* the first fault */
 };
 
 /* Why nothing is known of a slot; status OK: something is. */
-struct look_fault {
+struct slot_walk_fault {
     smq_status status; /* DAMAGED, UNAVAILABLE, TIMED_OUT, UNKNOWN */
     char text[160];
 };
 
 /* Slots were left out: the first of them, and how many more.  OK: none. */
-smq_status looking_faults(const struct looking *looking, smq_error *err);
+smq_status slot_walk_faults(const struct slot_walk *walk, smq_error *err);
 
 /* Read the definition.  Fails: INVALID (the name), NO_TOPIC, ... */
-smq_status looking_begin(struct looking *looking, struct core *core, const char *topic,
-                         smq_error *err);
-void looking_end(struct looking *looking);
+smq_status slot_walk_begin(struct slot_walk *walk, struct core *core, const char *topic,
+                           smq_error *err);
+void slot_walk_end(struct slot_walk *walk);
 
 /* Look at the run of slots that begins with `first` and does not reach `end`.  Slots that are
  * damaged or do not answer have a fault.  Fails: NO_TOPIC; when no slot answers, as they do. */
-smq_status looking_run(struct looking *looking, int32_t first, int32_t end, smq_error *err);
+smq_status slot_walk_run(struct slot_walk *walk, int32_t first, int32_t end, smq_error *err);
 
 /* Look at the slots from `first` to before `end`, and call `each` for every one on the caller's
  * thread; it may set *more to false, which ends it. */
-typedef smq_status looking_fn(const struct looking *looking, int32_t index, bool *more, void *user,
-                              smq_error *err);
-smq_status looking_visit(struct looking *looking, int32_t first, int32_t end, looking_fn *each,
-                         void *user, smq_error *err);
+typedef smq_status slot_walk_fn(const struct slot_walk *walk, int32_t index, bool *more, void *user,
+                                smq_error *err);
+smq_status slot_walk_visit(struct slot_walk *walk, int32_t first, int32_t end, slot_walk_fn *each,
+                           void *user, smq_error *err);
 
 #endif

@@ -1,0 +1,195 @@
+/* slot_walk.c - the slots of a topic looked at, many at once.
+ *
+ * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/fail.h"
+#include "admin/slot_walk.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+enum { CHUNK_SLOTS = 1024, LOOK_TRIES = 10 };
+
+static void slot_walk_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct slot_walk *walk = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, &walk->topic, walk->first + index);
+    store_inspect(call, walk->core->redis, &slot, 0);
+}
+
+/* Away for a while, or damaged: the others can be looked at. */
+static bool slot_walk_is_fault(const struct store_result *result)
+{
+    switch (result->outcome) {
+    case STORE_NO_TOPIC:
+    case STORE_STALE:
+    case STORE_PARTLY:
+    case STORE_UNKNOWN:
+        return true;
+    case STORE_NOT_DONE:
+        return result->status == SMQ_UNAVAILABLE || result->status == SMQ_TIMED_OUT;
+    case STORE_OK:
+    case STORE_FENCED:
+    case STORE_REFUSED:
+        break;
+    }
+    return false;
+}
+
+static void slot_walk_fault_set(struct slot_walk_fault *fault, const struct slot_walk *walk,
+                                int32_t slot, const struct store_result *result)
+{
+    bool away = result->outcome == STORE_NOT_DONE || result->outcome == STORE_UNKNOWN;
+
+    fault->status = away ? result->status : SMQ_DAMAGED;
+    if (away) {
+        snprintf(fault->text, sizeof(fault->text), "slot %" PRId32 " of topic %.60s: %.80s", slot,
+                 walk->topic.name, result->text);
+    } else {
+        snprintf(fault->text, sizeof(fault->text),
+                 "Redis has lost a part of slot %" PRId32
+                 " of topic %.40s: run slotmq topic repair "
+                 "%.40s",
+                 slot, walk->topic.name, walk->topic.name);
+    }
+}
+
+static enum fanout_next slot_walk_done(const struct store_result *result, int32_t index, void *user,
+                                       smq_error *err)
+{
+    struct slot_walk *walk = user;
+    struct slot_walk_fault *fault = &walk->faults[index];
+
+    fault->status = SMQ_OK;
+    if (result->outcome == STORE_OK && store_inspect_read(&walk->looks[index], result)) {
+        walk->good++;
+        return FANOUT_DONE;
+    }
+    if (!slot_walk_is_fault(result)) {
+        return admin_fail(err, &walk->topic, walk->first + index, result);
+    }
+    memset(&walk->looks[index], 0, sizeof(walk->looks[index]));
+    walk->looks[index].oldest_due_ms = walk->looks[index].next_due_ms = -1;
+    slot_walk_fault_set(fault, walk, walk->first + index, result);
+    walk->refused += result->outcome == STORE_NO_TOPIC || result->outcome == STORE_STALE ? 1 : 0;
+    return FANOUT_DONE;
+}
+
+static smq_status slot_walk_once(struct slot_walk *walk, smq_error *err)
+{
+    walk->refused = 0;
+    walk->good = 0;
+    return fanout_many(walk->core, walk->count, slot_walk_send, slot_walk_done, walk, err);
+}
+
+/* Slots that refuse the definition may know a newer one, or none any more.  Refused before and
+ * after a read that finds the same one: they are damaged. */
+static smq_status slot_walk_surely(struct slot_walk *walk, smq_error *err)
+{
+    char before[TOPIC_STAMP_MAX], after[TOPIC_STAMP_MAX];
+    bool same = false;
+    smq_status status = slot_walk_once(walk, err);
+
+    for (int i = 0; i < LOOK_TRIES && status == SMQ_OK && walk->refused > 0 && !same; i++) {
+        struct topic stored;
+
+        topic_stamp(before, &walk->topic);
+        status = fanout_definition(&stored, walk->core, walk->topic.name, err);
+        if (status != SMQ_OK) {
+            return status;
+        }
+        if (strcmp(stored.nonce, walk->topic.nonce) != 0) {
+            return status_set(err, SMQ_NO_TOPIC, "topic %s was deleted meanwhile", stored.name);
+        }
+        walk->topic = stored;
+        topic_stamp(after, &stored);
+        same = strcmp(before, after) == 0;
+        status = slot_walk_once(walk, err);
+    }
+    return status;
+}
+
+smq_status slot_walk_faults(const struct slot_walk *walk, smq_error *err)
+{
+    char more[40] = "";
+
+    if (walk->broken == 0) {
+        return SMQ_OK;
+    }
+    if (walk->broken > 1) {
+        snprintf(more, sizeof(more), "; and %" PRId32 " more slots", walk->broken - 1);
+    }
+    return status_set(err, walk->why.status, "%s%s (all others were looked at)", walk->why.text,
+                      more);
+}
+
+smq_status slot_walk_run(struct slot_walk *walk, int32_t first, int32_t end, smq_error *err)
+{
+    smq_status status;
+
+    walk->first = first;
+    walk->count = end - first < CHUNK_SLOTS ? end - first : CHUNK_SLOTS;
+    status = slot_walk_surely(walk, err);
+    for (int32_t i = 0; i < walk->count && status == SMQ_OK; i++) {
+        const struct slot_walk_fault *fault = &walk->faults[i];
+
+        if (fault->status != SMQ_OK && walk->broken++ == 0) {
+            (void) status_set(&walk->why, fault->status, "%s", fault->text);
+        }
+    }
+    if (status == SMQ_OK && walk->good == 0 && walk->count > 0 &&
+        walk->faults[0].status != SMQ_DAMAGED) {
+        return status_copy(err, &walk->why);
+    }
+    return status;
+}
+
+smq_status slot_walk_begin(struct slot_walk *walk, struct core *core, const char *topic,
+                           smq_error *err)
+{
+    smq_status status = topic_check_name(topic, err);
+
+    *walk = (struct slot_walk){.core = core};
+    if (status == SMQ_OK) {
+        status = fanout_definition(&walk->topic, core, topic, err);
+    }
+    if (status == SMQ_OK) {
+        int32_t slots = walk->topic.slots;
+
+        walk->looks =
+            memory_new((size_t) (slots < CHUNK_SLOTS ? slots : CHUNK_SLOTS) * sizeof(*walk->looks));
+        walk->faults = memory_new((size_t) (slots < CHUNK_SLOTS ? slots : CHUNK_SLOTS) *
+                                  sizeof(*walk->faults));
+    }
+    return status;
+}
+
+void slot_walk_end(struct slot_walk *walk)
+{
+    free(walk->looks);
+    free(walk->faults);
+}
+
+smq_status slot_walk_visit(struct slot_walk *walk, int32_t first, int32_t end, slot_walk_fn *each,
+                           void *user, smq_error *err)
+{
+    bool more = true;
+
+    while (first < end && more) {
+        smq_status status = slot_walk_run(walk, first, end, err);
+
+        for (int32_t i = 0; i < walk->count && more && status == SMQ_OK; i++) {
+            status = each(walk, i, &more, user, err);
+        }
+        if (status != SMQ_OK) {
+            return status;
+        }
+        first += walk->count;
+    }
+    return SMQ_OK;
+}
