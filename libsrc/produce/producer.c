@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 #include "produce/outboxes.h"
 
@@ -99,25 +100,25 @@ static smq_status take_options(smq_producer *producer, const smq_producer_option
 
 /* --- the state, under its lock --- */
 
-static void state_lock(smq_producer *producer)
+static void producer_state_lock(smq_producer *producer)
 {
     pthread_mutex_lock(&producer->state.lock);
 }
 
-static void state_unlock(smq_producer *producer)
+static void producer_state_unlock(smq_producer *producer)
 {
     pthread_mutex_unlock(&producer->state.lock);
 }
 
 /* Tell those who wait for `progress`. */
-static void state_progress(smq_producer *producer)
+static void producer_state_progress(smq_producer *producer)
 {
     producer->state.awaited = UINT64_MAX;
     pthread_cond_broadcast(&producer->state.progress);
 }
 
 /* false: the time is up.  `deadline_ms` by clock_now_ms(), or INT64_MAX. */
-static bool state_wait(smq_producer *producer, pthread_cond_t *cond, int64_t deadline_ms)
+static bool producer_state_wait(smq_producer *producer, pthread_cond_t *cond, int64_t deadline_ms)
 {
     int64_t left_ms = deadline_ms - clock_now_ms();
     struct timespec at;
@@ -132,7 +133,7 @@ static bool state_wait(smq_producer *producer, pthread_cond_t *cond, int64_t dea
 }
 
 /* Is a send pending whose number is not larger? */
-static bool state_pending(const smq_producer *producer, uint64_t number)
+static bool producer_state_pending(const smq_producer *producer, uint64_t number)
 {
     const struct send *first = TAILQ_FIRST(&producer->state.all);
 
@@ -140,15 +141,15 @@ static bool state_pending(const smq_producer *producer, uint64_t number)
 }
 
 /* Sleep until something may have changed about the sends up to `number`. */
-static bool state_await(smq_producer *producer, uint64_t number, int64_t deadline_ms)
+static bool producer_state_await(smq_producer *producer, uint64_t number, int64_t deadline_ms)
 {
     if (number < producer->state.awaited) {
         producer->state.awaited = number;
     }
-    return state_wait(producer, &producer->state.progress, deadline_ms);
+    return producer_state_wait(producer, &producer->state.progress, deadline_ms);
 }
 
-static int64_t deadline_of(int64_t timeout_ms)
+static int64_t producer_deadline(int64_t timeout_ms)
 {
     int64_t now_ms = clock_now_ms();
 
@@ -156,63 +157,63 @@ static int64_t deadline_of(int64_t timeout_ms)
 }
 
 /* An id that was made meanwhile does not count. */
-static int64_t send_bytes(const struct send *send)
+static int64_t producer_send_bytes(const struct send *send)
 {
     size_t id_len = send->id[0] == '\0' ? send->message.id_len : 0;
 
     return (int64_t) (send->message.body_len + send->message.key_len + id_len);
 }
 
-/* Accept a send; state_hand_over() comes after the last one. */
-static void state_add(smq_producer *producer, struct send *send)
+/* Accept a send; producer_state_hand_over() comes after the last one. */
+static void producer_state_add(smq_producer *producer, struct send *send)
 {
     send->number = ++producer->state.last_number;
     TAILQ_INSERT_TAIL(&producer->state.all, send, pending);
     metric_share_add(&producer->core->metrics.send_pending, 1);
     if (send->group == NULL) {
         producer->state.count++;
-        producer->state.bytes += send_bytes(send);
+        producer->state.bytes += producer_send_bytes(send);
     }
     STAILQ_INSERT_TAIL(&producer->state.inbox, send, link);
 }
 
 /* The lock is held, and let go before smq:io wakes, which takes it first of all. */
-static void state_hand_over(smq_producer *producer)
+static void producer_state_hand_over(smq_producer *producer)
 {
     struct loop *io = producer->core->io;
     bool rings = loop_put(io, &producer->take);
 
-    state_unlock(producer);
+    producer_state_unlock(producer);
     if (rings) {
         loop_ring(io);
     }
 }
 
 /* Its receipt was given, or is about to be given to a waiting call. */
-static void state_remove(smq_producer *producer, struct send *send)
+static void producer_state_remove(smq_producer *producer, struct send *send)
 {
     TAILQ_REMOVE(&producer->state.all, send, pending);
     metric_share_subtract(&producer->core->metrics.send_pending, 1);
     if (send->group == NULL) {
         producer->state.count--;
-        producer->state.bytes -= send_bytes(send);
+        producer->state.bytes -= producer_send_bytes(send);
     }
     if (producer->state.room_sleepers > 0) {
         pthread_cond_signal(&producer->state.room);
     }
     if (producer->state.awaited != UINT64_MAX &&
-        !state_pending(producer, producer->state.awaited)) {
-        state_progress(producer);
+        !producer_state_pending(producer, producer->state.awaited)) {
+        producer_state_progress(producer);
     }
 }
 
 /* The last reference takes everything down.  The lock is held, and let go. */
-static void state_unref(smq_producer *producer)
+static void producer_state_unref(smq_producer *producer)
 {
     struct core *core = producer->core;
     bool last = --producer->state.references == 0;
 
-    state_unlock(producer);
+    producer_state_unlock(producer);
     if (!last) {
         return;
     }
@@ -225,7 +226,7 @@ static void state_unref(smq_producer *producer)
 
 /* --- receipts, on smq:call --- */
 
-static void receipt_fill(smq_receipt *out, const struct send *send)
+static void producer_fill_receipt(smq_receipt *out, const struct send *send)
 {
     *out = (smq_receipt){.status = send->status,
                          .slot = send->place.slot,
@@ -235,49 +236,49 @@ static void receipt_fill(smq_receipt *out, const struct send *send)
 }
 
 /* Give one receipt, if one waits. */
-static bool give_one(smq_producer *producer)
+static bool producer_give_one(smq_producer *producer)
 {
     struct send *send;
     smq_receipt receipt;
 
-    state_lock(producer);
+    producer_state_lock(producer);
     send = STAILQ_FIRST(&producer->state.ended);
     if (send != NULL) {
         STAILQ_REMOVE_HEAD(&producer->state.ended, link);
     }
-    state_unlock(producer);
+    producer_state_unlock(producer);
     if (send == NULL) {
         return false;
     }
-    receipt_fill(&receipt, send);
+    producer_fill_receipt(&receipt, send);
     send->sent(&receipt, send->user);
-    state_lock(producer);
-    state_remove(producer, send);
-    state_unlock(producer);
+    producer_state_lock(producer);
+    producer_state_remove(producer, send);
+    producer_state_unlock(producer);
     free(send);
     return true;
 }
 
-static void on_give(struct loop_task *task)
+static void producer_on_give(struct loop_task *task)
 {
-    smq_producer *producer = (smq_producer *) ((char *) task - offsetof(smq_producer, give));
+    smq_producer *producer = OWNER_OF(task, smq_producer, give);
 
-    while (give_one(producer)) {
+    while (producer_give_one(producer)) {
     }
-    state_lock(producer);
+    producer_state_lock(producer);
     if (!STAILQ_EMPTY(&producer->state.ended)) {
         loop_post(producer->core->call, task);
-        state_unlock(producer);
+        producer_state_unlock(producer);
         return;
     }
     producer->state.giving = false;
-    state_progress(producer);
-    state_unref(producer);
+    producer_state_progress(producer);
+    producer_state_unref(producer);
 }
 
 /* --- the ends of sends, on smq:io --- */
 
-static void tell_failure(struct core *core, const struct send *send)
+static void producer_log_failure(struct core *core, const struct send *send)
 {
     if (send->status != SMQ_OK) {
         events_log(core->events, SMQ_LEVEL_WARN,
@@ -287,7 +288,8 @@ static void tell_failure(struct core *core, const struct send *send)
 }
 
 /* The lock is held.  true: smq:call is to be rung, when it is held no more. */
-static bool sort_ended(smq_producer *producer, struct send_list *ended, struct send_list *here)
+static bool producer_sort_ended(smq_producer *producer, struct send_list *ended,
+                                struct send_list *here)
 {
     struct send *send;
 
@@ -297,7 +299,7 @@ static bool sort_ended(smq_producer *producer, struct send_list *ended, struct s
             STAILQ_INSERT_TAIL(&producer->state.ended, send, link);
             continue;
         }
-        state_remove(producer, send);
+        producer_state_remove(producer, send);
         STAILQ_INSERT_TAIL(here, send, link);
     }
     if (!STAILQ_EMPTY(&producer->state.ended) && !producer->state.giving) {
@@ -308,7 +310,7 @@ static bool sort_ended(smq_producer *producer, struct send_list *ended, struct s
     return false;
 }
 
-static void on_ended(struct send_list *ended, void *user)
+static void producer_on_ended(struct send_list *ended, void *user)
 {
     smq_producer *producer = user;
     struct core *core = producer->core;
@@ -316,9 +318,9 @@ static void on_ended(struct send_list *ended, void *user)
     struct send *send;
     bool rings;
 
-    state_lock(producer);
-    rings = sort_ended(producer, ended, &here);
-    state_unlock(producer);
+    producer_state_lock(producer);
+    rings = producer_sort_ended(producer, ended, &here);
+    producer_state_unlock(producer);
     if (rings) {
         loop_ring(core->call);
     }
@@ -328,48 +330,49 @@ static void on_ended(struct send_list *ended, void *user)
             waiter_done(&send->group->waiter); /* the send is the waiting caller's again */
             continue;
         }
-        tell_failure(core, send);
+        producer_log_failure(core, send);
         free(send);
     }
 }
 
-static void take_inbox(smq_producer *producer, struct send_list *out)
+static void producer_take_inbox(smq_producer *producer, struct send_list *out)
 {
     if (producer->outboxes == NULL) {
-        producer->outboxes = outboxes_new(producer->core, &producer->options, on_ended, producer);
+        producer->outboxes =
+            outboxes_new(producer->core, &producer->options, producer_on_ended, producer);
     }
-    state_lock(producer);
+    producer_state_lock(producer);
     STAILQ_CONCAT(out, &producer->state.inbox);
-    state_unlock(producer);
+    producer_state_unlock(producer);
 }
 
-static void on_take(struct loop_task *task)
+static void producer_on_take(struct loop_task *task)
 {
-    smq_producer *producer = (smq_producer *) ((char *) task - offsetof(smq_producer, take));
+    smq_producer *producer = OWNER_OF(task, smq_producer, take);
     struct send_list list = STAILQ_HEAD_INITIALIZER(list);
 
-    take_inbox(producer, &list);
+    producer_take_inbox(producer, &list);
     outboxes_add(producer->outboxes, &list);
 }
 
-static void on_closed(void *user)
+static void producer_on_closed(void *user)
 {
     smq_producer *producer = user;
 
-    state_lock(producer);
+    producer_state_lock(producer);
     producer->state.closed = true;
-    state_progress(producer);
-    state_unref(producer);
+    producer_state_progress(producer);
+    producer_state_unref(producer);
 }
 
-/* Every on_take() has run: none is posted once `closing` is set. */
-static void on_close(struct loop_task *task)
+/* Every producer_on_take() has run: none is posted once `closing` is set. */
+static void producer_on_close(struct loop_task *task)
 {
-    smq_producer *producer = (smq_producer *) ((char *) task - offsetof(smq_producer, close));
+    smq_producer *producer = OWNER_OF(task, smq_producer, close);
     struct send_list none = STAILQ_HEAD_INITIALIZER(none);
 
-    take_inbox(producer, &none);
-    outboxes_close(producer->outboxes, on_closed, producer);
+    producer_take_inbox(producer, &none);
+    outboxes_close(producer->outboxes, producer_on_closed, producer);
 }
 
 /* --- the life of a producer --- */
@@ -386,9 +389,9 @@ smq_status producer_new(smq_producer **out, struct core *core, const smq_produce
         return status;
     }
     producer->core = core_ref(core);
-    producer->take.run = on_take;
-    producer->close.run = on_close;
-    producer->give.run = on_give;
+    producer->take.run = producer_on_take;
+    producer->close.run = producer_on_close;
+    producer->give.run = producer_on_give;
     producer->state.references = 2; /* the handle's, and that of smq:io */
     producer->state.awaited = UINT64_MAX;
     STAILQ_INIT(&producer->state.inbox);
@@ -408,19 +411,19 @@ void producer_free(smq_producer *producer)
 {
     bool on_call = loop_inside(producer->core->call);
 
-    state_lock(producer);
+    producer_state_lock(producer);
     producer->state.closing = true;
     loop_post(producer->core->io, &producer->close);
     pthread_cond_broadcast(&producer->state.room);
     while (!producer->state.closed ||
-           (!on_call && (producer->state.giving || state_pending(producer, UINT64_MAX)))) {
-        (void) state_await(producer, producer->state.last_number, INT64_MAX);
+           (!on_call && (producer->state.giving || producer_state_pending(producer, UINT64_MAX)))) {
+        (void) producer_state_await(producer, producer->state.last_number, INT64_MAX);
     }
-    state_unlock(producer);
-    while (on_call && give_one(producer)) {
+    producer_state_unlock(producer);
+    while (on_call && producer_give_one(producer)) {
     }
-    state_lock(producer);
-    state_unref(producer);
+    producer_state_lock(producer);
+    producer_state_unref(producer);
 }
 
 struct core *producer_hub(const smq_producer *producer)
@@ -430,13 +433,13 @@ struct core *producer_hub(const smq_producer *producer)
 
 /* --- sending --- */
 
-static smq_status closed_error(smq_error *err)
+static smq_status producer_closed_error(smq_error *err)
 {
     return status_set(err, SMQ_CLOSED, "the producer is being freed");
 }
 
-static smq_status check_send(smq_message *out, const char *topic, const smq_message *message,
-                             smq_error *err)
+static smq_status producer_check_send(smq_message *out, const char *topic,
+                                      const smq_message *message, smq_error *err)
 {
     smq_status status = topic_check_name(topic, err);
 
@@ -445,31 +448,31 @@ static smq_status check_send(smq_message *out, const char *topic, const smq_mess
 
 /* Give `sends` to smq:io and wait until every one has ended.  Those with a status of their own
  * were refused already; `refused` is their number. */
-static smq_status send_and_wait(smq_producer *producer, struct send *sends, size_t count,
-                                size_t refused, struct send_group *group)
+static smq_status producer_send_and_wait(smq_producer *producer, struct send *sends, size_t count,
+                                         size_t refused, struct send_group *group)
 {
     waiter_init(&group->waiter, count - refused);
-    state_lock(producer);
+    producer_state_lock(producer);
     for (size_t i = 0; i < count && !producer->state.closing; i++) {
         if (sends[i].status == SMQ_TIMED_OUT) {
-            state_add(producer, &sends[i]);
+            producer_state_add(producer, &sends[i]);
         }
     }
     if (producer->state.closing) {
-        state_unlock(producer);
+        producer_state_unlock(producer);
         waiter_fini(&group->waiter);
         for (size_t i = 0; i < count; i++) {
             sends[i].status = SMQ_CLOSED;
         }
-        return closed_error(&group->err);
+        return producer_closed_error(&group->err);
     }
-    state_hand_over(producer);
+    producer_state_hand_over(producer);
     (void) waiter_wait(&group->waiter, SMQ_FOREVER);
     waiter_fini(&group->waiter);
     return group->first_failed == SIZE_MAX ? SMQ_OK : group->err.status;
 }
 
-static void group_refuse(struct send_group *group, struct send *send, const smq_error *err)
+static void producer_group_refuse(struct send_group *group, struct send *send, const smq_error *err)
 {
     send->status = err->status;
     if (send->index < group->first_failed) {
@@ -479,18 +482,18 @@ static void group_refuse(struct send_group *group, struct send *send, const smq_
 }
 
 /* Make a lent send; false: it is refused, which the group knows. */
-static bool group_add(struct send_group *group, struct send *send, size_t index, const char *topic,
-                      const smq_message *message, int64_t deadline_ms)
+static bool producer_group_add(struct send_group *group, struct send *send, size_t index,
+                               const char *topic, const smq_message *message, int64_t deadline_ms)
 {
     smq_message checked = {.struct_size = 0};
     smq_error err;
-    smq_status status = check_send(&checked, topic, message, &err);
+    smq_status status = producer_check_send(&checked, topic, message, &err);
 
     send_init(send, topic, &checked, deadline_ms);
     send->group = group;
     send->index = index;
     if (status != SMQ_OK) {
-        group_refuse(group, send, &err);
+        producer_group_refuse(group, send, &err);
         return false;
     }
     return true;
@@ -507,7 +510,7 @@ smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, co
 {
     struct send one, *sends = &one;
     struct send_group group = {.first_failed = SIZE_MAX};
-    int64_t deadline_ms = deadline_of(producer->send_timeout_ms);
+    int64_t deadline_ms = producer_deadline(producer->send_timeout_ms);
     size_t refused = 0;
     smq_status status;
 
@@ -521,11 +524,12 @@ smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, co
         return status_set(err, SMQ_NO_MEMORY, "no memory for %zu messages", count);
     }
     for (size_t i = 0; i < count; i++) {
-        refused += group_add(&group, &sends[i], i, topic, &messages[i], deadline_ms) ? 0 : 1;
+        refused +=
+            producer_group_add(&group, &sends[i], i, topic, &messages[i], deadline_ms) ? 0 : 1;
     }
-    status = send_and_wait(producer, sends, count, refused, &group);
+    status = producer_send_and_wait(producer, sends, count, refused, &group);
     for (size_t i = 0; receipts != NULL && i < count; i++) {
-        receipt_fill(&receipts[i], &sends[i]);
+        producer_fill_receipt(&receipts[i], &sends[i]);
     }
     if (sends != &one) {
         free(sends);
@@ -534,7 +538,7 @@ smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, co
 }
 
 /* Copy `len` bytes to `*bytes` and go behind them; NULL stays NULL. */
-static const void *send_copy_bytes(char **bytes, const void *data, size_t len)
+static const void *producer_copy_bytes(char **bytes, const void *data, size_t len)
 {
     char *copy = *bytes;
 
@@ -547,7 +551,8 @@ static const void *send_copy_bytes(char **bytes, const void *data, size_t len)
 }
 
 /* One allocation with everything the send points to. */
-static struct send *send_copy(const char *topic, const smq_message *message, int64_t deadline_ms)
+static struct send *producer_copy_send(const char *topic, const smq_message *message,
+                                       int64_t deadline_ms)
 {
     size_t name = strlen(topic) + 1;
     struct send *send =
@@ -557,36 +562,36 @@ static struct send *send_copy(const char *topic, const smq_message *message, int
         return NULL;
     }
     char *bytes = (char *) (send + 1);
-    send_init(send, send_copy_bytes(&bytes, topic, name), message, deadline_ms);
-    send->message.key = send_copy_bytes(&bytes, message->key, message->key_len);
-    send->message.id = send_copy_bytes(&bytes, message->id, message->id_len);
-    send->message.body = send_copy_bytes(&bytes, message->body, message->body_len);
+    send_init(send, producer_copy_bytes(&bytes, topic, name), message, deadline_ms);
+    send->message.key = producer_copy_bytes(&bytes, message->key, message->key_len);
+    send->message.id = producer_copy_bytes(&bytes, message->id, message->id_len);
+    send->message.body = producer_copy_bytes(&bytes, message->body, message->body_len);
     return send;
 }
 
 /* The lock is held. */
-static bool has_room(const smq_producer *producer, int64_t bytes)
+static bool producer_has_room(const smq_producer *producer, int64_t bytes)
 {
     return producer->state.count == 0 || (producer->state.count < producer->max_count &&
                                           producer->state.bytes + bytes <= producer->max_bytes);
 }
 
 /* The lock is held.  Blocks: full_timeout_ms. */
-static smq_status wait_for_room(smq_producer *producer, int64_t bytes, smq_error *err)
+static smq_status producer_wait_for_room(smq_producer *producer, int64_t bytes, smq_error *err)
 {
     int64_t deadline_ms =
-        loop_inside(producer->core->call) ? 0 : deadline_of(producer->full_timeout_ms);
+        loop_inside(producer->core->call) ? 0 : producer_deadline(producer->full_timeout_ms);
     bool in_time = true;
 
-    while (in_time && !producer->state.closing && !has_room(producer, bytes)) {
+    while (in_time && !producer->state.closing && !producer_has_room(producer, bytes)) {
         producer->state.room_sleepers++;
-        in_time = state_wait(producer, &producer->state.room, deadline_ms);
+        in_time = producer_state_wait(producer, &producer->state.room, deadline_ms);
         producer->state.room_sleepers--;
     }
     if (producer->state.closing) {
-        return closed_error(err);
+        return producer_closed_error(err);
     }
-    if (!has_room(producer, bytes)) {
+    if (!producer_has_room(producer, bytes)) {
         return status_set(err, SMQ_FULL,
                           "%" PRId64 " sends with %" PRId64
                           " bytes are pending; wait, or raise max_pending, max_pending_bytes or "
@@ -602,33 +607,33 @@ smq_status producer_send_async(smq_producer *producer, const char *topic,
 {
     smq_message checked;
     struct send *send;
-    smq_status status = check_send(&checked, topic, message, err);
+    smq_status status = producer_check_send(&checked, topic, message, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    send = send_copy(topic, &checked, deadline_of(producer->send_timeout_ms));
+    send = producer_copy_send(topic, &checked, producer_deadline(producer->send_timeout_ms));
     if (send == NULL) {
         return status_set(err, SMQ_NO_MEMORY, "no memory for a message of %zu bytes",
                           checked.body_len);
     }
     send->sent = sent;
     send->user = user;
-    state_lock(producer);
-    status = wait_for_room(producer, send_bytes(send), err);
+    producer_state_lock(producer);
+    status = producer_wait_for_room(producer, producer_send_bytes(send), err);
     if (status != SMQ_OK) {
-        state_unlock(producer);
+        producer_state_unlock(producer);
         free(send);
         return status;
     }
-    state_add(producer, send);
-    state_hand_over(producer);
+    producer_state_add(producer, send);
+    producer_state_hand_over(producer);
     return SMQ_OK;
 }
 
 smq_status producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err)
 {
-    int64_t deadline_ms = deadline_of(timeout_ms);
+    int64_t deadline_ms = producer_deadline(timeout_ms);
     uint64_t last;
     bool pending, in_time = true;
 
@@ -636,12 +641,12 @@ smq_status producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error 
         return status_set(err, SMQ_WRONG_THREAD,
                           "smq_producer_flush() in a callback would wait for that callback");
     }
-    state_lock(producer);
+    producer_state_lock(producer);
     last = producer->state.last_number;
-    while ((pending = state_pending(producer, last)) && in_time) {
-        in_time = state_await(producer, last, deadline_ms);
+    while ((pending = producer_state_pending(producer, last)) && in_time) {
+        in_time = producer_state_await(producer, last, deadline_ms);
     }
-    state_unlock(producer);
+    producer_state_unlock(producer);
     if (pending) {
         return status_set(err, SMQ_TIMED_OUT, "sends are still pending after %" PRId64 " ms",
                           timeout_ms);
