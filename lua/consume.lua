@@ -2,8 +2,8 @@
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, last, flags, ndone,
 --      answers...
--- RETURN OK, now, next (ms, or empty: never by itself), claims, results: 1 done, 0 gone, u one of
---        the two, a character an answer, again: 1 more can be had at once, 2 paused,
+-- RETURN OK, now, next (ms, or empty: never by itself), claims, results (one character per answer:
+--        1 done, 0 gone, u one of the two), again (1 more is claimable now, 2 paused),
 --        (entry, attempts [, header, body])..., [how many had expired, if any]
 --        | FENCED, token | NO_TOPIC | STALE
 --
@@ -13,14 +13,14 @@
 -- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
 -- with op d done with retries used, t retry, x reject, b release, h hung
 --
--- In this order: settle answers, bring back rests that are over and claims that lapsed, claim up
--- to n.  If the caller does not know the newest claim, because its reply was lost, it gets that one
--- again, whatever n is, and no other.  When not all of it fits into one reply, claims is last as
--- before, and the last message of the reply is what the caller names in its next call.
+-- In this order it settles answers, brings back rests that have ended and claims that have expired,
+-- and claims up to n.  If the caller does not know the newest claim, because its reply was lost, it
+-- gets that one again, whatever n is, and no other.  When not all of it fits into one reply, claims
+-- is last as before, and the caller names the last message of the reply in its next call.
 -- attempts: retries * 2 + suspect.
 --
--- Kind f: what rests is not brought back but claimed where it is, alone, and nothing that was sent
--- after it comes before; with skip failed others pass it.
+-- Kind f: a message that rests is not brought back but claimed where it is, alone, and nothing that
+-- was sent after it is claimed before it, unless the topic skips failed messages.
 
 -- How many messages a call moves in each of its steps: those with bodies cost more.
 local MOST = body and 200 or 1000
@@ -50,8 +50,8 @@ local known = tonumber(last)
 
 local lease_end, NEVER = now + tonumber(lease_ms), 9007199254740992
 
--- The end of the first lease (nil: nothing in hand), whether a suspect has it, the end of the first
--- rest (nil: none).
+-- The end of the first lease (nil: nothing is in flight), whether it is that of a suspect, the end
+-- of the first rest (nil: none).
 local function look()
     local head = redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')
     if not head[1] or head[1] == '' then
@@ -66,9 +66,9 @@ local function look()
     return lease, attempts % 2 == 1, resting[1] and split(resting[2]) - REST
 end
 
--- What an owner answers is there, unless the call is repeated or a failover lost writes; so it is
--- removed without a look, and if only a part was there nobody knows which.  Answers how many were;
--- nil: one is no entry, and nothing was removed.
+-- The entries that an owner answers exist, unless the call is repeated or a failover lost writes.
+-- So they are removed without reading them, and if only some existed it is unknown which.  Returns
+-- how many existed; nil: one is no entry, and nothing was removed.
 local function remove_own(from, to)
     for i = from, to do
         if ARGV[i] == '' then
@@ -155,7 +155,7 @@ local lost = not shared and known < claims
 local claimed_until = lost and tonumber(redis.call('HGET', slot, 'claimed_until') or '')
 
 local more = false
-local lease, suspect_in_hand, rest_end = look()
+local lease, has_suspect, rest_end = look()
 local lapses = lease and lease <= now
 local brings_back = rest_end and rest_end <= now and not fifo
 if lapses or brings_back then
@@ -166,7 +166,7 @@ if lapses or brings_back then
     if brings_back then
         more = sweep(REST, rested) or more
     end
-    lease, suspect_in_hand, rest_end = look()
+    lease, has_suspect, rest_end = look()
 end
 
 -- 3. Claim.
@@ -185,7 +185,7 @@ if lost then
 -- @include bytes
 -- @include hand_over
     part = hand_over(position)
-elseif n > 0 and not suspect_in_hand and not paused then
+elseif n > 0 and not has_suspect and not paused then
     -- After a failover that lost writes Redis may know less than the owner.
     claims = math.max(claims, known or 0)
     local mark, up_to, ranks = string.format('c%.0f:', claims + 1), 'inf', 0
@@ -218,10 +218,10 @@ elseif n > 0 and not suspect_in_hand and not paused then
 end
 count_save()
 
--- 4. Say when the next claim can succeed, and sleep until then if nothing came.
+-- 4. Report when the next claim can succeed; the caller sleeps until then if nothing was claimed.
 
 local function next_claim()
-    local earliest, blocked = math.min(lease or NEVER, rest_end or NEVER), suspect_in_hand
+    local earliest, blocked = math.min(lease or NEVER, rest_end or NEVER), has_suspect
     if fifo and rest_end then
         local soonest, holds = rests.next()
         earliest, blocked = math.min(lease or NEVER, soonest), blocked or holds
@@ -247,8 +247,8 @@ reply[#reply + 1] = counted.expired
 if n > 0 and taken == 0 and paused then
     redis.call('HSET', slot, 'parked', 0)
 elseif n > 0 and taken == 0 and reply[6] == 0 then
-    -- Shared: until the last of the sleepers' times, so that a send wakes them all; those who sleep
-    -- longer than this caller learn its time, for it may die before.
+    -- Shared: until the latest time of all callers that sleep, so that a send wakes them all.
+    -- Those that sleep longer than this caller learn its time, because its process may die before.
     if shared and not wake(parked, due) then
         due = math.max(due, tonumber(parked or 0))
     end

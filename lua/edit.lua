@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, kind, channel, verb, operands...
--- RETURN OK, results: 1 done or 0 gone, a character a name
+-- RETURN OK, results (one character per name: 1 done, 0 gone)
 --        | NO_TOPIC | STALE | FULL: no places left (reschedule, kind p)
 --
 -- operands of remove: state (w waiting, r resting, d dead), name...; of requeue: entry... of dead
@@ -31,7 +31,7 @@ local timed = kind == 'm' or kind == 't'
 local results, earliest = {}, math.huge
 seq = tonumber(seq or 0)
 
--- What it makes due, or frees, is due then.
+-- Something becomes due at that time, or what waits behind it may be claimed.
 local function due_at(integer)
     earliest = math.min(earliest, timed and integer or 0)
 end

@@ -2,14 +2,14 @@
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, member, where (p claimed and resting, d dead), from_score, from_name, limit
 -- RETURN OK, now, token, state: w waiting, c claimed, r resting, d dead, or - it is nowhere, or
---        + look on: where, score, name;
+--        + continue behind: where, score, name;
 --        of a message found: name, score, reason, and keyed: header, body
 --        | NO_TOPIC | STALE
 --
 -- It looks behind from_score and from_name; from_name empty: from the first on.
 --
--- A message that is there several times is found waiting, else claimed, resting, dead.  Every call
--- looks whether it waits; then at so many of the others.
+-- A message that is stored several times is found waiting, else claimed, resting, dead.  Every call
+-- looks among those that wait, and then at up to limit of the others.
 
 limit = math.min(tonumber(limit), 1000)
 

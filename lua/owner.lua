@@ -4,7 +4,7 @@
 -- RETURN OK, token (empty: none), owner, for how many ms the last claim is leased (0: none is),
 --        the generation since which it knows what the topic is bound to (0: it does not)
 --
--- Whatever the definition says: also of a slot that lost it.
+-- It does not need a definition, so it also works on a slot that lost it.
 
 -- @include clock
 -- @include entry

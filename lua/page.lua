@@ -8,7 +8,8 @@
 --        | NO_TOPIC | STALE
 --
 -- It looks behind score and name; name empty: from the first on.
--- limit: look at so many.  older_ms: due, or dead, at least so long; of what has no time: sent.
+-- limit: the number of messages that it looks at.  older_ms: the least time since a message was due
+-- or died, or since it was sent where it has no time.
 
 limit, max_bytes, bodies = math.min(tonumber(limit), 1000), tonumber(max_bytes), bodies == '1'
 
@@ -66,7 +67,7 @@ end
 
 local found = {}
 
--- The bytes that it read beside the name.  nil: neither this one nor those behind it pass.
+-- Returns the bytes that it read beside the name; nil: neither this one nor those behind it pass.
 local function look(its_name, its_score)
     local its_member, before = its_name, nil
     if state ~= 'w' then

@@ -4,7 +4,7 @@
 -- RETURN OK, how many waiting messages come before it here, score | NO_MESSAGE: it does not wait
 --        | NO_TOPIC | STALE
 --
--- In another slot come before it those of a strictly better priority or time.
+-- In another slot, the messages of a strictly better priority or time come before it.
 
 local priority = kind == 'p' or kind == 'b'
 

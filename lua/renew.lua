@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS prepare, slot
 -- ARGV def, token, lease_ms, entries...
--- RETURN OK, now, results: 1 renewed or 0 gone, a character an entry
+-- RETURN OK, now, results (one character per entry: 1 renewed, 0 gone)
 --        | FENCED, token | NO_TOPIC | STALE
 
 local stored, current = unpack(redis.call('HMGET', slot, 'def', 'token'))

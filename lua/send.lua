@@ -1,10 +1,10 @@
 #!lua
 -- KEYS store, prepare, slot, [body]
 -- ARGV def, kind, channel, max_waiting (0: no bound), debounce_ms (0: none), flags, messages...
--- RETURN OK, results: a character a message, a added, m merged, f refused: the slot is full
+-- RETURN OK, results (one character per message: a added, m merged, f refused, the slot is full)
 --        | NO_TOPIC | STALE | FULL: no places left (kind p), until the slot is empty once
 --
--- flags: r they are repeated, their first try may be stored; or -
+-- flags: r the messages are sent again, and the first try may have stored them; or -
 -- messages: (member, when), keyed (member, when, body, limit or empty, ttl_ms or empty)
 -- when: "+MS" from now, "MS" absolute (past means now), the priority, or of kind f nothing to read.
 
@@ -48,9 +48,9 @@ if kind == 'p' then
 end
 def_keep(stored, def)
 
--- Inline, without a bound and for one time: stored at once, and where nothing has that time yet,
--- the scores tell afterwards what waited before.  Most calls end here, before what they do not need
--- is made; of kinds without times those of one message, if it is new.
+-- Inline, without a bound and for one time, messages are stored at once.  Where nothing has that
+-- time yet, the scores show afterwards which of them waited before.  Most calls end here, before
+-- the functions that they do not need are made; of kinds without times, those with one new message.
 if one_time and (timed or many == 1) and max_waiting == 0 and not body then
     local integer = place(when)
     local fresh, added = join(integer, 0), nil
@@ -118,7 +118,7 @@ local function stays(score, when)
         or kind == 'p' and has_priority(score, when)
 end
 
--- Keyed: what stands beside the members, kept up to date while messages are added.
+-- Keyed: what is stored beside the members, kept up to date while messages are added.
 local headers, beside = {}, {}
 if body then
     local fields = {}

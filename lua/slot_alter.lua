@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS slot
 -- ARGV def, channel, definition, generation
--- RETURN OK: it is stored, and who sleeps is woken to read the definition | NO_TOPIC
+-- RETURN OK: it is stored, and callers that sleep are woken to read the definition | NO_TOPIC
 --        | STALE: it is newer
 
 local stored, last = unpack(redis.call('HMGET', slot, 'def', 'generation'))

@@ -4,8 +4,8 @@
 -- RETURN OK: it knows what the topic is bound to, since that generation
 --        | GONE: another creation of the topic, or it is not open | CHANGED: it knows a later one
 --
--- An owner says it by its takeover.  This is for a topic that is bound to something else while
--- nobody owns it.
+-- A takeover stores this, too.  This script is for a topic that is bound to something else while
+-- its slot has no owner.
 
 local stored, bound = unpack(redis.call('HMGET', slot, 'def', 'bound'))
 -- @include def

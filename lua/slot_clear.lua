@@ -3,7 +3,7 @@
 -- ARGV deletion (its number), limit
 -- RETURN OK, more: 1 repeat the call | IN_USE: not sealed by that deletion, nothing was removed
 --
--- What must never go back stays: token, owner, base, claims, generation and sealed.
+-- The values that must never decrease stay: token, owner, base, claims, generation and sealed.
 
 limit = math.min(tonumber(limit), 1000)
 
@@ -45,7 +45,7 @@ clear(dead, room)
 local left = messages_held()
 redis.call('HDEL', slot, 'parked', 'seq', 'paused', 'pauses', 'definition', 'version', 'bound',
     'sent', 'merged', 'done', 'retried', 'rejected', 'expired', 'released', 'lease_lost')
--- What stood beside messages goes at once, and is freed in the background.
+-- What was stored beside messages is removed at once, and freed in the background.
 if left == 0 then
     redis.call('UNLINK', why)
     redis.call('HSET', why, '', '')

@@ -5,9 +5,9 @@
 --        | TAKEN: by another creation of the topic, which was not deleted | STALE: it is newer
 --        | GONE: the slot has a later generation, or was sealed by a deletion after those
 --
--- What outlives a topic in its slot stays: token, claims, generation, sealed; what it was bound to
--- does not.  A slot of an earlier generation that holds nothing is what a late call left: it is
--- taken over.
+-- Token, claims, generation and sealed of an earlier topic stay in the slot; what that topic was
+-- bound to does not.  A slot of an earlier generation without messages was left by a late call: it
+-- is used for this topic.
 
 generation, pauses = tonumber(generation), tonumber(pauses)
 

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS slot
 -- ARGV def, channel, pauses (the number of this pause or resume), paused (0 or 1)
--- RETURN OK: from now on nothing, or something again, is claimed; who sleeps is woken to see it
+-- RETURN OK: from now on nothing, or something again, is claimed; callers that sleep are woken
 --        | CHANGED: a later pause or resume was here | NO_TOPIC | STALE
 
 local stored, parked, last = unpack(redis.call('HMGET', slot, 'def', 'parked', 'pauses'))
@@ -25,7 +25,7 @@ local heard = redis.pcall('SPUBLISH', channel, '')
 if paused == '1' or not parked then
     return { 'OK' }
 end
--- While it was paused no send woke anybody.  Nobody heard this either: the next one shall.
+-- While it was paused no send woke a caller.  If none heard this message, the next send wakes.
 if type(heard) == 'number' and heard > 0 then
     redis.call('HDEL', slot, 'parked')
 else

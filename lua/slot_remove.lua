@@ -3,7 +3,7 @@
 -- ARGV def
 -- RETURN OK: its keys are gone | GONE: it has another def, or was used
 --
--- For a slot that a creation made and cannot keep: it never had an owner or a message.
+-- For a slot that a creation made and cannot keep.  It never had an owner or a message.
 
 -- @include held
 

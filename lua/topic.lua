@@ -13,11 +13,12 @@
 -- of follow: nonce, from, to; of rebind: nonce, coord, above, force 0/1;
 -- of alter: nonce, version, definition; of pause: nonce, pauses, 0/1;
 -- of repair: nonce, definition, version, generation, pauses, 0/1, deletes, seen,
--- coord (empty: nobody knows)
+-- coord (empty: unknown)
 --
--- state: creating, ready, deleting; none when removed.  What must never go back outlives the topic:
--- lease_epoch, deletes, and generation, which each new creation and each rebind raises.  A change
--- says what it changes: one that comes late, or twice, finds something else, or what it made.
+-- state: creating, ready, deleting; none when removed.  Values that must never decrease outlive the
+-- topic: lease_epoch, deletes, and generation, which each new creation and each rebind raises.  A
+-- change names the state that it changes: one that comes late finds another, one that comes twice
+-- finds its own result.
 
 local state, nonce, definition, version, generation, coord, pauses, paused, deletes =
     unpack(redis.call('HMGET', topic, 'state', 'nonce', 'definition', 'version', 'generation',
@@ -111,7 +112,7 @@ function op.removed(of, deletion)
     return { 'OK' }
 end
 
--- The first consumer of a topic says where its owners are agreed upon; others must say the same.
+-- The first consumer of a topic names what coordinates its owners; others must name the same.
 function op.bind(of, new_coord)
     if not state or nonce ~= of then
         return { 'NO_TOPIC' }

@@ -3,8 +3,8 @@
 -- Bodies of layout keyed (body is nil in the other one), in the hash body: b.. and the member ->
 -- its body; h.. and the member -> its header: FIRST, the time of the first send, or
 -- FIRST,LIMIT,EXPIRY,REFS with a retry limit of its own or nothing, the time of its expiry or
--- nothing, and how many entries of store and prepare refer to the body.  The last one takes it
--- along.
+-- nothing, and the number of entries of store and prepare that refer to the body.  With the last
+-- reference body and header are removed.
 
 local function header_split(text)
     local first, limit, expiry, refs = string.match(text, '^(%d+),(%d*),(%d*),(%d+)$')
@@ -22,7 +22,8 @@ local function header_join(first, limit, expiry, refs)
         expiry and string.format('%.0f', expiry) or '', refs)
 end
 
--- An entry less, or more, refers to the body of a member.
+-- Adds this many references to the body of a member, or drops them.  Returns its header, if there
+-- is one.
 local function body_refer(member, by)
     local text = body and redis.call('HGET', body, 'h' .. member)
     if text then
@@ -36,7 +37,7 @@ local function body_refer(member, by)
     return text
 end
 
--- An entry less refers to the body of each member.
+-- Drops one reference to each member's body.
 local function body_drop(members)
     local fields, gone = {}, {}
     if not body or #members == 0 then

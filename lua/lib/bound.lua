@@ -1,7 +1,7 @@
 -- USES slot
 
--- What the topic is bound to, as the slot was told last, behind the generation of that time.  What
--- comes late has a smaller generation, and changes nothing: answers false.
+-- Stores what the topic is bound to since that generation.  A call that comes late has a smaller
+-- generation than the stored one and changes nothing: returns false.
 local function bound_keep(bound, its_generation, coord)
     if its_generation < tonumber(string.match(bound or '', '^%d+') or 0) then
         return false

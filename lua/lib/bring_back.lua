@@ -1,15 +1,16 @@
 -- USES prepare, split, join, lease_end, first, before_score, now, MOST, max_bytes, claims
 -- USES claimed_until, decode, shared, base, lost, lose, LOST, give_back
 
--- Bringing back what a consume finds over: rests, and claims whose leases have ended.  What its own
--- owner meets lapsed stays claimed.  A message is in its new place before it leaves the old one.
+-- Bringing back rests that have ended and claims that have expired.  Expired claims of the caller
+-- itself stay claimed.  A message is in its new place before it leaves the old one.
 
 local function renew(entry, score)
     local _, attempts = split(score)
     redis.call('ZADD', prepare, 'XX', join(lease_end, attempts), entry)
 end
 
--- Does so for all entries whose time is over, from a score on.  true: there may be more.
+-- Calls act(entry, score) for all entries whose time has ended, from a score on.  true: there may
+-- be more.
 local function sweep(from, act)
     local over, cut = first(prepare, from, before_score(from + now + 1), MOST, max_bytes)
     for i = 1, #over, 2 do

@@ -1,9 +1,10 @@
 -- USES store, body, MOST, body_size, max_bytes, header_split, now, expired_to_dead, taken
--- USES deliver, lease, lease_end, suspect_in_hand, n, priority, first, fifo, before_score, join
+-- USES deliver, lease, lease_end, has_suspect, n, priority, first, fifo, before_score, join
 -- USES split
 
--- Claiming what waits: up to n messages, and about max_bytes of them.  What must not be handled is
--- set aside on the way, and ends before the claims are written, so that an error loses nothing.
+-- Claiming messages that wait: up to n, and about max_bytes of them.  Messages that must not be
+-- handled are set aside on the way, and end before the claims are written, so that an error loses
+-- nothing.
 
 local MEET_MOST, MEET_AGAIN = 2.5 * MOST, 100 -- with those set aside; how many to read after those
 local moved = {}
@@ -30,8 +31,8 @@ local function set_aside(list, member, before, attempts, reason)
     list[#list + 1] = { member = member, before = before, attempts = attempts, reason = reason }
 end
 
--- Claims a message, or sets it aside: its time to live is over, or somebody removed its body.
--- false: there is no room for it, and it stays where it is.
+-- Claims a message, or sets it aside when it has expired or its body was removed.  false: there is
+-- no room for it, and it stays where it is.
 local function take(mark, member, before, score, attempts, header)
     local expired, bytes = header and has_expired(header), nil
     if expired and not expired_to_dead then
@@ -55,11 +56,11 @@ local function take(mark, member, before, score, attempts, header)
     taken = taken + 1
     deliver(entry, attempts, header, bytes)
     lease = math.min(lease or lease_end, lease_end)
-    suspect_in_hand = attempts % 2 == 1
+    has_suspect = attempts % 2 == 1
     return true
 end
 
--- The next that wait, behind those met already.
+-- The next messages that wait, behind those met already.
 local function waiting(up_to, ranks)
     local many = ranks == 0 and n - taken or math.min(MEET_AGAIN, MEET_MOST - ranks)
     if priority then
@@ -79,7 +80,7 @@ local function headers_of(found)
     return #fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}
 end
 
--- Claims those of one read; answers how many are met now, and whether another may be.
+-- Claims the messages of one read.  Returns how many are met now, and whether another may be.
 local function claim_some(mark, found, ranks)
     local headers, fresh = headers_of(found), join(lease_end, 0)
     for i = 1, #found, 2 do
@@ -93,15 +94,15 @@ local function claim_some(mark, found, ranks)
             return ranks, false
         end
         ranks = ranks + 1
-        if suspect_in_hand then
+        if has_suspect then
             return ranks, false
         end
     end
     return ranks, taken < n and ranks < MEET_MOST
 end
 
--- Claims what waits, and answers how many are to be removed.  Where many must not be handled it
--- reads again.
+-- Claims messages that wait, and returns how many are to be removed.  Where many must not be
+-- handled it reads again.
 local function claim_waiting(mark, up_to)
     local ranks, more = 0, true
     while more do

@@ -1,7 +1,8 @@
 -- USES body, join, lease_end, take, rested_entries, rests, now, lease, skip_failed, taken, n
--- USES suspect_in_hand
+-- USES has_suspect
 
--- Kind f: what rests holds up what was sent after it, and is claimed where it is, alone.
+-- Kind f: a message that rests holds up those that were sent after it, and is claimed where it is,
+-- alone.
 
 local function take_rested(mark, it)
     local header = redis.call('HGET', body, 'h' .. it.member)
@@ -13,14 +14,15 @@ local function take_rested(mark, it)
     return true
 end
 
--- Claims what rests.  Up to which place may what waits be claimed too?
+-- Claims a message that rests.  Returns up to which place those that wait may be claimed, too; nil:
+-- none may.
 local function claim_rested(mark)
     local waits = rests.first_waiting()
     for _, it in ipairs(rests.all()) do
         local held_up = it.over > now or it.attempts % 2 == 1 and lease
         if not skip_failed and waits < it.place then
             return it.before
-        elseif held_up or taken == n or suspect_in_hand or not take_rested(mark, it) then
+        elseif held_up or taken == n or has_suspect or not take_rested(mark, it) then
             held_up = true
         else
             held_up = taken > 0
@@ -29,5 +31,5 @@ local function claim_rested(mark)
             return nil
         end
     end
-    return not suspect_in_hand and 'inf' or nil
+    return not has_suspect and 'inf' or nil
 end

@@ -5,9 +5,9 @@ local function def_split(stamp)
     return string.match(stamp, '^(.*)%.(%d+)$')
 end
 
--- What a script answers to a caller with another stamp than the slot's; nil: go on.  A slot that an
--- alteration has not reached yet goes on with the newer stamp of its caller; a script that writes
--- stores it then (def_keep).
+-- The reply to a caller with another stamp than the slot's; nil: the script continues.  A slot that
+-- an alteration has not reached yet accepts the newer stamp of its caller; a script that writes
+-- then stores it (def_keep).
 local function def_refused(stored, carried)
     if not stored then
         return { 'NO_TOPIC' }

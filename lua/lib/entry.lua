@@ -1,5 +1,5 @@
--- Entries and scores.  The same encoding stands in libsrc/model/entry.c; both are tested on the
--- vectors of tests/vectors/.  "Attempts" here is one number: retries * 2 + suspect, 0 .. 127.
+-- Entries and scores.  libsrc/model/entry.c has the same encoding; both are tested on the vectors
+-- of tests/vectors/.  "Attempts" here is one number: retries * 2 + suspect, 0 .. 127.
 
 local REST = 17592186044416 -- 2^44, added to the end of a rest: claims sort before rests
 

@@ -1,7 +1,7 @@
 -- The first members of a range of scores, { member, score, member, score, ... }: at most n, and
 -- about max_bytes of them (but one at least).  Second result: may there be more?
 -- It reads a few, then as many as fit by the sizes seen.  rev: from the largest score down.  skip:
--- what comes behind the first of them.
+-- how many of the range are left out first.
 local function first(key, from, to, n, max_bytes, rev, skip)
     local found, count, bytes, chunk = {}, 0, 0, math.min(n, 16)
     skip = skip or 0

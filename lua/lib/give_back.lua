@@ -1,8 +1,8 @@
 -- USES store, join, split, kind, merge_attempts, count, body_refer
 
--- Brings a message back to the store with its own time, priority or place.  If it was sent again
--- meanwhile the two become one, with those of the waiting one (range_merge, fifo: the earlier).
--- Answers the integer part of its score now.
+-- Returns a message to the store with its own time, priority or place.  If it was sent again in the
+-- meantime the two become one, with those of the waiting one (range_merge, fifo: the earlier).
+-- Returns the integer part of its score now.
 local function give_back(member, before, attempts)
     local integer = tonumber(before)
     if redis.call('ZADD', store, 'NX', join(integer, attempts), member) == 1 then

@@ -1,12 +1,13 @@
 -- USES prepare, slot, body, claimed_until, claims, base, before_score, split, sorts_before, fifo
 -- USES priority, decode, by_place, join, lease_end, body_size, max_bytes, beside, bury, deliver
 
--- Handing the newest claim over again to an owner that did not get its reply, as many messages a
--- call as fit into one reply: behind those that the owner names as the last it got.
+-- Handing the newest claim over again to an owner that did not get its reply, as many messages per
+-- call as fit into one reply: those behind the last one that the owner names.
 --
 -- An owner knows all claims but perhaps the newest.  claimed_until of the slot is when the leases
 -- of that claim end; what the owner has renewed since ends at another time, and is known to it.
--- So nothing else that is claimed is looked through.
+-- So no other claims are read.
+
 -- Among equals, those with the larger bytes first.
 local function by_priority(a, b)
     return a.place > b.place or a.place == b.place and a.at > b.at
@@ -90,9 +91,9 @@ local function renew_all(found)
     end
 end
 
--- Whatever has become of them since: one whose time to live is over, and larger bodies of later
--- sends, too.  Nothing is dropped or given back, for this call may come late, and what it meets be
--- in work.  true: there are more.
+-- Hands them over whatever has become of them since, also when they have expired or have larger
+-- bodies of later sends.  Nothing is dropped or given back, because this call may come late, and
+-- handlers may have the messages.  true: there are more.
 local function hand_over(position)
     local found, bytes, handed = newest(), 0, 0
     renew_all(found)

@@ -10,9 +10,9 @@ local function limit_of(member)
     return limit or max_retries
 end
 
--- What becomes of a claim whose process died, or whose handler took too long: the first loss in a
--- row makes it a suspect and uses no retry, each further one uses one, and without any left it is
--- dead, for that reason.
+-- Ends a claim whose process died, or whose handler took too long.  The first loss in a row makes
+-- the message a suspect and uses no retry; each further one uses one, and without any left the
+-- message becomes a dead letter with that reason.
 local function lose(member, before, attempts, reason)
     count('lease_lost')
     if attempts % 2 == 0 then

@@ -1,13 +1,13 @@
 -- USES store, prepare, slot, n, priority, fifo, now, max_bytes, look, claims, settled, lease_end
 -- USES removed, done, NEVER, split, parked
 
--- The ordinary consume: an owner claims what was never tried, inline, while nothing is to be
--- brought back.  Most calls end here, before what they do not need is made.
+-- The ordinary consume: an owner claims messages that were never tried, inline, while nothing is to
+-- be brought back.  Most calls end here, before the functions that they do not need are made.
 
 -- The first that wait, up to n, into the reply: as { fresh, entry, fresh, entry, ... }, how many,
 -- and the score of the next one (nil: none).  nil: one was tried before.  It reads a few, then
--- more, as many as fit by the sizes seen.  Scores are dear to read: where some have the same one,
--- Redis is asked how many, and for the members alone.
+-- more, as many as fit by the sizes seen.  Scores are expensive to read: where some have the same
+-- one, it counts them and reads the members alone.
 local function meet(reply, fresh, mark)
     local count, bytes, upto, moved = 0, 0, math.min(n, 3), nil
     local ready, width = (priority or fifo) and math.huge or now + 1, 2
@@ -55,8 +55,8 @@ local function meet(reply, fresh, mark)
 end
 
 local function ordinary()
-    local lease, suspect_in_hand, rest_end = look()
-    if lease and lease <= now or suspect_in_hand or rest_end and (fifo or rest_end <= now) then
+    local lease, has_suspect, rest_end = look()
+    if lease and lease <= now or has_suspect or rest_end and (fifo or rest_end <= now) then
         return nil
     end
     local reply, changed = { 'OK', now, '', claims, settled, 0 }, {}

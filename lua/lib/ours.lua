@@ -1,6 +1,6 @@
 -- USES store, prepare, dead, why, slot, body
 
--- The first key of the slot that holds something else than what these scripts store in it.
+-- The first key of the slot that holds something other than what these scripts store in it.
 local function foreign_key()
     local expected = {
         { store, 'zset' }, { prepare, 'zset' }, { dead, 'zset' }, { why, 'hash' },

@@ -1,8 +1,8 @@
 -- USES why
 
 -- Why a message failed last, in the hash why: R and the member -> the reason of its last answer
--- retry.  It stands there as long as an entry of the member in store or prepare has retries used:
--- the first of them that ends takes it along.  Of a suspect nothing is stored: its claim was lost.
+-- retry.  It is stored while an entry of the member in store or prepare has retries used, and
+-- removed with the first of them that ends.  For a suspect nothing is stored: its claim was lost.
 
 local LOST, TIMED_OUT = 'its process died or hung', 'its handler took too long'
 
@@ -26,7 +26,7 @@ local function reason_keep(member, reason)
     end
 end
 
--- An entry with so many attempts has ended.
+-- An entry with this many attempts has ended.
 local function reason_drop(member, attempts)
     if attempts >= 2 then
         redis.call('HDEL', why, 'R' .. member)

@@ -1,9 +1,9 @@
 -- USES store, prepare, rests, skip_failed, before_score, REST, now, decode, split, by_place
--- USES NEVER, suspect_in_hand, lease
+-- USES NEVER, has_suspect, lease
 
--- Kind f: what rests, and when it may be claimed.
+-- Kind f: messages that rest, and when they may be claimed.
 
--- What rests, the first sent first; with skip failed only what may come again.
+-- Messages that rest, the first sent first; with skip failed only those whose rest has ended.
 function rests.all()
     local to, found = skip_failed and before_score(REST + now + 1) or '(inf', {}
     local all = redis.call('ZRANGE', prepare, REST, to, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
@@ -29,7 +29,7 @@ end
 function rests.next()
     local soonest, waits = NEVER, rests.first_waiting()
     for _, it in ipairs(rests.all()) do
-        local over = (suspect_in_hand or it.attempts % 2 == 1 and lease) and NEVER or it.over
+        local over = (has_suspect or it.attempts % 2 == 1 and lease) and NEVER or it.over
         if not skip_failed then
             return waits < it.place and NEVER or over, waits > it.place
         end
@@ -37,7 +37,7 @@ function rests.next()
     end
     local later = redis.call('ZRANGE', prepare, REST + now + 1, '(inf', 'BYSCORE', 'LIMIT', 0, 1,
         'WITHSCORES')
-    if later[1] and not suspect_in_hand then
+    if later[1] and not has_suspect then
         soonest = math.min(soonest, split(later[2]) - REST)
     end
     return soonest, false

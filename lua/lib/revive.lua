@@ -1,7 +1,7 @@
 -- USES store, dead, why, body, decode, body_refer, header_split, header_join, give_back
 
--- Brings a dead letter back with its own time, priority or place, all its retries and no expiry.
--- If the message was sent again meanwhile the body of that send stays.
+-- Returns a dead letter to the store with its own time, priority or place, all its retries and no
+-- expiry.  If the message was sent again in the meantime the body of that send stays.
 local function revive(entry)
     local before, _, _, member = decode(entry)
     local header, bytes = unpack(redis.call('HMGET', why, 'H' .. entry, 'B' .. entry))

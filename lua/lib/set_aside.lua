@@ -1,6 +1,6 @@
 -- USES why, dropped, body_drop, dying, count, bury_all
 
--- What a claim has set aside ends: dropped, or dead.
+-- Ends the messages that a claim has set aside: they are dropped, or become dead letters.
 
 local function end_dropped()
     local members, reasons = {}, {}

@@ -1,7 +1,7 @@
 -- USES prepare, join, REST, now, count, reason_drop, body_refer, limit_of, bury, reason_keep
 -- USES fifo, give_back, lose, TIMED_OUT, decode, split, results
 
--- Settling answers of all kinds.  What becomes of a message is written before its claim is
+-- Settling answers of all kinds.  The new place of a message is written before its claim is
 -- removed, so that an error in between loses nothing.
 
 local function rest(member, before, claim, attempts, delay)
@@ -11,7 +11,7 @@ end
 
 local settle = {}
 
--- One with retries used may have a reason; those without come before all others.
+-- A message with retries used may have a reason; ndone is for the others.
 function settle.d(member, before, claim, attempts)
     count('done')
     reason_drop(member, attempts)
@@ -54,7 +54,7 @@ function settle.h(member, before, claim, attempts)
     lose(member, before, attempts, TIMED_OUT)
 end
 
--- Those from a place in ARGV on.
+-- Settles the answers from a place in ARGV on.
 local function settle_others(from)
     for i = from, #ARGV, 4 do
         local entry = ARGV[i + 1]

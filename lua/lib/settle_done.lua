@@ -1,9 +1,7 @@
 -- USES prepare, body, decode, results, body_drop, count
 
--- Settling what is done without a retry used.
-
--- The entries in ARGV are done, and have no retries used.  Looks first, then removes in one
--- command: replicas and the log get one instead of hundreds.
+-- Settles entries in ARGV that are done and have no retries used.  It reads first and then removes
+-- with one command, so that replicas and the log get one instead of hundreds.
 local function settle_done(from, to)
     local scores, present = redis.call('ZMSCORE', prepare, unpack(ARGV, from, to)), {}
     local members, seen = {}, {}

@@ -1,8 +1,8 @@
 -- USES slot, channel
 
--- Wakes who sleeps until `parked` when something is due earlier.  Answers whether a publish was
--- heard; until then parked stays.  Call it last: on a node that the slot is moving to, the channel
--- may not be served yet.
+-- Wakes the callers that sleep until `parked` when something is due earlier.  Returns whether one
+-- heard it; until then parked stays.  Call it last: on a node to which the slot is moving, the
+-- channel may not be served yet.
 local function wake(parked, due)
     if not parked or due >= tonumber(parked) then
         return false

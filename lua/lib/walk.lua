@@ -39,8 +39,8 @@ local function place_behind(key, score, name, rev)
 end
 
 -- Calls look(name, score) for the places `at` up to `stop`, itself excluded: at most `limit`, and
--- about max_bytes of names and of what look() answers as a number (but one at least).  look() ends
--- it with false.  Answers the place where it ended, and the last name and score.
+-- about max_bytes of names and of what look() returns as a number (but one at least).  look() ends
+-- it by returning nil.  Returns the place where it ended, and the last name and score.
 local function walk(key, at, stop, rev, limit, max_bytes, look)
     local count, bytes, chunk = 0, 0, math.min(limit, 4)
     local name, score
