@@ -1,4 +1,4 @@
-/* command.c - building commands, which are rendered at once.
+/* command.c - building commands, which are rendered as they are built.
  *
  * The head of a command, which counts the arguments, is written last, into room in front of them.
  *
@@ -16,9 +16,10 @@ enum {
     HEAD_ROOM = 128             /* "*12", CR, LF; EVALSHA, a hash, and the number of keys */
 };
 
-/* These write something so that it ends at `end`, and answer where it begins. */
+/* The functions command_put_...() write something so that it ends at `end`, and return its begin.
+ */
 
-static char *put_digits(char *end, uint64_t number)
+static char *command_put_digits(char *end, uint64_t number)
 {
     do {
         *--end = (char) ('0' + number % 10);
@@ -27,24 +28,24 @@ static char *put_digits(char *end, uint64_t number)
     return end;
 }
 
-static char *put_bytes(char *end, const char *bytes, size_t len)
+static char *command_put_bytes(char *end, const char *bytes, size_t len)
 {
     memcpy(end - len, bytes, len);
     return end - len;
 }
 
 /* "$12", CR, LF */
-static char *put_count(char *end, char kind, size_t count)
+static char *command_put_count(char *end, char kind, size_t count)
 {
-    end = put_digits(put_bytes(end, "\r\n", 2), count);
+    end = command_put_digits(command_put_bytes(end, "\r\n", 2), count);
     *--end = kind;
     return end;
 }
 
-static char *put_arg(char *end, const char *arg, size_t len)
+static char *command_put_arg(char *end, const char *arg, size_t len)
 {
-    end = put_bytes(put_bytes(end, "\r\n", 2), arg, len);
-    return put_count(end, '$', len);
+    end = command_put_bytes(command_put_bytes(end, "\r\n", 2), arg, len);
+    return command_put_count(end, '$', len);
 }
 
 void redis_command_init(struct redis_command *command, const struct script *script,
@@ -71,7 +72,7 @@ void redis_command_clear(struct redis_command *command)
     command->args.count = 0;
 }
 
-static char *add_bytes(char *at, const void *bytes, size_t len)
+static char *command_add_bytes(char *at, const void *bytes, size_t len)
 {
     if (len > 0) {
         memcpy(at, bytes, len);
@@ -83,15 +84,15 @@ void redis_arg(struct redis_command *command, const void *data, size_t len)
 {
     struct buf *bytes = &command->args.bytes;
     char frame[FRAME_MAX];
-    char *end = frame + sizeof(frame), *begin = put_count(end, '$', len);
+    char *end = frame + sizeof(frame), *begin = command_put_count(end, '$', len);
 
     if (command->args.count++ == 0) {
         (void) buf_room(bytes, HEAD_ROOM);
         bytes->len = HEAD_ROOM;
     }
     char *at = buf_room(bytes, len + FRAME_MAX);
-    at = add_bytes(at, begin, (size_t) (end - begin));
-    at = add_bytes(add_bytes(at, data, len), "\r\n", 2);
+    at = command_add_bytes(at, begin, (size_t) (end - begin));
+    at = command_add_bytes(command_add_bytes(at, data, len), "\r\n", 2);
     bytes->len = (size_t) (at - bytes->data);
 }
 
@@ -104,7 +105,7 @@ void redis_arg_int(struct redis_command *command, int64_t value)
 {
     char text[NUMBER_MAX];
     char *end = text + sizeof(text);
-    char *begin = put_digits(end, value < 0 ? -(uint64_t) value : (uint64_t) value);
+    char *begin = command_put_digits(end, value < 0 ? -(uint64_t) value : (uint64_t) value);
 
     if (value < 0) {
         *--begin = '-';
@@ -122,13 +123,14 @@ const char *redis_command_render(const struct redis_command *command, size_t *le
     assert(count > 0);
     if (script != NULL) {
         char keys[NUMBER_MAX];
-        char *end = keys + sizeof(keys), *digits = put_digits(end, (uint64_t) command->keys);
-        begin = put_arg(begin, digits, (size_t) (end - digits));
-        begin = put_arg(begin, script->sha1, strlen(script->sha1));
-        begin = put_arg(begin, "EVALSHA", 7);
+        char *end = keys + sizeof(keys),
+             *digits = command_put_digits(end, (uint64_t) command->keys);
+        begin = command_put_arg(begin, digits, (size_t) (end - digits));
+        begin = command_put_arg(begin, script->sha1, strlen(script->sha1));
+        begin = command_put_arg(begin, "EVALSHA", 7);
         count += 3;
     }
-    begin = put_count(begin, '*', count);
+    begin = command_put_count(begin, '*', count);
     *len = (size_t) (bytes->data + bytes->len - begin);
     return begin;
 }

@@ -11,7 +11,7 @@
 #include "redis/servers.h"
 
 /* The value of "name:value\r\n" in the text of INFO; "" when it is not there. */
-static void field(char *out, size_t size, const char *info, const char *name)
+static void greeting_field(char *out, size_t size, const char *info, const char *name)
 {
     char mark[64];
 
@@ -24,7 +24,7 @@ static void field(char *out, size_t size, const char *info, const char *name)
     }
 }
 
-static int older(const char *version, long major, long minor)
+static int greeting_older(const char *version, long major, long minor)
 {
     char *end = NULL;
     long have_major = strtol(version, &end, 10);
@@ -33,16 +33,16 @@ static int older(const char *version, long major, long minor)
     return have_major < major || (have_major == major && have_minor < minor);
 }
 
-static bool begins(const redisReply *reply, const char *words)
+static bool greeting_begins(const redisReply *reply, const char *words)
 {
     return strncmp(reply->str, words, strlen(words)) == 0;
 }
 
-/* It is too busy to take us, which passes. */
-static bool is_busy(const redisReply *reply)
+/* The server is too busy to take a client, which passes. */
+static bool greeting_is_busy(const redisReply *reply)
 {
-    return begins(reply, "ERR max number of clients") || begins(reply, "LOADING") ||
-           begins(reply, "BUSY");
+    return greeting_begins(reply, "ERR max number of clients") ||
+           greeting_begins(reply, "LOADING") || greeting_begins(reply, "BUSY");
 }
 
 smq_status greeting_check_auth(char *why, size_t size, const redisReply *reply)
@@ -50,7 +50,7 @@ smq_status greeting_check_auth(char *why, size_t size, const redisReply *reply)
     if (reply->type != REDIS_REPLY_ERROR) {
         return SMQ_OK;
     }
-    if (is_busy(reply)) {
+    if (greeting_is_busy(reply)) {
         (void) snprintf(why, size, "%s", reply->str);
         return SMQ_UNAVAILABLE;
     }
@@ -58,18 +58,18 @@ smq_status greeting_check_auth(char *why, size_t size, const redisReply *reply)
     return SMQ_DENIED;
 }
 
-/* One of no cluster: nobody would lead us to its master. */
-static bool is_lone_replica(const char *info)
+/* The replica is in no cluster, so no redirect would lead to its master. */
+static bool greeting_is_lone_replica(const char *info)
 {
     char role[16], cluster[8];
 
-    field(role, sizeof(role), info, "role");
-    field(cluster, sizeof(cluster), info, "cluster_enabled");
+    greeting_field(role, sizeof(role), info, "role");
+    greeting_field(cluster, sizeof(cluster), info, "cluster_enabled");
     return strcmp(role, "slave") == 0 && strcmp(cluster, "0") == 0;
 }
 
-/* Those named volatile-* evict keys that have a time to live, which none of ours has. */
-static bool may_evict(const char *policy)
+/* The policies named volatile-* evict keys that have a time to live; no key of slotmq has one. */
+static bool greeting_may_evict(const char *policy)
 {
     return strcmp(policy, "noeviction") != 0 &&
            strncmp(policy, "volatile-", strlen("volatile-")) != 0;
@@ -81,38 +81,38 @@ smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
 
     why[0] = '\0';
     if (reply->type == REDIS_REPLY_ERROR) {
-        bool nameless = begins(reply, "NOAUTH");
+        bool nameless = greeting_begins(reply, "NOAUTH");
         (void) snprintf(why, size, "%s%s", reply->str,
                         nameless ? " (name a user and a password)" : "");
-        if (begins(reply, "NOPERM")) {
+        if (greeting_begins(reply, "NOPERM")) {
             return SMQ_OK;
         }
-        return nameless || begins(reply, "DENIED") ? SMQ_DENIED : SMQ_UNAVAILABLE;
+        return nameless || greeting_begins(reply, "DENIED") ? SMQ_DENIED : SMQ_UNAVAILABLE;
     }
     if (reply->type != REDIS_REPLY_STRING) {
         (void) snprintf(why, size, "it does not answer INFO as Redis does");
         return SMQ_BAD_SERVER;
     }
-    field(redis, sizeof(redis), reply->str, "redis_version");
-    field(valkey, sizeof(valkey), reply->str, "valkey_version");
-    field(memory, sizeof(memory), reply->str, "maxmemory");
-    field(policy, sizeof(policy), reply->str, "maxmemory_policy");
-    if (valkey[0] != '\0' ? older(valkey, 7, 2) : older(redis, 7, 0)) {
+    greeting_field(redis, sizeof(redis), reply->str, "redis_version");
+    greeting_field(valkey, sizeof(valkey), reply->str, "valkey_version");
+    greeting_field(memory, sizeof(memory), reply->str, "maxmemory");
+    greeting_field(policy, sizeof(policy), reply->str, "maxmemory_policy");
+    if (valkey[0] != '\0' ? greeting_older(valkey, 7, 2) : greeting_older(redis, 7, 0)) {
         (void) snprintf(why, size, "version %s is too old: Redis 7.0 or Valkey 7.2 is needed",
                         valkey[0] != '\0' ? valkey : redis);
         return SMQ_BAD_SERVER;
     }
-    if (is_lone_replica(reply->str)) {
+    if (greeting_is_lone_replica(reply->str)) {
         char host[SERVER_TEXT_MAX], port[8];
 
-        field(host, sizeof(host), reply->str, "master_host");
-        field(port, sizeof(port), reply->str, "master_port");
+        greeting_field(host, sizeof(host), reply->str, "master_host");
+        greeting_field(port, sizeof(port), reply->str, "master_port");
         (void) snprintf(why, size,
                         "it is a replica of %s:%s, which takes no writes: name that server", host,
                         port);
         return SMQ_UNAVAILABLE; /* a failover may make it the master */
     }
-    if (strtoull(memory, NULL, 10) > 0 && may_evict(policy)) {
+    if (strtoull(memory, NULL, 10) > 0 && greeting_may_evict(policy)) {
         (void) snprintf(why, size,
                         "it evicts keys (maxmemory-policy %s) and would lose messages: set "
                         "maxmemory-policy noeviction or one of volatile-*",
@@ -131,7 +131,7 @@ int greeting_replicas(const redisReply *reply)
     if (reply->type != REDIS_REPLY_STRING) {
         return -1;
     }
-    field(role, sizeof(role), reply->str, "role");
+    greeting_field(role, sizeof(role), reply->str, "role");
     if (strcmp(role, "master") != 0) {
         return -1;
     }

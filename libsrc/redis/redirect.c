@@ -37,7 +37,7 @@ static const struct {
     {"UNBLOCKED", STEP_UNKNOWN, SMQ_UNKNOWN, true},
 };
 
-static bool begins(const redisReply *reply, const char *word)
+static bool redirect_begins(const redisReply *reply, const char *word)
 {
     size_t len = strlen(word);
 
@@ -45,28 +45,29 @@ static bool begins(const redisReply *reply, const char *word)
            ((size_t) reply->len == len || reply->str[len] == ' ');
 }
 
-static bool contains(const redisReply *reply, const char *text)
+static bool redirect_contains(const redisReply *reply, const char *text)
 {
     return memmem(reply->str, (size_t) reply->len, text, strlen(text)) != NULL;
 }
 
-/* An error that a script raised after it had begun: Redis ends such a text with where in the
- * script. OOM and the like come from inside only before the first write, but so deep in the text
- * that nothing is won by telling them apart. */
-static bool from_script(const redisReply *reply)
+/* Did a script raise this error after it had begun?  Redis then ends the text with the place in the
+ * script.  OOM and the like are raised inside a script only before its first write, but their words
+ * are too deep in the text to be worth recognising. */
+static bool redirect_from_script(const redisReply *reply)
 {
-    return contains(reply, "script: ");
+    return redirect_contains(reply, "script: ");
 }
 
-/* Redis 7.0 says so in the first words, later ones and Valkey in the others. */
-static bool denied_in_script(const redisReply *reply)
+/* Was a command of the script denied?  Redis 7.0 says so in the first words, later versions and
+ * Valkey in the others. */
+static bool redirect_denied_in_script(const redisReply *reply)
 {
-    return begins(reply, "ERR The user executing the script can't") ||
-           begins(reply, "ERR ACL failure in script:");
+    return redirect_begins(reply, "ERR The user executing the script can't") ||
+           redirect_begins(reply, "ERR ACL failure in script:");
 }
 
 /* "MOVED 3999 127.0.0.1:6381", "ASK 3999 :6381". */
-static bool parse_target(struct step *step, const redisReply *reply)
+static bool redirect_parse_target(struct step *step, const redisReply *reply)
 {
     const char *end = reply->str + reply->len;
     const char *slot = memchr(reply->str, ' ', (size_t) reply->len);
@@ -88,53 +89,54 @@ static bool parse_target(struct step *step, const redisReply *reply)
            strcmp(step->to.host, "?") != 0;
 }
 
-/* One that cannot be followed is no redirect, but it still says that nothing was executed. */
-static struct step next_of_redirect(const redisReply *reply, enum step_kind kind)
+/* A redirect that cannot be followed counts as none, but still means that nothing was executed. */
+static struct step redirect_next_of_redirect(const redisReply *reply, enum step_kind kind)
 {
     struct step step = {.kind = kind, .refresh = kind == STEP_MOVED};
 
-    if (!parse_target(&step, reply)) {
+    if (!redirect_parse_target(&step, reply)) {
         step = (struct step){.kind = STEP_WAIT, .refresh = true};
     }
     return step;
 }
 
-static struct step next_of_error(const redisReply *reply, bool script)
+static struct step redirect_next_of_error(const redisReply *reply, bool script)
 {
-    if (from_script(reply)) {
-        bool denied = denied_in_script(reply);
-        bool foreign = begins(reply, "WRONGTYPE");
+    if (redirect_from_script(reply)) {
+        bool denied = redirect_denied_in_script(reply);
+        bool foreign = redirect_begins(reply, "WRONGTYPE");
         return (struct step){.kind = STEP_PARTLY,
                              .status = denied    ? SMQ_DENIED
                                        : foreign ? SMQ_INVALID
                                                  : SMQ_INTERNAL};
     }
-    if (begins(reply, "MOVED")) {
-        return next_of_redirect(reply, STEP_MOVED);
+    if (redirect_begins(reply, "MOVED")) {
+        return redirect_next_of_redirect(reply, STEP_MOVED);
     }
-    if (begins(reply, "ASK")) {
-        return next_of_redirect(reply, STEP_ASK);
+    if (redirect_begins(reply, "ASK")) {
+        return redirect_next_of_redirect(reply, STEP_ASK);
     }
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-        if (begins(reply, errors[i].words)) {
+        if (redirect_begins(reply, errors[i].words)) {
             return (struct step){
                 .kind = errors[i].kind, .status = errors[i].status, .refresh = errors[i].refresh};
         }
     }
-    /* one that nobody knows: a script may have returned it after its writes */
+    /* an unknown error: a script may have returned it after its writes */
     return (struct step){.kind = script ? STEP_PARTLY : STEP_REFUSED, .status = SMQ_INTERNAL};
 }
 
 bool redirect_without_scripts(const redisReply *reply)
 {
-    return reply->type == REDIS_REPLY_ERROR && !from_script(reply) &&
-           (begins(reply, "ERR unknown command") || begins(reply, "ERR Could not find scripting"));
+    return reply->type == REDIS_REPLY_ERROR && !redirect_from_script(reply) &&
+           (redirect_begins(reply, "ERR unknown command") ||
+            redirect_begins(reply, "ERR Could not find scripting"));
 }
 
 struct step redirect_next(const redisReply *reply, bool script)
 {
     if (reply->type == REDIS_REPLY_ERROR) {
-        return next_of_error(reply, script);
+        return redirect_next_of_error(reply, script);
     }
     return (struct step){.kind = STEP_DONE};
 }

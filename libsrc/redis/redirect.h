@@ -18,8 +18,8 @@ enum step_kind {
     STEP_LOAD,    /* not executed: the node does not know the script */
     STEP_WAIT,    /* not executed: repeat after a pause */
     STEP_REFUSED, /* not executed: the caller decides */
-    STEP_PARTLY,  /* a script raised an error: perhaps partly executed */
-    STEP_UNKNOWN  /* executed or not: the server itself does not say */
+    STEP_PARTLY,  /* a script raised an error: it may be partly executed */
+    STEP_UNKNOWN  /* executed or not: the server itself does not know */
 };
 
 struct step {
@@ -31,7 +31,8 @@ struct step {
     struct server_address to; /* MOVED, ASK; an empty host means that of the node that answered */
 };
 
-/* `script`: it answers a call of a script, whose errors can come after its first write. */
+/* What follows from a reply.  `script`: the reply is that of a script, whose errors can come after
+ * its first write. */
 struct step redirect_next(const redisReply *reply, bool script);
 
 /* Does the answer to a script, or to its loading, say that the server runs no scripts of ours? */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static int nesting(const redisReadTask *task)
+static int reply_nesting(const redisReadTask *task)
 {
     int depth = 0;
 
@@ -15,7 +15,7 @@ static int nesting(const redisReadTask *task)
     return depth;
 }
 
-/* A reply with room for `extra` bytes behind it, hung into its parent; NULL: no memory. */
+/* A reply with room for `extra` bytes behind it, linked to its parent; NULL: no memory. */
 static redisReply *reply_new(const redisReadTask *task, int type, size_t extra)
 {
     struct reply_room *room = task->privdata;
@@ -33,18 +33,18 @@ static redisReply *reply_new(const redisReadTask *task, int type, size_t extra)
     return reply;
 }
 
-/* Of RESP2, which is all that we speak: any other type is refused, as nothing is ready for it. */
-static bool is_wanted(const redisReadTask *task)
+/* Is this type one of RESP2?  Readers of replies expect no other, so any other is refused. */
+static bool reply_is_wanted(const redisReadTask *task)
 {
     return task->type >= REDIS_REPLY_STRING && task->type <= REDIS_REPLY_ERROR;
 }
 
-static void *create_string(const redisReadTask *task, char *text, size_t len)
+static void *reply_create_string(const redisReadTask *task, char *text, size_t len)
 {
     struct reply_room *room = task->privdata;
 
     room->bytes += len;
-    if (room->bytes > REPLY_UNREAD_MAX || !is_wanted(task)) {
+    if (room->bytes > REPLY_UNREAD_MAX || !reply_is_wanted(task)) {
         return NULL;
     }
     redisReply *reply = reply_new(task, task->type, len + 1);
@@ -58,11 +58,12 @@ static void *create_string(const redisReadTask *task, char *text, size_t len)
     return reply;
 }
 
-static void *create_some_array(const redisReadTask *task, size_t count)
+static void *reply_create_some_array(const redisReadTask *task, size_t count)
 {
     struct reply_room *room = task->privdata;
 
-    if (count > room->max_elements || nesting(task) >= REPLY_NESTING_MAX || !is_wanted(task)) {
+    if (count > room->max_elements || reply_nesting(task) >= REPLY_NESTING_MAX ||
+        !reply_is_wanted(task)) {
         return NULL;
     }
     room->elements += count;
@@ -80,18 +81,18 @@ static void *create_some_array(const redisReadTask *task, size_t count)
 }
 
 #if HIREDIS_MAJOR >= 1
-static void *create_array(const redisReadTask *task, size_t count)
+static void *reply_create_array(const redisReadTask *task, size_t count)
 {
-    return create_some_array(task, count);
+    return reply_create_some_array(task, count);
 }
 #else
-static void *create_array(const redisReadTask *task, int count)
+static void *reply_create_array(const redisReadTask *task, int count)
 {
-    return count < 0 ? NULL : create_some_array(task, (size_t) count);
+    return count < 0 ? NULL : reply_create_some_array(task, (size_t) count);
 }
 #endif
 
-static void *create_integer(const redisReadTask *task, long long value)
+static void *reply_create_integer(const redisReadTask *task, long long value)
 {
     redisReply *reply = reply_new(task, REDIS_REPLY_INTEGER, 0);
 
@@ -101,13 +102,13 @@ static void *create_integer(const redisReadTask *task, long long value)
     return reply;
 }
 
-static void *create_nil(const redisReadTask *task)
+static void *reply_create_nil(const redisReadTask *task)
 {
     return reply_new(task, REDIS_REPLY_NIL, 0);
 }
 
 #if HIREDIS_MAJOR >= 1
-static void *create_double(const redisReadTask *task, double value, char *text, size_t len)
+static void *reply_create_double(const redisReadTask *task, double value, char *text, size_t len)
 {
     (void) task;
     (void) value;
@@ -116,7 +117,7 @@ static void *create_double(const redisReadTask *task, double value, char *text, 
     return NULL;
 }
 
-static void *create_bool(const redisReadTask *task, int value)
+static void *reply_create_bool(const redisReadTask *task, int value)
 {
     (void) task;
     (void) value;
@@ -124,22 +125,22 @@ static void *create_bool(const redisReadTask *task, int value)
 }
 #endif
 
-/* What lies in the arena goes with the arena. */
-static void leave(void *reply)
+/* Replies are freed with their arena, not one by one. */
+static void reply_leave(void *reply)
 {
     (void) reply;
 }
 
 static redisReplyObjectFunctions functions = {
-    .createString = create_string,
-    .createArray = create_array,
-    .createInteger = create_integer,
-    .createNil = create_nil,
+    .createString = reply_create_string,
+    .createArray = reply_create_array,
+    .createInteger = reply_create_integer,
+    .createNil = reply_create_nil,
 #if HIREDIS_MAJOR >= 1
-    .createDouble = create_double,
-    .createBool = create_bool,
+    .createDouble = reply_create_double,
+    .createBool = reply_create_bool,
 #endif
-    .freeObject = leave,
+    .freeObject = reply_leave,
 };
 
 redisReader *reply_reader_new(struct reply_room *room)

@@ -1,6 +1,6 @@
 /* resolve.c - the addresses of a server's name.
  *
- * Thread: the loop's; look_up() has its own. */
+ * Thread: the loop's; resolve_look_up() has its own. */
 #include "redis/resolve.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-/* One name that is looked up.  The thread writes `found`, `failed` and `error`, then wakes the
+/* One name that is looked up.  Its thread writes `found`, `failed` and `error`, then wakes the
  * loop; the loop reads them after it has joined the thread. */
 struct resolving {
     uv_async_t answered;
@@ -24,12 +24,12 @@ struct resolving {
     void *user;
 };
 
-static const char *why_not(int failed, int error)
+static const char *resolve_why_not(int failed, int error)
 {
     return failed == EAI_SYSTEM ? strerror(error) : gai_strerror(failed);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void resolve_on_closed(uv_handle_t *handle)
 {
     struct resolving *resolving = handle->data;
 
@@ -37,17 +37,17 @@ static void on_closed(uv_handle_t *handle)
     free(resolving);
 }
 
-static void on_answered(uv_async_t *answered)
+static void resolve_on_answered(uv_async_t *answered)
 {
     struct resolving *resolving = answered->data;
 
     (void) pthread_join(resolving->thread, NULL);
-    resolving->done(resolving->found, why_not(resolving->failed, resolving->error),
+    resolving->done(resolving->found, resolve_why_not(resolving->failed, resolving->error),
                     resolving->user);
-    uv_close((uv_handle_t *) answered, on_closed);
+    uv_close((uv_handle_t *) answered, resolve_on_closed);
 }
 
-static void *look_up(void *arg)
+static void *resolve_look_up(void *arg)
 {
     static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct resolving *resolving = arg;
@@ -61,8 +61,8 @@ static void *look_up(void *arg)
     return NULL;
 }
 
-static void begin(struct loop *loop, const char *host, const char *port, resolve_fn *done,
-                  void *user)
+static void resolve_begin(struct loop *loop, const char *host, const char *port, resolve_fn *done,
+                          void *user)
 {
     struct resolving *resolving = memory_new(sizeof(*resolving));
     smq_error err;
@@ -71,10 +71,11 @@ static void begin(struct loop *loop, const char *host, const char *port, resolve
     (void) snprintf(resolving->port, sizeof(resolving->port), "%s", port);
     resolving->done = done;
     resolving->user = user;
-    (void) uv_async_init(loop_uv(loop), &resolving->answered, on_answered);
+    (void) uv_async_init(loop_uv(loop), &resolving->answered, resolve_on_answered);
     resolving->answered.data = resolving;
-    if (thread_start(&resolving->thread, "smq:resolve", look_up, resolving, &err) != SMQ_OK) {
-        uv_close((uv_handle_t *) &resolving->answered, on_closed);
+    if (thread_start(&resolving->thread, "smq:resolve", resolve_look_up, resolving, &err) !=
+        SMQ_OK) {
+        uv_close((uv_handle_t *) &resolving->answered, resolve_on_closed);
         done(NULL, err.text, user);
     }
 }
@@ -90,5 +91,5 @@ void resolve(struct loop *loop, const char *host, int port, resolve_fn *done, vo
         done(found, "", user);
         return;
     }
-    begin(loop, host, text, done, user);
+    resolve_begin(loop, host, text, done, user);
 }

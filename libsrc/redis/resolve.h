@@ -1,8 +1,8 @@
-/* resolve.h - the addresses of a server's name, found without keeping the loop.
+/* resolve.h - the addresses of a server's name, found without blocking the loop.
  *
- * On a thread of its own that ends with the answer, and not with uv_getaddrinfo(): the threads
- * which that starts stay, and a child of fork() that calls exit() dies in libuv's attempt to join
- * them.
+ * Each look-up has a thread of its own, which ends with the answer.  uv_getaddrinfo() is not used:
+ * the threads that it starts never end, and a child of fork() that calls exit() crashes when libuv
+ * tries to join them.
  *
  * Thread: the loop's. */
 #ifndef REDIS_RESOLVE_H
@@ -12,7 +12,7 @@
 
 #include "base/loop.h"
 
-/* `found` is the receiver's, for freeaddrinfo(); NULL: `why` says why there is none. */
+/* The receiver owns `found` and frees it with freeaddrinfo(); NULL: `why` is the reason. */
 typedef void resolve_fn(struct addrinfo *found, const char *why, void *user);
 
 /* Find the addresses for a TCP connection and call `done` once: before this returns when `host` is

@@ -15,7 +15,7 @@
 
 static const char scheme[] = "redis://";
 
-static int parse_port(const char *text, size_t len)
+static int server_parse_port(const char *text, size_t len)
 {
     int port = 0;
 
@@ -31,7 +31,7 @@ static int parse_port(const char *text, size_t len)
     return port <= 65535 ? port : 0;
 }
 
-static bool host_is_good(const char *host, size_t len)
+static bool server_host_is_good(const char *host, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char) host[i];
@@ -50,12 +50,12 @@ bool server_address_parse(struct server_address *out, const char *text, size_t l
         return false;
     }
     size_t host_len = (size_t) (colon - text);
-    int port = parse_port(colon + 1, len - host_len - 1);
+    int port = server_parse_port(colon + 1, len - host_len - 1);
     if (host_len >= 2 && text[0] == '[' && text[host_len - 1] == ']') {
         text++;
         host_len -= 2;
     }
-    if (port == 0 || (host_len == 0 && !empty_host) || !host_is_good(text, host_len)) {
+    if (port == 0 || (host_len == 0 && !empty_host) || !server_host_is_good(text, host_len)) {
         return false;
     }
     memcpy(out->host, text, host_len);
@@ -71,7 +71,7 @@ void server_address_format(char out[SERVER_TEXT_MAX], const struct server_addres
     (void) snprintf(out, SERVER_TEXT_MAX, ipv6 ? "[%s]:%d" : "%s:%d", address->host, address->port);
 }
 
-static int hex_digit(char c)
+static int server_hex_digit(char c)
 {
     const char *digits = "0123456789abcdef";
     const char *at = c == '\0' ? NULL : strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
@@ -80,15 +80,15 @@ static int hex_digit(char c)
 }
 
 /* Percent-decode text[0..len) into `out`. */
-static bool decode_secret(char out[SERVER_SECRET_MAX], const char *text, size_t len)
+static bool server_decode_secret(char out[SERVER_SECRET_MAX], const char *text, size_t len)
 {
     size_t used = 0;
 
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
         if (c == '%') {
-            int high = i + 2 < len ? hex_digit(text[i + 1]) : -1;
-            int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+            int high = i + 2 < len ? server_hex_digit(text[i + 1]) : -1;
+            int low = high >= 0 ? server_hex_digit(text[i + 2]) : -1;
             if (low < 0 || high * 16 + low == 0) {
                 return false;
             }
@@ -105,7 +105,7 @@ static bool decode_secret(char out[SERVER_SECRET_MAX], const char *text, size_t 
 }
 
 /* "user:password" or ":password" before the '@'. */
-static bool parse_credentials(struct server_list *out, const char *text, size_t len)
+static bool server_parse_credentials(struct server_list *out, const char *text, size_t len)
 {
     const char *colon = memchr(text, ':', len);
 
@@ -113,12 +113,13 @@ static bool parse_credentials(struct server_list *out, const char *text, size_t 
         return false;
     }
     size_t user_len = (size_t) (colon - text);
-    return decode_secret(out->user, text, user_len) &&
-           decode_secret(out->password, colon + 1, len - user_len - 1) && out->password[0] != '\0';
+    return server_decode_secret(out->user, text, user_len) &&
+           server_decode_secret(out->password, colon + 1, len - user_len - 1) &&
+           out->password[0] != '\0';
 }
 
 /* text[0..len) is no address.  Where credentials may be near, nothing is shown. */
-static smq_status bad_server(const char *text, size_t len, smq_error *err)
+static smq_status server_bad_server(const char *text, size_t len, smq_error *err)
 {
     if (strchr(text, '@') != NULL) {
         return status_set(err, SMQ_INVALID,
@@ -134,7 +135,7 @@ static smq_status bad_server(const char *text, size_t len, smq_error *err)
 }
 
 /* The text names something that is no "host:port,...": why that cannot be used; NULL: it is one. */
-static const char *other_kind(const char *text)
+static const char *server_other_kind(const char *text)
 {
     const size_t name = strcspn(text, ":/");
 
@@ -152,7 +153,7 @@ static const char *other_kind(const char *text)
 }
 
 /* What follows the addresses of a "redis://" is the number of a database, which is 0. */
-static smq_status check_path(const char *path, smq_error *err)
+static smq_status server_check_path(const char *path, smq_error *err)
 {
     const size_t digits = strspn(path + 1, "0123456789");
 
@@ -170,15 +171,16 @@ static smq_status check_path(const char *path, smq_error *err)
                       "behind the Redis servers of redis://host:port,... only /0 may stand");
 }
 
-/* The user and the password before the last '@'; *text is then what stands behind it. */
-static smq_status take_credentials(struct server_list *out, const char **text, smq_error *err)
+/* The user and the password before the last '@'; *text is then the part behind it. */
+static smq_status server_take_credentials(struct server_list *out, const char **text,
+                                          smq_error *err)
 {
     const char *at = strrchr(*text, '@');
 
     if (at == NULL) {
         return SMQ_OK;
     }
-    if (!parse_credentials(out, *text, (size_t) (at - *text))) {
+    if (!server_parse_credentials(out, *text, (size_t) (at - *text))) {
         return status_set(err, SMQ_INVALID,
                           "the Redis credentials cannot be read: write "
                           "redis://user:password@host:port, with %%XX for other bytes");
@@ -188,7 +190,7 @@ static smq_status take_credentials(struct server_list *out, const char **text, s
 }
 
 /* "host:port" as users write it: the port may be left out. */
-static bool parse_server(struct server_address *out, const char *text, size_t len)
+static bool server_parse_server(struct server_address *out, const char *text, size_t len)
 {
     char with_port[SERVER_TEXT_MAX];
     const bool bracketed = len > 0 && text[0] == '[' && text[len - 1] == ']';
@@ -202,9 +204,9 @@ static bool parse_server(struct server_address *out, const char *text, size_t le
            server_address_parse(out, with_port, (size_t) written, false);
 }
 
-/* Those of text[0..len), with a comma behind the last one or without. */
-static smq_status take_addresses(struct server_list *out, const char *text, size_t len,
-                                 smq_error *err)
+/* The addresses in text[0..len), with or without a comma behind the last one. */
+static smq_status server_take_addresses(struct server_list *out, const char *text, size_t len,
+                                        smq_error *err)
 {
     const char *end = text + len;
 
@@ -213,8 +215,8 @@ static smq_status take_addresses(struct server_list *out, const char *text, size
         const size_t one = (size_t) ((comma != NULL ? comma : end) - text);
 
         out->addresses = memory_grow(out->addresses, out->count + 1, sizeof(*out->addresses));
-        if (!parse_server(&out->addresses[out->count], text, one)) {
-            return bad_server(text, one, err);
+        if (!server_parse_server(&out->addresses[out->count], text, one)) {
+            return server_bad_server(text, one, err);
         }
         out->count++;
         text += one + (comma != NULL ? 1 : 0);
@@ -231,20 +233,20 @@ smq_status server_list_parse(struct server_list *out, const char *text, smq_erro
         return status_set(err, SMQ_INVALID, "no Redis servers are named: give \"host:port,...\"");
     }
     const bool is_url = strncmp(text, scheme, sizeof(scheme) - 1) == 0;
-    if (!is_url && other_kind(text) != NULL) {
-        return status_set(err, SMQ_INVALID, "%s", other_kind(text));
+    if (!is_url && server_other_kind(text) != NULL) {
+        return status_set(err, SMQ_INVALID, "%s", server_other_kind(text));
     }
     size_t len = strlen(text);
     if (is_url) {
         text += sizeof(scheme) - 1;
-        status = take_credentials(&list, &text, err);
+        status = server_take_credentials(&list, &text, err);
         len = strcspn(text, "/");
         if (status == SMQ_OK && text[len] != '\0') {
-            status = check_path(text + len, err);
+            status = server_check_path(text + len, err);
         }
     }
     if (status == SMQ_OK) {
-        status = take_addresses(&list, text, len, err);
+        status = server_take_addresses(&list, text, len, err);
     }
     if (status != SMQ_OK) {
         server_list_fini(&list);

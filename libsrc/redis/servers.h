@@ -1,4 +1,4 @@
-/* servers.h - addresses of servers, as users write them and as servers tell them.
+/* servers.h - addresses of servers, as users and servers write them.
  *
  * Pure. */
 #ifndef REDIS_SERVERS_H
@@ -11,7 +11,7 @@
 
 enum { SERVER_HOST_MAX = 256, SERVER_TEXT_MAX = SERVER_HOST_MAX + 8, SERVER_SECRET_MAX = 512 };
 
-/* `host` stands without brackets. */
+/* `host` has no brackets. */
 struct server_address {
     char host[SERVER_HOST_MAX];
     int port; /* 1 .. 65535 */

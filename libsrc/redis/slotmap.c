@@ -15,7 +15,7 @@ void slotmap_fini(struct slotmap *map)
 }
 
 /* The index of `server` in the map, added if it is new; SLOTMAP_NODES_MAX: no room. */
-static size_t node_index(struct slotmap *map, const struct server_address *server)
+static size_t slotmap_node_index(struct slotmap *map, const struct server_address *server)
 {
     size_t i = 0;
 
@@ -29,9 +29,10 @@ static size_t node_index(struct slotmap *map, const struct server_address *serve
     return i;
 }
 
-/* A node is { host, port, id, ... }.  A nil or empty host is that of the server asked.  Host "?"
- * and port 0 (TLS only) are nobody whom we can reach: then `out` gets port 0.  false: no node. */
-static bool parse_node(struct server_address *out, const redisReply *node, const char *origin)
+/* A node is { host, port, id, ... }.  A nil or empty host is that of the server asked.  A node with
+ * host "?" or port 0 (TLS only) cannot be reached: `out` then gets port 0.  false: no node. */
+static bool slotmap_parse_node(struct server_address *out, const redisReply *node,
+                               const char *origin)
 {
     if (node->type != REDIS_REPLY_ARRAY || node->elements < 2) {
         return false;
@@ -48,8 +49,8 @@ static bool parse_node(struct server_address *out, const redisReply *node, const
     return true;
 }
 
-/* A node without an id, which no server of today sends, tells nothing. */
-static void take_id(struct slotmap *map, const redisReply *node)
+/* A node without an id, which no current server sends, adds no mark. */
+static void slotmap_take_id(struct slotmap *map, const redisReply *node)
 {
     if (node->type == REDIS_REPLY_ARRAY && node->elements > 2 &&
         node->element[2]->type == REDIS_REPLY_STRING && node->element[2]->len > 0) {
@@ -57,10 +58,10 @@ static void take_id(struct slotmap *map, const redisReply *node)
     }
 }
 
-static bool take_range(struct slotmap *map, long long first, long long last,
-                       const struct server_address *server)
+static bool slotmap_take_range(struct slotmap *map, long long first, long long last,
+                               const struct server_address *server)
 {
-    size_t index = server->port == 0 ? SLOTMAP_NODES_MAX : node_index(map, server);
+    size_t index = server->port == 0 ? SLOTMAP_NODES_MAX : slotmap_node_index(map, server);
 
     if (server->port == 0) {
         return true; /* a hole */
@@ -76,7 +77,7 @@ static bool take_range(struct slotmap *map, long long first, long long last,
 }
 
 /* A range is { first, last, master, replica... }. */
-static bool parse_range(struct slotmap *map, const redisReply *range, const char *origin)
+static bool slotmap_parse_range(struct slotmap *map, const redisReply *range, const char *origin)
 {
     struct server_address server;
 
@@ -87,13 +88,13 @@ static bool parse_range(struct slotmap *map, const redisReply *range, const char
     }
     long long first = range->element[0]->integer, last = range->element[1]->integer;
     if (first < 0 || last < first || last >= SLOTMAP_SLOTS ||
-        !parse_node(&server, range->element[2], origin)) {
+        !slotmap_parse_node(&server, range->element[2], origin)) {
         return false;
     }
     for (size_t i = 2; i < range->elements; i++) {
-        take_id(map, range->element[i]);
+        slotmap_take_id(map, range->element[i]);
     }
-    return take_range(map, first, last, &server);
+    return slotmap_take_range(map, first, last, &server);
 }
 
 bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *origin,
@@ -103,7 +104,7 @@ bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *ori
     bool good = reply->type == REDIS_REPLY_ARRAY;
 
     for (size_t i = 0; good && i < reply->elements; i++) {
-        good = parse_range(&map, reply->element[i], origin);
+        good = slotmap_parse_range(&map, reply->element[i], origin);
     }
     if (!good) {
         *why = "its answer to CLUSTER SLOTS is no map of a cluster";
@@ -128,7 +129,7 @@ void slotmap_single(struct slotmap *out, const struct server_address *server)
     struct server_address copy = *server;
 
     slotmap_fini(out);
-    (void) node_index(out, &copy);
+    (void) slotmap_node_index(out, &copy);
     for (size_t i = 0; i < SLOTMAP_SLOTS; i++) {
         out->owner[i] = 1;
     }
@@ -144,7 +145,7 @@ const struct server_address *slotmap_owner(const struct slotmap *map, int32_t ha
 
 void slotmap_set(struct slotmap *map, int32_t hash_slot, const struct server_address *server)
 {
-    size_t index = node_index(map, server);
+    size_t index = slotmap_node_index(map, server);
 
     if (index < SLOTMAP_NODES_MAX) {
         map->served += map->owner[hash_slot] == 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-/* slotmap.h - which master serves which hash slot, as CLUSTER SLOTS tells.
+/* slotmap.h - which master serves which hash slot, as CLUSTER SLOTS reports it.
  *
  * Pure. */
 #ifndef REDIS_SLOTMAP_H
@@ -15,7 +15,7 @@
 
 enum { SLOTMAP_SLOTS = 16384, SLOTMAP_NODES_MAX = 1000 };
 
-/* Invariants: owner[i] is 0 (nobody known), or 1 + an index into `nodes`; `served` counts those
+/* Invariants: owner[i] is 0 (none is known), or 1 + an index into `nodes`; `served` counts those
  * that are not 0.  Zero is an empty map. */
 struct slotmap {
     struct server_address *nodes;
@@ -26,19 +26,19 @@ struct slotmap {
 
 void slotmap_fini(struct slotmap *map);
 
-/* Read a reply of CLUSTER SLOTS that came from the server `origin`, whose host stands in for those
+/* Read a reply of CLUSTER SLOTS that came from the server `origin`, whose host replaces those
  * that the reply leaves open.  A map with holes is taken only while `out` has some, too.  false:
  * not taken, for the reason in `why`; `out` is untouched. */
 bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *origin,
                    const char **why);
 
-/* One server serves everything. */
+/* One server, without a cluster, serves all hash slots. */
 void slotmap_single(struct slotmap *out, const struct server_address *server);
 
-/* NULL: nobody is known. */
+/* The master of a hash slot; NULL: none is known. */
 const struct server_address *slotmap_owner(const struct slotmap *map, int32_t hash_slot);
 
-/* A server said so in a redirect. */
+/* A redirect named `server` as the master of a hash slot. */
 void slotmap_set(struct slotmap *map, int32_t hash_slot, const struct server_address *server);
 
 #endif
