@@ -12,17 +12,17 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "redis/greeting.h"
 #include "redis/reply.h"
 #include "redis/resolve.h"
+#include "redis/states.h"
 
 enum { READ_SIZE = 64 * 1024, SCRIPTS_MAX = 64, KEEPALIVE_S = 15 };
 
-/* SWITCHING: the socket of an address that failed closes, then the next one is tried. */
-enum connection_state { RESOLVING, CONNECTING, SWITCHING, GREETING, READY, CLOSING };
-
-/* Invariants: exchanges numbered up to `flushed` may have reached the server.  `found` is not NULL
- * while CONNECTING or SWITCHING, and `address` is then the one of its list that is tried. */
+/* Invariants: `state` changes in connection_enter() alone.  Exchanges numbered up to `flushed` may
+ * have reached the server.  `found` is not NULL while CONNECTING or SWITCHING, and `address` is
+ * then the one of its list that is tried. */
 struct connection {
     struct connection_options options;
     enum connection_state state;
@@ -41,7 +41,7 @@ struct connection {
     redisReader *reader;
     struct reply_room room; /* of the reply that is read */
     struct greeting {
-        struct exchange exchange; /* first, so that it is found from it */
+        struct exchange exchange;
         struct connection *connection;
         bool info;
     } greeting[2];
@@ -53,11 +53,18 @@ struct connection {
     char read[READ_SIZE];
 };
 
-/* A write on its way; owns its bytes. */
+/* A write in flight; owns its bytes. */
 struct writing {
     uv_write_t request;
     struct buf bytes;
 };
+
+/* The one place where a state changes. */
+static void connection_enter(struct connection *connection, enum connection_state state)
+{
+    assert(states_connection_may(connection->state, state));
+    connection->state = state;
+}
 
 static void connection_destroy(struct connection *connection)
 {
@@ -70,7 +77,7 @@ static void connection_destroy(struct connection *connection)
     free(connection);
 }
 
-static void on_handle_closed(uv_handle_t *handle)
+static void connection_on_handle_closed(uv_handle_t *handle)
 {
     struct connection *connection = handle->data;
 
@@ -80,7 +87,7 @@ static void on_handle_closed(uv_handle_t *handle)
 }
 
 /* Call back every exchange that waits for a reply. */
-static void drop_exchanges(struct connection *connection)
+static void connection_drop_exchanges(struct connection *connection)
 {
     struct exchange *exchange;
 
@@ -92,23 +99,23 @@ static void drop_exchanges(struct connection *connection)
 
 void connection_close(struct connection *connection)
 {
-    if (connection == NULL || connection->state == CLOSING) {
+    if (connection == NULL || connection->state == CONNECTION_CLOSING) {
         return;
     }
-    connection->state = CLOSING;
+    connection_enter(connection, CONNECTION_CLOSING);
     if (!uv_is_closing((uv_handle_t *) &connection->tcp)) {
-        uv_close((uv_handle_t *) &connection->tcp, on_handle_closed);
+        uv_close((uv_handle_t *) &connection->tcp, connection_on_handle_closed);
     }
-    uv_close((uv_handle_t *) &connection->timer, on_handle_closed);
-    uv_close((uv_handle_t *) &connection->prepare, on_handle_closed);
-    drop_exchanges(connection);
+    uv_close((uv_handle_t *) &connection->timer, connection_on_handle_closed);
+    uv_close((uv_handle_t *) &connection->prepare, connection_on_handle_closed);
+    connection_drop_exchanges(connection);
 }
 
-static void fail(struct connection *connection, smq_status status, const char *what)
+static void connection_fail(struct connection *connection, smq_status status, const char *what)
 {
     char text[SERVER_TEXT_MAX + 304];
 
-    if (connection->state == CLOSING) {
+    if (connection->state == CONNECTION_CLOSING) {
         return;
     }
     (void) snprintf(text, sizeof(text), "%s: %.300s", connection->name, what);
@@ -118,7 +125,7 @@ static void fail(struct connection *connection, smq_status status, const char *w
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static void on_written(uv_write_t *request, int status)
+static void connection_on_written(uv_write_t *request, int status)
 {
     struct writing *writing = request->data;
     struct connection *connection = request->handle->data;
@@ -126,12 +133,12 @@ static void on_written(uv_write_t *request, int status)
     buf_fini(&writing->bytes);
     free(writing);
     if (status < 0 && status != UV_ECANCELED) {
-        fail(connection, SMQ_UNAVAILABLE, uv_strerror(status));
+        connection_fail(connection, SMQ_UNAVAILABLE, uv_strerror(status));
     }
 }
 
-/* Write what was queued in this turn: at once what the socket takes, the rest when it can. */
-static void flush(struct connection *connection)
+/* Write what was queued in this turn: what the socket takes now, the rest when it is writable. */
+static void connection_flush(struct connection *connection)
 {
     uv_buf_t bytes = uv_buf_init(connection->out.data, (unsigned) connection->out.len);
     int taken = 0;
@@ -152,27 +159,27 @@ static void flush(struct connection *connection)
     writing->request.data = writing;
     memset(&connection->out, 0, sizeof(connection->out));
     bytes = uv_buf_init(writing->bytes.data, (unsigned) writing->bytes.len);
-    int failed =
-        uv_write(&writing->request, (uv_stream_t *) &connection->tcp, &bytes, 1, on_written);
+    int failed = uv_write(&writing->request, (uv_stream_t *) &connection->tcp, &bytes, 1,
+                          connection_on_written);
     if (failed != 0) {
         buf_fini(&writing->bytes);
         free(writing);
-        fail(connection, SMQ_UNAVAILABLE, uv_strerror(failed));
+        connection_fail(connection, SMQ_UNAVAILABLE, uv_strerror(failed));
     }
 }
 
-static void on_prepare(uv_prepare_t *prepare)
+static void connection_on_prepare(uv_prepare_t *prepare)
 {
-    flush(prepare->data);
+    connection_flush(prepare->data);
 }
 
 void connection_push(struct connection *connection, const char *bytes, size_t len)
 {
-    if (connection->state == CLOSING) {
+    if (connection->state == CONNECTION_CLOSING) {
         return;
     }
     if (connection->out.len == 0) {
-        uv_prepare_start(&connection->prepare, on_prepare);
+        uv_prepare_start(&connection->prepare, connection_on_prepare);
     }
     buf_add(&connection->out, bytes, len);
 }
@@ -180,7 +187,7 @@ void connection_push(struct connection *connection, const char *bytes, size_t le
 void connection_send(struct connection *connection, const char *bytes, size_t len,
                      struct exchange *exchange)
 {
-    assert(connection->state != CLOSING);
+    assert(connection->state != CONNECTION_CLOSING);
     exchange->number = ++connection->sent;
     exchange->sent_ms = clock_now_ms();
     TAILQ_INSERT_TAIL(&connection->exchanges, exchange, link);
@@ -189,7 +196,7 @@ void connection_send(struct connection *connection, const char *bytes, size_t le
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static void take_reply(struct connection *connection, redisReply *reply)
+static void connection_take_reply(struct connection *connection, redisReply *reply)
 {
     struct exchange *exchange = TAILQ_FIRST(&connection->exchanges);
 
@@ -199,29 +206,29 @@ static void take_reply(struct connection *connection, redisReply *reply)
     } else if (connection->options.pushed != NULL) {
         connection->options.pushed(connection, reply, connection->options.user_data);
     } else {
-        fail(connection, SMQ_UNAVAILABLE, "it sent a reply that nobody asked for");
+        connection_fail(connection, SMQ_UNAVAILABLE, "it sent a reply that nobody asked for");
     }
 }
 
-static void parse(struct connection *connection)
+static void connection_parse(struct connection *connection)
 {
-    while (connection->state != CLOSING) {
+    while (connection->state != CONNECTION_CLOSING) {
         struct exchange *exchange = TAILQ_FIRST(&connection->exchanges);
         void *reply = NULL;
         connection->room.max_elements = exchange != NULL ? exchange->max_elements : 8;
         if (redisReaderGetReply(connection->reader, &reply) != REDIS_OK) {
-            fail(connection, SMQ_UNAVAILABLE, "it sent something that is no reply");
+            connection_fail(connection, SMQ_UNAVAILABLE, "it sent something that is no reply");
             return;
         }
         if (reply == NULL) {
             return;
         }
-        take_reply(connection, reply);
+        connection_take_reply(connection, reply);
         reply_room_clear(&connection->room);
     }
 }
 
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+static void connection_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
     struct connection *connection = handle->data;
 
@@ -229,37 +236,38 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init(connection->read, READ_SIZE);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
+static void connection_on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 {
     struct connection *connection = stream->data;
 
     if (len < 0) {
-        fail(connection, SMQ_UNAVAILABLE,
-             len == UV_EOF ? "it closed the connection" : uv_strerror((int) len));
+        connection_fail(connection, SMQ_UNAVAILABLE,
+                        len == UV_EOF ? "it closed the connection" : uv_strerror((int) len));
         return;
     }
     connection->heard_ms = clock_now_ms();
     if (redisReaderFeed(connection->reader, buf->base, (size_t) len) != REDIS_OK ||
         connection->reader->len > REPLY_UNREAD_MAX) {
-        fail(connection, SMQ_UNAVAILABLE, "it sent more than any reply can hold");
+        connection_fail(connection, SMQ_UNAVAILABLE, "it sent more than any reply can hold");
         return;
     }
-    parse(connection);
+    connection_parse(connection);
 }
 
 /* --- connecting ------------------------------------------------------------------------------ */
 
-static void become_ready(struct connection *connection)
+static void connection_become_ready(struct connection *connection)
 {
-    connection->state = READY;
+    connection_enter(connection, CONNECTION_READY);
     uv_timer_stop(&connection->timer);
     connection->options.ready(connection, connection->options.user_data);
 }
 
-/* AUTH: any error means that we are not let in.  INFO: what kind of server is it? */
-static void on_greeting(struct exchange *exchange, const redisReply *reply, bool written)
+/* The reply of AUTH, where any error ends the connection; or of INFO, which tells the kind of
+ * server. */
+static void connection_on_greeting(struct exchange *exchange, const redisReply *reply, bool written)
 {
-    struct greeting *greeting = (struct greeting *) exchange;
+    struct greeting *greeting = OWNER_OF(exchange, struct greeting, exchange);
     struct connection *connection = greeting->connection;
     char why[256];
 
@@ -270,7 +278,7 @@ static void on_greeting(struct exchange *exchange, const redisReply *reply, bool
     smq_status status = greeting->info ? greeting_check_info(why, sizeof(why), reply)
                                        : greeting_check_auth(why, sizeof(why), reply);
     if (status != SMQ_OK) {
-        fail(connection, status, why);
+        connection_fail(connection, status, why);
         return;
     }
     if (greeting->info && why[0] != '\0') {
@@ -278,11 +286,11 @@ static void on_greeting(struct exchange *exchange, const redisReply *reply, bool
                    "%s: its version and eviction cannot be checked: %s", connection->name, why);
     }
     if (--connection->greetings == 0) {
-        become_ready(connection);
+        connection_become_ready(connection);
     }
 }
 
-static void greet(struct connection *connection, bool info, const char **argv, int argc)
+static void connection_greet(struct connection *connection, bool info, const char **argv, int argc)
 {
     struct greeting *greeting = &connection->greeting[connection->greetings++];
     char *bytes = NULL;
@@ -290,141 +298,147 @@ static void greet(struct connection *connection, bool info, const char **argv, i
 
     greeting->connection = connection;
     greeting->info = info;
-    greeting->exchange.done = on_greeting;
+    greeting->exchange.done = connection_on_greeting;
     greeting->exchange.max_elements = 64;
     connection_send(connection, bytes, (size_t) len, &greeting->exchange);
     redisFreeCommand(bytes);
 }
 
-static void connect_to_address(struct connection *connection);
+static void connection_try_address(struct connection *connection);
 
-static void adopt(struct connection *connection, uv_handle_t *handle)
+static void connection_adopt(struct connection *connection, uv_handle_t *handle)
 {
     handle->data = connection;
     connection->open_handles++;
 }
 
-/* The socket of a failed address has closed; perhaps the connection was given up meanwhile. */
-static void on_switched(uv_handle_t *handle)
+/* The socket of a failed address has closed; perhaps the connection was closed in the meantime. */
+static void connection_on_switched(uv_handle_t *handle)
 {
     struct connection *connection = handle->data;
 
-    if (connection->state == CLOSING) {
-        on_handle_closed(handle);
+    if (connection->state == CONNECTION_CLOSING) {
+        connection_on_handle_closed(handle);
         return;
     }
     connection->open_handles--;
     (void) uv_tcp_init(loop_uv(connection->loop), &connection->tcp);
-    adopt(connection, (uv_handle_t *) &connection->tcp);
-    connect_to_address(connection);
+    connection_adopt(connection, (uv_handle_t *) &connection->tcp);
+    connection_try_address(connection);
 }
 
-/* On to the next address of the name, if there is one. */
-static void address_failed(struct connection *connection, const char *why)
+/* Try the next address of the name, if there is one. */
+static void connection_address_failed(struct connection *connection, const char *why)
 {
     if (connection->address->ai_next == NULL) {
-        fail(connection, SMQ_UNAVAILABLE, why);
+        connection_fail(connection, SMQ_UNAVAILABLE, why);
         return;
     }
     connection->address = connection->address->ai_next;
-    connection->state = SWITCHING;
+    connection_enter(connection, CONNECTION_SWITCHING);
     uv_timer_stop(&connection->timer);
-    uv_close((uv_handle_t *) &connection->tcp, on_switched);
+    uv_close((uv_handle_t *) &connection->tcp, connection_on_switched);
 }
 
-static void on_timeout(uv_timer_t *timer)
+static void connection_on_timeout(uv_timer_t *timer)
 {
     struct connection *connection = timer->data;
 
-    if (connection->state == CONNECTING) {
-        address_failed(connection, "no answer in time");
+    if (connection->state == CONNECTION_CONNECTING) {
+        connection_address_failed(connection, "no answer in time");
     } else {
-        fail(connection, SMQ_UNAVAILABLE, "no answer in time");
+        connection_fail(connection, SMQ_UNAVAILABLE, "no answer in time");
     }
 }
 
-static void start_timer(struct connection *connection, int64_t share)
+static void connection_start_timer(struct connection *connection, int64_t share)
 {
     int64_t left = connection->connect_until_ms - clock_now_ms();
 
-    uv_timer_start(&connection->timer, on_timeout, (uint64_t) (left > 0 ? left / share : 0), 0);
+    uv_timer_start(&connection->timer, connection_on_timeout,
+                   (uint64_t) (left > 0 ? left / share : 0), 0);
 }
 
-static void on_connected(uv_connect_t *connect, int status)
+static void connection_on_connected(uv_connect_t *connect, int status)
 {
     struct connection *connection = connect->data;
     const struct connection_options *options = &connection->options;
 
     if (status == UV_ECANCELED) {
-        return; /* the socket was closed by us */
+        return; /* this client closed the socket */
     }
     if (status < 0) {
-        address_failed(connection, uv_strerror(status));
+        connection_address_failed(connection, uv_strerror(status));
         return;
     }
-    start_timer(connection, 1);
-    connection->state = GREETING;
+    connection_start_timer(connection, 1);
+    connection_enter(connection, CONNECTION_GREETING);
     (void) uv_tcp_nodelay(&connection->tcp, 1);
     (void) uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
-    (void) uv_read_start((uv_stream_t *) &connection->tcp, on_alloc, on_read);
+    (void) uv_read_start((uv_stream_t *) &connection->tcp, connection_on_alloc, connection_on_read);
     if (options->password[0] != '\0' && options->user[0] != '\0') {
-        greet(connection, false, (const char *[]){"AUTH", options->user, options->password}, 3);
+        connection_greet(connection, false,
+                         (const char *[]){"AUTH", options->user, options->password}, 3);
     } else if (options->password[0] != '\0') {
-        greet(connection, false, (const char *[]){"AUTH", options->password}, 2);
+        connection_greet(connection, false, (const char *[]){"AUTH", options->password}, 2);
     }
     if (options->check) {
-        greet(connection, true, (const char *[]){"INFO"}, 1);
+        connection_greet(connection, true, (const char *[]){"INFO"}, 1);
     }
     if (connection->greetings == 0) {
-        become_ready(connection);
+        connection_become_ready(connection);
     }
 }
 
-/* An address gets its share of the time that is left, so that one behind which nobody answers does
- * not use up that of the others. */
-static void connect_to_address(struct connection *connection)
+/* An address gets its share of the time that is left, so that an address where no server answers
+ * does not use up the share of the others. */
+static void connection_try_address(struct connection *connection)
 {
     int64_t share = 1;
 
     for (const struct addrinfo *at = connection->address; at->ai_next != NULL; at = at->ai_next) {
         share++;
     }
-    connection->state = CONNECTING;
-    start_timer(connection, share);
+    connection_enter(connection, CONNECTION_CONNECTING);
+    connection_start_timer(connection, share);
     descriptors_reserve(); /* the application may have closed one since */
     int failed = uv_tcp_connect(&connection->connect, &connection->tcp,
-                                connection->address->ai_addr, on_connected);
+                                connection->address->ai_addr, connection_on_connected);
     if (failed != 0) {
-        address_failed(connection, uv_strerror(failed));
+        connection_address_failed(connection, uv_strerror(failed));
     }
 }
 
-static void on_resolved(struct addrinfo *found, const char *why, void *user)
+static void connection_on_resolved(struct addrinfo *found, const char *why, void *user)
 {
     struct connection *connection = user;
 
     connection->resolving = false;
     connection->found = found;
     connection->address = found;
-    if (connection->state != CLOSING && found == NULL) {
-        fail(connection, SMQ_UNAVAILABLE, why);
-    } else if (connection->state != CLOSING) {
-        connect_to_address(connection);
-    } else if (connection->open_handles == 0) {
-        connection_destroy(connection);
+    if (connection->state == CONNECTION_CLOSING) {
+        if (connection->open_handles == 0) {
+            connection_destroy(connection);
+        }
+        return;
     }
+    if (found == NULL) {
+        connection_fail(connection, SMQ_UNAVAILABLE, why);
+        return;
+    }
+    connection_try_address(connection);
 }
 
-/* Runs in the first turn, so that connection_new() itself never calls back. */
-static void on_start(uv_timer_t *timer)
+/* The timer runs this in the first turn, so that connection_new() itself never calls back. */
+static void connection_on_start(uv_timer_t *timer)
 {
     struct connection *connection = timer->data;
 
     connection->connect_until_ms = clock_now_ms() + connection->options.connect_timeout_ms;
-    start_timer(connection, 1);
+    connection_start_timer(connection, 1);
     connection->resolving = true;
     resolve(connection->loop, connection->options.address.host, connection->options.address.port,
-            on_resolved, connection);
+            connection_on_resolved, connection);
 }
 
 struct connection *connection_new(struct loop *loop, const struct connection_options *options)
@@ -433,7 +447,6 @@ struct connection *connection_new(struct loop *loop, const struct connection_opt
 
     connection->options = *options;
     connection->loop = loop;
-    connection->state = RESOLVING;
     connection->heard_ms = clock_now_ms();
     connection->reader = reply_reader_new(&connection->room);
     if (connection->reader == NULL) {
@@ -444,11 +457,11 @@ struct connection *connection_new(struct loop *loop, const struct connection_opt
     (void) uv_tcp_init(loop_uv(connection->loop), &connection->tcp);
     (void) uv_timer_init(loop_uv(connection->loop), &connection->timer);
     (void) uv_prepare_init(loop_uv(connection->loop), &connection->prepare);
-    adopt(connection, (uv_handle_t *) &connection->tcp);
-    adopt(connection, (uv_handle_t *) &connection->timer);
-    adopt(connection, (uv_handle_t *) &connection->prepare);
+    connection_adopt(connection, (uv_handle_t *) &connection->tcp);
+    connection_adopt(connection, (uv_handle_t *) &connection->timer);
+    connection_adopt(connection, (uv_handle_t *) &connection->prepare);
     connection->connect.data = connection;
-    uv_timer_start(&connection->timer, on_start, 0, 0);
+    uv_timer_start(&connection->timer, connection_on_start, 0, 0);
     return connection;
 }
 
@@ -475,7 +488,7 @@ bool connection_is_idle(const struct connection *connection)
 
 /* --- scripts --------------------------------------------------------------------------------- */
 
-static size_t find_script(const struct connection *connection, const void *script)
+static size_t connection_find_script(const struct connection *connection, const void *script)
 {
     size_t i = 0;
 
@@ -487,7 +500,7 @@ static size_t find_script(const struct connection *connection, const void *scrip
 
 bool connection_knows(const struct connection *connection, const void *script)
 {
-    return find_script(connection, script) < connection->script_count;
+    return connection_find_script(connection, script) < connection->script_count;
 }
 
 void connection_learn(struct connection *connection, const void *script)
@@ -499,7 +512,7 @@ void connection_learn(struct connection *connection, const void *script)
 
 void connection_forget(struct connection *connection, const void *script)
 {
-    size_t at = find_script(connection, script);
+    size_t at = connection_find_script(connection, script);
 
     if (at < connection->script_count) {
         connection->scripts[at] = connection->scripts[--connection->script_count];

@@ -17,13 +17,13 @@
 
 struct connection;
 
-/* One request on its way: called back exactly once, in the order of sending. */
+/* One request in flight: called back exactly once, in the order of sending. */
 struct exchange {
-    /* `reply` NULL: the connection ended before; `written`: perhaps the server got it.  The reply
-     * dies on return. */
+    /* `reply` is valid during the call; NULL: the connection ended before it came.  `written`: the
+     * server may have received the request. */
     void (*done)(struct exchange *exchange, const redisReply *reply, bool written);
     size_t max_elements; /* of arrays in the reply */
-    uint64_t number;     /* private, as the rest */
+    uint64_t number;     /* private, as all below */
     int64_t sent_ms;
     TAILQ_ENTRY(exchange) link;
 };
@@ -34,10 +34,10 @@ struct connection_options {
     int64_t connect_timeout_ms;
     bool check; /* refuse old and evicting servers */
     struct events *events;
-    /* Connected, authenticated and checked: send. */
+    /* The connection is connected, authenticated and checked: send. */
     void (*ready)(struct connection *connection, void *user);
-    /* It ended, for another reason than connection_close(); all exchanges have been called back.
-     * The connection is gone when this returns. */
+    /* The connection ended, for another reason than connection_close(); all exchanges have been
+     * called back.  The connection must not be used when this returns. */
     void (*ended)(struct connection *connection, smq_status status, const char *text, void *user);
     /* A reply that no exchange waits for (pub/sub).  NULL: such replies end the connection. */
     void (*pushed)(struct connection *connection, const redisReply *reply, void *user);
@@ -54,21 +54,21 @@ void connection_send(struct connection *connection, const char *bytes, size_t le
 /* Queue bytes whose replies come to `pushed`. */
 void connection_push(struct connection *connection, const char *bytes, size_t len);
 
-/* When did the last byte come (clock_now_ms())? */
+/* When the last byte came, by clock_now_ms(). */
 int64_t connection_heard_ms(const struct connection *connection);
 
-/* For how long has nothing come, although a reply is due?  0: none is. */
+/* For how long no byte has come although a reply is due; 0: none is due. */
 int64_t connection_silent_ms(const struct connection *connection);
 
 bool connection_is_idle(const struct connection *connection); /* no reply is due */
 
-/* Has this script been loaded over this connection?  Scripts are told apart by address. */
+/* Has this script been loaded over this connection?  A script is known by its address. */
 bool connection_knows(const struct connection *connection, const void *script);
 void connection_learn(struct connection *connection, const void *script);
 void connection_forget(struct connection *connection, const void *script);
 
-/* End it: exchanges are called back (reply NULL), `ended` is not.  The memory goes when the sockets
- * have closed. NULL: nothing. */
+/* End a connection: exchanges are called back (reply NULL), `ended` is not.  The memory is freed
+ * when the sockets have closed.  NULL: nothing is done. */
 void connection_close(struct connection *connection);
 
 #endif

@@ -1,6 +1,8 @@
-/* node.c - servers: connecting to them, losing them, letting them go; what is counted.
+/* node.c - the servers of one client: connecting to them, losing them, freeing them.
  *
  * Thread: smq:io. */
+#include "redis/node.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,18 +10,177 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/random.h"
-#include "redis/internal.h"
 
-enum { RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000 };
+enum { RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000, RETRY_TICK_MS = 5 };
 
-struct node *redis_node(struct redis *redis, const struct server_address *address)
+/* The one place where a state changes. */
+static void node_enter(struct node *node, enum node_state state)
 {
-    return redis_node_with(redis, address, 0);
+    assert(states_node_may(node->state, state));
+    node->state = state;
 }
 
-struct node *redis_node_with(struct redis *redis, const struct server_address *address,
-                             int replicas)
+/* A connection for WAIT reports nothing of its own about its server: the connection for everything
+ * else does, and so do the sends that wait for replicas. */
+static bool node_is_reported(const struct node *node)
+{
+    return node->replicas_wanted == 0;
+}
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+void node_mark_writable(struct node *node)
+{
+    node->failures = 0;
+    node->why[0] = '\0';
+    node->all->listener.writable(node, node->all->listener.user);
+}
+
+static void node_on_ready(struct connection *connection, void *user)
+{
+    struct node *node = user;
+    struct context *context = node->all->context;
+
+    (void) connection;
+    node_enter(node, NODE_UP);
+    context_count_ready(context, &node->known);
+    if (node_is_reported(node)) {
+        events_emit(context->events, SMQ_EVENT_CONNECTED, NULL, "connected to Redis at %s",
+                    node->name);
+    }
+    node->all->listener.up(node, node->all->listener.user);
+}
+
+static void node_report_lost(const struct node *node, bool was_up, const char *text)
+{
+    struct events *events = node->all->context->events;
+
+    if (node_is_reported(node) && (was_up || node->failures == 1)) {
+        events_emit(events, SMQ_EVENT_DISCONNECTED,
+                    &(smq_event){.status = node->status, .slot = -1}, "%s; it is tried again",
+                    text);
+    } else if (was_up) {
+        events_log(events, SMQ_LEVEL_DEBUG, "%s", text);
+    }
+}
+
+/* The connection has ended, or must not be used any more. */
+static void node_lose(struct node *node, smq_status status, const char *text)
+{
+    bool was_up = node->state == NODE_UP;
+
+    node->connection = NULL;
+    node->status = status;
+    (void) snprintf(node->why, sizeof(node->why), "%s", text);
+    node_enter(node, status == SMQ_UNAVAILABLE ? NODE_DOWN : NODE_BAD);
+    node->retry_ms = clock_now_ms() + random_backoff_ms(node->failures, RETRY_MIN_MS, RETRY_MAX_MS);
+    node->failures++;
+    node_report_lost(node, was_up, text);
+    node->all->listener.down(node, node->all->listener.user);
+}
+
+static void node_on_ended(struct connection *connection, smq_status status, const char *text,
+                          void *user)
+{
+    (void) connection;
+    node_lose(user, status, text);
+}
+
+void node_disconnect(struct node *node, smq_status status, const char *why)
+{
+    struct connection *connection = node->connection;
+    char text[400];
+
+    if (connection == NULL) {
+        return;
+    }
+    (void) snprintf(text, sizeof(text), "%.260s: %.100s", node->name, why);
+    node_lose(node, status, text);
+    connection_close(connection);
+}
+
+static void node_set_on_retry_tick(uv_timer_t *timer)
+{
+    struct node_set *nodes = OWNER_OF(timer, struct node_set, retry_timer);
+    bool busy = false;
+
+    for (struct node *node = nodes->by_name; node != NULL; node = node->hh.next) {
+        if (node->wanted) {
+            node_connect(node);
+            busy = busy || node->wanted;
+        }
+    }
+    if (!busy) {
+        uv_timer_stop(timer);
+    }
+}
+
+static void node_set_retry_soon(struct node_set *nodes)
+{
+    if (!uv_is_active((uv_handle_t *) &nodes->retry_timer)) {
+        uv_timer_start(&nodes->retry_timer, node_set_on_retry_tick, RETRY_TICK_MS, RETRY_TICK_MS);
+    }
+}
+
+void node_connect(struct node *node)
+{
+    struct context *context = node->all->context;
+
+    if (node->state == NODE_CONNECTING || node->state == NODE_UP || context->closing) {
+        return;
+    }
+    node->wanted = node->retry_ms > clock_now_ms();
+    if (node->wanted) {
+        node_set_retry_soon(node->all);
+        return;
+    }
+    struct connection_options options = {.address = node->address,
+                                         .user = context->seeds.user,
+                                         .password = context->seeds.password,
+                                         .connect_timeout_ms = context->connect_timeout_ms,
+                                         .check = true,
+                                         .events = context->events,
+                                         .ready = node_on_ready,
+                                         .ended = node_on_ended,
+                                         .user_data = node};
+    node_enter(node, NODE_CONNECTING);
+    node->connection = connection_new(context->loop, &options);
+}
+
+/* --- all nodes ------------------------------------------------------------------------------- */
+
+void node_set_init(struct node_set *nodes, struct context *context,
+                   const struct node_listener *listener)
+{
+    nodes->context = context;
+    nodes->listener = *listener;
+    context_init_timer(context, &nodes->retry_timer);
+}
+
+static struct node *node_set_add(struct node_set *nodes, const struct server_address *address,
+                                 const char *name, int replicas)
+{
+    struct node *node = memory_new(sizeof(*node));
+
+    node->all = nodes;
+    node->address = *address;
+    (void) snprintf(node->name, sizeof(node->name), "%s", name);
+    node->replicas_wanted = replicas;
+    TAILQ_INIT(&node->stalled);
+    TAILQ_INIT(&node->replicas.awaits);
+    HASH_ADD_STR(nodes->by_name, name, node);
+    return node;
+}
+
+struct node *node_set_get(struct node_set *nodes, const struct server_address *address)
+{
+    return node_set_get_with(nodes, address, 0);
+}
+
+struct node *node_set_get_with(struct node_set *nodes, const struct server_address *address,
+                               int replicas)
 {
     char name[NODE_NAME_MAX];
     struct node *node;
@@ -29,151 +190,17 @@ struct node *redis_node_with(struct redis *redis, const struct server_address *a
         size_t len = strlen(name);
         (void) snprintf(name + len, sizeof(name) - len, " (WAIT %d)", replicas);
     }
-    HASH_FIND_STR(redis->nodes, name, node);
-    if (node == NULL) {
-        node = memory_new(sizeof(*node));
-        node->redis = redis;
-        node->address = *address;
-        memcpy(node->name, name, sizeof(name));
-        TAILQ_INIT(&node->stalled);
-        replicas_init(node, replicas);
-        HASH_ADD_STR(redis->nodes, name, node);
-    }
-    return node;
+    HASH_FIND_STR(nodes->by_name, name, node);
+    return node != NULL ? node : node_set_add(nodes, address, name, replicas);
 }
 
-/* A connection for WAIT says nothing of its own about its server: the one for everything else does,
- * and the sends that it was for are told. */
-static bool is_told(const struct node *node)
+struct node *node_set_any_up(struct node_set *nodes)
 {
-    return node->replicas.wanted == 0;
-}
-
-void redis_node_good(struct node *node)
-{
-    node->failures = 0;
-    node->why[0] = '\0';
-    redis_lanes_freshen(&node->stalled);
-}
-
-static void on_node_ready(struct connection *connection, void *user)
-{
-    struct node *node = user;
-
-    (void) connection;
-    node->state = NODE_UP;
-    redis_count_ready(node->redis, &node->known);
-    if (is_told(node)) {
-        events_emit(node->redis->events, SMQ_EVENT_CONNECTED, NULL, "connected to Redis at %s",
-                    node->name);
-    }
-    if (node->replicas.wanted > 0) {
-        replicas_node_up(node);
-    } else {
-        redis_node_good(node);
-    }
-    topology_node_up(node);
-}
-
-/* The connection is gone, or not to be used any more. */
-static void node_lost(struct node *node, smq_status status, const char *text)
-{
-    struct redis *redis = node->redis;
-    bool was_up = node->state == NODE_UP;
-
-    node->connection = NULL;
-    node->status = status;
-    (void) snprintf(node->why, sizeof(node->why), "%s", text);
-    node->state = status == SMQ_UNAVAILABLE ? NODE_DOWN : NODE_BAD;
-    node->retry_ms = clock_now_ms() + random_backoff_ms(node->failures, RETRY_MIN_MS, RETRY_MAX_MS);
-    node->failures++;
-    replicas_node_down(node);
-    if (is_told(node) && (was_up || node->failures == 1)) {
-        events_emit(redis->events, SMQ_EVENT_DISCONNECTED,
-                    &(smq_event){.status = status, .slot = -1}, "%s; it is tried again", text);
-    } else if (was_up) {
-        events_log(redis->events, SMQ_LEVEL_DEBUG, "%s", text);
-    }
-    redis_lanes_freshen(&node->stalled);
-    topology_node_down(node);
-    topology_refresh(redis);
-}
-
-static void on_node_ended(struct connection *connection, smq_status status, const char *text,
-                          void *user)
-{
-    (void) connection;
-    node_lost(user, status, text);
-}
-
-void redis_node_down(struct node *node, smq_status status, const char *why)
-{
-    struct connection *connection = node->connection;
-    char text[400];
-
-    (void) snprintf(text, sizeof(text), "%.260s: %.100s", node->name, why);
-    node_lost(node, status, text);
-    connection_close(connection);
-}
-
-void redis_node_connect(struct node *node)
-{
-    struct redis *redis = node->redis;
-
-    if (node->state == NODE_CONNECTING || node->state == NODE_UP || redis->closing) {
-        return;
-    }
-    node->wanted = node->retry_ms > clock_now_ms();
-    if (node->wanted) {
-        redis_retry_soon(redis);
-        return;
-    }
-    struct connection_options options = {.address = node->address,
-                                         .user = redis->seeds.user,
-                                         .password = redis->seeds.password,
-                                         .connect_timeout_ms = redis->connect_timeout_ms,
-                                         .check = true,
-                                         .events = redis->events,
-                                         .ready = on_node_ready,
-                                         .ended = on_node_ended,
-                                         .user_data = node};
-    node->state = NODE_CONNECTING;
-    node->connection = connection_new(redis->loop, &options);
-}
-
-static bool is_served(const struct redis *redis, const struct node *node)
-{
-    for (size_t i = 0; i < redis->map.count; i++) {
-        if (server_address_equal(&redis->map.nodes[i], &node->address)) {
-            return true;
-        }
-    }
-    return server_list_contains(&redis->seeds, &node->address);
-}
-
-void redis_sweep_nodes(struct redis *redis)
-{
-    struct node *node, *next;
-
-    HASH_ITER(hh, redis->nodes, node, next)
-    {
-        bool busy = node->state == NODE_CONNECTING || !TAILQ_EMPTY(&node->stalled) ||
-                    (node->connection != NULL && !connection_is_idle(node->connection));
-        if (!busy && !is_served(redis, node)) {
-            connection_close(node->connection);
-            HASH_DEL(redis->nodes, node);
-            free(node);
-        }
-    }
-}
-
-struct node *redis_node_up(struct redis *redis)
-{
-    size_t skip = (size_t) (random_u64() % (HASH_COUNT(redis->nodes) + 1));
+    size_t skip = (size_t) (random_u64() % (HASH_COUNT(nodes->by_name) + 1));
     struct node *found = NULL;
 
-    for (struct node *node = redis->nodes; node != NULL; node = node->hh.next) {
-        if (node->state == NODE_UP && node->replicas.wanted == 0 && (found == NULL || skip > 0)) {
+    for (struct node *node = nodes->by_name; node != NULL; node = node->hh.next) {
+        if (node->state == NODE_UP && node->replicas_wanted == 0 && (found == NULL || skip > 0)) {
             found = node;
         }
         skip -= skip > 0 ? 1 : 0;
@@ -181,36 +208,64 @@ struct node *redis_node_up(struct redis *redis)
     return found;
 }
 
-/* --- counting -------------------------------------------------------------------------------- */
-
-void redis_count_redirect(struct redis *redis)
+static bool node_is_served(const struct node *node, const struct slotmap *map)
 {
-    atomic_fetch_add_explicit(&redis->counts.redirects, 1, memory_order_relaxed);
-}
-
-void redis_count_ready(struct redis *redis, bool *known)
-{
-    if (*known) {
-        atomic_fetch_add_explicit(&redis->counts.reconnects, 1, memory_order_relaxed);
+    for (size_t i = 0; i < map->count; i++) {
+        if (server_address_equal(&map->nodes[i], &node->address)) {
+            return true;
+        }
     }
-    *known = true;
+    return server_list_contains(&node->all->context->seeds, &node->address);
 }
 
-static_assert((int) REDIS_SERVER_MAX >= (int) SERVER_TEXT_MAX, "room for an address");
-
-void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot)
+static bool node_is_busy(const struct node *node)
 {
-    const struct server_address *address = slotmap_owner(&redis->map, hash_slot);
+    return node->state == NODE_CONNECTING || !TAILQ_EMPTY(&node->stalled) ||
+           (node->connection != NULL && !connection_is_idle(node->connection));
+}
 
-    *out = '\0';
-    if (address != NULL) {
-        server_address_format(out, address);
+void node_set_sweep(struct node_set *nodes, const struct slotmap *map)
+{
+    struct node *node, *next;
+
+    HASH_ITER(hh, nodes->by_name, node, next)
+    {
+        if (!node_is_busy(node) && !node_is_served(node, map)) {
+            connection_close(node->connection);
+            HASH_DEL(nodes->by_name, node);
+            free(node);
+        }
     }
 }
 
-struct redis_counts redis_counts(const struct redis *redis)
+/* --- the end --------------------------------------------------------------------------------- */
+
+void node_set_stop(struct node_set *nodes)
 {
-    return (struct redis_counts){
-        .redirects = atomic_load_explicit(&redis->counts.redirects, memory_order_relaxed),
-        .reconnects = atomic_load_explicit(&redis->counts.reconnects, memory_order_relaxed)};
+    uv_timer_stop(&nodes->retry_timer);
+    for (struct node *node = nodes->by_name; node != NULL; node = node->hh.next) {
+        struct connection *connection = node->connection;
+
+        if (connection != NULL) {
+            node->connection = NULL;
+            node_enter(node, NODE_DOWN);
+            connection_close(connection);
+        }
+    }
+}
+
+void node_set_close(struct node_set *nodes)
+{
+    context_close_handle((uv_handle_t *) &nodes->retry_timer);
+}
+
+void node_set_fini(struct node_set *nodes)
+{
+    struct node *node, *next;
+
+    HASH_ITER(hh, nodes->by_name, node, next)
+    {
+        HASH_DEL(nodes->by_name, node);
+        free(node);
+    }
 }

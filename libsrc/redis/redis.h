@@ -52,25 +52,24 @@ enum { REDIS_ANY_NODE = -1 };
 /* One command.  Owned by the client from redis_send() until just before `done` is called, exactly
  * once; then by its maker again, who may send it again or free it.  Commands of one hash slot are
  * executed in the order in which they were sent, also across redirects and repeats: one of them is
- * on its way at a time, while those of different hash slots share the pipeline of their node.
+ * in flight at a time, while those of different hash slots share the pipeline of their node.
  * Commands with `replicas` go over connections of their own, and have an order of their own. */
 struct redis_command {
     const struct script *script; /* NULL: args name the command */
     int keys;                    /* of a script: how many of args are keys */
     int32_t hash_slot;           /* 0 .. 16383, or REDIS_ANY_NODE */
-    size_t
-        max_elements; /* arrays of the reply may have so many elements, at any level; default 64 */
-    int64_t timeout_ms; /* from redis_send() to the end, repeats included; 0: request_timeout_ms */
-    bool once;          /* do not wait for a server that is away or not ready: fail at once */
-    int replicas;       /* over 0: redis_await() will wait until so many have what it wrote, ... */
-    int64_t until_ms;   /* ... until then, by clock_now_ms() */
+    size_t max_elements; /* most elements of an array in the reply, at any level; default 64 */
+    int64_t timeout_ms;  /* from redis_send() to the end, repeats included; 0: request_timeout_ms */
+    bool once;           /* do not wait for a server that is away or not ready: fail at once */
+    int replicas;        /* over 0: redis_await() waits until this many have what it wrote, ... */
+    int64_t until_ms;    /* ... until then, by clock_now_ms() */
     redis_done_fn *done;
     void *user;
     struct redis_args {   /* keys, then arguments */
         struct buf bytes; /* rendered, behind room for the head of the command */
         size_t count;
     } args;
-    struct node *by;                   /* private: who executed it; valid during `done` */
+    struct node *by;                   /* private: the server that executed it; valid in `done` */
     struct redis_command_state *state; /* private; NULL while its maker owns it */
 };
 
@@ -82,7 +81,7 @@ void redis_arg(struct redis_command *command, const void *data, size_t len);
 void redis_arg_string(struct redis_command *command, const char *string);
 void redis_arg_int(struct redis_command *command, int64_t value);
 
-/* The whole command as it is sent; it stands in the command, until that is changed. */
+/* The whole command as it is sent, in memory of the command; valid until the command is changed. */
 const char *redis_command_render(const struct redis_command *command, size_t *len);
 
 struct redis_options {
@@ -104,7 +103,7 @@ struct redis *redis_new(struct loop *loop, const struct redis_options *options,
 
 void redis_send(struct redis *redis, struct redis_command *command);
 
-/* What happened so far.  Thread: any. */
+/* Counts since redis_new().  Thread: any. */
 struct redis_counts {
     uint64_t redirects;  /* MOVED and ASK that were followed */
     uint64_t reconnects; /* connections that were ready once more, to the same node */
@@ -116,27 +115,28 @@ struct redis_counts redis_counts(const struct redis *redis);
 enum { REDIS_SERVER_MAX = 264 };
 void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot);
 
-/* What tells the cluster from others: marks of the ids of all nodes that it names, masters and
- * replicas; a single server has none.  `changed` is called with them now, once they are known, and
- * whenever they are others, until the end or until it is NULL. */
+/* Watch what tells the cluster from others: marks of the ids of all nodes that it names, masters
+ * and replicas; a single server has none.  `changed` is called with the marks as soon as they are
+ * known, perhaps before this returns, and whenever they differ, until redis_close() or until it is
+ * NULL. */
 typedef void redis_marks_fn(const struct marks *marks, void *user);
 void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user);
 
-/* End everything: commands not yet written end NOT_DONE / CLOSED, others UNKNOWN; then sockets and
- * memory go. `closed` (may be NULL) is called last. */
+/* End everything: commands not yet written end NOT_DONE / CLOSED, others UNKNOWN; then sockets are
+ * closed and memory is freed. `closed` (may be NULL) is called last. */
 void redis_close(struct redis *redis, void (*closed)(void *user), void *user);
 
 /* --- Replicas -----------------------------------------------------------------------------------
  *
- * A command with `replicas` is sent only while its node knows of so many that are in step, and not
- * while one before it is still awaited: so what replicas cannot have is not stored either. */
+ * A command with `replicas` is sent only while its node has that many replicas in step, and not
+ * while an earlier one is still awaited: so what replicas cannot have is not stored either. */
 
 /* Waits until replicas have what a command wrote.  Owned by the client from redis_await() until
  * just before `done` is called, exactly once. */
 struct redis_await {
     int64_t until_ms; /* by clock_now_ms(); of the command, at first */
-    /* DONE: enough have it.  NOT_DONE / TIMED_OUT: fewer in time, it still stands on the master.
-     * UNKNOWN: the connection ended; a failover may have lost what was written.  No reply. */
+    /* DONE: enough replicas have it.  NOT_DONE / TIMED_OUT: fewer had it in time; the master keeps
+     * it.  UNKNOWN: the connection ended; a failover may have lost what was written.  No reply. */
     redis_done_fn *done;
     void *user;
     struct node *node; /* private */
@@ -146,21 +146,21 @@ struct redis_await {
 /* Only in the callback of a command with `replicas` that was DONE. */
 void redis_await(struct redis_await *await, const struct redis_command *command);
 
-/* Go on until another `until_ms`.  Only in the callback of the await, when it was NOT_DONE. */
+/* Continue until another `until_ms`.  Only in the callback of the await, when it was NOT_DONE. */
 void redis_await_again(struct redis_await *await);
 
 /* --- Sharded pub/sub ---------------------------------------------------------------------------
  */
 
 enum redis_notice {
-    REDIS_NOTICE_SUBSCRIBED, /* (again) subscribed: something may have been missed before */
+    REDIS_NOTICE_SUBSCRIBED, /* (again) subscribed: messages may have been missed before */
     REDIS_NOTICE_MESSAGE,
-    REDIS_NOTICE_REFUSED /* the server will not have it, which was logged; it is tried again */
+    REDIS_NOTICE_REFUSED /* the server refuses it, which was logged; it is tried again */
 };
 
-/* One SSUBSCRIBE that is kept through reconnects, failovers and moves of hash slots until it is
- * given up; several may share a channel.  Owned by the client between redis_subscribe() and
- * redis_unsubscribe(), which both return at once; no notice comes after the latter. */
+/* One SSUBSCRIBE that is kept through reconnects, failovers and moves of hash slots until
+ * redis_unsubscribe(); several may share a channel.  Owned by the client between redis_subscribe()
+ * and redis_unsubscribe(), which both return at once; no notice comes after the latter. */
 struct redis_subscription {
     const char *channel; /* must outlive the subscription */
     uint16_t hash_slot;

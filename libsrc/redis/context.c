@@ -1,0 +1,78 @@
+/* context.c - what all parts of one Redis client share.
+ *
+ * Thread: smq:io, but context_counts(). */
+#include "redis/context.h"
+
+#include <assert.h>
+
+void context_init(struct context *context, struct loop *loop, const struct redis_options *options,
+                  struct events *events, void (*drained)(struct context *context))
+{
+    smq_error err;
+
+    if (server_list_parse(&context->seeds, options->servers, &err) != SMQ_OK) {
+        assert(!"redis_check_servers() comes first");
+    }
+    context->loop = loop;
+    context->events = events;
+    context->connect_timeout_ms = options->connect_timeout_ms;
+    context->request_timeout_ms = options->request_timeout_ms;
+    context->drained = drained;
+}
+
+void context_fini(struct context *context)
+{
+    server_list_fini(&context->seeds);
+}
+
+static void context_adopt(struct context *context, uv_handle_t *handle)
+{
+    handle->data = context;
+    context->open_handles++;
+}
+
+void context_init_timer(struct context *context, uv_timer_t *timer)
+{
+    (void) uv_timer_init(loop_uv(context->loop), timer);
+    context_adopt(context, (uv_handle_t *) timer);
+}
+
+void context_init_idle(struct context *context, uv_idle_t *idle)
+{
+    (void) uv_idle_init(loop_uv(context->loop), idle);
+    context_adopt(context, (uv_handle_t *) idle);
+}
+
+static void context_on_handle_closed(uv_handle_t *handle)
+{
+    struct context *context = handle->data;
+
+    if (--context->open_handles == 0) {
+        context->drained(context);
+    }
+}
+
+void context_close_handle(uv_handle_t *handle)
+{
+    uv_close(handle, context_on_handle_closed);
+}
+
+void context_count_redirect(struct context *context)
+{
+    atomic_fetch_add_explicit(&context->counts.redirects, 1, memory_order_relaxed);
+}
+
+void context_count_ready(struct context *context, bool *known)
+{
+    if (*known) {
+        atomic_fetch_add_explicit(&context->counts.reconnects, 1, memory_order_relaxed);
+    }
+    *known = true;
+}
+
+struct redis_counts context_counts(const struct context *context)
+{
+    return (struct redis_counts){
+        .redirects = atomic_load_explicit(&context->counts.redirects, memory_order_relaxed),
+        .reconnects = atomic_load_explicit(&context->counts.reconnects, memory_order_relaxed)};
+}

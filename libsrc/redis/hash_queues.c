@@ -1,0 +1,247 @@
+/* hash_queues.c - the requests of one hash slot, in their order; and which queue may send.
+ *
+ * Thread: smq:io. */
+#include "redis/hash_queues.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/owner_of.h"
+#include "redis/slotmap.h"
+
+enum { PAUSE_TICK_MS = 5 };
+
+/* Only a READY queue is sent, or waits for its node or for a map; only a SENT one is paused. */
+static bool hash_queue_may_move(enum hash_queue_place from, enum hash_queue_place to)
+{
+    switch (to) {
+    case HASH_QUEUE_READY:
+        return true;
+    case HASH_QUEUE_PAUSED:
+        return from == HASH_QUEUE_SENT;
+    case HASH_QUEUE_STALLED:
+    case HASH_QUEUE_UNROUTED:
+    case HASH_QUEUE_SENT:
+        return from == HASH_QUEUE_READY;
+    }
+    return false;
+}
+
+static void hash_queue_leave_list(struct hash_queue *queue)
+{
+    if (queue->list != NULL) {
+        TAILQ_REMOVE(queue->list, queue, link);
+    }
+    queue->list = NULL;
+}
+
+static void hash_queue_move(struct hash_queue *queue, enum hash_queue_place place,
+                            struct hash_queue_list *list)
+{
+    assert(hash_queue_may_move(queue->place, place));
+    hash_queue_leave_list(queue);
+    queue->place = place;
+    queue->list = list;
+    if (list != NULL) {
+        TAILQ_INSERT_TAIL(list, queue, link);
+    }
+}
+
+/* --- items ----------------------------------------------------------------------------------- */
+
+static int64_t hash_queues_number(struct hash_queues *queues, int32_t hash_slot, int replicas)
+{
+    if (hash_slot < 0) {
+        return -1 - (int64_t) queues->next_any++;
+    }
+    return (int64_t) replicas * SLOTMAP_SLOTS + hash_slot;
+}
+
+static struct hash_queue *hash_queues_get(struct hash_queues *queues, int32_t hash_slot,
+                                          int replicas)
+{
+    struct hash_queue *queue = NULL;
+    int64_t number = hash_queues_number(queues, hash_slot, replicas);
+
+    HASH_FIND(hh, queues->by_number, &number, sizeof(number), queue);
+    if (queue != NULL) {
+        return queue;
+    }
+    queue = memory_new(sizeof(*queue));
+    queue->number = number;
+    queue->hash_slot = hash_slot;
+    queue->replicas = replicas;
+    queue->all = queues;
+    TAILQ_INIT(&queue->waiting);
+    HASH_ADD(hh, queues->by_number, number, sizeof(queue->number), queue);
+    hash_queue_make_ready(queue);
+    return queue;
+}
+
+void hash_queues_add(struct hash_queues *queues, struct hash_queue_item *item, int32_t hash_slot,
+                     int replicas)
+{
+    item->queue = hash_queues_get(queues, hash_slot, replicas);
+    TAILQ_INSERT_TAIL(&item->queue->waiting, item, link);
+}
+
+static void hash_queue_free(struct hash_queue *queue)
+{
+    hash_queue_leave_list(queue);
+    HASH_DEL(queue->all->by_number, queue);
+    free(queue);
+}
+
+void hash_queue_remove(struct hash_queue_item *item)
+{
+    struct hash_queue *queue = item->queue;
+
+    if (queue->sent == item) {
+        queue->sent = NULL;
+    } else {
+        TAILQ_REMOVE(&queue->waiting, item, link);
+    }
+    if (queue->sent != NULL) {
+        return;
+    }
+    if (TAILQ_EMPTY(&queue->waiting)) {
+        hash_queue_free(queue);
+    } else if (queue->place == HASH_QUEUE_SENT) {
+        hash_queue_make_ready(queue);
+    }
+}
+
+struct hash_queue_item *hash_queue_first(const struct hash_queue *queue)
+{
+    return TAILQ_FIRST(&queue->waiting);
+}
+
+bool hash_queue_is_sent(const struct hash_queue_item *item)
+{
+    return item->queue->sent == item;
+}
+
+void hash_queue_send_first(struct hash_queue *queue)
+{
+    queue->sent = TAILQ_FIRST(&queue->waiting);
+    TAILQ_REMOVE(&queue->waiting, queue->sent, link);
+    hash_queue_move(queue, HASH_QUEUE_SENT, NULL);
+}
+
+void hash_queue_take_back(struct hash_queue_item *item)
+{
+    item->queue->sent = NULL;
+    TAILQ_INSERT_HEAD(&item->queue->waiting, item, link);
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+/* Call send() for the queues that are READY now; a queue that becomes READY in the meantime is sent
+ * in the loop's next turn. */
+static void hash_queues_on_turn(uv_idle_t *turn)
+{
+    struct hash_queues *queues = OWNER_OF(turn, struct hash_queues, turn);
+    struct hash_queue_list ready = TAILQ_HEAD_INITIALIZER(ready);
+    struct hash_queue *queue;
+
+    TAILQ_CONCAT(&ready, &queues->ready, link);
+    TAILQ_FOREACH(queue, &ready, link)
+    {
+        queue->list = &ready;
+    }
+    while ((queue = TAILQ_FIRST(&ready)) != NULL) {
+        queues->listener.send(queue, queues->listener.user);
+    }
+    if (TAILQ_EMPTY(&queues->ready)) {
+        uv_idle_stop(turn);
+    }
+    queues->listener.turned(queues->listener.user);
+}
+
+void hash_queue_make_ready(struct hash_queue *queue)
+{
+    hash_queue_move(queue, HASH_QUEUE_READY, &queue->all->ready);
+    uv_idle_start(&queue->all->turn, hash_queues_on_turn);
+}
+
+static void hash_queues_on_pause_tick(uv_timer_t *timer)
+{
+    struct hash_queues *queues = OWNER_OF(timer, struct hash_queues, pause_timer);
+    int64_t now_ms = clock_now_ms();
+    struct hash_queue *queue, *next;
+
+    for (queue = TAILQ_FIRST(&queues->paused); queue != NULL; queue = next) {
+        next = TAILQ_NEXT(queue, link);
+        if (queue->until_ms <= now_ms) {
+            hash_queue_make_ready(queue);
+        }
+    }
+    if (TAILQ_EMPTY(&queues->paused)) {
+        uv_timer_stop(timer);
+    }
+}
+
+void hash_queue_pause(struct hash_queue *queue, int64_t ms)
+{
+    struct hash_queues *queues = queue->all;
+
+    queue->until_ms = clock_now_ms() + ms;
+    hash_queue_move(queue, HASH_QUEUE_PAUSED, &queues->paused);
+    if (!queues->context->closing && !uv_is_active((uv_handle_t *) &queues->pause_timer)) {
+        uv_timer_start(&queues->pause_timer, hash_queues_on_pause_tick, PAUSE_TICK_MS,
+                       PAUSE_TICK_MS);
+    }
+}
+
+void hash_queue_await_route(struct hash_queue *queue)
+{
+    hash_queue_move(queue, HASH_QUEUE_UNROUTED, &queue->all->unrouted);
+}
+
+void hash_queue_stall(struct hash_queue *queue, struct hash_queue_list *stalled)
+{
+    hash_queue_move(queue, HASH_QUEUE_STALLED, stalled);
+}
+
+void hash_queues_make_ready(struct hash_queue_list *list)
+{
+    struct hash_queue *queue;
+
+    while ((queue = TAILQ_FIRST(list)) != NULL) {
+        hash_queue_make_ready(queue);
+    }
+}
+
+void hash_queues_end_unrouted(struct hash_queues *queues)
+{
+    hash_queues_make_ready(&queues->unrouted);
+}
+
+/* --- begin and end --------------------------------------------------------------------------- */
+
+void hash_queues_init(struct hash_queues *queues, struct context *context,
+                      const struct hash_queues_listener *listener)
+{
+    queues->context = context;
+    queues->listener = *listener;
+    TAILQ_INIT(&queues->ready);
+    TAILQ_INIT(&queues->unrouted);
+    TAILQ_INIT(&queues->paused);
+    context_init_idle(context, &queues->turn);
+    context_init_timer(context, &queues->pause_timer);
+}
+
+void hash_queues_stop(struct hash_queues *queues)
+{
+    uv_timer_stop(&queues->pause_timer);
+    hash_queues_make_ready(&queues->paused);
+    uv_idle_start(&queues->turn, hash_queues_on_turn);
+}
+
+void hash_queues_close(struct hash_queues *queues)
+{
+    context_close_handle((uv_handle_t *) &queues->turn);
+    context_close_handle((uv_handle_t *) &queues->pause_timer);
+}

@@ -1,0 +1,107 @@
+/* node.h - the servers of one client: connecting to them, losing them, freeing them.
+ *
+ * Thread: smq:io. */
+#ifndef REDIS_NODE_H
+#define REDIS_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <uv.h>
+
+#include "base/hash.h"
+#include "redis/connection.h"
+#include "redis/context.h"
+#include "redis/hash_queues.h"
+#include "redis/slotmap.h"
+#include "redis/states.h"
+
+struct replicas_set;
+
+/* The part of a node that belongs to replicas.c; used only if commands wait for replicas there.
+ *
+ * Invariants: `state` changes in replicas_enter() alone.  Commands are written in OPEN and WRITTEN
+ * only, so the reply to WAIT is about all of them.  In ASKED and WAITING a reply is due, until
+ * `due_ms`; `awaits` is empty in all but WAITING and FEW.  UNKNOWN while the node is not UP. */
+struct replicas {
+    struct replicas_set *set; /* NULL until the node was UP first */
+    enum replicas_state state;
+    int64_t due_ms;
+    int64_t until_ms; /* WRITTEN: the earliest of its commands */
+    int acknowledged; /* WAITING, FEW: how many did when WAIT was answered last; -1: not yet */
+    TAILQ_HEAD(await_list, redis_await) awaits;
+    struct exchange may_wait, info, wait;
+};
+
+enum { NODE_NAME_MAX = SERVER_TEXT_MAX + 16 };
+
+/* One server: a seed, or one that the cluster named; or a further connection to it, for commands
+ * that wait for replicas.
+ *
+ * Invariants: `state` changes in node_enter() alone.  `connection` is NULL exactly when DOWN or
+ * BAD.  `stalled` is empty when UP, unless replicas are waited for.  A node is kept while it is a
+ * seed, in the slot map, or has commands. */
+struct node {
+    struct node_set *all;
+    struct server_address address;
+    char name[NODE_NAME_MAX];
+    int replicas_wanted; /* 0: the connection for everything that waits for no replicas */
+    struct replicas replicas;
+    enum node_state state;
+    struct connection *connection;
+    struct hash_queue_list stalled; /* the queues that wait until commands can be written */
+    bool wanted;                    /* to be connected to as soon as `retry_ms` has come */
+    uint64_t failures;              /* since commands could be written last */
+    bool known;                     /* it was UP before */
+    int64_t retry_ms;               /* DOWN, BAD: do not connect before */
+    smq_status status;              /* why it is DOWN or BAD */
+    char why[512]; /* why commands cannot be written, or could not last; "": they can */
+    UT_hash_handle hh;
+};
+
+struct node_listener {
+    void (*up)(struct node *node, void *user);       /* connected, authenticated and checked */
+    void (*writable)(struct node *node, void *user); /* commands can be written again */
+    void (*down)(struct node *node, void *user);     /* DOWN or BAD; `status` and `why` are set */
+    void *user;
+};
+
+struct node_set {
+    struct context *context;
+    struct node_listener listener;
+    struct node *by_name;
+    uv_timer_t retry_timer; /* ticks while a node is `wanted` */
+};
+
+void node_set_init(struct node_set *nodes, struct context *context,
+                   const struct node_listener *listener);
+
+/* End all connections; nodes stay until node_set_fini(). */
+void node_set_stop(struct node_set *nodes);
+void node_set_close(struct node_set *nodes);
+void node_set_fini(struct node_set *nodes);
+
+/* The node at an address, made if there is none. */
+struct node *node_set_get(struct node_set *nodes, const struct server_address *address);
+
+/* Its connection for commands that `replicas` replicas must acknowledge; 0: as node_set_get(). */
+struct node *node_set_get_with(struct node_set *nodes, const struct server_address *address,
+                               int replicas);
+
+/* Any node that is UP; NULL: none is. */
+struct node *node_set_any_up(struct node_set *nodes);
+
+/* Free nodes that are neither in `map` nor seeds, and have nothing to do. */
+void node_set_sweep(struct node_set *nodes, const struct slotmap *map);
+
+/* Connect, now or as soon as the back-off allows. */
+void node_connect(struct node *node);
+
+/* Commands can be written: reset the back-off and call writable(). */
+void node_mark_writable(struct node *node);
+
+/* Give up the connection, if there is one. */
+void node_disconnect(struct node *node, smq_status status, const char *why);
+
+#endif

@@ -1,0 +1,39 @@
+/* pubsub.h - sharded subscriptions that are kept: one more connection to each node that has some.
+ *
+ * Thread: smq:io. */
+#ifndef REDIS_PUBSUB_H
+#define REDIS_PUBSUB_H
+
+#include <sys/queue.h>
+
+#include <uv.h>
+
+#include "redis/context.h"
+#include "redis/topology.h"
+
+struct pubsub_link;
+struct pubsub_channel;
+
+struct pubsub {
+    struct context *context;
+    struct topology *topology;
+    struct pubsub_link *links;         /* by node name */
+    struct pubsub_channel *channels;   /* by channel */
+    TAILQ_HEAD(, pubsub_channel) idle; /* to be subscribed */
+    uv_timer_t timer;                  /* sends pings, and tries again what could not be done */
+};
+
+void pubsub_init(struct pubsub *pubsub, struct context *context, struct topology *topology);
+
+/* End all subscriptions without a notice. */
+void pubsub_stop(struct pubsub *pubsub);
+void pubsub_close(struct pubsub *pubsub);
+
+/* As redis_subscribe() and redis_unsubscribe(). */
+void pubsub_subscribe(struct pubsub *pubsub, struct redis_subscription *subscription);
+void pubsub_unsubscribe(struct redis_subscription *subscription);
+
+/* The slot map has changed: move subscriptions that are on the wrong node. */
+void pubsub_reroute(struct pubsub *pubsub);
+
+#endif

@@ -1,0 +1,208 @@
+/* redis.c - the client's life, and the functions of redis.h.
+ *
+ * All parts of a client are made here, and told here what the parts above them report: context.h
+ * names the parts in their order.
+ *
+ * Thread: smq:io, but redis_counts(). */
+#include "redis/redis.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/owner_of.h"
+#include "redis/context.h"
+#include "redis/deadlines.h"
+#include "redis/hash_queues.h"
+#include "redis/node.h"
+#include "redis/pubsub.h"
+#include "redis/replicas.h"
+#include "redis/request.h"
+#include "redis/topology.h"
+
+struct redis {
+    struct context context;
+    struct deadlines deadlines;
+    struct hash_queues queues;
+    struct node_set nodes;
+    struct replicas_set replicas;
+    struct topology topology;
+    struct requests requests;
+    struct pubsub pubsub;
+    void (*closed)(void *user);
+    void *closed_user;
+};
+
+/* --- what the parts report ------------------------------------------------------------------- */
+
+static void redis_on_node_up(struct node *node, void *user)
+{
+    struct redis *redis = user;
+
+    if (node->replicas_wanted > 0) {
+        replicas_node_up(&redis->replicas, node);
+    } else {
+        node_mark_writable(node);
+    }
+    topology_node_up(&redis->topology);
+}
+
+static void redis_on_node_writable(struct node *node, void *user)
+{
+    (void) user;
+    hash_queues_make_ready(&node->stalled);
+}
+
+static void redis_on_node_down(struct node *node, void *user)
+{
+    struct redis *redis = user;
+
+    replicas_node_down(node);
+    hash_queues_make_ready(&node->stalled);
+    topology_node_down(&redis->topology, node);
+    topology_refresh(&redis->topology);
+}
+
+static void redis_on_map_changed(void *user)
+{
+    struct redis *redis = user;
+
+    hash_queues_end_unrouted(&redis->queues);
+    for (struct node *node = redis->nodes.by_name; node != NULL; node = node->hh.next) {
+        hash_queues_make_ready(&node->stalled);
+    }
+    pubsub_reroute(&redis->pubsub);
+}
+
+static void redis_on_queue_ready(struct hash_queue *queue, void *user)
+{
+    (void) user;
+    request_send_first(queue);
+}
+
+static void redis_close_handles(struct redis *redis)
+{
+    hash_queues_close(&redis->queues);
+    deadlines_close(&redis->deadlines);
+    node_set_close(&redis->nodes);
+    replicas_close(&redis->replicas);
+    topology_close(&redis->topology);
+    pubsub_close(&redis->pubsub);
+}
+
+static void redis_on_turn(void *user)
+{
+    struct redis *redis = user;
+
+    replicas_turn(&redis->replicas);
+    if (redis->context.closing && deadlines_is_empty(&redis->deadlines)) {
+        redis_close_handles(redis);
+    }
+}
+
+static void redis_on_drained(struct context *context)
+{
+    struct redis *redis = OWNER_OF(context, struct redis, context);
+    void (*closed)(void *user) = redis->closed;
+    void *user = redis->closed_user;
+
+    node_set_fini(&redis->nodes);
+    topology_fini(&redis->topology);
+    context_fini(&redis->context);
+    free(redis);
+    if (closed != NULL) {
+        closed(user);
+    }
+}
+
+/* --- the client ------------------------------------------------------------------------------ */
+
+struct redis *redis_new(struct loop *loop, const struct redis_options *options,
+                        struct events *events, redis_ready_fn *ready, void *user)
+{
+    struct redis *redis = memory_new(sizeof(*redis));
+    struct context *context = &redis->context;
+    struct hash_queues_listener queues = {
+        .send = redis_on_queue_ready, .turned = redis_on_turn, .user = redis};
+    struct node_listener nodes = {.up = redis_on_node_up,
+                                  .writable = redis_on_node_writable,
+                                  .down = redis_on_node_down,
+                                  .user = redis};
+    struct topology_listener topology = {.changed = redis_on_map_changed, .user = redis};
+
+    context_init(context, loop, options, events, redis_on_drained);
+    deadlines_init(&redis->deadlines, context, request_on_deadline);
+    hash_queues_init(&redis->queues, context, &queues);
+    node_set_init(&redis->nodes, context, &nodes);
+    replicas_init(&redis->replicas, context, &redis->nodes);
+    topology_init(&redis->topology, context, &redis->nodes, &topology);
+    redis->requests = (struct requests){.context = context,
+                                        .topology = &redis->topology,
+                                        .queues = &redis->queues,
+                                        .deadlines = &redis->deadlines};
+    pubsub_init(&redis->pubsub, context, &redis->topology);
+    topology_start(&redis->topology, ready, user);
+    return redis;
+}
+
+void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
+{
+    redis->context.closing = true;
+    redis->closed = closed;
+    redis->closed_user = user;
+    deadlines_stop(&redis->deadlines);
+    replicas_stop(&redis->replicas);
+    topology_stop(&redis->topology);
+    pubsub_stop(&redis->pubsub);
+    redis_on_map_changed(redis);
+    hash_queues_stop(&redis->queues);
+    node_set_stop(&redis->nodes);
+}
+
+void redis_send(struct redis *redis, struct redis_command *command)
+{
+    request_new(&redis->requests, command);
+}
+
+void redis_await(struct redis_await *await, const struct redis_command *command)
+{
+    replicas_await(await, command);
+}
+
+void redis_await_again(struct redis_await *await)
+{
+    replicas_await_again(await);
+}
+
+void redis_subscribe(struct redis *redis, struct redis_subscription *subscription)
+{
+    pubsub_subscribe(&redis->pubsub, subscription);
+}
+
+void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription)
+{
+    (void) redis;
+    pubsub_unsubscribe(subscription);
+}
+
+void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user)
+{
+    topology_watch_marks(&redis->topology, changed, user);
+}
+
+static_assert((int) REDIS_SERVER_MAX >= (int) SERVER_TEXT_MAX, "room for an address");
+
+void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot)
+{
+    const struct server_address *address = slotmap_owner(&redis->topology.map, hash_slot);
+
+    *out = '\0';
+    if (address != NULL) {
+        server_address_format(out, address);
+    }
+}
+
+struct redis_counts redis_counts(const struct redis *redis)
+{
+    return context_counts(&redis->context);
+}

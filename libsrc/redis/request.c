@@ -1,0 +1,448 @@
+/* request.c - one command, from redis_send() until its end is reported.
+ *
+ * Thread: smq:io. */
+#include "redis/request.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/owner_of.h"
+#include "base/random.h"
+#include "redis/redirect.h"
+#include "redis/replicas.h"
+#include "redis/route.h"
+
+enum {
+    PAUSE_MIN_MS = 10,
+    PAUSE_MAX_MS = 500,
+    REDIRECTS_MAX = 5 /* in a row, then a pause */
+};
+
+/* The private side of a command.  Invariant: `command` is NULL when its end was reported while
+ * exchanges were still in flight; the request is freed with the last of them. */
+struct request {
+    struct redis_command *command;
+    struct requests *all;
+    struct node *node; /* the command was written to it */
+    int64_t timeout_ms;
+    bool asking;
+    struct server_address ask;
+    unsigned redirects, pauses;
+    char *why;              /* the error for which it waits; NULL: none */
+    smq_status load_status; /* why its script could not be loaded (in `why`); SMQ_OK: it could */
+    int in_flight;          /* exchanges that will still call back */
+    struct exchange run, load, announce;
+    struct hash_queue_item item;
+    struct deadline deadline;
+};
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static void request_free_if_unused(struct request *request)
+{
+    if (request->command == NULL && request->in_flight == 0) {
+        free(request->why);
+        free(request);
+    }
+}
+
+/* Report the end.  The request must not be used after it. */
+static void request_end(struct request *request, enum redis_outcome outcome, smq_status status,
+                        const redisReply *reply, const char *text)
+{
+    struct redis_command *command = request->command;
+    struct node *by = request->node;
+    struct redis_result result = {
+        .outcome = outcome, .status = status, .reply = reply, .text = text};
+
+    assert(command != NULL); /* a request that has ended is in no queue */
+    deadlines_remove(request->all->deadlines, &request->deadline);
+    hash_queue_remove(&request->item);
+    request->command = NULL;
+    request_free_if_unused(request);
+    command->state = NULL;
+    command->by = by;
+    command->done(&result, command->user);
+}
+
+/* Report an end that is not DONE; the text names the node. */
+static void request_fail(struct request *request, enum redis_outcome outcome, smq_status status,
+                         const char *what)
+{
+    char text[NODE_NAME_MAX + 304];
+
+    (void) snprintf(text, sizeof(text), "%s: %.300s", request->node->name, what);
+    request_end(request, outcome, status, NULL, text);
+}
+
+/* --- repeats --------------------------------------------------------------------------------- */
+
+static void request_keep_why(struct request *request, const char *why)
+{
+    free(request->why);
+    request->why = memory_string(why);
+}
+
+/* Send it again after the back-off. */
+static void request_pause(struct request *request)
+{
+    int64_t ms = random_backoff_ms(request->pauses++, PAUSE_MIN_MS, PAUSE_MAX_MS);
+
+    hash_queue_pause(request->item.queue, ms);
+}
+
+static void request_redirect(struct request *request, const struct step *step)
+{
+    struct server_address to = step->to;
+
+    context_count_redirect(request->all->context);
+    if (to.host[0] == '\0') {
+        memcpy(to.host, request->node->address.host, sizeof(to.host));
+    }
+    if (step->kind == STEP_ASK) {
+        request->asking = true;
+        request->ask = to;
+    } else {
+        slotmap_set(&request->all->topology->map, step->hash_slot, &to);
+    }
+    if (++request->redirects % REDIRECTS_MAX == 0) {
+        request_pause(request);
+        return;
+    }
+    hash_queue_make_ready(request->item.queue);
+}
+
+/* Is it a redirect of this request's hash slot?  Commands without a key have none. */
+static bool request_is_redirected(const struct request *request, const struct step *step)
+{
+    return (step->kind == STEP_MOVED || step->kind == STEP_ASK) &&
+           request->item.queue->hash_slot == step->hash_slot;
+}
+
+/* The command was not executed: send it again, to the same node or to another one. */
+static void request_repeat(struct request *request, const struct step *step, const char *why)
+{
+    if (step->refresh) {
+        topology_refresh(request->all->topology);
+    }
+    request_keep_why(request, why);
+    hash_queue_take_back(&request->item);
+    request->asking = false;
+    if (request_is_redirected(request, step)) {
+        request_redirect(request, step);
+        return;
+    }
+    if (step->kind == STEP_LOAD && request->redirects++ % REDIRECTS_MAX == 0) {
+        hash_queue_make_ready(request->item.queue);
+        return;
+    }
+    request_pause(request);
+}
+
+/* --- replies --------------------------------------------------------------------------------- */
+
+static void request_fail_without_scripts(struct request *request, const char *error)
+{
+    char why[300];
+
+    (void) snprintf(why, sizeof(why),
+                    "the server runs no Lua scripts, which slotmq needs (SCRIPT LOAD, EVALSHA): "
+                    "%.100s",
+                    error);
+    request_fail(request, REDIS_NOT_DONE, SMQ_BAD_SERVER, why);
+}
+
+/* The node does not know the script: send the command again behind SCRIPT LOAD, unless that was
+ * just refused. */
+static void request_load_again(struct request *request, const struct step *step,
+                               const redisReply *reply)
+{
+    struct node *node = request->node;
+    char why[300];
+
+    if (node->connection != NULL) {
+        connection_forget(node->connection, request->command->script);
+    }
+    if (request->load_status == SMQ_OK) {
+        request_repeat(request, step, reply->str);
+        return;
+    }
+    if (request->load_status == SMQ_BAD_SERVER) {
+        request_fail_without_scripts(request, request->why);
+        return;
+    }
+    (void) snprintf(why, sizeof(why), "the script %s cannot be loaded: %.200s",
+                    request->command->script->name, request->why);
+    request_fail(request, REDIS_NOT_DONE, request->load_status, why);
+}
+
+static void request_take_step(struct request *request, const redisReply *reply)
+{
+    bool script = request->command->script != NULL;
+    struct step step = redirect_next(reply, script);
+
+    if (script && redirect_without_scripts(reply)) {
+        request_fail_without_scripts(request, reply->str);
+        return;
+    }
+    switch (step.kind) {
+    case STEP_DONE:
+        request_end(request, REDIS_DONE, SMQ_OK, reply, "");
+        break;
+    case STEP_LOAD:
+        if (script) {
+            request_load_again(request, &step, reply);
+        } else {
+            request_fail(request, REDIS_NOT_DONE, SMQ_INTERNAL, reply->str);
+        }
+        break;
+    case STEP_MOVED:
+    case STEP_ASK:
+        request_repeat(request, &step, reply->str);
+        break;
+    case STEP_WAIT:
+        if (request->command->once) {
+            request_fail(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, reply->str);
+        } else {
+            request_repeat(request, &step, reply->str);
+        }
+        break;
+    case STEP_REFUSED:
+        request_fail(request, REDIS_NOT_DONE, step.status, reply->str);
+        break;
+    case STEP_PARTLY:
+        request_fail(request, REDIS_PARTLY, step.status, reply->str);
+        break;
+    case STEP_UNKNOWN:
+        topology_refresh(request->all->topology);
+        request_fail(request, REDIS_UNKNOWN, step.status, reply->str);
+        break;
+    }
+}
+
+static void request_on_reply(struct exchange *exchange, const redisReply *reply, bool written)
+{
+    struct request *request = OWNER_OF(exchange, struct request, run);
+
+    request->in_flight--;
+    if (request->command == NULL) {
+        request_free_if_unused(request);
+        return;
+    }
+    if (reply != NULL) {
+        request_take_step(request, reply);
+        return;
+    }
+    if (written) {
+        request_fail(request, REDIS_UNKNOWN, SMQ_UNKNOWN,
+                     "the connection ended before the reply came");
+        return;
+    }
+    hash_queue_take_back(&request->item);
+    hash_queue_make_ready(request->item.queue);
+}
+
+/* SCRIPT LOAD was answered.  Whether the script is there shows in the reply of the command itself;
+ * this keeps the reason why not. */
+static void request_on_load_reply(struct exchange *exchange, const redisReply *reply, bool written)
+{
+    struct request *request = OWNER_OF(exchange, struct request, load);
+
+    (void) written;
+    request->in_flight--;
+    if (request->command == NULL) {
+        request_free_if_unused(request);
+        return;
+    }
+    if (reply == NULL) {
+        return;
+    }
+    struct step step = redirect_next(reply, false);
+    request->load_status = SMQ_OK;
+    if (step.kind == STEP_REFUSED) {
+        request->load_status = step.status;
+        request_keep_why(request, reply->str);
+    }
+    if (redirect_without_scripts(reply)) {
+        request->load_status = SMQ_BAD_SERVER;
+    }
+}
+
+/* ASKING was answered.  Its effect shows in the reply of the command itself. */
+static void request_on_announce_reply(struct exchange *exchange, const redisReply *reply,
+                                      bool written)
+{
+    struct request *request = OWNER_OF(exchange, struct request, announce);
+
+    (void) reply;
+    (void) written;
+    request->in_flight--;
+    request_free_if_unused(request);
+}
+
+/* --- sending --------------------------------------------------------------------------------- */
+
+static void request_send_extra(struct request *request, struct exchange *exchange, int argc,
+                               const char **argv, const size_t *lens)
+{
+    char *bytes = NULL;
+    long long len = redisFormatCommandArgv(&bytes, argc, argv, lens);
+
+    exchange->max_elements = 1;
+    request->in_flight++;
+    connection_send(request->node->connection, bytes, (size_t) len, exchange);
+    redisFreeCommand(bytes);
+}
+
+static void request_send_load(struct request *request, const struct script *script)
+{
+    const char *argv[] = {"SCRIPT", "LOAD", script->text};
+    const size_t lens[] = {6, 4, script->text_len};
+
+    request_send_extra(request, &request->load, 3, argv, lens);
+    connection_learn(request->node->connection, script);
+}
+
+static void request_send_asking(struct request *request)
+{
+    const char *argv[] = {"ASKING"};
+    const size_t lens[] = {6};
+
+    request_send_extra(request, &request->announce, 1, argv, lens);
+}
+
+/* Send the command, behind the script's text and ASKING where they are needed. */
+static void request_send(struct request *request, struct node *node)
+{
+    const struct redis_command *command = request->command;
+    const char *bytes;
+    size_t len;
+
+    hash_queue_send_first(request->item.queue);
+    request->node = node;
+    request->load_status = SMQ_OK;
+    if (command->script != NULL && !connection_knows(node->connection, command->script)) {
+        request_send_load(request, command->script);
+    }
+    if (request->asking) {
+        request_send_asking(request);
+    }
+    request->run.max_elements = command->max_elements;
+    request->in_flight++;
+    bytes = redis_command_render(command, &len);
+    connection_send(node->connection, bytes, len, &request->run);
+    if (node->replicas_wanted > 0) {
+        replicas_wrote(node, command);
+    }
+}
+
+static struct route request_route(const struct request *request)
+{
+    const struct hash_queue *queue = request->item.queue;
+
+    return (struct route){.hash_slot = queue->hash_slot,
+                          .replicas = queue->replicas,
+                          .ask = request->asking ? &request->ask : NULL,
+                          .once = request->command->once};
+}
+
+/* No node is known: wait for a slot map, unless the command must not wait and there is one. */
+static void request_await_route(struct request *request)
+{
+    struct topology *topology = request->all->topology;
+
+    if (request->command->once && topology->map.count > 0) {
+        request_end(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, NULL, "nobody serves this hash slot");
+        return;
+    }
+    hash_queue_await_route(request->item.queue);
+    topology_refresh(topology);
+}
+
+void request_send_first(struct hash_queue *queue)
+{
+    struct request *request = OWNER_OF(hash_queue_first(queue), struct request, item);
+
+    assert(request->command != NULL);
+    if (request->all->context->closing) {
+        request_end(request, REDIS_NOT_DONE, SMQ_CLOSED, NULL, "the client is closing");
+        return;
+    }
+    struct route route = request_route(request);
+    struct node *node = route_find(request->all->topology, &route);
+    if (node == NULL) {
+        request_await_route(request);
+        return;
+    }
+    if (node->state == NODE_UP && replicas_may_write(node)) {
+        request_send(request, node);
+        return;
+    }
+    if (route_is_hopeless(&route, node)) {
+        request_end(request, REDIS_NOT_DONE, node->status, NULL, node->why);
+        return;
+    }
+    hash_queue_stall(queue, &node->stalled);
+    node_connect(node);
+}
+
+void request_new(struct requests *requests, struct redis_command *command)
+{
+    struct request *request = memory_new(sizeof(*request));
+
+    assert(command->state == NULL && command->args.count > 0);
+    command->state = (struct redis_command_state *) request;
+    request->command = command;
+    request->all = requests;
+    request->run.done = request_on_reply;
+    request->load.done = request_on_load_reply;
+    request->announce.done = request_on_announce_reply;
+    request->timeout_ms =
+        command->timeout_ms > 0 ? command->timeout_ms : requests->context->request_timeout_ms;
+    hash_queues_add(requests->queues, &request->item, command->hash_slot, command->replicas);
+    deadlines_add(requests->deadlines, &request->deadline, clock_now_ms() + request->timeout_ms);
+}
+
+/* --- time-outs ------------------------------------------------------------------------------- */
+
+/* Why a request has waited until now. */
+static const char *request_why_waiting(const struct request *request)
+{
+    struct route route = request_route(request);
+    const struct node *node = route_find(request->all->topology, &route);
+
+    if (request->why != NULL) {
+        return request->why;
+    }
+    if (node == NULL) {
+        return "nobody is known to serve this hash slot";
+    }
+    return node->why[0] != '\0' ? node->why : "others were before it";
+}
+
+void request_on_deadline(struct deadline *deadline)
+{
+    struct request *request = OWNER_OF(deadline, struct request, deadline);
+    int64_t patience_ms = request->all->context->request_timeout_ms;
+    struct node *node = request->node;
+    char text[700];
+
+    topology_refresh(request->all->topology);
+    if (!hash_queue_is_sent(&request->item)) {
+        (void) snprintf(text, sizeof(text), "not done within %lld ms: %.500s",
+                        (long long) request->timeout_ms, request_why_waiting(request));
+        request_end(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, NULL, text);
+        return;
+    }
+    (void) snprintf(text, sizeof(text), "no reply within %lld ms", (long long) request->timeout_ms);
+    request_fail(request, REDIS_UNKNOWN, SMQ_UNKNOWN, text);
+    /* a hung server and a cut connection look alike; a time-out shorter than usual proves neither
+     */
+    if (node->state == NODE_UP && connection_silent_ms(node->connection) >= patience_ms) {
+        node_disconnect(node, SMQ_UNAVAILABLE, "it does not answer");
+    }
+}

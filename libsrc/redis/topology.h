@@ -1,0 +1,70 @@
+/* topology.h - learning which node serves what: at the start, and when there is reason to think
+ * that it changed.
+ *
+ * One CLUSTER SLOTS is in flight at a time, at most one a second; seeds are kept until the end.
+ *
+ * Thread: smq:io. */
+#ifndef REDIS_TOPOLOGY_H
+#define REDIS_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+#include "redis/connection.h"
+#include "redis/context.h"
+#include "redis/node.h"
+#include "redis/slotmap.h"
+
+struct topology_listener {
+    void (*changed)(void *user); /* a slot map was learned */
+    void *user;
+};
+
+struct topology {
+    struct context *context;
+    struct node_set *nodes;
+    struct topology_listener listener;
+    struct slotmap map;
+    redis_ready_fn *ready; /* NULL once called */
+    void *ready_user;
+    bool known;  /* a map was learned */
+    bool wanted; /* it should be learned (again) */
+    bool asking;
+    bool single;            /* the only server is no cluster */
+    redis_marks_fn *marked; /* NULL: nothing watches the marks */
+    void *marked_user;
+    struct marks reported; /* to `marked`, last */
+    int64_t asked_ms;      /* when CLUSTER SLOTS was sent last */
+    size_t next_seed;
+    char why[512]; /* the last reply was no map, for this reason */
+    struct exchange exchange;
+    struct node *asked;
+    uv_timer_t timer;
+    uv_timer_t start_timer; /* runs until `ready` must be called */
+};
+
+void topology_init(struct topology *topology, struct context *context, struct node_set *nodes,
+                   const struct topology_listener *listener);
+
+/* Learn the first map; `ready` as in redis_new(). */
+void topology_start(struct topology *topology, redis_ready_fn *ready, void *user);
+
+/* Learn nothing more; `ready` is called if it was not. */
+void topology_stop(struct topology *topology);
+void topology_close(struct topology *topology);
+void topology_fini(struct topology *topology);
+
+/* The map may be out of date: learn it again, soon. */
+void topology_refresh(struct topology *topology);
+
+/* As redis_watch_marks(). */
+void topology_watch_marks(struct topology *topology, redis_marks_fn *changed, void *user);
+
+/* A node came up, or went down. */
+void topology_node_up(struct topology *topology);
+void topology_node_down(struct topology *topology, const struct node *node);
+
+#endif

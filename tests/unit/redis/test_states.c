@@ -1,0 +1,75 @@
+/* test_states.c - which state of a connection, a node or its replicas may follow which. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "redis/states.h"
+
+/* A row is the state before, a column the state after; 'x': it may follow. */
+
+static void connections_end_from_every_state(void **state)
+{
+    static const char *const rows[CONNECTION_STATES] = {
+        [CONNECTION_RESOLVING] = ".x...x", [CONNECTION_CONNECTING] = "..xx.x",
+        [CONNECTION_SWITCHING] = ".x...x", [CONNECTION_GREETING] = "....xx",
+        [CONNECTION_READY] = ".....x",     [CONNECTION_CLOSING] = "......",
+    };
+
+    (void) state;
+    for (int from = 0; from < CONNECTION_STATES; from++) {
+        for (int to = 0; to < CONNECTION_STATES; to++) {
+            assert_int_equal(
+                states_connection_may((enum connection_state) from, (enum connection_state) to),
+                rows[from][to] == 'x');
+        }
+    }
+}
+
+static void nodes_come_up_by_connecting_only(void **state)
+{
+    static const char *const rows[NODE_STATES] = {
+        [NODE_DOWN] = ".x..",
+        [NODE_CONNECTING] = "x.xx",
+        [NODE_UP] = "x..x",
+        [NODE_BAD] = ".x..",
+    };
+
+    (void) state;
+    for (int from = 0; from < NODE_STATES; from++) {
+        for (int to = 0; to < NODE_STATES; to++) {
+            assert_int_equal(states_node_may((enum node_state) from, (enum node_state) to),
+                             rows[from][to] == 'x');
+        }
+    }
+}
+
+static void replicas_are_asked_before_a_write_and_waited_for_after_it(void **state)
+{
+    static const char *const rows[REPLICAS_STATES] = {
+        [REPLICAS_UNKNOWN] = "xx....", [REPLICAS_ASKED] = "x.xx..",   [REPLICAS_FEW] = "xx...x",
+        [REPLICAS_OPEN] = "x...x.",    [REPLICAS_WRITTEN] = "x....x", [REPLICAS_WAITING] = "x.xx..",
+    };
+
+    (void) state;
+    for (int from = 0; from < REPLICAS_STATES; from++) {
+        for (int to = 0; to < REPLICAS_STATES; to++) {
+            assert_int_equal(
+                states_replicas_may((enum replicas_state) from, (enum replicas_state) to),
+                rows[from][to] == 'x');
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(connections_end_from_every_state),
+        cmocka_unit_test(nodes_come_up_by_connecting_only),
+        cmocka_unit_test(replicas_are_asked_before_a_write_and_waited_for_after_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
