@@ -42,7 +42,7 @@ struct showing {
     bool interrupted; /* a signal stopped it */
 };
 
-static bool show(uint64_t changed, uint64_t total, void *user)
+static bool bulk_show(uint64_t changed, uint64_t total, void *user)
 {
     struct showing *showing = user;
 
@@ -60,7 +60,7 @@ enum exit_code bulk_run(smq_client *client, const struct command *command, const
     smq_error err;
 
     signals_catch();
-    const smq_status status = edit(client, topic, filter, &count, show, &showing, &err);
+    const smq_status status = edit(client, topic, filter, &count, bulk_show, &showing, &err);
 
     progress_end(&showing.progress);
     if (status != SMQ_OK && count == 0) {

@@ -10,7 +10,7 @@
 #include "say.h"
 #include "verbs.h"
 
-static enum exit_code check_words(const struct command *command)
+static enum exit_code command_check_words(const struct command *command)
 {
     const struct verb *verb = command->verb;
 
@@ -30,7 +30,7 @@ static enum exit_code check_words(const struct command *command)
 }
 
 /* What follows "--" is words like all others, except where a program is expected. */
-static void settle_tail(struct words *words, const struct verb *verb)
+static void command_settle_tail(struct words *words, const struct verb *verb)
 {
     if (!verb->takes_program && words->tail) {
         for (char **word = words->tail; *word; word++) {
@@ -40,13 +40,13 @@ static void settle_tail(struct words *words, const struct verb *verb)
     }
 }
 
-static void print_version(void)
+static void command_print_version(void)
 {
     printf("slotmq %s\n", smq_version());
 }
 
-static enum exit_code run_verb(const struct verb *verb, struct global_options *global, int argc,
-                               char **argv)
+static enum exit_code command_run_verb(const struct verb *verb, struct global_options *global,
+                                       int argc, char **argv)
 {
     void *options = say_alloc(1, verb->options_size);
     struct words words;
@@ -62,9 +62,9 @@ static enum exit_code run_verb(const struct verb *verb, struct global_options *g
     if (code == EXIT_DONE && global->help) {
         help_on_verb(stdout, verb);
     } else if (code == EXIT_DONE && global->version) {
-        print_version();
+        command_print_version();
     } else if (code == EXIT_DONE) {
-        settle_tail(&words, verb);
+        command_settle_tail(&words, verb);
         const struct command command = {
             .verb = verb,
             .verbs = verbs,
@@ -74,7 +74,7 @@ static enum exit_code run_verb(const struct verb *verb, struct global_options *g
             .word_count = words.count,
             .tail = words.tail,
         };
-        code = check_words(&command);
+        code = command_check_words(&command);
         if (code == EXIT_DONE) {
             code = verb->run(&command);
         }
@@ -85,22 +85,22 @@ static enum exit_code run_verb(const struct verb *verb, struct global_options *g
 }
 
 /* No verb was given: help, version, or an error. */
-static enum exit_code run_without_verb(const struct global_options *global)
+static enum exit_code command_run_without_verb(const struct global_options *global)
 {
     if (global->help) {
         help_overview(stdout, verbs, NULL);
         return EXIT_DONE;
     }
     if (global->version) {
-        print_version();
+        command_print_version();
         return EXIT_DONE;
     }
     return say_error(EXIT_USAGE, "no verb given; see slotmq --help");
 }
 
 /* Reads global flags up to the next word and leaves that word and all after it in `words`. */
-static enum exit_code read_global(struct words *words, struct global_options *global, int argc,
-                                  char **argv)
+static enum exit_code command_read_global(struct words *words, struct global_options *global,
+                                          int argc, char **argv)
 {
     const struct flag_set set = {global_flags, global_flag_count, global};
 
@@ -108,12 +108,12 @@ static enum exit_code read_global(struct words *words, struct global_options *gl
 }
 
 /* `words` begins with the first word of a name of two; flags may stand between them. */
-static enum exit_code run_group(struct words *words, struct global_options *global)
+static enum exit_code command_run_group(struct words *words, struct global_options *global)
 {
     struct words rest;
     size_t used = 0;
     bool group = false;
-    enum exit_code code = read_global(&rest, global, (int) words->count, words->word);
+    enum exit_code code = command_read_global(&rest, global, (int) words->count, words->word);
 
     if (code != EXIT_DONE) {
         return code;
@@ -122,7 +122,7 @@ static enum exit_code run_group(struct words *words, struct global_options *glob
     const size_t count = rest.count > 0 ? 2 : 1;
     const struct verb *verb = verb_find(verbs, &used, &group, name, count);
     if (verb) {
-        code = run_verb(verb, global, (int) rest.count, rest.word);
+        code = command_run_verb(verb, global, (int) rest.count, rest.word);
     } else if (count == 1 && global->help) {
         help_overview(stdout, verbs, name[0]);
     } else {
@@ -132,7 +132,7 @@ static enum exit_code run_group(struct words *words, struct global_options *glob
     return code;
 }
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code command_run(int argc, char **argv)
 {
     struct global_options global = {.client = SMQ_CLIENT_OPTIONS_INIT};
 
@@ -141,18 +141,18 @@ static enum exit_code run(int argc, char **argv)
     struct words words;
     size_t used = 0;
     bool group = false;
-    enum exit_code code = read_global(&words, &global, argc, argv);
+    enum exit_code code = command_read_global(&words, &global, argc, argv);
 
     if (code != EXIT_DONE) {
         return code;
     }
     const struct verb *verb = verb_find(verbs, &used, &group, words.word, words.count > 0 ? 1 : 0);
     if (words.count == 0) {
-        code = run_without_verb(&global);
+        code = command_run_without_verb(&global);
     } else if (verb) {
-        code = run_verb(verb, &global, (int) words.count, words.word);
+        code = command_run_verb(verb, &global, (int) words.count, words.word);
     } else if (group) {
-        code = run_group(&words, &global);
+        code = command_run_group(&words, &global);
     } else {
         code = verb_say_unknown(verbs, words.word, words.count);
     }
@@ -162,7 +162,7 @@ static enum exit_code run(int argc, char **argv)
 
 enum exit_code command_main(int argc, char **argv)
 {
-    const enum exit_code code = run(argc, argv);
+    const enum exit_code code = command_run(argc, argv);
 
     return code != EXIT_DONE ? code : output_finish();
 }

@@ -8,7 +8,7 @@
 
 #include "say.h"
 
-static bool ask(const char *question)
+static bool confirm_ask(const char *question)
 {
     char answer[16] = "";
 
@@ -35,7 +35,7 @@ enum exit_code confirm(const struct command *command, bool yes, const char *form
     va_start(args, format);
     vsnprintf(question, sizeof(question), format, args);
     va_end(args);
-    if (!ask(question)) {
+    if (!confirm_ask(question)) {
         return say_error(EXIT_NOT_DONE, "nothing was changed");
     }
     return EXIT_DONE;

@@ -22,8 +22,8 @@ static const struct flag list_flags[] = {
     BULK_LIMIT(struct dead_options),
 };
 
-static enum exit_code list_letters(smq_client *client, const struct command *command,
-                                   const struct topic_facts *topic)
+static enum exit_code dead_list_letters(smq_client *client, const struct command *command,
+                                        const struct topic_facts *topic)
 {
     const struct dead_options *flags = command->options;
     struct listing listing = listing_begin(command, topic, true);
@@ -42,12 +42,12 @@ static enum exit_code list_letters(smq_client *client, const struct command *com
     return status == SMQ_OK ? EXIT_DONE : say_failure(&err);
 }
 
-static enum exit_code list_run(const struct command *command)
+static enum exit_code dead_list_run(const struct command *command)
 {
     const struct dead_options *flags = command->options;
     const enum exit_code code = bulk_check(&flags->filter);
 
-    return code == EXIT_DONE ? topic_run(command, list_letters) : code;
+    return code == EXIT_DONE ? topic_run(command, dead_list_letters) : code;
 }
 
 const struct verb dead_list_verb = {
@@ -59,7 +59,7 @@ const struct verb dead_list_verb = {
     .options_size = sizeof(struct dead_options),
     .min_words = 1,
     .max_words = 1,
-    .run = list_run,
+    .run = dead_list_run,
 };
 
 /* === requeue ============================================================ */
@@ -79,7 +79,7 @@ const struct verb dead_list_verb = {
 static const struct flag requeue_flags[] = {SELECTION};
 
 /* Either all or some must be meant. */
-static enum exit_code check_selection(const struct command *command)
+static enum exit_code dead_check_selection(const struct command *command)
 {
     const struct dead_options *flags = command->options;
     const bool some = bulk_selects(&flags->filter);
@@ -95,8 +95,9 @@ static enum exit_code check_selection(const struct command *command)
     return bulk_check(&flags->filter);
 }
 
-static enum exit_code edit_letters(smq_client *client, const struct command *command,
-                                   const struct topic_facts *topic, bulk_fn *edit, const char *done)
+static enum exit_code dead_edit_letters(smq_client *client, const struct command *command,
+                                        const struct topic_facts *topic, bulk_fn *edit,
+                                        const char *done)
 {
     const struct dead_options *flags = command->options;
     smq_filter filter = SMQ_FILTER_INIT;
@@ -107,17 +108,17 @@ static enum exit_code edit_letters(smq_client *client, const struct command *com
     return bulk_run(client, command, &filter, edit, done, "dead letter");
 }
 
-static enum exit_code requeue_letters(smq_client *client, const struct command *command,
-                                      const struct topic_facts *topic)
+static enum exit_code dead_requeue_letters(smq_client *client, const struct command *command,
+                                           const struct topic_facts *topic)
 {
-    return edit_letters(client, command, topic, smq_dead_requeue, "requeued");
+    return dead_edit_letters(client, command, topic, smq_dead_requeue, "requeued");
 }
 
-static enum exit_code requeue_run(const struct command *command)
+static enum exit_code dead_requeue_run(const struct command *command)
 {
-    const enum exit_code code = check_selection(command);
+    const enum exit_code code = dead_check_selection(command);
 
-    return code == EXIT_DONE ? topic_run(command, requeue_letters) : code;
+    return code == EXIT_DONE ? topic_run(command, dead_requeue_letters) : code;
 }
 
 const struct verb dead_requeue_verb = {
@@ -129,7 +130,7 @@ const struct verb dead_requeue_verb = {
     .options_size = sizeof(struct dead_options),
     .min_words = 1,
     .max_words = 1,
-    .run = requeue_run,
+    .run = dead_requeue_run,
 };
 
 /* === purge ============================================================== */
@@ -142,22 +143,22 @@ static const struct flag purge_flags[] = {
      .help = "do not ask; needed without a terminal"},
 };
 
-static enum exit_code purge_letters(smq_client *client, const struct command *command,
-                                    const struct topic_facts *topic)
+static enum exit_code dead_purge_letters(smq_client *client, const struct command *command,
+                                         const struct topic_facts *topic)
 {
-    return edit_letters(client, command, topic, smq_topic_purge, "purged");
+    return dead_edit_letters(client, command, topic, smq_topic_purge, "purged");
 }
 
-static enum exit_code purge_run(const struct command *command)
+static enum exit_code dead_purge_run(const struct command *command)
 {
     const struct dead_options *flags = command->options;
-    enum exit_code code = check_selection(command);
+    enum exit_code code = dead_check_selection(command);
 
     if (code == EXIT_DONE) {
         code = confirm(command, flags->yes, "Delete %s dead letters of topic %s?",
                        flags->all ? "all" : "these", command->words[0]);
     }
-    return code == EXIT_DONE ? topic_run(command, purge_letters) : code;
+    return code == EXIT_DONE ? topic_run(command, dead_purge_letters) : code;
 }
 
 const struct verb dead_purge_verb = {
@@ -169,5 +170,5 @@ const struct verb dead_purge_verb = {
     .options_size = sizeof(struct dead_options),
     .min_words = 1,
     .max_words = 1,
-    .run = purge_run,
+    .run = dead_purge_run,
 };

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_space(char c)
+static bool field_is_space(char c)
 {
     return c != '\0' && strchr(" \t\n\v\f\r", c) != NULL;
 }
@@ -15,11 +15,11 @@ struct field field_of(const char *bytes, size_t size, size_t number)
 
     while (end < size) {
         size_t start = end;
-        while (start < size && is_space(bytes[start])) {
+        while (start < size && field_is_space(bytes[start])) {
             start++;
         }
         end = start;
-        while (end < size && !is_space(bytes[end])) {
+        while (end < size && !field_is_space(bytes[end])) {
             end++;
         }
         if (--number == 0) {

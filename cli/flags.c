@@ -24,7 +24,7 @@ struct reader {
     char letters[2 * FLAGS_MAX + 3];
 };
 
-static bool takes_operand(const struct flag *flag)
+static bool flags_takes_operand(const struct flag *flag)
 {
     return flag->operand != NULL;
 }
@@ -43,12 +43,12 @@ static void reader_init(struct reader *reader, const struct flag_set *sets, size
             const struct flag *flag = &sets[s].flags[f];
             reader->options[index] = (struct option){
                 .name = flag->name,
-                .has_arg = takes_operand(flag) ? required_argument : no_argument,
+                .has_arg = flags_takes_operand(flag) ? required_argument : no_argument,
                 .val = LONG_BASE + (int) index,
             };
             if (flag->letter != 0) {
                 *letter++ = flag->letter;
-                if (takes_operand(flag)) {
+                if (flags_takes_operand(flag)) {
                     *letter++ = ':';
                 }
             }
@@ -73,7 +73,7 @@ static const struct flag *reader_find(const struct reader *reader, int code, voi
     return NULL;
 }
 
-static enum exit_code say_unknown(const struct reader *reader, const char *typed)
+static enum exit_code flags_say_unknown(const struct reader *reader, const char *typed)
 {
     char name[64];
     const char *bare = typed + strspn(typed, "-");
@@ -100,13 +100,13 @@ static enum exit_code say_unknown(const struct reader *reader, const char *typed
 }
 
 /* getopt refused an argument: '?' is unknown or has a value too many, ':' lacks its value. */
-static enum exit_code say_refused(const struct reader *reader, int code, const char *typed)
+static enum exit_code flags_say_refused(const struct reader *reader, int code, const char *typed)
 {
     void *values = NULL;
     const struct flag *flag = reader_find(reader, optopt, &values);
 
     if (!flag) {
-        return say_unknown(reader, typed);
+        return flags_say_unknown(reader, typed);
     }
     if (code == ':') {
         return say_error(EXIT_USAGE, "--%s needs a value: --%s %s", flag->name, flag->name,
@@ -116,7 +116,7 @@ static enum exit_code say_refused(const struct reader *reader, int code, const c
 }
 
 /* What a number may be, in words. */
-static void range_text(char *text, size_t size, const struct flag *flag)
+static void flags_range_text(char *text, size_t size, const struct flag *flag)
 {
     const char *what =
         flag->type == FLAG_DURATION ? "a duration such as 500ms, 30s or 5m" : "a whole number";
@@ -138,7 +138,8 @@ static void range_text(char *text, size_t size, const struct flag *flag)
     }
 }
 
-static enum exit_code read_amount(struct flag_value *out, const struct flag *flag, const char *text)
+static enum exit_code flags_read_amount(struct flag_value *out, const struct flag *flag,
+                                        const char *text)
 {
     int64_t value = 0;
     const bool good = flag->type == FLAG_DURATION ? parse_duration(&value, text)
@@ -147,7 +148,7 @@ static enum exit_code read_amount(struct flag_value *out, const struct flag *fla
 
     if (!good || value < flag->min || value > flag->max) {
         char range[128];
-        range_text(range, sizeof(range), flag);
+        flags_range_text(range, sizeof(range), flag);
         return say_error(EXIT_USAGE, "--%s \"%s\" cannot be used; give %s", flag->name, text,
                          range);
     }
@@ -155,7 +156,8 @@ static enum exit_code read_amount(struct flag_value *out, const struct flag *fla
     return EXIT_DONE;
 }
 
-static enum exit_code read_choice(struct flag_value *out, const struct flag *flag, const char *text)
+static enum exit_code flags_read_choice(struct flag_value *out, const struct flag *flag,
+                                        const char *text)
 {
     char all[256] = "";
     size_t used = 0;
@@ -189,9 +191,9 @@ static enum exit_code flag_apply(const struct flag *flag, void *values, const ch
     case FLAG_NUMBER:
     case FLAG_DURATION:
     case FLAG_TIME:
-        return read_amount(member, flag, text);
+        return flags_read_amount(member, flag, text);
     case FLAG_CHOICE:
-        return read_choice(member, flag, text);
+        return flags_read_choice(member, flag, text);
     case FLAG_OPTION:
         return option_apply(member, flag, text);
     case FLAG_PAIR:
@@ -202,14 +204,14 @@ static enum exit_code flag_apply(const struct flag *flag, void *values, const ch
 
 /* getopt accepts the beginning of a long name; a name that is not whole would change its meaning
  * with the next flag that is added. */
-static bool is_abbreviated(const struct flag *flag, const char *typed)
+static bool flags_is_abbreviated(const struct flag *flag, const char *typed)
 {
     return strncmp(typed, "--", 2) == 0 && strcspn(typed + 2, "=") != strlen(flag->name);
 }
 
 /* One result of getopt: `typed` is the argument it looked at. */
-static enum exit_code take(const struct reader *reader, int code, const char *typed,
-                           struct words *words)
+static enum exit_code flags_take(const struct reader *reader, int code, const char *typed,
+                                 struct words *words)
 {
     void *values = NULL;
 
@@ -218,11 +220,11 @@ static enum exit_code take(const struct reader *reader, int code, const char *ty
         return EXIT_DONE;
     }
     if (code == '?' || code == ':') {
-        return say_refused(reader, code, typed);
+        return flags_say_refused(reader, code, typed);
     }
     const struct flag *flag = reader_find(reader, code, &values);
-    if (!flag || is_abbreviated(flag, typed)) {
-        return say_unknown(reader, typed);
+    if (!flag || flags_is_abbreviated(flag, typed)) {
+        return flags_say_unknown(reader, typed);
     }
     return flag_apply(flag, values, optarg);
 }
@@ -242,7 +244,7 @@ enum exit_code flags_read(struct words *words, const struct flag_set *sets, size
         if (code == -1) {
             break;
         }
-        const enum exit_code taken = take(&reader, code, typed, words);
+        const enum exit_code taken = flags_take(&reader, code, typed, words);
         if (taken != EXIT_DONE) {
             words_fini(words);
             return taken;

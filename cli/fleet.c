@@ -19,7 +19,7 @@ static const struct flag fence_flags[] = {
      .help = "do not ask; needed without a terminal"},
 };
 
-static void show(const struct command *command, const smq_fence *fence)
+static void fleet_show(const struct command *command, const smq_fence *fence)
 {
     if (command->global.json) {
         json_t *document = json_object();
@@ -34,7 +34,7 @@ static void show(const struct command *command, const smq_fence *fence)
     }
 }
 
-static enum exit_code fence_run(const struct command *command)
+static enum exit_code fleet_fence_run(const struct command *command)
 {
     const struct fence_options *flags = command->options;
     const char *zookeeper = command->global.client.zookeeper;
@@ -59,7 +59,7 @@ static enum exit_code fence_run(const struct command *command)
     if (smq_fleet_raise_fence(client, &fence, &err) != SMQ_OK) {
         code = say_failure(&err);
     } else {
-        show(command, &fence);
+        fleet_show(command, &fence);
     }
     smq_client_free(client);
     return code;
@@ -77,5 +77,5 @@ const struct verb fleet_raise_fence_verb = {
     .flags = fence_flags,
     .flag_count = sizeof(fence_flags) / sizeof(fence_flags[0]),
     .options_size = sizeof(struct fence_options),
-    .run = fence_run,
+    .run = fleet_fence_run,
 };

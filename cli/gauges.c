@@ -9,7 +9,7 @@
 /* X(member of smq_stats): in the order of the columns, behind the state. */
 #define GAUGE_FIELDS(X) X(waiting) X(due) X(claimed) X(resting) X(dead) X(oldest_due_age_ms)
 
-static const char *state_name(const smq_stats *stats)
+static const char *gauges_state_name(const smq_stats *stats)
 {
     if (stats->slots_damaged > 0) {
         return "damaged";
@@ -27,7 +27,7 @@ void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stat
 #undef X
     size_t at = 0;
 
-    row[at++] = state_name(stats);
+    row[at++] = gauges_state_name(stats);
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         snprintf(gauges->text[at], sizeof(gauges->text[at]), "%" PRId64, values[i]);
         row[at] = gauges->text[at];

@@ -17,7 +17,7 @@
 /* More than a summary or a usage line has. */
 #define LINE_SIZE 256
 
-static int line_width(void)
+static int help_line_width(void)
 {
     const size_t columns = output_columns();
 
@@ -25,9 +25,9 @@ static int line_width(void)
 }
 
 /* One line of text from the column `left` on, and what does not fit below it. */
-static void print_wrapped(FILE *out, const char *text, int left)
+static void help_print_wrapped(FILE *out, const char *text, int left)
 {
-    const int width = line_width();
+    const int width = help_line_width();
     const char *end = text + strcspn(text, "\n");
     int column = left;
 
@@ -49,19 +49,19 @@ static void print_wrapped(FILE *out, const char *text, int left)
 }
 
 /* Lines of text; where a line has a wide gap, what follows it is a column of its own. */
-static void print_text(FILE *out, const char *text)
+static void help_print_text(FILE *out, const char *text)
 {
     while (*text != '\0') {
         const size_t length = strcspn(text, "\n");
         const char *gap = memmem(text, length, "   ", 3);
         const int left = gap ? (int) (gap - text + (ptrdiff_t) strspn(gap, " ")) : 0;
         fprintf(out, "%.*s", left, text);
-        print_wrapped(out, text + left, left);
+        help_print_wrapped(out, text + left, left);
         text += length + (text[length] == '\n' ? 1 : 0);
     }
 }
 
-static void print_flags(FILE *out, const struct flag *flags, size_t count)
+static void help_print_flags(FILE *out, const struct flag *flags, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char left[64];
@@ -73,12 +73,12 @@ static void print_flags(FILE *out, const struct flag *flags, size_t count)
         snprintf(left, sizeof(left), "%s--%s%s%s", letter, flags[i].name,
                  flags[i].operand ? " " : "", flags[i].operand ? flags[i].operand : "");
         fprintf(out, "  %-*s  ", FLAG_WIDTH, left);
-        print_wrapped(out, help ? help : (flags[i].help ? flags[i].help : ""), FLAG_WIDTH + 4);
+        help_print_wrapped(out, help ? help : (flags[i].help ? flags[i].help : ""), FLAG_WIDTH + 4);
         free(help);
     }
 }
 
-static void print_verbs(FILE *out, const struct verb *const *all, const char *group)
+static void help_print_verbs(FILE *out, const struct verb *const *all, const char *group)
 {
     for (size_t i = 0; all[i]; i++) {
         const size_t length = group ? strlen(group) : 0;
@@ -86,7 +86,7 @@ static void print_verbs(FILE *out, const struct verb *const *all, const char *gr
             !group || (strncmp(all[i]->name, group, length) == 0 && all[i]->name[length] == ' ');
         if (member) {
             fprintf(out, "  %-*s  ", VERB_WIDTH, all[i]->name);
-            print_wrapped(out, all[i]->summary, VERB_WIDTH + 4);
+            help_print_wrapped(out, all[i]->summary, VERB_WIDTH + 4);
         }
     }
 }
@@ -98,15 +98,15 @@ void help_overview(FILE *out, const struct verb *const *all, const char *group)
     snprintf(usage, sizeof(usage),
              "Usage: slotmq [-r REDIS] [-z ZOOKEEPER] [-X KEY=VALUE] [--json] %s%sVERB ...",
              group ? group : "", group ? " " : "");
-    print_wrapped(out, usage, 0);
+    help_print_wrapped(out, usage, 0);
     fputc('\n', out);
     if (!group) {
         fputs("Message queues in Redis Cluster, one owner per slot.\n\n", out);
     }
     fputs("Verbs:\n", out);
-    print_verbs(out, all, group);
+    help_print_verbs(out, all, group);
     fputs("\nGlobal flags, before or after the verb:\n", out);
-    print_flags(out, global_flags, global_flag_count);
+    help_print_flags(out, global_flags, global_flag_count);
     if (!group) {
         fputs("\nExamples:\n"
               "  slotmq topic create mail --type range_merge --delay 5s\n"
@@ -123,19 +123,19 @@ void help_on_verb(FILE *out, const struct verb *verb)
     char line[LINE_SIZE];
 
     snprintf(line, sizeof(line), "slotmq %s: %s", verb->name, verb->summary);
-    print_wrapped(out, line, 0);
+    help_print_wrapped(out, line, 0);
     fputc('\n', out);
     snprintf(line, sizeof(line), "Usage: slotmq %s%s%s%s%s", verb->name,
              verb->operands[0] != '\0' ? " " : "", verb->operands,
              verb->flag_count > 0 ? " [flags]" : "", verb->takes_program ? " [-- CMD ARG...]" : "");
-    print_wrapped(out, line, 0);
+    help_print_wrapped(out, line, 0);
     if (verb->text) {
         fputc('\n', out);
-        print_text(out, verb->text);
+        help_print_text(out, verb->text);
     }
     if (verb->flag_count > 0) {
         fputs("\nFlags:\n", out);
-        print_flags(out, verb->flags, verb->flag_count);
+        help_print_flags(out, verb->flags, verb->flag_count);
     }
     fputs("\nThe global flags, such as -r and --json: slotmq --help\n", out);
 }

@@ -25,39 +25,39 @@ struct row {
     size_t count;
 };
 
-static void add_title(struct titles *titles, const char *title)
+static void listing_add_title(struct titles *titles, const char *title)
 {
     titles->title[titles->count++] = title;
 }
 
-static void add_bytes(struct row *row, const void *bytes, size_t size)
+static void listing_add_bytes(struct row *row, const void *bytes, size_t size)
 {
     row->cell[row->count++] = (struct output_cell){bytes, bytes ? size : 0};
 }
 
 static void add(struct row *row, const char *text)
 {
-    add_bytes(row, text, strlen(text));
+    listing_add_bytes(row, text, strlen(text));
 }
 
-static struct libscols_table *make_table(const struct topic_facts *topic, bool dead)
+static struct libscols_table *listing_make_table(const struct topic_facts *topic, bool dead)
 {
     struct titles titles = {.count = 0};
 
-    add_title(&titles, ">SLOT");
+    listing_add_title(&titles, ">SLOT");
     if (dead) {
-        add_title(&titles, "DEAD_AT");
+        listing_add_title(&titles, "DEAD_AT");
     } else {
-        add_title(&titles, "STATE");
-        add_title(&titles, topic->type == SMQ_PRIORITY ? ">PRIORITY" : "DUE_AT");
+        listing_add_title(&titles, "STATE");
+        listing_add_title(&titles, topic->type == SMQ_PRIORITY ? ">PRIORITY" : "DUE_AT");
     }
-    add_title(&titles, ">ATTEMPTS");
-    add_title(&titles, "REASON");
-    add_title(&titles, "KEY");
+    listing_add_title(&titles, ">ATTEMPTS");
+    listing_add_title(&titles, "REASON");
+    listing_add_title(&titles, "KEY");
     if (topic->layout == SMQ_KEYED) {
-        add_title(&titles, "ID");
+        listing_add_title(&titles, "ID");
     }
-    add_title(&titles, "~BODY");
+    listing_add_title(&titles, "~BODY");
     return output_table(titles.title, titles.count);
 }
 
@@ -70,14 +70,14 @@ struct listing listing_begin(const struct command *command, const struct topic_f
         .topic = topic,
         .dead = dead,
         .json = json,
-        .table = json ? NULL : make_table(topic, dead),
+        .table = json ? NULL : listing_make_table(topic, dead),
         .cursor = say_alloc(1, 1),
     };
 }
 
 /* What is due when, or the priority. */
-static void when_text(char *text, size_t size, const struct listing *listing,
-                      const smq_message_info *message)
+static void listing_when_text(char *text, size_t size, const struct listing *listing,
+                              const smq_message_info *message)
 {
     if (listing->topic->type == SMQ_PRIORITY) {
         snprintf(text, size, "%" PRId64, message->priority);
@@ -89,13 +89,13 @@ static void when_text(char *text, size_t size, const struct listing *listing,
 }
 
 /* Was it sent with a key?  Without one it has none, or its id is the key. */
-static bool has_own_key(const smq_message_info *message)
+static bool listing_has_own_key(const smq_message_info *message)
 {
     return message->key && (!message->id || message->key_len != message->id_len ||
                             memcmp(message->key, message->id, message->id_len) != 0);
 }
 
-static void add_row(const struct listing *listing, const smq_message_info *message)
+static void listing_add_row(const struct listing *listing, const smq_message_info *message)
 {
     struct row row = {.count = 0};
     char slot[16];
@@ -109,42 +109,42 @@ static void add_row(const struct listing *listing, const smq_message_info *messa
         output_time(when, sizeof(when), message->dead_at_ms);
     } else {
         add(&row, message_state_name(message->state));
-        when_text(when, sizeof(when), listing, message);
+        listing_when_text(when, sizeof(when), listing, message);
     }
     add(&row, when);
     add(&row, attempt);
     add(&row, message->reason ? message->reason : "");
-    if (has_own_key(message)) {
-        add_bytes(&row, message->key, message->key_len);
+    if (listing_has_own_key(message)) {
+        listing_add_bytes(&row, message->key, message->key_len);
     } else {
         add(&row, "-");
     }
     if (listing->topic->layout == SMQ_KEYED) {
-        add_bytes(&row, message->id, message->id_len);
+        listing_add_bytes(&row, message->id, message->id_len);
     }
-    add_bytes(&row, message->body, message->body_len);
+    listing_add_bytes(&row, message->body, message->body_len);
     output_row_bytes(listing->table, row.cell, row.count);
 }
 
 /* What the JSON document begins with. */
-static const char *opening(const struct listing *listing)
+static const char *listing_opening(const struct listing *listing)
 {
     return listing->dead ? "{\"dead\":[" : "{\"messages\":[";
 }
 
-static void add_json(const struct listing *listing, const smq_message_info *message)
+static void listing_add_json(const struct listing *listing, const smq_message_info *message)
 {
     size_t size = 0;
     char *text =
         output_json_text(&size, listing->dead ? message_dead_json(message, listing->topic->type)
                                               : message_info_json(message));
 
-    fputs(listing->count == 0 ? opening(listing) : ",", stdout);
+    fputs(listing->count == 0 ? listing_opening(listing) : ",", stdout);
     fwrite(text, 1, size, stdout);
     free(text);
 }
 
-static void keep_cursor(struct listing *listing, const char *cursor)
+static void listing_keep_cursor(struct listing *listing, const char *cursor)
 {
     char *copy = strdup(cursor ? cursor : "");
 
@@ -160,11 +160,11 @@ bool listing_add(const smq_message_info *message, void *user)
     struct listing *listing = user;
 
     if (listing->table) {
-        add_row(listing, message);
+        listing_add_row(listing, message);
     } else {
-        add_json(listing, message);
+        listing_add_json(listing, message);
     }
-    keep_cursor(listing, message->cursor);
+    listing_keep_cursor(listing, message->cursor);
     listing->count++;
     return !ferror(stdout);
 }
@@ -175,7 +175,7 @@ void listing_end(struct listing *listing, bool more)
         output_table_print(listing->table);
         listing->table = NULL;
     } else {
-        fputs(listing->count == 0 ? opening(listing) : "", stdout);
+        fputs(listing->count == 0 ? listing_opening(listing) : "", stdout);
         fputs("]", stdout);
         if (!listing->dead) {
             size_t size = 0;

@@ -7,7 +7,7 @@
 #include "signals.h"
 
 /* The library aborts when it gets no memory, and says nothing. */
-static void on_abort(int number)
+static void main_on_abort(int number)
 {
     static const char text[] = "slotmq: aborted: out of memory, or a defect\n";
     const ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
@@ -20,7 +20,7 @@ static void on_abort(int number)
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
-    signal(SIGABRT, on_abort);
+    signal(SIGABRT, main_on_abort);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), told as such */
     const enum exit_code code = command_main(argc, argv);
     if (code == EXIT_INTERRUPTED) {

@@ -90,12 +90,12 @@ bool message_has_id(const smq_message_info *message)
 /* === JSON =============================================================== */
 
 /* Absent bytes are empty. */
-static void set_body(json_t *object, const smq_message_info *message)
+static void message_set_body(json_t *object, const smq_message_info *message)
 {
     output_set_bytes(object, "body", message->body ? message->body : "", message->body_len);
 }
 
-static void set_text(json_t *object, const char *name, const char *text)
+static void message_set_text(json_t *object, const char *name, const char *text)
 {
     output_set_bytes(object, name, text ? text : "", text ? strlen(text) : 0);
 }
@@ -123,7 +123,7 @@ json_t *message_delivery_json(const smq_message_info *message)
     output_set(object, "token", json_string(message->token ? message->token : ""));
     output_set(object, "attempt", json_integer(message->attempt));
     output_set(object, "due_at_ms", json_integer(message->due_at_ms));
-    set_body(object, message);
+    message_set_body(object, message);
     return object;
 }
 
@@ -138,12 +138,12 @@ json_t *message_dead_json(const smq_message_info *message, smq_topic_type type)
     } else {
         output_set(object, "due_at_ms", json_integer(message->due_at_ms));
     }
-    set_text(object, "reason", message->reason);
-    set_body(object, message);
+    message_set_text(object, "reason", message->reason);
+    message_set_body(object, message);
     return object;
 }
 
-static void set_known(json_t *object, const char *name, const void *bytes, size_t size)
+static void message_set_known(json_t *object, const char *name, const void *bytes, size_t size)
 {
     if (bytes) {
         output_set_bytes(object, name, bytes, size);
@@ -159,9 +159,9 @@ json_t *message_info_json(const smq_message_info *message)
     output_set(object, "topic", json_string(message->topic));
     output_set(object, "slot", json_integer(message->slot));
     output_set(object, "state", json_string(message_state_name(message->state)));
-    set_body(object, message);
-    set_known(object, "key", message->key, message->key_len);
-    set_known(object, "id", message->id, message->id_len);
+    message_set_body(object, message);
+    message_set_known(object, "key", message->key, message->key_len);
+    message_set_known(object, "id", message->id, message->id_len);
     output_set(object, "priority", json_integer(message->priority));
     output_set(object, "due_at_ms", json_integer(message->due_at_ms));
     output_set(object, "sent_at_ms", json_integer(message->sent_at_ms));
@@ -170,8 +170,8 @@ json_t *message_info_json(const smq_message_info *message)
     output_set(object, "dead_at_ms", json_integer(message->dead_at_ms));
     output_set(object, "attempt", json_integer(message->attempt));
     output_set(object, "retries_left", json_integer(message->retries_left));
-    set_text(object, "token", message->token);
-    set_text(object, "reason", message->reason);
-    set_text(object, "cursor", message->cursor);
+    message_set_text(object, "token", message->token);
+    message_set_text(object, "reason", message->reason);
+    message_set_text(object, "cursor", message->cursor);
     return object;
 }

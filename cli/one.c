@@ -23,15 +23,15 @@ struct one_options {
 
 static const struct flag one_flags[] = {KEY(struct one_options)};
 
-static void add_bytes(struct libscols_table *table, const char *name, const void *bytes,
-                      size_t size)
+static void one_add_bytes(struct libscols_table *table, const char *name, const void *bytes,
+                          size_t size)
 {
     if (bytes) {
         output_pair_bytes(table, name, bytes, size);
     }
 }
 
-static void add_number(struct libscols_table *table, const char *name, int64_t value)
+static void one_add_number(struct libscols_table *table, const char *name, int64_t value)
 {
     char text[24];
 
@@ -40,7 +40,7 @@ static void add_number(struct libscols_table *table, const char *name, int64_t v
 }
 
 /* A time that is not set has no row. */
-static void add_time(struct libscols_table *table, const char *name, int64_t at_ms)
+static void one_add_time(struct libscols_table *table, const char *name, int64_t at_ms)
 {
     char text[40];
 
@@ -50,35 +50,35 @@ static void add_time(struct libscols_table *table, const char *name, int64_t at_
     }
 }
 
-static void print_message(const smq_message_info *message, const struct topic_facts *topic)
+static void one_print_message(const smq_message_info *message, const struct topic_facts *topic)
 {
     struct libscols_table *table = output_pairs();
 
     output_pair(table, "state", message_state_name(message->state));
-    add_number(table, "slot", message->slot);
-    add_bytes(table, "key", message->key, message->key_len);
+    one_add_number(table, "slot", message->slot);
+    one_add_bytes(table, "key", message->key, message->key_len);
     if (topic->layout == SMQ_KEYED) {
-        add_bytes(table, "id", message->id, message->id_len);
+        one_add_bytes(table, "id", message->id, message->id_len);
     }
     if (topic->type == SMQ_PRIORITY) {
-        add_number(table, "priority", message->priority);
+        one_add_number(table, "priority", message->priority);
     }
-    add_time(table, "due_at", message->due_at_ms);
-    add_time(table, "sent_at", message->sent_at_ms);
-    add_time(table, "expires_at", message->expires_at_ms);
-    add_time(table, "lease_at", message->lease_at_ms);
-    add_time(table, "dead_at", message->dead_at_ms);
-    add_number(table, "attempt", message->attempt);
-    add_number(table, "retries_left", message->retries_left);
+    one_add_time(table, "due_at", message->due_at_ms);
+    one_add_time(table, "sent_at", message->sent_at_ms);
+    one_add_time(table, "expires_at", message->expires_at_ms);
+    one_add_time(table, "lease_at", message->lease_at_ms);
+    one_add_time(table, "dead_at", message->dead_at_ms);
+    one_add_number(table, "attempt", message->attempt);
+    one_add_number(table, "retries_left", message->retries_left);
     if (message->reason && message->reason[0] != '\0') {
         output_pair(table, "reason", message->reason);
     }
-    add_bytes(table, "body", message->body, message->body_len);
+    one_add_bytes(table, "body", message->body, message->body_len);
     output_table_print(table);
 }
 
-static enum exit_code get_one(smq_client *client, const struct command *command,
-                              const struct topic_facts *topic)
+static enum exit_code one_get_one(smq_client *client, const struct command *command,
+                                  const struct topic_facts *topic)
 {
     const struct one_options *flags = command->options;
     const smq_message which = message_named(topic, command->words[1], flags->key);
@@ -91,14 +91,14 @@ static enum exit_code get_one(smq_client *client, const struct command *command,
     if (command->global.json) {
         output_json(message_info_json(message));
     } else {
-        print_message(message, topic);
+        one_print_message(message, topic);
     }
     smq_message_info_free(message);
     return EXIT_DONE;
 }
 
-static enum exit_code rank_one(smq_client *client, const struct command *command,
-                               const struct topic_facts *topic)
+static enum exit_code one_rank_one(smq_client *client, const struct command *command,
+                                   const struct topic_facts *topic)
 {
     const struct one_options *flags = command->options;
     const smq_message which = message_named(topic, command->words[1], flags->key);
@@ -118,14 +118,14 @@ static enum exit_code rank_one(smq_client *client, const struct command *command
     return EXIT_DONE;
 }
 
-static enum exit_code get_run(const struct command *command)
+static enum exit_code one_get_run(const struct command *command)
 {
-    return topic_run(command, get_one);
+    return topic_run(command, one_get_one);
 }
 
-static enum exit_code rank_run(const struct command *command)
+static enum exit_code one_rank_run(const struct command *command)
 {
-    return topic_run(command, rank_one);
+    return topic_run(command, one_rank_one);
 }
 
 const struct verb get_verb = {
@@ -139,7 +139,7 @@ const struct verb get_verb = {
     .options_size = sizeof(struct one_options),
     .min_words = 2,
     .max_words = 2,
-    .run = get_run,
+    .run = one_get_run,
 };
 
 const struct verb rank_verb = {
@@ -154,13 +154,13 @@ const struct verb rank_verb = {
     .options_size = sizeof(struct one_options),
     .min_words = 2,
     .max_words = 2,
-    .run = rank_run,
+    .run = one_rank_run,
 };
 
 /* === Changes ============================================================ */
 
 /* "DONE" as a word, or {"DONE":1}. */
-static void report(const struct command *command, const char *done)
+static void one_report(const struct command *command, const char *done)
 {
     if (command->global.json) {
         json_t *document = json_object();
@@ -173,8 +173,8 @@ static void report(const struct command *command, const char *done)
 
 /* === remove ============================================================= */
 
-static enum exit_code remove_one(smq_client *client, const struct command *command,
-                                 const struct topic_facts *topic)
+static enum exit_code one_remove_one(smq_client *client, const struct command *command,
+                                     const struct topic_facts *topic)
 {
     const struct one_options *flags = command->options;
     const smq_message which = message_named(topic, command->words[1], flags->key);
@@ -183,13 +183,13 @@ static enum exit_code remove_one(smq_client *client, const struct command *comma
     if (smq_message_remove(client, command->words[0], &which, &err) != SMQ_OK) {
         return message_say_failure(&err, flags->key);
     }
-    report(command, "removed");
+    one_report(command, "removed");
     return EXIT_DONE;
 }
 
-static enum exit_code remove_run(const struct command *command)
+static enum exit_code one_remove_run(const struct command *command)
 {
-    return topic_run(command, remove_one);
+    return topic_run(command, one_remove_one);
 }
 
 const struct verb remove_verb = {
@@ -203,7 +203,7 @@ const struct verb remove_verb = {
     .options_size = sizeof(struct one_options),
     .min_words = 2,
     .max_words = 2,
-    .run = remove_run,
+    .run = one_remove_run,
 };
 
 /* === reschedule ========================================================= */
@@ -218,8 +218,8 @@ static const struct flag reschedule_flags[] = {
     WHEN_FLAGS(struct reschedule_options),
 };
 
-static enum exit_code reschedule_one(smq_client *client, const struct command *command,
-                                     const struct topic_facts *topic)
+static enum exit_code one_reschedule_one(smq_client *client, const struct command *command,
+                                         const struct topic_facts *topic)
 {
     const struct reschedule_options *flags = command->options;
     smq_message which = message_named(topic, command->words[1], flags->key);
@@ -233,11 +233,11 @@ static enum exit_code reschedule_one(smq_client *client, const struct command *c
     if (smq_message_reschedule(client, command->words[0], &which, &err) != SMQ_OK) {
         return message_say_failure(&err, flags->key);
     }
-    report(command, "rescheduled");
+    one_report(command, "rescheduled");
     return EXIT_DONE;
 }
 
-static enum exit_code reschedule_run(const struct command *command)
+static enum exit_code one_reschedule_run(const struct command *command)
 {
     const struct reschedule_options *flags = command->options;
     const struct when *when = &flags->when;
@@ -245,7 +245,7 @@ static enum exit_code reschedule_run(const struct command *command)
     if (when->delay.given + when->at.given + when->priority.given != 1) {
         return say_error(EXIT_USAGE, "reschedule needs one of --delay, --at and --priority");
     }
-    return topic_run(command, reschedule_one);
+    return topic_run(command, one_reschedule_one);
 }
 
 const struct verb reschedule_verb = {
@@ -259,5 +259,5 @@ const struct verb reschedule_verb = {
     .options_size = sizeof(struct reschedule_options),
     .min_words = 2,
     .max_words = 2,
-    .run = reschedule_run,
+    .run = one_reschedule_run,
 };

@@ -17,7 +17,7 @@ struct search {
     const smq_option_info *found;
 };
 
-static bool compare(const smq_option_info *info, void *user)
+static bool option_compare(const smq_option_info *info, void *user)
 {
     struct search *search = user;
 
@@ -31,7 +31,7 @@ const smq_option_info *option_info(smq_option_set set, const char *name)
 {
     struct search search = {.set = set, .name = name};
 
-    smq_option_each(compare, &search);
+    smq_option_each(option_compare, &search);
     return search.found;
 }
 
@@ -66,13 +66,13 @@ enum exit_code option_apply_pair(void *options, smq_option_set set, const char *
 }
 
 /* Of these defaults the text itself tells, or nothing needs to be told. */
-static bool default_is_plain(const char *value)
+static bool option_default_is_plain(const char *value)
 {
     return value[0] == '\0' || strcmp(value, "none") == 0 || strcmp(value, "false") == 0;
 }
 
 /* The words "a|b|c" of an option as "a, b or c", or its range; "" when there is nothing to say. */
-static void values_text(char *text, size_t size, const smq_option_info *info)
+static void option_values_text(char *text, size_t size, const smq_option_info *info)
 {
     const char *word = info->type;
     size_t used = 0;
@@ -101,8 +101,8 @@ char *option_help(const smq_option_info *info)
         return NULL;
     }
     const int length = (int) strlen(info->text) - 1; /* without the full stop */
-    const bool plain = default_is_plain(info->default_value);
-    values_text(values, sizeof(values), info);
+    const bool plain = option_default_is_plain(info->default_value);
+    option_values_text(values, sizeof(values), info);
     if (asprintf(&line, "%.*s%s%s%s%s", length, info->text, values[0] != '\0' ? "; " : "", values,
                  plain ? "" : "; default ", plain ? "" : info->default_value) < 0) {
         say_no_memory();

@@ -146,7 +146,7 @@ bool output_table_is_empty(const struct libscols_table *table)
     return scols_table_is_empty(table);
 }
 
-static void print(struct libscols_table *table)
+static void output_print(struct libscols_table *table)
 {
     if (scols_print_table(table) != 0) {
         say_no_memory();
@@ -155,7 +155,7 @@ static void print(struct libscols_table *table)
 
 void output_table_print(struct libscols_table *table)
 {
-    print(table);
+    output_print(table);
     output_table_free(table);
 }
 
@@ -179,7 +179,7 @@ size_t output_width(void)
 }
 
 /* Cells hold what can be printed, a byte a column; bytes that cannot become longer. */
-static size_t column_width(struct libscols_table *table, size_t number)
+static size_t output_column_width(struct libscols_table *table, size_t number)
 {
     struct libscols_column *column = scols_table_get_column(table, number);
     size_t width = strlen(scols_column_get_name(column));
@@ -193,18 +193,18 @@ static size_t column_width(struct libscols_table *table, size_t number)
 
 /* Where the part that begins with column `from` ends.  It has one column at least, and half of the
  * width: longer keys are cut or wrapped. */
-static size_t part_end(struct libscols_table *table, size_t keys, size_t from, size_t width)
+static size_t output_part_end(struct libscols_table *table, size_t keys, size_t from, size_t width)
 {
     const size_t count = scols_table_get_ncols(table);
     size_t used = 0;
     size_t end = from;
 
     for (size_t i = 0; i < keys; i++) {
-        used += column_width(table, i) + 1;
+        used += output_column_width(table, i) + 1;
     }
     used = used < width / 2 ? used : width / 2;
-    while (end < count && (end == from || used + column_width(table, end) <= width)) {
-        used += column_width(table, end++) + 1;
+    while (end < count && (end == from || used + output_column_width(table, end) <= width)) {
+        used += output_column_width(table, end++) + 1;
     }
     return end;
 }
@@ -215,8 +215,8 @@ size_t output_table_parts(struct libscols_table *table, size_t keys)
     size_t parts = 1;
 
     if (width > 0) {
-        for (size_t end = part_end(table, keys, keys, width); end < scols_table_get_ncols(table);
-             end = part_end(table, keys, end, width)) {
+        for (size_t end = output_part_end(table, keys, keys, width);
+             end < scols_table_get_ncols(table); end = output_part_end(table, keys, end, width)) {
             parts++;
         }
     }
@@ -224,7 +224,7 @@ size_t output_table_parts(struct libscols_table *table, size_t keys)
 }
 
 /* Shows the key columns and those from `from` to before `end`. */
-static void show_part(struct libscols_table *table, size_t keys, size_t from, size_t end)
+static void output_show_part(struct libscols_table *table, size_t keys, size_t from, size_t end)
 {
     for (size_t i = keys; i < scols_table_get_ncols(table); i++) {
         struct libscols_column *column = scols_table_get_column(table, i);
@@ -240,12 +240,12 @@ void output_table_print_parts(struct libscols_table *table, size_t keys, size_t 
     size_t from = keys;
 
     do {
-        const size_t end = width > 0 ? part_end(table, keys, from, width) : count;
-        show_part(table, keys, from, end);
+        const size_t end = width > 0 ? output_part_end(table, keys, from, width) : count;
+        output_show_part(table, keys, from, end);
         if (from > keys) {
             putchar('\n');
         }
-        print(table);
+        output_print(table);
         from = end;
     } while (from < count && --most > 0);
     output_table_free(table);
@@ -287,7 +287,7 @@ bool output_write(const void *bytes, size_t size)
 }
 
 /* Has the other side of a pipe or socket ended, as head does when it has seen enough? */
-static bool reader_is_gone(void)
+static bool output_reader_is_gone(void)
 {
     struct pollfd pipe = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
@@ -302,7 +302,7 @@ enum exit_code output_finish(void)
     if (flushed && !ferror(stdout)) {
         return EXIT_DONE;
     }
-    if (reader_is_gone()) {
+    if (output_reader_is_gone()) {
         return EXIT_IO;
     }
     return flushed ? say_error(EXIT_IO, "cannot write the whole result")

@@ -10,18 +10,18 @@
 /* Names longer than this are never proposed; none of ours is. */
 #define NEAREST_MAX 32
 
-static bool is_digit(char c)
+static bool parse_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 /* The number at the start of `text`; *end is what follows it. */
-static bool read_number(int64_t *out, const char *text, const char **end)
+static bool parse_read_number(int64_t *out, const char *text, const char **end)
 {
     const char *digits = *text == '-' ? text + 1 : text;
     char *stop = NULL;
 
-    if (!is_digit(*digits)) {
+    if (!parse_is_digit(*digits)) {
         return false;
     }
     errno = 0;
@@ -39,7 +39,7 @@ bool parse_number(int64_t *out, const char *text)
     const char *end = NULL;
     int64_t value = 0;
 
-    if (!read_number(&value, text, &end) || *end != '\0') {
+    if (!parse_read_number(&value, text, &end) || *end != '\0') {
         return false;
     }
     *out = value;
@@ -55,7 +55,7 @@ bool parse_duration(int64_t *out, const char *text)
     const char *end = NULL;
     int64_t value = 0;
 
-    if (*text == '-' || !read_number(&value, text, &end)) {
+    if (*text == '-' || !parse_read_number(&value, text, &end)) {
         return false;
     }
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
@@ -68,7 +68,7 @@ bool parse_duration(int64_t *out, const char *text)
 
 /* Reads as many digits as `form` has '0', and the other characters of it as they are; letters in
  * either case.  Gives what follows; NULL: the text has another form. */
-static const char *read_form(int *out, const char *form, const char *text)
+static const char *parse_read_form(int *out, const char *form, const char *text)
 {
     for (; *form != '\0'; form++, text++) {
         if (*form != '0') {
@@ -76,7 +76,7 @@ static const char *read_form(int *out, const char *form, const char *text)
                 return NULL;
             }
             out++;
-        } else if (is_digit(*text)) {
+        } else if (parse_is_digit(*text)) {
             *out = *out * 10 + (*text - '0');
         } else {
             return NULL;
@@ -86,7 +86,7 @@ static const char *read_form(int *out, const char *form, const char *text)
 }
 
 /* "Z", "+01:30" or "-0500" up to the end, in minutes east of Greenwich. */
-static bool read_zone(int *minutes, const char *text)
+static bool parse_read_zone(int *minutes, const char *text)
 {
     int part[2] = {0, 0};
     const char *rest = NULL;
@@ -98,18 +98,18 @@ static bool read_zone(int *minutes, const char *text)
     if (*text != '+' && *text != '-') {
         return false;
     }
-    rest = read_form(part, "00:00", text + 1);
+    rest = parse_read_form(part, "00:00", text + 1);
     if (!rest) {
         part[0] = part[1] = 0;
-        rest = read_form(part, "00", text + 1);
-        rest = rest ? read_form(part + 1, "00", rest) : NULL;
+        rest = parse_read_form(part, "00", text + 1);
+        rest = rest ? parse_read_form(part + 1, "00", rest) : NULL;
     }
     *minutes = (*text == '-' ? -1 : 1) * (part[0] * 60 + part[1]);
     return rest && *rest == '\0' && part[0] < 24 && part[1] < 60;
 }
 
 /* ".25" as 250; what stands behind the third digit is left out. */
-static const char *read_fraction(int *ms, const char *text)
+static const char *parse_read_fraction(int *ms, const char *text)
 {
     int weight = 100;
 
@@ -117,10 +117,10 @@ static const char *read_fraction(int *ms, const char *text)
     if (*text != '.') {
         return text;
     }
-    if (!is_digit(text[1])) {
+    if (!parse_is_digit(text[1])) {
         return NULL;
     }
-    for (text++; is_digit(*text); text++, weight /= 10) {
+    for (text++; parse_is_digit(*text); text++, weight /= 10) {
         *ms += (*text - '0') * weight;
     }
     return text;
@@ -136,13 +136,13 @@ bool parse_time(int64_t *out, const char *text)
     if (parse_number(out, text)) {
         return true;
     }
-    rest = read_form(part, "0000-00-00", text);
+    rest = parse_read_form(part, "0000-00-00", text);
     if (!rest || (*rest != ' ' && *rest != 'T' && *rest != 't')) {
         return false;
     }
-    rest = read_form(part + 3, "00:00:00", rest + 1);
-    rest = rest ? read_fraction(&ms, rest) : NULL;
-    if (!rest || !read_zone(&zone, rest) || part[3] > 23 || part[4] > 59 || part[5] > 59) {
+    rest = parse_read_form(part + 3, "00:00:00", rest + 1);
+    rest = rest ? parse_read_fraction(&ms, rest) : NULL;
+    if (!rest || !parse_read_zone(&zone, rest) || part[3] > 23 || part[4] > 59 || part[5] > 59) {
         return false;
     }
     struct tm time = {.tm_year = part[0] - 1900,
@@ -159,13 +159,13 @@ bool parse_time(int64_t *out, const char *text)
     return true;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t parse_least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* Letters to insert, remove, replace or swap with their neighbour. */
-static size_t edit_distance(const char *a, const char *b)
+static size_t parse_edit_distance(const char *a, const char *b)
 {
     const size_t rows = strlen(a);
     const size_t columns = strlen(b);
@@ -180,9 +180,9 @@ static size_t edit_distance(const char *a, const char *b)
     for (size_t i = 1; i <= rows; i++) {
         for (size_t j = 1; j <= columns; j++) {
             const size_t replace = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-            cost[i][j] = least(replace, least(cost[i - 1][j], cost[i][j - 1]) + 1);
+            cost[i][j] = parse_least(replace, parse_least(cost[i - 1][j], cost[i][j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                cost[i][j] = least(cost[i][j], cost[i - 2][j - 2] + 1);
+                cost[i][j] = parse_least(cost[i][j], cost[i - 2][j - 2] + 1);
             }
         }
     }
@@ -204,7 +204,7 @@ void nearest_offer(struct nearest *nearest, const char *name)
         return;
     }
     const bool begins = typed >= 2 && strncmp(name, nearest->typed, typed) == 0;
-    const size_t distance = begins ? 1 : edit_distance(nearest->typed, name);
+    const size_t distance = begins ? 1 : parse_edit_distance(nearest->typed, name);
     if (distance < nearest->distance) {
         nearest->distance = distance;
         nearest->best = name;

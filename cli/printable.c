@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The length and the number of the UTF-8 character at the start of `bytes`; 0: there is none. */
-static size_t read_character(uint32_t *number, const unsigned char *bytes, size_t size)
+static size_t printable_read_character(uint32_t *number, const unsigned char *bytes, size_t size)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char first = bytes[0];
@@ -30,7 +30,7 @@ static size_t read_character(uint32_t *number, const unsigned char *bytes, size_
     return *number < least[length] || *number > 0x10ffff || surrogate ? 0 : length;
 }
 
-static bool is_control(uint32_t character)
+static bool printable_is_control(uint32_t character)
 {
     return character < 0x20 || (character >= 0x7f && character <= 0x9f);
 }
@@ -42,9 +42,9 @@ size_t printable_text(char *out, const void *bytes, size_t size, bool ascii)
 
     while (size > 0) {
         uint32_t character = 0;
-        size_t length = read_character(&character, next, size);
+        size_t length = printable_read_character(&character, next, size);
         const bool escape = character == '\\' && size > 1 && next[1] == 'x';
-        if (length > 0 && !is_control(character) && !escape && !(ascii && length > 1)) {
+        if (length > 0 && !printable_is_control(character) && !escape && !(ascii && length > 1)) {
             memcpy(to, next, length);
             to += length;
         } else {
@@ -67,7 +67,7 @@ size_t printable_json(char *out, const char *text, size_t size)
 
     while (size > 0) {
         uint32_t character = 0;
-        size_t length = read_character(&character, next, size);
+        size_t length = printable_read_character(&character, next, size);
         if (length > 0 && character >= 0x7f && character <= 0x9f) {
             to += sprintf(to, "\\u%04X", (unsigned) character);
         } else {

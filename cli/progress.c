@@ -13,7 +13,7 @@
 #define STEP_MS 100
 #define WIDTH   40
 
-static int64_t now_ms(void)
+static int64_t progress_now_ms(void)
 {
     struct timespec now;
 
@@ -21,7 +21,7 @@ static int64_t now_ms(void)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void write_all(const char *text, int size)
+static void progress_write_all(const char *text, int size)
 {
     /* Nobody is left to be told when standard error cannot be written. */
     const ssize_t ignored = write(STDERR_FILENO, text, (size_t) size);
@@ -33,7 +33,7 @@ struct progress progress_begin(const struct command *command, const char *what)
     return (struct progress){
         .what = what,
         .wanted = !command->global.quiet && isatty(STDERR_FILENO),
-        .next_ms = now_ms() + FIRST_MS,
+        .next_ms = progress_now_ms() + FIRST_MS,
     };
 }
 
@@ -43,7 +43,7 @@ void progress_show(struct progress *progress, uint64_t part, uint64_t whole, uin
     char line[128];
     int size = 0;
 
-    if (!progress->wanted || now_ms() < progress->next_ms) {
+    if (!progress->wanted || progress_now_ms() < progress->next_ms) {
         return;
     }
     if (whole > 0) {
@@ -57,9 +57,9 @@ void progress_show(struct progress *progress, uint64_t part, uint64_t whole, uin
     } else {
         size = snprintf(line, sizeof(line), "\r%s %" PRIu64 "\033[K", progress->what, count);
     }
-    write_all(line, size);
+    progress_write_all(line, size);
     progress->drawn = true;
-    progress->next_ms = now_ms() + STEP_MS;
+    progress->next_ms = progress_now_ms() + STEP_MS;
 }
 
 void progress_end(struct progress *progress)
@@ -67,7 +67,7 @@ void progress_end(struct progress *progress)
     static const char clear[] = "\r\033[K";
 
     if (progress->drawn) {
-        write_all(clear, sizeof(clear) - 1);
+        progress_write_all(clear, sizeof(clear) - 1);
     }
     progress->wanted = false;
 }

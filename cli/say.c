@@ -11,7 +11,7 @@
 /* Longer than a line of the library and a topic name together. */
 #define LINE_SIZE 1024
 
-static void write_line(const char *prefix, const char *format, va_list args)
+static void say_write_line(const char *prefix, const char *format, va_list args)
 {
     char text[LINE_SIZE];
     char line[PRINTABLE_ROOM(LINE_SIZE)];
@@ -31,7 +31,7 @@ enum exit_code say_error(enum exit_code code, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    write_line("slotmq: ", format, args);
+    say_write_line("slotmq: ", format, args);
     va_end(args);
     return code;
 }
@@ -51,7 +51,7 @@ void say(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    write_line("", format, args);
+    say_write_line("", format, args);
     va_end(args);
 }
 

@@ -72,7 +72,7 @@ size_t screen_lines(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
 }
 
-static int64_t now_ms(void)
+static int64_t screen_now_ms(void)
 {
     struct timespec now;
 
@@ -82,7 +82,7 @@ static int64_t now_ms(void)
 
 bool screen_wait(int64_t ms)
 {
-    const int64_t until = now_ms() + ms;
+    const int64_t until = screen_now_ms() + ms;
     const int keys = screen.typing ? STDIN_FILENO : -1;
     int64_t left = ms;
 
@@ -91,7 +91,7 @@ bool screen_wait(int64_t ms)
         if (signals_await_input(keys, left) && (read(STDIN_FILENO, &key, 1) <= 0 || key == 'q')) {
             return false;
         }
-        left = until - now_ms();
+        left = until - screen_now_ms();
     }
     return !signals_came();
 }

@@ -108,8 +108,8 @@ struct sender {
 /* === The message ======================================================== */
 
 /* An option that the topic does not have is refused, whatever its value. */
-static enum exit_code check_options(const struct send_options *flags, const char *name,
-                                    const struct topic_facts *topic)
+static enum exit_code send_check_options(const struct send_options *flags, const char *name,
+                                         const struct topic_facts *topic)
 {
     const char *keyed = flags->id               ? "--id"
                         : flags->id_field.given ? "--id-field"
@@ -131,7 +131,8 @@ static enum exit_code check_options(const struct send_options *flags, const char
     return code;
 }
 
-static smq_message make_message(const struct send_options *flags, const char *body, size_t size)
+static smq_message send_make_message(const struct send_options *flags, const char *body,
+                                     size_t size)
 {
     smq_message message = SMQ_MESSAGE_INIT;
 
@@ -191,7 +192,7 @@ struct flight {
 };
 
 /* Thread: smq:call. */
-static void landed(const smq_receipt *receipt, void *user)
+static void send_landed(const smq_receipt *receipt, void *user)
 {
     struct flight *flight = user;
     struct tally *tally = flight->tally;
@@ -211,9 +212,9 @@ static void landed(const smq_receipt *receipt, void *user)
 
 /* The field of a line that --key-field or --id-field names; false: there is none, and the line is
  * refused. */
-static bool take_field(const void **start, size_t *size, struct sender *sender, uint64_t line,
-                       const struct flag_value *number, const char *what, const char *body,
-                       size_t body_size)
+static bool send_take_field(const void **start, size_t *size, struct sender *sender, uint64_t line,
+                            const struct flag_value *number, const char *what, const char *body,
+                            size_t body_size)
 {
     char text[96];
 
@@ -233,20 +234,21 @@ static bool take_field(const void **start, size_t *size, struct sender *sender, 
 }
 
 /* The message of a body, checked as far as the library does not; false: refused. */
-static bool prepare(smq_message *out, struct sender *sender, uint64_t line, const char *body,
-                    size_t size)
+static bool send_prepare(smq_message *out, struct sender *sender, uint64_t line, const char *body,
+                         size_t size)
 {
     const struct send_options *flags = sender->flags;
 
-    *out = make_message(flags, body, size);
+    *out = send_make_message(flags, body, size);
     if (size == 0 && sender->topic_facts.layout == SMQ_INLINE) {
         tally_failed(&sender->tally, line, EXIT_DATA,
                      "an empty body cannot be sent in layout inline; give at least one byte");
         return false;
     }
-    return take_field(&out->key, &out->key_len, sender, line, &flags->key_field, "key", body,
-                      size) &&
-           take_field(&out->id, &out->id_len, sender, line, &flags->id_field, "id", body, size);
+    return send_take_field(&out->key, &out->key_len, sender, line, &flags->key_field, "key", body,
+                           size) &&
+           send_take_field(&out->id, &out->id_len, sender, line, &flags->id_field, "id", body,
+                           size);
 }
 
 /* The body of the command line; waits for its receipt. */
@@ -256,7 +258,7 @@ static void send_body(struct sender *sender, const char *body)
     smq_message message;
     smq_error err;
 
-    if (!prepare(&message, sender, 0, body, strlen(body))) {
+    if (!send_prepare(&message, sender, 0, body, strlen(body))) {
         return;
     }
     if (smq_send(sender->producer, sender->topic, &message, &receipt, &err) != SMQ_OK) {
@@ -273,19 +275,20 @@ static void send_line(struct sender *sender, uint64_t line, const char *body, si
     smq_message message;
     smq_error err;
 
-    if (!prepare(&message, sender, line, body, size)) {
+    if (!send_prepare(&message, sender, line, body, size)) {
         return;
     }
     struct flight *flight = say_alloc(1, sizeof(*flight));
     *flight = (struct flight){.tally = &sender->tally, .line = line};
-    if (smq_send_async(sender->producer, sender->topic, &message, landed, flight, &err) != SMQ_OK) {
+    if (smq_send_async(sender->producer, sender->topic, &message, send_landed, flight, &err) !=
+        SMQ_OK) {
         tally_failed(&sender->tally, line, exit_code_of(err.status), err.text);
         free(flight);
     }
 }
 
 /* The input has no more lines: why, if that is a failure. */
-static void end_of_lines(struct sender *sender, enum source_result why, uint64_t line)
+static void send_end_of_lines(struct sender *sender, enum source_result why, uint64_t line)
 {
     const int error = errno;
     char text[256];
@@ -305,7 +308,7 @@ static void end_of_lines(struct sender *sender, enum source_result why, uint64_t
 }
 
 /* Said once: what most people who send such a file do not want. */
-static void say_carriage_return(const struct sender *sender, uint64_t line)
+static void send_say_carriage_return(const struct sender *sender, uint64_t line)
 {
     if (!sender->command->global.quiet) {
         say("line %" PRIu64 " of %s ends in CR LF, and so may others: the CR is a part of the "
@@ -334,11 +337,11 @@ static void send_lines(struct sender *sender)
                      : source_line(source, (size_t) sender->topic_facts.max_body, &line, &size);
         number++;
         if (result != SOURCE_LINE) {
-            end_of_lines(sender, result, number);
+            send_end_of_lines(sender, result, number);
             break;
         }
         if (!warned && size > 0 && line[size - 1] == '\r') {
-            say_carriage_return(sender, number);
+            send_say_carriage_return(sender, number);
             warned = true;
         }
         send_line(sender, number, line, size);
@@ -350,7 +353,7 @@ static void send_lines(struct sender *sender)
 
 enum { COUNTS_MAX = 96 };
 
-static void counts_text(char out[COUNTS_MAX], const struct tally *tally)
+static void send_counts_text(char out[COUNTS_MAX], const struct tally *tally)
 {
     const int used =
         snprintf(out, COUNTS_MAX, "sent %" PRIu64 " merged %" PRIu64, tally->sent, tally->merged);
@@ -362,12 +365,12 @@ static void counts_text(char out[COUNTS_MAX], const struct tally *tally)
 }
 
 /* Exactly one line on failure: which message, why, and what was done before. */
-static enum exit_code report(struct sender *sender)
+static enum exit_code send_report(struct sender *sender)
 {
     struct tally *tally = &sender->tally;
     char counts[COUNTS_MAX];
 
-    counts_text(counts, tally);
+    send_counts_text(counts, tally);
     if (tally->code != EXIT_DONE) {
         char where[40] = "";
         if (tally->line > 0) {
@@ -418,11 +421,11 @@ static enum exit_code send_all(struct sender *sender, smq_client *client)
     }
     smq_producer_free(sender->producer);
     progress_end(&sender->progress);
-    return report(sender);
+    return send_report(sender);
 }
 
 /* Flags that do not go together, whatever the topic. */
-static enum exit_code check_flags(const struct command *command)
+static enum exit_code send_check_flags(const struct command *command)
 {
     const struct send_options *flags = command->options;
     const bool body = command->word_count > 1;
@@ -461,7 +464,7 @@ static enum exit_code send_run(const struct command *command)
         .tally = {.lock = PTHREAD_MUTEX_INITIALIZER},
     };
     smq_client *client = NULL;
-    enum exit_code code = check_flags(command);
+    enum exit_code code = send_check_flags(command);
 
     if (code == EXIT_DONE) {
         code = source_open(&sender.source, sender.flags->file);
@@ -473,7 +476,7 @@ static enum exit_code send_run(const struct command *command)
         code = topic_look_up(&sender.topic_facts, client, sender.topic);
     }
     if (code == EXIT_DONE) {
-        code = check_options(sender.flags, sender.topic, &sender.topic_facts);
+        code = send_check_options(sender.flags, sender.topic, &sender.topic_facts);
     }
     if (code == EXIT_DONE) {
         code = send_all(&sender, client);

@@ -10,7 +10,7 @@
 static _Atomic(smq_worker *) watched;
 static atomic_int came; /* the number of the last one; 0: none.  Threads of a worker ask, too */
 
-static void on_signal(int number)
+static void signals_on_signal(int number)
 {
     /* in this order, which meets that of signals_watch() */
     atomic_store(&came, number);
@@ -19,7 +19,7 @@ static void on_signal(int number)
 
 void signals_catch(void)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = signals_on_signal, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);

@@ -43,7 +43,7 @@ void source_close(struct source *source)
 }
 
 /* Room behind what the buffer holds; false: there is no memory. */
-static bool make_room(struct source *source)
+static bool source_make_room(struct source *source)
 {
     const size_t held = source->end - source->start;
     const size_t wanted = source->room > 0 ? 2 * source->room : ROOM_FIRST;
@@ -67,9 +67,9 @@ static bool make_room(struct source *source)
 }
 
 /* Reads more; LINE: there may be one now. */
-static enum source_result read_more(struct source *source)
+static enum source_result source_read_more(struct source *source)
 {
-    if (!make_room(source)) {
+    if (!source_make_room(source)) {
         return SOURCE_FAILED;
     }
     if (!signals_await_input(source->fd, -1)) {
@@ -107,7 +107,7 @@ enum source_result source_line(struct source *source, size_t limit, const char *
             return SOURCE_END;
         }
         looked = held;
-        const enum source_result more = read_more(source);
+        const enum source_result more = source_read_more(source);
         if (more != SOURCE_LINE) {
             return more;
         }

@@ -51,7 +51,7 @@ struct cells {
     char counter[COUNTER_COUNT][24];
 };
 
-static void set_stats(json_t *object, const smq_stats *stats)
+static void stat_set_stats(json_t *object, const smq_stats *stats)
 {
     gauges_json(object, stats);
 #define X(member, title) output_set(object, #member, json_integer((json_int_t) stats->member));
@@ -60,7 +60,7 @@ static void set_stats(json_t *object, const smq_stats *stats)
 }
 
 /* Fills FIELD_COUNT cells of a row with texts that live in `cells`. */
-static void set_cells(const char **row, struct cells *cells, const smq_stats *stats)
+static void stat_set_cells(const char **row, struct cells *cells, const smq_stats *stats)
 {
 #define X(member, title) stats->member,
     const uint64_t values[] = {COUNTER_FIELDS(X)};
@@ -75,21 +75,21 @@ static void set_cells(const char **row, struct cells *cells, const smq_stats *st
 
 /* === Slots ============================================================== */
 
-static bool add_slot_json(const smq_slot_info *slot, void *user)
+static bool stat_add_slot_json(const smq_slot_info *slot, void *user)
 {
     json_t *object = json_object();
 
     output_set(object, "slot", json_integer(slot->slot));
     output_set(object, "owner", json_string(slot->owner ? slot->owner : ""));
     output_set(object, "token", json_string(slot->token ? slot->token : ""));
-    set_stats(object, &slot->stats);
+    stat_set_stats(object, &slot->stats);
     if (json_array_append_new(user, object) != 0) {
         say_no_memory();
     }
     return true;
 }
 
-static bool add_slot_row(const smq_slot_info *slot, void *user)
+static bool stat_add_slot_row(const smq_slot_info *slot, void *user)
 {
     const char *row[SLOT_COLUMNS + FIELD_COUNT];
     struct cells cells;
@@ -100,7 +100,7 @@ static bool add_slot_row(const smq_slot_info *slot, void *user)
     row[1] = number;
     row[2] = slot->owner && slot->owner[0] != '\0' ? slot->owner : "-";
     row[3] = slot->token && slot->token[0] != '\0' ? slot->token : "-";
-    set_cells(row + SLOT_COLUMNS, &cells, &slot->stats);
+    stat_set_cells(row + SLOT_COLUMNS, &cells, &slot->stats);
     output_row(user, row, SLOT_COLUMNS + FIELD_COUNT);
     return true;
 }
@@ -108,19 +108,19 @@ static bool add_slot_row(const smq_slot_info *slot, void *user)
 /* === Topics ============================================================= */
 
 /* A member of "topics". */
-static smq_status topic_stat_json(json_t *topics, smq_client *client, const char *name, bool slots,
-                                  smq_stats *stats, smq_error *err)
+static smq_status stat_topic_stat_json(json_t *topics, smq_client *client, const char *name,
+                                       bool slots, smq_stats *stats, smq_error *err)
 {
     smq_status status = smq_topic_stats(client, name, stats, err);
     json_t *object = json_object();
 
     output_set(object, "topic", json_string(name));
-    set_stats(object, stats);
+    stat_set_stats(object, stats);
     gauges_json_left_out(object, stats);
     if (slots && status == SMQ_OK) {
         json_t *array = json_array();
         output_set(object, "slots", array);
-        status = smq_topic_slots(client, name, add_slot_json, array, err);
+        status = smq_topic_slots(client, name, stat_add_slot_json, array, err);
     }
     if (status != SMQ_OK) {
         json_decref(object);
@@ -131,18 +131,19 @@ static smq_status topic_stat_json(json_t *topics, smq_client *client, const char
 }
 
 /* A row, or one for each slot. */
-static smq_status topic_stat_rows(struct libscols_table *table, smq_client *client,
-                                  const char *name, bool slots, smq_stats *stats, smq_error *err)
+static smq_status stat_topic_stat_rows(struct libscols_table *table, smq_client *client,
+                                       const char *name, bool slots, smq_stats *stats,
+                                       smq_error *err)
 {
     const smq_status status = smq_topic_stats(client, name, stats, err);
 
     if (status == SMQ_OK && slots) {
-        return smq_topic_slots(client, name, add_slot_row, table, err);
+        return smq_topic_slots(client, name, stat_add_slot_row, table, err);
     }
     if (status == SMQ_OK) {
         const char *row[TOPIC_COLUMNS + FIELD_COUNT] = {name};
         struct cells cells;
-        set_cells(row + TOPIC_COLUMNS, &cells, stats);
+        stat_set_cells(row + TOPIC_COLUMNS, &cells, stats);
         output_row(table, row, TOPIC_COLUMNS + FIELD_COUNT);
     }
     return status;
@@ -167,7 +168,7 @@ struct left_out {
 
 enum { LEFT_OUT_SHOWN = 8 };
 
-static bool name_slot(const smq_slot_info *slot, void *user)
+static bool stat_name_slot(const smq_slot_info *slot, void *user)
 {
     struct left_out *left_out = user;
 
@@ -180,14 +181,15 @@ static bool name_slot(const smq_slot_info *slot, void *user)
     return true;
 }
 
-static enum exit_code name_left_out(smq_client *client, const char *name, const smq_stats *stats)
+static enum exit_code stat_name_left_out(smq_client *client, const char *name,
+                                         const smq_stats *stats)
 {
     struct left_out left_out = {.code = EXIT_DONE};
 
     if (stats->slots_damaged + stats->slots_silent == 0) {
         return EXIT_DONE;
     }
-    (void) smq_topic_slots(client, name, name_slot, &left_out, NULL);
+    (void) smq_topic_slots(client, name, stat_name_slot, &left_out, NULL);
     if (left_out.count > LEFT_OUT_SHOWN) {
         say("... and %d more slots of topic %s", left_out.count - LEFT_OUT_SHOWN, name);
     }
@@ -214,10 +216,10 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
         const char *name = names->name[i];
 
         status = command->global.json
-                     ? topic_stat_json(topics, client, name, flags->slots, &stats, &err)
-                     : topic_stat_rows(table, client, name, flags->slots, &stats, &err);
+                     ? stat_topic_stat_json(topics, client, name, flags->slots, &stats, &err)
+                     : stat_topic_stat_rows(table, client, name, flags->slots, &stats, &err);
         if (status == SMQ_OK) {
-            code = exit_code_both(code, name_left_out(client, name, &stats));
+            code = exit_code_both(code, stat_name_left_out(client, name, &stats));
         } else if (all && status != SMQ_NO_TOPIC) {
             (void) say_failure(&err);
             code = exit_code_both(code, exit_code_left_out(status));
@@ -238,7 +240,7 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
 /* === Prometheus ========================================================= */
 
 /* The numbers of this process, which stand first, say nothing of the topics. */
-static enum exit_code prometheus_print(smq_client *client, const char *topics)
+static enum exit_code stat_prometheus_print(smq_client *client, const char *topics)
 {
     char *text = NULL;
     smq_error err;
@@ -260,12 +262,12 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
     smq_error err;
 
     if (command->word_count > 0) {
-        return prometheus_print(client, command->words[0]);
+        return stat_prometheus_print(client, command->words[0]);
     }
     if (topic_names_read(&names, client, &err) != SMQ_OK) {
         return say_failure(&err);
     }
-    const enum exit_code printed = prometheus_print(client, "*");
+    const enum exit_code printed = stat_prometheus_print(client, "*");
     const enum exit_code said = topic_say_unreadable(&names);
     topic_names_fini(&names);
     return printed != EXIT_DONE ? printed : said;

@@ -70,7 +70,7 @@ struct looks {
     size_t note_count;
 };
 
-static int64_t now_us(void)
+static int64_t top_now_us(void)
 {
     struct timespec now;
 
@@ -144,7 +144,7 @@ static smq_status look_at(struct looks *now, const struct looks *before, smq_cli
     if (status != SMQ_OK) {
         return status;
     }
-    seen->at_us = now_us();
+    seen->at_us = top_now_us();
     seen->has_rates =
         last && rates_between(&seen->rates, &last->stats, &seen->stats, seen->at_us - last->at_us);
     seen->name = strdup(name);
@@ -156,7 +156,7 @@ static smq_status look_at(struct looks *now, const struct looks *before, smq_cli
 }
 
 /* What of a topic is not counted. */
-static void note_slots(struct looks *looks, const struct seen *seen)
+static void top_note_slots(struct looks *looks, const struct seen *seen)
 {
     const uint64_t damaged = seen->stats.slots_damaged;
     const uint64_t silent = seen->stats.slots_silent;
@@ -181,7 +181,7 @@ static smq_status look_at_each(struct looks *now, const struct looks *before, sm
         const smq_status status = look_at(now, before, client, names->name[i], err);
 
         if (status == SMQ_OK) {
-            note_slots(now, &now->seen[now->count - 1]);
+            top_note_slots(now, &now->seen[now->count - 1]);
         } else if (!all) {
             return status;
         } else if (status != SMQ_NO_TOPIC) {
@@ -244,7 +244,7 @@ static json_t *seen_json(const struct seen *seen)
     return object;
 }
 
-static void show_json(const struct looks *looks)
+static void top_show_json(const struct looks *looks)
 {
     json_t *document = json_object();
     json_t *topics = json_array();
@@ -258,7 +258,7 @@ static void show_json(const struct looks *looks)
     output_json(document);
 }
 
-static void add_row(struct libscols_table *table, const struct seen *seen)
+static void top_add_row(struct libscols_table *table, const struct seen *seen)
 {
 #define X(counter, title) seen->rates.counter,
     const double rates[] = {RATE_FIELDS(X)};
@@ -276,7 +276,7 @@ static void add_row(struct libscols_table *table, const struct seen *seen)
 }
 
 /* The first `count` topics. */
-static struct libscols_table *make_table(const struct looks *looks, size_t count)
+static struct libscols_table *top_make_table(const struct looks *looks, size_t count)
 {
 #define X(counter, title) title,
     static const char *const titles[] = {"~TOPIC", GAUGE_TITLES, RATE_FIELDS(X)};
@@ -284,13 +284,13 @@ static struct libscols_table *make_table(const struct looks *looks, size_t count
     struct libscols_table *table = output_table(titles, COLUMN_COUNT);
 
     for (size_t i = 0; i < count; i++) {
-        add_row(table, &looks->seen[i]);
+        top_add_row(table, &looks->seen[i]);
     }
     return table;
 }
 
 /* How many of the notes a screen has room for. */
-static size_t notes_shown(const struct looks *looks)
+static size_t top_notes_shown(const struct looks *looks)
 {
     const size_t room = screen_lines() / LINES_FOR_NOTE;
     const size_t most = room < NOTES_SHOWN ? room : NOTES_SHOWN;
@@ -299,7 +299,7 @@ static size_t notes_shown(const struct looks *looks)
 }
 
 /* Each in one line that the terminal does not break; the last one says how many are not shown. */
-static void show_notes(const struct looks *looks, size_t shown)
+static void top_show_notes(const struct looks *looks, size_t shown)
 {
     const size_t columns = output_columns();
 
@@ -320,11 +320,11 @@ static void show_notes(const struct looks *looks, size_t shown)
 
 /* As many topics as the screen has lines for, and says how many more there are.  A screen on which
  * not even one fits gets only the first parts of the table. */
-static void show_screen(const struct looks *looks, const struct command *command)
+static void top_show_screen(const struct looks *looks, const struct command *command)
 {
     const struct top_options *flags = command->options;
-    struct libscols_table *table = make_table(looks, looks->count);
-    const size_t notes = notes_shown(looks);
+    struct libscols_table *table = top_make_table(looks, looks->count);
+    const size_t notes = top_notes_shown(looks);
     const size_t taken = SCREEN_LINES + notes;
     const size_t lines = screen_lines() > taken ? screen_lines() - taken : 1;
     const size_t parts = output_table_parts(table, KEYS);
@@ -333,7 +333,7 @@ static void show_screen(const struct looks *looks, const struct command *command
 
     if (looks->count > shown) {
         output_table_free(table);
-        table = make_table(looks, shown);
+        table = top_make_table(looks, shown);
     }
     screen_clear();
     printf("%zu %s, every %g s; q ends\n", looks->count, looks->count == 1 ? "topic" : "topics",
@@ -342,13 +342,13 @@ static void show_screen(const struct looks *looks, const struct command *command
     if (looks->count > shown) {
         printf("... and %zu more\n", looks->count - shown);
     }
-    show_notes(looks, notes);
+    top_show_notes(looks, notes);
 }
 
 /* === The verb =========================================================== */
 
 /* Servers that are away for a while do not end it. */
-static bool may_pass(smq_status status)
+static bool top_may_pass(smq_status status)
 {
     const smq_class class = smq_status_class(status);
 
@@ -356,7 +356,7 @@ static bool may_pass(smq_status status)
 }
 
 /* Says what the look before did not say. */
-static void say_notes(const struct looks *looks, const struct looks *before)
+static void top_say_notes(const struct looks *looks, const struct looks *before)
 {
     for (size_t i = 0; i < looks->note_count; i++) {
         if (!looks_have_note(before, looks->notes[i])) {
@@ -372,7 +372,7 @@ static enum exit_code top_once(bool *over, struct looks *looks, struct looks *be
     smq_error err;
 
     if (look(looks, before, client, command, &err) != SMQ_OK) {
-        *over = !may_pass(err.status);
+        *over = !top_may_pass(err.status);
         if (live && !*over) {
             screen_clear();
             fflush(stdout);
@@ -382,14 +382,14 @@ static enum exit_code top_once(bool *over, struct looks *looks, struct looks *be
         return say_failure(&err);
     }
     if (!live) {
-        say_notes(looks, before);
+        top_say_notes(looks, before);
     }
     if (command->global.json) {
-        show_json(looks);
+        top_show_json(looks);
     } else if (live) {
-        show_screen(looks, command);
+        top_show_screen(looks, command);
     } else {
-        output_table_print_parts(make_table(looks, looks->count), KEYS, SIZE_MAX);
+        output_table_print_parts(top_make_table(looks, looks->count), KEYS, SIZE_MAX);
     }
     const enum exit_code code = output_finish();
     *over = code != EXIT_DONE;
@@ -417,7 +417,7 @@ static enum exit_code top_loop(smq_client *client, const struct command *command
     if (live) { /* the screen is gone, and what was noted on it */
         screen_end();
         looks_fini(&before);
-        say_notes(&looks, &before);
+        top_say_notes(&looks, &before);
     }
     looks_fini(&before);
     looks_fini(&looks);

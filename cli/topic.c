@@ -17,13 +17,13 @@ static const char *const ties_names[] = {"arrival", "bytes"};
 static const char *const takeover_names[] = {"fast", "strict"};
 
 /* None is shown as 0. */
-static int64_t amount_shown(int64_t amount)
+static int64_t topic_amount_shown(int64_t amount)
 {
     return amount == SMQ_NONE ? 0 : amount;
 }
 
 /* Must each send give one?  A delay of 0 is SMQ_NONE. */
-static bool lacks_delay(const smq_topic_options *topic)
+static bool topic_lacks_delay(const smq_topic_options *topic)
 {
     return topic->type == SMQ_RANGE_MERGE && topic->delay_ms == 0;
 }
@@ -44,20 +44,21 @@ static json_t *topic_json(const smq_topic_options *topic)
     output_set(object, "slots", json_integer(topic->slots));
     output_set(object, "shared", json_boolean(topic->shared));
     output_set(object, "ties", json_string(ties_names[topic->ties == SMQ_TIES_BYTES]));
-    output_set(object, "max_retries", json_integer(amount_shown(topic->max_retries)));
+    output_set(object, "max_retries", json_integer(topic_amount_shown(topic->max_retries)));
     output_set(object, "backoff", json_string(topic->backoff ? topic->backoff : ""));
     output_set(object, "lease_ms", json_integer(topic->lease_ms));
     output_set(object, "delay_ms",
-               lacks_delay(topic) ? json_null() : json_integer(amount_shown(topic->delay_ms)));
+               topic_lacks_delay(topic) ? json_null()
+                                        : json_integer(topic_amount_shown(topic->delay_ms)));
     output_set(object, "takeover",
                json_string(takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]));
-    output_set(object, "debounce_ms", json_integer(amount_shown(topic->debounce_ms)));
-    output_set(object, "ttl_ms", json_integer(amount_shown(topic->ttl_ms)));
+    output_set(object, "debounce_ms", json_integer(topic_amount_shown(topic->debounce_ms)));
+    output_set(object, "ttl_ms", json_integer(topic_amount_shown(topic->ttl_ms)));
     output_set(object, "expired_to_dead", json_boolean(topic->expired_to_dead));
     output_set(object, "skip_failed", json_boolean(topic->skip_failed));
     output_set(object, "max_body", json_integer(topic->max_body));
-    output_set(object, "max_waiting", json_integer(amount_shown(topic->max_waiting)));
-    output_set(object, "rate_per_s", json_integer(amount_shown(topic->rate_per_s)));
+    output_set(object, "max_waiting", json_integer(topic_amount_shown(topic->max_waiting)));
+    output_set(object, "rate_per_s", json_integer(topic_amount_shown(topic->rate_per_s)));
     output_set(object, "paused", json_boolean(topic->paused));
     output_set(object, "damaged", json_boolean(topic->damaged));
     return object;
@@ -65,14 +66,14 @@ static json_t *topic_json(const smq_topic_options *topic)
 
 /* === Looking up ========================================================= */
 
-static bool take_facts(const smq_topic_options *topic, void *user)
+static bool topic_take_facts(const smq_topic_options *topic, void *user)
 {
     struct topic_facts *facts = user;
 
     *facts = (struct topic_facts){.type = topic->type,
                                   .layout = topic->layout,
                                   .ties = topic->ties,
-                                  .lacks_delay = lacks_delay(topic),
+                                  .lacks_delay = topic_lacks_delay(topic),
                                   .max_body = topic->max_body};
     return true;
 }
@@ -81,7 +82,7 @@ enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const 
 {
     smq_error err;
 
-    if (smq_topic_each(client, name, take_facts, out, &err) != SMQ_OK) {
+    if (smq_topic_each(client, name, topic_take_facts, out, &err) != SMQ_OK) {
         return say_failure(&err);
     }
     return EXIT_DONE;
@@ -103,7 +104,7 @@ enum exit_code topic_run(const struct command *command, topic_verb_fn *run)
     return code;
 }
 
-static void texts_add(char ***texts, size_t *count, const char *text)
+static void topic_texts_add(char ***texts, size_t *count, const char *text)
 {
     char *copy = strdup(text);
     char **grown = realloc(*texts, (*count + 1) * sizeof(*grown));
@@ -116,16 +117,16 @@ static void texts_add(char ***texts, size_t *count, const char *text)
     say_no_memory();
 }
 
-static bool take_name(const smq_topic_options *topic, void *user)
+static bool topic_take_name(const smq_topic_options *topic, void *user)
 {
     struct topic_names *names = user;
 
     if (topic->unreadable) {
-        texts_add(&names->unreadable, &names->unreadable_count, topic->unreadable);
+        topic_texts_add(&names->unreadable, &names->unreadable_count, topic->unreadable);
         names->unreadable_code =
             exit_code_both(names->unreadable_code, exit_code_left_out(topic->unreadable_status));
     } else {
-        texts_add(&names->name, &names->count, topic->name);
+        topic_texts_add(&names->name, &names->count, topic->name);
     }
     return true;
 }
@@ -133,7 +134,7 @@ static bool take_name(const smq_topic_options *topic, void *user)
 smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err)
 {
     *out = (struct topic_names){0};
-    const smq_status status = smq_topic_each(client, NULL, take_name, out, err);
+    const smq_status status = smq_topic_each(client, NULL, topic_take_name, out, err);
     if (status != SMQ_OK) {
         topic_names_fini(out);
     }
@@ -170,7 +171,7 @@ void topic_say_none(const struct command *command)
 
 /* === show and list ====================================================== */
 
-static bool print_topic_json(const smq_topic_options *topic, void *user)
+static bool topic_print_topic_json(const smq_topic_options *topic, void *user)
 {
     (void) user;
     output_json(topic_json(topic));
@@ -181,7 +182,7 @@ enum exit_code topic_print_json(smq_client *client, const char *name)
 {
     smq_error err;
 
-    if (smq_topic_each(client, name, print_topic_json, NULL, &err) != SMQ_OK) {
+    if (smq_topic_each(client, name, topic_print_topic_json, NULL, &err) != SMQ_OK) {
         return say_failure(&err);
     }
     return EXIT_DONE;
@@ -208,14 +209,14 @@ static const char *topic_state_name(const smq_topic_options *topic)
     return topic->paused ? "paused" : "-";
 }
 
-static void add_topic_row(struct libscols_table *table, const smq_topic_options *topic)
+static void topic_add_topic_row(struct libscols_table *table, const smq_topic_options *topic)
 {
     char slots[24];
     char retries[24];
     char lease[24];
 
     snprintf(slots, sizeof(slots), "%" PRId32, topic->slots);
-    snprintf(retries, sizeof(retries), "%" PRId64, amount_shown(topic->max_retries));
+    snprintf(retries, sizeof(retries), "%" PRId64, topic_amount_shown(topic->max_retries));
     snprintf(lease, sizeof(lease), "%" PRId64, topic->lease_ms);
     const char *const cells[] = {topic->name,
                                  topic_type_name(topic->type),
@@ -228,7 +229,7 @@ static void add_topic_row(struct libscols_table *table, const smq_topic_options 
     output_row(table, cells, LIST_COLUMNS);
 }
 
-static bool add_topic(const smq_topic_options *topic, void *user)
+static bool topic_add_topic(const smq_topic_options *topic, void *user)
 {
     struct list *list = user;
 
@@ -236,7 +237,7 @@ static bool add_topic(const smq_topic_options *topic, void *user)
         const enum exit_code code = exit_code_left_out(topic->unreadable_status);
         list->code = exit_code_both(list->code, say_error(code, "%s", topic->unreadable));
     } else if (list->table) {
-        add_topic_row(list->table, topic);
+        topic_add_topic_row(list->table, topic);
     } else if (json_array_append_new(list->array, topic_json(topic)) != 0) {
         say_no_memory();
     }
@@ -250,7 +251,7 @@ static enum exit_code list_json(smq_client *client)
     smq_error err;
 
     output_set(document, "topics", list.array);
-    if (smq_topic_each(client, NULL, add_topic, &list, &err) != SMQ_OK) {
+    if (smq_topic_each(client, NULL, topic_add_topic, &list, &err) != SMQ_OK) {
         json_decref(document);
         return say_failure(&err);
     }
@@ -263,7 +264,7 @@ static enum exit_code list_table(smq_client *client, const struct command *comma
     struct list list = {.table = output_table(list_titles, LIST_COLUMNS), .code = EXIT_DONE};
     smq_error err;
 
-    if (smq_topic_each(client, NULL, add_topic, &list, &err) != SMQ_OK) {
+    if (smq_topic_each(client, NULL, topic_add_topic, &list, &err) != SMQ_OK) {
         output_table_free(list.table);
         return say_failure(&err);
     }
@@ -295,7 +296,7 @@ const struct verb topic_list_verb = {
 
 /* === show =============================================================== */
 
-static void add_number(struct libscols_table *table, const char *name, int64_t value)
+static void topic_add_number(struct libscols_table *table, const char *name, int64_t value)
 {
     char text[24];
 
@@ -303,7 +304,7 @@ static void add_number(struct libscols_table *table, const char *name, int64_t v
     output_pair(table, name, text);
 }
 
-static bool show_topic(const smq_topic_options *topic, void *user)
+static bool topic_show_topic(const smq_topic_options *topic, void *user)
 {
     struct libscols_table *table = output_pairs();
 
@@ -311,32 +312,32 @@ static bool show_topic(const smq_topic_options *topic, void *user)
     output_pair(table, "name", topic->name);
     output_pair(table, "type", topic_type_name(topic->type));
     output_pair(table, "layout", layout_names[topic->layout == SMQ_KEYED]);
-    add_number(table, "slots", topic->slots);
+    topic_add_number(table, "slots", topic->slots);
     output_pair(table, "shared", topic->shared ? "true" : "false");
     output_pair(table, "ties", ties_names[topic->ties == SMQ_TIES_BYTES]);
-    add_number(table, "max_retries", amount_shown(topic->max_retries));
+    topic_add_number(table, "max_retries", topic_amount_shown(topic->max_retries));
     output_pair(table, "backoff", topic->backoff ? topic->backoff : "");
-    add_number(table, "lease_ms", topic->lease_ms);
-    if (lacks_delay(topic)) {
+    topic_add_number(table, "lease_ms", topic->lease_ms);
+    if (topic_lacks_delay(topic)) {
         output_pair(table, "delay_ms", "none");
     } else {
-        add_number(table, "delay_ms", amount_shown(topic->delay_ms));
+        topic_add_number(table, "delay_ms", topic_amount_shown(topic->delay_ms));
     }
     output_pair(table, "takeover", takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]);
-    add_number(table, "debounce_ms", amount_shown(topic->debounce_ms));
-    add_number(table, "ttl_ms", amount_shown(topic->ttl_ms));
+    topic_add_number(table, "debounce_ms", topic_amount_shown(topic->debounce_ms));
+    topic_add_number(table, "ttl_ms", topic_amount_shown(topic->ttl_ms));
     output_pair(table, "expired_to_dead", topic->expired_to_dead ? "true" : "false");
     output_pair(table, "skip_failed", topic->skip_failed ? "true" : "false");
-    add_number(table, "max_body", topic->max_body);
-    add_number(table, "max_waiting", amount_shown(topic->max_waiting));
-    add_number(table, "rate_per_s", amount_shown(topic->rate_per_s));
+    topic_add_number(table, "max_body", topic->max_body);
+    topic_add_number(table, "max_waiting", topic_amount_shown(topic->max_waiting));
+    topic_add_number(table, "rate_per_s", topic_amount_shown(topic->rate_per_s));
     output_pair(table, "paused", topic->paused ? "true" : "false");
     output_pair(table, "damaged", topic->damaged ? "true" : "false");
     output_table_print(table);
     return true;
 }
 
-static enum exit_code show_run(const struct command *command)
+static enum exit_code topic_show_run(const struct command *command)
 {
     const char *name = command->words[0];
     smq_client *client = NULL;
@@ -346,7 +347,7 @@ static enum exit_code show_run(const struct command *command)
     if (code == EXIT_DONE && command->global.json) {
         code = topic_print_json(client, name);
     } else if (code == EXIT_DONE &&
-               smq_topic_each(client, name, show_topic, NULL, &err) != SMQ_OK) {
+               smq_topic_each(client, name, topic_show_topic, NULL, &err) != SMQ_OK) {
         code = say_failure(&err);
     }
     smq_client_free(client);
@@ -359,5 +360,5 @@ const struct verb topic_show_verb = {
     .summary = "the definition of a topic, with every default filled in",
     .min_words = 1,
     .max_words = 1,
-    .run = show_run,
+    .run = topic_show_run,
 };

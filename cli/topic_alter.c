@@ -11,7 +11,8 @@
 /* === alter ============================================================== */
 
 /* Sets the option of "KEY=VALUE". */
-static enum exit_code alter_topic(smq_client *client, const char *name, const char *pair)
+static enum exit_code topic_alter_alter_topic(smq_client *client, const char *name,
+                                              const char *pair)
 {
     const char *equals = strchr(pair, '=');
     char option[64];
@@ -24,7 +25,7 @@ static enum exit_code alter_topic(smq_client *client, const char *name, const ch
     return EXIT_DONE;
 }
 
-static enum exit_code alter_run(const struct command *command)
+static enum exit_code topic_alter_alter_run(const struct command *command)
 {
     smq_topic_options scratch = SMQ_TOPIC_OPTIONS_INIT;
     const char *name = command->words[0];
@@ -35,7 +36,7 @@ static enum exit_code alter_run(const struct command *command)
         code = connect_client(&client, command);
     }
     if (code == EXIT_DONE) {
-        code = alter_topic(client, name, command->words[1]);
+        code = topic_alter_alter_topic(client, name, command->words[1]);
     }
     if (code == EXIT_DONE && command->global.json) {
         code = topic_print_json(client, name);
@@ -55,14 +56,15 @@ const struct verb topic_alter_verb = {
             "cannot be changed.",
     .min_words = 2,
     .max_words = 2,
-    .run = alter_run,
+    .run = topic_alter_alter_run,
 };
 
 /* === pause and resume =================================================== */
 
 typedef smq_status pause_fn(smq_client *client, const char *topic, smq_error *err);
 
-static enum exit_code set_paused(const struct command *command, pause_fn *set, bool paused)
+static enum exit_code topic_alter_set_paused(const struct command *command, pause_fn *set,
+                                             bool paused)
 {
     const char *topic = command->words[0];
     smq_client *client = NULL;
@@ -83,14 +85,14 @@ static enum exit_code set_paused(const struct command *command, pause_fn *set, b
     return code;
 }
 
-static enum exit_code pause_run(const struct command *command)
+static enum exit_code topic_alter_pause_run(const struct command *command)
 {
-    return set_paused(command, smq_topic_pause, true);
+    return topic_alter_set_paused(command, smq_topic_pause, true);
 }
 
-static enum exit_code resume_run(const struct command *command)
+static enum exit_code topic_alter_resume_run(const struct command *command)
 {
-    return set_paused(command, smq_topic_resume, false);
+    return topic_alter_set_paused(command, smq_topic_resume, false);
 }
 
 const struct verb pause_verb = {
@@ -102,7 +104,7 @@ const struct verb pause_verb = {
             "until slotmq resume.",
     .min_words = 1,
     .max_words = 1,
-    .run = pause_run,
+    .run = topic_alter_pause_run,
 };
 
 const struct verb resume_verb = {
@@ -111,5 +113,5 @@ const struct verb resume_verb = {
     .summary = "let the fleet claim again",
     .min_words = 1,
     .max_words = 1,
-    .run = resume_run,
+    .run = topic_alter_resume_run,
 };

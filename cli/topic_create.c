@@ -40,12 +40,12 @@ static const struct flag create_flags[] = {
     CREATE("rate", "rate_per_s", "N"),
 };
 
-static void create_init(void *options)
+static void topic_create_create_init(void *options)
 {
     *(struct create_options *) options = (struct create_options){.topic = SMQ_TOPIC_OPTIONS_INIT};
 }
 
-static enum exit_code create_run(const struct command *command)
+static enum exit_code topic_create_create_run(const struct command *command)
 {
     const struct create_options *flags = command->options;
     smq_topic_options topic = flags->topic;
@@ -95,10 +95,10 @@ const struct verb topic_create_verb = {
     .flags = create_flags,
     .flag_count = sizeof(create_flags) / sizeof(create_flags[0]),
     .options_size = sizeof(struct create_options),
-    .init = create_init,
+    .init = topic_create_create_init,
     .min_words = 1,
     .max_words = 1,
-    .run = create_run,
+    .run = topic_create_create_run,
 };
 
 /* === delete ============================================================= */
@@ -119,7 +119,7 @@ static const struct flag delete_flags[] = {
      .help = "do not ask; with --force needed without a terminal"},
 };
 
-static enum exit_code delete_run(const struct command *command)
+static enum exit_code topic_create_delete_run(const struct command *command)
 {
     const struct delete_options *flags = command->options;
     const char *name = command->words[0];
@@ -159,5 +159,5 @@ const struct verb topic_delete_verb = {
     .options_size = sizeof(struct delete_options),
     .min_words = 1,
     .max_words = 1,
-    .run = delete_run,
+    .run = topic_create_delete_run,
 };

@@ -14,7 +14,7 @@ static const struct flag rebind_flags[] = {
      .help = "do not look for consumers: they are known to be dead"},
 };
 
-static enum exit_code rebind_run(const struct command *command)
+static enum exit_code topic_rebind_rebind_run(const struct command *command)
 {
     const struct rebind_options *flags = command->options;
     const char *name = command->words[0];
@@ -52,5 +52,5 @@ const struct verb topic_rebind_verb = {
     .options_size = sizeof(struct rebind_options),
     .min_words = 1,
     .max_words = 1,
-    .run = rebind_run,
+    .run = topic_rebind_rebind_run,
 };

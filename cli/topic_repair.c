@@ -3,7 +3,7 @@
 #include "output.h"
 #include "say.h"
 
-static void print_json(const char *topic, const smq_topic_report *report)
+static void topic_repair_print_json(const char *topic, const smq_topic_report *report)
 {
     json_t *document = json_object();
 
@@ -17,7 +17,7 @@ static void print_json(const char *topic, const smq_topic_report *report)
     output_json(document);
 }
 
-static enum exit_code repair_run(const struct command *command)
+static enum exit_code topic_repair_repair_run(const struct command *command)
 {
     const char *topic = command->words[0];
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
@@ -28,7 +28,7 @@ static enum exit_code repair_run(const struct command *command)
     if (code == EXIT_DONE && smq_topic_repair(client, topic, &report, &err) != SMQ_OK) {
         code = say_failure(&err);
     } else if (code == EXIT_DONE && command->global.json) {
-        print_json(topic, &report);
+        topic_repair_print_json(topic, &report);
     } else if (code == EXIT_DONE && !command->global.quiet) {
         say(report.repaired ? "topic %s is repaired: %s" : "topic %s is whole: nothing to repair%s",
             topic, report.text);
@@ -48,5 +48,5 @@ const struct verb topic_repair_verb = {
         "lost their keys are gone. If slots disagree, they are listed, and nothing is changed.",
     .min_words = 1,
     .max_words = 1,
-    .run = repair_run,
+    .run = topic_repair_repair_run,
 };

@@ -57,14 +57,14 @@ const struct flag global_flags[] = {
 const size_t global_flag_count = sizeof(global_flags) / sizeof(global_flags[0]);
 
 /* Length of the first word of a verb's name. */
-static size_t first_word(const struct verb *verb)
+static size_t verb_first_word(const struct verb *verb)
 {
     return strcspn(verb->name, " ");
 }
 
-static bool has_first_word(const struct verb *verb, const char *word)
+static bool verb_has_first_word(const struct verb *verb, const char *word)
 {
-    return strlen(word) == first_word(verb) && strncmp(verb->name, word, strlen(word)) == 0;
+    return strlen(word) == verb_first_word(verb) && strncmp(verb->name, word, strlen(word)) == 0;
 }
 
 const struct verb *verb_find(const struct verb *const *all, size_t *used, bool *group,
@@ -72,8 +72,8 @@ const struct verb *verb_find(const struct verb *const *all, size_t *used, bool *
 {
     *group = false;
     for (size_t i = 0; all[i] && count > 0; i++) {
-        const char *second = all[i]->name + first_word(all[i]);
-        if (!has_first_word(all[i], words[0])) {
+        const char *second = all[i]->name + verb_first_word(all[i]);
+        if (!verb_has_first_word(all[i], words[0])) {
             continue;
         }
         if (*second == '\0') {
@@ -90,34 +90,35 @@ const struct verb *verb_find(const struct verb *const *all, size_t *used, bool *
 }
 
 /* The second words of a group, as "create, list, show or delete". */
-static void group_text(const struct verb *const *all, char *text, size_t size, const char *group)
+static void verb_group_text(const struct verb *const *all, char *text, size_t size,
+                            const char *group)
 {
     size_t used = 0;
 
     for (size_t i = 0; all[i]; i++) {
-        if (!has_first_word(all[i], group)) {
+        if (!verb_has_first_word(all[i], group)) {
             continue;
         }
-        const bool last = !all[i + 1] || !has_first_word(all[i + 1], group);
+        const bool last = !all[i + 1] || !verb_has_first_word(all[i + 1], group);
         used += (size_t) snprintf(text + used, size - used, "%s%s",
                                   used == 0 ? "" : (last ? " or " : ", "),
-                                  all[i]->name + first_word(all[i]) + 1);
+                                  all[i]->name + verb_first_word(all[i]) + 1);
     }
 }
 
-static enum exit_code say_unknown_in_group(const struct verb *const *all, char *const *words,
-                                           size_t count)
+static enum exit_code verb_say_unknown_in_group(const struct verb *const *all, char *const *words,
+                                                size_t count)
 {
     char text[128] = "";
 
-    group_text(all, text, sizeof(text), words[0]);
+    verb_group_text(all, text, sizeof(text), words[0]);
     if (count < 2) {
         return say_error(EXIT_USAGE, "%s needs a second word: %s", words[0], text);
     }
     struct nearest nearest = nearest_to(words[1]);
     for (size_t i = 0; all[i]; i++) {
-        if (has_first_word(all[i], words[0])) {
-            nearest_offer(&nearest, all[i]->name + first_word(all[i]) + 1);
+        if (verb_has_first_word(all[i], words[0])) {
+            nearest_offer(&nearest, all[i]->name + verb_first_word(all[i]) + 1);
         }
     }
     if (nearest.best) {
@@ -135,14 +136,14 @@ enum exit_code verb_say_unknown(const struct verb *const *all, char *const *word
 
     (void) verb_find(all, &used, &group, words, count);
     if (group) {
-        return say_unknown_in_group(all, words, count);
+        return verb_say_unknown_in_group(all, words, count);
     }
     struct nearest nearest = nearest_to(words[0]);
     char first[32] = "";
     for (size_t i = 0; all[i]; i++) {
         char name[32];
         const size_t before = nearest.distance;
-        snprintf(name, sizeof(name), "%.*s", (int) first_word(all[i]), all[i]->name);
+        snprintf(name, sizeof(name), "%.*s", (int) verb_first_word(all[i]), all[i]->name);
         nearest_offer(&nearest, name);
         if (nearest.distance < before) {
             memcpy(first, name, sizeof(first));

@@ -9,7 +9,7 @@
 #define PRIORITY_MAX_ARRIVAL INT64_C(8191)
 #define PRIORITY_MAX_BYTES   (INT64_C(1) << 40)
 
-static enum exit_code check_priority(int64_t priority, const char *topic, smq_ties ties)
+static enum exit_code when_check_priority(int64_t priority, const char *topic, smq_ties ties)
 {
     const int64_t max = ties == SMQ_TIES_BYTES ? PRIORITY_MAX_BYTES : PRIORITY_MAX_ARRIVAL;
 
@@ -39,7 +39,7 @@ enum exit_code when_check(const struct when *when, const char *topic,
     if (wrong) {
         return say_error(EXIT_USAGE, "topic %s is %s: it has no %s", topic, type, wrong);
     }
-    return check_priority(when->priority.value, topic, facts->ties);
+    return when_check_priority(when->priority.value, topic, facts->ties);
 }
 
 void when_apply(smq_message *message, const struct when *when)

@@ -52,7 +52,7 @@ void *arena_take(struct arena *arena, size_t size)
     return thing;
 }
 
-static void free_blocks(struct arena_block *block)
+static void arena_free_blocks(struct arena_block *block)
 {
     while (block != NULL) {
         struct arena_block *next = block->next;
@@ -69,13 +69,13 @@ void arena_clear(struct arena *arena)
         arena_fini(arena);
         return;
     }
-    free_blocks(newest->next);
+    arena_free_blocks(newest->next);
     newest->next = NULL;
     arena->used = 0;
 }
 
 void arena_fini(struct arena *arena)
 {
-    free_blocks(arena->blocks);
+    arena_free_blocks(arena->blocks);
     *arena = (struct arena){.blocks = NULL};
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-static bool is_closed(int descriptor)
+static bool descriptor_is_closed(int descriptor)
 {
     return fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
 }
@@ -17,7 +17,7 @@ static bool is_closed(int descriptor)
 void descriptors_reserve(void)
 {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
-        if (is_closed(descriptor)) {
+        if (descriptor_is_closed(descriptor)) {
             int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
             int opened = open("/dev/null", mode | O_CLOEXEC);
 

@@ -9,13 +9,13 @@
 /* Longer names are never proposed; none of ours is. */
 #define NEAREST_MAX 40
 
-static size_t least(size_t a, size_t b)
+static size_t nearest_least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* Letters to insert, remove or replace to make `a` of `b`. */
-static size_t edit_distance(const char *a, const char *b)
+static size_t nearest_edit_distance(const char *a, const char *b)
 {
     const size_t columns = strlen(b);
     size_t cost[NEAREST_MAX + 1];
@@ -29,7 +29,7 @@ static size_t edit_distance(const char *a, const char *b)
         for (size_t j = 1; j <= columns; j++) {
             const size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
             diagonal = cost[j];
-            cost[j] = least(replace, least(cost[j], cost[j - 1]) + 1);
+            cost[j] = nearest_least(replace, nearest_least(cost[j], cost[j - 1]) + 1);
         }
     }
     return cost[columns];
@@ -50,7 +50,7 @@ void nearest_offer(struct nearest *nearest, const char *name)
         return;
     }
     const bool begins = typed >= 2 && strncmp(name, nearest->typed, typed) == 0;
-    const size_t distance = begins ? 1 : edit_distance(nearest->typed, name);
+    const size_t distance = begins ? 1 : nearest_edit_distance(nearest->typed, name);
     if (distance < nearest->distance) {
         nearest->distance = distance;
         nearest->best = name;

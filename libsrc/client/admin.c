@@ -33,7 +33,7 @@ SMQ_API smq_status smq_topic_slots(smq_client *client, const char *topic, smq_sl
 }
 
 /* NULL: all defaults. */
-static smq_status take_filter(smq_filter *out, const smq_filter *filter, smq_error *err)
+static smq_status admin_take_filter(smq_filter *out, const smq_filter *filter, smq_error *err)
 {
     static const smq_filter defaults = SMQ_FILTER_INIT;
 
@@ -48,7 +48,7 @@ SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const
     smq_status status = client_check_visit(client, visit != NULL, err);
 
     if (status == SMQ_OK) {
-        status = take_filter(&known, filter, err);
+        status = admin_take_filter(&known, filter, err);
     }
     return status == SMQ_OK ? admin_message_each(client->core, topic, &known, visit, user, err)
                             : status;
@@ -105,7 +105,7 @@ SMQ_API smq_status smq_dead_requeue(smq_client *client, const char *topic, const
         *count = 0;
     }
     if (status == SMQ_OK) {
-        status = take_filter(&known, filter, err);
+        status = admin_take_filter(&known, filter, err);
     }
     return status == SMQ_OK
                ? admin_dead_requeue(count, client->core, topic, &known, progress, user, err)
@@ -123,7 +123,7 @@ SMQ_API smq_status smq_topic_purge(smq_client *client, const char *topic, const 
         *count = 0;
     }
     if (status == SMQ_OK) {
-        status = take_filter(&known, filter, err);
+        status = admin_take_filter(&known, filter, err);
     }
     return status == SMQ_OK
                ? admin_topic_purge(count, client->core, topic, &known, progress, user, err)

@@ -16,7 +16,7 @@ static const char *const set_names[] = {
 
 /* === Finding ============================================================ */
 
-static void say_unknown(smq_option_set set, const char *name, smq_error *err)
+static void option_parse_say_unknown(smq_option_set set, const char *name, smq_error *err)
 {
     struct nearest nearest = nearest_to(name);
 
@@ -50,15 +50,15 @@ static const struct option *option_find(smq_option_set set, const char *name, sm
             return &option_table[i];
         }
     }
-    say_unknown(set, name, err);
+    option_parse_say_unknown(set, name, err);
     return NULL;
 }
 
 /* === Values ============================================================= */
 
 /* `what` may be: "give WHAT, A to B". */
-static smq_status say_range(const struct option *option, const char *value, const char *what,
-                            smq_error *err)
+static smq_status option_parse_say_range(const struct option *option, const char *value,
+                                         const char *what, smq_error *err)
 {
     static const char dots[] = " .. ";
     const char *range = option->info.range;
@@ -70,7 +70,8 @@ static smq_status say_range(const struct option *option, const char *value, cons
                       to != NULL ? to + strlen(dots) : range);
 }
 
-static smq_status say_choices(const struct option *option, const char *value, smq_error *err)
+static smq_status option_parse_say_choices(const struct option *option, const char *value,
+                                           smq_error *err)
 {
     char words[128] = "";
     size_t used = 0;
@@ -88,8 +89,8 @@ static smq_status say_choices(const struct option *option, const char *value, sm
                       option->info.name, value, words);
 }
 
-static smq_status read_amount(int64_t *out, const struct option *option, const char *value,
-                              smq_error *err)
+static smq_status option_parse_read_amount(int64_t *out, const struct option *option,
+                                           const char *value, smq_error *err)
 {
     const bool duration = option->kind == OPTION_DURATION;
 
@@ -100,8 +101,9 @@ static smq_status read_amount(int64_t *out, const struct option *option, const c
     if (!(duration ? number_parse_duration : number_parse)(out, value, strlen(value),
                                                            option->max) ||
         *out < option->min) {
-        return say_range(option, value,
-                         duration ? "a duration such as 500ms, 30s or 5m" : "a whole number", err);
+        return option_parse_say_range(
+            option, value, duration ? "a duration such as 500ms, 30s or 5m" : "a whole number",
+            err);
     }
     if (*out == 0) {
         *out = option->zero;
@@ -109,8 +111,8 @@ static smq_status read_amount(int64_t *out, const struct option *option, const c
     return SMQ_OK;
 }
 
-static smq_status read_choice(int64_t *out, const struct option *option, const char *value,
-                              smq_error *err)
+static smq_status option_parse_read_choice(int64_t *out, const struct option *option,
+                                           const char *value, smq_error *err)
 {
     const size_t length = strlen(value);
     const char *word = option->info.type;
@@ -119,7 +121,7 @@ static smq_status read_choice(int64_t *out, const struct option *option, const c
     while (strcspn(word, "|") != length || strncmp(word, value, length) != 0) {
         word += strcspn(word, "|");
         if (*word == '\0') {
-            return say_choices(option, value, err);
+            return option_parse_say_choices(option, value, err);
         }
         word++;
         ++*out;
@@ -130,7 +132,8 @@ static smq_status read_choice(int64_t *out, const struct option *option, const c
 /* === Fields ============================================================= */
 
 /* A program with an older header has a shorter struct, which may end before the field. */
-static smq_status check_field(const struct option *option, const void *options, smq_error *err)
+static smq_status option_parse_check_field(const struct option *option, const void *options,
+                                           smq_error *err)
 {
     size_t size;
 
@@ -147,7 +150,7 @@ static smq_status check_field(const struct option *option, const void *options, 
     return SMQ_OK;
 }
 
-static void store(void *field, size_t size, int64_t value)
+static void option_parse_store(void *field, size_t size, int64_t value)
 {
     if (size == sizeof(bool)) {
         const bool narrow = value != 0;
@@ -169,7 +172,7 @@ SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const cha
     if (option == NULL) {
         return SMQ_INVALID;
     }
-    smq_status status = check_field(option, options, err);
+    smq_status status = option_parse_check_field(option, options, err);
     if (value == NULL) {
         return status_set(err, SMQ_INVALID, "the value of %s is NULL", name);
     }
@@ -181,10 +184,10 @@ SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const cha
         memcpy(field, &value, option->size);
         return SMQ_OK;
     }
-    status = option->kind == OPTION_CHOICE ? read_choice(&number, option, value, err)
-                                           : read_amount(&number, option, value, err);
+    status = option->kind == OPTION_CHOICE ? option_parse_read_choice(&number, option, value, err)
+                                           : option_parse_read_amount(&number, option, value, err);
     if (status == SMQ_OK) {
-        store(field, option->size, number);
+        option_parse_store(field, option->size, number);
     }
     return status;
 }

@@ -7,8 +7,8 @@
 
 #include "base/status.h"
 
-static smq_status check_size(size_t *out, const void *options, size_t size, const char *init,
-                             smq_error *err)
+static smq_status options_check_size(size_t *out, const void *options, size_t size,
+                                     const char *init, smq_error *err)
 {
     if (options == NULL) {
         return status_set(err, SMQ_INVALID, "NULL where a struct begun with %s belongs", init);
@@ -31,7 +31,7 @@ smq_status options_take(void *out, size_t size, const void *options, const char 
                         smq_error *err)
 {
     size_t known = 0;
-    smq_status status = check_size(&known, options, size, init, err);
+    smq_status status = options_check_size(&known, options, size, init, err);
 
     if (status != SMQ_OK) {
         return status;
@@ -45,7 +45,7 @@ smq_status options_take(void *out, size_t size, const void *options, const char 
 smq_status options_give(void *out, const void *from, size_t size, const char *init, smq_error *err)
 {
     size_t known = 0;
-    smq_status status = check_size(&known, out, size, init, err);
+    smq_status status = options_check_size(&known, out, size, init, err);
 
     if (status == SMQ_OK) {
         memcpy((char *) out + sizeof(known), (const char *) from + sizeof(known),

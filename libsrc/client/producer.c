@@ -18,7 +18,8 @@ static smq_status producer_check(const smq_producer *producer, smq_error *err)
     return core_check(producer_hub(producer), err);
 }
 
-static smq_status take_message(smq_message *out, const smq_message *message, smq_error *err)
+static smq_status producer_take_message(smq_message *out, const smq_message *message,
+                                        smq_error *err)
 {
     return options_take(out, sizeof(*out), message, "SMQ_MESSAGE_INIT", err);
 }
@@ -47,7 +48,7 @@ SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq
     smq_status status = producer_check(producer, err);
 
     if (status == SMQ_OK) {
-        status = take_message(&known, message, err);
+        status = producer_take_message(&known, message, err);
     }
     if (status == SMQ_OK) {
         return producer_send(out, producer, topic, &known, err);
@@ -66,13 +67,13 @@ SMQ_API smq_status smq_send_async(smq_producer *producer, const char *topic,
     smq_status status = producer_check(producer, err);
 
     if (status == SMQ_OK) {
-        status = take_message(&known, message, err);
+        status = producer_take_message(&known, message, err);
     }
     return status == SMQ_OK ? producer_send_async(producer, topic, &known, sent, user, err)
                             : status;
 }
 
-static void refuse_all(smq_receipt *receipts, size_t count, smq_status status)
+static void producer_refuse_all(smq_receipt *receipts, size_t count, smq_status status)
 {
     for (size_t i = 0; receipts != NULL && i < count; i++) {
         receipts[i] = (smq_receipt){.status = status, .slot = -1};
@@ -81,13 +82,13 @@ static void refuse_all(smq_receipt *receipts, size_t count, smq_status status)
 
 /* The messages of a program with an older header are smaller, and so are the steps between them;
  * all have the size of the first. */
-static smq_status take_messages(smq_message **out, const smq_message *messages, size_t count,
-                                smq_error *err)
+static smq_status producer_take_messages(smq_message **out, const smq_message *messages,
+                                         size_t count, smq_error *err)
 {
     const char *from = (const char *) messages;
     smq_message first;
     size_t step;
-    smq_status status = take_message(&first, messages, err);
+    smq_status status = producer_take_message(&first, messages, err);
 
     if (status != SMQ_OK) {
         return status;
@@ -98,7 +99,7 @@ static smq_status take_messages(smq_message **out, const smq_message *messages, 
         return status_set(err, SMQ_NO_MEMORY, "no memory for %zu messages", count);
     }
     for (size_t i = 0; i < count && status == SMQ_OK; i++) {
-        status = take_message(&(*out)[i], (const smq_message *) (from + i * step), err);
+        status = producer_take_message(&(*out)[i], (const smq_message *) (from + i * step), err);
     }
     return status;
 }
@@ -114,12 +115,12 @@ SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
         return SMQ_OK;
     }
     if (status == SMQ_OK) {
-        status = take_messages(&known, messages, count, err);
+        status = producer_take_messages(&known, messages, count, err);
     }
     if (status == SMQ_OK) {
         status = producer_send_batch(receipts, producer, topic, known, count, err);
     } else {
-        refuse_all(receipts, count, status);
+        producer_refuse_all(receipts, count, status);
     }
     free(known);
     return status;

@@ -9,7 +9,7 @@
 #include "client/options.h"
 
 /* Is there no place for the report, or a good one? */
-static smq_status check_report(smq_topic_report *out, smq_client *client, smq_error *err)
+static smq_status topic_check_report(smq_topic_report *out, smq_client *client, smq_error *err)
 {
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_status status = client_check(client, err);
@@ -19,8 +19,8 @@ static smq_status check_report(smq_topic_report *out, smq_client *client, smq_er
                : status;
 }
 
-static smq_status give_report(smq_topic_report *out, const smq_topic_report *report,
-                              smq_status status, smq_error *err)
+static smq_status topic_give_report(smq_topic_report *out, const smq_topic_report *report,
+                                    smq_status status, smq_error *err)
 {
     return status == SMQ_OK && out != NULL
                ? options_give(out, report, sizeof(*report), "SMQ_TOPIC_REPORT_INIT", err)
@@ -32,7 +32,7 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
 {
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_topic_options known;
-    smq_status status = check_report(out, client, err);
+    smq_status status = topic_check_report(out, client, err);
 
     if (status == SMQ_OK) {
         status = options_take(&known, sizeof(known), options, "SMQ_TOPIC_OPTIONS_INIT", err);
@@ -40,19 +40,19 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
     if (status == SMQ_OK) {
         status = admin_topic_create(&report, client->core, &known, err);
     }
-    return give_report(out, &report, status, err);
+    return topic_give_report(out, &report, status, err);
 }
 
 SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
                                     smq_error *err)
 {
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
-    smq_status status = check_report(out, client, err);
+    smq_status status = topic_check_report(out, client, err);
 
     if (status == SMQ_OK) {
         status = admin_topic_repair(&report, client->core, topic, err);
     }
-    return give_report(out, &report, status, err);
+    return topic_give_report(out, &report, status, err);
 }
 
 SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool force,

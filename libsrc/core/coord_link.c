@@ -71,7 +71,8 @@ static struct coord *coord_link_coord(struct coord_link *link)
     return coord;
 }
 
-static struct coord_link_topic *topic_find(const struct coord_link *link, const char *name)
+static struct coord_link_topic *coord_link_topic_find(const struct coord_link *link,
+                                                      const char *name)
 {
     struct coord_link_topic *topic;
 
@@ -106,7 +107,7 @@ struct coord_link_notice {
 };
 
 /* The nodes of the cluster are others, or are known now. */
-static void on_marks(const struct marks *marks, void *user)
+static void coord_link_on_marks(const struct marks *marks, void *user)
 {
     struct coord_link *link = user;
 
@@ -117,11 +118,11 @@ static void on_marks(const struct marks *marks, void *user)
     pthread_mutex_unlock(&link->state.lock);
 }
 
-static void topic_join(struct coord_link *link, struct coord_link_topic *topic)
+static void coord_link_topic_join(struct coord_link *link, struct coord_link_topic *topic)
 {
     if (!link->watching) { /* before the first topic, with which the member's node is made */
         link->watching = true;
-        redis_watch_marks(link->core->redis, on_marks, link);
+        redis_watch_marks(link->core->redis, coord_link_on_marks, link);
     }
     topic->joined = true;
     topic->rejoin = false;
@@ -129,7 +130,8 @@ static void topic_join(struct coord_link *link, struct coord_link_topic *topic)
     coord_join(coord_link_coord(link), &topic->wanted);
 }
 
-static void topic_tell(const struct coord_link_topic *topic, const struct coord_link_notice *notice)
+static void coord_link_topic_tell(const struct coord_link_topic *topic,
+                                  const struct coord_link_notice *notice)
 {
     const struct coord_link_listener *listener = &topic->listener;
 
@@ -146,47 +148,47 @@ static void topic_tell(const struct coord_link_topic *topic, const struct coord_
     }
 }
 
-static void topic_left(struct coord_link *link, struct coord_link_topic *topic)
+static void coord_link_topic_left(struct coord_link *link, struct coord_link_topic *topic)
 {
     topic->joined = false;
     if (!topic->heard) {
         LIST_REMOVE(topic, link);
         free(topic);
     } else if (topic->rejoin) {
-        topic_join(link, topic);
+        coord_link_topic_join(link, topic);
     } else {
         topic->listener.left(topic->listener.user);
     }
 }
 
-static void topic_failed(struct coord_link *link, struct coord_link_topic *topic,
-                         const smq_error *why)
+static void coord_link_topic_failed(struct coord_link *link, struct coord_link_topic *topic,
+                                    const smq_error *why)
 {
     if (!topic->heard || topic->rejoin) {
-        topic_left(link, topic);
+        coord_link_topic_left(link, topic);
         return;
     }
     topic->joined = false;
     topic->listener.failed(topic->listener.user, why->status, why->text);
 }
 
-static void on_notice(struct loop_task *task)
+static void coord_link_on_notice(struct loop_task *task)
 {
     struct coord_link_notice *notice =
         (struct coord_link_notice *) ((char *) task - offsetof(struct coord_link_notice, task));
     struct coord_link *link = notice->link;
-    struct coord_link_topic *topic = topic_find(link, notice->topic);
+    struct coord_link_topic *topic = coord_link_topic_find(link, notice->topic);
     struct coord_link_listener listener = {0}; /* the topic may be gone afterwards */
 
     if (topic != NULL && topic->heard) {
         listener = topic->listener;
     }
     if (notice->kind == NOTICE_LEFT && topic != NULL) {
-        topic_left(link, topic);
+        coord_link_topic_left(link, topic);
     } else if (notice->kind == NOTICE_FAILED && topic != NULL) {
-        topic_failed(link, topic, &notice->why);
+        coord_link_topic_failed(link, topic, &notice->why);
     } else if (topic != NULL && topic->heard && !topic->rejoin) {
-        topic_tell(topic, notice);
+        coord_link_topic_tell(topic, notice);
     }
     if (listener.turn != NULL) {
         listener.turn(listener.user);
@@ -195,15 +197,15 @@ static void on_notice(struct loop_task *task)
     coord_link_unref(link);
 }
 
-static struct coord_link_notice *notice_new(struct coord_link *link,
-                                            enum coord_link_notice_kind kind, const char *topic,
-                                            size_t count)
+static struct coord_link_notice *coord_link_notice_new(struct coord_link *link,
+                                                       enum coord_link_notice_kind kind,
+                                                       const char *topic, size_t count)
 {
     struct coord_link_notice *notice =
         memory_new(sizeof(*notice) + count * sizeof(notice->grants[0]));
 
     atomic_fetch_add(&link->references, 1);
-    notice->task.run = on_notice;
+    notice->task.run = coord_link_on_notice;
     notice->link = link;
     notice->kind = kind;
     notice->count = count;
@@ -211,55 +213,55 @@ static struct coord_link_notice *notice_new(struct coord_link *link,
     return notice;
 }
 
-static void notice_post(struct coord_link_notice *notice)
+static void coord_link_notice_post(struct coord_link_notice *notice)
 {
     loop_post(notice->link->core->io, &notice->task);
 }
 
-static void on_granted(void *user, const char *topic, const struct coord_grant *grants,
-                       size_t count)
+static void coord_link_on_granted(void *user, const char *topic, const struct coord_grant *grants,
+                                  size_t count)
 {
-    struct coord_link_notice *notice = notice_new(user, NOTICE_GRANTED, topic, count);
+    struct coord_link_notice *notice = coord_link_notice_new(user, NOTICE_GRANTED, topic, count);
 
     memcpy(notice->grants, grants, count * sizeof(*grants));
-    notice_post(notice);
+    coord_link_notice_post(notice);
 }
 
-static void post_slots(struct coord_link *link, enum coord_link_notice_kind kind, const char *topic,
-                       const int32_t *slots, size_t count)
+static void coord_link_post_slots(struct coord_link *link, enum coord_link_notice_kind kind,
+                                  const char *topic, const int32_t *slots, size_t count)
 {
-    struct coord_link_notice *notice = notice_new(link, kind, topic, count);
+    struct coord_link_notice *notice = coord_link_notice_new(link, kind, topic, count);
 
     for (size_t i = 0; i < count; i++) {
         notice->grants[i].slot = slots[i];
     }
-    notice_post(notice);
+    coord_link_notice_post(notice);
 }
 
-static void on_revoked(void *user, const char *topic, const int32_t *slots, size_t count)
+static void coord_link_on_revoked(void *user, const char *topic, const int32_t *slots, size_t count)
 {
-    post_slots(user, NOTICE_REVOKED, topic, slots, count);
+    coord_link_post_slots(user, NOTICE_REVOKED, topic, slots, count);
 }
 
-static void on_lost(void *user, const char *topic, const int32_t *slots, size_t count)
+static void coord_link_on_lost(void *user, const char *topic, const int32_t *slots, size_t count)
 {
-    post_slots(user, NOTICE_LOST, topic, slots, count);
+    coord_link_post_slots(user, NOTICE_LOST, topic, slots, count);
 }
 
-static void on_failed(void *user, const char *topic, smq_status status, const char *text)
+static void coord_link_on_failed(void *user, const char *topic, smq_status status, const char *text)
 {
-    struct coord_link_notice *notice = notice_new(user, NOTICE_FAILED, topic, 0);
+    struct coord_link_notice *notice = coord_link_notice_new(user, NOTICE_FAILED, topic, 0);
 
     status_set(&notice->why, status, "%s", text);
-    notice_post(notice);
+    coord_link_notice_post(notice);
 }
 
-static void on_left(void *user, const char *topic)
+static void coord_link_on_left(void *user, const char *topic)
 {
-    notice_post(notice_new(user, NOTICE_LEFT, topic, 0));
+    coord_link_notice_post(coord_link_notice_new(user, NOTICE_LEFT, topic, 0));
 }
 
-static void on_leased(void *user, int64_t until_ms, int64_t lease_ms)
+static void coord_link_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
 {
     struct coord_link *link = user;
 
@@ -275,7 +277,7 @@ static void on_leased(void *user, int64_t until_ms, int64_t lease_ms)
 static void coord_link_tell_definition(const struct coord_link *link, const char *name,
                                        const char *text)
 {
-    const struct coord_link_topic *topic = topic_find(link, name);
+    const struct coord_link_topic *topic = coord_link_topic_find(link, name);
 
     if (topic != NULL && topic->heard) {
         topic->listener.damaged(topic->listener.user, text);
@@ -291,7 +293,8 @@ struct coord_link_check {
     char binding[COORD_BINDING_MAX];
 };
 
-static void check_reply(struct coord_link_check *check, smq_status status, const char *text)
+static void coord_link_check_reply(struct coord_link_check *check, smq_status status,
+                                   const char *text)
 {
     struct coord_link *link = check->link;
 
@@ -307,7 +310,7 @@ static void check_reply(struct coord_link_check *check, smq_status status, const
 
 static void coord_link_tell_bound(const struct coord_link_check *check)
 {
-    const struct coord_link_topic *topic = topic_find(check->link, check->topic);
+    const struct coord_link_topic *topic = coord_link_topic_find(check->link, check->topic);
 
     if (topic != NULL && topic->heard) {
         topic->listener.bound(topic->listener.user, check->binding);
@@ -316,28 +319,29 @@ static void coord_link_tell_bound(const struct coord_link_check *check)
 
 /* NO_TOPIC only when the creation is gone: one whose topic{T} is lost is asked for again, until it
  * is repaired, and so is one whose deletion may be taken back. */
-static void on_check_definition(const struct topic *topic, smq_status status, const char *text,
-                                void *user)
+static void coord_link_on_check_definition(const struct topic *topic, smq_status status,
+                                           const char *text, void *user)
 {
     struct coord_link_check *check = user;
-    const struct coord_link_topic *found = topic_find(check->link, check->topic);
+    const struct coord_link_topic *found = coord_link_topic_find(check->link, check->topic);
     bool gone = status == SMQ_NO_TOPIC || found == NULL ||
                 (status == SMQ_OK && strcmp(topic->nonce, found->nonce) != 0);
 
     if (status == SMQ_DAMAGED) {
         coord_link_tell_definition(check->link, check->topic, text);
     }
-    check_reply(check, gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE, "");
+    coord_link_check_reply(check, gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE, "");
 }
 
-static void on_bound(struct store_call *call, const struct store_result *result)
+static void coord_link_on_bound(struct store_call *call, const struct store_result *result)
 {
     struct coord_link_check *check = call->user;
     char bound[COORD_BINDING_MAX] = "";
     smq_status status = result->status;
 
     if (result->outcome == STORE_NO_TOPIC) {
-        definitions_read(check->link->core->definitions, check->topic, on_check_definition, check);
+        definitions_read(check->link->core->definitions, check->topic,
+                         coord_link_on_check_definition, check);
         return;
     }
     if (result->outcome == STORE_OK) {
@@ -349,33 +353,33 @@ static void on_bound(struct store_call *call, const struct store_result *result)
     } else if (result->outcome == STORE_REFUSED && status == SMQ_NO_TOPIC) {
         status = SMQ_UNAVAILABLE; /* it is being deleted, which may be taken back */
     }
-    check_reply(check, status, bound);
+    coord_link_check_reply(check, status, bound);
 }
 
-static void on_check_task(struct loop_task *task)
+static void coord_link_on_check_task(struct loop_task *task)
 {
     struct coord_link_check *check =
         (struct coord_link_check *) ((char *) task - offsetof(struct coord_link_check, task));
     struct core *core = check->link->core;
-    const struct coord_link_topic *topic = topic_find(check->link, check->topic);
+    const struct coord_link_topic *topic = coord_link_topic_find(check->link, check->topic);
 
     if (topic == NULL) {
-        check_reply(check, SMQ_NO_TOPIC, "");
+        coord_link_check_reply(check, SMQ_NO_TOPIC, "");
         return;
     }
     store_bind(&check->call, core->redis, topic->name, topic->nonce, check->binding,
                core->request_timeout_ms);
 }
 
-static void on_check(void *user, const char *topic, const char *binding)
+static void coord_link_on_check(void *user, const char *topic, const char *binding)
 {
     struct coord_link *link = user;
     struct coord_link_check *check = memory_new(sizeof(*check));
 
     atomic_fetch_add(&link->references, 1);
-    check->task.run = on_check_task;
+    check->task.run = coord_link_on_check_task;
     check->link = link;
-    store_call_init(&check->call, on_bound, check);
+    store_call_init(&check->call, coord_link_on_bound, check);
     snprintf(check->topic, sizeof(check->topic), "%s", topic);
     snprintf(check->binding, sizeof(check->binding), "%s", binding);
     loop_post(link->core->io, &check->task);
@@ -393,7 +397,8 @@ struct coord_link_lease {
     char *owner;
 };
 
-static void lease_reply(struct coord_link_lease *lease, const struct coord_lease_reply *reply)
+static void coord_link_lease_reply(struct coord_link_lease *lease,
+                                   const struct coord_lease_reply *reply)
 {
     struct coord_link *link = lease->link;
 
@@ -409,8 +414,8 @@ static void lease_reply(struct coord_link_lease *lease, const struct coord_lease
 }
 
 /* A lease that is not there because topic{T} is lost is asked for again, until it is repaired. */
-static void on_lease_definition(const struct topic *topic, smq_status status, const char *text,
-                                void *user)
+static void coord_link_on_lease_definition(const struct topic *topic, smq_status status,
+                                           const char *text, void *user)
 {
     struct coord_link_lease *lease = user;
     bool gone = status == SMQ_NO_TOPIC;
@@ -419,17 +424,18 @@ static void on_lease_definition(const struct topic *topic, smq_status status, co
     if (status == SMQ_DAMAGED) {
         coord_link_tell_definition(lease->link, lease->topic, text);
     }
-    lease_reply(lease,
-                &(struct coord_lease_reply){.status = gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE});
+    coord_link_lease_reply(
+        lease, &(struct coord_lease_reply){.status = gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE});
 }
 
-static void on_lease_reply(struct store_call *call, const struct store_result *result)
+static void coord_link_on_lease_reply(struct store_call *call, const struct store_result *result)
 {
     struct coord_link_lease *lease = call->user;
     struct coord_lease_reply reply = {.status = result->status};
 
     if (result->outcome == STORE_NO_TOPIC) {
-        definitions_read(lease->link->core->definitions, lease->topic, on_lease_definition, lease);
+        definitions_read(lease->link->core->definitions, lease->topic,
+                         coord_link_on_lease_definition, lease);
         return;
     }
     if (result->outcome == STORE_OK) {
@@ -439,10 +445,10 @@ static void on_lease_reply(struct store_call *call, const struct store_result *r
         !store_lease_read(&reply.token, &reply.remaining_ms, result)) {
         reply.status = SMQ_INTERNAL;
     }
-    lease_reply(lease, &reply);
+    coord_link_lease_reply(lease, &reply);
 }
 
-static enum store_lease_op lease_op(enum coord_lease_op op)
+static enum store_lease_op coord_link_lease_op(enum coord_lease_op op)
 {
     switch (op) {
     case COORD_LEASE_ACQUIRE:
@@ -455,38 +461,39 @@ static enum store_lease_op lease_op(enum coord_lease_op op)
     return STORE_LEASE_RELEASE;
 }
 
-static int64_t topic_lease_ms(const struct core *core)
+static int64_t coord_link_topic_lease_ms(const struct core *core)
 {
     return core->session_timeout_ms * 3 / 2;
 }
 
-static void on_lease_task(struct loop_task *task)
+static void coord_link_on_lease_task(struct loop_task *task)
 {
     struct coord_link_lease *lease =
         (struct coord_link_lease *) ((char *) task - offsetof(struct coord_link_lease, task));
     struct core *core = lease->link->core;
-    struct coord_link_topic *topic = topic_find(lease->link, lease->topic);
+    struct coord_link_topic *topic = coord_link_topic_find(lease->link, lease->topic);
 
     if (topic == NULL) {
-        lease_reply(lease, &(struct coord_lease_reply){.status = SMQ_NO_TOPIC});
+        coord_link_lease_reply(lease, &(struct coord_lease_reply){.status = SMQ_NO_TOPIC});
         return;
     }
-    store_lease(&lease->call, core->redis, topic->name, topic->nonce, lease_op(lease->op),
-                lease->owner, topic_lease_ms(core), core->request_timeout_ms);
+    store_lease(&lease->call, core->redis, topic->name, topic->nonce,
+                coord_link_lease_op(lease->op), lease->owner, coord_link_topic_lease_ms(core),
+                core->request_timeout_ms);
 }
 
-static void on_lease(void *user, enum coord_lease_op op, const char *topic, const char *owner,
-                     uint64_t cookie)
+static void coord_link_on_lease(void *user, enum coord_lease_op op, const char *topic,
+                                const char *owner, uint64_t cookie)
 {
     struct coord_link *link = user;
     struct coord_link_lease *lease = memory_new(sizeof(*lease));
 
     atomic_fetch_add(&link->references, 1);
-    lease->task.run = on_lease_task;
+    lease->task.run = coord_link_on_lease_task;
     lease->link = link;
     lease->op = op;
     lease->cookie = cookie;
-    store_call_init(&lease->call, on_lease_reply, lease);
+    store_call_init(&lease->call, coord_link_on_lease_reply, lease);
     snprintf(lease->topic, sizeof(lease->topic), "%s", topic);
     lease->owner = memory_string(owner);
     loop_post(link->core->io, &lease->task);
@@ -508,7 +515,7 @@ struct coord_link *coord_link_new(struct core *core)
 }
 
 /* What stays after coordination was left early: nobody will say `left`. */
-static void topics_free(struct coord_link *link)
+static void coord_link_topics_free(struct coord_link *link)
 {
     struct coord_link_topic *topic;
 
@@ -524,13 +531,13 @@ struct coord_link_closing {
 };
 
 /* After the last task that coordination posted: nothing looks at the topics any more. */
-static void on_closed(struct loop_task *task)
+static void coord_link_on_closed(struct loop_task *task)
 {
     struct coord_link_closing *closing =
         (struct coord_link_closing *) ((char *) task - offsetof(struct coord_link_closing, task));
 
     redis_watch_marks(closing->link->core->redis, NULL, NULL);
-    topics_free(closing->link);
+    coord_link_topics_free(closing->link);
     coord_link_unref(closing->link);
     free(closing);
 }
@@ -547,7 +554,7 @@ void coord_link_free(struct coord_link *link)
     if (coord != NULL) {
         coord_free(coord);
     }
-    closing->task.run = on_closed;
+    closing->task.run = coord_link_on_closed;
     closing->link = link;
     loop_post(link->core->io, &closing->task);
 }
@@ -562,7 +569,7 @@ void coord_link_binding(char out[COORD_BINDING_MAX], struct coord_link *link)
     pthread_mutex_unlock(&link->state.lock);
 }
 
-static smq_status make_coord(struct coord **out, struct coord_link *link, smq_error *err)
+static smq_status coord_link_make_coord(struct coord **out, struct coord_link *link, smq_error *err)
 {
     struct core *core = link->core;
     struct coord_options options = {.name = core->name,
@@ -571,20 +578,20 @@ static smq_status make_coord(struct coord **out, struct coord_link *link, smq_er
                                     .session_timeout_ms = core->session_timeout_ms,
                                     .on_zk_loss = core->on_zk_loss,
                                     .events = core->events,
-                                    .listener = {.check = on_check,
-                                                 .granted = on_granted,
-                                                 .revoked = on_revoked,
-                                                 .lost = on_lost,
-                                                 .failed = on_failed,
-                                                 .left = on_left,
-                                                 .leased = on_leased,
+                                    .listener = {.check = coord_link_on_check,
+                                                 .granted = coord_link_on_granted,
+                                                 .revoked = coord_link_on_revoked,
+                                                 .lost = coord_link_on_lost,
+                                                 .failed = coord_link_on_failed,
+                                                 .left = coord_link_on_left,
+                                                 .leased = coord_link_on_leased,
                                                  .user = link}};
 
     if (core->zookeeper != NULL) {
         return coord_zookeeper_new(out, &options, err);
     }
-    atomic_store(&link->membership->trust_ms, topic_lease_ms(core) * 2 / 3);
-    return coord_standalone_new(out, &options, on_lease, link, err);
+    atomic_store(&link->membership->trust_ms, coord_link_topic_lease_ms(core) * 2 / 3);
+    return coord_standalone_new(out, &options, coord_link_on_lease, link, err);
 }
 
 smq_status coord_link_open(struct coord_link *link, smq_error *err)
@@ -594,7 +601,7 @@ smq_status coord_link_open(struct coord_link *link, smq_error *err)
 
     pthread_mutex_lock(&link->opening);
     if (coord_link_coord(link) == NULL) {
-        status = make_coord(&coord, link, err);
+        status = coord_link_make_coord(&coord, link, err);
         pthread_mutex_lock(&link->state.lock);
         link->state.coord = coord;
         pthread_mutex_unlock(&link->state.lock);
@@ -608,7 +615,7 @@ smq_status coord_link_open(struct coord_link *link, smq_error *err)
 bool coord_link_add(struct coord_link *link, const struct topic *topic,
                     const struct coord_link_listener *listener)
 {
-    struct coord_link_topic *known = topic_find(link, topic->name);
+    struct coord_link_topic *known = coord_link_topic_find(link, topic->name);
 
     if (known == NULL) {
         known = memory_new(sizeof(*known));
@@ -628,7 +635,7 @@ bool coord_link_add(struct coord_link *link, const struct topic *topic,
 
 void coord_link_remove(struct coord_link *link, const char *name, const void *user)
 {
-    struct coord_link_topic *topic = topic_find(link, name);
+    struct coord_link_topic *topic = coord_link_topic_find(link, name);
 
     if (topic == NULL || !topic->heard || topic->listener.user != user) {
         return;
@@ -642,7 +649,7 @@ void coord_link_remove(struct coord_link *link, const char *name, const void *us
 
 void coord_link_join(struct coord_link *link, const struct coord_topic *join)
 {
-    struct coord_link_topic *topic = topic_find(link, join->name);
+    struct coord_link_topic *topic = coord_link_topic_find(link, join->name);
 
     snprintf(topic->wanted_nonce, sizeof(topic->wanted_nonce), "%s", join->nonce);
     topic->wanted = *join;
@@ -651,13 +658,13 @@ void coord_link_join(struct coord_link *link, const struct coord_topic *join)
     if (topic->joined) {
         topic->rejoin = true;
     } else {
-        topic_join(link, topic);
+        coord_link_topic_join(link, topic);
     }
 }
 
 void coord_link_leave(struct coord_link *link, const char *name)
 {
-    struct coord_link_topic *topic = topic_find(link, name);
+    struct coord_link_topic *topic = coord_link_topic_find(link, name);
 
     if (topic->rejoin) { /* it was never joined: that of the former listener is still left */
         topic->rejoin = false;
@@ -687,7 +694,7 @@ void coord_link_released(struct coord_link *link, const char *topic, int32_t slo
 
 void coord_link_raise(struct coord_link *link, const char *topic, uint32_t generation)
 {
-    topic_find(link, topic)->wanted.generation = generation;
+    coord_link_topic_find(link, topic)->wanted.generation = generation;
     coord_raise(coord_link_coord(link), topic, generation);
 }
 

@@ -49,7 +49,7 @@ struct definitions {
     struct definition *table;
 };
 
-static void on_answer(struct store_call *call, const struct store_result *result);
+static void definitions_on_answer(struct store_call *call, const struct store_result *result);
 
 struct definitions *definitions_new(struct redis *redis, int64_t request_timeout_ms)
 {
@@ -101,7 +101,7 @@ static struct definition *definition_add(struct definitions *definitions, const 
     definition->all = definitions;
     snprintf(definition->name, sizeof(definition->name), "%s", topic);
     STAILQ_INIT(&definition->waits);
-    store_call_init(&definition->call, on_answer, definition);
+    store_call_init(&definition->call, definitions_on_answer, definition);
     HASH_ADD_STR(definitions->table, name, definition);
     return definition;
 }
@@ -120,8 +120,8 @@ struct definition_answer {
     smq_error err;
 };
 
-static void answer_read(struct definition_answer *out, enum store_topic_state *state,
-                        const char *name, const struct store_result *result)
+static void definitions_answer_read(struct definition_answer *out, enum store_topic_state *state,
+                                    const char *name, const struct store_result *result)
 {
     *state = STORE_TOPIC_READY;
     out->err.text[0] = '\0';
@@ -137,8 +137,8 @@ static void answer_read(struct definition_answer *out, enum store_topic_state *s
 }
 
 /* topic{T} is not there.  Does this slot know of a topic?  NO_TOPIC: no. */
-static void answer_read_slot(struct definition_answer *out, const char *name,
-                             const struct store_result *result)
+static void definitions_answer_read_slot(struct definition_answer *out, const char *name,
+                                         const struct store_result *result)
 {
     struct slot_notes notes;
 
@@ -163,18 +163,19 @@ static void answer_read_slot(struct definition_answer *out, const char *name,
     }
 }
 
-static bool answer_has_topic(const struct definition_answer *answer)
+static bool definitions_answer_has_topic(const struct definition_answer *answer)
 {
     return answer->status == SMQ_OK || answer->status == SMQ_DAMAGED;
 }
 
-static void answer_give(const struct definition_answer *answer, struct definition_waits *waits)
+static void definitions_answer_give(const struct definition_answer *answer,
+                                    struct definition_waits *waits)
 {
     struct definition_wait *wait;
 
     while ((wait = STAILQ_FIRST(waits)) != NULL) {
         STAILQ_REMOVE_HEAD(waits, link);
-        wait->done(answer_has_topic(answer) ? &answer->topic : NULL, answer->status,
+        wait->done(definitions_answer_has_topic(answer) ? &answer->topic : NULL, answer->status,
                    answer->err.text, wait->user);
         free(wait);
     }
@@ -218,10 +219,10 @@ static void definition_end(struct definition *definition, const struct definitio
         definition_read(definition);
         return;
     }
-    answer_give(answer, &waits);
+    definitions_answer_give(answer, &waits);
 }
 
-static void on_answer(struct store_call *call, const struct store_result *result)
+static void definitions_on_answer(struct store_call *call, const struct store_result *result)
 {
     struct definition *definition = call->user;
     struct definition_answer answer;
@@ -229,9 +230,9 @@ static void on_answer(struct store_call *call, const struct store_result *result
     int32_t next = definition->asked + 1;
 
     if (definition->asked < 0) {
-        answer_read(&answer, &state, definition->name, result);
+        definitions_answer_read(&answer, &state, definition->name, result);
     } else {
-        answer_read_slot(&answer, definition->name, result);
+        definitions_answer_read_slot(&answer, definition->name, result);
     }
     if (answer.status == SMQ_NO_TOPIC && state == STORE_TOPIC_MISSING && next < SLOTS_ASKED) {
         definition_ask_slot(definition, next);

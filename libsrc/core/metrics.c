@@ -3,7 +3,7 @@
  * Thread: as metrics.h says. */
 #include "core/metrics.h"
 
-static size_t bucket_of(int64_t us)
+static size_t metrics_bucket_of(int64_t us)
 {
     size_t bucket = 0;
 
@@ -18,43 +18,43 @@ void metrics_handled(struct metrics *metrics, int64_t us)
     uint64_t spent = us > 0 ? (uint64_t) us : 0;
 
     metric_add(&metrics->handling_us_sum, spent);
-    metric_add(&metrics->handling[bucket_of(us)], 1);
+    metric_add(&metrics->handling[metrics_bucket_of(us)], 1);
 }
 
-static uint64_t value_of(const metric *which)
+static uint64_t metrics_value_of(const metric *which)
 {
     return atomic_load_explicit(which, memory_order_relaxed);
 }
 
 /* It may be read between the loss of a slot and the gain before that. */
-static uint64_t difference(uint64_t gained, uint64_t lost)
+static uint64_t metrics_difference(uint64_t gained, uint64_t lost)
 {
     return gained > lost ? gained - lost : 0;
 }
 
 void metrics_read(smq_metrics *out, const struct metrics *metrics)
 {
-    out->sent = value_of(&metrics->sent);
-    out->merged = value_of(&metrics->merged);
-    out->send_failures = value_of(&metrics->send_failures);
-    out->claimed = value_of(&metrics->claimed);
-    out->done = value_of(&metrics->done);
-    out->retried = value_of(&metrics->retried);
-    out->rejected = value_of(&metrics->rejected);
-    out->released = value_of(&metrics->released);
-    out->dead = value_of(&metrics->dead);
-    out->expired = value_of(&metrics->expired);
-    out->lease_lost = value_of(&metrics->lease_lost);
-    out->fenced = value_of(&metrics->fenced);
-    out->slots_gained = value_of(&metrics->slots_gained);
-    out->slots_lost = value_of(&metrics->slots_lost);
-    out->slots_owned = difference(out->slots_gained, out->slots_lost);
-    out->send_pending = value_of(&metrics->send_pending);
-    out->in_flight = value_of(&metrics->in_flight);
-    out->handling_ms_sum = value_of(&metrics->handling_us_sum) / 1000;
+    out->sent = metrics_value_of(&metrics->sent);
+    out->merged = metrics_value_of(&metrics->merged);
+    out->send_failures = metrics_value_of(&metrics->send_failures);
+    out->claimed = metrics_value_of(&metrics->claimed);
+    out->done = metrics_value_of(&metrics->done);
+    out->retried = metrics_value_of(&metrics->retried);
+    out->rejected = metrics_value_of(&metrics->rejected);
+    out->released = metrics_value_of(&metrics->released);
+    out->dead = metrics_value_of(&metrics->dead);
+    out->expired = metrics_value_of(&metrics->expired);
+    out->lease_lost = metrics_value_of(&metrics->lease_lost);
+    out->fenced = metrics_value_of(&metrics->fenced);
+    out->slots_gained = metrics_value_of(&metrics->slots_gained);
+    out->slots_lost = metrics_value_of(&metrics->slots_lost);
+    out->slots_owned = metrics_difference(out->slots_gained, out->slots_lost);
+    out->send_pending = metrics_value_of(&metrics->send_pending);
+    out->in_flight = metrics_value_of(&metrics->in_flight);
+    out->handling_ms_sum = metrics_value_of(&metrics->handling_us_sum) / 1000;
     out->handling_count = 0;
     for (size_t i = 0; i < SMQ_HISTOGRAM_SIZE; i++) {
-        out->handling_ms[i] = value_of(&metrics->handling[i]);
+        out->handling_ms[i] = metrics_value_of(&metrics->handling[i]);
         out->handling_count += out->handling_ms[i];
     }
 }

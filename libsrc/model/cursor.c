@@ -29,7 +29,7 @@ const char *cursor_state_name(smq_state state)
     return "";
 }
 
-static bool is_plain(unsigned char byte)
+static bool cursor_is_plain(unsigned char byte)
 {
     return byte > ' ' && byte < 0x7f && byte != '%';
 }
@@ -44,7 +44,7 @@ void cursor_format(struct buf *out, const struct cursor *cursor)
     for (size_t i = 0; i < cursor->name_len; i++) {
         unsigned char byte = (unsigned char) cursor->name[i];
 
-        if (is_plain(byte)) {
+        if (cursor_is_plain(byte)) {
             *to++ = (char) byte;
         } else {
             *to++ = '%';
@@ -57,7 +57,7 @@ void cursor_format(struct buf *out, const struct cursor *cursor)
 }
 
 /* The part before the next ':'; *text goes behind that.  false: there is none. */
-static bool part_next(const char **part, size_t *len, const char **text)
+static bool cursor_part_next(const char **part, size_t *len, const char **text)
 {
     const char *colon = strchr(*text, ':');
 
@@ -70,7 +70,7 @@ static bool part_next(const char **part, size_t *len, const char **text)
     return true;
 }
 
-static bool state_parse(smq_state *out, const char *text, size_t len)
+static bool cursor_state_parse(smq_state *out, const char *text, size_t len)
 {
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         if (strlen(states[i].name) == len && memcmp(states[i].name, text, len) == 0) {
@@ -82,7 +82,7 @@ static bool state_parse(smq_state *out, const char *text, size_t len)
 }
 
 /* With its NUL. */
-static bool score_parse(struct buf *out, const char *text, size_t len)
+static bool cursor_score_parse(struct buf *out, const char *text, size_t len)
 {
     struct attempts attempts;
     int64_t integer;
@@ -95,14 +95,14 @@ static bool score_parse(struct buf *out, const char *text, size_t len)
     return true;
 }
 
-static int digit_parse(char digit)
+static int cursor_digit_parse(char digit)
 {
     const char *found = digit == '\0' ? NULL : strchr(digits, digit);
 
     return found == NULL ? -1 : (int) (found - digits);
 }
 
-static bool name_parse(struct buf *out, const char *text)
+static bool cursor_name_parse(struct buf *out, const char *text)
 {
     if (*text == '\0') {
         return false;
@@ -111,15 +111,15 @@ static bool name_parse(struct buf *out, const char *text)
         char byte = *text;
 
         if (byte == '%') {
-            int high = digit_parse(text[1]);
-            int low = high < 0 ? -1 : digit_parse(text[2]);
+            int high = cursor_digit_parse(text[1]);
+            int low = high < 0 ? -1 : cursor_digit_parse(text[2]);
 
             if (low < 0) {
                 return false;
             }
             byte = (char) (high << 4 | low);
             text += 2;
-        } else if (!is_plain((unsigned char) byte)) {
+        } else if (!cursor_is_plain((unsigned char) byte)) {
             return false;
         }
         buf_add(out, &byte, 1);
@@ -135,13 +135,13 @@ bool cursor_parse(struct cursor *out, struct buf *bytes, const char *text, int32
     int64_t slot;
 
     buf_clear(bytes);
-    if (!part_next(&part, &len, &text) || !number_parse(&slot, part, len, slots - 1) ||
-        !part_next(&part, &len, &text) || !state_parse(&cursor.state, part, len) ||
-        !part_next(&part, &len, &text) || !score_parse(bytes, part, len)) {
+    if (!cursor_part_next(&part, &len, &text) || !number_parse(&slot, part, len, slots - 1) ||
+        !cursor_part_next(&part, &len, &text) || !cursor_state_parse(&cursor.state, part, len) ||
+        !cursor_part_next(&part, &len, &text) || !cursor_score_parse(bytes, part, len)) {
         return false;
     }
     name_at = bytes->len;
-    if (!name_parse(bytes, text)) {
+    if (!cursor_name_parse(bytes, text)) {
         return false;
     }
     cursor.slot = (int32_t) slot;

@@ -161,7 +161,7 @@ static const struct slot_notes *damage_latest(const struct damage *damage)
     return latest;
 }
 
-static bool is_of(const struct slot_notes *notes, const char *nonce)
+static bool damage_is_of(const struct slot_notes *notes, const char *nonce)
 {
     return notes->open && strcmp(notes->nonce, nonce) == 0;
 }
@@ -175,7 +175,7 @@ static smq_status damage_check_nonces(const struct damage *damage, const char *n
     for (int32_t i = 0; i < damage->slots; i++) {
         const struct slot_notes *notes = &damage->notes[i];
 
-        if (notes->open && !is_of(notes, nonce) &&
+        if (notes->open && !damage_is_of(notes, nonce) &&
             (notes->generation >= generation || notes->messages > 0)) {
             damage_list_add(&list, i);
         }
@@ -263,7 +263,7 @@ static const struct slot_notes *damage_told_last(const struct damage *damage, co
     for (int32_t i = 0; i < damage->slots; i++) {
         const struct slot_notes *notes = &damage->notes[i];
 
-        if (is_of(notes, nonce) && notes->coord != NULL &&
+        if (damage_is_of(notes, nonce) && notes->coord != NULL &&
             (last == NULL || notes->bound_at > last->bound_at)) {
             last = notes;
         }
@@ -283,7 +283,7 @@ static smq_status damage_find_coord(struct damage_verdict *out, const struct dam
     for (int32_t i = 0; i < damage->slots; i++) {
         const struct slot_notes *notes = &damage->notes[i];
 
-        if (is_of(notes, out->topic.nonce) && notes->coord != NULL &&
+        if (damage_is_of(notes, out->topic.nonce) && notes->coord != NULL &&
             notes->bound_at == last->bound_at && notes->coord != last->coord) {
             damage_list_add(&list, i);
         }
@@ -302,7 +302,7 @@ static smq_status damage_find_coord(struct damage_verdict *out, const struct dam
 
 /* --- the numbers --- */
 
-static uint32_t larger(uint32_t a, uint32_t b)
+static uint32_t damage_larger(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
 }
@@ -318,14 +318,14 @@ static void damage_take_numbers(struct damage_verdict *out, const struct damage 
     for (int32_t i = 0; i < damage->slots; i++) {
         const struct slot_notes *notes = &damage->notes[i];
 
-        topic->deletes = larger(topic->deletes, notes->sealed);
-        generation = larger(generation, notes->generation);
+        topic->deletes = damage_larger(topic->deletes, notes->sealed);
+        generation = damage_larger(generation, notes->generation);
         if (stored == NULL) {
-            generation = larger(generation, notes->token.generation);
-            generation = larger(generation, notes->bound_at);
+            generation = damage_larger(generation, notes->token.generation);
+            generation = damage_larger(generation, notes->bound_at);
         }
-        if (is_of(notes, topic->nonce)) {
-            newest = larger(newest, notes->version);
+        if (damage_is_of(notes, topic->nonce)) {
+            newest = damage_larger(newest, notes->version);
             if (notes->pauses > topic->pauses) {
                 topic->pauses = notes->pauses;
                 topic->paused = notes->paused;
@@ -339,9 +339,10 @@ static void damage_take_numbers(struct damage_verdict *out, const struct damage 
     topic->generation = stored == NULL ? generation + 1 : generation;
 }
 
-static bool is_whole(const struct slot_notes *notes, const struct topic *topic)
+static bool damage_is_whole(const struct slot_notes *notes, const struct topic *topic)
 {
-    return is_of(notes, topic->nonce) && notes->complete && notes->generation <= topic->generation;
+    return damage_is_of(notes, topic->nonce) && notes->complete &&
+           notes->generation <= topic->generation;
 }
 
 static void damage_count(struct damage_verdict *out, const struct damage *damage)
@@ -350,7 +351,7 @@ static void damage_count(struct damage_verdict *out, const struct damage *damage
 
     for (int32_t i = 0; i < damage->slots; i++) {
         out->messages += damage->notes[i].messages;
-        if (!is_whole(&damage->notes[i], &out->topic)) {
+        if (!damage_is_whole(&damage->notes[i], &out->topic)) {
             damage_list_add(&list, i);
         }
     }
@@ -358,7 +359,7 @@ static void damage_count(struct damage_verdict *out, const struct damage *damage
     snprintf(out->closed_list, sizeof(out->closed_list), "%s", damage_list_end(&list));
 }
 
-static bool is_same_topic(const struct topic *a, const struct topic *b)
+static bool damage_is_same_topic(const struct topic *a, const struct topic *b)
 {
     return a->version == b->version && a->generation == b->generation && a->pauses == b->pauses &&
            a->paused == b->paused && a->deletes == b->deletes;
@@ -399,7 +400,7 @@ smq_status damage_judge(struct damage_verdict *out, const struct damage *damage,
     }
     damage_take_numbers(out, damage, stored);
     damage_count(out, damage);
-    out->rewrite = stored == NULL || !is_same_topic(stored, &out->topic);
+    out->rewrite = stored == NULL || !damage_is_same_topic(stored, &out->topic);
     out->whole = !out->rewrite && out->closed == 0;
     return SMQ_OK;
 }
@@ -407,8 +408,8 @@ smq_status damage_judge(struct damage_verdict *out, const struct damage *damage,
 void damage_memory(uint32_t *generation, uint32_t *deletes, const struct damage *damage)
 {
     for (int32_t i = 0; i < damage->slots; i++) {
-        *generation = larger(*generation, damage->notes[i].generation);
-        *generation = larger(*generation, damage->notes[i].token.generation);
-        *deletes = larger(*deletes, damage->notes[i].sealed);
+        *generation = damage_larger(*generation, damage->notes[i].generation);
+        *generation = damage_larger(*generation, damage->notes[i].token.generation);
+        *deletes = damage_larger(*deletes, damage->notes[i].sealed);
     }
 }

@@ -5,13 +5,13 @@
 
 enum { BURST_MS = 100, WAIT_PARTS = 4 };
 
-static double at_least_one(double tokens)
+static double limiter_at_least_one(double tokens)
 {
     return tokens > 1 ? tokens : 1;
 }
 
 /* The tokens that are there at `now_ms`. */
-static double tokens_at(const struct limiter *limiter, int64_t now_ms)
+static double limiter_tokens_at(const struct limiter *limiter, int64_t now_ms)
 {
     double tokens = limiter->tokens + (double) (now_ms - limiter->at_ms) * limiter->per_ms;
 
@@ -25,10 +25,10 @@ void limiter_init(struct limiter *limiter)
 
 void limiter_set(struct limiter *limiter, double per_s, int64_t now_ms)
 {
-    double tokens = limiter->per_ms < 0 ? 1 : tokens_at(limiter, now_ms);
+    double tokens = limiter->per_ms < 0 ? 1 : limiter_tokens_at(limiter, now_ms);
 
     limiter->per_ms = per_s / 1000;
-    limiter->burst = at_least_one(limiter->per_ms * BURST_MS);
+    limiter->burst = limiter_at_least_one(limiter->per_ms * BURST_MS);
     limiter->tokens = tokens < limiter->burst ? tokens : limiter->burst;
     limiter->at_ms = now_ms;
 }
@@ -40,14 +40,14 @@ int64_t limiter_allows(const struct limiter *limiter, int64_t wish, int64_t now_
     if (limiter->per_ms < 0) {
         return wish;
     }
-    tokens = tokens_at(limiter, now_ms);
+    tokens = limiter_tokens_at(limiter, now_ms);
     return tokens < (double) wish ? (int64_t) tokens : wish;
 }
 
 void limiter_take(struct limiter *limiter, int64_t count, int64_t now_ms)
 {
     if (limiter->per_ms >= 0) {
-        limiter->tokens = tokens_at(limiter, now_ms) - (double) count;
+        limiter->tokens = limiter_tokens_at(limiter, now_ms) - (double) count;
         limiter->at_ms = now_ms;
     }
 }
@@ -63,7 +63,8 @@ void limiter_return(struct limiter *limiter, int64_t count)
 
 int64_t limiter_wait_ms(const struct limiter *limiter, int64_t now_ms)
 {
-    double missing = at_least_one(limiter->burst / WAIT_PARTS) - tokens_at(limiter, now_ms);
+    double missing =
+        limiter_at_least_one(limiter->burst / WAIT_PARTS) - limiter_tokens_at(limiter, now_ms);
 
     if (limiter->per_ms < 0 || missing <= 0) {
         return 0;

@@ -95,37 +95,39 @@ static const struct family topic_families[] = {
      TOPIC(slots_silent)},
 };
 
-static void add_head(struct buf *out, const char *name, const char *type, const char *help)
+static void metrics_text_add_head(struct buf *out, const char *name, const char *type,
+                                  const char *help)
 {
     buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 /* In seconds, and always with a point: the locale may have a comma. */
-static void add_ms(struct buf *out, uint64_t ms)
+static void metrics_text_add_ms(struct buf *out, uint64_t ms)
 {
     buf_printf(out, "%" PRIu64 ".%03u", ms / 1000, (unsigned) (ms % 1000));
 }
 
-static void add_value(struct buf *out, const struct family *family, const void *numbers)
+static void metrics_text_add_value(struct buf *out, const struct family *family,
+                                   const void *numbers)
 {
     uint64_t value;
 
     memcpy(&value, (const char *) numbers + family->offset, sizeof(value));
     if (family->unit == UNIT_MS) {
-        add_ms(out, value);
+        metrics_text_add_ms(out, value);
     } else {
         buf_printf(out, "%" PRIu64, value);
     }
     buf_add(out, "\n", 1);
 }
 
-static bool is_known(const struct family *family, const struct metrics_topic *topic)
+static bool metrics_text_is_known(const struct family *family, const struct metrics_topic *topic)
 {
     return !topic->unreadable && (family->offset != offsetof(smq_stats, oldest_due_age_ms) ||
                                   topic->stats.oldest_due_age_ms != SMQ_AGE_UNKNOWN);
 }
 
-static void add_label(struct buf *out, const char *name, const char *value)
+static void metrics_text_add_label(struct buf *out, const char *name, const char *value)
 {
     buf_printf(out, "{%s=\"", name);
     for (; *value != '\0'; value++) {
@@ -141,24 +143,25 @@ static void add_label(struct buf *out, const char *name, const char *value)
     buf_add(out, "\"} ", 3);
 }
 
-static void add_histogram(struct buf *out, const smq_metrics *metrics)
+static void metrics_text_add_histogram(struct buf *out, const smq_metrics *metrics)
 {
     static const char name[] = "slotmq_handling_seconds";
     uint64_t count = 0;
 
-    add_head(out, name, "histogram", "Time from the claim of a message to its answer.");
+    metrics_text_add_head(out, name, "histogram",
+                          "Time from the claim of a message to its answer.");
     for (size_t i = 0; i < SMQ_HISTOGRAM_SIZE; i++) {
         count += metrics->handling_ms[i];
         buf_printf(out, "%s_bucket{le=\"", name);
         if (i < SMQ_HISTOGRAM_SIZE - 1) {
-            add_ms(out, UINT64_C(1) << i);
+            metrics_text_add_ms(out, UINT64_C(1) << i);
         } else {
             buf_printf(out, "+Inf");
         }
         buf_printf(out, "\"} %" PRIu64 "\n", count);
     }
     buf_printf(out, "%s_sum ", name);
-    add_ms(out, metrics->handling_ms_sum);
+    metrics_text_add_ms(out, metrics->handling_ms_sum);
     buf_printf(out, "\n%s_count %" PRIu64 "\n", name, count);
 }
 
@@ -167,21 +170,23 @@ void metrics_text_process(struct buf *out, const smq_metrics *metrics)
     for (size_t i = 0; i < sizeof(process_families) / sizeof(process_families[0]); i++) {
         const struct family *family = &process_families[i];
 
-        add_head(out, family->name, family->type, family->help);
+        metrics_text_add_head(out, family->name, family->type, family->help);
         buf_printf(out, "%s ", family->name);
-        add_value(out, family, metrics);
+        metrics_text_add_value(out, family, metrics);
     }
-    add_histogram(out, metrics);
+    metrics_text_add_histogram(out, metrics);
 }
 
-static void add_unreadable(struct buf *out, const struct metrics_topic *topics, size_t count)
+static void metrics_text_add_unreadable(struct buf *out, const struct metrics_topic *topics,
+                                        size_t count)
 {
     static const char name[] = "slotmq_topic_unreadable";
 
-    add_head(out, name, "gauge", "1: the topic cannot be read, and nothing else of it is known.");
+    metrics_text_add_head(out, name, "gauge",
+                          "1: the topic cannot be read, and nothing else of it is known.");
     for (size_t i = 0; i < count; i++) {
         buf_add(out, name, strlen(name));
-        add_label(out, "topic", topics[i].name);
+        metrics_text_add_label(out, "topic", topics[i].name);
         buf_printf(out, "%d\n", topics[i].unreadable ? 1 : 0);
     }
 }
@@ -191,17 +196,17 @@ void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, si
     for (size_t i = 0; count > 0 && i < sizeof(topic_families) / sizeof(topic_families[0]); i++) {
         const struct family *family = &topic_families[i];
 
-        add_head(out, family->name, family->type, family->help);
+        metrics_text_add_head(out, family->name, family->type, family->help);
         for (size_t j = 0; j < count; j++) {
-            if (!is_known(family, &topics[j])) {
+            if (!metrics_text_is_known(family, &topics[j])) {
                 continue;
             }
             buf_add(out, family->name, strlen(family->name));
-            add_label(out, "topic", topics[j].name);
-            add_value(out, family, &topics[j].stats);
+            metrics_text_add_label(out, "topic", topics[j].name);
+            metrics_text_add_value(out, family, &topics[j].stats);
         }
     }
     if (count > 0) {
-        add_unreadable(out, topics, count);
+        metrics_text_add_unreadable(out, topics, count);
     }
 }

@@ -37,7 +37,7 @@ static const struct word {
 #undef X
 };
 
-static enum store_outcome outcome_of_failure(enum redis_outcome outcome)
+static enum store_outcome call_outcome_of_failure(enum redis_outcome outcome)
 {
     switch (outcome) {
     case REDIS_NOT_DONE:
@@ -51,7 +51,7 @@ static enum store_outcome outcome_of_failure(enum redis_outcome outcome)
     return STORE_UNKNOWN;
 }
 
-static const struct word *word_find(const redisReply *reply)
+static const struct word *call_word_find(const redisReply *reply)
 {
     const char *data;
     size_t len;
@@ -67,9 +67,9 @@ static const struct word *word_find(const redisReply *reply)
     return NULL;
 }
 
-static struct store_result result_of_script(const redisReply *reply)
+static struct store_result call_result_of_script(const redisReply *reply)
 {
-    const struct word *word = word_find(reply);
+    const struct word *word = call_word_find(reply);
 
     if (word == NULL) {
         return (struct store_result){.outcome = STORE_PARTLY,
@@ -84,17 +84,17 @@ static struct store_result result_of_script(const redisReply *reply)
                                  .reply = reply};
 }
 
-static struct store_result result_of(const struct store_call *call,
-                                     const struct redis_result *redis)
+static struct store_result call_result_of(const struct store_call *call,
+                                          const struct redis_result *redis)
 {
     if (redis->outcome != REDIS_DONE) {
-        return (struct store_result){.outcome = outcome_of_failure(redis->outcome),
+        return (struct store_result){.outcome = call_outcome_of_failure(redis->outcome),
                                      .status = redis->status,
                                      .word = "",
                                      .text = redis->text};
     }
     if (call->command.script != NULL) {
-        return result_of_script(redis->reply);
+        return call_result_of_script(redis->reply);
     }
     return (struct store_result){
         .outcome = STORE_OK, .status = SMQ_OK, .word = "", .text = "", .reply = redis->reply};
@@ -103,7 +103,7 @@ static struct store_result result_of(const struct store_call *call,
 static void call_done(const struct redis_result *redis, void *user)
 {
     struct store_call *call = user;
-    struct store_result result = result_of(call, redis);
+    struct store_result result = call_result_of(call, redis);
 
     call->done(call, &result);
 }
@@ -120,7 +120,7 @@ void store_call_fini(struct store_call *call)
 }
 
 /* Rounded up, so that a bound is never none. */
-static int64_t share_of(int64_t whole, int32_t slots)
+static int64_t call_share_of(int64_t whole, int32_t slots)
 {
     return (whole + slots - 1) / slots;
 }
@@ -134,7 +134,7 @@ void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t 
                                .skip_failed = topic->skip_failed,
                                .expired_to_dead = topic->expired_to_dead,
                                .debounce_ms = topic->debounce_ms,
-                               .max_waiting = share_of(topic->max_waiting, topic->slots)};
+                               .max_waiting = call_share_of(topic->max_waiting, topic->slots)};
     topic_stamp(out->stamp, topic);
     slot_keys_fill(&out->keys, topic->name, slot);
 }
@@ -242,7 +242,7 @@ bool reply_string(const char **data, size_t *len, const redisReply *reply, size_
     return true;
 }
 
-static bool number_parse(int64_t *out, const char *data, size_t len)
+static bool call_number_parse(int64_t *out, const char *data, size_t len)
 {
     char text[24];
     char *end;
@@ -266,7 +266,7 @@ bool reply_number(int64_t *out, const redisReply *reply, size_t index)
         *out = element->integer;
         return true;
     }
-    return reply_string(&data, &len, reply, index) && number_parse(out, data, len);
+    return reply_string(&data, &len, reply, index) && call_number_parse(out, data, len);
 }
 
 bool reply_count(uint64_t *out, const redisReply *reply, size_t index)

@@ -12,7 +12,7 @@ void store_inspect(struct store_call *call, struct redis *redis, const struct st
     call_submit(call, redis, 32, timeout_ms);
 }
 
-static bool read_gauges(struct store_look *out, const redisReply *reply)
+static bool look_read_gauges(struct store_look *out, const redisReply *reply)
 {
     return reply_number(&out->now_ms, reply, 1) && reply_count(&out->waiting, reply, 2) &&
            reply_count(&out->due, reply, 3) && reply_count(&out->claimed, reply, 4) &&
@@ -20,7 +20,7 @@ static bool read_gauges(struct store_look *out, const redisReply *reply)
            reply_time(&out->oldest_due_ms, reply, 7) && reply_time(&out->next_due_ms, reply, 8);
 }
 
-static bool read_counters(struct store_look *out, const redisReply *reply)
+static bool look_read_counters(struct store_look *out, const redisReply *reply)
 {
     return reply_count(&out->sent, reply, 11) && reply_count(&out->merged, reply, 12) &&
            reply_count(&out->done, reply, 13) && reply_count(&out->retried, reply, 14) &&
@@ -28,7 +28,7 @@ static bool read_counters(struct store_look *out, const redisReply *reply)
            reply_count(&out->released, reply, 17) && reply_count(&out->lease_lost, reply, 18);
 }
 
-static bool read_paused(bool *out, const redisReply *reply)
+static bool look_read_paused(bool *out, const redisReply *reply)
 {
     uint64_t paused;
 
@@ -43,8 +43,8 @@ bool store_inspect_read(struct store_look *out, const struct store_result *resul
 {
     const redisReply *reply = result->reply;
 
-    if (!read_gauges(out, reply) || !read_counters(out, reply) ||
-        !read_paused(&out->paused, reply) ||
+    if (!look_read_gauges(out, reply) || !look_read_counters(out, reply) ||
+        !look_read_paused(&out->paused, reply) ||
         !reply_text(out->owner, sizeof(out->owner), reply, 9)) {
         return false;
     }

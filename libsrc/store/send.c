@@ -20,7 +20,7 @@ void store_send_begin(struct store_call *call, const struct store_slot *slot, bo
 }
 
 /* A number, or nothing for a negative one. */
-static void arg_optional(struct store_call *call, int64_t value)
+static void send_arg_optional(struct store_call *call, int64_t value)
 {
     if (value < 0) {
         redis_arg_string(&call->command, "");
@@ -36,8 +36,8 @@ void store_send_add(struct store_call *call, const struct store_slot *slot,
     redis_arg_string(&call->command, message->when);
     if (slot->keyed) {
         redis_arg(&call->command, message->body, message->body_len);
-        arg_optional(call, message->max_retries);
-        arg_optional(call, message->ttl_ms);
+        send_arg_optional(call, message->max_retries);
+        send_arg_optional(call, message->ttl_ms);
     }
 }
 

@@ -19,7 +19,7 @@ struct stored {
     bool paused;
 };
 
-static bool state_parse(enum store_topic_state *out, const char *text, size_t len)
+static bool topic_state_parse(enum store_topic_state *out, const char *text, size_t len)
 {
     static const char *const names[] = {[STORE_TOPIC_CREATING] = "creating",
                                         [STORE_TOPIC_READY] = "ready",
@@ -34,7 +34,7 @@ static bool state_parse(enum store_topic_state *out, const char *text, size_t le
     return false;
 }
 
-static bool number_fits(int64_t number, int64_t least)
+static bool topic_number_fits(int64_t number, int64_t least)
 {
     return number >= least && number <= UINT32_MAX;
 }
@@ -44,10 +44,10 @@ static smq_status stored_read(struct topic *out, enum store_topic_state *state, 
 {
     smq_status status;
 
-    if (!state_parse(state, stored->state, stored->state_len) ||
-        strlen(stored->nonce) != TOPIC_NONCE_LEN || !number_fits(stored->version, 1) ||
-        !number_fits(stored->generation, 1) || !number_fits(stored->pauses, 0) ||
-        !number_fits(stored->deletes, 0)) {
+    if (!topic_state_parse(state, stored->state, stored->state_len) ||
+        strlen(stored->nonce) != TOPIC_NONCE_LEN || !topic_number_fits(stored->version, 1) ||
+        !topic_number_fits(stored->generation, 1) || !topic_number_fits(stored->pauses, 0) ||
+        !topic_number_fits(stored->deletes, 0)) {
         return status_set(err, SMQ_INTERNAL,
                           "the stored definition of topic %s cannot be read; look at HGETALL "
                           "topic{%s}",
@@ -79,7 +79,7 @@ void store_topic_get(struct store_call *call, struct redis *redis, const char *t
 }
 
 /* The value of `field` in a reply of HGETALL: its index, or 0. */
-static size_t field_find(const redisReply *reply, const char *field)
+static size_t topic_field_find(const redisReply *reply, const char *field)
 {
     const char *data;
     size_t len;
@@ -99,21 +99,22 @@ smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state
     const redisReply *reply = result->reply;
     struct stored stored = {.state = "", .definition = ""};
 
-    (void) reply_number(&stored.generation, reply, field_find(reply, "generation"));
-    (void) reply_number(&stored.deletes, reply, field_find(reply, "deletes"));
-    if (reply->type != REDIS_REPLY_ARRAY || field_find(reply, "state") == 0) {
+    (void) reply_number(&stored.generation, reply, topic_field_find(reply, "generation"));
+    (void) reply_number(&stored.deletes, reply, topic_field_find(reply, "deletes"));
+    if (reply->type != REDIS_REPLY_ARRAY || topic_field_find(reply, "state") == 0) {
         *state = STORE_TOPIC_MISSING;
-        out->generation = number_fits(stored.generation, 1) ? (uint32_t) stored.generation : 0;
-        out->deletes = number_fits(stored.deletes, 1) ? (uint32_t) stored.deletes : 0;
+        out->generation =
+            topic_number_fits(stored.generation, 1) ? (uint32_t) stored.generation : 0;
+        out->deletes = topic_number_fits(stored.deletes, 1) ? (uint32_t) stored.deletes : 0;
         return status_set(err, SMQ_NO_TOPIC, "no topic %s; create it first", name);
     }
-    (void) reply_string(&stored.state, &stored.state_len, reply, field_find(reply, "state"));
+    (void) reply_string(&stored.state, &stored.state_len, reply, topic_field_find(reply, "state"));
     (void) reply_string(&stored.definition, &stored.definition_len, reply,
-                        field_find(reply, "definition"));
-    (void) reply_text(stored.nonce, sizeof(stored.nonce), reply, field_find(reply, "nonce"));
-    (void) reply_number(&stored.version, reply, field_find(reply, "version"));
-    (void) reply_number(&stored.pauses, reply, field_find(reply, "pauses"));
-    stored.paused = field_find(reply, "paused") != 0;
+                        topic_field_find(reply, "definition"));
+    (void) reply_text(stored.nonce, sizeof(stored.nonce), reply, topic_field_find(reply, "nonce"));
+    (void) reply_number(&stored.version, reply, topic_field_find(reply, "version"));
+    (void) reply_number(&stored.pauses, reply, topic_field_find(reply, "pauses"));
+    stored.paused = topic_field_find(reply, "paused") != 0;
     return stored_read(out, state, name, &stored, err);
 }
 
@@ -134,8 +135,8 @@ void store_topic_coord_read(char *out, size_t size, const struct store_result *r
     const redisReply *reply = result->reply;
 
     *out = '\0';
-    if (reply->type == REDIS_REPLY_ARRAY && field_find(reply, "coord") != 0 &&
-        !reply_text(out, size, reply, field_find(reply, "coord"))) {
+    if (reply->type == REDIS_REPLY_ARRAY && topic_field_find(reply, "coord") != 0 &&
+        !reply_text(out, size, reply, topic_field_find(reply, "coord"))) {
         *out = '\0';
     }
 }
@@ -172,7 +173,7 @@ smq_status store_topic_create_read(struct topic *out, enum store_topic_state *st
     return stored_read(out, state, name, &stored, err);
 }
 
-static void begin_op(struct store_call *call, const struct topic *topic, const char *op)
+static void topic_begin_op(struct store_call *call, const struct topic *topic, const char *op)
 {
     call_begin_topic(call, &script_topic, topic->name);
     redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), op);
@@ -187,7 +188,7 @@ void store_topic_step(struct store_call *call, struct redis *redis, const struct
                                         [STORE_STEP_KEEP] = "keep",
                                         [STORE_STEP_REMOVED] = "removed"};
 
-    begin_op(call, topic, words[step]);
+    topic_begin_op(call, topic, words[step]);
     if (step == STORE_STEP_KEEP || step == STORE_STEP_REMOVED) {
         redis_arg_int(&call->command, topic->deletes);
     }
@@ -197,7 +198,7 @@ void store_topic_step(struct store_call *call, struct redis *redis, const struct
 void store_topic_delete(struct store_call *call, struct redis *redis, const struct topic *topic,
                         const char *id, int64_t timeout_ms)
 {
-    begin_op(call, topic, "delete");
+    topic_begin_op(call, topic, "delete");
     redis_arg_int(&call->command, topic->deletes);
     redis_arg_string(&call->command, id);
     call_submit(call, redis, 8, timeout_ms);
@@ -220,7 +221,7 @@ void store_topic_alter(struct store_call *call, struct redis *redis, const struc
     struct buf definition = {0};
 
     topic_format(&definition, topic);
-    begin_op(call, topic, "alter");
+    topic_begin_op(call, topic, "alter");
     redis_arg_int(&call->command, topic->version);
     redis_arg(&call->command, definition.data, definition.len);
     call_submit(call, redis, 8, timeout_ms);
@@ -230,7 +231,7 @@ void store_topic_alter(struct store_call *call, struct redis *redis, const struc
 void store_topic_pause(struct store_call *call, struct redis *redis, const struct topic *topic,
                        bool paused, int64_t timeout_ms)
 {
-    begin_op(call, topic, "pause");
+    topic_begin_op(call, topic, "pause");
     redis_arg_int(&call->command, topic->pauses);
     redis_arg_int(&call->command, paused);
     call_submit(call, redis, 8, timeout_ms);
@@ -241,7 +242,7 @@ void store_topic_repair(struct store_call *call, struct redis *redis, const stru
 {
     struct buf text = {0};
 
-    begin_op(call, topic, "repair");
+    topic_begin_op(call, topic, "repair");
     topic_format(&text, topic);
     redis_arg(&call->command, text.data, text.len);
     redis_arg_int(&call->command, topic->version);
@@ -258,7 +259,7 @@ void store_topic_repair(struct store_call *call, struct redis *redis, const stru
     buf_fini(&text);
 }
 
-static void begin_registry(struct store_call *call, const char *command)
+static void topic_begin_registry(struct store_call *call, const char *command)
 {
     call_begin(call, NULL, slot_hash(SLOT_REGISTRY_KEY, strlen(SLOT_REGISTRY_KEY)));
     redis_arg_string(&call->command, command);
@@ -268,7 +269,7 @@ static void begin_registry(struct store_call *call, const char *command)
 void store_registry_add(struct store_call *call, struct redis *redis, const char *topic,
                         int64_t created_ms, int64_t timeout_ms)
 {
-    begin_registry(call, "HSETNX");
+    topic_begin_registry(call, "HSETNX");
     redis_arg_string(&call->command, topic);
     redis_arg_int(&call->command, created_ms);
     call_submit(call, redis, 1, timeout_ms);
@@ -277,7 +278,7 @@ void store_registry_add(struct store_call *call, struct redis *redis, const char
 void store_registry_remove(struct store_call *call, struct redis *redis, const char *topic,
                            int64_t timeout_ms)
 {
-    begin_registry(call, "HDEL");
+    topic_begin_registry(call, "HDEL");
     redis_arg_string(&call->command, topic);
     call_submit(call, redis, 1, timeout_ms);
 }
@@ -285,7 +286,7 @@ void store_registry_remove(struct store_call *call, struct redis *redis, const c
 void store_registry_list(struct store_call *call, struct redis *redis, const char *cursor,
                          int64_t timeout_ms)
 {
-    begin_registry(call, "HSCAN");
+    topic_begin_registry(call, "HSCAN");
     redis_arg_string(&call->command, cursor);
     redis_arg_string(&call->command, "COUNT");
     redis_arg_int(&call->command, REGISTRY_PAGE);

@@ -31,6 +31,63 @@ class Folder(unittest.TestCase):
         (self.root / path).write_text(text)
 
 
+class Circles(Folder):
+    def verdict(self, sources):
+        for name, text in sources.items():
+            self.write(f"{name}.c", text)
+            path = self.root / "build" / "coord" / "libcoord.a.p" / f"{name}.c.o"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["cc", "-c", "-o", path, self.root / f"{name}.c"], check=True)
+        return run("circles.py", self.root / "build")
+
+    def test_one_direction_is_allowed(self):
+        self.assertEqual(self.verdict({"a": "void b(void); void a(void) { b(); }", "b": "void b(void) {}"}).returncode, 0)
+
+    def test_a_circle_is_named(self):
+        result = self.verdict({"a": "void b(void); void a(void) { b(); }", "b": "void a(void); void b(void) { a(); }"})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("coord/a.c calls coord/b.c: b", result.stderr)
+
+    def test_nothing_compiled_is_no_success(self):
+        self.assertEqual(run("circles.py", self.root).returncode, 1)
+
+
+class Names(Folder):
+    def verdict(self, path, text):
+        self.write(path, text)
+        return run("names.py", self.root)
+
+    def test_the_name_of_the_file_or_of_its_type_is_allowed(self):
+        text = "struct lane {\n    int a;\n};\n\nstatic void ab_go(void)\n{\n}\n\nvoid lane_go(void)\n{\n}\n"
+        self.assertEqual(self.verdict("coord/ab.c", text).returncode, 0)
+
+    def test_a_function_without_a_prefix_is_refused(self):
+        result = self.verdict("coord/ab.c", "static void finish(void)\n{\n}\n")
+        self.assertIn("coord/ab.c: finish() does not begin with the name of its module", result.stderr)
+        self.assertEqual(result.returncode, 1)
+
+    def test_an_old_word_is_refused(self):
+        result = self.verdict("docs/a.md", "What is in hand is settled.\n")
+        self.assertIn("docs/a.md:1: an old word; write in flight", result.stderr)
+        self.assertEqual(result.returncode, 1)
+
+
+class Paths(Folder):
+    def verdict(self, text):
+        for page in ["README.md", "CONTRIBUTING.md", "docs/release.md", "lua/README.md", "bench/README.md"]:
+            self.write(page, "")
+        self.write("docs/architecture.md", text)
+        self.write("libsrc/core/core.c", "")
+        return run("paths.py", self.root)
+
+    def test_what_exists_may_be_named(self):
+        self.assertEqual(self.verdict("`core/core.c`, `libsrc/core`, `libsrc/core/NAME.c`").returncode, 0)
+
+    def test_what_does_not_exist_is_refused(self):
+        result = self.verdict("`core/hub.c`")
+        self.assertEqual((result.returncode, result.stderr), (1, "docs/architecture.md: there is no core/hub.c\n"))
+
+
 class Layers(Folder):
     def verdict(self, path, text):
         self.write(path, text)

@@ -132,7 +132,7 @@ static void renewal_note_lease(smq_delivery *delivery, int64_t leased_ms)
     }
 }
 
-static void on_renewed(struct store_call *call, const struct store_result *result)
+static void renewal_on_renewed(struct store_call *call, const struct store_result *result)
 {
     struct renewal *renewal = call->user;
     struct owned_slot *slot = renewal->slot;
@@ -186,7 +186,7 @@ static void renewal_run(struct owned_slot *slot, int64_t now_ms)
             continue;
         }
         if (renewal == NULL) {
-            renewal = renewal_new(slot, on_renewed, now_ms);
+            renewal = renewal_new(slot, renewal_on_renewed, now_ms);
         }
         renewal->deliveries[renewal->count++] = delivery;
         if (renewal->count == RENEWAL_MAX) {
@@ -255,8 +255,8 @@ void renewal_confirm(struct owned_slot *slot)
 /* --- for somebody who waits --- */
 
 /* What to tell; a delivery that was lost meanwhile stays so, whatever became of the call. */
-static smq_status extended(struct renewal *renewal, const struct store_result *result,
-                           const char **text)
+static smq_status renewal_extended(struct renewal *renewal, const struct store_result *result,
+                                   const char **text)
 {
     smq_delivery *delivery = renewal->deliveries[0];
     const char *results = "";
@@ -285,11 +285,11 @@ static smq_status extended(struct renewal *renewal, const struct store_result *r
     return result->outcome == STORE_STALE ? SMQ_UNAVAILABLE : result->status;
 }
 
-static void on_extended(struct store_call *call, const struct store_result *result)
+static void renewal_on_extended(struct store_call *call, const struct store_result *result)
 {
     struct renewal *renewal = call->user;
     const char *text;
-    smq_status status = extended(renewal, result, &text);
+    smq_status status = renewal_extended(renewal, result, &text);
 
     extension_end(renewal->extension, status, text);
     renewal_end(renewal);
@@ -297,7 +297,7 @@ static void on_extended(struct store_call *call, const struct store_result *resu
 
 void renewal_extend(struct owned_slot *slot, struct extension *extension)
 {
-    struct renewal *renewal = renewal_new(slot, on_extended, clock_now_ms());
+    struct renewal *renewal = renewal_new(slot, renewal_on_extended, clock_now_ms());
     smq_delivery *delivery = extension->delivery;
 
     renewal->extension = extension;

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Check that functions carry the name of their module, and that old words stay away.
+usage: names.py [ROOT]
+
+A function of the library, of coord and of the command begins with the name of its file, of its
+folder, of a type that its file or its own header defines, or as the functions that its header
+declares.  So a backtrace tells where a function is.
+"""
+import pathlib
+import re
+import sys
+
+ROOMS = ["libsrc", "coord", "cli"]
+# Words that were given up, and what stands for them now.
+OLD_WORDS = {
+    r"\bin[ _]hand\b": "in flight",
+    r"\bhub\b": "core",
+    r"\bstrands?\b": "owned slot, or lane",
+    r"\bdies (when|on return|once)\b|everything dies": "is freed, or valid until",
+    r"\bcome home\b": "has completed",
+    r"\bon the wire\b": "sent, in flight",
+    r"\bforsake\b|\bforgive\b": "say what is done",
+}
+PROSE = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/slotmq.1", "lua/*.md",
+         "include/**/*.h", "libsrc/**/*.[ch]", "coord/*.[ch]", "cli/*.[ch]", "lua/**/*.lua"]
+FUNCTION = re.compile(r"^(?:SMQ_API )?(?:static )?(?:inline )?(?:const )?(?:struct |enum |unsigned )?\w+[ *]+"
+                      r"(\w+)\([^;{]*\)\s*\{", re.MULTILINE)
+DECLARED = re.compile(r"^(?!static|typedef| |/|#)[\w ]+[ *](\w+)\([^{}]*?\)[^;{]*;", re.MULTILINE | re.DOTALL)
+TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union) (\w+) \{", re.MULTILINE)
+
+
+def forms(noun):
+    yield noun
+    yield noun + "s" if not noun.endswith("s") else noun[:-1]
+    if noun.startswith("smq_"):
+        yield from forms(noun.removeprefix("smq_"))
+
+
+def prefixes(path, text):
+    """The words with which a function of this file may begin."""
+    nouns = {path.stem, path.parent.name, *TYPE.findall(text)}
+    for header in {path.with_suffix(".h"), *path.parent.glob(path.stem.split("_")[0] + "*.h")}:
+        if header.exists():
+            declared = header.read_text()
+            nouns.update(TYPE.findall(declared))
+            nouns.update(name.split("_")[0] for name in DECLARED.findall(declared))
+    if path.parent.name == "client":
+        nouns.add("smq")
+    return {form for noun in nouns for form in forms(noun)}
+
+
+def strangers(root):
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*.c")):
+            text = path.read_text()
+            words = prefixes(path, text)
+            for name in FUNCTION.findall(text):
+                if name != "main" and not any(name == word or name.startswith(word + "_") for word in words):
+                    yield f"{path.relative_to(root)}: {name}() does not begin with the name of its module"
+
+
+def old_words(root):
+    for pattern in PROSE:
+        for path in sorted(root.glob(pattern)):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                for word, instead in OLD_WORDS.items():
+                    if re.search(word, line, re.IGNORECASE):
+                        yield f"{path.relative_to(root)}:{number}: an old word; write {instead}: {line.strip()}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    found = [*strangers(root), *old_words(root)]
+    for line in found:
+        print(line, file=sys.stderr)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
