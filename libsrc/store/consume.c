@@ -19,8 +19,8 @@ static size_t consume_width(const struct store_slot *slot)
 }
 
 /* "16", or "16,2,20c17:order-7": and of claim 17 all up to this message. */
-static void arg_last(struct store_call *call, const struct store_slot *slot,
-                     const struct store_consume *consume)
+static void consume_arg_last(struct store_call *call, const struct store_slot *slot,
+                             const struct store_consume *consume)
 {
     const struct store_known *part = consume->part;
     struct buf last = {0};
@@ -38,7 +38,7 @@ static void arg_last(struct store_call *call, const struct store_slot *slot,
     }
 }
 
-static void arg_flags(struct store_call *call, const struct store_slot *slot, bool repeated)
+static void consume_arg_flags(struct store_call *call, const struct store_slot *slot, bool repeated)
 {
     char flags[4] = "-";
     size_t count = 0;
@@ -55,7 +55,7 @@ static void arg_flags(struct store_call *call, const struct store_slot *slot, bo
     redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_FLAGS), flags);
 }
 
-static size_t count_done(const struct store_answer *answers, size_t count)
+static size_t consume_count_done(const struct store_answer *answers, size_t count)
 {
     size_t done = 0;
 
@@ -65,9 +65,10 @@ static size_t count_done(const struct store_answer *answers, size_t count)
     return done;
 }
 
-static void arg_answers(struct store_call *call, const struct store_answer *answers, size_t count)
+static void consume_arg_answers(struct store_call *call, const struct store_answer *answers,
+                                size_t count)
 {
-    size_t done = count_done(answers, count);
+    size_t done = consume_count_done(answers, count);
 
     redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_NDONE), (int64_t) done);
     for (size_t i = 0; i < done; i++) {
@@ -94,14 +95,14 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_MAX_BYTES), consume->max_bytes);
     redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_LEASE_MS), consume->lease_ms);
     redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_MAX_RETRIES), consume->max_retries);
-    arg_last(call, slot, consume);
-    arg_flags(call, slot, consume->repeated);
-    arg_answers(call, consume->answers, consume->answer_count);
+    consume_arg_last(call, slot, consume);
+    consume_arg_flags(call, slot, consume->repeated);
+    consume_arg_answers(call, consume->answers, consume->answer_count);
     call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX + 1, timeout_ms);
 }
 
 /* What follows the head: messages, and behind those of a keyed topic perhaps a number. */
-static bool read_tail(struct store_consumed *out, const redisReply *reply, size_t width)
+static bool consume_read_tail(struct store_consumed *out, const redisReply *reply, size_t width)
 {
     size_t tail = reply->elements - CONSUME_HEAD;
 
@@ -123,7 +124,7 @@ bool store_consume_read(struct store_consumed *out, const struct store_result *r
     if (!reply_number(&out->now_ms, reply, 1) || !reply_time(&out->next_ms, reply, 2) ||
         !reply_count(&out->claims, reply, 3) ||
         !reply_results(&out->results, reply, 4, answer_count, "01u") ||
-        !reply_number(&again, reply, 5) || !read_tail(out, reply, consume_width(slot))) {
+        !reply_number(&again, reply, 5) || !consume_read_tail(out, reply, consume_width(slot))) {
         return false;
     }
     out->again = again == 1;
@@ -131,7 +132,7 @@ bool store_consume_read(struct store_consumed *out, const struct store_result *r
     return true;
 }
 
-static bool read_body(struct store_claimed *out, const redisReply *reply, size_t at)
+static bool consume_read_body(struct store_claimed *out, const redisReply *reply, size_t at)
 {
     const char *header;
     size_t len;
@@ -140,7 +141,7 @@ static bool read_body(struct store_claimed *out, const redisReply *reply, size_t
            reply_string(&out->body, &out->body_len, reply, at + 1);
 }
 
-static bool read_attempts(struct attempts *out, const redisReply *reply, size_t at)
+static bool consume_read_attempts(struct attempts *out, const redisReply *reply, size_t at)
 {
     int64_t number;
 
@@ -157,7 +158,7 @@ bool store_consume_known(struct store_known *out, const struct store_result *res
     size_t at = CONSUME_HEAD + consume_width(slot) * index;
 
     return reply_string(&out->entry, &out->entry_len, result->reply, at) &&
-           read_attempts(&out->attempts, result->reply, at + 1);
+           consume_read_attempts(&out->attempts, result->reply, at + 1);
 }
 
 bool store_consume_message(struct store_claimed *out, const struct store_result *result,
@@ -166,6 +167,6 @@ bool store_consume_message(struct store_claimed *out, const struct store_result 
     size_t at = CONSUME_HEAD + consume_width(slot) * index;
 
     return reply_string(&out->entry, &out->entry_len, result->reply, at) &&
-           read_attempts(&out->attempts, result->reply, at + 1) &&
-           (!slot->keyed || read_body(out, result->reply, at + 2));
+           consume_read_attempts(&out->attempts, result->reply, at + 1) &&
+           (!slot->keyed || consume_read_body(out, result->reply, at + 2));
 }

@@ -4,7 +4,7 @@
 #include "scripts.h"
 #include "store/call.h"
 
-static void begin_edit(struct store_call *call, const struct store_slot *slot, const char *op)
+static void edit_begin_edit(struct store_call *call, const struct store_slot *slot, const char *op)
 {
     call_begin_slot(call, &script_edit, slot);
     call_kind(call, SCRIPT_EDIT_ARGV_KIND, slot);
@@ -14,13 +14,13 @@ static void begin_edit(struct store_call *call, const struct store_slot *slot, c
 
 void store_remove_begin(struct store_call *call, const struct store_slot *slot, smq_state state)
 {
-    begin_edit(call, slot, "remove");
+    edit_begin_edit(call, slot, "remove");
     call_state(call, SCRIPT_EDIT_ARGV_OPERANDS, state);
 }
 
 void store_requeue_begin(struct store_call *call, const struct store_slot *slot)
 {
-    begin_edit(call, slot, "requeue");
+    edit_begin_edit(call, slot, "requeue");
 }
 
 void store_edit_add(struct store_call *call, const void *name, size_t len)
@@ -36,7 +36,7 @@ void store_edit(struct store_call *call, struct redis *redis, int64_t timeout_ms
 void store_reschedule(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       const void *member, size_t len, const char *when, int64_t timeout_ms)
 {
-    begin_edit(call, slot, "reschedule");
+    edit_begin_edit(call, slot, "reschedule");
     redis_arg(call_argv(call, SCRIPT_EDIT_ARGV_OPERANDS), member, len);
     redis_arg_string(&call->command, when);
     store_edit(call, redis, timeout_ms);

@@ -79,7 +79,7 @@ bool store_fenced_token(struct token *out, const struct store_result *result)
     return reply_string(&data, &len, result->reply, 1) && token_parse(out, data, len);
 }
 
-static const char *lease_op_word(enum store_lease_op op)
+static const char *owner_lease_op_word(enum store_lease_op op)
 {
     switch (op) {
     case STORE_LEASE_ACQUIRE:
@@ -96,7 +96,7 @@ void store_lease(struct store_call *call, struct redis *redis, const char *topic
                  enum store_lease_op op, const char *owner, int64_t ttl_ms, int64_t timeout_ms)
 {
     call_begin_topic(call, &script_lease, topic);
-    redis_arg_string(call_argv(call, SCRIPT_LEASE_ARGV_OP), lease_op_word(op));
+    redis_arg_string(call_argv(call, SCRIPT_LEASE_ARGV_OP), owner_lease_op_word(op));
     redis_arg_string(call_argv(call, SCRIPT_LEASE_ARGV_NONCE), nonce);
     redis_arg_string(call_argv(call, SCRIPT_LEASE_ARGV_OWNER), owner);
     redis_arg_int(call_argv(call, SCRIPT_LEASE_ARGV_TTL_MS), ttl_ms);

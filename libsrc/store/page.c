@@ -9,7 +9,7 @@
 /* Of a reply: what stands before the messages, and the strings of each. */
 enum { PAGE_HEAD = 6, FIND_HEAD = 4, SEEN_WIDTH = 3, SEEN_WIDTH_KEYED = 5 };
 
-static size_t seen_width(const struct store_slot *slot)
+static size_t page_seen_width(const struct store_slot *slot)
 {
     return slot->keyed ? SEEN_WIDTH_KEYED : SEEN_WIDTH;
 }
@@ -28,7 +28,7 @@ void call_state(struct store_call *call, int place, smq_state state)
     }
 }
 
-static void call_bytes(struct store_call *call, int place, const void *data, size_t len)
+static void page_call_bytes(struct store_call *call, int place, const void *data, size_t len)
 {
     redis_arg(call_argv(call, place), len > 0 ? data : "", len);
 }
@@ -41,11 +41,11 @@ void store_page(struct store_call *call, struct redis *redis, const struct store
     call_state(call, SCRIPT_PAGE_ARGV_STATE, page->state);
     redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_SCORE),
                      page->from.name_len > 0 ? page->from.score : "");
-    call_bytes(call, SCRIPT_PAGE_ARGV_NAME, page->from.name, page->from.name_len);
+    page_call_bytes(call, SCRIPT_PAGE_ARGV_NAME, page->from.name, page->from.name_len);
     redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_LIMIT), page->limit);
     redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_MAX_BYTES), page->max_bytes);
     redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_BODIES), page->bodies);
-    call_bytes(call, SCRIPT_PAGE_ARGV_MEMBER, page->member, page->member_len);
+    page_call_bytes(call, SCRIPT_PAGE_ARGV_MEMBER, page->member, page->member_len);
     redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_CONTAINS), page->contains);
     redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_REASON), page->reason);
     if (page->older_ms >= 0) {
@@ -53,7 +53,7 @@ void store_page(struct store_call *call, struct redis *redis, const struct store
     } else {
         redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_OLDER_MS), "");
     }
-    call_submit(call, redis, PAGE_HEAD + seen_width(slot) * (size_t) page->limit, timeout_ms);
+    call_submit(call, redis, PAGE_HEAD + page_seen_width(slot) * (size_t) page->limit, timeout_ms);
 }
 
 bool reply_token(char out[TOKEN_TEXT_LEN + 1], const redisReply *reply, size_t index)
@@ -71,7 +71,7 @@ bool store_page_read(struct store_paged *out, const struct store_result *result,
                      const struct store_slot *slot, const struct store_page *page)
 {
     const redisReply *reply = result->reply;
-    size_t width = seen_width(slot), score_len;
+    size_t width = page_seen_width(slot), score_len;
     int64_t more;
 
     if (!reply_number(&out->now_ms, reply, 1) || !reply_token(out->token, reply, 2) ||
@@ -85,13 +85,13 @@ bool store_page_read(struct store_paged *out, const struct store_result *result,
     return out->count <= (size_t) page->limit;
 }
 
-static enum entry_kind entry_kind_of(smq_state state)
+static enum entry_kind page_entry_kind_of(smq_state state)
 {
     return state == SMQ_CLAIMED ? ENTRY_CLAIMED : state == SMQ_RESTING ? ENTRY_RESTING : ENTRY_DEAD;
 }
 
 /* Name and score in their order. */
-static bool read_place(struct store_seen *out, const redisReply *reply, size_t at)
+static bool page_read_place(struct store_seen *out, const redisReply *reply, size_t at)
 {
     size_t score_len;
 
@@ -109,11 +109,11 @@ static bool read_place(struct store_seen *out, const redisReply *reply, size_t a
         out->integer -= ENTRY_REST_OFFSET;
     }
     return entry_decode(&out->entry, out->name, out->name_len) &&
-           out->entry.kind == entry_kind_of(out->state);
+           out->entry.kind == page_entry_kind_of(out->state);
 }
 
 /* Somebody may have removed header and body: what is left of the message is shown. */
-static bool read_stored(struct store_seen *out, const redisReply *reply, size_t at)
+static bool page_read_stored(struct store_seen *out, const redisReply *reply, size_t at)
 {
     const char *header;
     size_t len;
@@ -130,14 +130,15 @@ bool reply_seen(struct store_seen *out, const redisReply *reply, const struct st
     size_t reason_len;
 
     *out = (struct store_seen){.state = state};
-    return read_place(out, reply, at) && reply_string(&out->reason, &reason_len, reply, at + 2) &&
-           (!slot->keyed || read_stored(out, reply, at + 3));
+    return page_read_place(out, reply, at) &&
+           reply_string(&out->reason, &reason_len, reply, at + 2) &&
+           (!slot->keyed || page_read_stored(out, reply, at + 3));
 }
 
 bool store_page_message(struct store_seen *out, const struct store_result *result,
                         const struct store_slot *slot, smq_state state, size_t index)
 {
-    return reply_seen(out, result->reply, slot, state, PAGE_HEAD + seen_width(slot) * index);
+    return reply_seen(out, result->reply, slot, state, PAGE_HEAD + page_seen_width(slot) * index);
 }
 
 /* --- find --- */
@@ -150,14 +151,14 @@ void store_find(struct store_call *call, struct redis *redis, const struct store
     redis_arg_string(call_argv(call, SCRIPT_FIND_ARGV_WHERE), find->dead ? "d" : "p");
     redis_arg_string(call_argv(call, SCRIPT_FIND_ARGV_FROM_SCORE),
                      find->from.name_len > 0 ? find->from.score : "");
-    call_bytes(call, SCRIPT_FIND_ARGV_FROM_NAME, find->from.name, find->from.name_len);
+    page_call_bytes(call, SCRIPT_FIND_ARGV_FROM_NAME, find->from.name, find->from.name_len);
     redis_arg_int(call_argv(call, SCRIPT_FIND_ARGV_LIMIT), STORE_FIND_MAX);
     call_submit(call, redis, 16, timeout_ms);
 }
 
 /* "+", where, score, name */
-static bool read_more(struct store_found *out, const redisReply *reply,
-                      const struct store_find *find)
+static bool page_read_more(struct store_found *out, const redisReply *reply,
+                           const struct store_find *find)
 {
     const char *where;
     size_t where_len, score_len;
@@ -189,7 +190,7 @@ bool store_find_read(struct store_found *out, const struct store_result *result,
         return true;
     }
     if (state[0] == '+') {
-        return read_more(out, reply, find);
+        return page_read_more(out, reply, find);
     }
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         if (states[i].letter == state[0]) {
@@ -202,7 +203,7 @@ bool store_find_read(struct store_found *out, const struct store_result *result,
 
 /* --- rank --- */
 
-static void begin_rank(struct store_call *call, const struct store_slot *slot)
+static void page_begin_rank(struct store_call *call, const struct store_slot *slot)
 {
     call_begin(call, &script_rank, slot->keys.hash_slot);
     redis_arg_string(&call->command, slot->keys.store);
@@ -214,7 +215,7 @@ static void begin_rank(struct store_call *call, const struct store_slot *slot)
 void store_rank(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                 const void *member, size_t member_len, int64_t timeout_ms)
 {
-    begin_rank(call, slot);
+    page_begin_rank(call, slot);
     redis_arg(call_argv(call, SCRIPT_RANK_ARGV_MEMBER), member, member_len);
     redis_arg_string(call_argv(call, SCRIPT_RANK_ARGV_SCORE), "");
     call_submit(call, redis, 8, timeout_ms);
@@ -223,7 +224,7 @@ void store_rank(struct store_call *call, struct redis *redis, const struct store
 void store_rank_elsewhere(struct store_call *call, struct redis *redis,
                           const struct store_slot *slot, const char *score, int64_t timeout_ms)
 {
-    begin_rank(call, slot);
+    page_begin_rank(call, slot);
     redis_arg_string(call_argv(call, SCRIPT_RANK_ARGV_MEMBER), "");
     redis_arg_string(call_argv(call, SCRIPT_RANK_ARGV_SCORE), score);
     call_submit(call, redis, 8, timeout_ms);

@@ -10,7 +10,7 @@
 
 enum { CLEAR_LIMIT = 1000 };
 
-static void add_definition(struct store_call *call, int place, const struct topic *topic)
+static void slot_add_definition(struct store_call *call, int place, const struct topic *topic)
 {
     struct buf definition = {0};
 
@@ -19,8 +19,8 @@ static void add_definition(struct store_call *call, int place, const struct topi
     buf_fini(&definition);
 }
 
-static void begin_slot_hash(struct store_call *call, const struct script *script,
-                            const struct store_slot *slot)
+static void slot_begin_slot_hash(struct store_call *call, const struct script *script,
+                                 const struct store_slot *slot)
 {
     call_begin(call, script, slot->keys.hash_slot);
     redis_arg_string(&call->command, slot->keys.slot);
@@ -33,7 +33,7 @@ void store_slot_open(struct store_call *call, struct redis *redis, const struct 
     call_begin_slot(call, &script_slot_open, slot);
     call_kind(call, SCRIPT_SLOT_OPEN_ARGV_KIND, slot);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_SHARED), slot->shared ? 1 : 0);
-    add_definition(call, SCRIPT_SLOT_OPEN_ARGV_DEFINITION, topic);
+    slot_add_definition(call, SCRIPT_SLOT_OPEN_ARGV_DEFINITION, topic);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_GENERATION), topic->generation);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_PAUSES), topic->pauses);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_PAUSED), topic->paused ? 1 : 0);
@@ -41,7 +41,7 @@ void store_slot_open(struct store_call *call, struct redis *redis, const struct 
     call_submit(call, redis, 8, timeout_ms);
 }
 
-static bool read_flag(bool *out, const struct store_result *result, size_t index)
+static bool slot_read_flag(bool *out, const struct store_result *result, size_t index)
 {
     int64_t number;
 
@@ -54,7 +54,7 @@ static bool read_flag(bool *out, const struct store_result *result, size_t index
 
 bool store_slot_open_read(bool *made, const struct store_result *result)
 {
-    return read_flag(made, result, 1);
+    return slot_read_flag(made, result, 1);
 }
 
 bool store_slot_foreign_read(char key[SLOT_KEY_MAX], const struct store_result *result)
@@ -70,7 +70,7 @@ void store_slot_read(struct store_call *call, struct redis *redis, const struct 
     call_submit(call, redis, 16, timeout_ms);
 }
 
-static bool read_number(uint32_t *out, const struct store_result *result, size_t index)
+static bool slot_read_number(uint32_t *out, const struct store_result *result, size_t index)
 {
     uint64_t number;
 
@@ -82,7 +82,7 @@ static bool read_number(uint32_t *out, const struct store_result *result, size_t
 }
 
 /* "nonce.version"; "": the slot is not open. */
-static bool read_stamp(struct slot_notes *out, const struct store_result *result, size_t index)
+static bool slot_read_stamp(struct slot_notes *out, const struct store_result *result, size_t index)
 {
     char stamp[TOPIC_STAMP_MAX];
     const char *dot;
@@ -107,7 +107,7 @@ static bool read_stamp(struct slot_notes *out, const struct store_result *result
 }
 
 /* "": there is none yet; "shared": there never is. */
-static bool read_token(struct token *out, const struct store_result *result, size_t index)
+static bool slot_read_token(struct token *out, const struct store_result *result, size_t index)
 {
     const char *data;
     size_t len;
@@ -121,7 +121,7 @@ static bool read_token(struct token *out, const struct store_result *result, siz
 }
 
 /* "GENERATION COORD"; "": nobody has told it. */
-static bool read_bound(struct slot_notes *out, const struct store_result *result, size_t index)
+static bool slot_read_bound(struct slot_notes *out, const struct store_result *result, size_t index)
 {
     unsigned long long generation;
     const char *data;
@@ -146,21 +146,22 @@ static bool read_bound(struct slot_notes *out, const struct store_result *result
 bool store_slot_notes_read(struct slot_notes *out, const struct store_result *result)
 {
     *out = (struct slot_notes){.open = false};
-    return read_stamp(out, result, 1) &&
+    return slot_read_stamp(out, result, 1) &&
            reply_string(&out->text, &out->text_len, result->reply, 2) &&
-           read_number(&out->text_version, result, 3) && read_number(&out->generation, result, 4) &&
-           read_token(&out->token, result, 5) && read_number(&out->pauses, result, 6) &&
-           read_flag(&out->paused, result, 7) && read_number(&out->sealed, result, 8) &&
-           reply_count(&out->messages, result->reply, 9) && read_flag(&out->complete, result, 10) &&
-           read_bound(out, result, 11);
+           slot_read_number(&out->text_version, result, 3) &&
+           slot_read_number(&out->generation, result, 4) &&
+           slot_read_token(&out->token, result, 5) && slot_read_number(&out->pauses, result, 6) &&
+           slot_read_flag(&out->paused, result, 7) && slot_read_number(&out->sealed, result, 8) &&
+           reply_count(&out->messages, result->reply, 9) &&
+           slot_read_flag(&out->complete, result, 10) && slot_read_bound(out, result, 11);
 }
 
 void store_slot_alter(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       const struct topic *topic, int64_t timeout_ms)
 {
-    begin_slot_hash(call, &script_slot_alter, slot);
+    slot_begin_slot_hash(call, &script_slot_alter, slot);
     redis_arg_string(call_argv(call, SCRIPT_SLOT_ALTER_ARGV_CHANNEL), slot->keys.wake);
-    add_definition(call, SCRIPT_SLOT_ALTER_ARGV_DEFINITION, topic);
+    slot_add_definition(call, SCRIPT_SLOT_ALTER_ARGV_DEFINITION, topic);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_ALTER_ARGV_GENERATION), topic->generation);
     call_submit(call, redis, 8, timeout_ms);
 }
@@ -168,7 +169,7 @@ void store_slot_alter(struct store_call *call, struct redis *redis, const struct
 void store_slot_pause(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       const struct topic *topic, int64_t timeout_ms)
 {
-    begin_slot_hash(call, &script_slot_pause, slot);
+    slot_begin_slot_hash(call, &script_slot_pause, slot);
     redis_arg_string(call_argv(call, SCRIPT_SLOT_PAUSE_ARGV_CHANNEL), slot->keys.wake);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_PAUSE_ARGV_PAUSES), topic->pauses);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_PAUSE_ARGV_PAUSED), topic->paused ? 1 : 0);
@@ -178,7 +179,7 @@ void store_slot_pause(struct store_call *call, struct redis *redis, const struct
 void store_slot_bind(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      uint32_t generation, const char *coord, int64_t timeout_ms)
 {
-    begin_slot_hash(call, &script_slot_bind, slot);
+    slot_begin_slot_hash(call, &script_slot_bind, slot);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_BIND_ARGV_GENERATION), generation);
     redis_arg_string(call_argv(call, SCRIPT_SLOT_BIND_ARGV_COORD), coord);
     call_submit(call, redis, 8, timeout_ms);
@@ -201,7 +202,7 @@ bool store_slot_seal_read(uint64_t *messages, const struct store_result *result)
 void store_slot_unseal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                        uint32_t deletion, int64_t timeout_ms)
 {
-    begin_slot_hash(call, &script_slot_unseal, slot);
+    slot_begin_slot_hash(call, &script_slot_unseal, slot);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_UNSEAL_ARGV_DELETION), deletion);
     call_submit(call, redis, 8, timeout_ms);
 }
@@ -217,7 +218,7 @@ void store_slot_clear(struct store_call *call, struct redis *redis, const struct
 
 bool store_slot_clear_read(bool *more, const struct store_result *result)
 {
-    return read_flag(more, result, 1);
+    return slot_read_flag(more, result, 1);
 }
 
 void store_slot_remove(struct store_call *call, struct redis *redis, const struct store_slot *slot,
