@@ -144,6 +144,7 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
         return;
     }
     if (assigner->active && reply->rc == ZNOAUTH) {
+        assigner->hidden = assigner->current->unwritable = true;
         assigner_deny_topic(assigner, assigner->current);
         assigner_write(assigner);
         return;
@@ -152,6 +153,7 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
         return;
     }
     assigner->again = true; /* to see the revocations that were written */
+    assigner->current->unwritable = false;
     assignment_fini(&assigner->current->old);
     assigner->current->old = assigner->current->next;
     assigner->current->next = (struct assignment){0};

@@ -40,7 +40,9 @@ struct assigner_topic {
     int32_t version, node_version; /* of the assignment and of the topic's node */
     int64_t mzxid;
     bool listed;        /* in this round its node exists */
-    bool denied;        /* ZooKeeper denies access to its nodes; said already */
+    bool denied;        /* in this round ZooKeeper denies access to its nodes */
+    bool unwritable;    /* ... and did so when its assignment was written last */
+    bool denied_said;   /* that was said, and access was not granted since then */
     bool read;          /* in this round; or damaged, then `old` is the last good one */
     bool write;         /* next differs from old */
     bool remove;        /* nobody asks for it any more */
@@ -96,7 +98,7 @@ struct assigner {
     size_t out;                  /* replies to come */
     bool failed;                 /* one of them did not come */
     bool unlisted;               /* it was said that a folder may not be listed */
-    bool hidden;                 /* ZooKeeper denied one: no watch tells when it would not */
+    bool hidden; /* ZooKeeper denied a read or a write: no watch tells when it is allowed */
     void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
     int64_t *unread; /* incarnations of members that were said to be unreadable */
     size_t unread_count;
@@ -121,7 +123,8 @@ void assigner_wake(struct assigner *assigner); /* something may have changed */
 /* assigner_read.c: read members and topics; then `read` is called. */
 void assigner_read(struct assigner *assigner);
 
-/* ZooKeeper denies access to the nodes of the topic: say so, once. */
+/* ZooKeeper denies access to the nodes of the topic: say so, unless that was said and access was
+ * not granted since then. */
 void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic);
 
 /* Forget what was read.  No reply may be on its way. */

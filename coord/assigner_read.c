@@ -257,13 +257,28 @@ static void assigner_take_old(struct assigner *assigner, struct assigner_topic *
 
 void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic)
 {
-    if (!topic->denied) {
+    topic->denied = true;
+    if (!topic->denied_said) {
+        topic->denied_said = true;
         events_log(assigner->env->events, SMQ_LEVEL_ERROR,
                    "topic %s: ZooKeeper denies access to its nodes, and nothing of it moves; give "
                    "all members the same zookeeper_auth",
                    topic->name);
     }
-    topic->denied = true;
+}
+
+/* All was read: of a topic that may be read, and written as far as is known, it is said again when
+ * ZooKeeper denies access another time. */
+static void assigner_read_allowed(struct assigner *assigner)
+{
+    struct assigner_topic *topic = NULL;
+
+    LIST_FOREACH(topic, &assigner->topics, link)
+    {
+        if (!topic->denied && !topic->unwritable) {
+            topic->denied_said = false;
+        }
+    }
 }
 
 static void assigner_on_topic(void *user, const struct zk_reply *reply)
@@ -351,6 +366,7 @@ static void assigner_read_over(struct assigner *assigner)
         assigner_keep_unread(assigner);
         assigner_gather(assigner);
         assigner_drop_unlisted(assigner);
+        assigner_read_allowed(assigner);
     }
     assigner_clear_jobs(assigner);
     assigner->read(assigner, !assigner->failed);
@@ -460,7 +476,8 @@ void assigner_read(struct assigner *assigner)
 
     LIST_FOREACH(topic, &assigner->topics, link)
     {
-        topic->listed = topic->read = topic->write = topic->remove = topic->damaged = false;
+        topic->listed = topic->read = topic->write = topic->remove = false;
+        topic->damaged = topic->denied = false;
     }
     assigner_clear_jobs(assigner);
     assigner_add_known(assigner);

@@ -87,7 +87,7 @@ static void a_raised_generation_does_not_wait_for_the_back_off(void **state)
     struct root_info info;
 
     (void) state;
-    zookeeper_timings.retry = 100 * WAIT_MS;
+    zookeeper_timings.retry = (int64_t) 100 * WAIT_MS;
     a = fixture_member("a");
     a->floor = 7;
     queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);

@@ -9,10 +9,11 @@
 #include <cmocka.h>
 
 #include "coord/member_text.h"
+#include "coord/zookeeper.h"
 #include "fixture.h"
 #include "support/wait.h"
 
-enum { SESSION_MS = 4000, LONG_SESSION_MS = 30000 };
+enum { SESSION_MS = 4000, LONG_SESSION_MS = 30000, LOOK_AGAIN_MS = 50 };
 
 static zhandle_t *raw;   /* without credentials, as all members */
 static zhandle_t *other; /* with others; a test that closes it makes it NULL */
@@ -282,6 +283,94 @@ static void members_that_may_not_be_listed_keep_their_slots(void **state)
     queue_side_free(a);
 }
 
+/* How often member `a` said that topic `name` is denied. */
+static int times_denied(struct queue_side *a, const char *name)
+{
+    char words[64];
+
+    (void) snprintf(words, sizeof(words), "topic %s: ZooKeeper denies access", name);
+    return queue_side_said(a, words);
+}
+
+static bool said_t_denied(void *arg)
+{
+    return times_denied(arg, "t") == 1;
+}
+
+static bool said_t_denied_again(void *arg)
+{
+    return times_denied(arg, "t") == 2;
+}
+
+/* The assigner may read the assignment, and not write it. */
+static void a_topic_that_may_not_be_written_again_is_said_again(void **state)
+{
+    const int readable = ZOO_PERM_ALL & ~ZOO_PERM_WRITE;
+    struct queue_side *a = NULL;
+    struct queue_side *b = NULL;
+    struct queue_side *c = NULL;
+
+    (void) state;
+    zookeeper_timings.hidden = LOOK_AGAIN_MS;
+    a = fixture_consumer("a");
+    assert_true(queue_side_owns(a, SLOTS));
+    raw_set_access(raw, fixture_path("/topics/t/assignment"), readable);
+    b = fixture_consumer("b");
+    assert_true(wait_until(said_t_denied, a, WAIT_MS));
+    raw_set_access(raw, fixture_path("/topics/t/assignment"), ZOO_PERM_ALL);
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    assert_int_equal(times_denied(a, "t"), 1);
+    raw_set_access(raw, fixture_path("/topics/t/assignment"), readable);
+    c = fixture_consumer("c");
+    assert_true(wait_until(said_t_denied_again, a, WAIT_MS));
+    raw_set_access(raw, fixture_path("/topics/t/assignment"), ZOO_PERM_ALL);
+    assert_true(wait_until(owns_some, c, WAIT_MS));
+    assert_int_equal(times_denied(a, "t"), 2);
+    queue_side_free(c);
+    queue_side_free(b);
+    queue_side_free(a);
+}
+
+static bool said_u_denied(void *arg)
+{
+    return times_denied(arg, "u") == 1;
+}
+
+static bool said_u_denied_again(void *arg)
+{
+    return times_denied(arg, "u") == 2;
+}
+
+/* A topic that nobody consumes.  Its assignment is damaged, which the assigner says as soon as it
+ * may read it. */
+static void a_topic_that_may_not_be_read_again_is_said_again(void **state)
+{
+    const int writable = ZOO_PERM_ALL & ~ZOO_PERM_READ;
+    struct ACL acl = {.perms = writable, .id = ZOO_ANYONE_ID_UNSAFE};
+    struct ACL_vector unreadable = {.count = 1, .data = &acl};
+    struct queue_side *a = NULL;
+
+    (void) state;
+    zookeeper_timings.hidden = LOOK_AGAIN_MS;
+    a = fixture_consumer("a");
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_int_equal(
+        zoo_create(raw, fixture_path("/topics/u"), "?", 1, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0), ZOK);
+    assert_int_equal(
+        zoo_create(raw, fixture_path("/topics/u/assignment"), "?", 1, &unreadable, 0, NULL, 0),
+        ZOK);
+    raw_set(raw, fixture_path("/topics/u"), "?", 1); /* the assigner watches this one */
+    assert_true(wait_until(said_u_denied, a, WAIT_MS));
+    raw_set_access(raw, fixture_path("/topics/u/assignment"), ZOO_PERM_ALL);
+    assert_true(queue_side_says(a, "topic u: its assignment in ZooKeeper cannot be read"));
+    assert_int_equal(times_denied(a, "u"), 1);
+    raw_set_access(raw, fixture_path("/topics/u/assignment"), writable);
+    raw_set(raw, fixture_path("/topics/u"), "!", 1);
+    assert_true(wait_until(said_u_denied_again, a, WAIT_MS));
+    queue_side_free(a);
+}
+
 int main(int argc, char **argv)
 {
 #define HIDDEN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -293,6 +382,8 @@ int main(int argc, char **argv)
         HIDDEN(a_member_that_may_be_read_again_takes_part),
         HIDDEN(a_damaged_assignment_waits_for_a_member_that_may_not_be_read),
         HIDDEN(members_that_may_not_be_listed_keep_their_slots),
+        HIDDEN(a_topic_that_may_not_be_written_again_is_said_again),
+        HIDDEN(a_topic_that_may_not_be_read_again_is_said_again),
     };
     int failed = 0;
 
