@@ -71,7 +71,7 @@ struct assigner_job {
 
 /* Members of one topic that work on different clusters, and when that was said.  All times are
  * milliseconds. */
-struct strangers {
+struct assigner_strangers {
     int64_t since_ms;   /* there have been such members all the time; 0: there are none */
     int64_t said_ms;    /* when they were named last; 0: never */
     int64_t one, other; /* incarnations of those that were named; 0: nobody since `since_ms` */
@@ -102,7 +102,7 @@ struct assigner {
     void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
     int64_t *unread; /* incarnations of members that were said to be unreadable */
     size_t unread_count;
-    struct strangers strangers;
+    struct assigner_strangers strangers;
     struct assigner_topics topics;
     struct assigner_topic *current;
     uint64_t sequence;
@@ -147,8 +147,9 @@ void assigner_name_strangers(struct assigner *assigner, int64_t now_ms);
 /* The members `one` and `other`, by incarnation, are such ones; 0 and 0: there are none.  When they
  * are to be named: now, if that is not after `now_ms`, and then they count as named; 0: nobody is
  * to be. */
-int64_t strangers_note(struct strangers *strangers, const struct zookeeper_timings *timings,
-                       int64_t one, int64_t other, int64_t now_ms);
+int64_t assigner_strangers_note(struct assigner_strangers *strangers,
+                                const struct zookeeper_timings *timings, int64_t one, int64_t other,
+                                int64_t now_ms);
 
 /* assigner_home.c: what is kept of the name of a member that left a slot or died; never 0. */
 uint32_t assigner_home(const char *id);

@@ -10,7 +10,7 @@
 #include "coord/assigner.h"
 
 /* A topic while it is decided.  Numbers of members are 1 + the index in assigner->members. */
-struct decision {
+struct assigner_decision {
     struct assigner_topic *topic;
     int32_t *weights;
     int32_t *quotas;
@@ -22,15 +22,16 @@ struct decision {
 };
 
 /* A member of the old assignment. */
-struct former {
+struct assigner_former {
     uint16_t number; /* of itself, or of the member that came back under its name; 0: none */
     const struct member_topic *line; /* NULL: it does not ask for the topic any more */
     uint32_t home;
     bool gone; /* its node is */
 };
 
-static const struct member_topic *decide_line(const struct assigner *assigner, size_t member,
-                                              const struct assigner_topic *topic)
+static const struct member_topic *assigner_decide_line(const struct assigner *assigner,
+                                                       size_t member,
+                                                       const struct assigner_topic *topic)
 {
     return member_info_topic(&assigner->members[member].info, topic->name, topic->nonce);
 }
@@ -42,7 +43,7 @@ void assigner_wake_at(struct assigner *assigner, int64_t at_ms)
     }
 }
 
-static uint16_t decide_number(const struct assigner *assigner, int64_t incarnation)
+static uint16_t assigner_decide_number(const struct assigner *assigner, int64_t incarnation)
 {
     for (size_t i = 0; i < assigner->member_count; i++) {
         if (assigner->members[i].incarnation == incarnation) {
@@ -53,8 +54,9 @@ static uint16_t decide_number(const struct assigner *assigner, int64_t incarnati
 }
 
 /* May a slot that is being revoked go on?  Acknowledged, or out of time. */
-static bool decide_revoked(struct assigner *assigner, struct assigner_topic *topic, int32_t slot,
-                           const struct member_topic *line, const char *id, int64_t now_ms)
+static bool assigner_decide_revoked(struct assigner *assigner, struct assigner_topic *topic,
+                                    int32_t slot, const struct member_topic *line, const char *id,
+                                    int64_t now_ms)
 {
     struct assigner_revocation *revocation = &topic->revocations[slot];
     int64_t until = 0;
@@ -78,7 +80,7 @@ static bool decide_revoked(struct assigner *assigner, struct assigner_topic *top
 }
 
 /* Does the entry belong to a living member whose node cannot be read? */
-static bool decide_kept(const struct assigner *assigner, uint16_t entry)
+static bool assigner_decide_kept(const struct assigner *assigner, uint16_t entry)
 {
     uint16_t number = entry & ASSIGNMENT_MEMBER;
 
@@ -86,11 +88,11 @@ static bool decide_kept(const struct assigner *assigner, uint16_t entry)
 }
 
 /* Who came back under the name of a member that is gone: 1 + its index, or 0. */
-static uint16_t decide_successor(const struct assigner *assigner,
-                                 const struct assigner_topic *topic, const char *id)
+static uint16_t assigner_decide_successor(const struct assigner *assigner,
+                                          const struct assigner_topic *topic, const char *id)
 {
     for (size_t i = 0; i < assigner->member_count; i++) {
-        const struct member_topic *line = decide_line(assigner, i, topic);
+        const struct member_topic *line = assigner_decide_line(assigner, i, topic);
 
         if (line != NULL && !line->leaving && strcmp(assigner->members[i].id, id) == 0) {
             return (uint16_t) (i + 1);
@@ -99,32 +101,35 @@ static uint16_t decide_successor(const struct assigner *assigner,
     return 0;
 }
 
-static struct former decide_former(const struct assigner *assigner,
-                                   const struct assigner_topic *topic,
-                                   const struct assignment_member *member)
+static struct assigner_former assigner_decide_former(const struct assigner *assigner,
+                                                     const struct assigner_topic *topic,
+                                                     const struct assignment_member *member)
 {
-    struct former former = {.number = decide_number(assigner, member->incarnation),
-                            .home = assigner_home(member->id)};
+    struct assigner_former former = {.number =
+                                         assigner_decide_number(assigner, member->incarnation),
+                                     .home = assigner_home(member->id)};
 
     former.gone = former.number == 0;
     if (former.gone) {
-        former.number = decide_successor(assigner, topic, member->id);
+        former.number = assigner_decide_successor(assigner, topic, member->id);
     }
     if (former.number != 0) {
-        former.line = decide_line(assigner, former.number - 1u, topic);
+        former.line = assigner_decide_line(assigner, former.number - 1u, topic);
     }
     return former;
 }
 
 /* What becomes of an old entry: an entry by the numbers of this round, 0 when it is free. */
-static uint16_t decide_entry(struct assigner *assigner, struct assigner_topic *topic, int32_t slot,
-                             const struct former *former, int64_t now_ms)
+static uint16_t assigner_decide_entry(struct assigner *assigner, struct assigner_topic *topic,
+                                      int32_t slot, const struct assigner_former *former,
+                                      int64_t now_ms)
 {
     uint16_t entry = topic->old.slots[slot];
     const char *id = topic->old.members[(entry & ASSIGNMENT_MEMBER) - 1].id;
     bool revoking = (entry & ASSIGNMENT_REVOKING) != 0;
 
-    if (decide_kept(assigner, former->number)) { /* it cannot be asked to give anything up */
+    if (assigner_decide_kept(assigner,
+                             former->number)) { /* it cannot be asked to give anything up */
         return former->number;
     }
     if (former->line == NULL || former->line->leaving || former->gone) {
@@ -133,27 +138,29 @@ static uint16_t decide_entry(struct assigner *assigner, struct assigner_topic *t
     if (former->line == NULL || (revoking && former->gone)) {
         return 0;
     }
-    if (revoking && decide_revoked(assigner, topic, slot, former->line, id, now_ms)) {
+    if (revoking && assigner_decide_revoked(assigner, topic, slot, former->line, id, now_ms)) {
         return 0;
     }
     return former->number | (entry & ASSIGNMENT_REVOKING);
 }
 
 /* The old entries, by the numbers of this round, without what is free now. */
-static void decide_carry(struct assigner *assigner, struct decision *decision, int64_t now_ms)
+static void assigner_decide_carry(struct assigner *assigner, struct assigner_decision *decision,
+                                  int64_t now_ms)
 {
     struct assigner_topic *topic = decision->topic;
     size_t count = topic->old.member_count;
-    struct former *formers = memory_new((count + 1) * sizeof(*formers));
+    struct assigner_former *formers = memory_new((count + 1) * sizeof(*formers));
 
     for (size_t i = 0; i < count; i++) {
-        formers[i] = decide_former(assigner, topic, &topic->old.members[i]);
+        formers[i] = assigner_decide_former(assigner, topic, &topic->old.members[i]);
     }
     for (int32_t i = 0; i < topic->slots && topic->old.slots != NULL; i++) {
         size_t member = topic->old.slots[i] & ASSIGNMENT_MEMBER;
 
         if (member != 0) {
-            decision->slots[i] = decide_entry(assigner, topic, i, &formers[member - 1], now_ms);
+            decision->slots[i] =
+                assigner_decide_entry(assigner, topic, i, &formers[member - 1], now_ms);
         }
         if ((decision->slots[i] & ASSIGNMENT_REVOKING) == 0) {
             topic->revocations[i] = (struct assigner_revocation){0};
@@ -163,8 +170,8 @@ static void decide_carry(struct assigner *assigner, struct decision *decision, i
 }
 
 /* Is the member, or one that had its name, in the assignment? */
-static bool decide_known(const struct assigner_topic *topic, const struct assigner_member *member,
-                         bool by_name)
+static bool assigner_decide_known(const struct assigner_topic *topic,
+                                  const struct assigner_member *member, bool by_name)
 {
     for (size_t i = 0; i < topic->old.member_count; i++) {
         if (topic->old.members[i].incarnation == member->incarnation ||
@@ -178,7 +185,7 @@ static bool decide_known(const struct assigner_topic *topic, const struct assign
 /* How long a fleet in which nobody owns anything waits for more members.  After ZooKeeper lost its
  * data they are to own slots again two sessions after they lost their connection: one and a half go
  * by until they know (zk_probe.c), three tenths are this wait, the rest is for joining. */
-static int64_t decide_cold_wait(const struct assigner *assigner)
+static int64_t assigner_decide_cold_wait(const struct assigner *assigner)
 {
     int64_t part = zk_session_timeout(assigner->ports.session) * 3 / 10;
 
@@ -187,11 +194,11 @@ static int64_t decide_cold_wait(const struct assigner *assigner)
 
 /* Does a fleet in which nobody owns anything yet still wait for more members?  What members had
  * before a restart they have at once. */
-static bool decide_cold(struct assigner *assigner, struct assigner_topic *topic, bool cold,
-                        int64_t now_ms)
+static bool assigner_decide_cold(struct assigner *assigner, struct assigner_topic *topic, bool cold,
+                                 int64_t now_ms)
 {
     if (cold && topic->cold_until == 0) {
-        topic->cold_until = now_ms + decide_cold_wait(assigner);
+        topic->cold_until = now_ms + assigner_decide_cold_wait(assigner);
     }
     if (now_ms < topic->cold_until) {
         assigner_wake_at(assigner, topic->cold_until);
@@ -204,7 +211,8 @@ static bool decide_cold(struct assigner *assigner, struct assigner_topic *topic,
 }
 
 /* Who may own slots: newcomers only after they waited for others. */
-static void decide_weights(struct assigner *assigner, struct decision *decision, int64_t now_ms)
+static void assigner_decide_weights(struct assigner *assigner, struct assigner_decision *decision,
+                                    int64_t now_ms)
 {
     const struct zookeeper_timings *timings = &assigner->env->timings;
     struct assigner_topic *topic = decision->topic;
@@ -214,10 +222,10 @@ static void decide_weights(struct assigner *assigner, struct decision *decision,
     int64_t ready = 0;
 
     for (size_t i = 0; i < assigner->member_count; i++) {
-        const struct member_topic *line = decide_line(assigner, i, topic);
-        bool known = decide_known(topic, &assigner->members[i], true);
+        const struct member_topic *line = assigner_decide_line(assigner, i, topic);
+        bool known = assigner_decide_known(topic, &assigner->members[i], true);
 
-        owned = owned || decide_known(topic, &assigner->members[i], false);
+        owned = owned || assigner_decide_known(topic, &assigner->members[i], false);
         if (line == NULL || line->leaving) {
             continue;
         }
@@ -225,7 +233,7 @@ static void decide_weights(struct assigner *assigner, struct decision *decision,
         decision->weights[i] = known ? line->weight : -line->weight;
         pending += known ? 0 : 1;
     }
-    decision->cold = decide_cold(assigner, topic, asked && !owned, now_ms);
+    decision->cold = assigner_decide_cold(assigner, topic, asked && !owned, now_ms);
     if (topic->pending_count == 0 && pending > 0) {
         topic->pending_first = now_ms;
     }
@@ -250,7 +258,8 @@ static void decide_weights(struct assigner *assigner, struct decision *decision,
 }
 
 /* Put `next` together from the entries decided; members without a share are left out. */
-static void decide_next(struct assigner *assigner, const struct decision *decision)
+static void assigner_decide_next(struct assigner *assigner,
+                                 const struct assigner_decision *decision)
 {
     struct assigner_topic *topic = decision->topic;
     struct assignment *next = &topic->next;
@@ -261,7 +270,7 @@ static void decide_next(struct assigner *assigner, const struct decision *decisi
     }
     next->members = memory_new((assigner->member_count + 1) * sizeof(*next->members));
     for (size_t i = 0; i < assigner->member_count; i++) {
-        const struct member_topic *line = decide_line(assigner, i, topic);
+        const struct member_topic *line = assigner_decide_line(assigner, i, topic);
 
         if (decision->weights[i] == 0 && numbers[i + 1] == 0) {
             continue;
@@ -287,7 +296,7 @@ static void decide_next(struct assigner *assigner, const struct decision *decisi
 }
 
 /* Do the entries say something else than the old ones? */
-static bool decide_differs(const struct assignment *old, const struct assignment *next)
+static bool assigner_decide_differs(const struct assignment *old, const struct assignment *next)
 {
     for (int32_t i = 0; i < next->slot_count; i++) {
         uint16_t left = old->slots != NULL ? old->slots[i] : 0;
@@ -303,7 +312,7 @@ static bool decide_differs(const struct assignment *old, const struct assignment
     return false;
 }
 
-static size_t decide_topics(const struct assigner *assigner)
+static size_t assigner_decide_topics(const struct assigner *assigner)
 {
     const struct assigner_topic *topic = NULL;
     size_t count = 0;
@@ -316,13 +325,13 @@ static size_t decide_topics(const struct assigner *assigner)
 }
 
 /* Copy between what the topic has and what is dealt out; how many slots these are. */
-static int32_t decide_free_slots(const struct assigner *assigner, struct decision *decision,
-                                 bool back)
+static int32_t assigner_decide_free_slots(const struct assigner *assigner,
+                                          struct assigner_decision *decision, bool back)
 {
     int32_t count = 0;
 
     for (int32_t i = 0; i < decision->topic->slots; i++) {
-        if (decision->cold || decide_kept(assigner, decision->slots[i])) {
+        if (decision->cold || assigner_decide_kept(assigner, decision->slots[i])) {
             continue;
         }
         if (back) {
@@ -336,7 +345,8 @@ static int32_t decide_free_slots(const struct assigner *assigner, struct decisio
 }
 
 /* What a member that cannot be read keeps is not dealt out, and it gets nothing. */
-static void decide_assign(struct assigner *assigner, struct decision *decisions, size_t count)
+static void assigner_decide_assign(struct assigner *assigner, struct assigner_decision *decisions,
+                                   size_t count)
 {
     struct assign_topic *topics = memory_new((count + 1) * sizeof(*topics));
     const char **ids = memory_new((assigner->member_count + 1) * sizeof(*ids));
@@ -345,24 +355,25 @@ static void decide_assign(struct assigner *assigner, struct decision *decisions,
         ids[i] = assigner->members[i].id;
     }
     for (size_t i = 0; i < count; i++) {
-        topics[i] =
-            (struct assign_topic){.name = decisions[i].topic->name,
-                                  .weights = decisions[i].weights,
-                                  .slots = decisions[i].free_slots,
-                                  .homes = decisions[i].free_homes,
-                                  .slot_count = decide_free_slots(assigner, &decisions[i], false),
-                                  .quotas = decisions[i].quotas};
+        topics[i] = (struct assign_topic){
+            .name = decisions[i].topic->name,
+            .weights = decisions[i].weights,
+            .slots = decisions[i].free_slots,
+            .homes = decisions[i].free_homes,
+            .slot_count = assigner_decide_free_slots(assigner, &decisions[i], false),
+            .quotas = decisions[i].quotas};
     }
     assign(topics, count, ids, assigner->member_count);
     for (size_t i = 0; i < count; i++) {
-        (void) decide_free_slots(assigner, &decisions[i], true);
+        (void) assigner_decide_free_slots(assigner, &decisions[i], true);
     }
     free(topics);
     free(ids);
 }
 
 /* Does a member ask for a topic of this name, of whatever creation? */
-static bool decide_asked(const struct assigner *assigner, const struct assigner_topic *topic)
+static bool assigner_decide_asked(const struct assigner *assigner,
+                                  const struct assigner_topic *topic)
 {
     for (size_t i = 0; i < assigner->member_count; i++) {
         const struct member_info *info = &assigner->members[i].info;
@@ -379,11 +390,12 @@ static bool decide_asked(const struct assigner *assigner, const struct assigner_
     return false;
 }
 
-static void decide_remove(struct assigner *assigner, struct assigner_topic *topic, int64_t now_ms)
+static void assigner_decide_remove(struct assigner *assigner, struct assigner_topic *topic,
+                                   int64_t now_ms)
 {
     int64_t until = 0;
 
-    if (decide_asked(assigner, topic)) {
+    if (assigner_decide_asked(assigner, topic)) {
         topic->idle_since = 0;
         return;
     }
@@ -398,20 +410,20 @@ static void decide_remove(struct assigner *assigner, struct assigner_topic *topi
     topic->remove = true;
 }
 
-static struct decision decision_new(struct assigner_topic *topic, size_t members)
+static struct assigner_decision assigner_decision_new(struct assigner_topic *topic, size_t members)
 {
     size_t size = (size_t) topic->slots * sizeof(uint16_t);
 
-    return (struct decision){.topic = topic,
-                             .weights = memory_new(members * sizeof(int32_t)),
-                             .quotas = memory_new(members * sizeof(int32_t)),
-                             .slots = memory_new(size),
-                             .homes = memory_new(size),
-                             .free_slots = memory_new(size),
-                             .free_homes = memory_new(size)};
+    return (struct assigner_decision){.topic = topic,
+                                      .weights = memory_new(members * sizeof(int32_t)),
+                                      .quotas = memory_new(members * sizeof(int32_t)),
+                                      .slots = memory_new(size),
+                                      .homes = memory_new(size),
+                                      .free_slots = memory_new(size),
+                                      .free_homes = memory_new(size)};
 }
 
-static void decision_fini(struct decision *decision)
+static void assigner_decision_fini(struct assigner_decision *decision)
 {
     free(decision->weights);
     free(decision->quotas);
@@ -423,9 +435,9 @@ static void decision_fini(struct decision *decision)
 
 void assigner_decide(struct assigner *assigner, int64_t now_ms)
 {
-    size_t count = decide_topics(assigner);
+    size_t count = assigner_decide_topics(assigner);
     size_t members = assigner->member_count + 1;
-    struct decision *decisions = memory_new((count + 1) * sizeof(*decisions));
+    struct assigner_decision *decisions = memory_new((count + 1) * sizeof(*decisions));
     struct assigner_topic *topic = NULL;
     size_t at = 0;
 
@@ -434,19 +446,19 @@ void assigner_decide(struct assigner *assigner, int64_t now_ms)
         if (!topic->read || topic->slots <= 0) {
             continue;
         }
-        decisions[at] = decision_new(topic, members);
-        decide_remove(assigner, topic, now_ms);
-        decide_carry(assigner, &decisions[at], now_ms);
-        decide_weights(assigner, &decisions[at], now_ms);
+        decisions[at] = assigner_decision_new(topic, members);
+        assigner_decide_remove(assigner, topic, now_ms);
+        assigner_decide_carry(assigner, &decisions[at], now_ms);
+        assigner_decide_weights(assigner, &decisions[at], now_ms);
         assigner_find_homes(assigner, topic, decisions[at].weights, decisions[at].homes);
         at++;
     }
-    decide_assign(assigner, decisions, count);
+    assigner_decide_assign(assigner, decisions, count);
     for (size_t i = 0; i < count; i++) {
         topic = decisions[i].topic;
-        decide_next(assigner, &decisions[i]);
-        topic->write = topic->write || decide_differs(&topic->old, &topic->next);
-        decision_fini(&decisions[i]);
+        assigner_decide_next(assigner, &decisions[i]);
+        topic->write = topic->write || assigner_decide_differs(&topic->old, &topic->next);
+        assigner_decision_fini(&decisions[i]);
     }
     free(decisions);
 }

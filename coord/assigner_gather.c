@@ -10,7 +10,8 @@
 #include "coord/assigner.h"
 
 /* Have all members that consume the topic, or might, said what they own? */
-static bool gather_complete(const struct assigner *assigner, const struct assigner_topic *topic)
+static bool assigner_gather_complete(const struct assigner *assigner,
+                                     const struct assigner_topic *topic)
 {
     for (size_t i = 0; i < assigner->member_count; i++) {
         const struct member_topic *line =
@@ -24,7 +25,8 @@ static bool gather_complete(const struct assigner *assigner, const struct assign
 }
 
 /* The slots of one member, number `me`. */
-static void gather_member(struct assignment *out, const struct member_topic *line, uint16_t me)
+static void assigner_gather_member(struct assignment *out, const struct member_topic *line,
+                                   uint16_t me)
 {
     for (int32_t i = 0; i < out->slot_count; i++) {
         bool held = member_slots_has(&line->held, i);
@@ -35,7 +37,7 @@ static void gather_member(struct assignment *out, const struct member_topic *lin
     }
 }
 
-static void gather_topic(const struct assigner *assigner, struct assigner_topic *topic)
+static void assigner_gather_topic(const struct assigner *assigner, struct assigner_topic *topic)
 {
     struct assignment *out = &topic->old;
 
@@ -54,7 +56,7 @@ static void gather_topic(const struct assigner *assigner, struct assigner_topic 
             (struct assignment_member){.incarnation = member->incarnation,
                                        .weight = line->weight,
                                        .id = memory_string(member->id)};
-        gather_member(out, line, (uint16_t) out->member_count);
+        assigner_gather_member(out, line, (uint16_t) out->member_count);
     }
 }
 
@@ -65,8 +67,8 @@ void assigner_gather(struct assigner *assigner)
     LIST_FOREACH(topic, &assigner->topics, link)
     {
         if (topic->damaged && topic->old.slots == NULL && topic->slots > 0 &&
-            gather_complete(assigner, topic)) {
-            gather_topic(assigner, topic);
+            assigner_gather_complete(assigner, topic)) {
+            assigner_gather_topic(assigner, topic);
             topic->read = topic->write = true;
         }
     }

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "coord/assigner.h"
 
-struct home {
+struct assigner_home_entry {
     uint32_t hash;
     uint16_t number;
 };
@@ -24,10 +24,10 @@ uint32_t assigner_home(const char *id)
     return hash == 0 ? 1 : hash;
 }
 
-static int home_compare(const void *left, const void *right)
+static int assigner_home_compare(const void *left, const void *right)
 {
-    const struct home *a = left;
-    const struct home *b = right;
+    const struct assigner_home_entry *a = left;
+    const struct assigner_home_entry *b = right;
 
     return a->hash < b->hash ? -1 : a->hash > b->hash;
 }
@@ -35,20 +35,22 @@ static int home_compare(const void *left, const void *right)
 void assigner_find_homes(const struct assigner *assigner, const struct assigner_topic *topic,
                          const int32_t *weights, uint16_t *out)
 {
-    struct home *homes = memory_new((assigner->member_count + 1) * sizeof(*homes));
+    struct assigner_home_entry *homes = memory_new((assigner->member_count + 1) * sizeof(*homes));
     size_t count = 0;
 
     for (size_t i = 0; i < assigner->member_count; i++) {
         if (weights[i] > 0) {
-            homes[count++] = (struct home){.hash = assigner_home(assigner->members[i].id),
-                                           .number = (uint16_t) (i + 1)};
+            homes[count++] = (struct assigner_home_entry){
+                .hash = assigner_home(assigner->members[i].id), .number = (uint16_t) (i + 1)};
         }
     }
-    qsort(homes, count, sizeof(*homes), home_compare);
+    qsort(homes, count, sizeof(*homes), assigner_home_compare);
     for (int32_t i = 0; i < topic->slots; i++) {
-        struct home wanted = {.hash = topic->homes[i]};
-        const struct home *found =
-            wanted.hash == 0 ? NULL : bsearch(&wanted, homes, count, sizeof(*homes), home_compare);
+        struct assigner_home_entry wanted = {.hash = topic->homes[i]};
+        const struct assigner_home_entry *found =
+            wanted.hash == 0
+                ? NULL
+                : bsearch(&wanted, homes, count, sizeof(*homes), assigner_home_compare);
 
         out[i] = found != NULL ? found->number : 0;
     }

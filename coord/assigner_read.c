@@ -92,7 +92,7 @@ void assigner_forget(struct assigner *assigner)
     free(assigner->unread);
     assigner->unread = NULL;
     assigner->unread_count = 0;
-    assigner->strangers = (struct strangers){.said_ms = assigner->strangers.said_ms};
+    assigner->strangers = (struct assigner_strangers){.said_ms = assigner->strangers.said_ms};
     while ((topic = LIST_FIRST(&assigner->topics)) != NULL) {
         assigner_topic_free(topic);
     }

@@ -12,13 +12,14 @@
 #include "base/memory.h"
 #include "coord/assigner.h"
 
-int64_t strangers_note(struct strangers *strangers, const struct zookeeper_timings *timings,
-                       int64_t one, int64_t other, int64_t now_ms)
+int64_t assigner_strangers_note(struct assigner_strangers *strangers,
+                                const struct zookeeper_timings *timings, int64_t one, int64_t other,
+                                int64_t now_ms)
 {
     int64_t due_ms = 0;
 
     if (one == 0) {
-        *strangers = (struct strangers){.said_ms = strangers->said_ms};
+        *strangers = (struct assigner_strangers){.said_ms = strangers->said_ms};
         return 0;
     }
     if (strangers->since_ms == 0) {
@@ -40,15 +41,15 @@ int64_t strangers_note(struct strangers *strangers, const struct zookeeper_timin
 }
 
 /* Two members of a topic, by their index in assigner->members. */
-struct pair {
+struct assigner_strangers_pair {
     const struct assigner_topic *topic; /* NULL: there are none */
     size_t one, other;                  /* the oldest of its topic, and the oldest that differs */
 };
 
-static struct pair strangers_of_topic(const struct assigner *assigner,
-                                      const struct assigner_topic *topic, const size_t *groups)
+static struct assigner_strangers_pair assigner_strangers_of_topic(
+    const struct assigner *assigner, const struct assigner_topic *topic, const size_t *groups)
 {
-    struct pair pair = {.one = assigner->member_count};
+    struct assigner_strangers_pair pair = {.one = assigner->member_count};
 
     for (size_t i = 0; i < assigner->member_count; i++) {
         if (groups[i] == 0 || (pair.one < i && groups[i] == groups[pair.one]) ||
@@ -67,14 +68,15 @@ static struct pair strangers_of_topic(const struct assigner *assigner,
 
 /* Of all topics those with the oldest members, so that others that come do not change whom we name.
  */
-static struct pair strangers_find(const struct assigner *assigner, const size_t *groups)
+static struct assigner_strangers_pair assigner_strangers_find(const struct assigner *assigner,
+                                                              const size_t *groups)
 {
     const struct assigner_topic *topic = NULL;
-    struct pair found = {0};
+    struct assigner_strangers_pair found = {0};
 
     LIST_FOREACH(topic, &assigner->topics, link)
     {
-        struct pair pair = strangers_of_topic(assigner, topic, groups);
+        struct assigner_strangers_pair pair = assigner_strangers_of_topic(assigner, topic, groups);
 
         if (pair.topic != NULL && (found.topic == NULL || pair.one < found.one ||
                                    (pair.one == found.one && pair.other < found.other))) {
@@ -84,27 +86,28 @@ static struct pair strangers_find(const struct assigner *assigner, const size_t 
     return found;
 }
 
-/* As strangers_find(), from what the members show.  A member whose node cannot be read shows
- * nothing. */
-static struct pair strangers_among(const struct assigner *assigner)
+/* As assigner_strangers_find(), from what the members show.  A member whose node cannot be read
+ * shows nothing. */
+static struct assigner_strangers_pair assigner_strangers_among(const struct assigner *assigner)
 {
     size_t count = assigner->member_count;
     const struct marks **sets = memory_new((count + 1) * sizeof(*sets));
     size_t *groups = memory_new((count + 1) * sizeof(*groups));
-    struct pair found = {0};
+    struct assigner_strangers_pair found = {0};
 
     for (size_t i = 0; i < count; i++) {
         sets[i] = &assigner->members[i].info.marks;
     }
     if (marks_group(groups, sets, count) > 1) {
-        found = strangers_find(assigner, groups);
+        found = assigner_strangers_find(assigner, groups);
     }
     free(sets);
     free(groups);
     return found;
 }
 
-static void strangers_say(const struct assigner *assigner, const struct pair *pair)
+static void assigner_strangers_say(const struct assigner *assigner,
+                                   const struct assigner_strangers_pair *pair)
 {
     const struct assigner_member *one = &assigner->members[pair->one];
     const struct assigner_member *other = &assigner->members[pair->other];
@@ -122,18 +125,19 @@ static void strangers_say(const struct assigner *assigner, const struct pair *pa
 void assigner_name_strangers(struct assigner *assigner, int64_t now_ms)
 {
     const struct zookeeper_timings *timings = &assigner->env->timings;
-    struct pair pair = strangers_among(assigner);
+    struct assigner_strangers_pair pair = assigner_strangers_among(assigner);
     int64_t due_ms = 0;
 
     if (pair.topic == NULL) {
-        (void) strangers_note(&assigner->strangers, timings, 0, 0, now_ms);
+        (void) assigner_strangers_note(&assigner->strangers, timings, 0, 0, now_ms);
         return;
     }
-    due_ms = strangers_note(&assigner->strangers, timings, assigner->members[pair.one].incarnation,
-                            assigner->members[pair.other].incarnation, now_ms);
+    due_ms = assigner_strangers_note(&assigner->strangers, timings,
+                                     assigner->members[pair.one].incarnation,
+                                     assigner->members[pair.other].incarnation, now_ms);
     if (due_ms > now_ms) {
         assigner_wake_at(assigner, due_ms);
     } else if (due_ms != 0) {
-        strangers_say(assigner, &pair);
+        assigner_strangers_say(assigner, &pair);
     }
 }

@@ -105,7 +105,7 @@ static void fence_on_parent(void *user, const struct zk_reply *reply)
 /* The parents of the root, then the root. */
 static void fence_make(struct fence *fence)
 {
-    char *parent = root_parent(fence->root, fence->step);
+    char *parent = root_text_parent(fence->root, fence->step);
     struct zk_op op = {.kind = ZK_CREATE, .path = parent, .data = ""};
 
     if (parent == NULL) {

@@ -14,7 +14,7 @@ void member_slots_fini(struct member_slots *slots)
     *slots = (struct member_slots){0};
 }
 
-static void add_piece(struct member_slots *slots, int32_t first, int32_t last)
+static void member_slots_add_piece(struct member_slots *slots, int32_t first, int32_t last)
 {
     if (slots->count == slots->size) {
         slots->size = slots->size == 0 ? 1 : slots->size * 2;
@@ -28,11 +28,11 @@ void member_slots_add(struct member_slots *slots, int32_t slot)
     if (slots->count > 0 && slots->pieces[slots->count - 1].last + 1 == slot) {
         slots->pieces[slots->count - 1].last = slot;
     } else {
-        add_piece(slots, slot, slot);
+        member_slots_add_piece(slots, slot, slot);
     }
 }
 
-static int compare(const void *key, const void *element)
+static int member_slots_compare(const void *key, const void *element)
 {
     int32_t slot = *(const int32_t *) key;
     const struct member_piece *piece = element;
@@ -42,8 +42,8 @@ static int compare(const void *key, const void *element)
 
 bool member_slots_has(const struct member_slots *slots, int32_t slot)
 {
-    return slots->count > 0 &&
-           bsearch(&slot, slots->pieces, slots->count, sizeof(*slots->pieces), compare) != NULL;
+    return slots->count > 0 && bsearch(&slot, slots->pieces, slots->count, sizeof(*slots->pieces),
+                                       member_slots_compare) != NULL;
 }
 
 void member_slots_format(struct buf *out, const struct member_slots *slots)
@@ -58,7 +58,7 @@ void member_slots_format(struct buf *out, const struct member_slots *slots)
 }
 
 /* "0-5", behind all pieces so far; *text goes behind it. */
-static bool take_piece(struct member_slots *out, const char **text)
+static bool member_slots_take_piece(struct member_slots *out, const char **text)
 {
     long least = out->count > 0 ? out->pieces[out->count - 1].last + 1 : 0, first, last;
     char *end = NULL;
@@ -72,7 +72,7 @@ static bool take_piece(struct member_slots *out, const char **text)
     if (end == *text || first < least || last < first || last >= MEMBER_SLOTS_MAX) {
         return false;
     }
-    add_piece(out, (int32_t) first, (int32_t) last);
+    member_slots_add_piece(out, (int32_t) first, (int32_t) last);
     *text = end;
     return true;
 }
@@ -83,7 +83,7 @@ bool member_slots_parse(struct member_slots *out, const char **rest, const char 
         *rest = text + 1;
         return true;
     }
-    while (take_piece(out, &text)) {
+    while (member_slots_take_piece(out, &text)) {
         if (*text == stop) {
             *rest = text;
             return true;

@@ -203,8 +203,8 @@ static size_t root_text(const struct root *root, char out[ROOT_TEXT_MAX])
 static void root_make(struct root *root)
 {
     int step = root->step;
-    int parents = root_parents(root->env->root);
-    char *parent = root_parent(root->env->root, step);
+    int parents = root_text_parents(root->env->root);
+    char *parent = root_text_parent(root->env->root, step);
     char text[ROOT_TEXT_MAX];
     struct zk_op op = {.kind = ZK_CREATE, .path = parent, .data = ""};
 
@@ -230,7 +230,7 @@ static void root_fill(struct root *root, int32_t version)
     char text[ROOT_TEXT_MAX];
     struct zk_op op = {.kind = ZK_SET, .path = "", .data = text, .version = version};
 
-    root->step = root_parents(root->env->root);
+    root->step = root_text_parents(root->env->root);
     root->making = true;
     op.len = root_text(root, text);
     zk_write(root->session, &op, 1, root_on_made, root);
@@ -242,7 +242,7 @@ void root_mend(struct root *root)
         events_log(root->env->events, SMQ_LEVEL_WARN,
                    "a node of the fleet at %s in ZooKeeper is missing and is made again",
                    root->env->root);
-        root->step = root_parents(root->env->root) + 1;
+        root->step = root_text_parents(root->env->root) + 1;
         root_make(root);
     }
 }

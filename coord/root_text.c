@@ -36,7 +36,7 @@ bool root_text_parse(struct root_info *out, const char *data, size_t len)
     return true;
 }
 
-char *root_parent(const char *path, int step)
+char *root_text_parent(const char *path, int step)
 {
     const char *at = path + 1;
 
@@ -53,7 +53,7 @@ char *root_parent(const char *path, int step)
     return NULL;
 }
 
-int root_parents(const char *path)
+int root_text_parents(const char *path)
 {
     int count = 0;
 

@@ -25,7 +25,7 @@ bool root_text_parse(struct root_info *out, const char *data, size_t len);
 
 /* The path of parent number `step` from 0 of the root at `path`, or NULL when there is no such: it
  * is the caller's to free.  And how many there are. */
-char *root_parent(const char *path, int step);
-int root_parents(const char *path);
+char *root_text_parent(const char *path, int step);
+int root_text_parents(const char *path);
 
 #endif

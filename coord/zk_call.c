@@ -238,8 +238,8 @@ void zk_sync(struct zk_session *session, const char *path, zk_reply_fn *fn, void
     zk_call_sent(call, rc);
 }
 
-static void zk_op_init(zoo_op_t *out, const struct zk_op *op, const char *full,
-                       const struct ACL_vector *acl, struct zk_call *call, struct Stat *stat)
+static void zk_call_op_init(zoo_op_t *out, const struct zk_op *op, const char *full,
+                            const struct ACL_vector *acl, struct zk_call *call, struct Stat *stat)
 {
     switch (op->kind) {
     case ZK_CHECK:
@@ -273,7 +273,7 @@ void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count,
     call->ops = count;
     for (size_t i = 0; i < count; i++) {
         paths[i] = zk_call_path(session, ops[i].path);
-        zk_op_init(&zoo_ops[i], &ops[i], paths[i], acl, call, &call->reply.stats[i]);
+        zk_call_op_init(&zoo_ops[i], &ops[i], paths[i], acl, call, &call->reply.stats[i]);
     }
     if (zk_call_possible(session)) {
         rc =

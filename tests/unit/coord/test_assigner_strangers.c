@@ -60,12 +60,13 @@ static void they_are_named_when_it_lasts_and_not_too_often(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++) {
-        struct strangers strangers = {0};
+        struct assigner_strangers strangers = {0};
 
         print_message("%s\n", stories[i].name);
         for (const struct moment *at = stories[i].moments; at->now_ms != 0; at++) {
-            assert_int_equal(strangers_note(&strangers, &timings, at->one, at->other, at->now_ms),
-                             at->due_ms);
+            assert_int_equal(
+                assigner_strangers_note(&strangers, &timings, at->one, at->other, at->now_ms),
+                at->due_ms);
         }
     }
 }
