@@ -48,7 +48,7 @@ void assigner_end(struct assigner *assigner)
 {
     assigner->active = assigner->again = false;
     uv_timer_stop(&assigner->timer);
-    if (!assigner->ports.session->connected && assigner->ports.session->handle == NULL) {
+    if (zk_session_is_closed(assigner->ports.session)) {
         assigner->busy = false; /* the session is closed: no reply comes */
     }
     if (!assigner->busy) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 #include "coord/coord_internal.h"
 
@@ -20,8 +21,7 @@ static void coord_command_free(struct coord_command *command)
 
 static void coord_command_run(struct loop_task *task)
 {
-    struct coord_command *command =
-        (struct coord_command *) ((char *) task - offsetof(struct coord_command, task));
+    struct coord_command *command = OWNER_OF(task, struct coord_command, task);
 
     if (!command->coord->stopping) {
         command->coord->kind->run(command->coord, command);
@@ -126,7 +126,7 @@ void coord_lease_replied(struct coord *coord, uint64_t cookie,
 
 static void coord_run_stop(struct loop_task *task)
 {
-    struct coord *coord = (struct coord *) ((char *) task - offsetof(struct coord, stop));
+    struct coord *coord = OWNER_OF(task, struct coord, stop);
 
     coord->stopping = true;
     coord->kind->stop(coord);

@@ -184,7 +184,7 @@ static void election_on_seen(void *user, const struct zk_reply *reply)
 static void election_try(struct election *election)
 {
     if (election->busy || election->state == ELECTION_WON || !member_is_in(election->member) ||
-        !election->session->connected) {
+        !zk_session_is_connected(election->session)) {
         return;
     }
     uv_timer_stop(&election->delay);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/random.h"
 #include "base/status.h"
 #include "base/waiter.h"
@@ -53,7 +54,7 @@ static void fence_failed(struct fence *fence, int rc)
         fence_end(fence, SMQ_DENIED, "ZooKeeper denies access to the root: check zookeeper_auth");
     } else if (rc == ZBADVERSION || rc == ZNODEEXISTS || rc == ZNONODE) {
         fence_read(fence); /* another has written it just now */
-    } else if (fence->session.connected) {
+    } else if (zk_session_is_connected(&fence->session)) {
         fence_end(fence, SMQ_UNAVAILABLE, zerror(rc));
     }
 }
@@ -166,7 +167,7 @@ static void fence_on_denied(void *user)
 
 static void fence_start(struct loop_task *task)
 {
-    struct fence *fence = (struct fence *) ((char *) task - offsetof(struct fence, start));
+    struct fence *fence = OWNER_OF(task, struct fence, start);
 
     fence->options.loop = fence->loop;
     fence->options.root = fence->root;
@@ -181,7 +182,7 @@ static void fence_start(struct loop_task *task)
 
 static void fence_stop(struct loop_task *task)
 {
-    struct fence *fence = (struct fence *) ((char *) task - offsetof(struct fence, stop));
+    struct fence *fence = OWNER_OF(task, struct fence, stop);
 
     fence->ended = true;
     zk_session_stop(&fence->session);

@@ -26,7 +26,7 @@ static void member_on_retry(uv_timer_t *timer)
 {
     struct member *member = timer->data;
 
-    if (member->session->connected) {
+    if (zk_session_is_connected(member->session)) {
         member_enter(member);
     }
 }
@@ -395,7 +395,7 @@ void member_ready(struct member *member, bool asked)
 
 void member_joined(struct member *member)
 {
-    if (member->state == MEMBER_READY && member->session->connected) {
+    if (member->state == MEMBER_READY && zk_session_is_connected(member->session)) {
         member_create(member);
     } else {
         member_write_soon(member);
@@ -436,7 +436,8 @@ static void member_on_beat(uv_timer_t *timer)
 {
     struct member *member = timer->data;
 
-    if (member->state != MEMBER_IN || member->beating || !member->session->connected) {
+    if (member->state != MEMBER_IN || member->beating ||
+        !zk_session_is_connected(member->session)) {
         return;
     }
     member->beating = true;
@@ -517,7 +518,7 @@ static void member_on_batch(uv_timer_t *timer)
     struct zk_op op = {.kind = ZK_SET, .path = member->path, .version = member->version};
 
     if (member->state != MEMBER_IN || member->writing || member->stale ||
-        !member->session->connected) {
+        !zk_session_is_connected(member->session)) {
         return;
     }
     member->dirty = false;

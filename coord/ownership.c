@@ -343,7 +343,7 @@ static void ownership_refused(struct ownership *topic, struct token token)
 /* Can nobody be told anything now? */
 static bool ownership_away(const struct ownership *topic)
 {
-    return !member_is_in(topic->set->member) || !topic->set->session->connected;
+    return !member_is_in(topic->set->member) || !zk_session_is_connected(topic->set->session);
 }
 
 static void ownership_on_leave_late(uv_timer_t *timer);

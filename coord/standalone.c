@@ -8,6 +8,7 @@
  * Their tokens differ all the same: the epoch is the count, then the random part of the owner.
  *
  * Thread: smq:coord. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,9 +79,33 @@ static void standalone_on_close(uv_handle_t *handle)
     free(topic);
 }
 
+/* A topic waits for the lease and holds it in turn, until it leaves or fails. */
+static bool standalone_may(enum standalone_state from, enum standalone_state to)
+{
+    switch (from) {
+    case STANDALONE_WAITING:
+    case STANDALONE_HELD:
+        return true;
+    case STANDALONE_DRAINING:
+        return to == STANDALONE_RELEASING || to == STANDALONE_GONE;
+    case STANDALONE_RELEASING:
+        return to == STANDALONE_GONE;
+    case STANDALONE_GONE:
+        break;
+    }
+    return false;
+}
+
+/* The only place where the state changes. */
+static void standalone_go(struct standalone_topic *topic, enum standalone_state state)
+{
+    assert(standalone_may(topic->state, state));
+    topic->state = state;
+}
+
 static void standalone_drop(struct standalone_topic *topic)
 {
-    topic->state = STANDALONE_GONE;
+    standalone_go(topic, STANDALONE_GONE);
     LIST_REMOVE(topic, link);
     uv_close((uv_handle_t *) &topic->timer, standalone_on_close);
 }
@@ -191,7 +216,7 @@ static void standalone_release(struct standalone_topic *topic)
         standalone_finish(topic);
         return;
     }
-    topic->state = STANDALONE_RELEASING;
+    standalone_go(topic, STANDALONE_RELEASING);
     standalone_arm(topic, STANDALONE_LEAVE_MS);
     standalone_ask(topic, COORD_LEASE_RELEASE);
 }
@@ -214,7 +239,7 @@ static void standalone_lease_is_mine(struct standalone_topic *topic,
     topic->lease_until = topic->asked_at + reply->remaining_ms;
     if (changed || topic->state == STANDALONE_WAITING) {
         topic->token = token;
-        topic->state = STANDALONE_HELD;
+        standalone_go(topic, STANDALONE_HELD);
         standalone_grant(topic);
     }
     standalone_arm(topic, standalone_lease_left(topic) / 3);
@@ -222,7 +247,7 @@ static void standalone_lease_is_mine(struct standalone_topic *topic,
 
 static void standalone_lease_is_lost(struct standalone_topic *topic)
 {
-    topic->state = STANDALONE_WAITING;
+    standalone_go(topic, STANDALONE_WAITING);
     topic->token = (struct token){0};
     standalone_lose(topic);
 }
@@ -346,7 +371,7 @@ static void standalone_leave(struct standalone_topic *topic)
         standalone_release(topic);
         return;
     }
-    topic->state = STANDALONE_DRAINING;
+    standalone_go(topic, STANDALONE_DRAINING);
     topic->drain_until = clock_now_ms() + topic->drain_timeout_ms + STANDALONE_LEAVE_MS;
     standalone_arm_drain(topic, standalone_lease_left(topic) / 3);
     slots = standalone_slots_new(topic);
@@ -370,7 +395,7 @@ static void standalone_slot_answer(struct standalone_topic *topic,
         standalone_release(topic);
     } else if (topic->state == STANDALONE_HELD) {
         /* Redis knows a larger token: acquire anew, which raises the epoch. */
-        topic->state = STANDALONE_WAITING;
+        standalone_go(topic, STANDALONE_WAITING);
         standalone_arm_retry(topic);
     }
 }

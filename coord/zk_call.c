@@ -171,7 +171,7 @@ static char *zk_call_path(const struct zk_session *session, const char *path)
 
 static bool zk_call_possible(const struct zk_session *session)
 {
-    return session->connected && session->handle != NULL &&
+    return session->state == ZK_SESSION_CONNECTED &&
            zoo_state(session->handle) == ZOO_CONNECTED_STATE;
 }
 

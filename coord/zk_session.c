@@ -3,6 +3,7 @@
  * Thread: smq:coord; the watcher and the log function run on threads of the library. */
 #include "coord/zk_session.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,13 +31,48 @@ struct zk_session_context {
 
 static void zk_session_open(struct zk_session *session);
 
+/* --- the state --- */
+
+bool zk_session_may(enum zk_session_state from, enum zk_session_state to)
+{
+    switch (from) {
+    case ZK_SESSION_NEW:
+        return to == ZK_SESSION_NONE;
+    case ZK_SESSION_NONE:
+        return to != ZK_SESSION_CONNECTED;
+    case ZK_SESSION_CONNECTING:
+    case ZK_SESSION_CONNECTED:
+        return to != ZK_SESSION_NEW;
+    }
+    return false;
+}
+
+/* The only place where the state changes. */
+static void zk_session_go(struct zk_session *session, enum zk_session_state state)
+{
+    assert(zk_session_may(session->state, state));
+    session->state = state;
+}
+
+bool zk_session_is_connected(const struct zk_session *session)
+{
+    return session->state == ZK_SESSION_CONNECTED;
+}
+
+bool zk_session_is_closed(const struct zk_session *session)
+{
+    return session->state == ZK_SESSION_NEW || session->state == ZK_SESSION_NONE;
+}
+
+/* --- the handle --- */
+
 /* From now on nothing that the handle says counts.  Returns it, to be closed. */
 static zhandle_t *zk_session_detach(struct zk_session *session)
 {
     zhandle_t *handle = session->handle;
 
     zk_probe_end(&session->probe);
-    session->connected = false;
+    zk_session_go(session, ZK_SESSION_NONE);
     session->number++;
     session->handle = NULL;
     zk_calls_drop(session);
@@ -93,7 +129,7 @@ static void zk_session_changed(struct zk_session *session, const char *path)
 static void zk_session_on_state(struct zk_session *session, int state)
 {
     if (state == ZOO_CONNECTED_STATE) {
-        session->connected = true;
+        zk_session_go(session, ZK_SESSION_CONNECTED);
         zk_probe_end(&session->probe);
         session->options.connected(session->options.user);
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
@@ -101,8 +137,8 @@ static void zk_session_on_state(struct zk_session *session, int state)
     } else if (state == ZOO_AUTH_FAILED_STATE) {
         zk_session_close(session);
         session->options.denied(session->options.user);
-    } else if (session->connected) {
-        session->connected = false;
+    } else if (session->state == ZK_SESSION_CONNECTED) {
+        zk_session_go(session, ZK_SESSION_CONNECTING);
         zk_probe_begin(&session->probe, zk_session_timeout(session));
         session->options.disconnected(session->options.user);
     }
@@ -113,7 +149,7 @@ static void zk_session_on_event(struct loop_task *task)
     struct zk_session_event *event = OWNER_OF(task, struct zk_session_event, task);
     struct zk_session *session = event->session;
 
-    if (event->number == session->number && !session->closed) {
+    if (event->number == session->number) {
         if (event->type == ZOO_SESSION_EVENT) {
             zk_session_on_state(session, event->state);
         } else {
@@ -163,6 +199,7 @@ static void zk_session_open(struct zk_session *session)
         uv_timer_start(&session->retry, zk_session_on_retry, ZK_RETRY_MS, 0);
         return;
     }
+    zk_session_go(session, ZK_SESSION_CONNECTING);
     (void) zoo_set_servers_resolution_delay(session->handle, ZK_RESOLVE_MS);
     if (options->auth != NULL) {
         (void) zoo_add_auth(session->handle, "digest", options->auth, (int) strlen(options->auth),
@@ -184,18 +221,17 @@ void zk_session_start(struct zk_session *session, const struct zk_session_option
     uv_timer_init(loop_uv(options->loop), &session->retry);
     session->retry.data = session;
     zk_probe_init(&session->probe, &probe);
-    session->timer_open = true;
+    zk_session_go(session, ZK_SESSION_NONE);
     zk_session_open(session);
 }
 
 void zk_session_stop(struct zk_session *session)
 {
-    if (!session->timer_open) {
+    if (session->state == ZK_SESSION_NEW) {
         return;
     }
-    session->closed = true;
-    session->timer_open = false;
     zk_session_close(session);
+    zk_session_go(session, ZK_SESSION_NEW);
     uv_close((uv_handle_t *) &session->retry, NULL);
     zk_probe_stop(&session->probe);
 }

@@ -65,19 +65,30 @@ struct zk_session_options {
     void *user;
 };
 
+enum zk_session_state {
+    ZK_SESSION_NEW,  /* not started, or stopped */
+    ZK_SESSION_NONE, /* no handle: none could be made, or the credentials were refused */
+    ZK_SESSION_CONNECTING,
+    ZK_SESSION_CONNECTED
+};
+
+enum { ZK_SESSION_STATES = ZK_SESSION_CONNECTED + 1 };
+
+/* May a session go from `from` to `to`?  Pure. */
+bool zk_session_may(enum zk_session_state from, enum zk_session_state to);
+
 struct zk_call;
 LIST_HEAD(zk_calls, zk_call);
 
-/* Invariant: `calls` are those whose function was not called yet. */
+/* Invariant: `calls` are those whose function was not called yet, and `handle` is NULL unless the
+ * session is connecting or connected. */
 struct zk_session {
     struct zk_session_options options;
-    zhandle_t *handle;  /* NULL: none could be made, or closed */
+    enum zk_session_state state;
+    zhandle_t *handle;
     uint64_t number;    /* of the handle; what earlier ones say is dropped */
     watcher_fn watcher; /* of the handle, and of each watch set with it */
-    bool connected;
-    bool closed;
-    bool timer_open;
-    uv_timer_t retry; /* of making a handle */
+    uv_timer_t retry;   /* of making a handle */
     struct zk_probe probe;
     struct zk_calls calls;
 };
@@ -90,6 +101,12 @@ void zk_session_stop(struct zk_session *session);
 
 /* End the session as if it had expired, and begin another. */
 void zk_session_renew(struct zk_session *session);
+
+/* Is it connected, as far as is known here? */
+bool zk_session_is_connected(const struct zk_session *session);
+
+/* Has it no handle?  Then no call that is out is answered any more. */
+bool zk_session_is_closed(const struct zk_session *session);
 
 /* Its number at the servers; the owner of its ephemeral nodes. */
 int64_t zk_session_id(const struct zk_session *session);

@@ -1,4 +1,4 @@
-/* test_member_state.c - which state of a member, and of its election, may follow which. */
+/* test_states.c - which state of a member, of its election and of its session may follow which. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 #include "coord/election.h"
 #include "coord/member_state.h"
+#include "coord/zk_session.h"
 
 static void a_member_enters_from_outside_or_after_it_waited(void **state)
 {
@@ -54,12 +55,37 @@ static void an_election_is_won_only_by_trying(void **state)
     }
 }
 
+static void a_session_connects_only_with_a_handle(void **state)
+{
+    static const bool may[ZK_SESSION_STATES][ZK_SESSION_STATES] = {
+        [ZK_SESSION_NEW] = {[ZK_SESSION_NONE] = true},
+        [ZK_SESSION_NONE] =
+            {[ZK_SESSION_NEW] = true, [ZK_SESSION_NONE] = true, [ZK_SESSION_CONNECTING] = true},
+        [ZK_SESSION_CONNECTING] = {[ZK_SESSION_NONE] = true,
+                                   [ZK_SESSION_CONNECTING] = true,
+                                   [ZK_SESSION_CONNECTED] = true},
+        [ZK_SESSION_CONNECTED] = {[ZK_SESSION_NONE] = true,
+                                  [ZK_SESSION_CONNECTING] = true,
+                                  [ZK_SESSION_CONNECTED] = true},
+    };
+
+    (void) state;
+    for (int from = 0; from < ZK_SESSION_STATES; from++) {
+        for (int to = 0; to < ZK_SESSION_STATES; to++) {
+            assert_int_equal(
+                zk_session_may((enum zk_session_state) from, (enum zk_session_state) to),
+                may[from][to]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_enters_from_outside_or_after_it_waited),
         cmocka_unit_test(an_election_is_won_only_by_trying),
+        cmocka_unit_test(a_session_connects_only_with_a_handle),
     };
 
-    return cmocka_run_group_tests_name("member_state", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("states", tests, NULL, NULL);
 }
