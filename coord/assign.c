@@ -1,8 +1,8 @@
-/* assign.c - quotas with retention, then revoke what is over and fill what is empty.
+/* assign.c - quotas with retention, then revoke what exceeds a quota and fill what is empty.
  *
- * A quota is the floor of the share or one more.  The extra goes to who holds more than the floor,
- * which saves a move each; then to who has least over all topics.  An extra is moved on only when
- * that makes the totals over all topics more even by a whole slot.
+ * A quota is the floor of the share or one more.  The extra goes to the members that hold more than
+ * the floor, which saves a move each; then to those that have least over all topics.  An extra is
+ * moved on only when that makes the totals over all topics more even by a whole slot.
  *
  * Pure. */
 #include "coord/assign.h"
@@ -54,7 +54,7 @@ static int assign_compare_hash(const struct assign_candidate *a, const struct as
     return strcmp(a->id, b->id);
 }
 
-/* Who has least for its weight comes first. */
+/* The member that has least for its weight comes first. */
 static int assign_compare_load(const void *left, const void *right)
 {
     const struct assign_candidate *a = left;
@@ -129,7 +129,7 @@ static size_t assign_candidates(const struct assign_work *work, size_t t, bool r
     return found;
 }
 
-/* How many slots of a topic stand in no quota. */
+/* How many slots of a topic are in no quota. */
 static int64_t assign_missing(const struct assign_work *work, size_t t)
 {
     int64_t missing = work->topics[t].slot_count;
@@ -182,8 +182,9 @@ static bool assign_heavier(const struct assign_work *work, size_t t, size_t i, s
     return left != right ? left > right : strcmp(work->ids[i], work->ids[j]) > 0;
 }
 
-/* Move one extra of topic t from who has most to who has least; false: it would not help.  `free`:
- * only an extra that its member does not hold yet, so that no slot moves. */
+/* Move one extra of topic t from the member that has most to the one that has least; false: it
+ * would not help.  `free`: only an extra that its member does not hold yet, so that no slot moves.
+ */
 static bool assign_even(struct assign_work *work, size_t t, bool free)
 {
     struct assign_topic *topic = &work->topics[t];
@@ -227,8 +228,8 @@ static void assign_even_all(struct assign_work *work, bool free)
     }
 }
 
-/* The loads are known in full before an extra is given to who does not hold it, and such extras are
- * made even first: so the quotas stay the same while slots are on their way. */
+/* The loads are known in full before an extra is given to a member that does not hold it, and such
+ * extras are made even first: so the quotas stay the same while slots are on their way. */
 static void assign_quotas(struct assign_work *work)
 {
     for (size_t t = 0; t < work->topic_count; t++) {
@@ -245,8 +246,9 @@ static void assign_quotas(struct assign_work *work)
     assign_even_all(work, false);
 }
 
-/* Revoke from who has more than its quota; the slots with the highest numbers go.  `homes`: only
- * those that are at home with a member that has fewer than its quota; `missing` counts down. */
+/* Revoke from the members that have more than their quota; the slots with the highest numbers go.
+ * `homes`: only those that are at home with a member that has fewer than its quota; `missing`
+ * counts down. */
 static void assign_revoke(struct assign_topic *topic, int32_t *held, int32_t *missing, bool homes)
 {
     for (int32_t i = topic->slot_count - 1; i >= 0; i--) {
@@ -279,7 +281,7 @@ static void assign_bring_home(struct assign_topic *topic, int32_t *held)
     }
 }
 
-/* A hole, and who fills it: each member in turn, in runs, by the order of `turns`. */
+/* A hole, and the member that fills it: each member in turn, in runs, by the order of `turns`. */
 static void assign_fill(struct assign_topic *topic, int32_t *held,
                         const struct assign_candidate *turns, size_t count)
 {

@@ -1,8 +1,8 @@
 /* assigner.c - the loop of the assigner: read everything, decide, write what differs.
  *
  * A round reads all members and topics anew, so it acts on data and never on events, and resolves
- * by itself a write whose outcome was not known.  One round at a time; what happens meanwhile
- * makes another.  Every write is checked against the epoch and the version read.
+ * by itself a write whose outcome was not known.  One round at a time; what happens during
+ * it makes another.  Every write is checked against the epoch and the version read.
  *
  * Thread: smq:coord. */
 #include "coord/assigner.h"
@@ -36,7 +36,8 @@ void assigner_init(struct assigner *assigner, const struct zookeeper_env *env,
 
 /* --- begin and end --- */
 
-/* A reply still out finds `active` false, or is of a reign that ended. */
+/* A round of an earlier time as the assigner may still be out: it ends first, then another begins.
+ */
 void assigner_begin(struct assigner *assigner, int32_t epoch)
 {
     assigner->epoch = epoch;
@@ -81,7 +82,7 @@ void assigner_wake(struct assigner *assigner)
     assigner_round(assigner);
 }
 
-/* The round is over, for better or worse. */
+/* The round has ended, completely or not. */
 static void assigner_over(struct assigner *assigner, int64_t delay_ms)
 {
     assigner->busy = false;
@@ -97,7 +98,7 @@ static void assigner_over(struct assigner *assigner, int64_t delay_ms)
     }
 }
 
-/* May the round go on?  Without a connection the next connection wakes us. */
+/* May the round continue?  Without a connection the next connection wakes the assigner. */
 static bool assigner_goes_on(struct assigner *assigner, int rc)
 {
     const struct zookeeper_timings *timings = &assigner->env->timings;
@@ -110,7 +111,7 @@ static bool assigner_goes_on(struct assigner *assigner, int rc)
     return false;
 }
 
-/* All was read, or not: then the connection was lost, or the reign is over. */
+/* All was read (`good`), or the connection was lost, or this member no longer is the assigner. */
 static void assigner_on_read(struct assigner *assigner, bool good)
 {
     if (!good) {
@@ -160,8 +161,8 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
     assigner_write(assigner);
 }
 
-/* Nobody has asked for this topic for long: its nodes are what a deletion left behind.  Who asks
- * for it meanwhile makes them anew. */
+/* No member has asked for this topic for a while: its nodes are what a deletion left behind.  A
+ * member that asks for it later makes them anew. */
 static void assigner_remove(struct assigner *assigner, struct assigner_topic *topic)
 {
     char path[MEMBER_WORD_MAX + 16];
@@ -194,8 +195,8 @@ static bool assigner_encode(struct assigner *assigner, struct assigner_topic *to
     return false;
 }
 
-/* All is written: how many milliseconds later the next round is, whatever happens meanwhile.  -1:
- * only what happens makes one. */
+/* All is written: in how many milliseconds the next round begins at the latest.  -1: the next event
+ * begins it. */
 static int64_t assigner_delay(const struct assigner *assigner, int64_t now_ms)
 {
     int64_t at = assigner->wake_at;

@@ -42,15 +42,15 @@ struct assigner_topic {
     bool listed;        /* in this round its node exists */
     bool denied;        /* in this round ZooKeeper denies access to its nodes */
     bool unwritable;    /* ... and did so when its assignment was written last */
-    bool denied_said;   /* that was said, and access was not granted since then */
+    bool denied_said;   /* that was logged, and access was not granted since then */
     bool read;          /* in this round; or damaged, then `old` is the last good one */
     bool write;         /* next differs from old */
-    bool remove;        /* nobody asks for it any more */
+    bool remove;        /* no member asks for it any more */
     bool damaged;       /* in this round: its assignment cannot be read */
-    bool corrupt;       /* that was said already */
-    int64_t idle_since; /* 0: somebody asks for it */
+    bool corrupt;       /* that was logged */
+    int64_t idle_since; /* 0: a member asks for it */
     struct assigner_revocation *revocations;
-    uint32_t *homes;    /* per slot: assigner_home() of who left it or died; 0: nobody did */
+    uint32_t *homes;    /* per slot: assigner_home() of the member that left it or ended; 0: none */
     int64_t cold_until; /* no slot had an owner: nothing is granted until then; 0: some had one */
     int64_t pending_first, pending_last; /* when members that wait came */
     size_t pending_count;
@@ -97,10 +97,10 @@ struct assigner {
     struct assigner_job *unsent; /* the first that is still to be sent, or NULL */
     size_t out;                  /* replies to come */
     bool failed;                 /* one of them did not come */
-    bool unlisted;               /* it was said that a folder may not be listed */
+    bool unlisted;               /* it was logged that a folder may not be listed */
     bool hidden; /* ZooKeeper denied a read or a write: no watch tells when it is allowed */
     void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
-    int64_t *unread; /* incarnations of members that were said to be unreadable */
+    int64_t *unread; /* incarnations of members that were logged as unreadable */
     size_t unread_count;
     struct assigner_strangers strangers;
     struct assigner_topics topics;
@@ -123,7 +123,7 @@ void assigner_wake(struct assigner *assigner); /* something may have changed */
 /* assigner_read.c: read members and topics; then `read` is called. */
 void assigner_read(struct assigner *assigner);
 
-/* ZooKeeper denies access to the nodes of the topic: say so, unless that was said and access was
+/* ZooKeeper denies access to the nodes of the topic: log it, unless it was logged and access was
  * not granted since then. */
 void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic);
 

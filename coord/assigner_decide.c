@@ -18,7 +18,7 @@ struct assigner_decision {
     uint16_t *homes; /* per slot: the member that had it before it went away, or 0 */
     /* those of `slots` and `homes` that are dealt out in this round */
     uint16_t *free_slots, *free_homes;
-    bool cold; /* nobody owned anything a moment ago: only what members had is given back */
+    bool cold; /* no member owned anything a moment ago: only what members had is given back */
 };
 
 /* A member of the old assignment. */
@@ -53,7 +53,7 @@ static uint16_t assigner_decide_number(const struct assigner *assigner, int64_t 
     return 0;
 }
 
-/* May a slot that is being revoked go on?  Acknowledged, or out of time. */
+/* May a slot that is being revoked move on?  Its owner acknowledged, or is out of time. */
 static bool assigner_decide_revoked(struct assigner *assigner, struct assigner_topic *topic,
                                     int32_t slot, const struct member_topic *line, const char *id,
                                     int64_t now_ms)
@@ -87,7 +87,7 @@ static bool assigner_decide_kept(const struct assigner *assigner, uint16_t entry
     return number != 0 && assigner->members[number - 1].unread;
 }
 
-/* Who came back under the name of a member that is gone: 1 + its index, or 0. */
+/* The member that came back under the name of one that is gone: 1 + its index, or 0. */
 static uint16_t assigner_decide_successor(const struct assigner *assigner,
                                           const struct assigner_topic *topic, const char *id)
 {
@@ -182,9 +182,9 @@ static bool assigner_decide_known(const struct assigner_topic *topic,
     return false;
 }
 
-/* How long a fleet in which nobody owns anything waits for more members.  After ZooKeeper lost its
- * data they are to own slots again two sessions after they lost their connection: one and a half go
- * by until they know (zk_probe.c), three tenths are this wait, the rest is for joining. */
+/* How long a fleet in which no member owns anything waits for more members.  After ZooKeeper lost
+ * its data they are to own slots again two sessions after they lost their connection: one and a
+ * half go by until they know (zk_probe.c), three tenths are this wait, the rest is for joining. */
 static int64_t assigner_decide_cold_wait(const struct assigner *assigner)
 {
     int64_t part = zk_session_timeout(assigner->ports.session) * 3 / 10;
@@ -192,7 +192,7 @@ static int64_t assigner_decide_cold_wait(const struct assigner *assigner)
     return part < assigner->env->timings.cold ? part : assigner->env->timings.cold;
 }
 
-/* Does a fleet in which nobody owns anything yet still wait for more members?  What members had
+/* Does a fleet in which no member owns anything yet still wait for more members?  What members had
  * before a restart they have at once. */
 static bool assigner_decide_cold(struct assigner *assigner, struct assigner_topic *topic, bool cold,
                                  int64_t now_ms)
@@ -210,7 +210,7 @@ static bool assigner_decide_cold(struct assigner *assigner, struct assigner_topi
     return false;
 }
 
-/* Who may own slots: newcomers only after they waited for others. */
+/* Which members may own slots: newcomers only after they waited for others. */
 static void assigner_decide_weights(struct assigner *assigner, struct assigner_decision *decision,
                                     int64_t now_ms)
 {

@@ -6,7 +6,7 @@
  * or two, whatever the number of members.
  *
  * What ZooKeeper does not show, or what cannot be understood, ends no round: a member keeps what it
- * has, a topic is left alone, and both are said once.
+ * has, a topic is left alone, and both are logged once.
  *
  * Thread: smq:coord. */
 #include <stdio.h>
@@ -179,7 +179,7 @@ static void assigner_on_member(void *user, const struct zk_reply *reply)
     assigner_read_on(assigner);
 }
 
-/* Remember which members were said to be unreadable. */
+/* Remember which members were logged as unreadable. */
 static void assigner_keep_unread(struct assigner *assigner)
 {
     assigner->unread_count = 0;
@@ -267,8 +267,8 @@ void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic
     }
 }
 
-/* All was read: of a topic that may be read, and written as far as is known, it is said again when
- * ZooKeeper denies access another time. */
+/* All was read.  Of a topic that may be read, and written as far as is known, the next denial of
+ * access is logged again. */
 static void assigner_read_allowed(struct assigner *assigner)
 {
     struct assigner_topic *topic = NULL;

@@ -1,10 +1,10 @@
-/* assignment.h - the table of a topic's slots as it stands in ZooKeeper.
+/* assignment.h - the table of a topic's slots as it is stored in ZooKeeper.
  *
  * Layout, big endian: "SMQA", u16 version, u16 0, u32 leader epoch, u64 sequence, u32 members,
  * u32 slots; per member i64 incarnation, i32 weight, u16 length and bytes of the id; per slot u16;
  * u32 CRC32 of all before.
  *
- * Pure. */
+ * Below: nothing of this folder.  Pure. */
 #ifndef COORD_ASSIGNMENT_H
 #define COORD_ASSIGNMENT_H
 

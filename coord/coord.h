@@ -34,7 +34,7 @@ struct coord_listener {
     /* Take these slots over in Redis with their tokens, then call coord_acquired(), or
      * coord_refused(). */
     void (*granted)(void *user, const char *topic, const struct coord_grant *grants, size_t count);
-    /* No longer granted: claim no more, settle what is in hand, then call coord_released(). */
+    /* No longer granted: claim no more, settle what is in flight, then call coord_released(). */
     void (*revoked)(void *user, const char *topic, const int32_t *slots, size_t count);
     /* Gone already (session expired, own node lost): drop them, commit nothing, answer nothing. */
     void (*lost)(void *user, const char *topic, const int32_t *slots, size_t count);
@@ -46,8 +46,8 @@ struct coord_listener {
     /* coord_leave() is complete: nothing is held, and the others know. */
     void (*left)(void *user, const char *topic);
     /* zookeeper: the lease of this member lasts until `until_ms` by clock_now_ms(), `lease_ms` from
-     * when it was asked for; 0 and 0: it is over.  Others may own its slots then.  The first call
-     * comes before the first grant.  NULL: nobody wants to know. */
+     * when it was asked for; 0 and 0: it has ended.  Others may own its slots then.  The first call
+     * comes before the first grant.  NULL: not wanted. */
     void (*leased)(void *user, int64_t until_ms, int64_t lease_ms);
     void *user;
 };

@@ -1,7 +1,7 @@
 /* coord_internal.h - what the two kinds of coordination share: the thread smq:coord, the commands
  * that reach it, and the listener.
  *
- * Thread: smq:coord, except what says otherwise. */
+ * Below: coord.h.  Thread: smq:coord, except what says otherwise. */
 #ifndef COORD_COORD_INTERNAL_H
 #define COORD_COORD_INTERNAL_H
 
@@ -63,7 +63,7 @@ void coord_call_granted(struct coord *coord, const char *topic, const struct coo
 void coord_call_revoked(struct coord *coord, const char *topic, const int32_t *slots, size_t count);
 void coord_call_lost(struct coord *coord, const char *topic, const int32_t *slots, size_t count);
 void coord_call_failed(struct coord *coord, const char *topic, smq_status status, const char *text);
-/* false: nobody can be asked. */
+/* false: the listener has no such function. */
 bool coord_call_check(struct coord *coord, const char *topic, const char *binding);
 void coord_call_left(struct coord *coord, const char *topic);
 void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms);

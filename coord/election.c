@@ -81,7 +81,8 @@ static void election_won(struct election *election, int32_t epoch)
     election->listener.won(election->listener.user, epoch);
 }
 
-/* /leader is ours, of an attempt whose answer was lost or of a reign that ended: begin anew. */
+/* /leader is ours, from an attempt whose answer was lost or a time as the assigner that ended:
+ * begin anew. */
 static void election_on_removed(void *user, const struct zk_reply *reply)
 {
     (void) reply;
@@ -135,7 +136,7 @@ static void election_on_write(void *user, const struct zk_reply *reply)
     zk_exists(election->session, "leader", true, election_on_leader, election);
 }
 
-/* The node of the epoch was missing.  Its version begins anew; an assigner of before is still held
+/* The node of the epoch was missing.  Its version begins anew; an earlier assigner is still held
  * off by the versions of the assignments. */
 static void election_on_made(void *user, const struct zk_reply *reply)
 {

@@ -459,7 +459,7 @@ void member_node_changed(struct member *member, const char *path)
 
 /* --- keeping the node up to date --- */
 
-/* Somebody changed the access rights of our node.  Nothing was written, so `version` is still
+/* The access rights of our node were changed.  Nothing was written, so `version` is still
  * right.  What it is to say is written again after a while, twice as long each time. */
 static void member_write_denied(struct member *member)
 {

@@ -68,7 +68,8 @@ void member_fini(struct member *member);
 /* The session is connected.  true: the member is in, and its node was not lost; else it enters. */
 bool member_connected(struct member *member);
 
-/* The session has ended: first the lease is over, then the rest of the member. */
+/* The session has ended.  member_end_lease() comes first, so that the owner of the slots hears of
+ * it before anything else. */
 void member_end_lease(struct member *member);
 void member_expired(struct member *member);
 

@@ -3,7 +3,7 @@
  * Kept as they are written, in pieces: so the memory that the text of a member needs is bounded by
  * its length, however many topics it names.
  *
- * Pure. */
+ * Below: nothing of this folder.  Pure. */
 #ifndef COORD_MEMBER_SLOTS_H
 #define COORD_MEMBER_SLOTS_H
 

@@ -1,4 +1,4 @@
-/* member_text.c - writing and reading what stands in the node of a member.
+/* member_text.c - writing and reading the text of a member's node.
  *
  * Pure. */
 #include "coord/member_text.h"

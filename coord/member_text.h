@@ -1,11 +1,11 @@
-/* member_text.h - what stands in the node of a member.
+/* member_text.h - the text of a member's node.
  *
  * Lines: "slotmq-member 1", "uuid U", "host H", "boot B", "pid P", "pid_namespace N", "started S",
  * "state ACTIVE", "marks 0a1b2c3d,99aabbcc" unless none are known, and per topic
  * "topic NAME NONCE WEIGHT DRAIN_MS LEAVING APPLIED HELD STATED OWNED" with HELD and OWNED "-" or
  * "0-5,9-9".
  *
- * Pure. */
+ * Below: member_slots.h.  Pure. */
 #ifndef COORD_MEMBER_TEXT_H
 #define COORD_MEMBER_TEXT_H
 

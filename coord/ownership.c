@@ -215,7 +215,7 @@ static void ownership_act(struct ownership *topic, const struct zk_reply *reply)
         return;
     }
     topic->missing = false;
-    if (reply->len == 0) { /* nobody owns anything yet */
+    if (reply->len == 0) { /* no member owns anything yet */
         topic->damaged = 0;
         ownership_lose(topic);
         return;
@@ -340,7 +340,7 @@ static void ownership_refused(struct ownership *topic, struct token token)
     ownership_back_off(topic);
 }
 
-/* Can nobody be told anything now? */
+/* Can the other members not be told anything now? */
 static bool ownership_away(const struct ownership *topic)
 {
     return !member_is_in(topic->set->member) || !zk_session_is_connected(topic->set->session);
@@ -465,7 +465,7 @@ void ownership_leave(struct ownership *topic)
     ownership_read(topic);
 }
 
-/* The session is closed: no call of a topic that is gone comes back. */
+/* The session is closed: no call of a topic that is gone is answered any more. */
 static void ownership_free_departed(struct ownership_set *set)
 {
     struct ownership *topic = LIST_FIRST(&set->departed);

@@ -30,7 +30,7 @@ struct ownership_set {
     struct ownership_list departed; /* gone, with a call or timer still out */
 };
 
-/* What stands in the node of a topic. */
+/* The text of a topic's node. */
 struct ownership_node {
     char nonce[MEMBER_WORD_MAX + 1]; /* "": there is none, or it cannot be read */
     int slots;
@@ -78,8 +78,8 @@ struct ownership {
     int64_t rival_since; /* a living member lists it; 0: none does */
     char rival_name[MEMBER_WORD_MAX + 1], rival_host[MEMBER_WORD_MAX + 1];
     bool leaving, gone;
-    bool late;         /* leaving: the assigner's time is over */
-    bool omitted;      /* not in what our node was last told to say */
+    bool late;         /* leaving: the assigner did not answer in time */
+    bool omitted;      /* our node was last written without this topic */
     int32_t version;   /* of the topic's node when it was looked at last */
     int64_t looked_at; /* mzxid of the assignment without us after which we looked again */
     int open_timers;

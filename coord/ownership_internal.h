@@ -16,7 +16,8 @@ void ownership_retry_later(struct ownership *topic, int64_t delay_ms);
 void ownership_back_off(struct ownership *topic); /* the same with a growing delay */
 /* The chain of calls has ended.  true: the topic may be used. */
 bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply);
-/* The sync before what was asked has failed: what the reply says may be old, and the chain is over.
+/* The sync before what was asked has failed: what the reply says may be old, and the chain has
+ * ended.
  */
 bool ownership_unsynced(struct ownership *topic);
 void ownership_read_assignment(struct ownership *topic);

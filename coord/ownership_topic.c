@@ -59,7 +59,7 @@ static void ownership_make(struct ownership *topic)
     ownership_definition(topic, &text);
     ops[0].data = text.data;
     ops[0].len = text.len;
-    if (topic->busy_slots > 0) { /* nodes that somebody deleted under us */
+    if (topic->busy_slots > 0) { /* the nodes were deleted while we own slots */
         ops[1].data = ownership_lost_text;
         ops[1].len = sizeof(ownership_lost_text) - 1;
     }
@@ -150,7 +150,7 @@ int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t lim
 }
 
 /* A living member lists the nonce of the node.  It may be about to end, so we wait for that for as
- * long as for a name; who owns slots continues with them. */
+ * long as for a name; a member that owns slots continues with them. */
 static void ownership_meet_rival(struct ownership *topic)
 {
     struct ownership_set *set = topic->set;
@@ -401,7 +401,7 @@ static void ownership_on_node(void *user, const struct zk_reply *reply)
     } else if (!ours) {
         zk_children(ownership_session(topic), "members", false, ownership_on_members, topic);
     } else {
-        if (!topic->seen) { /* who asked before we came was answered by others */
+        if (!topic->seen) { /* the one that asked before we came was answered by others */
             memcpy(topic->answered, topic->node.asked, sizeof(topic->answered));
         }
         topic->known = topic->seen = true;

@@ -1,6 +1,6 @@
 /* process.h - which process of which machine a member is, and the proof that another one is dead.
  *
- * Thread: any. */
+ * Below: member_text.h.  Thread: any. */
 #ifndef COORD_PROCESS_H
 #define COORD_PROCESS_H
 

@@ -84,7 +84,7 @@ static void root_refuse_text(struct root *root)
 
 /* --- entering --- */
 
-/* Said once by each member. */
+/* Each member logs it once. */
 static void root_warn_open(struct root *root)
 {
     if (root->env->open && !root->open_said) {
@@ -155,7 +155,7 @@ void root_look_again(struct root *root)
 
 /* --- making it --- */
 
-/* Who waits for the folders tries again by itself. */
+/* A member or topic that waits for the folders tries again by itself. */
 static void root_made(struct root *root)
 {
     bool entering = root->entering;

@@ -1,4 +1,4 @@
-/* root_text.c - writing and reading what stands in the root node of a fleet.
+/* root_text.c - writing and reading the text of a fleet's root node.
  *
  * Pure. */
 #include "coord/root_text.h"

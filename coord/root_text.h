@@ -1,8 +1,8 @@
-/* root_text.h - what stands in the root node of a fleet.
+/* root_text.h - the text of a fleet's root node.
  *
  * Lines: "slotmq 2", "fence_generation N", "identity I".
  *
- * Pure. */
+ * Below: nothing of this folder.  Pure. */
 #ifndef COORD_ROOT_TEXT_H
 #define COORD_ROOT_TEXT_H
 

@@ -1,6 +1,6 @@
 /* slot_state.h - the states of a slot at a member, and the one function that moves between them.
  *
- * Pure. */
+ * Below: nothing of this folder.  Pure. */
 #ifndef COORD_SLOT_STATE_H
 #define COORD_SLOT_STATE_H
 
@@ -16,7 +16,7 @@ enum slot_input {
     SLOT_ACQUIRED, /* Redis took the token */
     SLOT_REFUSED,  /* Redis knows a larger one */
     SLOT_REVOKE,   /* the assignment says it is no longer ours */
-    SLOT_RELEASED, /* nothing is in hand any more */
+    SLOT_RELEASED, /* nothing is in flight any more */
     SLOT_LOSE      /* session expired, own node gone, granted to another */
 };
 

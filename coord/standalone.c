@@ -22,7 +22,7 @@
 
 enum {
     STANDALONE_RETRY_MS = 1000,
-    STANDALONE_JITTER_MS = 500, /* on top, so that those who stand by do not ask together */
+    STANDALONE_JITTER_MS = 500, /* on top, so that processes that stand by do not ask together */
     STANDALONE_RETRY_MIN_MS = 50,
     STANDALONE_LEAVE_MS = 3000,
     STANDALONE_SALT_BITS = 32

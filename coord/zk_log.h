@@ -1,6 +1,6 @@
 /* zk_log.h - what becomes of the log of the ZooKeeper client library.
  *
- * Thread: any. */
+ * Below: nothing of this folder.  Thread: any. */
 #ifndef COORD_ZK_LOG_H
 #define COORD_ZK_LOG_H
 

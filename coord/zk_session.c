@@ -97,7 +97,7 @@ static void zk_session_close(struct zk_session *session)
     zk_session_release(session, zk_session_detach(session));
 }
 
-/* What is lost is said first: closing may take its time. */
+/* The listener hears of the loss first: closing may take its time. */
 void zk_session_renew(struct zk_session *session)
 {
     zhandle_t *handle = zk_session_detach(session);

@@ -105,7 +105,7 @@ void zk_session_renew(struct zk_session *session);
 /* Is it connected, as far as is known here? */
 bool zk_session_is_connected(const struct zk_session *session);
 
-/* Has it no handle?  Then no call that is out is answered any more. */
+/* Has it no handle?  Then no call made before is answered any more. */
 bool zk_session_is_closed(const struct zk_session *session);
 
 /* Its number at the servers; the owner of its ephemeral nodes. */

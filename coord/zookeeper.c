@@ -12,7 +12,7 @@
 #include "base/owner_of.h"
 #include "base/status.h"
 
-/* Whoever mistyped an address hears of it within 10 s, whatever the session time-out. */
+/* A caller that mistyped an address gets the error within 10 s, whatever the session time-out. */
 enum { FIRST_ANSWER_MAX_MS = 8000 };
 
 struct zookeeper_timings zookeeper_timings = {.join = 150,

@@ -13,12 +13,12 @@
 /* Milliseconds; tests make them shorter. */
 struct zookeeper_timings {
     int64_t join;         /* joins wait this long for more of them */
-    int64_t cold;         /* the same when nobody owns anything yet; 3/10 of the session at most */
+    int64_t cold;         /* the same when no member owns anything; 3/10 of the session at most */
     int64_t ack;          /* changes of the own node are gathered */
     int64_t leave;        /* a leave waits this long for the assigner */
     int64_t revoke_extra; /* on top of a member's drain_timeout: then its slots move on */
     int64_t retry;        /* after a failed call; also the first back-off of refused slots */
-    int64_t idle;         /* the nodes of a topic nobody asks for stay this long */
+    int64_t idle;         /* the nodes of a topic that no member asks for stay this long */
     int64_t hidden;       /* until the assigner looks again at what ZooKeeper did not show */
     int64_t marks;        /* between two writes of the own node because its marks are others */
     int64_t strangers;    /* members must work on different clusters this long to be named */
