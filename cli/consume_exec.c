@@ -68,7 +68,8 @@ struct environment {
 
 /* === Environment ======================================================== */
 
-static void set_text(struct environment *environment, const char *name, const char *value)
+static void environment_set_text(struct environment *environment, const char *name,
+                                 const char *value)
 {
     char *text = NULL;
 
@@ -78,17 +79,17 @@ static void set_text(struct environment *environment, const char *name, const ch
     environment->own[environment->count++] = text;
 }
 
-static void set_number(struct environment *environment, const char *name, int64_t value)
+static void environment_set_number(struct environment *environment, const char *name, int64_t value)
 {
     char text[24];
 
     snprintf(text, sizeof(text), "%" PRId64, value);
-    set_text(environment, name, text);
+    environment_set_text(environment, name, text);
 }
 
 /* Bytes without NUL as they are, others as NAME_BASE64: a variable ends with a NUL. */
-static void set_bytes(struct environment *environment, const char *name, const void *bytes,
-                      size_t size)
+static void environment_set_bytes(struct environment *environment, const char *name,
+                                  const void *bytes, size_t size)
 {
     char base64[64];
     const bool plain = memchr(bytes, '\0', size) == NULL;
@@ -100,12 +101,12 @@ static void set_bytes(struct environment *environment, const char *name, const v
     } else {
         base64_encode(text, bytes, size);
     }
-    set_text(environment, plain ? name : base64, text);
+    environment_set_text(environment, plain ? name : base64, text);
     free(text);
 }
 
 /* Is it one of the variables that a message sets? */
-static bool is_ours(const char *entry)
+static bool environment_is_ours(const char *entry)
 {
     for (size_t i = 0; i < VARIABLES; i++) {
         const size_t length = strlen(variables[i]);
@@ -117,18 +118,19 @@ static bool is_ours(const char *entry)
 }
 
 /* The body is not among them: it may be long, and an environment can be seen by others. */
-static void set_variables(struct environment *environment, const smq_message_info *message)
+static void environment_set_variables(struct environment *environment,
+                                      const smq_message_info *message)
 {
-    set_text(environment, "SLOTMQ_TOPIC", message->topic);
-    set_number(environment, "SLOTMQ_SLOT", message->slot);
-    set_text(environment, "SLOTMQ_TOKEN", message->token ? message->token : "");
-    set_number(environment, "SLOTMQ_ATTEMPT", message->attempt);
-    set_number(environment, "SLOTMQ_PRIORITY", message->priority);
+    environment_set_text(environment, "SLOTMQ_TOPIC", message->topic);
+    environment_set_number(environment, "SLOTMQ_SLOT", message->slot);
+    environment_set_text(environment, "SLOTMQ_TOKEN", message->token ? message->token : "");
+    environment_set_number(environment, "SLOTMQ_ATTEMPT", message->attempt);
+    environment_set_number(environment, "SLOTMQ_PRIORITY", message->priority);
     if (message->key && message->key != message->body) {
-        set_bytes(environment, "SLOTMQ_KEY", message->key, message->key_len);
+        environment_set_bytes(environment, "SLOTMQ_KEY", message->key, message->key_len);
     }
     if (message_has_id(message)) {
-        set_bytes(environment, "SLOTMQ_ID", message->id, message->id_len);
+        environment_set_bytes(environment, "SLOTMQ_ID", message->id, message->id_len);
     }
 }
 
@@ -138,13 +140,13 @@ static void environment_init(struct environment *environment, const smq_message_
     size_t used = 0;
 
     environment->count = 0;
-    set_variables(environment, message);
+    environment_set_variables(environment, message);
     while (environ[count]) {
         count++;
     }
     environment->entry = say_alloc(count + environment->count + 1, sizeof(char *));
     for (size_t i = 0; i < count; i++) {
-        if (!is_ours(environ[i])) {
+        if (!environment_is_ours(environ[i])) {
             environment->entry[used++] = environ[i];
         }
     }
@@ -162,7 +164,7 @@ static void environment_fini(struct environment *environment)
 /* === Starting =========================================================== */
 
 /* The body as a file to read from its beginning; -1: errno says why. */
-static int open_body(const smq_message_info *message)
+static int program_open_body(const smq_message_info *message)
 {
     const int file = memfd_create("slotmq", MFD_CLOEXEC);
     const char *next = message->body;
@@ -189,7 +191,7 @@ static int open_body(const smq_message_info *message)
 
 /* No signal blocked (the library blocks all in its threads), SIGPIPE as a program expects it, a
  * process group of its own. */
-static int set_attributes(posix_spawnattr_t *attributes)
+static int program_set_attributes(posix_spawnattr_t *attributes)
 {
     sigset_t none;
     sigset_t defaults;
@@ -206,7 +208,7 @@ static int set_attributes(posix_spawnattr_t *attributes)
 
 /* Starts the program with `body` as its standard input and no other descriptor than 0, 1 and 2: not
  * all sockets of the libraries below us close by themselves.  Else gives an errno. */
-static int spawn(pid_t *pid, char *const *argv, int body, char *const *entries)
+static int program_spawn(pid_t *pid, char *const *argv, int body, char *const *entries)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -217,7 +219,7 @@ static int spawn(pid_t *pid, char *const *argv, int body, char *const *entries)
     }
     error = posix_spawnattr_init(&attributes);
     if (!error) {
-        error = set_attributes(&attributes);
+        error = program_set_attributes(&attributes);
         error = error ? error : posix_spawn_file_actions_adddup2(&actions, body, STDIN_FILENO);
         error =
             error ? error : posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
@@ -229,16 +231,16 @@ static int spawn(pid_t *pid, char *const *argv, int body, char *const *entries)
 }
 
 /* Starts the program for a message; else gives an errno. */
-static int start(pid_t *pid, char *const *argv, const smq_message_info *message)
+static int program_start(pid_t *pid, char *const *argv, const smq_message_info *message)
 {
     struct environment environment;
-    const int body = open_body(message);
+    const int body = program_open_body(message);
 
     if (body < 0) {
         return errno;
     }
     environment_init(&environment, message);
-    const int error = spawn(pid, argv, body, environment.entry);
+    const int error = program_spawn(pid, argv, body, environment.entry);
     environment_fini(&environment);
     close(body);
     return error;
@@ -246,7 +248,7 @@ static int start(pid_t *pid, char *const *argv, const smq_message_info *message)
 
 /* === Running ============================================================ */
 
-static void list_add(struct program *program)
+static void program_list_add(struct program *program)
 {
     pthread_mutex_lock(&running.lock);
     LIST_INSERT_HEAD(&running.list, program, entry);
@@ -256,14 +258,14 @@ static void list_add(struct program *program)
     pthread_mutex_unlock(&running.lock);
 }
 
-static void list_kill(const struct program *program, int signal)
+static void program_kill(const struct program *program, int signal)
 {
     pthread_mutex_lock(&running.lock);
     (void) kill(-program->pid, signal);
     pthread_mutex_unlock(&running.lock);
 }
 
-static int64_t now_ms(void)
+static int64_t program_now_ms(void)
 {
     struct timespec now;
 
@@ -272,16 +274,16 @@ static int64_t now_ms(void)
 }
 
 /* Is the time to drain over?  It begins when the first program sees that the worker stops. */
-static bool drain_is_over(struct consume *consume)
+static bool program_drain_is_over(struct consume *consume)
 {
     if (!signals_came() && !consume_has_failed(consume)) {
         return false;
     }
     pthread_mutex_lock(&running.lock);
     if (running.drained_at == 0) {
-        running.drained_at = now_ms() + consume->drain_ms;
+        running.drained_at = program_now_ms() + consume->drain_ms;
     }
-    const bool over = now_ms() >= running.drained_at;
+    const bool over = program_now_ms() >= running.drained_at;
     pthread_mutex_unlock(&running.lock);
     return over;
 }
@@ -289,20 +291,20 @@ static bool drain_is_over(struct consume *consume)
 /* Waits until a program ends.  A program whose message is lost gets SIGTERM, and is killed if it
  * does not end.  When the time to drain has ended all programs are killed, early enough for their
  * messages to be released. */
-static void watch(struct consume *consume, struct program *program)
+static void program_watch(struct consume *consume, struct program *program)
 {
     struct pollfd end = {.fd = (int) syscall(SYS_pidfd_open, program->pid, 0), .events = POLLIN};
     int lost = 0;
 
     while (end.fd >= 0 && poll(&end, 1, LOOK_MS) <= 0) {
-        if (drain_is_over(consume)) {
+        if (program_drain_is_over(consume)) {
             consume_kill_programs();
         }
         const smq_status status = smq_delivery_check(program->delivery);
         lost += status == SMQ_LEASE_LOST || status == SMQ_FENCED ? 1 : 0;
         program->lost = lost > 0;
         if (lost == 1 || lost == LEASE_GRACE) {
-            list_kill(program, lost == 1 ? SIGTERM : SIGKILL);
+            program_kill(program, lost == 1 ? SIGTERM : SIGKILL);
         }
     }
     if (end.fd >= 0) {
@@ -311,12 +313,12 @@ static void watch(struct consume *consume, struct program *program)
 }
 
 /* Waits for the end of a program that is listed, and takes it off the list.  Gives its status. */
-static int await_end(struct consume *consume, struct program *program)
+static int program_await_end(struct consume *consume, struct program *program)
 {
     siginfo_t ended;
     int status = 0;
 
-    watch(consume, program);
+    program_watch(consume, program);
     /* Without reaping, so that its pid stays its own while others may kill it. */
     while (waitid(P_PID, (id_t) program->pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
@@ -335,7 +337,7 @@ bool consume_programs_are_killed(void)
     return killed;
 }
 
-static void answer(smq_delivery *delivery, int status)
+static void program_answer(smq_delivery *delivery, int status)
 {
     char reason[32];
 
@@ -364,25 +366,25 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
     if (consume_has_failed(consume)) {
         return SMQ_RELEASE;
     }
-    const int error = start(&program.pid, argv, smq_delivery_info(delivery));
+    const int error = program_start(&program.pid, argv, smq_delivery_info(delivery));
     if (error) {
         consume_fail(consume, EXIT_IO, "cannot run %s: %s", argv[0], strerror(error));
         return SMQ_RELEASE;
     }
-    list_add(&program);
-    const int status = await_end(consume, &program);
+    program_list_add(&program);
+    const int status = program_await_end(consume, &program);
     atomic_fetch_add(&consume->handled, 1);
     if (WIFSIGNALED(status) && (program.lost || consume_programs_are_killed())) {
         return SMQ_RELEASE; /* that it was killed is not the message's fault */
     }
-    answer(delivery, status);
+    program_answer(delivery, status);
     return SMQ_LATER;
 }
 
 /* === From the main thread =============================================== */
 
 /* A file that may be run; a folder, too, has that permission. */
-static bool is_program(const char *path)
+static bool program_may_run(const char *path)
 {
     struct stat status;
 
@@ -390,7 +392,7 @@ static bool is_program(const char *path)
 }
 
 /* The file that is run for `program`, to be freed; NULL: there is none. */
-static char *find_program(const char *program)
+static char *program_find(const char *program)
 {
     const char *path = getenv("PATH");
     char *copy = strdup(path ? path : "/bin:/usr/bin");
@@ -402,14 +404,14 @@ static char *find_program(const char *program)
         say_no_memory();
     }
     if (strchr(program, '/')) {
-        file = is_program(program) ? strdup(program) : NULL;
+        file = program_may_run(program) ? strdup(program) : NULL;
         rest = NULL;
     }
     while (!file && (folder = strsep(&rest, ":")) != NULL) {
         if (asprintf(&file, "%s/%s", folder[0] != '\0' ? folder : ".", program) < 0) {
             say_no_memory();
         }
-        if (!is_program(file)) {
+        if (!program_may_run(file)) {
             free(file);
             file = NULL;
         }
@@ -421,7 +423,7 @@ static char *find_program(const char *program)
 /* Only the system knows what it can run.  So the file is run as a child that is traced, which stops
  * before the first instruction, and is killed there.  Gives the errno with which it was refused; 0:
  * it can be run, or may not be traced here, and the first message will show it. */
-static int try_program(const char *file)
+static int program_try(const char *file)
 {
     int status = 0;
     const pid_t pid = fork();
@@ -446,8 +448,8 @@ static int try_program(const char *file)
 
 enum exit_code consume_check_program(const char *program)
 {
-    char *file = find_program(program);
-    const int error = file ? try_program(file) : 0;
+    char *file = program_find(program);
+    const int error = file ? program_try(file) : 0;
 
     if (!file) {
         return say_error(EXIT_NO_INPUT,

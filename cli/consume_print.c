@@ -14,7 +14,7 @@
 static pthread_mutex_t writer = PTHREAD_MUTEX_INITIALIZER;
 
 /* The line of a message with its newline, to be freed. */
-static char *make_line(size_t *size, const smq_message_info *message, bool json)
+static char *consume_print_line(size_t *size, const smq_message_info *message, bool json)
 {
     size_t length = message->body_len;
     char *text = NULL;
@@ -37,7 +37,8 @@ smq_verdict consume_print(smq_delivery *delivery, void *user)
     struct consume *consume = user;
     smq_verdict verdict = SMQ_RELEASE;
     size_t size = 0;
-    char *line = make_line(&size, smq_delivery_info(delivery), consume->command->global.json);
+    char *line =
+        consume_print_line(&size, smq_delivery_info(delivery), consume->command->global.json);
 
     pthread_mutex_lock(&writer);
     if (!consume_has_failed(consume)) {
