@@ -210,6 +210,9 @@ void fanout_definitions(struct fanout_definition *all, size_t count, struct core
     }
     loop_post(core->io, &reading.task);
     (void) waiter_wait(&reading.waiter, SMQ_FOREVER);
+    for (size_t i = 0; i < count; i++) {
+        all[i].waiter = NULL;
+    }
     waiter_fini(&reading.waiter);
 }
 

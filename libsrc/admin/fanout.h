@@ -43,9 +43,9 @@ smq_status fanout_definition(struct topic *out, struct core *core, const char *t
 /* A definition that is read together with others. */
 struct fanout_definition {
     const char *name;
-    struct topic topic; /* set for OK and DAMAGED */
-    smq_error err;      /* what fanout_definition() says of it */
-    struct waiter *waiter;
+    struct topic topic;    /* set for OK and DAMAGED */
+    smq_error err;         /* what fanout_definition() says of it */
+    struct waiter *waiter; /* NULL: it is not being read */
 };
 
 /* Read the definitions of all that are named, at once.  Blocks: request_timeout_ms. */

@@ -88,9 +88,10 @@ static smq_status repair_put_back(struct topic_change *change, const struct dama
     smq_status status = SMQ_OK;
 
     change->topic = verdict->topic;
-    change->coord = verdict->coord;
     if (verdict->rewrite) {
+        change->coord = verdict->coord;
         status = topic_change_one(change, repair_put_back_send, repair_put_back_done, err);
+        change->coord = "";
     }
     if (status != SMQ_OK || change->changed) {
         return status;
