@@ -189,14 +189,20 @@ static void replicas_fell_short(struct node *node, int count)
     replicas->due_ms = 0;
 }
 
+/* End all awaits: the connection has ended, and a failover may have lost what was written. */
+static void replicas_lose_awaits(struct node *node)
+{
+    replicas_end_all_awaits(node, REDIS_UNKNOWN, SMQ_UNKNOWN,
+                            "the connection ended before its replicas acknowledged");
+}
+
 static void replicas_on_wait(struct exchange *exchange, const redisReply *reply, bool written)
 {
     struct node *node = OWNER_OF(exchange, struct node, replicas.wait);
 
     (void) written;
     if (reply == NULL) {
-        replicas_end_all_awaits(node, REDIS_UNKNOWN, SMQ_UNKNOWN,
-                                "the connection ended before its replicas acknowledged");
+        replicas_lose_awaits(node);
     } else if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= node->replicas_wanted) {
         replicas_end_all_awaits(node, REDIS_DONE, SMQ_OK, "");
         replicas_open(node);
@@ -273,7 +279,13 @@ void replicas_init(struct replicas_set *set, struct context *context, struct nod
 
 void replicas_stop(struct replicas_set *set)
 {
+    struct node *node, *next;
+
     uv_timer_stop(&set->timer);
+    HASH_ITER(hh, set->nodes->by_name, node, next)
+    {
+        replicas_lose_awaits(node);
+    }
 }
 
 void replicas_close(struct replicas_set *set)
@@ -296,6 +308,7 @@ void replicas_node_up(struct replicas_set *set, struct node *node)
 void replicas_node_down(struct node *node)
 {
     replicas_enter(&node->replicas, REPLICAS_UNKNOWN);
+    replicas_lose_awaits(node); /* when FEW no WAIT is in flight that would end them */
 }
 
 bool replicas_may_write(const struct node *node)

@@ -23,11 +23,15 @@ struct replicas_set {
 };
 
 void replicas_init(struct replicas_set *set, struct context *context, struct node_set *nodes);
+
+/* The client closes: end all awaits. */
 void replicas_stop(struct replicas_set *set);
 void replicas_close(struct replicas_set *set);
 
 /* A node with `replicas_wanted` is UP: ask whether it has enough, and make it writable then. */
 void replicas_node_up(struct replicas_set *set, struct node *node);
+
+/* A node is not UP any more: end its awaits. */
 void replicas_node_down(struct node *node);
 
 /* May a command be written to this node, which is UP, now? */

@@ -478,6 +478,40 @@ static void test_a_connection_lost_before_the_count_is_unknown(void **state)
     client_stop(&nodes->client);
 }
 
+/* The server says that too few replicas have it, and closes the connection before WAIT is sent
+ * again: a failover may have lost what was written. */
+static void test_a_connection_lost_after_a_low_count_is_unknown(void **state)
+{
+    struct nodes *nodes = *state;
+    struct send send;
+
+    nodes_start(nodes, TIMEOUT_MS);
+    fake_node_step(nodes->a,
+                   &(struct fake_step){.command = "WAIT 1", .reply = ":0\r\n", .close = true});
+    send = eval(nodes, 1, TIMEOUT_MS);
+    assert_ended(&send, REDIS_UNKNOWN, SMQ_UNKNOWN, "ended before its replicas acknowledged");
+    assert_true(send.awaited);
+    send = eval(nodes, 1, TIMEOUT_MS);
+    assert_acknowledged(&send);
+    assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 2);
+    client_stop(&nodes->client);
+}
+
+/* Between two WAITs nothing is in flight, and still the end of the client ends what is awaited. */
+static void test_the_end_of_the_client_ends_what_waits_for_the_next_count(void **state)
+{
+    struct nodes *nodes = *state;
+    struct send send;
+
+    nodes_start(nodes, TIMEOUT_MS);
+    fake_node_rule(nodes->a, "WAIT 1", ":0\r\n");
+    post(&send, nodes, "k", 1, TIMEOUT_MS);
+    assert_true(fake_node_wait(nodes->a, "WAIT 1 ", 3));
+    client_stop(&nodes->client);
+    await_end(&send);
+    assert_ended(&send, REDIS_UNKNOWN, SMQ_UNKNOWN, "before its replicas acknowledged");
+}
+
 static void test_silence_ends_in_time_and_costs_the_connection(void **state)
 {
     struct nodes *nodes = *state;
@@ -528,6 +562,8 @@ int main(void)
         TEST(test_a_refused_wait_is_tried_again_ever_less_often),
         TEST(test_what_is_no_count_ends_unknown),
         TEST(test_a_connection_lost_before_the_count_is_unknown),
+        TEST(test_a_connection_lost_after_a_low_count_is_unknown),
+        TEST(test_the_end_of_the_client_ends_what_waits_for_the_next_count),
         TEST(test_silence_ends_in_time_and_costs_the_connection),
         TEST(test_a_silent_greeting_costs_the_connection),
     };
