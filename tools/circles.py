@@ -10,6 +10,8 @@ import sys
 
 ROOMS = ["libsrc", "coord", "cli"]
 MODULES = [
+    (["coord/ownership.c", "coord/ownership_topic.c"],
+     "one chain of calls to ZooKeeper per topic, which looks at the topic's node and then at its assignment"),
 ]
 
 
