@@ -6,7 +6,7 @@
 static const char intro[] =
     "# Options\n"
     "\n"
-    "<!-- Made from libsrc/client/option_table.c: tools/configuration.py --write build -->\n"
+    "<!-- Made from libsrc/model/option_table.c: tools/configuration.py --write build -->\n"
     "\n"
     "Each option is a field of a struct in C, and has the same name wherever text is given:\n"
     "`smq_option_parse()`, `slotmq -X KEY=VALUE` for the client's, `slotmq topic alter NAME "

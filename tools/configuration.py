@@ -44,7 +44,7 @@ def main():
     if write:
         page.write_text(text)
     fields, rows = set(declared(pathlib.Path(root) / "include/slotmq")), set(described(text))
-    found = [f"{struct}.{field} has no row in libsrc/client/option_table.c"
+    found = [f"{struct}.{field} has no row in libsrc/model/option_table.c"
              for struct, field in sorted(fields - rows)]
     if not fields:
         found.append(f"{root}/include/slotmq: no struct of options found")

@@ -1,11 +1,15 @@
-/* options.c - structs that cross the public border and carry their own size.
+/* options.c - structs that cross the public border and carry their own size; public entry points:
+ * options by name.
  *
  * Pure. */
 #include "client/options.h"
 
 #include <string.h>
 
+#include <slotmq/slotmq.h>
+
 #include "base/status.h"
+#include "model/option.h"
 
 static smq_status options_check_size(size_t *out, const void *options, size_t size,
                                      const char *init, smq_error *err)
@@ -42,6 +46,23 @@ smq_status options_take(void *out, size_t size, const void *options, const char 
     return SMQ_OK;
 }
 
+smq_status options_complete(void *out, smq_option_set set, const void *options, smq_error *err)
+{
+    static const struct {
+        size_t size;
+        const char *init;
+    } structs[] = {
+        [SMQ_OPTIONS_CLIENT] = {sizeof(smq_client_options), "SMQ_CLIENT_OPTIONS_INIT"},
+        [SMQ_OPTIONS_TOPIC] = {sizeof(smq_topic_options), "SMQ_TOPIC_OPTIONS_INIT"},
+        [SMQ_OPTIONS_PRODUCER] = {sizeof(smq_producer_options), "SMQ_PRODUCER_OPTIONS_INIT"},
+        [SMQ_OPTIONS_WORKER] = {sizeof(smq_worker_options), "SMQ_WORKER_OPTIONS_INIT"},
+        [SMQ_OPTIONS_CONSUMER] = {sizeof(smq_consumer_options), "SMQ_CONSUMER_OPTIONS_INIT"},
+    };
+    smq_status status = options_take(out, structs[set].size, options, structs[set].init, err);
+
+    return status == SMQ_OK ? option_complete(out, set, err) : status;
+}
+
 smq_status options_give(void *out, const void *from, size_t size, const char *init, smq_error *err)
 {
     size_t known = 0;
@@ -52,4 +73,17 @@ smq_status options_give(void *out, const void *from, size_t size, const char *in
                known - sizeof(known));
     }
     return status;
+}
+
+SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const char *name,
+                                    const char *value, smq_error *err)
+{
+    return option_parse(options, set, name, value, err);
+}
+
+SMQ_API void smq_option_each(smq_option_fn *visit, void *user)
+{
+    for (size_t i = 0; visit != NULL && i < option_count && visit(&option_table[i].info, user);
+         i++) {
+    }
 }

@@ -27,7 +27,8 @@ static smq_status producer_take_message(smq_message *out, const smq_message *mes
 SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
                                     const smq_producer_options *options, smq_error *err)
 {
-    smq_producer_options known = SMQ_PRODUCER_OPTIONS_INIT;
+    const smq_producer_options defaults = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer_options known;
     smq_status status;
 
     if (out == NULL) {
@@ -35,10 +36,14 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
     }
     *out = NULL;
     status = client_check(client, err);
-    if (status == SMQ_OK && options != NULL) {
-        status = options_take(&known, sizeof(known), options, "SMQ_PRODUCER_OPTIONS_INIT", err);
+    if (status == SMQ_OK) {
+        status = options_complete(&known, SMQ_OPTIONS_PRODUCER,
+                                  options != NULL ? options : &defaults, err);
     }
-    return status == SMQ_OK ? producer_new(out, client->core, &known, err) : status;
+    if (status == SMQ_OK) {
+        *out = producer_new(client->core, &known);
+    }
+    return status;
 }
 
 SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq_message *message,

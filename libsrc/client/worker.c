@@ -27,7 +27,7 @@ SMQ_API smq_status smq_worker_new(smq_worker **out, smq_client *client,
     *out = NULL;
     status = client_check(client, err);
     if (status == SMQ_OK) {
-        status = options_take(&known, sizeof(known), options, "SMQ_WORKER_OPTIONS_INIT", err);
+        status = options_complete(&known, SMQ_OPTIONS_WORKER, options, err);
     }
     return status == SMQ_OK ? worker_new(out, client->core, &known, err) : status;
 }

@@ -17,14 +17,6 @@
 #include "base/waiter.h"
 #include "core/coord_link.h"
 
-enum {
-    CONNECT_TIMEOUT_DEFAULT_MS = 5000,
-    REQUEST_TIMEOUT_DEFAULT_MS = 3000,
-    SESSION_TIMEOUT_DEFAULT_MS = 10000,
-    TIMEOUT_MIN_MS = 10,
-    TIMEOUT_MAX_MS = 600000
-};
-
 /* The first connection, as smq:io makes it and the maker of the core waits for it. */
 struct core_opening {
     struct loop_task task;
@@ -43,17 +35,6 @@ struct core_closing {
 };
 
 /* --- options --- */
-
-static smq_status check_timeout(const char *option, int64_t *ms, int64_t value, int64_t default_ms,
-                                smq_error *err)
-{
-    if (value != 0 && (value < TIMEOUT_MIN_MS || value > TIMEOUT_MAX_MS)) {
-        return status_set(err, SMQ_INVALID, "%s is %" PRId64 "; give %d .. %d, or 0 for %" PRId64,
-                          option, value, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, default_ms);
-    }
-    *ms = value != 0 ? value : default_ms;
-    return SMQ_OK;
-}
 
 static bool name_is_valid(const char *name, size_t size)
 {
@@ -119,42 +100,17 @@ static smq_status take_servers(struct core *core, const smq_client_options *opti
     return SMQ_OK;
 }
 
-static smq_status take_choices(struct core *core, const smq_client_options *options, smq_error *err)
-{
-    if (options->on_zk_loss != SMQ_ZK_LOSS_CONTINUE && options->on_zk_loss != SMQ_ZK_LOSS_STOP) {
-        return status_set(err, SMQ_INVALID, "on_zk_loss is not one of SMQ_ZK_LOSS_...");
-    }
-    if ((int) options->event_level < SMQ_LEVEL_DEFAULT || options->event_level > SMQ_LEVEL_TRACE) {
-        return status_set(err, SMQ_INVALID, "event_level is not one of SMQ_LEVEL_...");
-    }
-    core->on_zk_loss = options->on_zk_loss;
-    return SMQ_OK;
-}
-
-static smq_status take_options(struct core *core, int64_t *connect_ms,
-                               const smq_client_options *options, smq_error *err)
+static smq_status take_options(struct core *core, const smq_client_options *options, smq_error *err)
 {
     smq_status status = take_servers(core, options, err);
 
-    if (status == SMQ_OK) {
-        status = take_name(core, options->name, err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = take_choices(core, options, err);
-    }
-    if (status == SMQ_OK) {
-        status = check_timeout("connect_timeout_ms", connect_ms, options->connect_timeout_ms,
-                               CONNECT_TIMEOUT_DEFAULT_MS, err);
-    }
-    if (status == SMQ_OK) {
-        status = check_timeout("request_timeout_ms", &core->request_timeout_ms,
-                               options->request_timeout_ms, REQUEST_TIMEOUT_DEFAULT_MS, err);
-    }
-    if (status == SMQ_OK) {
-        status = check_timeout("session_timeout_ms", &core->session_timeout_ms,
-                               options->session_timeout_ms, SESSION_TIMEOUT_DEFAULT_MS, err);
-    }
-    return status;
+    core->on_zk_loss = options->on_zk_loss;
+    core->request_timeout_ms = options->request_timeout_ms;
+    core->session_timeout_ms = options->session_timeout_ms;
+    return take_name(core, options->name, err);
 }
 
 /* --- the first connection --- */
@@ -296,13 +252,13 @@ static smq_status core_start(struct core *core, const smq_client_options *option
 smq_status core_new(struct core **out, const smq_client_options *options, smq_error *err)
 {
     struct core *core = memory_new(sizeof(*core));
-    struct core_opening opening = {0};
+    struct core_opening opening = {.connect_timeout_ms = options->connect_timeout_ms};
     smq_status status;
 
     atomic_init(&core->references, 1);
     core->pid = getpid();
     waiter_init(&opening.waiter, 1);
-    status = take_options(core, &opening.connect_timeout_ms, options, err);
+    status = take_options(core, options, err);
     if (status == SMQ_OK) {
         status = core_start(core, options, err);
     }

@@ -37,7 +37,7 @@ struct core {
     smq_zk_loss on_zk_loss;
 };
 
-/* Start the threads and connect.  Blocks: connect_timeout_ms. */
+/* Start the threads and connect.  The options are complete.  Blocks: connect_timeout_ms. */
 smq_status core_new(struct core **out, const smq_client_options *options, smq_error *err);
 struct core *core_ref(struct core *core);
 

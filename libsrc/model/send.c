@@ -11,7 +11,6 @@
 #include "model/member.h"
 #include "model/slot.h"
 
-#define SEND_TIME_MAX       (INT64_C(1) << 43)
 #define SEND_PRIORITY_BYTES (INT64_C(1) << 40) /* ties by bytes */
 
 enum { SEND_PRIORITY_ARRIVAL = 8191 }; /* ties by arrival */
@@ -69,11 +68,11 @@ static smq_status send_check_name(size_t *len, const void *data, const char *wha
 
 static smq_status send_check_limits(const smq_message *message, smq_error *err)
 {
-    if (message->ttl_ms < SMQ_NONE || message->ttl_ms > SEND_TIME_MAX) {
+    if (message->ttl_ms < SMQ_NONE || message->ttl_ms > TOPIC_TIME_MAX_MS) {
         return status_set(err, SMQ_INVALID,
                           "ttl_ms must be from 1 to %" PRId64
                           ", 0 for the topic's, or SMQ_NONE, not %" PRId64,
-                          SEND_TIME_MAX, message->ttl_ms);
+                          TOPIC_TIME_MAX_MS, message->ttl_ms);
     }
     if (message->max_retries < SMQ_NONE || message->max_retries > TOPIC_RETRIES_MAX) {
         return status_set(err, SMQ_INVALID,
@@ -89,15 +88,15 @@ static smq_status send_check_time(const smq_message *message, smq_error *err)
     if (message->delay_ms != 0 && message->due_at_ms != 0) {
         return status_set(err, SMQ_INVALID, "set either delay_ms or due_at_ms, not both");
     }
-    if (message->delay_ms < SMQ_NONE || message->delay_ms > SEND_TIME_MAX) {
+    if (message->delay_ms < SMQ_NONE || message->delay_ms > TOPIC_TIME_MAX_MS) {
         return status_set(err, SMQ_INVALID,
                           "delay_ms must be from 0 to %" PRId64 ", or SMQ_NONE, not %" PRId64,
-                          SEND_TIME_MAX, message->delay_ms);
+                          TOPIC_TIME_MAX_MS, message->delay_ms);
     }
-    if (message->due_at_ms < -SEND_TIME_MAX || message->due_at_ms > SEND_TIME_MAX) {
+    if (message->due_at_ms < -TOPIC_TIME_MAX_MS || message->due_at_ms > TOPIC_TIME_MAX_MS) {
         return status_set(err, SMQ_INVALID,
                           "due_at_ms must be from -%" PRId64 " to %" PRId64 ", not %" PRId64,
-                          SEND_TIME_MAX, SEND_TIME_MAX, message->due_at_ms);
+                          TOPIC_TIME_MAX_MS, TOPIC_TIME_MAX_MS, message->due_at_ms);
     }
     return SMQ_OK;
 }

@@ -10,8 +10,6 @@
 #include "base/status.h"
 #include "model/topic_fields.h"
 
-#define TOPIC_BACKOFF_DEFAULT "exp:1000:600000"
-
 /* --- checking --- */
 
 smq_status topic_check_name(const char *name, smq_error *err)
@@ -33,22 +31,13 @@ smq_status topic_check_name(const char *name, smq_error *err)
     return SMQ_OK;
 }
 
-static smq_status topic_check_slots(const struct topic *topic, smq_error *err)
-{
-    if (topic->slots < 1 || topic->slots > TOPIC_SLOTS_MAX ||
-        (topic->slots & (topic->slots - 1)) != 0) {
-        return status_set(err, SMQ_INVALID,
-                          "slots must be a power of two from 1 to %d, not %" PRId32,
-                          TOPIC_SLOTS_MAX, topic->slots);
-    }
-    return SMQ_OK;
-}
-
 static smq_status topic_only_for(const struct topic *topic, const char *option, const char *type,
                                  smq_error *err)
 {
-    return status_set(err, SMQ_INVALID, "%s is for topics of type %s, not %s", option, type,
-                      topic_type_word(topic->type));
+    char word[OPTION_WORD_SIZE];
+
+    (void) option_word(word, option_find(SMQ_OPTIONS_TOPIC, "type"), topic->type);
+    return status_set(err, SMQ_INVALID, "%s is for topics of type %s, not %s", option, type, word);
 }
 
 /* What belongs to the type. */
@@ -119,11 +108,10 @@ static smq_status topic_check_together(const struct topic *topic, smq_error *err
 
 smq_status topic_check(const struct topic *topic, smq_error *err)
 {
-    smq_status status = topic_check_slots(topic, err);
+    smq_status status = SMQ_OK;
 
     for (int i = 0; status == SMQ_OK && i < TOPIC_FIELDS; i++) {
-        status = topic_field_check(&topic_fields[i], topic_field_get(&topic_fields[i], topic),
-                                   "SMQ_NONE", err);
+        status = topic_field_check(&topic_fields[i], topic, err);
     }
     if (status == SMQ_OK) {
         status = topic_check_type(topic, err);
@@ -135,26 +123,6 @@ smq_status topic_check(const struct topic *topic, smq_error *err)
 }
 
 /* --- options --- */
-
-/* 0 is the default, SMQ_NONE is `none`. */
-static int64_t topic_option(int64_t value, int64_t fallback, int64_t none)
-{
-    if (value == 0) {
-        return fallback;
-    }
-    return value == SMQ_NONE ? none : value;
-}
-
-/* As in a message SMQ_NONE is no delay: at once, as all is in topics without times. */
-static int64_t topic_delay_option(const smq_topic_options *given)
-{
-    bool at_once = given->delay_ms == SMQ_NONE;
-
-    if (given->delay_ms == 0 || (at_once && given->type != SMQ_RANGE_MERGE)) {
-        return SMQ_NONE;
-    }
-    return at_once ? 0 : given->delay_ms;
-}
 
 /* The options of a caller with an older header end earlier: the rest is default. */
 static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_options *options,
@@ -176,30 +144,30 @@ int64_t topic_default_body(smq_layout layout)
     return layout == SMQ_KEYED ? TOPIC_BODY_KEYED_DEFAULT : TOPIC_BODY_INLINE_MAX;
 }
 
-static smq_layout topic_default_layout(smq_topic_type type)
+/* In topics without times all is at once: there SMQ_NONE says no more than 0. */
+static void topic_drop_delay(smq_topic_options *given)
 {
-    return type == SMQ_FIFO ? SMQ_KEYED : SMQ_INLINE;
+    if (given->delay_ms == SMQ_NONE && given->type != SMQ_RANGE_MERGE) {
+        given->delay_ms = 0;
+    }
 }
 
-static void topic_take_options(struct topic *out, const smq_topic_options *given)
+smq_status topic_fill(struct topic *out, smq_topic_options *options, smq_error *err)
 {
-    snprintf(out->name, sizeof(out->name), "%s", given->name);
-    out->type = given->type;
-    out->layout = given->layout != 0 ? given->layout : topic_default_layout(given->type);
-    out->slots = given->slots == 0 ? TOPIC_SLOTS_DEFAULT : given->slots;
-    out->shared = given->shared;
-    out->ties = given->ties;
-    out->max_retries = (int32_t) topic_option(given->max_retries, TOPIC_RETRIES_DEFAULT, 0);
-    out->lease_ms = given->lease_ms == 0 ? TOPIC_LEASE_DEFAULT_MS : given->lease_ms;
-    out->delay_ms = topic_delay_option(given);
-    out->takeover = given->takeover;
-    out->debounce_ms = topic_option(given->debounce_ms, 0, 0);
-    out->ttl_ms = topic_option(given->ttl_ms, 0, 0);
-    out->expired_to_dead = given->expired_to_dead;
-    out->skip_failed = given->skip_failed;
-    out->max_body = given->max_body == 0 ? topic_default_body(out->layout) : given->max_body;
-    out->max_waiting = topic_option(given->max_waiting, 0, 0);
-    out->rate_per_s = topic_option(given->rate_per_s, 0, 0);
+    smq_status status = option_complete(options, SMQ_OPTIONS_TOPIC, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    for (int i = 0; i < TOPIC_FIELDS; i++) {
+        const struct option *option = topic_field_option(&topic_fields[i]);
+
+        if (option->kind != OPTION_STRING) {
+            topic_field_set(&topic_fields[i], out, option_get(option, options));
+        }
+    }
+    status = topic_check(out, err);
+    return status == SMQ_OK ? backoff_parse(&out->backoff, options->backoff, err) : status;
 }
 
 smq_status topic_from_options(struct topic *out, const smq_topic_options *options, smq_error *err)
@@ -211,12 +179,9 @@ smq_status topic_from_options(struct topic *out, const smq_topic_options *option
     if (status != SMQ_OK) {
         return status;
     }
-    topic_take_options(&topic, &given);
-    status = topic_check(&topic, err);
-    if (status == SMQ_OK) {
-        status = backoff_parse(&topic.backoff,
-                               given.backoff == NULL ? TOPIC_BACKOFF_DEFAULT : given.backoff, err);
-    }
+    topic_drop_delay(&given);
+    snprintf(topic.name, sizeof(topic.name), "%s", given.name);
+    status = topic_fill(&topic, &given, err);
     if (status == SMQ_OK) {
         *out = topic;
     }
@@ -228,29 +193,14 @@ void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],
 {
     backoff_format(text, &topic->backoff);
     *out = (smq_topic_options){
-        .struct_size = sizeof(*out),
-        .name = topic->name,
-        .type = topic->type,
-        .layout = topic->layout,
-        .slots = topic->slots,
-        .shared = topic->shared,
-        .ties = topic->ties,
-        .max_retries = topic->max_retries == 0 ? SMQ_NONE : topic->max_retries,
-        .backoff = text,
-        .lease_ms = topic->lease_ms,
-        .delay_ms = topic->delay_ms == SMQ_NONE ? 0
-                    : topic->delay_ms == 0      ? SMQ_NONE
-                                                : topic->delay_ms,
-        .debounce_ms = topic->debounce_ms,
-        .ttl_ms = topic->ttl_ms,
-        .expired_to_dead = topic->expired_to_dead,
-        .skip_failed = topic->skip_failed,
-        .takeover = topic->takeover,
-        .max_body = topic->max_body,
-        .max_waiting = topic->max_waiting,
-        .rate_per_s = topic->rate_per_s,
-        .paused = topic->paused,
-    };
+        .struct_size = sizeof(*out), .name = topic->name, .backoff = text, .paused = topic->paused};
+    for (int i = 0; i < TOPIC_FIELDS; i++) {
+        const struct option *option = topic_field_option(&topic_fields[i]);
+
+        if (option->kind != OPTION_STRING) {
+            option_set(option, out, option_given(option, topic_field_get(&topic_fields[i], topic)));
+        }
+    }
 }
 
 void topic_stamp(char out[TOPIC_STAMP_MAX], const struct topic *topic)

@@ -13,18 +13,18 @@
 #include "base/buf.h"
 #include "model/backoff.h"
 
+/* Plain digits, which the table of options also shows as text. */
+#define TOPIC_SLOTS_MAX          65536
+#define TOPIC_RETRIES_MAX        63
+#define TOPIC_BODY_INLINE_MAX    65536 /* also the default */
+#define TOPIC_BODY_KEYED_DEFAULT 1048576
+#define TOPIC_BODY_KEYED_MAX     67108864
+#define TOPIC_TIME_MAX_MS        (INT64_C(1) << 43) /* of delays, times to live and points in time */
+
 enum {
     TOPIC_NAME_MAX = 120,
-    TOPIC_SLOTS_MAX = 65536,
-    TOPIC_SLOTS_DEFAULT = 64,
-    TOPIC_RETRIES_MAX = 63,
-    TOPIC_RETRIES_DEFAULT = 16,
-    TOPIC_LEASE_DEFAULT_MS = 30000,
     TOPIC_NONCE_LEN = 16,
     TOPIC_STAMP_MAX = TOPIC_NONCE_LEN + 12,
-    TOPIC_BODY_INLINE_MAX = 64 * 1024, /* also the default */
-    TOPIC_BODY_KEYED_DEFAULT = 1024 * 1024,
-    TOPIC_BODY_KEYED_MAX = 64 * 1024 * 1024,
     TOPIC_KEY_MAX = 1024, /* of keys and ids */
     TOPIC_FORMAT = 2      /* of the stored text, and of what the slots hold.  2: members hold the
                              key, in both layouts; 1 was written without a number */

@@ -1,5 +1,5 @@
-/* topic_fields.h - the table of a topic's fields, which serves the check, the stored text, the
- * comparison and the altering of a definition.
+/* topic_fields.h - the options of a topic as fields of its definition: checked, stored as text,
+ * compared.
  *
  * Pure. */
 #ifndef MODEL_TOPIC_FIELDS_H
@@ -7,30 +7,16 @@
 
 #include <slotmq/core.h>
 
+#include "model/option.h"
 #include "model/topic.h"
 
 enum { TOPIC_VALUE_MAX = BACKOFF_TEXT_MAX };
 
-#define TOPIC_NEVER_NONE INT64_MIN
-
-enum topic_field_kind {
-    TOPIC_FIELD_WORD,   /* an enum, one of `words`          */
-    TOPIC_FIELD_SWITCH, /* a bool, "no" or "yes"            */
-    TOPIC_FIELD_COUNT,  /* an int32_t; its `none` reads "0" */
-    TOPIC_FIELD_NUMBER, /* an int64_t                       */
-    TOPIC_FIELD_TIME,   /* an int64_t of milliseconds       */
-    TOPIC_FIELD_BACKOFF
-};
-
-/* One member of struct topic.  A number is `none` (TOPIC_NEVER_NONE: has none), or from `min` to
- * `max`. */
+/* Where an option is in struct topic, and how it is stored.  What it may be is in the table of
+ * options. */
 struct topic_field {
     const char *name;
-    enum topic_field_kind kind;
-    size_t offset;
-    const char *const *words;
-    int word_count;
-    int64_t min, max, none;
+    size_t offset, size;
     bool fixed; /* for the life of the topic                          */
     bool later; /* not in the stored text while it has its default, so
                    that older versions of slotmq can read it          */
@@ -41,28 +27,26 @@ enum { TOPIC_FIELDS = 17 };
 /* In the order of the stored text. */
 extern const struct topic_field topic_fields[TOPIC_FIELDS];
 
-/* "fifo"; `type` has been checked. */
-const char *topic_type_word(smq_topic_type type);
+const struct option *topic_field_option(const struct topic_field *field);
+
+/* Can the field be none?  Then `*out` is how it says so. */
+bool topic_field_none(int64_t *out, const struct topic_field *field);
 
 /* The value of a field that is not a back-off, as a number. */
 int64_t topic_field_get(const struct topic_field *field, const struct topic *topic);
 void topic_field_set(const struct topic_field *field, struct topic *topic, int64_t value);
 
-/* The text of a field as it is stored. */
+/* The text of a field as it is stored, and back; false: it is not such a text. */
 void topic_field_format(char out[TOPIC_VALUE_MAX], const struct topic_field *field,
                         const struct topic *topic);
+bool topic_field_read(struct topic *out, const struct topic_field *field, const char *text);
 
-/* Is the value one of the words, or in the range?  Fails: INVALID; the text names field and range,
- * with `none` as the word for having none. */
-smq_status topic_field_check(const struct topic_field *field, int64_t value, const char *none,
+/* Is the value none, one of the words, or in the range?  Fails: INVALID, as option_check(). */
+smq_status topic_field_check(const struct topic_field *field, const struct topic *topic,
                              smq_error *err);
 
-/* The failure of that check for a number. */
-smq_status topic_field_out_of_range(const struct topic_field *field, int64_t value,
-                                    const char *none, smq_error *err);
-
-/* The index of a word, or -1. */
-int topic_field_word(const struct topic_field *field, const char *text);
+/* Complete the options, and take all but the name.  Fails: INVALID; `out` is spoilt then. */
+smq_status topic_fill(struct topic *out, smq_topic_options *options, smq_error *err);
 
 /* Every field, and what fields demand of each other.  Fails: INVALID. */
 smq_status topic_check(const struct topic *topic, smq_error *err);

@@ -11,16 +11,13 @@
 
 #define TOPIC_FORMAT_NAME "format="
 
-/* A field that came later is left out while it has its default. */
+/* A field that came later is left out while it has its default: 0, but for the largest body. */
 static bool topic_leaves_out(const struct topic_field *field, const struct topic *topic)
 {
-    int64_t value = topic_field_get(field, topic);
+    bool is_body = field->offset == offsetof(struct topic, max_body);
+    int64_t value = is_body ? topic_default_body(topic->layout) : 0;
 
-    if (!field->later) {
-        return false;
-    }
-    return field->none == TOPIC_NEVER_NONE ? value == topic_default_body(topic->layout)
-                                           : value == 0;
+    return field->later && topic_field_get(field, topic) == value;
 }
 
 void topic_format(struct buf *out, const struct topic *topic)
@@ -34,30 +31,6 @@ void topic_format(struct buf *out, const struct topic *topic)
             buf_printf(out, " %s=%s", topic_fields[i].name, value);
         }
     }
-}
-
-/* Take what topic_field_format() writes, and nothing else. */
-static bool topic_read_value(struct topic *out, const struct topic_field *field, const char *text)
-{
-    int64_t max = field->kind == TOPIC_FIELD_COUNT ? INT32_MAX : INT64_MAX;
-    int64_t value = 0;
-
-    if (field->kind == TOPIC_FIELD_BACKOFF) {
-        return backoff_parse(&out->backoff, text, NULL) == SMQ_OK;
-    }
-    if (field->words != NULL) {
-        value = topic_field_word(field, text);
-        if (value < 0) {
-            return false;
-        }
-    } else if (field->kind != TOPIC_FIELD_COUNT && field->none != TOPIC_NEVER_NONE &&
-               strcmp(text, "none") == 0) {
-        value = field->none;
-    } else if (!number_parse(&value, text, strlen(text), max)) {
-        return false;
-    }
-    topic_field_set(field, out, value);
-    return true;
 }
 
 /* Read "name=value" of `len` bytes; the bit of the field, or 0. */
@@ -78,7 +51,7 @@ static int topic_parse_field(struct topic *out, const char *text, size_t len)
         }
         memcpy(value, text + name_len + 1, value_len);
         value[value_len] = '\0';
-        return topic_read_value(out, &topic_fields[i], value) ? 1 << i : 0;
+        return topic_field_read(out, &topic_fields[i], value) ? 1 << i : 0;
     }
     return 0;
 }

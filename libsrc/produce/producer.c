@@ -18,16 +18,6 @@
 #include "base/status.h"
 #include "produce/outboxes.h"
 
-enum {
-    SEND_TIMEOUT_DEFAULT_MS = 10000,
-    SEND_TIMEOUT_MAX_MS = 86400000,
-    PENDING_DEFAULT = 100000,
-    PENDING_MAX = 1000000000,
-    REPLICAS_MAX = 16
-};
-#define PENDING_BYTES_DEFAULT ((int64_t) 64 * 1024 * 1024)
-#define PENDING_BYTES_MAX     ((int64_t) 1 << 40)
-
 TAILQ_HEAD(pending_list, send);
 
 /* Invariants: `all` holds every accepted send until its receipt was given, in the order of their
@@ -53,50 +43,6 @@ struct smq_producer {
         bool giving, closing, closed;
     } state;
 };
-
-/* --- options --- */
-
-static smq_status check_range(const char *option, int64_t *out, int64_t value, int64_t max,
-                              int64_t default_value, smq_error *err)
-{
-    if (value < 0 || value > max) {
-        return status_set(err, SMQ_INVALID,
-                          "%s is %" PRId64 "; give 1 .. %" PRId64 ", or 0 for %" PRId64, option,
-                          value, max, default_value);
-    }
-    *out = value != 0 ? value : default_value;
-    return SMQ_OK;
-}
-
-static smq_status take_options(smq_producer *producer, const smq_producer_options *options,
-                               smq_error *err)
-{
-    smq_status status =
-        check_range("send_timeout_ms", &producer->send_timeout_ms, options->send_timeout_ms,
-                    SEND_TIMEOUT_MAX_MS, SEND_TIMEOUT_DEFAULT_MS, err);
-
-    if (status == SMQ_OK && (options->replicas < 0 || options->replicas > REPLICAS_MAX)) {
-        status = status_set(err, SMQ_INVALID, "replicas is %" PRId32 "; give 0 .. %d",
-                            options->replicas, REPLICAS_MAX);
-    }
-    if (status == SMQ_OK) {
-        status = check_range("max_pending", &producer->max_count, options->max_pending, PENDING_MAX,
-                             PENDING_DEFAULT, err);
-    }
-    if (status == SMQ_OK) {
-        status = check_range("max_pending_bytes", &producer->max_bytes, options->max_pending_bytes,
-                             PENDING_BYTES_MAX, PENDING_BYTES_DEFAULT, err);
-    }
-    if (status == SMQ_OK && options->full_timeout_ms != SMQ_FOREVER) {
-        status = check_range("full_timeout_ms", &producer->full_timeout_ms,
-                             options->full_timeout_ms, SEND_TIMEOUT_MAX_MS, 0, err);
-    } else {
-        producer->full_timeout_ms = SMQ_FOREVER;
-    }
-    producer->options =
-        (struct outboxes_options){.no_repeat = options->no_repeat, .replicas = options->replicas};
-    return status;
-}
 
 /* --- the state, under its lock --- */
 
@@ -377,18 +323,18 @@ static void producer_on_close(struct loop_task *task)
 
 /* --- the life of a producer --- */
 
-smq_status producer_new(smq_producer **out, struct core *core, const smq_producer_options *options,
-                        smq_error *err)
+smq_producer *producer_new(struct core *core, const smq_producer_options *options)
 {
     smq_producer *producer = memory_new(sizeof(*producer));
-    smq_status status = take_options(producer, options, err);
     pthread_condattr_t attributes;
 
-    if (status != SMQ_OK) {
-        free(producer);
-        return status;
-    }
     producer->core = core_ref(core);
+    producer->send_timeout_ms = options->send_timeout_ms;
+    producer->full_timeout_ms = options->full_timeout_ms;
+    producer->max_count = options->max_pending;
+    producer->max_bytes = options->max_pending_bytes;
+    producer->options =
+        (struct outboxes_options){.no_repeat = options->no_repeat, .replicas = options->replicas};
     producer->take.run = producer_on_take;
     producer->close.run = producer_on_close;
     producer->give.run = producer_on_give;
@@ -403,8 +349,7 @@ smq_status producer_new(smq_producer **out, struct core *core, const smq_produce
     pthread_cond_init(&producer->state.room, &attributes);
     pthread_cond_init(&producer->state.progress, &attributes);
     pthread_condattr_destroy(&attributes);
-    *out = producer;
-    return SMQ_OK;
+    return producer;
 }
 
 void producer_free(smq_producer *producer)

@@ -8,9 +8,8 @@
 
 #include "core/core.h"
 
-/* The struct smq_producer of the public header.  Fails: INVALID (options). */
-smq_status producer_new(smq_producer **out, struct core *core, const smq_producer_options *options,
-                        smq_error *err);
+/* The struct smq_producer of the public header; the options are complete. */
+smq_producer *producer_new(struct core *core, const smq_producer_options *options);
 
 /* Pending sends end as CLOSED or UNKNOWN; their callbacks have run when it returns.  On smq:call
  * they run inside this call, and the callback that called it goes on. */

@@ -14,49 +14,23 @@
 #include "base/status.h"
 #include "consume/worker/worker.h"
 
-enum {
-    WEIGHT_MAX = 1024,
-    PER_SLOT_MAX = 1000,
-    BATCH_MAX = 100,
-    IN_FLIGHT_DEFAULT = 1000,
-    GAP_MIN_MS = 100,
-    GAP_MAX_MS = 86400000,
-    GAP_DEFAULT_MS = 300000
-};
+enum { CONSUMER_BATCH_MAX = 100 };
 
 /* --- options --- */
 
-static smq_status take_gap(smq_consumer *consumer, int64_t gap_ms, smq_error *err)
+/* What its worker is told; the options are complete, and so is this. */
+static smq_worker_options consumer_work(const smq_consumer_options *options)
 {
-    if (gap_ms != 0 && (gap_ms < GAP_MIN_MS || gap_ms > GAP_MAX_MS)) {
-        return status_set(err, SMQ_INVALID,
-                          "max_poll_gap_ms is %" PRId64 "; give %d .. %d, or 0 for %d", gap_ms,
-                          GAP_MIN_MS, GAP_MAX_MS, GAP_DEFAULT_MS);
-    }
-    consumer->gap_ms = gap_ms != 0 ? gap_ms : GAP_DEFAULT_MS;
-    return SMQ_OK;
-}
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
 
-/* What its worker is told. */
-static smq_status take_options(smq_worker_options *work, smq_consumer *consumer,
-                               const smq_consumer_options *options, smq_error *err)
-{
-    smq_status status =
-        worker_take_number(&work->threads, "weight", options->weight, WEIGHT_MAX, 1, err);
-
-    work->topic = options->topic;
-    work->rate_per_s = options->rate_per_s;
-    work->handler_timeout_ms = options->handler_timeout_ms;
-    work->drain_timeout_ms = options->drain_timeout_ms;
-    if (status == SMQ_OK) {
-        status = worker_take_number(&consumer->per_slot, "per_slot", options->per_slot,
-                                    PER_SLOT_MAX, 1, err);
-    }
-    if (status == SMQ_OK) {
-        status = worker_take_number(&work->max_in_flight, "max_in_flight", options->max_in_flight,
-                                    INT32_MAX, IN_FLIGHT_DEFAULT, err);
-    }
-    return status == SMQ_OK ? take_gap(consumer, options->max_poll_gap_ms, err) : status;
+    work.topic = options->topic;
+    work.threads = options->weight;
+    work.batch_size = CONSUMER_BATCH_MAX;
+    work.max_in_flight = options->max_in_flight;
+    work.rate_per_s = options->rate_per_s;
+    work.handler_timeout_ms = options->handler_timeout_ms;
+    work.drain_timeout_ms = options->drain_timeout_ms;
+    return work;
 }
 
 /* How many messages are claimed at once from a slot: all slots together fit into what may be in
@@ -66,7 +40,7 @@ static int32_t batch_size(const smq_consumer *consumer)
     const smq_worker *worker = consumer->worker;
     int32_t batch = worker->set.budget.max_in_flight / worker->set.topic.slots;
 
-    batch = batch < BATCH_MAX ? batch : BATCH_MAX;
+    batch = batch < CONSUMER_BATCH_MAX ? batch : CONSUMER_BATCH_MAX;
     return batch > consumer->per_slot ? batch : consumer->per_slot;
 }
 
@@ -84,13 +58,15 @@ smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consume
                         smq_error *err)
 {
     smq_consumer *consumer = memory_new(sizeof(*consumer));
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker_options work = consumer_work(options);
     struct worker_poller poller;
-    smq_status status = take_options(&work, consumer, options, err);
+    smq_status status = SMQ_OK;
 
+    consumer->per_slot = options->per_slot;
+    consumer->gap_ms = options->max_poll_gap_ms;
     consumer_init_loop(consumer);
     consumer->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (status == SMQ_OK && consumer->descriptor < 0) {
+    if (consumer->descriptor < 0) {
         status = status_set(err, SMQ_NO_MEMORY, "cannot make a descriptor to wait on: %s",
                             strerror(errno));
     }

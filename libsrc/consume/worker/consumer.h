@@ -19,7 +19,7 @@
 #include "consume/worker/worker.h"
 #include "core/core.h"
 
-/* --- the calls of the public header; options have their full size --- */
+/* --- the calls of the public header; options are complete --- */
 
 smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consumer_options *options,
                         smq_error *err);

@@ -15,71 +15,12 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-enum {
-    THREADS_MAX = 1024,
-    BATCH_DEFAULT = 100,
-    BATCH_MAX = 1000,
-    IN_FLIGHT_BATCHES = 10,
-    DRAIN_DEFAULT_MS = 30000,
-    DRAIN_MAX_MS = 86400000,
-    HANDLER_MAX_MS = 86400000,
-    RATE_MAX = 1000000000
-};
-
 /* --- options --- */
 
-smq_status worker_take_number(int32_t *out, const char *option, int64_t value, int64_t most,
-                              int64_t default_value, smq_error *err)
-{
-    if (value < 0 || value > most) {
-        return status_set(err, SMQ_INVALID,
-                          "%s is %" PRId64 "; give 1 .. %" PRId64 ", or 0 for %" PRId64, option,
-                          value, most, default_value);
-    }
-    *out = (int32_t) (value != 0 ? value : default_value);
-    return SMQ_OK;
-}
-
-static smq_status take_limits(smq_worker *worker, const smq_worker_options *options, smq_error *err)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    smq_status status =
-        worker_take_number(&worker->threads, "threads", options->threads, THREADS_MAX,
-                           cores > 0 && cores <= THREADS_MAX ? cores : 1, err);
-
-    if (status == SMQ_OK) {
-        status = worker_take_number(&worker->set.batch_size, "batch_size", options->batch_size,
-                                    BATCH_MAX, BATCH_DEFAULT, err);
-    }
-    if (status == SMQ_OK) {
-        status = worker_take_number(
-            &worker->set.budget.max_in_flight, "max_in_flight", options->max_in_flight, INT32_MAX,
-            (int64_t) IN_FLIGHT_BATCHES * worker->threads * worker->set.batch_size, err);
-    }
-    return status;
-}
-
-static smq_status take_rates(smq_worker *worker, const smq_worker_options *options, smq_error *err)
-{
-    if (options->rate_per_s < 0 || options->rate_per_s > RATE_MAX) {
-        return status_set(err, SMQ_INVALID,
-                          "rate_per_s is %" PRId64 "; give 1 .. %d, or 0 for no limit",
-                          options->rate_per_s, RATE_MAX);
-    }
-    if (options->handler_timeout_ms < 0 || options->handler_timeout_ms > HANDLER_MAX_MS) {
-        return status_set(err, SMQ_INVALID,
-                          "handler_timeout_ms is %" PRId64 "; give 1 .. %d, or 0 for none",
-                          options->handler_timeout_ms, HANDLER_MAX_MS);
-    }
-    worker->set.rate_per_s = options->rate_per_s;
-    worker->handler_timeout_ms = options->handler_timeout_ms;
-    return SMQ_OK;
-}
-
+/* The options are complete. */
 static smq_status take_options(smq_worker *worker, const smq_worker_options *options,
                                smq_error *err)
 {
-    int64_t drain_ms = options->drain_timeout_ms;
     smq_status status = topic_check_name(options->topic, err);
 
     if (status != SMQ_OK) {
@@ -90,27 +31,15 @@ static smq_status take_options(smq_worker *worker, const smq_worker_options *opt
             err, SMQ_INVALID, "the worker of topic %s has %s; give either handler or batch",
             options->topic, options->handler == NULL ? "no handler" : "two kinds of handler");
     }
-    if (options->max_messages < 0) {
-        return status_set(err, SMQ_INVALID,
-                          "max_messages is %" PRId64 "; give 1 or more, or 0 for "
-                          "no limit",
-                          options->max_messages);
-    }
-    status = take_rates(worker, options, err);
-    if (status != SMQ_OK) {
-        return status;
-    }
-    if ((drain_ms < 0 && drain_ms != SMQ_NONE) || drain_ms > DRAIN_MAX_MS) {
-        return status_set(err, SMQ_INVALID,
-                          "drain_timeout_ms is %" PRId64 "; give 1 .. %d, 0 for %d, or SMQ_NONE",
-                          drain_ms, DRAIN_MAX_MS, DRAIN_DEFAULT_MS);
-    }
     snprintf(worker->set.name, sizeof(worker->set.name), "%s", options->topic);
+    worker->threads = options->threads;
+    worker->handler_timeout_ms = options->handler_timeout_ms;
+    worker->set.batch_size = options->batch_size;
+    worker->set.rate_per_s = options->rate_per_s;
+    worker->set.drain_timeout_ms = options->drain_timeout_ms;
     worker->set.budget.max_messages = options->max_messages;
-    worker->set.drain_timeout_ms = drain_ms == SMQ_NONE ? 0
-                                   : drain_ms != 0      ? drain_ms
-                                                        : DRAIN_DEFAULT_MS;
-    return take_limits(worker, options, err);
+    worker->set.budget.max_in_flight = options->max_in_flight;
+    return SMQ_OK;
 }
 
 /* --- life --- */

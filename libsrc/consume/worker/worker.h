@@ -24,7 +24,7 @@
 #include "consume/slot/slot_set.h"
 #include "core/core.h"
 
-/* --- the calls of the public header; options have their full size --- */
+/* --- the calls of the public header; options are complete --- */
 
 smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_options *options,
                       smq_error *err);
@@ -51,10 +51,6 @@ struct worker_poller {
 /* The same as worker_new(), for a poller: without a handler. */
 smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_worker_options *options,
                              const struct worker_poller *poller, smq_error *err);
-
-/* Take a number 1 .. `most`, 0 for the default.  Fails: INVALID. */
-smq_status worker_take_number(int32_t *out, const char *option, int64_t value, int64_t most,
-                              int64_t default_value, smq_error *err);
 
 /* Wait for the end; false when `timeout_ms` passed first. */
 bool worker_wait_end(smq_worker *worker, int64_t timeout_ms);

@@ -332,8 +332,8 @@ static void options_of_an_older_header_end_earlier(void **state)
     options.lease_ms = 1;
     topic = made(&options);
     assert_int_equal(topic.slots, 2);
-    assert_int_equal(topic.max_retries, TOPIC_RETRIES_DEFAULT);
-    assert_int_equal(topic.lease_ms, TOPIC_LEASE_DEFAULT_MS);
+    assert_int_equal(topic.max_retries, 16);
+    assert_int_equal(topic.lease_ms, 30000);
 }
 
 static void described_options_make_the_same_topic(void **state)

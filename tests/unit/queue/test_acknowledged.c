@@ -258,7 +258,7 @@ static void the_number_is_checked(void **state)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         options.replicas = numbers[i];
         assert_int_equal(smq_producer_new(&producer, sending.client, &options, &err), SMQ_INVALID);
-        assert_non_null(strstr(err.text, "replicas is"));
+        assert_non_null(strstr(err.text, "replicas must be from 0 to 16, not "));
     }
 }
 

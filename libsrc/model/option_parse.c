@@ -1,12 +1,12 @@
-/* option_parse.c - public entry points: options by name.
+/* option_parse.c - options set from text, by their names.
  *
  * Pure. */
 #include <string.h>
 
 #include "base/nearest.h"
 #include "base/status.h"
-#include "client/option_table.h"
 #include "model/number.h"
+#include "model/option.h"
 
 static const char *const set_names[] = {
     [SMQ_OPTIONS_CLIENT] = "client",     [SMQ_OPTIONS_TOPIC] = "topic",
@@ -35,8 +35,10 @@ static void option_parse_say_unknown(smq_option_set set, const char *name, smq_e
 }
 
 /* NULL: it failed, and `err` says why. */
-static const struct option *option_find(smq_option_set set, const char *name, smq_error *err)
+static const struct option *option_parse_find(smq_option_set set, const char *name, smq_error *err)
 {
+    const struct option *option;
+
     if ((int) set < SMQ_OPTIONS_CLIENT || set > SMQ_OPTIONS_CONSUMER) {
         (void) status_set(err, SMQ_INVALID, "the set of options is not one of SMQ_OPTIONS_...");
         return NULL;
@@ -45,13 +47,11 @@ static const struct option *option_find(smq_option_set set, const char *name, sm
         (void) status_set(err, SMQ_INVALID, "the name of the option is NULL");
         return NULL;
     }
-    for (size_t i = 0; i < option_count; i++) {
-        if (option_table[i].info.set == set && strcmp(option_table[i].info.name, name) == 0) {
-            return &option_table[i];
-        }
+    option = option_find(set, name);
+    if (option == NULL) {
+        option_parse_say_unknown(set, name, err);
     }
-    option_parse_say_unknown(set, name, err);
-    return NULL;
+    return option;
 }
 
 /* === Values ============================================================= */
@@ -73,18 +73,9 @@ static smq_status option_parse_say_range(const struct option *option, const char
 static smq_status option_parse_say_choices(const struct option *option, const char *value,
                                            smq_error *err)
 {
-    char words[128] = "";
-    size_t used = 0;
+    char words[128];
 
-    for (const char *next = option->info.type; *next != '\0' && used < sizeof(words) - 3; next++) {
-        if (*next == '|') {
-            words[used++] = ',';
-            words[used++] = ' ';
-        } else {
-            words[used++] = *next;
-        }
-    }
-    words[used] = '\0';
+    option_format_words(words, sizeof(words), option, ", ");
     return status_set(err, SMQ_INVALID, "%s \"%.60s\" cannot be used; give one of %s",
                       option->info.name, value, words);
 }
@@ -105,26 +96,8 @@ static smq_status option_parse_read_amount(int64_t *out, const struct option *op
             option, value, duration ? "a duration such as 500ms, 30s or 5m" : "a whole number",
             err);
     }
-    if (*out == 0) {
-        *out = option->zero;
-    }
-    return SMQ_OK;
-}
-
-static smq_status option_parse_read_choice(int64_t *out, const struct option *option,
-                                           const char *value, smq_error *err)
-{
-    const size_t length = strlen(value);
-    const char *word = option->info.type;
-
-    *out = option->first;
-    while (strcspn(word, "|") != length || strncmp(word, value, length) != 0) {
-        word += strcspn(word, "|");
-        if (*word == '\0') {
-            return option_parse_say_choices(option, value, err);
-        }
-        word++;
-        ++*out;
+    if (*out == 0 && option->none_name != NULL && option->none == 0) {
+        *out = SMQ_NONE; /* 0 would be the default */
     }
     return SMQ_OK;
 }
@@ -150,51 +123,36 @@ static smq_status option_parse_check_field(const struct option *option, const vo
     return SMQ_OK;
 }
 
-static void option_parse_store(void *field, size_t size, int64_t value)
+smq_status option_parse(void *options, smq_option_set set, const char *name, const char *value,
+                        smq_error *err)
 {
-    if (size == sizeof(bool)) {
-        const bool narrow = value != 0;
-        memcpy(field, &narrow, size);
-    } else if (size == sizeof(int32_t)) {
-        const int32_t narrow = (int32_t) value;
-        memcpy(field, &narrow, size);
-    } else {
-        memcpy(field, &value, size);
-    }
-}
-
-SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const char *name,
-                                    const char *value, smq_error *err)
-{
-    const struct option *option = option_find(set, name, err);
+    const struct option *option = option_parse_find(set, name, err);
     int64_t number = 0;
+    smq_status status;
 
     if (option == NULL) {
         return SMQ_INVALID;
     }
-    smq_status status = option_parse_check_field(option, options, err);
     if (value == NULL) {
         return status_set(err, SMQ_INVALID, "the value of %s is NULL", name);
     }
+    status = option_parse_check_field(option, options, err);
     if (status != SMQ_OK) {
         return status;
     }
-    char *field = (char *) options + option->offset;
     if (option->kind == OPTION_STRING) {
-        memcpy(field, &value, option->size);
+        memcpy((char *) options + option->offset, &value, option->size);
         return SMQ_OK;
     }
-    status = option->kind == OPTION_CHOICE ? option_parse_read_choice(&number, option, value, err)
-                                           : option_parse_read_amount(&number, option, value, err);
+    if (option->kind == OPTION_CHOICE) {
+        status = option_from_word(&number, option, value)
+                     ? SMQ_OK
+                     : option_parse_say_choices(option, value, err);
+    } else {
+        status = option_parse_read_amount(&number, option, value, err);
+    }
     if (status == SMQ_OK) {
-        option_parse_store(field, option->size, number);
+        option_set(option, options, number);
     }
     return status;
-}
-
-SMQ_API void smq_option_each(smq_option_fn *visit, void *user)
-{
-    for (size_t i = 0; visit != NULL && i < option_count && visit(&option_table[i].info, user);
-         i++) {
-    }
 }

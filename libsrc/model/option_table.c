@@ -1,0 +1,211 @@
+/* option_table.c - the table of options, and the defaults that are no constants.
+ *
+ * A field that is added to one of these structs gets a row here; checking and parsing, the flags of
+ * the command and docs/CONFIGURATION.md follow.  Numbers and their texts are made from the same
+ * words of a row.
+ *
+ * Pure, but for the number of the machine's cores. */
+#include <unistd.h>
+
+#include <slotmq/slotmq.h>
+
+#include "model/option.h"
+#include "model/topic.h"
+
+#define FIELD(struct_, set_, field)                                                                \
+    .offset = offsetof(struct_, field), .size = sizeof(((struct_ *) NULL)->field),                 \
+    .info.struct_size = sizeof(smq_option_info), .info.set = (set_), .info.name = #field
+#define CLIENT(field)   FIELD(smq_client_options, SMQ_OPTIONS_CLIENT, field)
+#define TOPIC(field)    FIELD(smq_topic_options, SMQ_OPTIONS_TOPIC, field)
+#define PRODUCER(field) FIELD(smq_producer_options, SMQ_OPTIONS_PRODUCER, field)
+#define WORKER(field)   FIELD(smq_worker_options, SMQ_OPTIONS_WORKER, field)
+#define CONSUMER(field) FIELD(smq_consumer_options, SMQ_OPTIONS_CONSUMER, field)
+
+#define DIGITS_OF(number) #number
+#define DIGITS(number)    DIGITS_OF(number)
+#define THREADS_MAX       1024
+#define RATE_MAX          1000000000
+#define BYTES_MAX         1099511627776 /* 2^40; also of messages that may wait */
+
+/* Durations are written as a number and its unit: (30, s). */
+#define UNIT_ms INT64_C(1)
+#define UNIT_s  INT64_C(1000)
+#define UNIT_m  INT64_C(60000)
+#define UNIT_d  INT64_C(86400000)
+
+#define STRING .kind = OPTION_STRING, .info.type = "string", .info.range = ""
+#define AMOUNT(kind_, type_, min_, max_, range_)                                                   \
+    .kind = (kind_), .info.type = (type_), .min = (min_), .max = (max_), .info.range = range_
+#define INTEGER(min, max)                                                                          \
+    AMOUNT(OPTION_INTEGER, "integer", min, max, DIGITS(min) " .. " DIGITS(max))
+#define INTEGER_OR_NONE(min, max)                                                                  \
+    AMOUNT(OPTION_INTEGER, "integer", min, max, DIGITS(min) " .. " DIGITS(max) ", or none")
+#define LASTS(min, min_text, max, unit, or_)                                                       \
+    AMOUNT(OPTION_DURATION, "duration", min, (max) *UNIT_##unit, min_text " .. " #max #unit or_)
+#define DURATION(min, min_unit, max, max_unit)                                                     \
+    LASTS((min) *UNIT_##min_unit, #min #min_unit, max, max_unit, "")
+#define DURATION_OR_NONE(min, min_unit, max, max_unit)                                             \
+    LASTS((min) *UNIT_##min_unit, #min #min_unit, max, max_unit, ", or none")
+#define TIME_OR_NONE(min, min_text)                                                                \
+    AMOUNT(OPTION_DURATION, "duration", min, TOPIC_TIME_MAX_MS, min_text " .. 101806d, or none")
+#define CHOICE(words, first, last)                                                                 \
+    .kind = OPTION_CHOICE, .info.type = (words), .info.range = "", .min = (first), .max = (last)
+#define SWITCH CHOICE("false|true", false, true), CHOSEN("false", false)
+
+#define WORD(text, value)    .word = (text), .word_value = (value)
+#define MEANING(name, value) .none_name = (name), .none = (value)
+#define NONE                 WORD("none", SMQ_NONE), MEANING("SMQ_NONE", 0), TOLD("none")
+#define NO_LIMIT             WORD("none", 0), TOLD("none") /* in the struct by 0 alone */
+
+#define TOLD(text)            .info.default_value = (text)
+#define DEFAULT(number)       .fallback = (number), TOLD(DIGITS(number))
+#define LASTING(number, unit) .fallback = (number) *UNIT_##unit, TOLD(#number #unit)
+#define CHOSEN(word, value)   .fallback = (value), TOLD(word)
+#define MADE(function, text)  .choose = (function), TOLD(text)
+#define TEXT(text_)           .info.text = (text_)
+
+/* === Defaults that depend on the machine or on other options ============ */
+
+static int64_t option_cores(const void *options)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    (void) options;
+    return cores > 0 && cores <= THREADS_MAX ? cores : 1;
+}
+
+/* Ten batches for each thread. */
+static int64_t option_in_flight(const void *options)
+{
+    const smq_worker_options *worker = options;
+
+    return INT64_C(10) * worker->threads * worker->batch_size;
+}
+
+static int64_t option_layout(const void *options)
+{
+    const smq_topic_options *topic = options;
+
+    return topic->type == SMQ_FIFO ? SMQ_KEYED : SMQ_INLINE;
+}
+
+static int64_t option_body(const void *options)
+{
+    return topic_default_body(((const smq_topic_options *) options)->layout);
+}
+
+/* === The table ========================================================== */
+
+const struct option option_table[] = {
+    {CLIENT(redis), STRING, TOLD(""),
+     TEXT("Where Redis is, as host:port,... or redis://user:password@host:port,...; required.")},
+    {CLIENT(zookeeper), STRING, TOLD("none"),
+     TEXT("Where ZooKeeper is, and the root of the fleet, as host:port,.../root.")},
+    {CLIENT(zookeeper_auth), STRING, TOLD("none"),
+     TEXT("Credentials for ZooKeeper: user:password.")},
+    {CLIENT(name), STRING, TOLD("host-pid-random"),
+     TEXT("Name of this member of the fleet; a fixed name gets its slots back.")},
+    {CLIENT(connect_timeout_ms), DURATION(10, ms, 10, m), LASTING(5, s),
+     TEXT("How long to try to connect to Redis.")},
+    {CLIENT(request_timeout_ms), DURATION(10, ms, 10, m), LASTING(3, s),
+     TEXT("How long to wait for the reply to one command.")},
+    {CLIENT(session_timeout_ms), DURATION(10, ms, 10, m), LASTING(10, s),
+     TEXT("How long ZooKeeper waits for a silent member before it takes it for dead.")},
+    {CLIENT(on_zk_loss), CHOICE("continue|stop", SMQ_ZK_LOSS_CONTINUE, SMQ_ZK_LOSS_STOP),
+     CHOSEN("continue", SMQ_ZK_LOSS_CONTINUE),
+     TEXT("What owners of slots do while ZooKeeper is away.")},
+    {CLIENT(event_level), CHOICE("error|warn|info|debug|trace", SMQ_LEVEL_ERROR, SMQ_LEVEL_TRACE),
+     CHOSEN("info", SMQ_LEVEL_INFO), TEXT("Events below this level are not told.")},
+
+    {TOPIC(type), CHOICE("range_merge|priority|fixed_time|fifo", SMQ_RANGE_MERGE, SMQ_FIFO),
+     TOLD(""), TEXT("What decides which message comes first; required.")},
+    {TOPIC(layout), CHOICE("inline|keyed", SMQ_INLINE, SMQ_KEYED),
+     MADE(option_layout, "inline (fifo keyed)"),
+     TEXT("What identifies a message: its key and body, or its key and id; fifo needs keyed.")},
+    {TOPIC(slots), INTEGER(1, TOPIC_SLOTS_MAX), .power_of_two = true, DEFAULT(64),
+     TEXT("Parts of the topic, a power of two.")},
+    {TOPIC(shared), SWITCH,
+     TEXT("Slots have no owners, and messages of one key are not handled one at a time.")},
+    {TOPIC(ties), CHOICE("arrival|bytes", SMQ_TIES_ARRIVAL, SMQ_TIES_BYTES),
+     CHOSEN("arrival", SMQ_TIES_ARRIVAL),
+     TEXT("Which of equal priorities comes first: the first sent, or the larger bytes.")},
+    {TOPIC(max_retries), INTEGER_OR_NONE(0, TOPIC_RETRIES_MAX), WORD("none", SMQ_NONE),
+     MEANING("SMQ_NONE", 0), DEFAULT(16), TEXT("Retries before a message is dead.")},
+    {TOPIC(backoff), STRING, .fallback_text = "exp:1000:600000", TOLD("exp:1000:600000"),
+     TEXT("Rest after a failure, as none, fixed:MS, exp:MS:MAX (full jitter) or ladder:MS,MS,MS.")},
+    {TOPIC(lease_ms), DURATION(100, ms, 1, d), LASTING(30, s),
+     TEXT("How long a claim lives without being renewed.")},
+    /* as in a message SMQ_NONE is no delay, at once; the word says that the topic has none to give
+     */
+    {TOPIC(delay_ms), TIME_OR_NONE(0, "0"), WORD("none", 0), MEANING("SMQ_NONE", 0),
+     .fallback = SMQ_NONE, TOLD("none"),
+     TEXT("Delay of the sends of a range_merge topic that give none; none: each must give one.")},
+    {TOPIC(debounce_ms), TIME_OR_NONE(1, "1ms"), NONE,
+     TEXT("Keyed range_merge: each re-send moves the time back, at most to first send + this.")},
+    {TOPIC(ttl_ms), TIME_OR_NONE(1, "1ms"), NONE,
+     TEXT("Keyed: time to live of messages without their own.")},
+    {TOPIC(expired_to_dead), SWITCH,
+     TEXT("Keyed: messages past their time to live become dead letters instead of being dropped.")},
+    {TOPIC(skip_failed), SWITCH,
+     TEXT("Fifo: let others pass a message that failed, instead of waiting for it.")},
+    {TOPIC(takeover), CHOICE("fast|strict", SMQ_TAKEOVER_FAST, SMQ_TAKEOVER_STRICT),
+     CHOSEN("fast", SMQ_TAKEOVER_FAST),
+     TEXT("Claims of a dead owner come back at once, or when their lease has ended.")},
+    {TOPIC(max_body),
+     AMOUNT(OPTION_INTEGER, "integer", 1, TOPIC_BODY_KEYED_MAX,
+            "1 .. " DIGITS(TOPIC_BODY_KEYED_MAX) " (inline " DIGITS(TOPIC_BODY_INLINE_MAX) ")"),
+     MADE(option_body,
+          DIGITS(TOPIC_BODY_KEYED_DEFAULT) " (inline " DIGITS(TOPIC_BODY_INLINE_MAX) ")"),
+     TEXT("Bytes that a body may have.")},
+    {TOPIC(max_waiting), INTEGER_OR_NONE(1, BYTES_MAX), NONE,
+     TEXT("Messages that may wait; sends beyond it are refused.")},
+    {TOPIC(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NONE,
+     TEXT("Messages a second that the whole fleet claims; not for shared topics.")},
+
+    {PRODUCER(replicas), INTEGER(0, 16), DEFAULT(0),
+     TEXT("Replicas of its node that must have a message, too, before its send is done.")},
+    {PRODUCER(send_timeout_ms), DURATION(1, ms, 1, d), LASTING(10, s),
+     TEXT("How long a send may take with all its repeats.")},
+    {PRODUCER(no_repeat), SWITCH, TEXT("Do not repeat a send whose reply was lost.")},
+    {PRODUCER(max_pending), INTEGER(1, 1000000000), DEFAULT(100000),
+     TEXT("Sends that may be without a receipt.")},
+    {PRODUCER(max_pending_bytes), INTEGER(1, BYTES_MAX), DEFAULT(67108864),
+     TEXT("Bytes of their bodies, keys and ids.")},
+    {PRODUCER(full_timeout_ms), LASTS(0, "0", 1, d, ", or forever"), DEFAULT(0),
+     WORD("forever", SMQ_FOREVER), MEANING("SMQ_FOREVER", SMQ_FOREVER),
+     TEXT("How long an asynchronous send waits for room among them.")},
+
+    {WORKER(topic), STRING, TOLD(""), TEXT("The topic to consume; required.")},
+    {WORKER(threads), INTEGER(1, THREADS_MAX), MADE(option_cores, "cores"),
+     TEXT("Handlers at once, and the weight of this member.")},
+    {WORKER(batch_size), INTEGER(1, 1000), DEFAULT(100),
+     TEXT("Messages claimed at once from a slot.")},
+    {WORKER(max_in_flight), INTEGER(1, 2147483647),
+     MADE(option_in_flight, "10 * threads * batch_size"),
+     TEXT("Messages claimed and not yet answered.")},
+    {WORKER(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NO_LIMIT,
+     TEXT("Messages a second that the worker claims.")},
+    {WORKER(handler_timeout_ms), DURATION_OR_NONE(1, ms, 1, d), NO_LIMIT,
+     TEXT("How long a handler may take to answer; then the slot goes on without it.")},
+    {WORKER(max_messages), AMOUNT(OPTION_INTEGER, "integer", 1, INT64_MAX, "at least 1, or none"),
+     NO_LIMIT, TEXT("Stop when so many messages are answered, and never claim more.")},
+    {WORKER(drain_timeout_ms), LASTS(0, "0", 1, d, ""), MEANING("SMQ_NONE", 0), LASTING(30, s),
+     TEXT("How long handlers may take to end when the worker stops or a slot moves.")},
+
+    {CONSUMER(topic), STRING, TOLD(""), TEXT("The topic to consume; required.")},
+    {CONSUMER(weight), INTEGER(1, THREADS_MAX), DEFAULT(1),
+     TEXT("This member's share of the slots, as against the weights of others.")},
+    {CONSUMER(per_slot), INTEGER(1, 1000), DEFAULT(1),
+     TEXT("Messages of one slot that may be polled and not yet answered.")},
+    {CONSUMER(max_in_flight), INTEGER(1, 2147483647), DEFAULT(1000),
+     TEXT("Messages claimed and not yet answered, also those not yet polled.")},
+    {CONSUMER(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NO_LIMIT,
+     TEXT("Messages a second that the consumer claims.")},
+    {CONSUMER(handler_timeout_ms), DURATION_OR_NONE(1, ms, 1, d), NO_LIMIT,
+     TEXT("How long an answer may take; then the slot goes on without it.")},
+    {CONSUMER(drain_timeout_ms), LASTS(0, "0", 1, d, ""), MEANING("SMQ_NONE", 0), LASTING(30, s),
+     TEXT("How long answers may take when the consumer stops or a slot moves.")},
+    {CONSUMER(max_poll_gap_ms), DURATION(100, ms, 1, d), LASTING(5, m),
+     TEXT("Without a poll for so long the slots move to others.")},
+};
+const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);
