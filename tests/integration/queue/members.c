@@ -172,25 +172,41 @@ int members_runs(struct members *members, const char *body)
     return runs;
 }
 
-int members_begun(struct members *members, int64_t from, int64_t to, int64_t *last)
+static int begun_in(const char *path, int64_t *at_ns, int most)
 {
+    FILE *file = fopen(path, "r");
     char line[512];
-    int64_t ns;
     int begun = 0;
 
-    *last = 0;
-    for (int i = 0; i < members->count; i++) {
-        FILE *file = fopen(members->member[i].history, "r");
-
-        assert_non_null(file);
-        while (fgets(line, sizeof(line), file) != NULL) {
-            if (line[0] == 'S') {
-                ns = strtoll(line + 1, NULL, 10);
-                begun += ns >= from && ns < to ? 1 : 0;
-                *last = ns > *last ? ns : *last;
-            }
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (line[0] == 'S' && at_ns != NULL) {
+            assert_true(begun < most);
+            at_ns[begun] = strtoll(line + 1, NULL, 10);
         }
-        fclose(file);
+        begun += line[0] == 'S' ? 1 : 0;
+    }
+    fclose(file);
+    return begun;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *) a, right = *(const int64_t *) b;
+
+    return (left > right) - (left < right);
+}
+
+int members_begun(struct members *members, int64_t *at_ns, int most)
+{
+    int begun = 0;
+
+    for (int i = 0; i < members->count; i++) {
+        begun += begun_in(members->member[i].history, at_ns != NULL ? at_ns + begun : NULL,
+                          most - begun);
+    }
+    if (at_ns != NULL) {
+        qsort(at_ns, (size_t) begun, sizeof(*at_ns), compare_times);
     }
     return begun;
 }

@@ -48,8 +48,8 @@ struct verdict members_judge(struct members *members);
 /* How often did a handler begin with a body that starts so? */
 int members_runs(struct members *members, const char *body);
 
-/* How many handlers began within [from, to) ns of CLOCK_MONOTONIC; the last one of all is put into
- * *last. */
-int members_begun(struct members *members, int64_t from, int64_t to, int64_t *last);
+/* How many handlers began.  When they did, in ns of CLOCK_MONOTONIC and the earliest first, is put
+ * into at_ns[0..most), unless at_ns is NULL. */
+int members_begun(struct members *members, int64_t *at_ns, int most);
 
 #endif
