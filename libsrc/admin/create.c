@@ -1,7 +1,8 @@
 /* create.c - create a topic, or find that it exists.
  *
- * First topic{T} in state creating, then every slot, then ready.  When a slot cannot be opened the
- * keys that this call made are removed again.
+ * First topic{T} in state creating, then every slot, then ready.  When a slot cannot be opened for
+ * a reason that stays, the keys that this call made are removed again.  After an outage they are
+ * kept: others may complete the same creation meanwhile.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <stdlib.h>
@@ -48,6 +49,25 @@ static enum fanout_next create_done(const struct store_result *result, void *use
 
 /* --- slots --- */
 
+static void create_add_opened(struct topic_change *change, int32_t slot, bool made)
+{
+    change->opened[change->opened_count++] = (struct topic_change_opened){slot, made};
+}
+
+/* What a failed call may have left of a slot.  One whose script was denied in its midst has nothing
+ * to remember if the topic never was. */
+static void create_note_failure(struct topic_change *change, int32_t slot,
+                                const struct store_result *result)
+{
+    if (result->outcome == STORE_PARTLY && result->status == SMQ_DENIED) {
+        create_add_opened(change, slot,
+                          change->topic.generation == 1 && change->topic.deletes == 0);
+    } else if (result->outcome == STORE_OK || result->outcome == STORE_PARTLY ||
+               result->outcome == STORE_UNKNOWN) {
+        change->lost = true;
+    }
+}
+
 /* TAKEN and GONE: the slot knows of a creation or of deletions that topic{T} has forgotten. */
 static enum fanout_next create_open_done(const struct store_result *result, int32_t index,
                                          void *user, smq_error *err)
@@ -56,13 +76,15 @@ static enum fanout_next create_open_done(const struct store_result *result, int3
     bool made;
 
     if (result->outcome == STORE_OK && store_slot_open_read(&made, result)) {
-        change->opened[change->opened_count++] = (struct topic_change_opened){index, made};
+        create_add_opened(change, index, made);
         return FANOUT_DONE;
     }
     if (topic_change_is_foreign(err, change, result, "create")) {
         return FANOUT_STOP;
     }
-    change->changed = result->outcome == STORE_REFUSED || result->outcome == STORE_STALE;
+    create_note_failure(change, index, result);
+    change->changed =
+        change->changed || result->outcome == STORE_REFUSED || result->outcome == STORE_STALE;
     return topic_change_stop(err, change, result, "create");
 }
 
@@ -89,16 +111,23 @@ static enum fanout_next create_close_done(const struct store_result *result, int
                : topic_change_stop(err, user, result, "create");
 }
 
-/* What was opened is closed again, and the topic is gone.  The reason why is the caller's. */
-static void create_undo(struct topic_change *change)
+/* What was opened is closed again, and the topic is gone.  The reason why is the caller's.  Returns
+ * false if the topic may still be there. */
+static bool create_undo(struct topic_change *change)
 {
     bool changed = change->changed;
+    bool undone = fanout_many(change->core, change->opened_count, create_close_send,
+                              create_close_done, change, NULL) == SMQ_OK &&
+                  topic_change_step(change, STORE_STEP_UNDONE, NULL) == SMQ_OK;
 
-    if (fanout_many(change->core, change->opened_count, create_close_send, create_close_done,
-                    change, NULL) == SMQ_OK) {
-        (void) topic_change_step(change, STORE_STEP_UNDONE, NULL);
-    }
     change->changed = changed;
+    return undone;
+}
+
+static smq_status create_half_done(smq_error *err, const smq_error *why)
+{
+    return status_set(err, why->status,
+                      "%.180s; it may be half created: create it again, or delete it", why->text);
 }
 
 /* Open the slots of a topic in state creating, and make it ready. */
@@ -106,19 +135,21 @@ static smq_status create_open_slots(struct topic_change *change, smq_error *err)
 {
     smq_error own;
     smq_status status;
+    bool undone = false;
 
     change->opened = memory_new((size_t) change->topic.slots * sizeof(*change->opened));
     change->opened_count = 0;
+    change->lost = false;
     status = topic_change_slots(change, topic_change_open_send, create_open_done, &own);
-    if (status == SMQ_INVALID || change->changed) {
-        create_undo(change);
+    if (status == SMQ_INVALID || (status == SMQ_DENIED && !change->lost) || change->changed) {
+        undone = create_undo(change);
     }
     free(change->opened);
     change->opened = NULL;
-    if (status != SMQ_OK) {
-        return status_copy(err, &own);
+    if (status == SMQ_OK) {
+        return topic_change_step(change, STORE_STEP_READY, err);
     }
-    return topic_change_step(change, STORE_STEP_READY, err);
+    return undone ? status_copy(err, &own) : create_half_done(err, &own);
 }
 
 /* --- the call --- */

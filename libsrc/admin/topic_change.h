@@ -29,6 +29,7 @@ struct topic_change {
         bool made; /* nothing of it was there */
     } * opened;
     int32_t opened_count;
+    bool lost; /* nobody knows whether some other slot was opened */
 
     /* deletion */
     bool force;

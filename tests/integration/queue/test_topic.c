@@ -202,6 +202,51 @@ static void keys_of_others_are_not_touched(void **state)
     topic_made(client, &options);
 }
 
+/* A slot that may not be opened takes back what was made before it: here the other node's slots.  A
+ * user who may do so can create the topic then. */
+static void a_denied_creation_leaves_nothing(void **state)
+{
+    static const char *const rights[] = {"-zadd +zadd", "-hsetnx +hsetnx", "-hdel +hdel"};
+    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 16);
+    smq_error err;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+        char without[16], with[16];
+        smq_status status;
+
+        assert_int_equal(sscanf(rights[i], "%15s %15s", without, with), 2);
+        freeReplyObject(look("t_2", "ACL SETUSER default %s", without));
+        status = smq_topic_create(client, &options, NULL, &err);
+        freeReplyObject(look("t_2", "ACL SETUSER default %s", with));
+        assert_int_equal(status, SMQ_DENIED);
+        assert_int_equal(look_number("topic{t}", "EXISTS topic{t}"), 0);
+        if (i == 0) { /* it comes before anything is written */
+            assert_int_equal(count_keys(), 0);
+            assert_null(strstr(err.text, "half created"));
+        }
+        topic_made(client, &options);
+        must(smq_topic_delete(client, "t", false, &err), &err);
+        look_flush();
+    }
+}
+
+/* Keys that the user may not touch at all. */
+static void a_creation_without_its_keys_leaves_nothing(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 16);
+    smq_status status;
+    smq_error err;
+
+    (void) state;
+    freeReplyObject(look("t_2", "ACL SETUSER default resetkeys ~topic{t} ~slotmq{topics}"));
+    status = smq_topic_create(client, &options, NULL, &err);
+    freeReplyObject(look("t_2", "ACL SETUSER default allkeys"));
+    assert_int_equal(status, SMQ_DENIED);
+    assert_int_equal(count_keys(), 0);
+    topic_made(client, &options);
+}
+
 /* --- deleting --- */
 
 static void only_an_empty_topic_is_deleted_without_force(void **state)
@@ -398,6 +443,8 @@ int main(void)
         TOPIC_TEST(bad_definitions_change_nothing),
         TOPIC_TEST(a_cut_creation_is_completed),
         TOPIC_TEST(keys_of_others_are_not_touched),
+        TOPIC_TEST(a_denied_creation_leaves_nothing),
+        TOPIC_TEST(a_creation_without_its_keys_leaves_nothing),
         TOPIC_TEST(only_an_empty_topic_is_deleted_without_force),
         TOPIC_TEST(a_cut_deletion_is_completed),
         TOPIC_TEST(a_deletion_that_finds_messages_is_taken_back),
