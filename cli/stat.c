@@ -239,9 +239,39 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
 
 /* === Prometheus ========================================================= */
 
-/* The numbers of this process, which stand first, say nothing of the topics. */
-static enum exit_code stat_prometheus_print(smq_client *client, const char *topics)
+static bool stat_says_unreadable(const char *text, const char *name)
 {
+    char line[256];
+
+    snprintf(line, sizeof(line), "\nslotmq_topic_unreadable{topic=\"%s\"} 1\n", name);
+    return strstr(text, line) != NULL;
+}
+
+/* The text does not say why the slots of a topic could not be read. */
+static enum exit_code stat_say_unreadable_slots(smq_client *client, const char *text,
+                                                const struct topic_names *names)
+{
+    enum exit_code code = EXIT_DONE;
+    smq_error err;
+
+    for (size_t i = 0; i < names->count; i++) {
+        smq_stats stats = SMQ_STATS_INIT;
+
+        if (stat_says_unreadable(text, names->name[i]) &&
+            smq_topic_stats(client, names->name[i], &stats, &err) != SMQ_OK) {
+            (void) say_failure(&err);
+            code = exit_code_both(code, exit_code_left_out(err.status));
+        }
+    }
+    return code;
+}
+
+/* The numbers of this process, which stand first, say nothing of the topics.  `names`: of all of
+ * them, to say which could not be read. */
+static enum exit_code stat_prometheus_print(smq_client *client, const char *topics,
+                                            const struct topic_names *names)
+{
+    enum exit_code code = EXIT_DONE;
     char *text = NULL;
     smq_error err;
 
@@ -252,8 +282,12 @@ static enum exit_code stat_prometheus_print(smq_client *client, const char *topi
     if (found) {
         fputs(found, stdout);
     }
+    if (names) {
+        code = exit_code_both(topic_say_unreadable(names),
+                              stat_say_unreadable_slots(client, text, names));
+    }
     smq_free(text);
-    return EXIT_DONE;
+    return code;
 }
 
 static enum exit_code stat_prometheus(smq_client *client, const struct command *command)
@@ -262,15 +296,14 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
     smq_error err;
 
     if (command->word_count > 0) {
-        return stat_prometheus_print(client, command->words[0]);
+        return stat_prometheus_print(client, command->words[0], NULL);
     }
     if (topic_names_read(&names, client, &err) != SMQ_OK) {
         return say_failure(&err);
     }
-    const enum exit_code printed = stat_prometheus_print(client, "*");
-    const enum exit_code said = topic_say_unreadable(&names);
+    const enum exit_code code = stat_prometheus_print(client, "*", &names);
     topic_names_fini(&names);
-    return printed != EXIT_DONE ? printed : said;
+    return code;
 }
 
 static enum exit_code stat_all(smq_client *client, const struct command *command)

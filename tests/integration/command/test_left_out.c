@@ -78,7 +78,7 @@ static void all_others_are_shown(int code, const char *redis)
     assert_string_equal(json_text(json_array_get(topics, 0), "topic"), "still");
     json_decref(document);
     free(out);
-    out = shown(code, false, redis, ARGS("stat", "--prometheus"));
+    out = shown(code, code == 77, redis, ARGS("stat", "--prometheus"));
     assert_row(out, "\nslotmq_topic_unreadable{topic=\"far\"} 1\n", true);
     assert_row(out, "\nslotmq_topic_messages_waiting{topic=\"far\"}", false);
     assert_row(out, "\nslotmq_topic_unreadable{topic=\"still\"} 0\n", true);
@@ -106,6 +106,35 @@ static void topics_that_may_not_be_read_are_named(void **state)
     command_refused(77, "topic near", NULL, ARGS("-r", redis, "stat", "near"));
 }
 
+/* All definitions can be read, and nothing else is wrong. */
+static void topic_whose_slots_may_not_be_read_is_named(void **state)
+{
+    const struct servers *servers = command_servers();
+    const char *const *const calls[] = {ARGS("stat"), ARGS("stat", "--prometheus")};
+    char redis[512];
+
+    (void) state;
+    for (size_t i = 0; i < servers_count(servers); i++) {
+        command_redis(servers_node(servers, i),
+                      ARGS("ACL", "SETUSER", "part", "on", ">secret", "+@all", "&*",
+                           "~slotmq{topics}", "~topic{*}", "~still_*", "~*{still_*}", "~far_*",
+                           "~*{far_*}"));
+    }
+    snprintf(redis, sizeof(redis), "redis://part:secret@%s", servers_redis(servers));
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        struct run run;
+        const char *const *words = calls[i];
+
+        command_run(&run, NULL, ARGS("-r", redis, words[0], words[1]));
+        assert_int_equal(run.exit_code, 77);
+        assert_non_null(strstr(run.err, "topic near: "));
+        assert_null(strstr(run.err, "topic far"));
+        assert_null(strstr(run.err, "topic still"));
+        assert_non_null(strstr(run.out, "still"));
+        run_fini(&run);
+    }
+}
+
 /* The last test: the node stays away. */
 static void topics_whose_node_is_away_are_named(void **state)
 {
@@ -123,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(topics_that_may_not_be_read_are_named),
+        cmocka_unit_test(topic_whose_slots_may_not_be_read_is_named),
         cmocka_unit_test(topics_whose_node_is_away_are_named),
     };
 
