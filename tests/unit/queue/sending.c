@@ -86,10 +86,18 @@ void sending_hold_reads(bool hold)
 {
     pthread_mutex_lock(&sending.lock);
     sending.hold_reads = hold;
+    sending.reads_most = 0;
     pthread_mutex_unlock(&sending.lock);
     if (!hold) {
         fake_resume();
     }
+}
+
+void sending_hold_reads_after(int count)
+{
+    pthread_mutex_lock(&sending.lock);
+    sending.reads_most = sending.reads + count;
+    pthread_mutex_unlock(&sending.lock);
 }
 
 static void put_pair(redisReply *array, size_t index, const char *name, redisReply *value)
@@ -233,7 +241,8 @@ static bool model_serve(const struct redis_command *command, struct fake_answer 
     (void) user;
     pthread_mutex_lock(&sending.lock);
     if (command->script == NULL) {
-        answered = !sending.hold_reads;
+        answered =
+            !sending.hold_reads && (sending.reads_most == 0 || sending.reads < sending.reads_most);
         answer->reply = answered ? model_definition() : NULL;
     } else if (strcmp(command->script->name, "slot_read") == 0) {
         answer->reply = sending.garbled ? fake_array(1) : fake_slot_notes(0);
@@ -258,7 +267,7 @@ int sending_set_up(void **state)
 
     (void) state;
     sending.exists = sending.hold = sending.hold_reads = sending.garbled = false;
-    sending.faulty = sending.sends = sending.reads = 0;
+    sending.faulty = sending.sends = sending.reads = sending.reads_most = 0;
     sending.broken = -1;
     sending.count = sending.largest = 0;
     sending.stored = memory_new(STORED_MAX * sizeof(*sending.stored));

@@ -38,6 +38,7 @@ extern struct sending {
     int faulty;     /* so many sends more; -1: all */
     int32_t broken; /* a slot without a definition; -1: none */
     int sends, reads;
+    int reads_most; /* reads of the definition after these are held back; 0: none */
     size_t count, largest;
     struct sending_stored *stored;
 } sending;
@@ -60,6 +61,9 @@ void sending_fault(enum sending_fault fault, int count);
 /* Hold sends, or reads of the definition, back, or let them go.  Thread: any. */
 void sending_hold(bool hold);
 void sending_hold_reads(bool hold);
+
+/* Let so many reads of the definition more pass, and hold back those after them. */
+void sending_hold_reads_after(int count);
 
 /* Wait until so many commands are held back. */
 void sending_await_held(size_t count);

@@ -301,6 +301,26 @@ static void a_slot_without_a_definition_stops_only_itself(void **state)
     smq_producer_free(patient);
 }
 
+/* The slot refuses the definition again, and the time ends before that can be read once more. */
+static void a_damaged_slot_stays_known_to_be_damaged(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_message broken = sending_message("hello", NULL), fine = sending_message("world", NULL);
+    smq_producer *producer;
+    smq_error err;
+
+    (void) state;
+    options.send_timeout_ms = 3000;
+    producer = sending_producer(&options);
+    assert_int_equal(smq_send(producer, "orders", &fine, NULL, &err), SMQ_OK);
+    sending_break(slot_of_key("hello", 5, 4));
+    sending_hold_reads_after(1);
+    assert_int_equal(smq_send(producer, "orders", &broken, NULL, &err), SMQ_DAMAGED);
+    assert_non_null(strstr(err.text, "run slotmq topic repair orders"));
+    sending_hold_reads(false);
+    smq_producer_free(producer);
+}
+
 static void a_batch_has_a_receipt_for_each(void **state)
 {
     smq_producer *producer = sending_producer(NULL);
@@ -338,6 +358,7 @@ int main(void)
         SENDING_TEST(a_deleted_topic_is_told),
         SENDING_TEST(slots_that_answer_garbage_are_no_topic),
         SENDING_TEST(a_slot_without_a_definition_stops_only_itself),
+        SENDING_TEST(a_damaged_slot_stays_known_to_be_damaged),
         SENDING_TEST(a_batch_has_a_receipt_for_each),
     };
 
