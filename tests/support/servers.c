@@ -1,11 +1,13 @@
 /* servers.c - all the servers of one program: their folder, start and end. */
 #include "support/servers.h"
 
+#include "support/process.h"
 #include "support/server.h"
 #include "support/wait.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,9 @@
 
 enum { DEFAULT_MASTERS = 3, MOST_SERVERS = 64, ADDRESS_SIZE = 32 };
 
-/* Invariant: nodes[0..count) are made, from `folder` on; what runs among them has a pid. */
+/* Invariant: nodes[0..count) are made, from `folder` on; what runs among them has a pid.  The
+ * remover waits until nobody has the other end of its pipe, which is `life`, and then removes
+ * `folder`: a test that is killed, or fails in its midst, cannot do so itself. */
 struct servers {
     struct servers_options options;
     struct server *nodes[MOST_SERVERS];
@@ -22,6 +26,8 @@ struct servers {
     struct server *zookeeper;
     char redis[MOST_SERVERS * ADDRESS_SIZE];
     char folder[PATH_MAX / 2];
+    pid_t remover; /* 0: none */
+    int life;
 };
 
 static bool make_folder(struct servers *servers)
@@ -121,6 +127,38 @@ static size_t wanted_nodes(const struct servers_options *options)
     return (size_t) options->masters * (size_t) (1 + options->replicas);
 }
 
+static bool start_remover(struct servers *servers)
+{
+    const char *const argv[] = {
+        "sh", "-c", "read -r end; rm -rf \"$1\" || rm -rf \"$1\"", "sh", servers->folder, NULL};
+    int pipe_ends[2];
+
+    if (servers->options.detached) {
+        return true;
+    }
+    if (pipe2(pipe_ends, O_CLOEXEC) != 0) {
+        perror("pipe2");
+        return false;
+    }
+    servers->remover = process_start(
+        &(struct process_options){.argv = argv, .in = pipe_ends[0], .detached = true});
+    servers->life = pipe_ends[1];
+    close(pipe_ends[0]);
+    return servers->remover != 0;
+}
+
+static void end_remover(struct servers *servers)
+{
+    if (servers->remover != 0) {
+        process_kill(servers->remover);
+        servers->remover = 0;
+    }
+    if (servers->life != 0) {
+        close(servers->life);
+        servers->life = 0;
+    }
+}
+
 /* All start at once; ZooKeeper, the slowest, comes up while the cluster forms. */
 static bool start_all(struct servers *servers)
 {
@@ -130,7 +168,8 @@ static bool start_all(struct servers *servers)
         fprintf(stderr, "%zu Redis nodes are too many: at most %d\n", wanted, MOST_SERVERS);
         return false;
     }
-    if (!make_folder(servers) || (servers->options.zookeeper && !add_zookeeper(servers))) {
+    if (!make_folder(servers) || !start_remover(servers) ||
+        (servers->options.zookeeper && !add_zookeeper(servers))) {
         return false;
     }
     while (servers->count < wanted) {
@@ -168,7 +207,7 @@ struct servers *servers_start(const struct servers_options *options)
 }
 
 /* All are told to end before any is waited for. */
-static void stop_all(const struct servers *servers)
+static void stop_all(struct servers *servers)
 {
     for (size_t i = 0; i < servers->count; i++) {
         server_tell_stop(servers->nodes[i]);
@@ -180,6 +219,7 @@ static void stop_all(const struct servers *servers)
         server_stop(servers->nodes[i]);
     }
     folder_remove(servers->folder);
+    end_remover(servers);
 }
 
 void servers_free(struct servers *servers)
