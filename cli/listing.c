@@ -35,7 +35,7 @@ static void listing_add_bytes(struct row *row, const void *bytes, size_t size)
     row->cell[row->count++] = (struct output_cell){bytes, bytes ? size : 0};
 }
 
-static void add(struct row *row, const char *text)
+static void listing_put(struct row *row, const char *text)
 {
     listing_add_bytes(row, text, strlen(text));
 }
@@ -104,20 +104,20 @@ static void listing_add_row(const struct listing *listing, const smq_message_inf
 
     snprintf(slot, sizeof(slot), "%" PRId32, message->slot);
     snprintf(attempt, sizeof(attempt), "%" PRId32, message->attempt);
-    add(&row, slot);
+    listing_put(&row, slot);
     if (listing->dead) {
         output_time(when, sizeof(when), message->dead_at_ms);
     } else {
-        add(&row, message_state_name(message->state));
+        listing_put(&row, message_state_name(message->state));
         listing_when_text(when, sizeof(when), listing, message);
     }
-    add(&row, when);
-    add(&row, attempt);
-    add(&row, message->reason ? message->reason : "");
+    listing_put(&row, when);
+    listing_put(&row, attempt);
+    listing_put(&row, message->reason ? message->reason : "");
     if (listing_has_own_key(message)) {
         listing_add_bytes(&row, message->key, message->key_len);
     } else {
-        add(&row, "-");
+        listing_put(&row, "-");
     }
     if (listing->topic->layout == SMQ_KEYED) {
         listing_add_bytes(&row, message->id, message->id_len);

@@ -2,9 +2,9 @@
 """Check that functions carry the name of their module, and that old words stay away.
 usage: names.py [ROOT]
 
-A function of the library, of coord and of the command begins with the name of its file, of its
-folder, of a type that its file or its own header defines, or as the functions that its header
-declares.  So a backtrace tells where a function is.
+A function of the library, of coord and of the command begins with the name of its file or a word
+of it, with that of its folder, of a type that its file or a header of its folder defines, or as the functions that its own
+header declares.  So a backtrace tells where a function is.
 """
 import pathlib
 import re
@@ -38,14 +38,14 @@ def forms(noun):
 
 def prefixes(path, text):
     """The words with which a function of this file may begin."""
-    nouns = {path.stem, path.parent.name, *TYPE.findall(text)}
-    for header in {path.with_suffix(".h"), *path.parent.glob(path.stem.split("_")[0] + "*.h")}:
-        if header.exists():
-            declared = header.read_text()
-            nouns.update(TYPE.findall(declared))
+    nouns = {path.stem, *path.stem.split("_"), path.parent.name, *TYPE.findall(text)}
+    for header in path.parent.glob("*.h"):
+        declared = header.read_text()
+        nouns.update(TYPE.findall(declared))
+        nouns.add(header.stem)
+        if header.stem.split("_")[0] == path.stem.split("_")[0]:
             nouns.update(name.split("_")[0] for name in DECLARED.findall(declared))
-    if path.parent.name == "client":
-        nouns.add("smq")
+    nouns.add("smq")  # a public function
     return {form for noun in nouns for form in forms(noun)}
 
 

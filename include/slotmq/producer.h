@@ -28,7 +28,7 @@ typedef struct smq_receipt {
 } smq_receipt;
 
 /* Thread: smq:call.  Exactly once for every smq_send_async() that returned
- * SMQ_OK, in no promised order.  The receipt dies when it returns. */
+ * SMQ_OK, in no promised order.  The receipt is valid only during the callback. */
 typedef void smq_sent_fn(const smq_receipt *receipt, void *user);
 
 typedef struct smq_producer_options {
@@ -81,7 +81,7 @@ SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
  * Blocks: timeout_ms.  Fails: TIMED_OUT. */
 SMQ_API smq_status smq_producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err);
 
-/* Pending sends end as SMQ_CLOSED if not yet on the wire, else SMQ_UNKNOWN;
+/* Pending sends end as SMQ_CLOSED if they were not sent to Redis yet, else SMQ_UNKNOWN;
  * their callbacks run before this returns.  Flush first. */
 SMQ_API void smq_producer_free(smq_producer *producer);
 

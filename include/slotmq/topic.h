@@ -160,7 +160,7 @@ SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool 
                                     smq_error *err);
 
 /* Visitors run on the calling thread, during the call; what they are shown
- * dies when they return.  false ends the visit (the call returns SMQ_OK). */
+ * is valid until they return.  false ends the visit (the call returns SMQ_OK). */
 typedef bool smq_topic_fn(const smq_topic_options *topic, void *user);
 
 /* Describe one topic, or all (NULL), with every default filled in.  A visit of all

@@ -18,7 +18,7 @@ typedef struct smq_worker smq_worker;
 typedef smq_verdict smq_handler_fn(smq_delivery *delivery, void *user);
 
 /* The same for 1 .. batch_size deliveries of one slot, in their order; what it
- * answers for all of them is stored at once.  The array dies on return;
+ * answers for all of them is stored at once.  The array is valid until it returns;
  * deliveries left SMQ_LATER do not. */
 typedef smq_verdict smq_batch_fn(smq_delivery *const *deliveries, size_t count, void *user);
 

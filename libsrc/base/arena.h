@@ -17,10 +17,10 @@ struct arena {
 /* Memory of `size` bytes, aligned for every type, not zeroed; NULL: there is none. */
 void *arena_take(struct arena *arena, size_t size);
 
-/* Everything dies; one block of usual size is kept for what comes next. */
+/* Free everything but one block of usual size, which is kept for what comes next. */
 void arena_clear(struct arena *arena);
 
-/* Everything dies. */
+/* Free everything. */
 void arena_fini(struct arena *arena);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define LEASE_MAX_MS INT64_C(86400000)
 
-static smq_status check(const smq_delivery *delivery, smq_error *err)
+static smq_status delivery_check(const smq_delivery *delivery, smq_error *err)
 {
     if (delivery == NULL) {
         return status_set(err, SMQ_INVALID, "the delivery is NULL");
@@ -21,10 +21,11 @@ static smq_status check(const smq_delivery *delivery, smq_error *err)
 }
 
 /* An answer always ends the delivery: with a delay that cannot be, `instead` is taken. */
-static smq_status answer(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
-                         int64_t least_ms, int64_t instead, const char *reason, smq_error *err)
+static smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
+                                  int64_t least_ms, int64_t instead, const char *reason,
+                                  smq_error *err)
 {
-    smq_status status = check(delivery, err);
+    smq_status status = delivery_check(delivery, err);
     bool valid = delay_ms >= least_ms && delay_ms <= DELAY_MAX_MS;
 
     if (status != SMQ_OK) {
@@ -42,28 +43,28 @@ static smq_status answer(smq_delivery *delivery, enum store_answer_op op, int64_
 
 SMQ_API smq_status smq_done(smq_delivery *delivery, smq_error *err)
 {
-    return answer(delivery, STORE_DONE, 0, 0, 0, NULL, err);
+    return delivery_answer(delivery, STORE_DONE, 0, 0, 0, NULL, err);
 }
 
 SMQ_API smq_status smq_retry(smq_delivery *delivery, int64_t delay_ms, const char *reason,
                              smq_error *err)
 {
-    return answer(delivery, STORE_RETRY, delay_ms, SMQ_BACKOFF, SMQ_BACKOFF, reason, err);
+    return delivery_answer(delivery, STORE_RETRY, delay_ms, SMQ_BACKOFF, SMQ_BACKOFF, reason, err);
 }
 
 SMQ_API smq_status smq_reject(smq_delivery *delivery, const char *reason, smq_error *err)
 {
-    return answer(delivery, STORE_REJECT, 0, 0, 0, reason, err);
+    return delivery_answer(delivery, STORE_REJECT, 0, 0, 0, reason, err);
 }
 
 SMQ_API smq_status smq_release(smq_delivery *delivery, int64_t delay_ms, smq_error *err)
 {
-    return answer(delivery, STORE_RELEASE, delay_ms, 0, 0, NULL, err);
+    return delivery_answer(delivery, STORE_RELEASE, delay_ms, 0, 0, NULL, err);
 }
 
 SMQ_API smq_status smq_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err)
 {
-    smq_status status = check(delivery, err);
+    smq_status status = delivery_check(delivery, err);
 
     if (status == SMQ_OK && (lease_ms < 1 || lease_ms > LEASE_MAX_MS)) {
         return status_set(err, SMQ_INVALID,

@@ -13,7 +13,7 @@ struct definitions *definitions_new(struct redis *redis, int64_t request_timeout
 void definitions_free(struct definitions *definitions); /* after the Redis client was closed */
 
 /* `topic` is NULL unless status is SMQ_OK, or SMQ_DAMAGED (topic{T} is lost: what a slot knows of
- * it), and dies when the callback returns: copy it. */
+ * it), and is valid until the callback returns: copy it. */
 typedef void definitions_fn(const struct topic *topic, smq_status status, const char *text,
                             void *user);
 

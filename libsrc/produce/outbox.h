@@ -1,7 +1,7 @@
 /* outbox.h - where the sends of one slot wait: for the end of the request before them, and for a
  * back-off after a failure.
  *
- * An outbox has at most one request on the wire; what is added in the meantime goes together with
+ * An outbox has at most one request in flight; what is added in the meantime goes together with
  * the next.
  *
  * Thread: smq:io. */
@@ -25,7 +25,7 @@ struct outbox {
     enum outbox_state state;
     int32_t slot;
     int failures;      /* in a row */
-    int64_t resume_ms; /* not on the wire before */
+    int64_t resume_ms; /* no request is sent before */
     char *why;         /* the last of them; NULL: none */
 };
 TAILQ_HEAD(outbox_list, outbox);
@@ -52,10 +52,10 @@ void outbox_free(struct outbox *outbox);
 /* Add a send behind the others. */
 void outbox_add(struct outbox *outbox, struct send *send);
 
-/* Enter the state that fits the queue, now that the outbox is not on the wire. */
+/* Enter the state that fits the queue, now that no request of it is in flight. */
 void outbox_settle(struct outbox *outbox);
 
-/* Put the head of the queue of a READY outbox on the wire; `topic` is its definition. */
+/* Send the head of the queue of a READY outbox; `topic` is its definition. */
 void outbox_begin(struct outbox *outbox, const struct topic *topic, int64_t now_ms);
 
 /* Count a failure and begin the back-off after it; `why` is for people. */

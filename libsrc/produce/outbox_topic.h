@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "produce/outbox.h"
 
-/* Invariant: while it is blocked every send of the topic that is not on the wire is in `unplaced`;
+/* Invariant: while it is blocked every send of the topic that is not in flight is in `unplaced`;
  * while it is not, none is. */
 struct outbox_topic {
     UT_hash_handle hh;
@@ -20,7 +20,7 @@ struct outbox_topic {
     bool blocked;                   /* waits for a definition */
     bool reading;
     bool known; /* `topic` and `slots` are valid */
-    bool newer; /* `next` replaces `topic` as soon as nothing is on the wire */
+    bool newer; /* `next` replaces `topic` as soon as nothing is in flight */
     struct topic topic, next;
     char stamp[TOPIC_STAMP_MAX];
     struct outbox **slots; /* NULL where nothing was sent yet */
@@ -48,7 +48,7 @@ struct outbox_topics {
 /* Take a send into the outbox of its slot, or have it wait for the definition of its topic. */
 void outbox_topics_add(struct outbox_topics *topics, struct send *send);
 
-/* Put the head of the queue of a READY outbox on the wire, unless all of it has expired. */
+/* Send the head of the queue of a READY outbox, unless all of it has expired. */
 void outbox_topic_begin(struct outbox *outbox, int64_t now_ms);
 
 /* Is set as the `ended` of the requests; `user` of a request is its outbox. */
@@ -58,7 +58,7 @@ void outbox_topic_request_ended(struct send_request *request, enum send_request_
 /* The time that the set asked for has come: expire sends, read definitions, end back-offs. */
 void outbox_topics_wake(struct outbox_topics *topics, int64_t now_ms);
 
-/* End every send that is not on the wire as CLOSED, and free all topics. */
+/* End every send that is not in flight as CLOSED, and free all topics. */
 void outbox_topics_close(struct outbox_topics *topics);
 
 #endif

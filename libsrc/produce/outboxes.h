@@ -23,7 +23,7 @@ struct outboxes_options {
 struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *options,
                               outboxes_ended_fn *ended, void *user);
 
-/* Take all sends of `list` and put them on the wire, as far as their outboxes are free. */
+/* Take all sends of `list` and send them, as far as their outboxes are free. */
 void outboxes_add(struct outboxes *all, struct send_list *list);
 
 /* End every send, as CLOSED or UNKNOWN; then `closed` is called, and the outboxes are freed. */

@@ -1,4 +1,4 @@
-/* producer.h - sends: collected per slot, one request per slot on the wire, repeated until done.
+/* producer.h - sends: collected per slot, one request per slot in flight, repeated until done.
  *
  * Thread: any; the inside lives on smq:io (queue/outbox.h), receipts are given on smq:call. */
 #ifndef PRODUCE_PRODUCER_H

@@ -20,10 +20,10 @@ enum send_request_end {
 
 /* Owns the sends in `batch`. */
 struct send_request {
-    LIST_ENTRY(send_request) link; /* on the wire, or spare */
+    LIST_ENTRY(send_request) link; /* in flight, or spare */
     struct send_requests *all;     /* NULL: abandoned */
     void *user;                    /* who began it */
-    const struct topic *topic;     /* stays as it is while the request is on the wire */
+    const struct topic *topic;     /* stays as it is while the request is in flight */
     int32_t number;                /* of the slot */
     struct store_call call;
     struct redis_await await;
@@ -57,7 +57,7 @@ struct send_requests {
 void send_request_begin(struct send_requests *all, struct send_list *queue,
                         const struct topic *topic, int32_t slot, int64_t now_ms, void *user);
 
-/* Give up every request on the wire: their sends end as UNKNOWN, and `ended` is not called.  Frees
+/* Give up every request in flight: their sends end as UNKNOWN, and `ended` is not called.  Frees
  * what the requests share. */
 void send_requests_abandon(struct send_requests *all);
 
