@@ -24,7 +24,7 @@ static smq_producer *producer_of(smq_client *client, const struct way *way)
 {
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     options.replicas = way->replicas;
     options.full_timeout_ms = options.send_timeout_ms = PATIENCE_MS;
@@ -55,7 +55,7 @@ static bool send_one_by_one(struct scene *scene, const struct way *way, smq_prod
     uint64_t count = lab_count(scene->lab, 20000, 4000);
     struct samples samples = {0};
     char body[TALLY_BODY], figure[48];
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     bool good = true;
 
     for (uint64_t i = 0; i < count && good; i++) {

@@ -90,7 +90,7 @@ static bool measure(struct lab *lab)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     sem_t gained;
 
     sem_init(&gained, 0, 0);

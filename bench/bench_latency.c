@@ -84,7 +84,7 @@ static bool library_send(struct pickup *pickup, uint64_t number)
 {
     char body[TALLY_BODY];
     smq_message message = library_message(body, number);
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     return lab_good(
         smq_send_async(pickup->producer, pickup->scene->topic, &message, NULL, NULL, &err), &err);

@@ -252,7 +252,7 @@ static bool fleet_start(struct fleet *fleet)
 /* What is not handled by now was lost. */
 static bool settle(struct fleet *fleet)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (!lab_good(smq_producer_flush(fleet->producer, PATIENCE_MS, &err), &err)) {
         return false;

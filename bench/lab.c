@@ -190,7 +190,7 @@ smq_client *lab_client(struct lab *lab)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     options.redis = lab_redis(lab);
     options.zookeeper = lab_zookeeper(lab);
@@ -202,7 +202,7 @@ bool lab_topic_laid_out(struct lab *lab, smq_client *client, char name[LAB_NAME_
                         smq_layout layout)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     snprintf(name, LAB_NAME_SIZE, "bench%d", lab->topics++);
     options.name = name;

@@ -30,7 +30,7 @@ static void count_failed(const smq_receipt *receipt, void *user)
 
 static bool flush(smq_producer *producer, atomic_ulong *failed)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (!lab_good(smq_producer_flush(producer, FLUSH_MS, &err), &err)) {
         return false;
@@ -46,7 +46,7 @@ bool library_send_shaped(smq_producer *producer, const char *topic, uint64_t cou
 {
     char body[TALLY_BODY];
     atomic_ulong failed = 0;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     for (uint64_t i = 0; i < count; i++) {
         smq_message message = library_message(body, i);
@@ -71,7 +71,7 @@ bool library_send_batches(smq_producer *producer, const char *topic, uint64_t co
 {
     smq_message *messages = calloc((size_t) batch, sizeof(*messages));
     char(*bodies)[TALLY_BODY] = calloc((size_t) batch, sizeof(*bodies));
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     bool good = messages != NULL && bodies != NULL;
 
     for (uint64_t from = 0; from < count && good; from += (uint64_t) batch) {
@@ -98,7 +98,7 @@ static void *send_one_by_one(void *arg)
 {
     struct sender *sender = arg;
     char body[TALLY_BODY];
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     sender->good = true;
     for (uint64_t i = sender->from; i < sender->to && sender->good; i++) {
@@ -138,7 +138,7 @@ smq_producer *library_producer(smq_client *client)
 {
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     options.full_timeout_ms = options.send_timeout_ms = PATIENCE_MS;
     lab_good(smq_producer_new(&producer, client, &options, &err), &err);
@@ -182,7 +182,7 @@ bool library_consumer_start(struct library_consumer *consumer, smq_client *clien
                             const char *topic, int batch)
 {
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     sem_init(&consumer->all, 0, 0);
     consumer->worker = NULL;

@@ -85,7 +85,7 @@ int member_main(char **arguments)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     number = arguments[4];
     file = open(arguments[5], O_WRONLY | O_APPEND | O_CLOEXEC);

@@ -124,7 +124,7 @@ static enum exit_code topic_create_delete_run(const struct command *command)
     const struct delete_options *flags = command->options;
     const char *name = command->words[0];
     smq_client *client = NULL;
-    smq_error err = {.status = SMQ_OK};
+    smq_error err = SMQ_ERROR_INIT;
     enum exit_code code = confirm(command, flags->yes || !flags->force,
                                   "Delete topic %s with all its messages?", name);
 

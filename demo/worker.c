@@ -106,7 +106,7 @@ int worker_main(const char *redis, const char *zookeeper, const char *name, cons
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
-    smq_error err = {.status = SMQ_OK};
+    smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
     history = history_open(path);

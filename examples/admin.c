@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
-    smq_error err = {.status = SMQ_OK};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (argc < 3) {
         fprintf(stderr, "usage: admin REDIS TOPIC [OPTION=VALUE...]\n");

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
     struct sigaction action = {.sa_handler = on_signal};
     smq_client *client = NULL;
-    smq_error err = {.status = SMQ_OK};
+    smq_error err = SMQ_ERROR_INIT;
     FILE *file = argc == 4 ? fopen(argv[3], "a") : NULL;
 
     if (file == NULL) {

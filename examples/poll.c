@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     smq_consumer_options consume = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_consumer *consumer = NULL;
-    smq_error err = {.status = SMQ_OK};
+    smq_error err = SMQ_ERROR_INIT;
     sigset_t set;
     int signals;
 

@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     smq_client *client = NULL;
     smq_producer *producer = NULL;
     smq_worker *worker = NULL;
-    smq_error err = {SMQ_OK, ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (smq_client_new(&client, &at, &err) || smq_topic_create(client, &topic, NULL, &err) ||
         smq_producer_new(&producer, client, NULL, &err) ||

@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     smq_producer_options sending = SMQ_PRODUCER_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_producer *producer = NULL;
-    smq_error err = {.status = SMQ_OK};
+    smq_error err = SMQ_ERROR_INIT;
 
     options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
     sending.full_timeout_ms = 10000; /* wait when we are faster than Redis */

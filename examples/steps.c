@@ -36,7 +36,7 @@ static smq_status send_steps(smq_producer *producer, smq_error *err)
 
     for (int i = 0; i < ALL; i++) {
         snprintf(ids[i], sizeof(ids[i]), "order-%d/%s", i / STEPS + 1, names[i % STEPS]);
-        messages[i] = (smq_message) SMQ_MESSAGE_INIT;
+        messages[i] = SMQ_MESSAGE();
         messages[i].key = ids[i]; /* up to the slash */
         messages[i].key_len = strcspn(ids[i], "/");
         messages[i].id = ids[i];
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_producer *producer = NULL;
-    smq_error err = {.status = SMQ_OK};
+    smq_error err = SMQ_ERROR_INIT;
 
     options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
     if (smq_client_new(&client, &options, &err) != SMQ_OK || create_topic(client, &err) != SMQ_OK ||

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
     smq_client *client = NULL;
-    smq_error err = {.status = SMQ_OK};
+    smq_error err = SMQ_ERROR_INIT;
 
     options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
     options.zookeeper = argc > 2 ? argv[2] : NULL; /* NULL: one process works, others stand by */

@@ -4,34 +4,35 @@
 usage: headers.py INCLUDE_FOLDER
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
-# Every initializer is used, so that its expansion is compiled too.
-USES = {
-    "slotmq.h": """
-int main(void)
-{
-    smq_client_options client = SMQ_CLIENT_OPTIONS_INIT;
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-    smq_producer_options producer = SMQ_PRODUCER_OPTIONS_INIT;
-    smq_worker_options worker = SMQ_WORKER_OPTIONS_INIT;
-    smq_consumer_options consumer = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_message message = SMQ_MESSAGE_INIT;
-    smq_stats stats = SMQ_STATS_INIT;
-    smq_metrics metrics = SMQ_METRICS_INIT;
-    smq_filter filter = SMQ_FILTER_INIT;
-    (void) client, (void) topic, (void) producer, (void) worker, (void) consumer, (void) message, (void) stats, (void) metrics;
-    (void) filter;
-    return sizeof(smq_error) == 256 ? 0 : 1;
-}
-""",
-}
+COMPILERS = [("cc", "c", "c11"), ("c++", "c++", "c++11"), ("clang", "c", "c11"),
+             ("clang++", "c++", "c++11")]
+STRUCTS = """client_options topic_options producer_options worker_options consumer_options message
+             filter stats metrics topic_report fence""".split()
+
+
+def uses(language):
+    """A program that uses every initializer, so that its expansion is compiled too: in C also as an
+    expression, with and without a field."""
+    lines = ["int main(void)", "{", "    smq_error err = SMQ_ERROR_INIT;"]
+    for name in STRUCTS:
+        lines.append(f"    smq_{name} {name} = SMQ_{name.upper()}_INIT;")
+        if language == "c":
+            lines.append(f"    {name} = SMQ_{name.upper()}();")
+        lines.append(f"    (void) {name};")
+    if language == "c":
+        lines += ["    const smq_message *delayed = &SMQ_MESSAGE(.delay_ms = 5, .ttl_ms = 7);",
+                  "    (void) delayed;"]
+    return "\n".join(lines + ["    return sizeof(err) == 256 ? 0 : 1;", "}", ""])
 
 
 def compiles(folder, header, compiler, language, standard):
-    source = f"#include <slotmq/{header}>\n" + USES.get(header, "extern int not_empty;\n")
+    source = f"#include <slotmq/{header}>\n"
+    source += uses(language) if header == "slotmq.h" else "extern int not_empty;\n"
     command = [compiler, "-x", language, f"-std={standard}", *WARNINGS, "-I", folder,
                "-fsyntax-only", "-"]
     return subprocess.run(command, input=source, text=True, check=False).returncode == 0
@@ -40,9 +41,10 @@ def compiles(folder, header, compiler, language, standard):
 def main():
     folder = sys.argv[1]
     headers = sorted(path.name for path in (pathlib.Path(folder) / "slotmq").glob("*.h"))
-    failed = [f"slotmq/{header} as {standard}"
+    failed = [f"slotmq/{header} as {standard} by {compiler}"
               for header in headers
-              for compiler, language, standard in [("cc", "c", "c11"), ("c++", "c++", "c++11")]
+              for compiler, language, standard in COMPILERS
+              if shutil.which(compiler)
               if not compiles(folder, header, compiler, language, standard)]
     for what in failed:
         print(f"{what}: does not compile", file=sys.stderr)

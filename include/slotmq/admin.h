@@ -34,6 +34,7 @@ typedef struct smq_stats {
 } smq_stats;
 #define SMQ_AGE_UNKNOWN (-1)
 #define SMQ_STATS_INIT  SMQ_INIT(smq_stats)
+#define SMQ_STATS(...)  SMQ_WITH(smq_stats, __VA_ARGS__)
 
 /* Slots that are damaged or do not answer are left out, and counted.
  * Fails: NO_TOPIC, DAMAGED (the definition is lost), UNAVAILABLE (no slot
@@ -82,6 +83,7 @@ typedef struct smq_filter {
     const char *cursor;       /* go on after this one                        */
 } smq_filter;
 #define SMQ_FILTER_INIT SMQ_INIT(smq_filter)
+#define SMQ_FILTER(...) SMQ_WITH(smq_filter, __VA_ARGS__)
 
 typedef bool smq_message_fn(const smq_message_info *message, void *user);
 

@@ -102,6 +102,7 @@ typedef struct smq_client_options {
     void *event_user;
 } smq_client_options;
 #define SMQ_CLIENT_OPTIONS_INIT SMQ_INIT(smq_client_options)
+#define SMQ_CLIENT_OPTIONS(...) SMQ_WITH(smq_client_options, __VA_ARGS__)
 
 /* Connect to Redis.  Where descriptor 0, 1 or 2 of the process is closed, it is opened so that it
  * cannot be read or written: else a connection would take its place.

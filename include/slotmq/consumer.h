@@ -34,6 +34,7 @@ typedef struct smq_consumer_options {
                                    100 .. 86400000; default 300000           */
 } smq_consumer_options;
 #define SMQ_CONSUMER_OPTIONS_INIT SMQ_INIT(smq_consumer_options)
+#define SMQ_CONSUMER_OPTIONS(...) SMQ_WITH(smq_consumer_options, __VA_ARGS__)
 
 /* Check topic and options, and begin to consume.  A client has one consumer or
  * worker a topic; all share its connections.

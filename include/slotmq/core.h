@@ -23,6 +23,11 @@
 #define SMQ_BACKOFF (-1)          /* a delay: what the topic's back-off says   */
 #define SMQ_STRING  ((size_t) -1) /* a length: up to the NUL                   */
 
+/* Each struct with a struct_size, as smq_message, has two macros that fill it: SMQ_MESSAGE_INIT
+ * begins a declaration, in C and in C++, and SMQ_MESSAGE(.field = value, ...) is an expression, in
+ * C only. What is not named is 0. */
+#define SMQ_WITH(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
+
 #ifdef __cplusplus
 template <typename T> inline T smq_init_()
 {
@@ -101,6 +106,10 @@ typedef struct smq_error {
     smq_status status;
     char text[252]; /* one line, no newline, always terminated */
 } smq_error;
+#define SMQ_ERROR_INIT                                                                             \
+    {                                                                                              \
+        SMQ_OK, ""                                                                                 \
+    }
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,7 @@ typedef struct smq_fence {
     uint64_t rebound;    /* ... of them: under another identity of it     */
 } smq_fence;
 #define SMQ_FENCE_INIT SMQ_INIT(smq_fence)
+#define SMQ_FENCE(...) SMQ_WITH(smq_fence, __VA_ARGS__)
 
 /* Make the tokens of the fleet larger than all that Redis knows, after ZooKeeper
  * lost its data or an older copy of it was restored.  In the root of the client's

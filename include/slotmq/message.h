@@ -37,6 +37,7 @@ typedef struct smq_message {
                             SMQ_NONE: one delivery                      */
 } smq_message;
 #define SMQ_MESSAGE_INIT SMQ_INIT(smq_message)
+#define SMQ_MESSAGE(...) SMQ_WITH(smq_message, __VA_ARGS__)
 
 /* === A message seen ===================================================== */
 

@@ -47,6 +47,7 @@ typedef struct smq_metrics {
     uint64_t handling_ms[SMQ_HISTOGRAM_SIZE]; /* not cumulative             */
 } smq_metrics;
 #define SMQ_METRICS_INIT SMQ_INIT(smq_metrics)
+#define SMQ_METRICS(...) SMQ_WITH(smq_metrics, __VA_ARGS__)
 
 /* A snapshot; does not reset.  Each number is right, but work goes on while
  * they are read: they need not add up. */

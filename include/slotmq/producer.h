@@ -42,6 +42,7 @@ typedef struct smq_producer_options {
                                   default 0: FULL at once                    */
 } smq_producer_options;
 #define SMQ_PRODUCER_OPTIONS_INIT SMQ_INIT(smq_producer_options)
+#define SMQ_PRODUCER_OPTIONS(...) SMQ_WITH(smq_producer_options, __VA_ARGS__)
 
 /* One producer serves all topics and threads.  NULL options: all defaults.
  *

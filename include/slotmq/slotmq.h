@@ -28,7 +28,9 @@
  *  3. What comes through a pointer-to-pointer is yours: give it back to its
  *     _free(); a delivery, by answering it.  A returned or visited pointer is
  *     borrowed; its comment says how long.  _free(NULL), _stop(NULL): nothing.
- *  4. Structs with a struct_size start from their SMQ_..._INIT.  Zero and NULL
+ *  4. Fill a struct that has a struct_size by its macro: in C
+ *     SMQ_MESSAGE(.body = ..., .key = ...), in C++ SMQ_MESSAGE_INIT and then
+ *     field by field; never by position, as structs grow.  Zero and NULL
  *     mean "default"; where "none" is not the default, it is SMQ_NONE.
  *     Everything passed in is copied before the call returns.
  *  5. Bytes are pointer + length; SMQ_STRING is the length of a C string.  A

@@ -81,6 +81,7 @@ typedef struct smq_topic_options {
     smq_status unreadable_status; /* the same as a status                     */
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
+#define SMQ_TOPIC_OPTIONS(...) SMQ_WITH(smq_topic_options, __VA_ARGS__)
 
 /* What a create or a repair found and did. */
 typedef struct smq_topic_report {
@@ -99,6 +100,7 @@ typedef struct smq_topic_report {
     char text[252];         /* all this in one line for people, or ""        */
 } smq_topic_report;
 #define SMQ_TOPIC_REPORT_INIT SMQ_INIT(smq_topic_report)
+#define SMQ_TOPIC_REPORT(...) SMQ_WITH(smq_topic_report, __VA_ARGS__)
 
 /* Create a topic, or find that it exists with the same options that are fixed for
  * life (SMQ_OK).  A create cut in the middle is completed by calling it again, and

@@ -50,6 +50,7 @@ typedef struct smq_worker_options {
                                    a slot moves; default 30000               */
 } smq_worker_options;
 #define SMQ_WORKER_OPTIONS_INIT SMQ_INIT(smq_worker_options)
+#define SMQ_WORKER_OPTIONS(...) SMQ_WITH(smq_worker_options, __VA_ARGS__)
 
 /* Check topic and options, and make a worker that does nothing yet.  Several
  * workers of a client, one a topic, share its connections.

@@ -259,7 +259,7 @@ int main(int argc, char **argv)
                                                  .failed = on_failed,
                                                  .left = on_left}};
     struct events *events = NULL;
-    smq_error err = {0};
+    smq_error err = SMQ_ERROR_INIT;
     char line[LINE_MAX_BYTES];
     int code = 0;
 

@@ -70,7 +70,7 @@ static void catch (void (*handler)(int number))
 static int run(smq_client *client, const char *topic, int threads)
 {
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
     options.topic = topic;
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     int rc = 1;
 
     if (argc != 8 || (history = history_open(argv[4])) == NULL) {

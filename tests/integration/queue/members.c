@@ -93,16 +93,13 @@ struct batch {
 static void send_batch(struct members *members, smq_producer *producer, struct batch *batch,
                        const char *prefix, int keys, int from, int count)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     for (int i = 0; i < count; i++) {
         snprintf(batch->keys[i], sizeof(batch->keys[i]), "%s%d", prefix, (from + i) % keys);
         snprintf(batch->bodies[i], sizeof(batch->bodies[i]), "%s %d", batch->keys[i], from + i);
-        batch->messages[i] = (smq_message){.struct_size = sizeof(smq_message),
-                                           .body = batch->bodies[i],
-                                           .body_len = SMQ_STRING,
-                                           .key = batch->keys[i],
-                                           .key_len = SMQ_STRING};
+        batch->messages[i] = SMQ_MESSAGE(.body = batch->bodies[i], .body_len = SMQ_STRING,
+                                         .key = batch->keys[i], .key_len = SMQ_STRING);
     }
     scene_must(smq_send_batch(producer, members->topic, batch->messages, (size_t) count,
                               batch->receipts, &err),
@@ -117,7 +114,7 @@ void members_send(struct members *members, smq_client *client, const char *prefi
 {
     struct batch *batch = malloc(sizeof(*batch));
     smq_producer *producer = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     assert_non_null(batch);
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");

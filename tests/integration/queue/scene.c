@@ -83,7 +83,7 @@ smq_client *scene_client_with(const smq_client_options *options)
 {
     smq_client_options known = *options;
     smq_client *client = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (known.redis == NULL) {
         known.redis = servers_redis(servers);
@@ -114,7 +114,7 @@ const char *scene_topic(smq_client *client, const smq_topic_options *options)
     static char names[64][16];
     static int count;
     smq_topic_options known = *options;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     char *name = names[count % 64];
 
     snprintf(name, sizeof(names[0]), "topic%d", count++);
@@ -182,7 +182,7 @@ bool scene_send(smq_client *client, const char *topic, struct scene_message mess
     smq_message known = SMQ_MESSAGE_INIT;
     smq_producer *producer = NULL;
     smq_receipt receipt;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     known.body = message.body;
     known.body_len = message.body != NULL ? SMQ_STRING : 0;
@@ -364,7 +364,7 @@ smq_worker *scene_worker_with(smq_client *client, smq_worker_options *options, c
                               struct recorder *recorder)
 {
     smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     options->topic = topic;
     options->handler = options->batch == NULL ? record : NULL;
@@ -384,7 +384,7 @@ smq_worker *scene_worker(smq_client *client, const char *topic, struct recorder 
 
 void scene_stop(smq_worker *worker)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     smq_worker_stop(worker);
     scene_must(smq_worker_wait(worker, SMQ_FOREVER, &err), &err, "smq_worker_wait");
@@ -416,7 +416,7 @@ smq_consumer *scene_consumer_with(smq_client *client, smq_consumer_options *opti
                                   const char *topic)
 {
     smq_consumer *consumer = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     options->topic = topic;
     scene_must(smq_consumer_new(&consumer, client, options, &err), &err, "smq_consumer_new");
@@ -434,7 +434,7 @@ smq_delivery *scene_poll(smq_consumer *consumer)
 {
     smq_delivery *delivery = NULL;
     size_t count = 0;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_consumer_poll(consumer, &delivery, 1, &count, SCENE_TIMEOUT_MS, &err), &err,
                "smq_consumer_poll");
@@ -453,7 +453,7 @@ const char *scene_body(const smq_delivery *delivery)
 
 void scene_done(smq_delivery *delivery)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_done(delivery, &err), &err, "smq_done");
 }
@@ -463,7 +463,7 @@ void scene_done(smq_delivery *delivery)
 smq_stats scene_stats(smq_client *client, const char *topic)
 {
     smq_stats stats = SMQ_STATS_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_topic_stats(client, topic, &stats, &err), &err, "smq_topic_stats");
     return stats;

@@ -257,7 +257,7 @@ static void stop_waits_for_the_batch_and_gives_back_the_rest(void **state)
     smq_client *client = scene_client();
     const char *topic = topic_of(client, 1);
     struct recorder *recorder = recorder_new(NULL);
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     smq_worker *worker;
 
     (void) state;
@@ -291,7 +291,7 @@ static void exactly_one_kind_of_handler_is_wanted(void **state)
     smq_client *client = scene_client();
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.topic = topic_of(client, 1);

@@ -36,7 +36,7 @@ static const char *shared_topic(smq_client *client)
 
 static void alter(smq_client *client, const char *topic, const char *option, const char *value)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_topic_alter(client, topic, option, value, &err), &err, "smq_topic_alter");
 }
@@ -76,7 +76,7 @@ static bool describe(const smq_topic_options *topic, void *user)
 static struct described described(smq_client *client, const char *topic)
 {
     struct described seen = {0};
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_topic_each(client, topic, describe, &seen, &err), &err, "smq_topic_each");
     return seen;
@@ -94,7 +94,7 @@ static smq_verdict retry(smq_delivery *delivery, const struct seen *seen, int in
 
 static void an_alteration_reaches_consumers(void **state)
 {
-    smq_topic_options options = {.struct_size = sizeof(options), .type = SMQ_FIXED_TIME};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_FIXED_TIME);
     smq_client *client = scene_client(), *other = scene_client();
     struct recorder *recorder = recorder_new(retry);
     const char *topic = scene_topic(client, &options);
@@ -119,13 +119,13 @@ static void an_alteration_reaches_consumers(void **state)
 
 static void an_alteration_reaches_producers(void **state)
 {
-    smq_topic_options options = {
-        .struct_size = sizeof(options), .type = SMQ_RANGE_MERGE, .delay_ms = 1, .slots = SLOTS};
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_RANGE_MERGE, .delay_ms = 1, .slots = SLOTS);
     smq_client *client = scene_client(), *other = scene_client();
     const char *topic = scene_topic(client, &options);
     smq_producer *producer = NULL;
     smq_message message = SMQ_MESSAGE_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     message.body = "a";
@@ -164,10 +164,10 @@ static bool is_sent(void *user)
 /* It never reaches a slot, which could tell it. */
 static void an_alteration_reaches_a_producer_that_is_refused(void **state)
 {
-    smq_topic_options options = {.struct_size = sizeof(options), .type = SMQ_RANGE_MERGE};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_RANGE_MERGE);
     smq_client *client = scene_client(), *other = scene_client();
     struct sending sending = {.topic = scene_topic(client, &options)};
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_must(smq_producer_new(&sending.producer, client, NULL, &err), &err, "smq_producer_new");
@@ -182,8 +182,7 @@ static void an_alteration_reaches_a_producer_that_is_refused(void **state)
 /* As if the process had died when topic{T} was written, but no slot. */
 static void a_cut_alteration_is_completed(void **state)
 {
-    smq_topic_options options = {
-        .struct_size = sizeof(options), .type = SMQ_FIXED_TIME, .slots = SLOTS};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_FIXED_TIME, .slots = SLOTS);
     smq_client *client = scene_client();
     const char *topic = scene_topic(client, &options);
     char before[64], after[64], key[64];
@@ -214,7 +213,7 @@ static void *alter_often(void *user)
 {
     const struct altering *altering = user;
     char value[16];
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     for (int i = 1; i <= 10; i++) {
         snprintf(value, sizeof(value), "%d", 1000 + i);
@@ -228,8 +227,8 @@ static void *alter_often(void *user)
 
 static void two_alterations_at_once_are_both_kept(void **state)
 {
-    smq_topic_options options = {
-        .struct_size = sizeof(options), .type = SMQ_RANGE_MERGE, .delay_ms = 1, .slots = SLOTS};
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_RANGE_MERGE, .delay_ms = 1, .slots = SLOTS);
     smq_client *client = scene_client(), *other = scene_client();
     const char *topic = scene_topic(client, &options);
     struct altering one = {client, topic, "delay_ms"}, two = {other, topic, "lease_ms"};
@@ -258,7 +257,7 @@ static void what_cannot_be_altered_is_told(void **state)
                  {"max_retries", "64", "63"},   {"lease", "1", "\"lease_ms\""},
                  {"lease_ms", "soon", "soon"},  {NULL, "1", "name"},
                  {"max_retries", NULL, "value"}};
-    smq_topic_options options = {.struct_size = sizeof(options), .type = SMQ_FIXED_TIME};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_FIXED_TIME);
     smq_client *client = scene_client();
     const char *topic = scene_topic(client, &options);
     smq_error err;
@@ -305,7 +304,7 @@ static void a_pause_holds_for_the_whole_fleet(void **state)
     struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
     smq_worker *one = scene_worker(client, topic, first), *two = scene_worker(other, topic, second);
     struct paused_slots paused = {.topic = topic};
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     char body[16];
 
     (void) state;
@@ -333,11 +332,11 @@ static void a_pause_holds_for_the_whole_fleet(void **state)
 
 static void work_in_hand_ends_and_a_pause_outlives_its_process(void **state)
 {
-    smq_topic_options options = {.struct_size = sizeof(options), .type = SMQ_PRIORITY};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_PRIORITY);
     smq_client *client = scene_client(), *other = scene_client();
     const char *topic = scene_topic(client, &options);
     struct recorder *recorder = recorder_new(NULL);
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     smq_worker *worker;
 
     (void) state;
@@ -365,9 +364,9 @@ static void work_in_hand_ends_and_a_pause_outlives_its_process(void **state)
 static void a_paused_topic_can_be_altered_and_deleted(void **state)
 {
     smq_client *client = scene_client();
-    smq_topic_options options = {
-        .struct_size = sizeof(options), .name = "again", .type = SMQ_FIXED_TIME, .slots = SLOTS};
-    smq_error err = {.text = ""};
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.name = "again", .type = SMQ_FIXED_TIME, .slots = SLOTS);
+    smq_error err = SMQ_ERROR_INIT;
     char paused[64];
 
     (void) state;

@@ -19,7 +19,7 @@
 static size_t poll_now(smq_consumer *consumer, smq_delivery **out, size_t capacity)
 {
     size_t count = 0;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_consumer_poll(consumer, out, capacity, &count, 0, &err), &err,
                "smq_consumer_poll");
@@ -42,7 +42,7 @@ static void await_readable(smq_consumer *consumer)
 
 static void flush(smq_consumer *consumer)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, &err), &err, "smq_consumer_flush");
 }
@@ -51,7 +51,7 @@ static void flush(smq_consumer *consumer)
 static void poll_all_numbers(smq_consumer *consumer)
 {
     bool seen[200] = {false};
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     for (size_t total = 0; total < 200;) {
         smq_delivery *deliveries[32];
@@ -396,7 +396,7 @@ static void flush_waits_for_what_cannot_be_stored_yet(void **state)
     smq_delivery *delivery;
     struct server *node;
     char key[64];
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.request_timeout_ms = 500;
@@ -426,7 +426,7 @@ static void flush_tells_of_an_answer_that_came_too_late(void **state)
     smq_consumer *consumer = scene_consumer(client, topic);
     redisContext *redis = scene_redis_of(topic);
     smq_delivery *delivery;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send_numbers(client, topic, 0, 1);
@@ -448,7 +448,7 @@ static void flush_tells_of_a_newer_owner(void **state)
     smq_consumer *consumer = scene_consumer(client, topic);
     redisContext *redis = scene_redis_of(topic);
     smq_delivery *delivery;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send_numbers(client, topic, 0, 1);

@@ -41,7 +41,7 @@ static void stop_gives_back_the_rest_and_waits_for_answers(void **state)
         smq_delivery *held, *more;
         size_t count = 1;
         smq_stats stats;
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         scene_send_numbers(client, topic, 0, 5);
         consumer = scene_consumer(client, topic);
@@ -72,7 +72,7 @@ static void drain_timeout_ends_the_loop_without_the_answer(void **state)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send_numbers(client, topic, 0, 1);
@@ -99,7 +99,7 @@ static void held_delivery_outlives_its_consumer(void **state)
         smq_consumer *consumer, *heir;
         smq_delivery *held, *again;
         smq_stats stats;
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         scene_send_numbers(client, topic, 0, 3);
         consumer = scene_consumer(client, topic);
@@ -150,7 +150,7 @@ static void deleted_topic_ends_the_loop(void **state)
     const char *topic = scene_priority_topic(client, false, 2);
     smq_consumer *consumer = scene_consumer(client, topic);
     smq_delivery *held;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send_numbers(client, topic, 0, 1);
@@ -237,7 +237,7 @@ static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
     smq_consumer *first, *second;
     smq_delivery *held, *delivery;
     const char *topic;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     client_options.event = on_event;
@@ -485,7 +485,7 @@ static void bad_options_are_refused_with_a_clear_text(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_consumer_options options = rows[i].options;
         smq_consumer *consumer = NULL;
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         options.struct_size = sizeof(options);
         assert_int_equal(smq_consumer_new(&consumer, client, &options, &err), rows[i].status);

@@ -30,7 +30,7 @@ static const char *topic_of(smq_client *client, int32_t slots)
 static smq_metrics metrics_of(smq_client *client)
 {
     smq_metrics metrics = SMQ_METRICS_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_client_metrics(client, &metrics, &err), &err, "smq_client_metrics");
     return metrics;
@@ -245,7 +245,7 @@ static void what_has_expired_is_counted_and_not_claimed(void **state)
     struct recorder *recorder = recorder_new(NULL);
     smq_producer *producer = NULL;
     smq_message message = SMQ_MESSAGE_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     smq_worker *worker;
     smq_metrics metrics;
     const char *topic;
@@ -311,7 +311,7 @@ static void polled_deliveries_are_counted(void **state)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
     smq_delivery *held[2] = {NULL, NULL};
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     smq_metrics metrics;
     size_t count = 0, got;
 
@@ -479,7 +479,7 @@ static void moved_slots_are_counted_on_both_sides(void **state)
 static char *text_of(smq_client *client, const char *topics)
 {
     char *text = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_metrics_text(client, topics, &text, &err), &err, "smq_metrics_text");
     return text;

@@ -32,7 +32,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-static const smq_topic_options four_slots = {sizeof(four_slots), "t", SMQ_FIXED_TIME, .slots = 4};
+static const smq_topic_options four_slots = {
+    .struct_size = sizeof(four_slots), .name = "t", .type = SMQ_FIXED_TIME, .slots = 4};
 
 static void lose_slot(int slot)
 {
@@ -303,8 +304,8 @@ static void an_alteration_that_topic_t_forgot_is_valid_again(void **state)
     assert_false(report.restored);
     assert_false(report.lost_alteration);
     assert_int_equal(look_number("topic{t}", "HGET topic{t} version"), 2);
-    assert_true(created(&(smq_topic_options){sizeof(smq_topic_options), "t", SMQ_FIXED_TIME,
-                                             .slots = 4, .max_retries = 16})
+    assert_true(created(&SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_FIXED_TIME, .slots = 4,
+                                           .max_retries = 16))
                     .differs);
     (void) sent(producer, "t", &message);
 }
@@ -376,7 +377,7 @@ static void slots_that_disagree_are_listed(void **state)
 
 static void a_failed_creation_leaves_no_keys(void **state)
 {
-    smq_topic_options options = {sizeof(options), "t", SMQ_FIFO, .slots = 64};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_FIFO, .slots = 64);
     smq_error err;
 
     (void) state;
@@ -406,7 +407,8 @@ static bool on_topic(const smq_topic_options *topic, void *user)
 
 static void a_topic_without_its_definition_is_visited(void **state)
 {
-    smq_topic_options other = {sizeof(other), "other", SMQ_FIXED_TIME, .slots = 1};
+    smq_topic_options other =
+        SMQ_TOPIC_OPTIONS(.name = "other", .type = SMQ_FIXED_TIME, .slots = 1);
     char seen[64] = "";
     smq_error err;
 

@@ -308,7 +308,7 @@ static bool count_owner(const smq_slot_info *slot, void *user)
 static bool has_owners(void *arg)
 {
     struct owners *owners = arg;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     owners->first = owners->second = 0;
     scene_must(smq_topic_slots(owners->client, owners->topic, count_owner, owners, &err), &err,
@@ -484,7 +484,7 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
     smq_topic_options again = SMQ_TOPIC_OPTIONS_INIT;
     const char *topic = scene_priority_topic(client, false, SLOTS);
     smq_worker *worker = scene_worker(client, topic, recorder);
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     await_owners(client, topic, SLOTS, 0);

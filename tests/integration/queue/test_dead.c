@@ -172,7 +172,7 @@ static void message_whose_handlers_hang_is_told(void **state)
 
 static void stop_waits_until_it_is_told(void **state)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     struct stage stage;
 
     (void) state;

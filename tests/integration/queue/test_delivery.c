@@ -91,7 +91,7 @@ static void extended_lease_is_not_shortened_by_renewals(void **state)
         smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
         struct renewed renewed = {.redis = redis, .topic = topic, .body = "b"};
         smq_worker *worker;
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
         int64_t end;
 
         scene_send(client, topic, (struct scene_message){.body = "a"});
@@ -127,7 +127,7 @@ static void extending_is_refused_when_it_is_too_late(void **state)
     redisContext *redis = scene_redis_of(topic);
     smq_worker *worker = scene_worker(client, topic, recorder);
     smq_delivery *delivery;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send(client, topic, (struct scene_message){.body = "a"});
@@ -182,7 +182,7 @@ static void extending_after_the_end_says_closed(void **state)
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_delivery *delivery;
     smq_worker *worker;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
     (void) state;
@@ -209,7 +209,7 @@ static void check_says_how_the_delivery_stands(void **state)
     redisContext *redis = scene_redis_of(topic);
     smq_worker *worker = scene_worker(client, topic, recorder);
     smq_delivery *delivery;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     assert_int_equal(smq_delivery_check(NULL), SMQ_INVALID);
@@ -244,7 +244,7 @@ static void check_says_that_the_worker_stops(void **state)
     struct recorder *recorder = recorder_new(keep);
     smq_worker *worker = scene_worker(client, topic, recorder);
     smq_delivery *delivery;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send(client, topic, (struct scene_message){.body = "a"});
@@ -300,7 +300,7 @@ static void later_is_answered_in_a_callback(void **state)
     const char *topic = topic_of(client, false);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     char body[16];
 
     (void) state;

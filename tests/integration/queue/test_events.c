@@ -183,7 +183,7 @@ static void pause_is_told_once_for_a_topic(void **state)
     smq_client *client;
     smq_worker *worker;
     const char *topic;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.event = on_event;

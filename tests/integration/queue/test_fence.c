@@ -68,7 +68,7 @@ static bool count_slot(const smq_slot_info *slot, void *user)
 static bool has_generation(void *arg)
 {
     struct wanted *wanted = arg;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     wanted->slots = 0;
     scene_must(smq_topic_slots(wanted->client, wanted->topic, count_slot, wanted, &err), &err,
@@ -91,7 +91,7 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     smq_worker *refused = NULL;
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_fence fence = SMQ_FENCE_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     struct wanted wanted = {.client = client, .topic = topic};
 
     (void) state;
@@ -131,7 +131,7 @@ static void a_raised_fence_makes_a_lost_root_again(void **state)
     struct recorder *recorder = recorder_new(done);
     smq_worker *worker = NULL;
     smq_fence fence = SMQ_FENCE_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send_numbers(client, topic, 0, 1);
@@ -216,7 +216,7 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
 static void a_fence_needs_a_fleet(void **state)
 {
     smq_client *client = scene_client();
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     assert_int_equal(smq_fleet_raise_fence(client, NULL, &err), SMQ_INVALID);

@@ -83,7 +83,7 @@ static void what_no_handler_saw_does_not_count_as_answered(void **state)
     struct recorder *recorder = recorder_new(fail_once);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     send_letters(client, topic, "abcd");
@@ -280,7 +280,7 @@ static void send_all(smq_client *client, const char *topic)
 {
     static char keys[KEYS][8], bodies[EACH][8];
     smq_producer *producer = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
     for (int i = 0; i < ALL; i++) {

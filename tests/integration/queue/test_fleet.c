@@ -46,7 +46,7 @@ static bool see_slot(const smq_slot_info *slot, void *user)
 
 static void owners_read(struct owners *owners, smq_client *client, const char *topic)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_topic_slots(client, topic, see_slot, owners, &err), &err, "smq_topic_slots");
 }
@@ -353,7 +353,7 @@ static void missing_zookeeper_is_said_in_time(void **state)
     smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
     smq_client *client;
     smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.zookeeper = "127.0.0.1:1";

@@ -61,7 +61,7 @@ static bool see_owner(const smq_slot_info *slot, void *user)
 
 static void look(struct owners *owners)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     owners->others = 0;
     scene_must(smq_topic_slots(owners->client, owners->topic, see_owner, owners, &err), &err,

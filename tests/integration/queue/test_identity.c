@@ -199,7 +199,7 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     smq_message ann = message_for("ann", order);
     smq_message bob = message_for("bob", order);
     smq_message nobody = message_for(NULL, order);
-    smq_filter filter = {.struct_size = sizeof(filter), .which = &ann};
+    smq_filter filter = SMQ_FILTER(.which = &ann);
     smq_consumer *consumer;
     smq_delivery *deliveries[3];
     uint64_t count = 0;
@@ -413,7 +413,7 @@ static void a_text_is_found_in_key_and_body_and_nowhere_else(void **state)
     assert_false(sent(producer, "texts", &first));
     assert_false(sent(producer, "texts", &second));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        smq_filter filter = {.struct_size = sizeof(filter), .contains = rows[i].text};
+        smq_filter filter = SMQ_FILTER(.contains = rows[i].text);
         int found = 0;
 
         must(smq_message_each(client, "texts", &filter, count_up, &found, &err), &err);
@@ -429,7 +429,7 @@ static void a_topic_of_a_newer_version_is_refused(void **state)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
     smq_receipt receipt;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     topic_with("newer", SMQ_FIXED_TIME, 4);

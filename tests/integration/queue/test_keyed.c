@@ -28,7 +28,7 @@ static smq_producer *producer_of(smq_client *client)
 {
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     options.send_timeout_ms = 60000;
     scene_must(smq_producer_new(&producer, client, &options, &err), &err, "smq_producer_new");
@@ -183,7 +183,7 @@ static void goes_through(const smq_topic_options *options)
     smq_producer *producer;
     smq_message message = SMQ_MESSAGE_INIT;
     smq_receipt receipt;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     patient.request_timeout_ms = 60000; /* others wait behind a body of 64 MiB */
     client = scene_client_with(&patient);
@@ -277,13 +277,12 @@ static void many_large_bodies_go_through(void **state)
     smq_message messages[COUNT];
     char *body = calloc(1, SIZE);
     smq_worker *worker;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     assert_non_null(body);
     for (int i = 0; i < COUNT; i++) {
-        messages[i] =
-            (smq_message){.struct_size = sizeof(smq_message), .body = body, .body_len = SIZE};
+        messages[i] = SMQ_MESSAGE(.body = body, .body_len = SIZE);
     }
     scene_must(smq_send_batch(producer, topic, messages, COUNT, receipts, &err), &err,
                "smq_send_batch");
@@ -444,7 +443,7 @@ static void dead_letter_keeps_its_body(void **state)
     smq_worker *worker = scene_worker(client, topic, recorder);
     smq_filter filter = SMQ_FILTER_INIT;
     struct dead dead = {0};
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send(client, topic, (struct scene_message){.body = "old", .key = "k", .id = "i"});
@@ -489,7 +488,7 @@ static void bad_messages_are_refused_and_nothing_is_stored(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         smq_message message = cases[i].message;
         smq_receipt receipt;
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         message.struct_size = sizeof(message);
         assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), cases[i].status);
@@ -510,7 +509,7 @@ static void inline_topics_take_no_ids(void **state)
     smq_message message = SMQ_MESSAGE_INIT;
     const char *topic;
     smq_receipt receipt;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.type = SMQ_FIXED_TIME;
@@ -521,7 +520,7 @@ static void inline_topics_take_no_ids(void **state)
     message.id_len = 1;
     assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), SMQ_WRONG_TYPE);
     assert_non_null(strstr(err.text, "layout keyed"));
-    message = (smq_message) SMQ_MESSAGE_INIT;
+    message = SMQ_MESSAGE();
     assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "empty"));
     message.body = "b";

@@ -93,7 +93,7 @@ static void repeated_send_has_the_same_id(void **state)
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_message message = message_of("first");
     smq_producer *producer = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     struct wire wire;
 
     (void) state;
@@ -144,7 +144,7 @@ static void repeats_of_many_are_counted_as_sent_once(void **state)
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     struct tally tally = {0};
     smq_producer *producer = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     struct wire wire;
 
     (void) state;

@@ -66,7 +66,7 @@ static bool has_no_owner(void *arg)
 /* Its slots answer, its lease does not: it claims nothing until it has the lease again. */
 static void an_owner_whose_lease_is_over_claims_nothing(void **state)
 {
-    smq_client_options options = {.struct_size = sizeof(options), .session_timeout_ms = 2000};
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.session_timeout_ms = 2000);
     smq_client *client = scene_client_with(&options), *sender = scene_client();
     struct recorder *recorder = recorder_new(NULL);
     struct server *lease_home = NULL;

@@ -56,7 +56,7 @@ static struct view view_of(smq_client *client, const char *topic, smq_state stat
 {
     smq_filter filter = SMQ_FILTER_INIT;
     struct view view = {0};
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     filter.states = state;
     scene_must(smq_message_each(client, topic, &filter, see, &view, &err), &err,
@@ -259,7 +259,7 @@ static void full_slot_refuses_only_what_is_new(void **state)
     smq_receipt receipts[5];
     const char *topic;
     smq_worker *worker;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     static const char *const bodies[] = {"a", "b", "c", "a", "d"};
     static const smq_status expected[] = {SMQ_OK, SMQ_OK, SMQ_FULL, SMQ_OK, SMQ_FULL};
 
@@ -301,14 +301,14 @@ static void bound_is_shared_by_the_slots(void **state)
     smq_receipt receipts[SENDS];
     int stored[SLOTS] = {0};
     const char *topic;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.slots = SLOTS;
     options.max_waiting = BOUND;
     topic = scene_topic(client, &options);
     for (int i = 0; i < SENDS; i++) {
-        messages[i] = (smq_message) SMQ_MESSAGE_INIT;
+        messages[i] = SMQ_MESSAGE();
     }
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
     assert_int_equal(smq_send_batch(producer, topic, messages, SENDS, receipts, &err), SMQ_FULL);

@@ -291,7 +291,7 @@ static void an_unknown_message_is_no_message(void **state)
         assert_int_equal(smq_message_get(client, "none", &which, NULL, &err), SMQ_NO_TOPIC);
         assert_int_equal(smq_message_get(client, names[i], NULL, NULL, &err), SMQ_INVALID);
     }
-    which = (smq_message) SMQ_MESSAGE_INIT;
+    which = SMQ_MESSAGE();
     assert_int_equal(smq_message_get(client, "inline", &which, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "body"));
     which.body = "there";

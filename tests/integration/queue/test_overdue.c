@@ -134,7 +134,7 @@ static void late_answer_changes_nothing(void **state)
     struct recorder *recorder = recorder_new(keep);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send(client, topic, (struct scene_message){.body = "a"});
@@ -166,7 +166,7 @@ static void stop_does_not_wait_for_what_is_overdue(void **state)
     struct recorder *recorder = recorder_new(hang_first);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     gate = recorder_new(NULL);

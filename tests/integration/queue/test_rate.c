@@ -243,7 +243,7 @@ static bool see_part(const smq_slot_info *slot, void *user)
 
 static void part_read(struct part *part)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     part->owned = 0;
     scene_must(smq_topic_slots(part->client, part->topic, see_part, part, &err), &err,
@@ -284,7 +284,7 @@ static void new_rate_reaches_who_waits_long_for_a_token(void **state)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
     smq_worker *worker;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.topic = part.topic;
@@ -319,7 +319,7 @@ static bool members_own_all_slots(void *arg)
 {
     struct fleet *fleet = arg;
     struct owned owned = {.count = 0};
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_topic_slots(fleet->client, fleet->members.topic, see_slot, &owned, &err), &err,
                "smq_topic_slots");

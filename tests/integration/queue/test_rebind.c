@@ -34,7 +34,7 @@ static const char *topic_of(smq_client *client)
 
 static void rebind(smq_client *client, const char *topic, bool force)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_topic_rebind(client, topic, force, &err), &err, "smq_topic_rebind");
 }
@@ -43,7 +43,7 @@ static void rebind(smq_client *client, const char *topic, bool force)
 static void rebind_refused(smq_client *client, const char *topic, smq_status status,
                            const char *why)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     assert_int_equal(smq_topic_rebind(client, topic, false, &err), status);
     if (strstr(err.text, why) == NULL || strstr(err.text, topic) == NULL) {
@@ -56,7 +56,7 @@ static void worker_refused(smq_client *client, const char *topic)
 {
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
@@ -67,7 +67,7 @@ static void worker_refused(smq_client *client, const char *topic)
 /* The worker ends by itself: its topic is another fleet's. */
 static void ends_as_other_fleet(smq_worker *worker)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     assert_int_equal(smq_worker_wait(worker, SCENE_TIMEOUT_MS, &err), SMQ_OTHER_FLEET);
     smq_worker_free(worker);
@@ -166,7 +166,7 @@ struct attempt {
 static bool is_refused_for(void *arg)
 {
     const struct attempt *attempt = arg;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     assert_int_equal(smq_topic_rebind(attempt->client, attempt->topic, false, &err), SMQ_IN_WORK);
     return strstr(err.text, attempt->why) != NULL;
@@ -298,7 +298,7 @@ static void what_cannot_be_rebound(void **state)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *standalone = scene_client(), *nowhere;
     const char *shared = scene_priority_topic(standalone, true, 2), *topic = topic_of(standalone);
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     rebind_refused(standalone, "nothing", SMQ_NO_TOPIC, "nothing");

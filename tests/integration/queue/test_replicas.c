@@ -37,7 +37,7 @@ static smq_producer *producer_with(smq_client *client, int32_t replicas, int64_t
 {
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     options.replicas = replicas;
     options.send_timeout_ms = send_timeout_ms;

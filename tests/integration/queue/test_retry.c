@@ -54,7 +54,7 @@ static struct dead dead_of(smq_client *client, const char *topic)
 {
     struct dead dead = {0};
     smq_filter filter = SMQ_FILTER_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     filter.states = SMQ_DEAD;
     scene_must(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err,
@@ -112,7 +112,7 @@ static void requeue_brings_it_back_with_its_own_priority_and_all_retries(void **
     struct recorder *recorder = recorder_new(fail_17_times);
     smq_worker *worker = scene_worker(client, topic, recorder);
     uint64_t count = 0;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send(client, topic, (struct scene_message){.body = "bad", .priority = -3});
@@ -136,7 +136,7 @@ static void requeue_brings_it_back_with_its_own_time(void **state)
     struct recorder *recorder = recorder_new(fail_17_times);
     smq_worker *worker = scene_worker(client, topic, recorder);
     int64_t due = scene_now_ms() + 50;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send(client, topic, (struct scene_message){.body = "bad", .due_at_ms = due});

@@ -80,7 +80,7 @@ static void work_for_two_leases(const char *alter)
     const char *topic = topic_of(client, LEASE_MS);
     struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
     smq_worker *one, *two;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     recorder_gate(first);
     one = scene_worker(client, topic, first);

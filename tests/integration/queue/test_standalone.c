@@ -118,7 +118,7 @@ static bool keep_owner(const smq_slot_info *slot, void *user)
 static bool is_owner(void *arg)
 {
     struct ownership *ownership = arg;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_topic_slots(ownership->client, ownership->topic, keep_owner, ownership, &err),
                &err, "smq_topic_slots");
@@ -128,7 +128,7 @@ static bool is_owner(void *arg)
 /* A failover lost the owner's lease, so Redis gives it to another with the same count. */
 static void a_lease_that_redis_has_lost_makes_no_equal_token(void **state)
 {
-    smq_client_options named = {.struct_size = sizeof(named), .name = "second"};
+    smq_client_options named = SMQ_CLIENT_OPTIONS(.name = "second");
     smq_client *client = scene_client(), *other = scene_client_with(&named);
     struct ownership second = {.client = client, .owner = "second"};
     struct recorder *before = recorder_new(NULL), *after = recorder_new(NULL);
@@ -266,7 +266,7 @@ static void topic_of_another_fleet_is_refused(void **state)
     redisContext *redis = scene_redis();
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     freeReplyObject(redisCommand(redis, "HSET topic{%s} coord zookeeper:/elsewhere", topic));

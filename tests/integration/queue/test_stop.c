@@ -39,7 +39,7 @@ static void stop_lets_the_handler_end_and_gives_back_the_rest(void **state)
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker;
     smq_stats stats;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     scene_send_numbers(client, topic, 0, 50);
@@ -79,7 +79,7 @@ static void hung_handler_is_abandoned_and_its_late_answer_dropped(void **state)
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_client *other;
     smq_worker *worker, *heir;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.drain_timeout_ms = 100;
@@ -123,7 +123,7 @@ static void delivery_outlives_its_worker(void **state)
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
     smq_delivery *delivery;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
     (void) state;
@@ -150,7 +150,7 @@ static void max_messages_ends_the_worker_and_claims_no_more(void **state)
         const char *topic = topic_of(client, shared[i], 4);
         struct recorder *recorder = recorder_new(NULL);
         smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
         smq_worker *worker;
         smq_stats stats;
 
@@ -214,7 +214,7 @@ static void waiting_for_oneself_is_refused(void **state)
     smq_client *client = scene_client();
     const char *topic = topic_of(client, false, 1);
     struct recorder *recorder = recorder_new(misuse);
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     own = scene_worker(client, topic, recorder);
@@ -233,7 +233,7 @@ static void worker_that_was_not_started_can_be_stopped_and_freed(void **state)
     const char *topic = topic_of(client, false, 1);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.topic = topic;
@@ -273,7 +273,7 @@ static void deleted_topic_ends_the_worker(void **state)
     struct recorder *recorder = recorder_new(NULL);
     smq_client *other = scene_client();
     smq_worker *worker = scene_worker(client, topic, recorder);
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     recorder_gate(recorder);
@@ -323,7 +323,7 @@ static void bad_options_are_refused_with_a_clear_text(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_worker_options options = rows[i].options;
         smq_worker *worker = NULL;
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         options.struct_size = sizeof(options);
         assert_int_equal(smq_worker_new(&worker, client, &options, &err), rows[i].status);
@@ -340,7 +340,7 @@ static void second_worker_of_a_topic_is_refused(void **state)
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker = scene_worker(client, topic, recorder), *second = NULL;
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.topic = topic;

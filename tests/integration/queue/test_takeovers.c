@@ -75,7 +75,7 @@ static bool owns(void *arg)
 {
     const struct owning *wanted = arg;
     smq_metrics metrics = SMQ_METRICS_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_client_metrics(wanted->client, &metrics, &err), &err, "smq_client_metrics");
     return metrics.slots_owned >= wanted->slots;
@@ -93,7 +93,7 @@ static void a_silent_server_keeps_back_only_its_own_slots(void **state)
     const char *topic = NULL;
     struct server *silent = NULL;
     smq_worker *worker = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     int64_t began = 0;
 
     (void) state;

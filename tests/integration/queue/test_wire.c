@@ -222,7 +222,7 @@ static bool nothing_is_claimed(void *arg)
 static void answers_of_a_lost_reply_are_settled_once(void **state)
 {
     struct wire wire;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     wire_init(&wire, 2);
@@ -326,7 +326,7 @@ static void late_answer_of_a_former_owner_is_fenced(void **state)
 static void assert_kept_its_slot(const struct wire *wire)
 {
     smq_metrics metrics = SMQ_METRICS_INIT;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     scene_must(smq_client_metrics(wire->behind, &metrics, &err), &err, "smq_client_metrics");
     assert_int_equal(metrics.fenced, 0);

@@ -15,7 +15,7 @@
 static struct loop *loop_made(void)
 {
     struct loop *loop = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (loop_new(&loop, "smq:test", &err) != SMQ_OK) {
         fail_msg("%s", err.text);

@@ -73,7 +73,7 @@ static void long_error_is_cut(void **state)
 static void error_is_copied(void **state)
 {
     smq_error from = {.status = SMQ_DENIED, .text = "wrong password"};
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     assert_int_equal(status_copy(&err, &from), SMQ_DENIED);

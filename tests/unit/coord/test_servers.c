@@ -29,7 +29,7 @@ static void good_servers_give_their_root(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char root[256];
-        smq_error err = {0};
+        smq_error err = SMQ_ERROR_INIT;
 
         assert_int_equal(coord_check_servers(root, sizeof(root), cases[i].servers, &err), SMQ_OK);
         assert_string_equal(root, cases[i].root);
@@ -89,7 +89,7 @@ static void bad_servers_are_named(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char root[256] = "untouched";
-        smq_error err = {0};
+        smq_error err = SMQ_ERROR_INIT;
 
         assert_int_equal(coord_check_servers(root, sizeof(root), cases[i].servers, &err),
                          SMQ_INVALID);
@@ -102,7 +102,7 @@ static void bad_servers_are_named(void **state)
 static void a_root_that_does_not_fit_is_refused(void **state)
 {
     char root[4];
-    smq_error err = {0};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     assert_int_equal(coord_check_servers(root, sizeof(root), "a:1/ab", &err), SMQ_OK);

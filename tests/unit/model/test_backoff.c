@@ -12,7 +12,7 @@
 static struct backoff parsed(const char *text)
 {
     struct backoff backoff;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (backoff_parse(&backoff, text, &err) != SMQ_OK) {
         fail_msg("\"%s\": %s", text, err.text);
@@ -79,7 +79,7 @@ static void backoff_refuses_other_text(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct backoff backoff = {.count = 77};
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         if (backoff_parse(&backoff, texts[i], &err) != SMQ_INVALID) {
             fail_msg("\"%s\" was taken", texts[i]);

@@ -103,7 +103,7 @@ static void judged(const struct case_row *row)
     struct damage *damage = damage_new(4);
     struct damage_verdict verdict;
     struct topic stored;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
     smq_status status;
     char seen[200];
 

@@ -29,11 +29,8 @@ static int fill_big(void **state)
 
 static void lengths_are_resolved(void **state)
 {
-    smq_message message = {.struct_size = sizeof(message),
-                           .body = "a\0c",
-                           .body_len = 3,
-                           .key = "order-7",
-                           .key_len = SMQ_STRING};
+    smq_message message =
+        SMQ_MESSAGE(.body = "a\0c", .body_len = 3, .key = "order-7", .key_len = SMQ_STRING);
     smq_message out;
 
     (void) state;
@@ -53,16 +50,10 @@ static void lengths_are_resolved(void **state)
 
 static void largest_message_is_taken(void **state)
 {
-    smq_message message = {.struct_size = sizeof(message),
-                           .body = big,
-                           .body_len = TOPIC_BODY_INLINE_MAX,
-                           .key = big,
-                           .key_len = TOPIC_KEY_MAX,
-                           .id = big,
-                           .id_len = TOPIC_KEY_MAX,
-                           .ttl_ms = time_max,
-                           .max_retries = TOPIC_RETRIES_MAX,
-                           .delay_ms = time_max};
+    smq_message message =
+        SMQ_MESSAGE(.body = big, .body_len = TOPIC_BODY_INLINE_MAX, .key = big,
+                    .key_len = TOPIC_KEY_MAX, .id = big, .id_len = TOPIC_KEY_MAX,
+                    .ttl_ms = time_max, .max_retries = TOPIC_RETRIES_MAX, .delay_ms = time_max);
     smq_message out;
 
     (void) state;
@@ -153,7 +144,7 @@ static void bad_messages_are_refused(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(bad_messages) / sizeof(bad_messages[0]); i++) {
         smq_message out = {.body_len = 77};
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         assert_int_equal(send_check(&out, &bad_messages[i].message, &err), bad_messages[i].status);
         assert_int_equal(err.status, bad_messages[i].status);
@@ -269,7 +260,7 @@ static void when_is_what_the_script_gets(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct send_place place = {.slot = -1};
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         if (send_place(&place, cases[i].topic, &cases[i].message, &err) != SMQ_OK) {
             fail_msg("case %zu: %s", i, err.text);
@@ -372,7 +363,7 @@ static void options_of_other_types_are_refused(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(misplaced) / sizeof(misplaced[0]); i++) {
         struct send_place place = {.slot = -77};
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         assert_int_equal(send_place(&place, misplaced[i].topic, &misplaced[i].message, &err),
                          misplaced[i].status);
@@ -430,8 +421,7 @@ static void limits_of_the_message_win(void **state)
 
 static void empty_bodies_are_for_keyed(void **state)
 {
-    smq_message message = {
-        .struct_size = sizeof(message), .id = "i", .id_len = 1, .body = "", .body_len = SMQ_STRING};
+    smq_message message = SMQ_MESSAGE(.id = "i", .id_len = 1, .body = "", .body_len = SMQ_STRING);
     struct send_place place;
     smq_message out;
 

@@ -16,7 +16,7 @@ static const smq_topic_options plain = {PLAIN};
 static struct topic made(const smq_topic_options *options)
 {
     struct topic topic;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (topic_from_options(&topic, options, &err) != SMQ_OK) {
         fail_msg("%s", err.text);
@@ -46,7 +46,7 @@ static void names_are_checked(void **state)
         assert_int_equal(topic_check_name(good[i], NULL), SMQ_OK);
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         assert_int_equal(topic_check_name(bad[i], &err), SMQ_INVALID);
         assert_int_equal(err.status, SMQ_INVALID);
@@ -89,17 +89,11 @@ static void zero_means_default(void **state)
 
 static void every_option_is_taken(void **state)
 {
-    smq_topic_options options = {.struct_size = sizeof(options),
-                                 .name = "jobs",
-                                 .type = SMQ_PRIORITY,
-                                 .slots = 65536,
-                                 .shared = true,
-                                 .ties = SMQ_TIES_BYTES,
-                                 .max_retries = 63,
-                                 .backoff = "ladder:1,2,3",
-                                 .lease_ms = 86400000,
-                                 .delay_ms = SMQ_NONE,
-                                 .takeover = SMQ_TAKEOVER_STRICT};
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.name = "jobs", .type = SMQ_PRIORITY, .slots = 65536, .shared = true,
+                          .ties = SMQ_TIES_BYTES, .max_retries = 63, .backoff = "ladder:1,2,3",
+                          .lease_ms = 86400000, .delay_ms = SMQ_NONE,
+                          .takeover = SMQ_TAKEOVER_STRICT);
     struct topic topic = made(&options);
 
     (void) state;
@@ -297,7 +291,7 @@ static void bad_options_are_named(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(bad_options) / sizeof(bad_options[0]); i++) {
         struct topic topic = {.slots = 77};
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         assert_int_equal(topic_from_options(&topic, &bad_options[i].options, &err), SMQ_INVALID);
         assert_string_equal(err.text, bad_options[i].text);
@@ -309,7 +303,7 @@ static void size_of_the_options_is_checked(void **state)
 {
     smq_topic_options options = plain;
     struct topic topic;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.struct_size = 0;
@@ -466,7 +460,7 @@ static void stored_text_is_not_trusted(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(unreadable) / sizeof(unreadable[0]); i++) {
         struct topic topic = {.slots = 77};
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         if (topic_parse(&topic, "jobs", unreadable[i].text, unreadable[i].len, &err) !=
             SMQ_INTERNAL) {
@@ -497,7 +491,7 @@ static void definitions_of_other_versions_say_what_to_do(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct topic topic = {.slots = 77};
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         assert_int_equal(topic_parse(&topic, "jobs", rows[i].text, strlen(rows[i].text), &err),
                          SMQ_TOPIC_DIFFERS);

@@ -32,7 +32,7 @@
 static struct topic read_topic(const char *text)
 {
     struct topic topic;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (topic_parse(&topic, "orders", text, strlen(text), &err) != SMQ_OK) {
         fail_msg("%s", err.text);
@@ -77,7 +77,7 @@ static void altered_options_differ(void **state)
         struct topic before = read_topic(cases[i].topic);
         struct topic topic = before;
         char difference[256] = "";
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         if (topic_alter(&topic, cases[i].option, cases[i].value, &err) != SMQ_OK) {
             fail_msg("%s", err.text);
@@ -174,7 +174,7 @@ static void bad_alterations_are_named(void **state)
         struct topic before = read_topic(cases[i].topic);
         struct topic topic = before;
         char difference[256] = "";
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
 
         assert_int_equal(topic_alter(&topic, cases[i].option, cases[i].value, &err), SMQ_INVALID);
         assert_string_equal(err.text, cases[i].text);

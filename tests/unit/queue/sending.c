@@ -298,7 +298,7 @@ int sending_tear_down(void **state)
 smq_producer *sending_producer(const smq_producer_options *options)
 {
     smq_producer *producer = NULL;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (smq_producer_new(&producer, sending.client, options, &err) != SMQ_OK) {
         fail_msg("%s", err.text);
@@ -336,7 +336,7 @@ void sending_numbered(smq_producer *producer, int from, int to, const char *key,
 {
     for (int i = from; i < to; i++) {
         char body[32];
-        smq_error err = {.text = ""};
+        smq_error err = SMQ_ERROR_INIT;
         smq_message message;
 
         snprintf(body, sizeof(body), "%s-%d", key, i);
@@ -350,7 +350,7 @@ void sending_numbered(smq_producer *producer, int from, int to, const char *key,
 
 void sending_flush(smq_producer *producer)
 {
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     if (smq_producer_flush(producer, WAIT_MS, &err) != SMQ_OK) {
         fail_msg("%s", err.text);

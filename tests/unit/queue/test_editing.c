@@ -120,7 +120,7 @@ static int set_up(void **state)
 {
     (void) state;
     layout = SMQ_INLINE;
-    which = (smq_message) SMQ_MESSAGE_INIT;
+    which = SMQ_MESSAGE();
     which.body = "a";
     which.body_len = 1;
     client = fake_client(serve, NULL);

@@ -264,7 +264,7 @@ static void call_inside_the_handler_wins_over_its_verdict(void **state)
     struct run_lane lane;
     struct stage stage;
     smq_delivery *delivery;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     delivery = begin_one(&stage, &lane, SMQ_DONE);
@@ -472,7 +472,7 @@ static void delivery_outlives_the_queue_of_its_worker(void **state)
     struct run_lane lane;
     struct stage stage;
     smq_delivery *delivery;
-    smq_error err = {.text = ""};
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     delivery = begin_one(&stage, &lane, SMQ_LATER);

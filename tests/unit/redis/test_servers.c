@@ -63,7 +63,7 @@ static void test_lists(void **state)
         const struct list_case *it = &cases[i];
         struct server_list list = {0};
         char text[SERVER_TEXT_MAX];
-        smq_error err = {.status = SMQ_OK};
+        smq_error err = SMQ_ERROR_INIT;
         print_message("%s\n", it->text);
         smq_status status = server_list_parse(&list, it->text, &err);
         if (it->count == 0) {
