@@ -21,11 +21,9 @@ static void shape(smq_message *message, uint64_t number, void *user)
     struct kilobyte *kilobyte = user;
 
     tally_body(kilobyte->body, sizeof(kilobyte->body), number);
-    message->body = kilobyte->body;
-    message->body_len = sizeof(kilobyte->body);
+    message->body = (smq_bytes){kilobyte->body, sizeof(kilobyte->body)};
     if (kilobyte->layout == SMQ_KEYED) { /* also the key */
-        message->id = kilobyte->body;
-        message->id_len = TALLY_DIGITS;
+        message->id = (smq_bytes){kilobyte->body, TALLY_DIGITS};
     }
 }
 

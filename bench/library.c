@@ -13,8 +13,7 @@ smq_message library_message(char body[TALLY_BODY], uint64_t number)
     smq_message message = SMQ_MESSAGE_INIT;
 
     tally_body(body, TALLY_BODY, number);
-    message.body = body;
-    message.body_len = TALLY_BODY;
+    message.body = (smq_bytes){body, TALLY_BODY};
     message.delay_ms = SMQ_NONE;
     return message;
 }
@@ -172,7 +171,8 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     if (consumer->seen != NULL) {
         consumer->seen(info, consumer->user);
     }
-    if (tally_tick(consumer->tally, info->slot, info->body, info->body_len) == consumer->messages) {
+    if (tally_tick(consumer->tally, info->slot, info->body.data, info->body.len) ==
+        consumer->messages) {
         sem_post(&consumer->all);
     }
     return SMQ_DONE;

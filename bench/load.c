@@ -36,7 +36,7 @@ static void await_turn(smq_message *message, uint64_t number, void *user)
 static void note_late(const smq_message_info *info, void *user)
 {
     struct load *load = user;
-    int64_t due_ns = intended_ns(load, tally_number(info->body, info->body_len));
+    int64_t due_ns = intended_ns(load, tally_number(info->body.data, info->body.len));
 
     samples_add(&load->late, (double) (meter_now_ns() - due_ns) / 1000);
 }

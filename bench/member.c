@@ -49,7 +49,7 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     const smq_message_info *info = smq_delivery_info(delivery);
 
     (void) user;
-    note('H', info->slot, (int64_t) tally_number(info->body, info->body_len));
+    note('H', info->slot, (int64_t) tally_number(info->body.data, info->body.len));
     return SMQ_DONE;
 }
 

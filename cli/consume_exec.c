@@ -126,11 +126,11 @@ static void environment_set_variables(struct environment *environment,
     environment_set_text(environment, "SLOTMQ_TOKEN", message->token ? message->token : "");
     environment_set_number(environment, "SLOTMQ_ATTEMPT", message->attempt);
     environment_set_number(environment, "SLOTMQ_PRIORITY", message->priority);
-    if (message->key && message->key != message->body) {
-        environment_set_bytes(environment, "SLOTMQ_KEY", message->key, message->key_len);
+    if (message->key.data && message->key.data != message->body.data) {
+        environment_set_bytes(environment, "SLOTMQ_KEY", message->key.data, message->key.len);
     }
     if (message_has_id(message)) {
-        environment_set_bytes(environment, "SLOTMQ_ID", message->id, message->id_len);
+        environment_set_bytes(environment, "SLOTMQ_ID", message->id.data, message->id.len);
     }
 }
 
@@ -167,8 +167,8 @@ static void environment_fini(struct environment *environment)
 static int program_open_body(const smq_message_info *message)
 {
     const int file = memfd_create("slotmq", MFD_CLOEXEC);
-    const char *next = message->body;
-    size_t left = message->body_len;
+    const char *next = message->body.data;
+    size_t left = message->body.len;
 
     while (file >= 0 && left > 0) {
         const ssize_t written = write(file, next, left);

@@ -16,7 +16,7 @@ static pthread_mutex_t writer = PTHREAD_MUTEX_INITIALIZER;
 /* The line of a message with its newline, to be freed. */
 static char *consume_print_line(size_t *size, const smq_message_info *message, bool json)
 {
-    size_t length = message->body_len;
+    size_t length = message->body.len;
     char *text = NULL;
 
     if (json) {
@@ -24,7 +24,7 @@ static char *consume_print_line(size_t *size, const smq_message_info *message, b
         text[length] = '\n';
     } else {
         text = say_alloc(length + 1, 1);
-        memcpy(text, message->body, length);
+        memcpy(text, message->body.data, length);
         text[length] = '\n';
     }
     *size = length + 1;

@@ -91,8 +91,8 @@ static void listing_when_text(char *text, size_t size, const struct listing *lis
 /* Was it sent with a key?  Without one it has none, or its id is the key. */
 static bool listing_has_own_key(const smq_message_info *message)
 {
-    return message->key && (!message->id || message->key_len != message->id_len ||
-                            memcmp(message->key, message->id, message->id_len) != 0);
+    return message->key.data && (!message->id.data || message->key.len != message->id.len ||
+                                 memcmp(message->key.data, message->id.data, message->id.len) != 0);
 }
 
 static void listing_add_row(const struct listing *listing, const smq_message_info *message)
@@ -115,14 +115,14 @@ static void listing_add_row(const struct listing *listing, const smq_message_inf
     listing_put(&row, attempt);
     listing_put(&row, message->reason ? message->reason : "");
     if (listing_has_own_key(message)) {
-        listing_add_bytes(&row, message->key, message->key_len);
+        listing_add_bytes(&row, message->key.data, message->key.len);
     } else {
         listing_put(&row, "-");
     }
     if (listing->topic->layout == SMQ_KEYED) {
-        listing_add_bytes(&row, message->id, message->id_len);
+        listing_add_bytes(&row, message->id.data, message->id.len);
     }
-    listing_add_bytes(&row, message->body, message->body_len);
+    listing_add_bytes(&row, message->body.data, message->body.len);
     output_row_bytes(listing->table, row.cell, row.count);
 }
 

@@ -24,15 +24,12 @@ smq_message message_named(const struct topic_facts *topic, const char *id, const
     smq_message message = SMQ_MESSAGE_INIT;
 
     if (topic->layout == SMQ_KEYED) {
-        message.id = id;
-        message.id_len = strlen(id);
+        message.id = smq_text(id);
     } else {
-        message.body = id;
-        message.body_len = strlen(id);
+        message.body = smq_text(id);
     }
     if (key) {
-        message.key = key;
-        message.key_len = strlen(key);
+        message.key = smq_text(key);
     }
     return message;
 }
@@ -84,7 +81,7 @@ enum exit_code message_states_read(unsigned *out, const char *text)
 
 bool message_has_id(const smq_message_info *message)
 {
-    return message->id && message->id != message->body;
+    return message->id.data && message->id.data != message->body.data;
 }
 
 /* === JSON =============================================================== */
@@ -92,7 +89,8 @@ bool message_has_id(const smq_message_info *message)
 /* Absent bytes are empty. */
 static void message_set_body(json_t *object, const smq_message_info *message)
 {
-    output_set_bytes(object, "body", message->body ? message->body : "", message->body_len);
+    output_set_bytes(object, "body", message->body.data ? message->body.data : "",
+                     message->body.len);
 }
 
 static void message_set_text(json_t *object, const char *name, const char *text)
@@ -106,11 +104,11 @@ static json_t *message_json(const smq_message_info *message)
     json_t *object = json_object();
 
     output_set(object, "topic", json_string(message->topic));
-    if (message->key) {
-        output_set_bytes(object, "key", message->key, message->key_len);
+    if (message->key.data) {
+        output_set_bytes(object, "key", message->key.data, message->key.len);
     }
     if (message_has_id(message)) {
-        output_set_bytes(object, "id", message->id, message->id_len);
+        output_set_bytes(object, "id", message->id.data, message->id.len);
     }
     output_set(object, "slot", json_integer(message->slot));
     return object;
@@ -160,8 +158,8 @@ json_t *message_info_json(const smq_message_info *message)
     output_set(object, "slot", json_integer(message->slot));
     output_set(object, "state", json_string(message_state_name(message->state)));
     message_set_body(object, message);
-    message_set_known(object, "key", message->key, message->key_len);
-    message_set_known(object, "id", message->id, message->id_len);
+    message_set_known(object, "key", message->key.data, message->key.len);
+    message_set_known(object, "id", message->id.data, message->id.len);
     output_set(object, "priority", json_integer(message->priority));
     output_set(object, "due_at_ms", json_integer(message->due_at_ms));
     output_set(object, "sent_at_ms", json_integer(message->sent_at_ms));

@@ -56,9 +56,9 @@ static void one_print_message(const smq_message_info *message, const struct topi
 
     output_pair(table, "state", message_state_name(message->state));
     one_add_number(table, "slot", message->slot);
-    one_add_bytes(table, "key", message->key, message->key_len);
+    one_add_bytes(table, "key", message->key.data, message->key.len);
     if (topic->layout == SMQ_KEYED) {
-        one_add_bytes(table, "id", message->id, message->id_len);
+        one_add_bytes(table, "id", message->id.data, message->id.len);
     }
     if (topic->type == SMQ_PRIORITY) {
         one_add_number(table, "priority", message->priority);
@@ -73,7 +73,7 @@ static void one_print_message(const smq_message_info *message, const struct topi
     if (message->reason && message->reason[0] != '\0') {
         output_pair(table, "reason", message->reason);
     }
-    one_add_bytes(table, "body", message->body, message->body_len);
+    one_add_bytes(table, "body", message->body.data, message->body.len);
     output_table_print(table);
 }
 

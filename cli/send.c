@@ -136,15 +136,12 @@ static smq_message send_make_message(const struct send_options *flags, const cha
 {
     smq_message message = SMQ_MESSAGE_INIT;
 
-    message.body = size > 0 ? body : NULL;
-    message.body_len = size;
+    message.body = (smq_bytes){size > 0 ? body : NULL, size};
     if (flags->key) {
-        message.key = flags->key;
-        message.key_len = strlen(flags->key);
+        message.key = smq_text(flags->key);
     }
     if (flags->id) {
-        message.id = flags->id;
-        message.id_len = strlen(flags->id);
+        message.id = smq_text(flags->id);
     }
     when_apply(&message, &flags->when);
     message.ttl_ms = flags->ttl.value;
@@ -245,9 +242,9 @@ static bool send_prepare(smq_message *out, struct sender *sender, uint64_t line,
                      "an empty body cannot be sent in layout inline; give at least one byte");
         return false;
     }
-    return send_take_field(&out->key, &out->key_len, sender, line, &flags->key_field, "key", body,
-                           size) &&
-           send_take_field(&out->id, &out->id_len, sender, line, &flags->id_field, "id", body,
+    return send_take_field(&out->key.data, &out->key.len, sender, line, &flags->key_field, "key",
+                           body, size) &&
+           send_take_field(&out->id.data, &out->id.len, sender, line, &flags->id_field, "id", body,
                            size);
 }
 

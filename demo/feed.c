@@ -98,10 +98,8 @@ static bool send_one(struct feed *feed, const char *topic, const char *package, 
     sending->feed = feed;
     sending->topic = topic;
     snprintf(sending->body, sizeof(sending->body), "%s %u", package, number);
-    message.body = sending->body;
-    message.body_len = SMQ_STRING;
-    message.key = sending->body;
-    message.key_len = strcspn(sending->body, " ");
+    message.body = smq_text(sending->body);
+    message.key = (smq_bytes){sending->body, strcspn(sending->body, " ")};
     if (topic == rules_topics[1]) {
         message.priority = number % PRIORITIES;
     } else if (topic == rules_topics[2]) {

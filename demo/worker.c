@@ -64,12 +64,12 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
 
     (void) user;
     work();
-    if (rules_always_fails(message->body, message->body_len)) {
+    if (rules_always_fails(message->body.data, message->body.len)) {
         history_end(history, run, "retry");
         (void) smq_retry(delivery, SMQ_BACKOFF, "can never be handled", &err);
         return SMQ_LATER;
     }
-    if (message->attempt == 1 && rules_fails_first(message->body, message->body_len)) {
+    if (message->attempt == 1 && rules_fails_first(message->body.data, message->body.len)) {
         history_end(history, run, "retry");
         return SMQ_RETRY;
     }

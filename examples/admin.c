@@ -44,17 +44,16 @@ static bool show_slot(const smq_slot_info *slot, void *user)
 static bool show_message(const smq_message_info *message, void *user)
 {
     (void) user;
-    printf("%.*s: attempt %d%s%s\n", (int) message->id_len, (const char *) message->id,
+    printf("%.*s: attempt %d%s%s\n", (int) message->id.len, (const char *) message->id.data,
            (int) message->attempt, message->reason[0] != '\0' ? ": " : "", message->reason);
     return true;
 }
 
 static smq_status look(smq_client *client, const char *topic, smq_error *err)
 {
-    smq_filter first = SMQ_FILTER_INIT;
+    smq_filter first = SMQ_FILTER(.limit = 5); /* of what waits */
     smq_status status = smq_topic_each(client, topic, show_topic, NULL, err);
 
-    first.limit = 5; /* of what waits */
     if (status == SMQ_OK) {
         status = smq_topic_slots(client, topic, show_slot, NULL, err);
     }
@@ -71,11 +70,9 @@ static bool show_progress(uint64_t changed, uint64_t total, void *user)
 
 static smq_status requeue(smq_client *client, const char *topic, smq_error *err)
 {
-    smq_filter timed_out = SMQ_FILTER_INIT;
+    smq_filter timed_out = SMQ_FILTER(.states = SMQ_DEAD, .reason = "timed out");
     uint64_t count = 0;
 
-    timed_out.states = SMQ_DEAD;
-    timed_out.reason = "timed out";
     smq_status status = smq_message_each(client, topic, &timed_out, show_message, NULL, err);
     if (status != SMQ_OK) {
         return status;
@@ -88,7 +85,6 @@ static smq_status requeue(smq_client *client, const char *topic, smq_error *err)
 
 int main(int argc, char **argv)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -96,8 +92,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: admin REDIS TOPIC [OPTION=VALUE...]\n");
         return 64;
     }
-    options.redis = argv[1];
-    if (smq_client_new(&client, &options, &err) != SMQ_OK ||
+    if (smq_client_new(&client, &SMQ_CLIENT_OPTIONS(.redis = argv[1]), &err) != SMQ_OK ||
         alter(client, argv[2], argv + 3, &err) != SMQ_OK || look(client, argv[2], &err) != SMQ_OK ||
         requeue(client, argv[2], &err) != SMQ_OK) {
         fprintf(stderr, "admin: %s (%s)\n", err.text, smq_status_name(err.status));

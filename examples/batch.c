@@ -19,8 +19,8 @@ static void on_signal(int number)
 
 static void write_order(FILE *file, const smq_message_info *order)
 {
-    fprintf(file, "%d %s %.*s\n", (int) order->slot, order->token, (int) order->body_len,
-            (const char *) order->body);
+    fprintf(file, "%d %s %.*s\n", (int) order->slot, order->token, (int) order->body.len,
+            (const char *) order->body.data);
 }
 
 /* Thread: smq:work-0.  What is returned answers all that were not answered by a call. */
@@ -31,7 +31,7 @@ static smq_verdict handle(smq_delivery *const *deliveries, size_t count, void *u
     for (size_t i = 0; i < count; i++) {
         const smq_message_info *order = smq_delivery_info(deliveries[i]);
 
-        if (order->body_len == 0 || *(const char *) order->body != '{') {
+        if (order->body.len == 0 || *(const char *) order->body.data != '{') {
             smq_reject(deliveries[i], "not an order", NULL); /* this one only */
         } else {
             write_order(file, order);
@@ -44,14 +44,12 @@ static smq_verdict handle(smq_delivery *const *deliveries, size_t count, void *u
 static void on_dead(const smq_message_info *order, void *user)
 {
     (void) user;
-    fprintf(stderr, "dead: %.*s: %s\n", (int) order->body_len, (const char *) order->body,
+    fprintf(stderr, "dead: %.*s: %s\n", (int) order->body.len, (const char *) order->body.data,
             order->reason);
 }
 
 int main(int argc, char **argv)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
     struct sigaction action = {.sa_handler = on_signal};
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
@@ -61,14 +59,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: batch REDIS ZOOKEEPER FILE\n");
         return 64;
     }
-    options.redis = argv[1];
-    options.zookeeper = argv[2][0] != '\0' ? argv[2] : NULL;
-    work.topic = "orders";
-    work.batch = handle;
-    work.dead = on_dead;
-    work.user = file;
-    work.batch_size = 500;
-    work.threads = 1; /* one file */
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2][0] != '\0' ? argv[2] : NULL);
+    smq_worker_options work =
+        SMQ_WORKER_OPTIONS(.topic = "orders", .batch = handle, .dead = on_dead, .user = file,
+                           .batch_size = 500, .threads = 1 /* one file */);
 
     if (smq_client_new(&client, &options, &err) == SMQ_OK &&
         smq_worker_new(&worker, client, &work, &err) == SMQ_OK) {

@@ -18,7 +18,7 @@ static void ship(smq_delivery **orders, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const smq_message_info *order = smq_delivery_info(orders[i]);
-        int printed = printf("%.*s\n", (int) order->body_len, (const char *) order->body);
+        int printed = printf("%.*s\n", (int) order->body.len, (const char *) order->body.data);
 
         if (printed > 0 && fflush(stdout) == 0) {
             smq_done(orders[i], NULL);
@@ -63,8 +63,9 @@ static void loop(smq_consumer *consumer, int signals, smq_error *err)
 
 int main(int argc, char **argv)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_consumer_options consume = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : "127.0.0.1:6379",
+                                                    .zookeeper = argc > 2 ? argv[2] : NULL);
+    smq_consumer_options consume = SMQ_CONSUMER_OPTIONS(.topic = "orders");
     smq_client *client = NULL;
     smq_consumer *consumer = NULL;
     smq_error err = SMQ_ERROR_INIT;
@@ -76,9 +77,6 @@ int main(int argc, char **argv)
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signals = signalfd(-1, &set, SFD_CLOEXEC);
-    options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
-    options.zookeeper = argc > 2 ? argv[2] : NULL;
-    consume.topic = "orders";
 
     if (signals >= 0 && smq_client_new(&client, &options, &err) == SMQ_OK &&
         smq_consumer_new(&consumer, client, &consume, &err) == SMQ_OK) {

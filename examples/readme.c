@@ -3,17 +3,17 @@
 
 static smq_verdict handle(smq_delivery *delivery, void *out)
 {
-    const smq_message_info *order = smq_delivery_info(delivery);
-    return fwrite(order->body, order->body_len, 1, out) == 1 ? SMQ_DONE : SMQ_RETRY;
+    smq_bytes body = smq_delivery_info(delivery)->body;
+    return fwrite(body.data, body.len, 1, out) == 1 ? SMQ_DONE : SMQ_RETRY;
 }
 
 int main(int argc, char **argv)
 {
-    smq_client_options at = {sizeof(at), .redis = argv[1], .zookeeper = argc > 2 ? argv[2] : NULL};
-    smq_topic_options topic = {sizeof(topic), .name = "orders", .type = SMQ_PRIORITY};
-    smq_message order = {sizeof(order), .body = "two books\n", .body_len = SMQ_STRING,
-                         .key = "customer 7", .key_len = SMQ_STRING}; /* one at a time */
-    smq_worker_options work = {sizeof(work), "orders", handle, .user = stdout, .max_messages = 1};
+    smq_client_options at =
+        SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argc > 2 ? argv[2] : NULL);
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.name = "orders", .type = SMQ_PRIORITY);
+    smq_worker_options work =
+        SMQ_WORKER_OPTIONS(.topic = "orders", .handler = handle, .user = stdout, .max_messages = 1);
     smq_client *client = NULL;
     smq_producer *producer = NULL;
     smq_worker *worker = NULL;
@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 
     if (smq_client_new(&client, &at, &err) || smq_topic_create(client, &topic, NULL, &err) ||
         smq_producer_new(&producer, client, NULL, &err) ||
-        smq_send(producer, "orders", &order, NULL, &err) ||
+        smq_send(producer, "orders", &SMQ_MESSAGE(.body = smq_text("two books\n")), NULL, &err) ||
         smq_worker_new(&worker, client, &work, &err) || smq_worker_start(worker, &err) ||
         smq_worker_wait(worker, SMQ_FOREVER, &err)) {
         fprintf(stderr, "%s\n", err.text);

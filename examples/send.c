@@ -21,23 +21,17 @@ static void sent(const smq_receipt *receipt, void *user)
 
 static smq_status create_topic(smq_client *client, smq_error *err)
 {
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.name = "orders", .type = SMQ_FIXED_TIME);
 
-    topic.name = "orders";
-    topic.type = SMQ_FIXED_TIME;
     return smq_topic_create(client, &topic, NULL, err); /* fine if it is there already */
 }
 
 static smq_status send_one(smq_producer *producer, smq_error *err)
 {
-    smq_message message = SMQ_MESSAGE_INIT;
+    smq_message message = SMQ_MESSAGE(.body = smq_text("{\"order\": 4711, \"total\": 20}"),
+                                      .key = smq_text("customer-7"));
     smq_receipt receipt;
 
-    message.body = "{\"order\": 4711, \"total\": 20}";
-    message.body_len = SMQ_STRING;
-    message.key = "customer-7";
-    message.key_len = SMQ_STRING;
-    message.delay_ms = SMQ_NONE; /* due at once */
     smq_status status = smq_send(producer, "orders", &message, &receipt, err);
     if (status == SMQ_OK) {
         printf("slot %d, %s\n", (int) receipt.slot, receipt.merged ? "merged" : "added");
@@ -47,18 +41,14 @@ static smq_status send_one(smq_producer *producer, smq_error *err)
 
 static smq_status send_many(smq_producer *producer, smq_error *err)
 {
-    smq_message message = SMQ_MESSAGE_INIT;
     char key[32];
     char body[64];
 
-    message.body = body; /* copied by each call, as the key is */
-    message.body_len = SMQ_STRING;
-    message.key = key;
-    message.key_len = SMQ_STRING;
-    message.delay_ms = 1000;
     for (int i = 0; i < MESSAGES; i++) {
         snprintf(key, sizeof(key), "customer-%d", i % CUSTOMERS);
         snprintf(body, sizeof(body), "{\"order\": %d}", i);
+        smq_message message = SMQ_MESSAGE(.body = smq_text(body), .key = smq_text(key),
+                                          .delay_ms = 1000); /* copied by the call */
         smq_status status = smq_send_async(producer, "orders", &message, sent, NULL, err);
         if (status != SMQ_OK) {
             return status;
@@ -69,14 +59,13 @@ static smq_status send_many(smq_producer *producer, smq_error *err)
 
 int main(int argc, char **argv)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_producer_options sending = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : "127.0.0.1:6379");
+    smq_producer_options sending =
+        SMQ_PRODUCER_OPTIONS(.full_timeout_ms = 10000); /* wait when we are faster than Redis */
     smq_client *client = NULL;
     smq_producer *producer = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
-    sending.full_timeout_ms = 10000; /* wait when we are faster than Redis */
     if (smq_client_new(&client, &options, &err) != SMQ_OK || create_topic(client, &err) != SMQ_OK ||
         smq_producer_new(&producer, client, &sending, &err) != SMQ_OK ||
         send_one(producer, &err) != SMQ_OK || send_many(producer, &err) != SMQ_OK) {

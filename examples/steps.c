@@ -17,12 +17,9 @@ static atomic_int ended;
 
 static smq_status create_topic(smq_client *client, smq_error *err)
 {
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    smq_topic_options topic =
+        SMQ_TOPIC_OPTIONS(.name = "steps", .type = SMQ_FIFO, .slots = 4, .backoff = "fixed:200");
 
-    topic.name = "steps";
-    topic.type = SMQ_FIFO; /* layout keyed */
-    topic.slots = 4;
-    topic.backoff = "fixed:200";
     return smq_topic_create(client, &topic, NULL, err);
 }
 
@@ -36,14 +33,9 @@ static smq_status send_steps(smq_producer *producer, smq_error *err)
 
     for (int i = 0; i < ALL; i++) {
         snprintf(ids[i], sizeof(ids[i]), "order-%d/%s", i / STEPS + 1, names[i % STEPS]);
-        messages[i] = SMQ_MESSAGE();
-        messages[i].key = ids[i]; /* up to the slash */
-        messages[i].key_len = strcspn(ids[i], "/");
-        messages[i].id = ids[i];
-        messages[i].id_len = SMQ_STRING;
-        messages[i].body = names[i % STEPS];
-        messages[i].body_len = SMQ_STRING;
-        messages[i].ttl_ms = 3600000; /* of no use after an hour */
+        messages[i] = SMQ_MESSAGE(.key = {ids[i], strcspn(ids[i], "/")}, /* up to the slash */
+                                  .id = smq_text(ids[i]), .body = smq_text(names[i % STEPS]),
+                                  .ttl_ms = 3600000); /* of no use after an hour */
     }
     smq_status status = smq_send_batch(producer, "steps", messages, ALL, receipts, err);
     for (int i = 0; i < ALL; i++) {
@@ -55,7 +47,7 @@ static smq_status send_steps(smq_producer *producer, smq_error *err)
 
 static bool is_step(const smq_message_info *step, const char *id)
 {
-    return step->id_len == strlen(id) && memcmp(step->id, id, step->id_len) == 0;
+    return step->id.len == strlen(id) && memcmp(step->id.data, id, step->id.len) == 0;
 }
 
 /* Thread: smq:work-N. */
@@ -75,18 +67,15 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
         smq_reject(delivery, "carrier timed out", NULL); /* admin.c sends it back */
         return SMQ_LATER;
     }
-    printf("%.*s\n", (int) step->id_len, (const char *) step->id);
+    printf("%.*s\n", (int) step->id.len, (const char *) step->id.data);
     return SMQ_DONE;
 }
 
 static smq_status work_off(smq_client *client, smq_error *err)
 {
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
-    smq_status status;
+    smq_worker_options work = SMQ_WORKER_OPTIONS(.topic = "steps", .handler = handle);
+    smq_status status = smq_worker_new(&worker, client, &work, err);
 
-    work.topic = "steps";
-    work.handler = handle;
-    status = smq_worker_new(&worker, client, &work, err);
     if (status == SMQ_OK) {
         status = smq_worker_start(worker, err);
     }
@@ -95,12 +84,11 @@ static smq_status work_off(smq_client *client, smq_error *err)
 
 int main(int argc, char **argv)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : "127.0.0.1:6379");
     smq_client *client = NULL;
     smq_producer *producer = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
     if (smq_client_new(&client, &options, &err) != SMQ_OK || create_topic(client, &err) != SMQ_OK ||
         smq_producer_new(&producer, client, NULL, &err) != SMQ_OK ||
         send_steps(producer, &err) != SMQ_OK || send_steps(producer, &err) != SMQ_OK ||

@@ -36,7 +36,7 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     const smq_message_info *order = smq_delivery_info(delivery);
 
     (void) user;
-    switch (ship(order->body, order->body_len)) {
+    switch (ship(order->body.data, order->body.len)) {
     case SHIPPED:
         return SMQ_DONE;
     case OVERLOADED: /* not the message's fault: no retry used */
@@ -68,18 +68,15 @@ static void stop_on_signals(void)
 
 int main(int argc, char **argv)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    /* Without ZooKeeper one process works, others stand by. */
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : "127.0.0.1:6379",
+                           .zookeeper = argc > 2 ? argv[2] : NULL, .event = on_event);
+    /* The drain time-out is below what the service manager allows. */
+    smq_worker_options work = SMQ_WORKER_OPTIONS(.topic = "orders", .handler = handle, .threads = 4,
+                                                 .drain_timeout_ms = 25000);
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
-
-    options.redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
-    options.zookeeper = argc > 2 ? argv[2] : NULL; /* NULL: one process works, others stand by */
-    options.event = on_event;
-    work.topic = "orders";
-    work.handler = handle;
-    work.threads = 4;
-    work.drain_timeout_ms = 25000; /* below what the service manager allows */
 
     if (smq_client_new(&client, &options, &err) == SMQ_OK &&
         smq_worker_new(&worker, client, &work, &err) == SMQ_OK) {

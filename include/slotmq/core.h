@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SMQ_VERSION_MAJOR 0
 #define SMQ_VERSION_MINOR 1
@@ -18,10 +19,13 @@
 #define SMQ_API
 #endif
 
-#define SMQ_NONE    (-1)          /* "none", where that is not the default     */
-#define SMQ_FOREVER (-1)          /* a time-out that never ends                */
-#define SMQ_BACKOFF (-1)          /* a delay: what the topic's back-off says   */
-#define SMQ_STRING  ((size_t) -1) /* a length: up to the NUL                   */
+#define SMQ_NONE    (-1) /* "none", where that is not the default     */
+#define SMQ_FOREVER (-1) /* a time-out that never ends                */
+#define SMQ_BACKOFF (-1) /* a delay: what the topic's back-off says   */
+
+#define SMQ_TEXT_SIZE  252 /* of a text for people, with its NUL               */
+#define SMQ_ID_SIZE    47  /* of an id that the library makes, with its NUL    */
+#define SMQ_REASON_MAX 200 /* bytes of a reason; the rest is cut off           */
 
 /* Each struct with a struct_size, as smq_message, has two macros that fill it: SMQ_MESSAGE_INIT
  * begins a declaration, in C and in C++, and SMQ_MESSAGE(.field = value, ...) is an expression, in
@@ -43,6 +47,20 @@ extern "C" {
         .struct_size = sizeof(type)                                                                \
     }
 #endif
+
+/* Bytes that somebody else owns.  data NULL: none. */
+typedef struct smq_bytes {
+    const void *data;
+    size_t len;
+} smq_bytes;
+
+/* The bytes of a C string, without its NUL.  NULL: none. */
+static inline smq_bytes smq_text(const char *text)
+{
+    smq_bytes bytes = {text, text != NULL ? strlen(text) : 0};
+
+    return bytes;
+}
 
 /* "0.1.0": the library in use; SMQ_VERSION_... is the header compiled with. */
 SMQ_API const char *smq_version(void);
@@ -104,7 +122,7 @@ SMQ_API smq_class smq_status_class(smq_status status);
  * names the topic, slot, server or option, and what to do; never a password. */
 typedef struct smq_error {
     smq_status status;
-    char text[252]; /* one line, no newline, always terminated */
+    char text[SMQ_TEXT_SIZE]; /* one line, no newline, always terminated */
 } smq_error;
 #define SMQ_ERROR_INIT                                                                             \
     {                                                                                              \

@@ -33,8 +33,9 @@ typedef enum smq_verdict {
 SMQ_API smq_status smq_done(smq_delivery *delivery, smq_error *err);
 
 /* One retry used; after the last the message is dead.  `delay_ms` from now, or
- * SMQ_BACKOFF.  `reason` (or NULL: none; its first 200 bytes count, without a part of a UTF-8
- * character) is shown with the message, in whatever state, until it fails again or is done. */
+ * SMQ_BACKOFF.  `reason` (or NULL: none; its first SMQ_REASON_MAX bytes count, without a part of a
+ * UTF-8 character) is shown with the message, in whatever state, until it fails again or is done.
+ */
 SMQ_API smq_status smq_retry(smq_delivery *delivery, int64_t delay_ms, const char *reason,
                              smq_error *err);
 

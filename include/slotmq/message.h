@@ -11,19 +11,18 @@ extern "C" {
 #endif
 
 /* What to send.  The body: in layout inline 1 byte .. 64 KiB, in layout keyed
- * up to the topic's max_body; empty with body NULL and body_len 0.  A key that
- * equals the id (layout inline: the body) is as good as none.  The same
- * struct names a stored message in smq_message_...() and smq_filter: there key
- * and id (layout inline: key and body) must be what was sent. */
+ * up to the topic's max_body, also empty.  A key that equals the id (layout
+ * inline: the body) is as good as none.  The same struct names a stored message in
+ * smq_message_...() and smq_filter: there key and id (layout inline: key and body) must be what was
+ * sent. */
 typedef struct smq_message {
     size_t struct_size;
-    const void *body;
-    size_t body_len;
-    const void *key;     /* messages of one key are handled one at a time;
-                            NULL: the id is, in layout inline the body    */
-    size_t key_len;      /* 1 .. 1024                                     */
-    const void *id;      /* layout keyed; NULL: the library makes one     */
-    size_t id_len;       /* 1 .. 1024                                     */
+    smq_bytes body;
+    smq_bytes key;       /* 1 .. 1024 bytes; messages of one key are handled
+                            one at a time.  None: the id is the key, in
+                            layout inline the body                        */
+    smq_bytes id;        /* layout keyed; 1 .. 1024 bytes.  None: the library
+                            makes one                                     */
     int64_t priority;    /* priority topics; larger is more urgent        */
     int64_t delay_ms;    /* time topics: due this long after the send;
                             SMQ_NONE: at once, in any topic; 0: the topic's
@@ -55,13 +54,10 @@ typedef struct smq_message_info {
     const char *topic;
     int32_t slot;
     smq_state state;
-    const void *body;
-    size_t body_len;
-    const void *key; /* as it was sent; without one it is in layout
-                        keyed the id, in layout inline NULL            */
-    size_t key_len;
-    const void *id; /* layout inline: the body                         */
-    size_t id_len;
+    smq_bytes body;
+    smq_bytes key;         /* as it was sent; without one it is in layout
+                              keyed the id, in layout inline none        */
+    smq_bytes id;          /* layout inline: the body                    */
     int64_t priority;      /* priority topics                            */
     int64_t due_at_ms;     /* time topics: due; resting: end of the
                               back-off                                   */

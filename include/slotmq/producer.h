@@ -16,14 +16,14 @@ typedef struct smq_producer smq_producer;
 /* What became of one send.  Its layout is fixed. */
 typedef struct smq_receipt {
     smq_status status;
-    int32_t slot;       /* -1 when refused before it had one                 */
-    bool merged;        /* joined a message that was waiting                 */
-    char id[47];        /* the id the library made, whatever the status; ""
+    int32_t slot;         /* -1 when refused before it had one                 */
+    bool merged;          /* joined a message that was waiting                 */
+    char id[SMQ_ID_SIZE]; /* the id the library made, whatever the status; ""
                            if it made none                                   */
-    bool merge_unknown; /* it was repeated after a lost reply, and a
-                           repeat found it waiting: added by the first
-                           try, or merged.  Never with an id that the
-                           library made; `merged` is false then        */
+    bool merge_unknown;   /* it was repeated after a lost reply, and a
+                             repeat found it waiting: added by the first
+                             try, or merged.  Never with an id that the
+                             library made; `merged` is false then        */
     uint8_t reserved[7];
 } smq_receipt;
 

@@ -33,8 +33,8 @@
  *     field by field; never by position, as structs grow.  Zero and NULL
  *     mean "default"; where "none" is not the default, it is SMQ_NONE.
  *     Everything passed in is copied before the call returns.
- *  5. Bytes are pointer + length; SMQ_STRING is the length of a C string.  A
- *     pointer with length 0 is refused: it is nearly always a forgotten length.
+ *  5. Bodies, keys and ids are smq_bytes: smq_text("a C string"), or a pointer
+ *     and a length.  Without a pointer there is none.
  *  6. Names ending in _ms are milliseconds: ..._at_ms since 1970 by the clock
  *     of the Redis node that holds the slot, all others durations.
  *  7. Handles may be used from any thread.  "Blocks" says for how long a call

@@ -86,18 +86,18 @@ typedef struct smq_topic_options {
 /* What a create or a repair found and did. */
 typedef struct smq_topic_report {
     size_t struct_size;
-    bool created;           /* it did not exist                              */
-    bool differs;           /* it exists with other values of options that may
-                               be altered; they were not changed             */
-    bool repaired;          /* Redis had lost a part of it; what follows says
-                               which                                         */
-    bool restored;          /* the definition was lost; it is that of the
-                               slots again                                   */
-    bool lost_alteration;   /* the options of the last smq_topic_alter() are
-                               lost                                          */
-    int32_t slots_reopened; /* slots whose keys were lost: they are empty     */
-    uint64_t adopted;       /* messages of a topic that was restored         */
-    char text[252];         /* all this in one line for people, or ""        */
+    bool created;             /* it did not exist                              */
+    bool differs;             /* it exists with other values of options that may
+                                 be altered; they were not changed             */
+    bool repaired;            /* Redis had lost a part of it; what follows says
+                                 which                                         */
+    bool restored;            /* the definition was lost; it is that of the
+                                 slots again                                   */
+    bool lost_alteration;     /* the options of the last smq_topic_alter() are
+                                 lost                                          */
+    int32_t slots_reopened;   /* slots whose keys were lost: they are empty     */
+    uint64_t adopted;         /* messages of a topic that was restored         */
+    char text[SMQ_TEXT_SIZE]; /* all this in one line for people, or ""        */
 } smq_topic_report;
 #define SMQ_TOPIC_REPORT_INIT SMQ_INIT(smq_topic_report)
 #define SMQ_TOPIC_REPORT(...) SMQ_WITH(smq_topic_report, __VA_ARGS__)

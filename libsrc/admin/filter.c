@@ -33,7 +33,7 @@ smq_status message_ref_take(struct message_ref *out, const struct topic *topic,
                           "which message? In topic %s, of layout keyed, its id names it",
                           topic->name);
     }
-    if (topic->layout == SMQ_INLINE && out->message.body_len == 0) {
+    if (topic->layout == SMQ_INLINE && out->message.body.len == 0) {
         return status_set(err, SMQ_INVALID,
                           "which message? In topic %s, of layout inline, its body names it",
                           topic->name);

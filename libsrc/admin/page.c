@@ -194,20 +194,17 @@ static void page_describe_member(smq_message_info *out, const struct store_seen 
     if (!member_decode(&member, seen->entry.member, seen->entry.member_len)) {
         member = (struct member){.id = seen->entry.member, .id_len = seen->entry.member_len};
     }
-    out->key = member.key;
-    out->key_len = member.key_len;
-    out->id = out->body = member.id;
-    out->id_len = out->body_len = member.id_len;
+    out->key = (smq_bytes){member.key, member.key_len};
+    out->id.data = out->body.data = member.id;
+    out->id.len = out->body.len = member.id_len;
 }
 
 static void page_describe_keyed(smq_message_info *out, const struct store_seen *seen)
 {
-    if (out->key == NULL) {
+    if (out->key.data == NULL) {
         out->key = out->id;
-        out->key_len = out->id_len;
     }
-    out->body = seen->body;
-    out->body_len = seen->body_len;
+    out->body = (smq_bytes){seen->body, seen->body_len};
     out->sent_at_ms = seen->header.first_ms;
     out->expires_at_ms = seen->header.expires_ms > 0 ? seen->header.expires_ms : 0;
 }

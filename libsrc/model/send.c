@@ -17,50 +17,35 @@ enum { SEND_PRIORITY_ARRIVAL = 8191 }; /* ties by arrival */
 
 /* --- what does not depend on the topic --- */
 
-/* Resolve the length of `what`, which is given. */
-static smq_status send_resolve(size_t *len, const void *data, const char *what, smq_error *err)
+static smq_status send_check_pointer(smq_bytes bytes, const char *what, smq_error *err)
 {
-    if (data == NULL) {
+    if (bytes.data == NULL && bytes.len > 0) {
         return status_set(err, SMQ_INVALID, "%s has a length but no pointer", what);
-    }
-    if (*len == 0) {
-        return status_set(err, SMQ_INVALID,
-                          "%s has length 0: give its length, or SMQ_STRING for a C string", what);
-    }
-    if (*len == SMQ_STRING) {
-        *len = strlen(data);
     }
     return SMQ_OK;
 }
 
-static smq_status send_check_body(smq_message *message, smq_error *err)
+static smq_status send_check_body(smq_bytes body, smq_error *err)
 {
-    smq_status status = SMQ_OK;
+    smq_status status = send_check_pointer(body, "body", err);
 
-    if (message->body != NULL || message->body_len != 0) {
-        status = send_resolve(&message->body_len, message->body, "body", err);
-    }
-    if (status == SMQ_OK && message->body_len > TOPIC_BODY_KEYED_MAX) {
+    if (status == SMQ_OK && body.len > TOPIC_BODY_KEYED_MAX) {
         return status_set(err, SMQ_TOO_BIG, "body of %zu bytes: no topic takes more than %d",
-                          message->body_len, TOPIC_BODY_KEYED_MAX);
+                          body.len, TOPIC_BODY_KEYED_MAX);
     }
     return status;
 }
 
-/* A key or an id; NULL: there is none. */
-static smq_status send_check_name(size_t *len, const void *data, const char *what, smq_error *err)
+/* A key or an id.  An empty one is refused: taken as none, it would lose the order of its key. */
+static smq_status send_check_name(smq_bytes name, const char *what, smq_error *err)
 {
-    smq_status status = SMQ_OK;
+    smq_status status = send_check_pointer(name, what, err);
 
-    if (data == NULL && *len == 0) {
-        return SMQ_OK;
-    }
-    status = send_resolve(len, data, what, err);
-    if (status == SMQ_OK && *len == 0) {
+    if (status == SMQ_OK && name.data != NULL && name.len == 0) {
         return status_set(err, SMQ_INVALID, "%s is empty: at least 1 byte is needed", what);
     }
-    if (status == SMQ_OK && *len > TOPIC_KEY_MAX) {
-        return status_set(err, SMQ_TOO_BIG, "%s of %zu bytes: at most %d", what, *len,
+    if (status == SMQ_OK && name.len > TOPIC_KEY_MAX) {
+        return status_set(err, SMQ_TOO_BIG, "%s of %zu bytes: at most %d", what, name.len,
                           TOPIC_KEY_MAX);
     }
     return status;
@@ -113,12 +98,12 @@ smq_status send_check(smq_message *out, const smq_message *message, smq_error *e
     }
     memcpy(&checked, message, message->struct_size);
     checked.struct_size = sizeof(checked);
-    status = send_check_body(&checked, err);
+    status = send_check_body(checked.body, err);
     if (status == SMQ_OK) {
-        status = send_check_name(&checked.key_len, checked.key, "key", err);
+        status = send_check_name(checked.key, "key", err);
     }
     if (status == SMQ_OK) {
-        status = send_check_name(&checked.id_len, checked.id, "id", err);
+        status = send_check_name(checked.id, "id", err);
     }
     if (status == SMQ_OK) {
         status = send_check_limits(&checked, err);
@@ -230,7 +215,7 @@ static smq_status send_place_when(char *when, const struct topic *topic, const s
 static smq_status send_place_inline(const struct topic *topic, const smq_message *message,
                                     smq_error *err)
 {
-    const char *option = message->id != NULL         ? "id"
+    const char *option = message->id.data != NULL    ? "id"
                          : message->ttl_ms != 0      ? "ttl_ms"
                          : message->max_retries != 0 ? "max_retries"
                                                      : NULL;
@@ -239,7 +224,7 @@ static smq_status send_place_inline(const struct topic *topic, const smq_message
         return status_set(err, SMQ_WRONG_TYPE, "topic %s is not of layout keyed, which %s is for",
                           topic->name, option);
     }
-    if (message->body_len == 0) {
+    if (message->body.len == 0) {
         return status_set(err, SMQ_INVALID,
                           "the body is empty: topic %s of layout inline needs at least 1 byte",
                           topic->name);
@@ -252,12 +237,12 @@ static smq_status send_place_body(const struct topic *topic, const smq_message *
 {
     bool keyed = topic->layout == SMQ_KEYED;
 
-    if ((int64_t) message->body_len <= topic->max_body) {
+    if ((int64_t) message->body.len <= topic->max_body) {
         return SMQ_OK;
     }
     return status_set(err, SMQ_TOO_BIG,
                       "body of %zu bytes: topic %s takes at most %" PRId64 " (max_body)%s",
-                      message->body_len, topic->name, topic->max_body,
+                      message->body.len, topic->name, topic->max_body,
                       !keyed && topic->max_body == TOPIC_BODY_INLINE_MAX
                           ? "; larger ones need a topic of layout keyed"
                           : "");
@@ -265,16 +250,17 @@ static smq_status send_place_body(const struct topic *topic, const smq_message *
 
 int32_t send_slot(const struct topic *topic, const smq_message *message)
 {
-    if (message->key != NULL) {
-        return slot_of_key(message->key, message->key_len, topic->slots);
+    if (message->key.data != NULL) {
+        return slot_of_key(message->key.data, message->key.len, topic->slots);
     }
-    return topic->layout == SMQ_KEYED ? slot_of_key(message->id, message->id_len, topic->slots)
-                                      : slot_of_key(message->body, message->body_len, topic->slots);
+    return topic->layout == SMQ_KEYED
+               ? slot_of_key(message->id.data, message->id.len, topic->slots)
+               : slot_of_key(message->body.data, message->body.len, topic->slots);
 }
 
 bool send_lacks_id(const struct topic *topic, const smq_message *message)
 {
-    return topic->layout == SMQ_KEYED && message->id == NULL;
+    return topic->layout == SMQ_KEYED && message->id.data == NULL;
 }
 
 smq_status send_place(struct send_place *out, const struct topic *topic, const smq_message *message,
@@ -309,16 +295,16 @@ void send_member(const void **out, size_t *len, struct buf *scratch, const struc
                  const smq_message *message)
 {
     bool keyed = topic->layout == SMQ_KEYED;
-    const void *id = keyed ? message->id : message->body;
-    size_t id_len = keyed ? message->id_len : message->body_len;
+    const void *id = keyed ? message->id.data : message->body.data;
+    size_t id_len = keyed ? message->id.len : message->body.len;
 
-    if (member_is_plain(message->key, message->key_len, id, id_len)) {
+    if (member_is_plain(message->key.data, message->key.len, id, id_len)) {
         *out = id;
         *len = id_len;
         return;
     }
     buf_clear(scratch);
-    member_encode(scratch, message->key, message->key_len, id, id_len);
+    member_encode(scratch, message->key.data, message->key.len, id, id_len);
     *out = scratch->data;
     *len = scratch->len;
 }

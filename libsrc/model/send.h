@@ -8,9 +8,8 @@
 
 #include "model/topic.h"
 
-/* What does not depend on the topic: lengths, SMQ_STRING resolved, delay with due time, ranges.
- * `*out` is the message with its lengths resolved; pointers stay the caller's.  No body, and length
- * 0, is an empty one.  Fails: INVALID, TOO_BIG. */
+/* What does not depend on the topic: lengths, delay with due time, ranges.  `*out` is the message
+ * as this version knows it; pointers stay the caller's.  Fails: INVALID, TOO_BIG. */
 smq_status send_check(smq_message *out, const smq_message *message, smq_error *err);
 
 enum { SEND_WHEN_MAX = 24 };

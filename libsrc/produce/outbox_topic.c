@@ -159,12 +159,10 @@ static void outbox_topic_identify(struct outbox_topic *topic, struct send *send)
 {
     if (send_lacks_id(&topic->topic, &send->message)) {
         message_id_make(send->id, &topic->topics->ids, clock_wall_ms(), random_u64());
-        send->message.id = send->id;
-        send->message.id_len = MESSAGE_ID_LEN;
+        send->message.id = (smq_bytes){send->id, MESSAGE_ID_LEN};
     } else if (send->id[0] != '\0' && topic->topic.layout != SMQ_KEYED) {
         send->id[0] = '\0';
-        send->message.id = NULL;
-        send->message.id_len = 0;
+        send->message.id = (smq_bytes){NULL, 0};
     }
 }
 

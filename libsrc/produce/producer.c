@@ -105,9 +105,9 @@ static int64_t producer_deadline(int64_t timeout_ms)
 /* An id that was made meanwhile does not count. */
 static int64_t producer_send_bytes(const struct send *send)
 {
-    size_t id_len = send->id[0] == '\0' ? send->message.id_len : 0;
+    size_t id_len = send->id[0] == '\0' ? send->message.id.len : 0;
 
-    return (int64_t) (send->message.body_len + send->message.key_len + id_len);
+    return (int64_t) (send->message.body.len + send->message.key.len + id_len);
 }
 
 /* Accept a send; producer_state_hand_over() comes after the last one. */
@@ -501,16 +501,16 @@ static struct send *producer_copy_send(const char *topic, const smq_message *mes
 {
     size_t name = strlen(topic) + 1;
     struct send *send =
-        malloc(sizeof(*send) + name + message->key_len + message->id_len + message->body_len);
+        malloc(sizeof(*send) + name + message->key.len + message->id.len + message->body.len);
 
     if (send == NULL) {
         return NULL;
     }
     char *bytes = (char *) (send + 1);
     send_init(send, producer_copy_bytes(&bytes, topic, name), message, deadline_ms);
-    send->message.key = producer_copy_bytes(&bytes, message->key, message->key_len);
-    send->message.id = producer_copy_bytes(&bytes, message->id, message->id_len);
-    send->message.body = producer_copy_bytes(&bytes, message->body, message->body_len);
+    send->message.key.data = producer_copy_bytes(&bytes, message->key.data, message->key.len);
+    send->message.id.data = producer_copy_bytes(&bytes, message->id.data, message->id.len);
+    send->message.body.data = producer_copy_bytes(&bytes, message->body.data, message->body.len);
     return send;
 }
 
@@ -560,7 +560,7 @@ smq_status producer_send_async(smq_producer *producer, const char *topic,
     send = producer_copy_send(topic, &checked, producer_deadline(producer->send_timeout_ms));
     if (send == NULL) {
         return status_set(err, SMQ_NO_MEMORY, "no memory for a message of %zu bytes",
-                          checked.body_len);
+                          checked.body.len);
     }
     send->sent = sent;
     send->user = user;

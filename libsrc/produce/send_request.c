@@ -57,16 +57,17 @@ static void send_request_recycle(struct send_requests *all, struct send_request 
 /* The bytes that a send adds to a request, nearly. */
 static size_t send_request_size(const struct send *send)
 {
-    return send->message.body_len + send->message.key_len + send->message.id_len;
+    return send->message.body.len + send->message.key.len + send->message.id.len;
 }
 
 static void send_request_add(struct send_request *request, struct send *send)
 {
-    struct store_message message = {.when = send->place.when,
-                                    .body = send->message.body != NULL ? send->message.body : "",
-                                    .body_len = send->message.body_len,
-                                    .max_retries = send->place.max_retries,
-                                    .ttl_ms = send->place.ttl_ms};
+    struct store_message message = {
+        .when = send->place.when,
+        .body = send->message.body.data != NULL ? send->message.body.data : "",
+        .body_len = send->message.body.len,
+        .max_retries = send->place.max_retries,
+        .ttl_ms = send->place.ttl_ms};
 
     send_member(&message.member, &message.member_len, &request->all->member, request->topic,
                 &send->message);

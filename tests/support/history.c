@@ -75,16 +75,16 @@ void history_sent(struct history *history, const char *topic, const char *key, c
 uint64_t history_start(struct history *history, const smq_message_info *message)
 {
     uint64_t run = atomic_fetch_add(&history->runs, 1) + 1;
-    const char *body = message->body;
+    const char *body = message->body.data;
     size_t key_len = 0;
 
-    while (key_len < message->body_len && body[key_len] != ' ') {
+    while (key_len < message->body.len && body[key_len] != ' ') {
         key_len++;
     }
     append(history, "S %" PRId64 " %d %" PRIu64 " %s %d %s %d %.*s %.*s\n", now_ns(),
            (int) history->pid, run, message->topic, (int) message->slot,
            message->token[0] != '\0' ? message->token : "shared", (int) message->attempt,
-           (int) key_len, body, (int) message->body_len, body);
+           (int) key_len, body, (int) message->body.len, body);
     return run;
 }
 
@@ -113,8 +113,8 @@ void history_damage(struct history *history, const char *topic, int32_t slot, bo
 
 void history_dead(struct history *history, const smq_message_info *message)
 {
-    append(history, "D %s %.*s\n", message->topic, (int) message->body_len,
-           (const char *) message->body);
+    append(history, "D %s %.*s\n", message->topic, (int) message->body.len,
+           (const char *) message->body.data);
 }
 
 void history_moved(struct history *history, pid_t pid, const char *kind)

@@ -22,12 +22,10 @@ static void delivery_fill_keyed(smq_delivery *delivery, const struct store_claim
 {
     smq_message_info *info = &delivery->info;
 
-    if (info->key == NULL) {
+    if (info->key.data == NULL) {
         info->key = info->id;
-        info->key_len = info->id_len;
     }
-    info->body = delivery->entry + delivery->entry_len;
-    info->body_len = claimed->body_len;
+    info->body = (smq_bytes){delivery->entry + delivery->entry_len, claimed->body_len};
     info->sent_at_ms = claimed->header.first_ms;
     info->expires_at_ms = claimed->header.expires_ms > 0 ? claimed->header.expires_ms : 0;
     delivery->max_retries = claimed->header.max_retries;
@@ -38,7 +36,6 @@ static void delivery_fill_inline(smq_delivery *delivery)
     smq_message_info *info = &delivery->info;
 
     info->body = info->id;
-    info->body_len = info->id_len;
     delivery->max_retries = -1;
 }
 
@@ -62,10 +59,8 @@ static bool delivery_fill_info(smq_delivery *delivery, const struct topic *topic
     if (!member_decode(&member, entry->member, entry->member_len)) {
         return false;
     }
-    info->key = member.key;
-    info->key_len = member.key_len;
-    info->id = member.id;
-    info->id_len = member.id_len;
+    info->key = (smq_bytes){member.key, member.key_len};
+    info->id = (smq_bytes){member.id, member.id_len};
     if (topic->layout == SMQ_INLINE) {
         delivery_fill_inline(delivery);
     } else {
@@ -284,10 +279,10 @@ bool delivery_is_over(enum store_answer_op op)
 
 void delivery_id(char out[DELIVERY_ID_MAX], const smq_delivery *delivery)
 {
-    const unsigned char *id = delivery->info.id;
+    const unsigned char *id = delivery->info.id.data;
     size_t used = 0;
 
-    for (size_t i = 0; i < delivery->info.id_len && used + 4 < DELIVERY_ID_MAX; i++) {
+    for (size_t i = 0; i < delivery->info.id.len && used + 4 < DELIVERY_ID_MAX; i++) {
         if (isprint(id[i]) && id[i] != '\\') {
             out[used++] = (char) id[i];
         } else {

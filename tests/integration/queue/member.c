@@ -51,7 +51,7 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     uint64_t run = history_start(history, info);
 
     (void) user;
-    if (info->body_len >= 6 && memcmp(info->body, "poison", 6) == 0) {
+    if (info->body.len >= 6 && memcmp(info->body.data, "poison", 6) == 0) {
         raise(SIGKILL);
     }
     work();

@@ -98,8 +98,8 @@ static void send_batch(struct members *members, smq_producer *producer, struct b
     for (int i = 0; i < count; i++) {
         snprintf(batch->keys[i], sizeof(batch->keys[i]), "%s%d", prefix, (from + i) % keys);
         snprintf(batch->bodies[i], sizeof(batch->bodies[i]), "%s %d", batch->keys[i], from + i);
-        batch->messages[i] = SMQ_MESSAGE(.body = batch->bodies[i], .body_len = SMQ_STRING,
-                                         .key = batch->keys[i], .key_len = SMQ_STRING);
+        batch->messages[i] =
+            SMQ_MESSAGE(.body = smq_text(batch->bodies[i]), .key = smq_text(batch->keys[i]));
     }
     scene_must(smq_send_batch(producer, members->topic, batch->messages, (size_t) count,
                               batch->receipts, &err),

@@ -184,12 +184,9 @@ bool scene_send(smq_client *client, const char *topic, struct scene_message mess
     smq_receipt receipt;
     smq_error err = SMQ_ERROR_INIT;
 
-    known.body = message.body;
-    known.body_len = message.body != NULL ? SMQ_STRING : 0;
-    known.key = message.key;
-    known.key_len = message.key != NULL ? SMQ_STRING : 0;
-    known.id = message.id;
-    known.id_len = message.id != NULL ? SMQ_STRING : 0;
+    known.body = smq_text(message.body);
+    known.key = smq_text(message.key);
+    known.id = smq_text(message.id);
     known.priority = message.priority;
     known.delay_ms = message.delay_ms;
     known.due_at_ms = message.due_at_ms;
@@ -320,10 +317,11 @@ static struct seen see(smq_delivery *delivery)
                         .at_ms = scene_now_ms(),
                         .delivery = delivery};
 
-    snprintf(seen.body, sizeof(seen.body), "%.*s", (int) info->body_len, (const char *) info->body);
-    snprintf(seen.key, sizeof(seen.key), "%.*s", (int) info->key_len,
-             info->key != NULL ? (const char *) info->key : "");
-    snprintf(seen.id, sizeof(seen.id), "%.*s", (int) info->id_len, (const char *) info->id);
+    snprintf(seen.body, sizeof(seen.body), "%.*s", (int) info->body.len,
+             (const char *) info->body.data);
+    snprintf(seen.key, sizeof(seen.key), "%.*s", (int) info->key.len,
+             info->key.data != NULL ? (const char *) info->key.data : "");
+    snprintf(seen.id, sizeof(seen.id), "%.*s", (int) info->id.len, (const char *) info->id.data);
     snprintf(seen.token, sizeof(seen.token), "%s", info->token);
     return seen;
 }
@@ -447,7 +445,7 @@ const char *scene_body(const smq_delivery *delivery)
     static char body[64];
     const smq_message_info *info = smq_delivery_info(delivery);
 
-    snprintf(body, sizeof(body), "%.*s", (int) info->body_len, (const char *) info->body);
+    snprintf(body, sizeof(body), "%.*s", (int) info->body.len, (const char *) info->body.data);
     return body;
 }
 

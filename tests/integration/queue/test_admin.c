@@ -232,8 +232,8 @@ static bool on_letter(const smq_message_info *message, void *user)
     seen->slot = message->slot;
     seen->last_death = message->dead_at_ms;
     seen->last = *message;
-    snprintf(seen->body, sizeof(seen->body), "%.*s", (int) message->body_len,
-             (const char *) message->body);
+    snprintf(seen->body, sizeof(seen->body), "%.*s", (int) message->body.len,
+             (const char *) message->body.data);
     snprintf(seen->reason, sizeof(seen->reason), "%s", message->reason);
     return seen->count != seen->limit;
 }
@@ -265,7 +265,7 @@ static void a_dead_letter_tells_its_story(void **state)
     assert_int_equal(seen.last.dead_at_ms, 1700000000000);
     assert_int_equal(seen.last.attempt, 17);
     assert_int_equal(seen.last.retries_left, 0);
-    assert_null(seen.last.key);
+    assert_null(seen.last.key.data);
     put("t", 0, "dead", 1.0, "nonsense");
     assert_int_equal(each_dead("t", on_letter, &seen, &err), SMQ_INTERNAL);
 }

@@ -25,15 +25,13 @@ static const char *const names[] = {[SMQ_INLINE] = "inline", [SMQ_KEYED] = "keye
 
 /* --- messages --- */
 
-static smq_message named(smq_layout layout, const char *name, size_t len)
+static smq_message named(smq_layout layout, smq_bytes name)
 {
     smq_message message = SMQ_MESSAGE_INIT;
 
     message.body = name;
-    message.body_len = len;
     if (layout == SMQ_KEYED) {
         message.id = name;
-        message.id_len = len;
     }
     return message;
 }
@@ -56,7 +54,7 @@ static void send_many(smq_layout layout, int count, int64_t delay_ms)
 
     for (int i = 0; i < count; i++) {
         snprintf(texts[i], sizeof(texts[i]), "m-%d", i);
-        messages[i] = named(layout, texts[i], SMQ_STRING);
+        messages[i] = named(layout, smq_text(texts[i]));
         messages[i].delay_ms = delay_ms;
     }
     must(smq_send_batch(producer, names[layout], messages, (size_t) count, NULL, &err), &err);
@@ -77,7 +75,7 @@ static smq_stats stats_of(smq_layout layout)
 static smq_verdict reject(smq_delivery *delivery, void *user)
 {
     const smq_message_info *info = smq_delivery_info(delivery);
-    char last = ((const char *) info->body)[info->body_len - 1];
+    char last = ((const char *) info->body.data)[info->body.len - 1];
 
     (void) user;
     (void) smq_reject(delivery, last % 2 == 1 ? "it is odd" : "it is even", NULL);
@@ -144,9 +142,9 @@ static bool note(const smq_message_info *message, void *user)
     struct seen *seen = &visit->seen[visit->count++];
 
     assert_true(visit->count <= SEEN_MAX);
-    assert_true(message->body_len < TEXT_MAX);
+    assert_true(message->body.len < TEXT_MAX);
     memset(seen, 0, sizeof(*seen)); /* they are compared as bytes */
-    memcpy(seen->body, message->body, message->body_len);
+    memcpy(seen->body, message->body.data, message->body.len);
     assert_true(strlen(message->cursor) < CURSOR_MAX);
     snprintf(seen->cursor, CURSOR_MAX, "%s", message->cursor);
     snprintf(seen->reason, TEXT_MAX, "%s", message->reason);
@@ -186,7 +184,7 @@ static void messages_come_slot_by_slot_in_their_order(void **state)
             smq_message message;
 
             snprintf(text, sizeof(text), "m-%d", i);
-            message = named(layout, text, SMQ_STRING);
+            message = named(layout, smq_text(text));
             message.priority = i * 7 % 10;
             (void) sent(producer, names[layout], &message);
         }
@@ -247,14 +245,14 @@ static void a_cursor_stands_what_happens_meanwhile(void **state)
     for (EACH_LAYOUT(layout)) {
         smq_filter filter = SMQ_FILTER_INIT;
         char odd[] = "% \n:\x80";
-        smq_message message = named(layout, odd, 5);
+        smq_message message = named(layout, (smq_bytes){odd, 5});
         smq_error err;
         char cursor[CURSOR_MAX];
 
         topic_with(SMQ_FIXED_TIME, layout, 1);
         message.due_at_ms = 3000000000000;
         (void) sent(producer, names[layout], &message);
-        message = named(layout, "later", SMQ_STRING);
+        message = named(layout, smq_text("later"));
         message.due_at_ms = 4000000000000;
         (void) sent(producer, names[layout], &message);
         filter.limit = 1;
@@ -262,7 +260,7 @@ static void a_cursor_stands_what_happens_meanwhile(void **state)
         assert_memory_equal(visits[0].seen[0].body, odd, 6);
         filter.cursor = cursor;
         assert_string_equal(visited(layout, &filter)->seen[0].body, "later");
-        message = named(layout, odd, 5);
+        message = named(layout, (smq_bytes){odd, 5});
         must(smq_message_remove(client, names[layout], &message, &err), &err);
         assert_string_equal(visited(layout, &filter)->seen[0].body, "later");
     }
@@ -290,7 +288,7 @@ static void only_what_passes_the_filter_is_shown(void **state)
     (void) state;
     for (EACH_LAYOUT(layout)) {
         smq_filter filter = SMQ_FILTER_INIT;
-        smq_message which = named(layout, "m-2", SMQ_STRING);
+        smq_message which = named(layout, smq_text("m-2"));
 
         topic_with(SMQ_FIXED_TIME, layout, 1);
         bury_many(layout, 4);
@@ -438,13 +436,12 @@ static void large_bodies_come_a_few_at_a_time(void **state)
         memset(body, 'x', SIZE);
         for (int i = 0; i < COUNT; i++) {
             char id[16];
-            smq_message message = named(SMQ_INLINE, body, SIZE);
+            smq_message message = named(SMQ_INLINE, (smq_bytes){body, SIZE});
 
             body[i] = 'y';
             if (layout == SMQ_KEYED) {
                 snprintf(id, sizeof(id), "m-%d", i);
-                message.id = id;
-                message.id_len = SMQ_STRING;
+                message.id = smq_text(id);
             }
             (void) sent(producer, names[layout], &message);
         }
@@ -470,7 +467,7 @@ static void dead_letters_are_requeued_by_filter(void **state)
     (void) state;
     for (EACH_LAYOUT(layout)) {
         smq_filter filter = SMQ_FILTER_INIT;
-        smq_message which = named(layout, "m-8", SMQ_STRING);
+        smq_message which = named(layout, smq_text("m-8"));
         const struct visit *visit;
 
         topic_with(SMQ_FIXED_TIME, layout, SLOTS);

@@ -128,17 +128,16 @@ static void an_alteration_reaches_producers(void **state)
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    message.body = "a";
-    message.body_len = 1;
+    message.body = (smq_bytes){"a", 1};
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
     scene_must(smq_send(producer, topic, &message, NULL, &err), &err, "smq_send");
     alter(other, topic, "delay_ms", "1h");
-    message.body = "b";
+    message.body = smq_text("b");
     scene_must(smq_send(producer, topic, &message, NULL, &err), &err, "smq_send");
     assert_int_equal(scene_stats(client, topic).waiting, 2);
     assert_true(scene_stats(client, topic).due <= 1);
     alter(other, topic, "delay_ms", "none");
-    message.body = "c";
+    message.body = smq_text("c");
     assert_int_equal(smq_send(producer, topic, &message, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "needs a delay"));
     smq_producer_free(producer);
@@ -156,8 +155,7 @@ static bool is_sent(void *user)
     const struct sending *sending = user;
     smq_message message = SMQ_MESSAGE_INIT;
 
-    message.body = "a";
-    message.body_len = 1;
+    message.body = (smq_bytes){"a", 1};
     return smq_send(sending->producer, sending->topic, &message, NULL, NULL) == SMQ_OK;
 }
 

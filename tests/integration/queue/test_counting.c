@@ -255,8 +255,7 @@ static void what_has_expired_is_counted_and_not_claimed(void **state)
     options.layout = SMQ_KEYED;
     topic = scene_topic(client, &options);
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
-    message.body = "x";
-    message.body_len = 1;
+    message.body = (smq_bytes){"x", 1};
     for (int i = 0; i < 3; i++) {
         message.ttl_ms = i < 2 ? 1 : SMQ_NONE;
         scene_must(smq_send(producer, topic, &message, NULL, &err), &err, "smq_send");

@@ -133,9 +133,7 @@ static const char *key_of_slot(smq_client *client, const char *topic, int32_t sl
         smq_receipt receipt;
 
         snprintf(key, sizeof(key), "key-%d", i);
-        message.body = key;
-        message.body_len = message.key_len = SMQ_STRING;
-        message.key = key;
+        message.body = message.key = smq_text(key);
         scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
         if (receipt.slot == slot) {
             smq_producer_free(producer);
@@ -154,9 +152,8 @@ static smq_status send_briefly(smq_client *client, const char *topic, const char
 
     options.send_timeout_ms = 1500;
     scene_must(smq_producer_new(&producer, client, &options, err), err, "smq_producer_new");
-    message.body = "briefly";
-    message.body_len = message.key_len = SMQ_STRING;
-    message.key = key;
+    message.body = smq_text("briefly");
+    message.key = smq_text(key);
     status = smq_send(producer, topic, &message, NULL, err);
     smq_producer_free(producer);
     return status;

@@ -33,8 +33,8 @@ static void on_dead(const smq_message_info *message, void *user)
     (void) user;
     pthread_mutex_lock(&told.gate->lock);
     snprintf(told.topic, sizeof(told.topic), "%s", message->topic);
-    snprintf(told.body, sizeof(told.body), "%.*s", (int) message->body_len,
-             (const char *) message->body);
+    snprintf(told.body, sizeof(told.body), "%.*s", (int) message->body.len,
+             (const char *) message->body.data);
     snprintf(told.reason, sizeof(told.reason), "%s", message->reason);
     told.state = message->state;
     told.dead_at_ms = message->dead_at_ms;

@@ -284,7 +284,6 @@ static smq_verdict pass_on(smq_delivery *delivery, void *user)
     smq_message message = SMQ_MESSAGE_INIT;
 
     message.body = info->body;
-    message.body_len = info->body_len;
     return smq_send_async(passing->producer, passing->topic, &message, on_passed_on, delivery,
                           NULL) == SMQ_OK
                ? SMQ_LATER

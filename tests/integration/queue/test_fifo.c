@@ -288,10 +288,8 @@ static void send_all(smq_client *client, const char *topic)
 
         snprintf(keys[i % KEYS], sizeof(keys[0]), "k%d", i % KEYS);
         snprintf(bodies[i / KEYS], sizeof(bodies[0]), "%d", i / KEYS);
-        message.body = bodies[i / KEYS];
-        message.body_len = SMQ_STRING;
-        message.key = keys[i % KEYS];
-        message.key_len = SMQ_STRING;
+        message.body = smq_text(bodies[i / KEYS]);
+        message.key = smq_text(keys[i % KEYS]);
         scene_must(smq_send_async(producer, topic, &message, NULL, NULL, &err), &err,
                    "smq_send_async");
     }

@@ -22,8 +22,7 @@ static smq_message message_for(const char *key, const char *body)
 {
     smq_message message = message_of(body);
 
-    message.key = key;
-    message.key_len = key != NULL ? SMQ_STRING : 0;
+    message.key = smq_text(key);
     return message;
 }
 
@@ -76,13 +75,13 @@ static void note(struct customers *customers, const smq_message_info *info)
     char key[32] = "";
     int number = -1;
 
-    assert_int_equal(info->body_len, strlen(order));
-    assert_memory_equal(info->body, order, info->body_len);
-    assert_int_equal(info->id_len, strlen(order));
-    assert_memory_equal(info->id, order, info->id_len);
-    assert_non_null(info->key);
-    assert_true(info->key_len < sizeof(key));
-    memcpy(key, info->key, info->key_len);
+    assert_int_equal(info->body.len, strlen(order));
+    assert_memory_equal(info->body.data, order, info->body.len);
+    assert_int_equal(info->id.len, strlen(order));
+    assert_memory_equal(info->id.data, order, info->id.len);
+    assert_non_null(info->key.data);
+    assert_true(info->key.len < sizeof(key));
+    memcpy(key, info->key.data, info->key.len);
     assert_int_equal(sscanf(key, "customer-%d", &number), 1);
     assert_in_range(number, 0, CUSTOMERS - 1);
     customers->times[number]++;
@@ -181,14 +180,14 @@ static smq_state state_of(const char *topic, const char *key)
 
     must(smq_message_get(client, topic, &which, &info, &err), &err);
     if (key == NULL) {
-        assert_null(info->key);
-        assert_int_equal(info->key_len, 0);
+        assert_null(info->key.data);
+        assert_int_equal(info->key.len, 0);
     } else {
-        assert_int_equal(info->key_len, strlen(key));
-        assert_memory_equal(info->key, key, info->key_len);
+        assert_int_equal(info->key.len, strlen(key));
+        assert_memory_equal(info->key.data, key, info->key.len);
     }
-    assert_int_equal(info->body_len, strlen(order));
-    assert_memory_equal(info->body, order, info->body_len);
+    assert_int_equal(info->body.len, strlen(order));
+    assert_memory_equal(info->body.data, order, info->body.len);
     state = info->state;
     smq_message_info_free(info);
     return state;
@@ -244,17 +243,12 @@ static void a_key_names_one_of_two_in_every_state(void **state)
 
 /* --- any bytes --- */
 
-struct bytes {
-    const char *data;
-    size_t len;
-};
-
 static char zeros[BODY_MAX];
 static char letters[BODY_MAX];
 
 /* Different messages all of them, in one slot. */
 static const struct {
-    struct bytes key, body;
+    smq_bytes key, body;
 } forms[] = {
     {{NULL, 0}, {"b", 1}},
     {{"k", 1}, {"b", 1}},
@@ -279,14 +273,12 @@ static smq_message form(size_t i)
 {
     smq_message message = SMQ_MESSAGE_INIT;
 
-    message.key = forms[i].key.data;
-    message.key_len = forms[i].key.len;
-    message.body = forms[i].body.data;
-    message.body_len = forms[i].body.len;
+    message.key = forms[i].key;
+    message.body = forms[i].body;
     return message;
 }
 
-static bool same(const struct bytes *bytes, const void *data, size_t len)
+static bool same(const smq_bytes *bytes, const void *data, size_t len)
 {
     if (bytes->data == NULL || data == NULL) {
         return bytes->data == NULL && data == NULL && len == 0;
@@ -298,12 +290,12 @@ static bool same(const struct bytes *bytes, const void *data, size_t len)
 static size_t form_of(const smq_message_info *info)
 {
     for (size_t i = 0; i < FORMS; i++) {
-        if (same(&forms[i].key, info->key, info->key_len) &&
-            same(&forms[i].body, info->body, info->body_len)) {
+        if (same(&forms[i].key, info->key.data, info->key.len) &&
+            same(&forms[i].body, info->body.data, info->body.len)) {
             return i;
         }
     }
-    fail_msg("key of %zu bytes, body of %zu", info->key_len, info->body_len);
+    fail_msg("key of %zu bytes, body of %zu", info->key.len, info->body.len);
     return FORMS;
 }
 
@@ -375,16 +367,12 @@ static void largest_body_counts_the_body_alone(void **state)
     (void) state;
     options.max_body = 3;
     topic_made(client, &options);
-    message.key = zeros;
-    message.key_len = KEY_MAX;
-    message.body = "\0bc";
-    message.body_len = 3;
+    message.key = (smq_bytes){zeros, KEY_MAX};
+    message.body = (smq_bytes){"\0bc", 3};
     assert_false(sent(producer, "small", &message));
-    message.body = "abcd";
-    message.body_len = 4;
+    message.body = (smq_bytes){"abcd", 4};
     assert_int_equal(smq_send(producer, "small", &message, &receipt, &err), SMQ_TOO_BIG);
-    message.body = NULL;
-    message.body_len = 0;
+    message.body = (smq_bytes){NULL, 0};
     assert_int_equal(smq_send(producer, "small", &message, &receipt, &err), SMQ_INVALID);
     assert_int_equal(stats_of("small").waiting, 1);
 }

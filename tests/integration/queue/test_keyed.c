@@ -162,11 +162,11 @@ static smq_verdict compare(smq_delivery *delivery, const struct seen *seen, int 
 
     (void) seen;
     (void) index;
-    if (info->body_len != expected.body_len || info->key_len != expected.key_len ||
-        info->id_len != expected.id_len ||
-        (info->body_len > 0 && memcmp(info->body, expected.body, info->body_len) != 0) ||
-        memcmp(info->key, expected.key, info->key_len) != 0 ||
-        memcmp(info->id, expected.id, info->id_len) != 0) {
+    if (info->body.len != expected.body_len || info->key.len != expected.key_len ||
+        info->id.len != expected.id_len ||
+        (info->body.len > 0 && memcmp(info->body.data, expected.body, info->body.len) != 0) ||
+        memcmp(info->key.data, expected.key, info->key.len) != 0 ||
+        memcmp(info->id.data, expected.id, info->id.len) != 0) {
         return SMQ_REJECT;
     }
     return SMQ_DONE;
@@ -190,12 +190,9 @@ static void goes_through(const smq_topic_options *options)
     topic = scene_topic(client, options);
     worker = scene_worker(client, topic, recorder);
     producer = producer_of(client);
-    message.body = expected.body;
-    message.body_len = expected.body_len;
-    message.key = expected.key;
-    message.key_len = expected.key_len;
-    message.id = expected.id;
-    message.id_len = expected.id_len;
+    message.body = (smq_bytes){expected.body, expected.body_len};
+    message.key = (smq_bytes){expected.key, expected.key_len};
+    message.id = (smq_bytes){expected.id, expected.id_len};
     scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
     assert_false(receipt.merged);
     assert_string_equal(receipt.id, "");
@@ -282,7 +279,7 @@ static void many_large_bodies_go_through(void **state)
     (void) state;
     assert_non_null(body);
     for (int i = 0; i < COUNT; i++) {
-        messages[i] = SMQ_MESSAGE(.body = body, .body_len = SIZE);
+        messages[i] = SMQ_MESSAGE(.body = {body, SIZE});
     }
     scene_must(smq_send_batch(producer, topic, messages, COUNT, receipts, &err), &err,
                "smq_send_batch");
@@ -417,11 +414,12 @@ static bool see_dead(const smq_message_info *message, void *user)
     struct dead *dead = user;
 
     dead->count++;
-    snprintf(dead->key, sizeof(dead->key), "%.*s", (int) message->key_len,
-             (const char *) message->key);
-    snprintf(dead->id, sizeof(dead->id), "%.*s", (int) message->id_len, (const char *) message->id);
-    snprintf(dead->body, sizeof(dead->body), "%.*s", (int) message->body_len,
-             (const char *) message->body);
+    snprintf(dead->key, sizeof(dead->key), "%.*s", (int) message->key.len,
+             (const char *) message->key.data);
+    snprintf(dead->id, sizeof(dead->id), "%.*s", (int) message->id.len,
+             (const char *) message->id.data);
+    snprintf(dead->body, sizeof(dead->body), "%.*s", (int) message->body.len,
+             (const char *) message->body.data);
     snprintf(dead->reason, sizeof(dead->reason), "%s", message->reason);
     return true;
 }
@@ -471,14 +469,14 @@ static void bad_messages_are_refused_and_nothing_is_stored(void **state)
         smq_message message;
         smq_status status;
     } cases[] = {
-        {{.body = "b", .body_len = 1, .id = "i"}, SMQ_INVALID},
-        {{.body = "b", .body_len = 1, .id = big, .id_len = 1025}, SMQ_TOO_BIG},
-        {{.body = "b", .body_len = 1, .ttl_ms = -2}, SMQ_INVALID},
-        {{.body = "b", .body_len = 1, .max_retries = 64}, SMQ_INVALID},
-        {{.body = "b", .body_len = 1, .priority = 8192}, SMQ_INVALID},
-        {{.body = "b", .body_len = 1, .delay_ms = 5}, SMQ_WRONG_TYPE},
-        {{.body = big, .body_len = BIG + 1}, SMQ_TOO_BIG},
-        {{.body = "b", .body_len = 0}, SMQ_INVALID},
+        {{.body = {"b", 1}, .id = {"i", 0}}, SMQ_INVALID},
+        {{.body = {"b", 1}, .id = {big, 1025}}, SMQ_TOO_BIG},
+        {{.body = {"b", 1}, .ttl_ms = -2}, SMQ_INVALID},
+        {{.body = {"b", 1}, .max_retries = 64}, SMQ_INVALID},
+        {{.body = {"b", 1}, .priority = 8192}, SMQ_INVALID},
+        {{.body = {"b", 1}, .delay_ms = 5}, SMQ_WRONG_TYPE},
+        {{.body = {big, BIG + 1}}, SMQ_TOO_BIG},
+        {{.body = {NULL, 1}}, SMQ_INVALID},
     };
     smq_client *client = scene_client();
     const char *topic = keyed_topic(client, SMQ_PRIORITY, 1);
@@ -514,17 +512,14 @@ static void inline_topics_take_no_ids(void **state)
     (void) state;
     options.type = SMQ_FIXED_TIME;
     topic = scene_topic(client, &options);
-    message.body = "b";
-    message.body_len = 1;
-    message.id = "i";
-    message.id_len = 1;
+    message.body = (smq_bytes){"b", 1};
+    message.id = (smq_bytes){"i", 1};
     assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), SMQ_WRONG_TYPE);
     assert_non_null(strstr(err.text, "layout keyed"));
     message = SMQ_MESSAGE();
     assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "empty"));
-    message.body = "b";
-    message.body_len = 1;
+    message.body = (smq_bytes){"b", 1};
     scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
     assert_string_equal(receipt.id, "");
     assert_int_equal(scene_stats(client, topic).waiting, 1);

@@ -81,8 +81,7 @@ static smq_message message_of(const char *body)
 {
     smq_message message = SMQ_MESSAGE_INIT;
 
-    message.body = body;
-    message.body_len = SMQ_STRING;
+    message.body = smq_text(body);
     return message;
 }
 

@@ -46,8 +46,8 @@ static bool see(const smq_message_info *message, void *user)
     view->sent_at_ms = message->sent_at_ms;
     view->expires_at_ms = message->expires_at_ms;
     snprintf(view->reason, sizeof(view->reason), "%s", message->reason);
-    snprintf(view->body, sizeof(view->body), "%.*s", (int) message->body_len,
-             (const char *) message->body);
+    snprintf(view->body, sizeof(view->body), "%.*s", (int) message->body.len,
+             (const char *) message->body.data);
     return true;
 }
 
@@ -268,8 +268,8 @@ static void full_slot_refuses_only_what_is_new(void **state)
     options.max_waiting = 2;
     topic = scene_topic(client, &options);
     for (int i = 0; i < 5; i++) {
-        messages[i] = (smq_message){
-            .struct_size = sizeof(smq_message), .body = bodies[i], .body_len = SMQ_STRING};
+        messages[i] =
+            (smq_message){.struct_size = sizeof(smq_message), .body = smq_text(bodies[i])};
     }
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
     assert_int_equal(smq_send_batch(producer, topic, messages, 5, receipts, &err), SMQ_FULL);

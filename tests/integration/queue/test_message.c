@@ -30,8 +30,7 @@ static smq_message named(smq_layout layout, const char *name)
     smq_message message = message_of(name);
 
     if (layout == SMQ_KEYED) {
-        message.id = name;
-        message.id_len = SMQ_STRING;
+        message.id = smq_text(name);
     }
     return message;
 }
@@ -120,9 +119,9 @@ static smq_delivery *one_in_each_state(const char *topic, smq_layout layout, smq
         smq_delivery *delivery = polled(consumer);
         const smq_message_info *info = smq_delivery_info(delivery);
 
-        if (info->body_len == 7) {
+        if (info->body.len == 7) {
             claimed = delivery;
-        } else if (memcmp(info->body, "rests", 5) == 0) {
+        } else if (memcmp(info->body.data, "rests", 5) == 0) {
             must(smq_retry(delivery, HOUR_MS, "not now", &err), &err);
         } else {
             must(smq_reject(delivery, "no such order", &err), &err);
@@ -138,11 +137,11 @@ static smq_delivery *one_in_each_state(const char *topic, smq_layout layout, smq
 static void assert_shown(const smq_message_info *info, smq_layout layout, const char *name)
 {
     assert_string_equal(info->topic, names[layout == SMQ_KEYED]);
-    assert_int_equal(info->body_len, strlen(name));
-    assert_memory_equal(info->body, name, info->body_len);
-    assert_int_equal(info->id_len, strlen(name));
-    assert_memory_equal(info->id, name, info->id_len);
-    assert_int_equal(info->key != NULL, layout == SMQ_KEYED);
+    assert_int_equal(info->body.len, strlen(name));
+    assert_memory_equal(info->body.data, name, info->body.len);
+    assert_int_equal(info->id.len, strlen(name));
+    assert_memory_equal(info->id.data, name, info->id.len);
+    assert_int_equal(info->key.data != NULL, layout == SMQ_KEYED);
     assert_int_equal(info->sent_at_ms > 0, layout == SMQ_KEYED);
     assert_string_equal(info->cursor, "");
 }
@@ -238,34 +237,28 @@ static void a_keyed_message_is_shown_with_all_it_has(void **state)
 
     (void) state;
     topic_with("keyed", SMQ_PRIORITY, SMQ_KEYED, 16);
-    message.key = "a\0key";
-    message.key_len = 5;
-    message.id = "\0id";
-    message.id_len = 3;
-    message.body = "body \0\xff";
-    message.body_len = 7;
+    message.key = (smq_bytes){"a\0key", 5};
+    message.id = (smq_bytes){"\0id", 3};
+    message.body = (smq_bytes){"body \0\xff", 7};
     message.priority = -7;
     message.ttl_ms = HOUR_MS;
     message.max_retries = 3;
     (void) sent(producer, "keyed", &message);
     which.key = message.key;
-    which.key_len = message.key_len;
     which.id = message.id;
-    which.id_len = message.id_len;
     info = got("keyed", &which);
-    assert_int_equal(info->key_len, 5);
-    assert_memory_equal(info->key, "a\0key", 5);
-    assert_int_equal(info->id_len, 3);
-    assert_memory_equal(info->id, "\0id", 3);
-    assert_int_equal(info->body_len, 7);
-    assert_memory_equal(info->body, "body \0\xff", 7);
+    assert_int_equal(info->key.len, 5);
+    assert_memory_equal(info->key.data, "a\0key", 5);
+    assert_int_equal(info->id.len, 3);
+    assert_memory_equal(info->id.data, "\0id", 3);
+    assert_int_equal(info->body.len, 7);
+    assert_memory_equal(info->body.data, "body \0\xff", 7);
     assert_int_equal(info->priority, -7);
     assert_int_equal(info->due_at_ms, 0);
     assert_int_equal(info->retries_left, 3);
     assert_int_equal(info->expires_at_ms, info->sent_at_ms + HOUR_MS);
     smq_message_info_free(info);
-    which.key = NULL;
-    which.key_len = 0; /* another key: another message */
+    which.key = (smq_bytes){NULL, 0}; /* another key: another message */
     assert_int_equal(smq_message_get(client, "keyed", &which, NULL, &err), SMQ_NO_MESSAGE);
 }
 
@@ -294,8 +287,7 @@ static void an_unknown_message_is_no_message(void **state)
     which = SMQ_MESSAGE();
     assert_int_equal(smq_message_get(client, "inline", &which, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "body"));
-    which.body = "there";
-    which.body_len = 5;
+    which.body = (smq_bytes){"there", 5};
     assert_int_equal(smq_message_get(client, "keyed", &which, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "id"));
     which.struct_size = 0;
@@ -600,8 +592,8 @@ static bool rank_seen(const smq_message_info *message, void *user)
     struct ranked *ranked = &ranking->list[ranking->count];
     const struct ranked *before = ranking->count > 0 ? ranked - 1 : NULL;
 
-    snprintf(ranked->id, sizeof(ranked->id), "%.*s", (int) message->id_len,
-             (const char *) message->id);
+    snprintf(ranked->id, sizeof(ranked->id), "%.*s", (int) message->id.len,
+             (const char *) message->id.data);
     ranked->slot = message->slot;
     ranked->place = ranking->by_priority ? -message->priority : message->due_at_ms;
     ranked->in_slot = before != NULL && before->slot == message->slot ? before->in_slot + 1 : 0;

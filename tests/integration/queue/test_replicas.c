@@ -84,8 +84,7 @@ static smq_status send_by(smq_producer *producer, const char *topic, const char 
 {
     smq_message message = SMQ_MESSAGE_INIT;
 
-    message.body = body;
-    message.body_len = SMQ_STRING;
+    message.body = smq_text(body);
     err->text[0] = '\0';
     return smq_send(producer, topic, &message, receipt, err);
 }
@@ -178,8 +177,7 @@ static void send_async(smq_producer *producer, const char *topic, int from, int 
         smq_error err;
 
         snprintf(body, sizeof(body), "message-%d", i);
-        message.body = body;
-        message.body_len = SMQ_STRING;
+        message.body = smq_text(body);
         scene_must(smq_send_async(producer, topic, &message, on_sent, receipts, &err), &err, body);
     }
 }
@@ -406,8 +404,7 @@ static void send_some(struct failover *failover)
         char body[16];
 
         snprintf(body, sizeof(body), "%d", failover->sent++);
-        message.body = body;
-        message.body_len = SMQ_STRING;
+        message.body = smq_text(body);
         (void) smq_send_async(failover->producer, failover->topic, &message, NULL, NULL, &err);
     }
 }

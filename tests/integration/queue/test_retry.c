@@ -44,8 +44,8 @@ static bool see_dead(const smq_message_info *message, void *user)
     dead->count++;
     dead->priority = message->priority;
     dead->attempt = message->attempt;
-    snprintf(dead->body, sizeof(dead->body), "%.*s", (int) message->body_len,
-             (const char *) message->body);
+    snprintf(dead->body, sizeof(dead->body), "%.*s", (int) message->body.len,
+             (const char *) message->body.data);
     snprintf(dead->reason, sizeof(dead->reason), "%s", message->reason);
     return true;
 }

@@ -180,31 +180,28 @@ static void bodies_are_any_bytes(void **state)
     (void) state;
     topic_made(client, &options);
     memset(large, 'x', 64 * 1024 + 1);
-    message.body = "\xff\r\n\0{}";
-    message.body_len = 6;
+    message.body = (smq_bytes){"\xff\r\n\0{}", 6};
     must(smq_send(producer, "t", &message, &receipt, &err), &err);
     snprintf(key, sizeof(key), "t_%d", (int) receipt.slot);
-    assert_true(look_number(key, "ZRANK %s %b", key, message.body, message.body_len) >= 0);
-    message.body = "\0\r\n\xff{}"; /* stored as one with a key */
+    assert_true(look_number(key, "ZRANK %s %b", key, message.body.data, message.body.len) >= 0);
+    message.body.data = "\0\r\n\xff{}"; /* stored as one with a key */
     must(smq_send(producer, "t", &message, &receipt, &err), &err);
     snprintf(key, sizeof(key), "t_%d", (int) receipt.slot);
     assert_true(look_number(key, "ZRANK %s %b", key,
                             "\0"
                             "0:\0\r\n\xff{}",
                             (size_t) 9) >= 0);
-    message.body = large;
-    message.body_len = (size_t) 64 * 1024;
+    message.body = (smq_bytes){large, (size_t) 64 * 1024};
     must(smq_send(producer, "t", &message, &receipt, &err), &err);
-    message.body_len++;
+    message.body.len++;
     assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_TOO_BIG);
-    message.body_len = 0;
+    message.body.len = 0;
     assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_INVALID);
     message = message_of("b");
-    message.key = large;
-    message.key_len = 1025;
+    message.key = (smq_bytes){large, 1025};
     assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_TOO_BIG);
     assert_int_equal(smq_send(producer, "nowhere", &message, &receipt, &err), SMQ_TOO_BIG);
-    message.key_len = 1024;
+    message.key.len = 1024;
     assert_int_equal(smq_send(producer, "nowhere", &message, &receipt, &err), SMQ_NO_TOPIC);
     assert_non_null(strstr(err.text, "nowhere"));
     must(smq_send(producer, "t", &message, &receipt, &err), &err);
@@ -269,7 +266,7 @@ static void a_known_definition_may_be_old(void **state)
         char body[16];
 
         snprintf(body, sizeof(body), "b-%d", i);
-        message.body = body;
+        message.body = smq_text(body);
         must(smq_send(producer, "t", &message, &receipt, &err), &err);
         assert_in_range(receipt.slot, 0, 1);
     }

@@ -263,7 +263,7 @@ static void only_an_empty_topic_is_deleted_without_force(void **state)
         char body[16];
 
         snprintf(body, sizeof(body), "m-%d", i);
-        message.body = body;
+        message.body = smq_text(body);
         (void) sent(producer, "t", &message);
     }
     assert_int_equal(smq_topic_delete(client, "t", false, &err), SMQ_NOT_EMPTY);

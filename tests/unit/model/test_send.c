@@ -11,7 +11,7 @@
 #include "model/send.h"
 #include "model/slot.h"
 
-#define MESSAGE .struct_size = sizeof(smq_message), .body = "abc", .body_len = 3
+#define MESSAGE .struct_size = sizeof(smq_message), .body = {"abc", 3}
 
 enum { TIME_MAX_BITS = 43 };
 static const int64_t time_max = INT64_C(1) << TIME_MAX_BITS;
@@ -27,33 +27,29 @@ static int fill_big(void **state)
 
 /* --- what does not depend on the topic --- */
 
-static void lengths_are_resolved(void **state)
+static void messages_are_copied(void **state)
 {
-    smq_message message =
-        SMQ_MESSAGE(.body = "a\0c", .body_len = 3, .key = "order-7", .key_len = SMQ_STRING);
+    smq_message message = SMQ_MESSAGE(.body = {"a\0c", 3}, .key = smq_text("order-7"));
     smq_message out;
 
     (void) state;
     assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
-    assert_int_equal(out.body_len, 3);
-    assert_int_equal(out.key_len, 7);
-    assert_true(out.body == message.body);
-    assert_true(out.key == message.key);
-    message.body_len = SMQ_STRING;
-    message.key = NULL;
-    message.key_len = 0;
+    assert_int_equal(out.body.len, 3);
+    assert_int_equal(out.key.len, 7);
+    assert_true(out.body.data == message.body.data);
+    assert_true(out.key.data == message.key.data);
+    message.key = smq_text(NULL);
     assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
-    assert_int_equal(out.body_len, 1);
-    assert_null(out.key);
-    assert_int_equal(out.key_len, 0);
+    assert_null(out.key.data);
+    assert_int_equal(out.key.len, 0);
 }
 
 static void largest_message_is_taken(void **state)
 {
     smq_message message =
-        SMQ_MESSAGE(.body = big, .body_len = TOPIC_BODY_INLINE_MAX, .key = big,
-                    .key_len = TOPIC_KEY_MAX, .id = big, .id_len = TOPIC_KEY_MAX,
-                    .ttl_ms = time_max, .max_retries = TOPIC_RETRIES_MAX, .delay_ms = time_max);
+        SMQ_MESSAGE(.body = {big, TOPIC_BODY_INLINE_MAX}, .key = {big, TOPIC_KEY_MAX},
+                    .id = {big, TOPIC_KEY_MAX}, .ttl_ms = time_max,
+                    .max_retries = TOPIC_RETRIES_MAX, .delay_ms = time_max);
     smq_message out;
 
     (void) state;
@@ -65,38 +61,21 @@ static const struct {
     smq_status status;
     const char *text;
 } bad_messages[] = {
-    {{.struct_size = sizeof(smq_message), .body = "abc"},
-     SMQ_INVALID,
-     "body has length 0: give its length, or SMQ_STRING for a C string"},
-    {{.struct_size = sizeof(smq_message), .body_len = 3},
+    {{.struct_size = sizeof(smq_message), .body = {NULL, 3}},
      SMQ_INVALID,
      "body has a length but no pointer"},
-    {{.struct_size = sizeof(smq_message), .body_len = SMQ_STRING},
+    {{.struct_size = sizeof(smq_message), .body = {NULL, SIZE_MAX}},
      SMQ_INVALID,
      "body has a length but no pointer"},
-    {{.struct_size = sizeof(smq_message), .body = "", .body_len = TOPIC_BODY_KEYED_MAX + 1},
+    {{.struct_size = sizeof(smq_message), .body = {"", TOPIC_BODY_KEYED_MAX + 1}},
      SMQ_TOO_BIG,
      "body of 67108865 bytes: no topic takes more than 67108864"},
-    {{MESSAGE, .key = "k"},
-     SMQ_INVALID,
-     "key has length 0: give its length, or SMQ_STRING for a C string"},
-    {{MESSAGE, .key_len = 1}, SMQ_INVALID, "key has a length but no pointer"},
-    {{MESSAGE, .key = "", .key_len = SMQ_STRING},
-     SMQ_INVALID,
-     "key is empty: at least 1 byte is needed"},
-    {{MESSAGE, .key = big, .key_len = TOPIC_KEY_MAX + 1},
-     SMQ_TOO_BIG,
-     "key of 1025 bytes: at most 1024"},
-    {{MESSAGE, .id = "i"},
-     SMQ_INVALID,
-     "id has length 0: give its length, or SMQ_STRING for a C string"},
-    {{MESSAGE, .id_len = 1}, SMQ_INVALID, "id has a length but no pointer"},
-    {{MESSAGE, .id = "", .id_len = SMQ_STRING},
-     SMQ_INVALID,
-     "id is empty: at least 1 byte is needed"},
-    {{MESSAGE, .id = big, .id_len = TOPIC_KEY_MAX + 1},
-     SMQ_TOO_BIG,
-     "id of 1025 bytes: at most 1024"},
+    {{MESSAGE, .key = {"k", 0}}, SMQ_INVALID, "key is empty: at least 1 byte is needed"},
+    {{MESSAGE, .key = {NULL, 1}}, SMQ_INVALID, "key has a length but no pointer"},
+    {{MESSAGE, .key = {big, TOPIC_KEY_MAX + 1}}, SMQ_TOO_BIG, "key of 1025 bytes: at most 1024"},
+    {{MESSAGE, .id = {"i", 0}}, SMQ_INVALID, "id is empty: at least 1 byte is needed"},
+    {{MESSAGE, .id = {NULL, 1}}, SMQ_INVALID, "id has a length but no pointer"},
+    {{MESSAGE, .id = {big, TOPIC_KEY_MAX + 1}}, SMQ_TOO_BIG, "id of 1025 bytes: at most 1024"},
     {{MESSAGE, .ttl_ms = -2},
      SMQ_INVALID,
      "ttl_ms must be from 1 to 8796093022208, 0 for the topic's, or SMQ_NONE, not -2"},
@@ -131,10 +110,10 @@ static const struct {
     {{MESSAGE, .due_at_ms = INT64_C(-8796093022209)},
      SMQ_INVALID,
      "due_at_ms must be from -8796093022208 to 8796093022208, not -8796093022209"},
-    {{.struct_size = 0, .body = "abc", .body_len = 3},
+    {{.struct_size = 0, .body = {"abc", 3}},
      SMQ_INVALID,
      "struct_size of the message is 0: start from SMQ_MESSAGE_INIT"},
-    {{.struct_size = 4096, .body = "abc", .body_len = 3},
+    {{.struct_size = 4096, .body = {"abc", 3}},
      SMQ_INVALID,
      "struct_size of the message is 4096: start from SMQ_MESSAGE_INIT"},
 };
@@ -143,21 +122,20 @@ static void bad_messages_are_refused(void **state)
 {
     (void) state;
     for (size_t i = 0; i < sizeof(bad_messages) / sizeof(bad_messages[0]); i++) {
-        smq_message out = {.body_len = 77};
+        smq_message out = {.body = {NULL, 77}};
         smq_error err = SMQ_ERROR_INIT;
 
         assert_int_equal(send_check(&out, &bad_messages[i].message, &err), bad_messages[i].status);
         assert_int_equal(err.status, bad_messages[i].status);
         assert_string_equal(err.text, bad_messages[i].text);
-        assert_int_equal(out.body_len, 77);
+        assert_int_equal(out.body.len, 77);
     }
 }
 
 static void message_of_an_older_header_ends_earlier(void **state)
 {
     smq_message message = {.struct_size = offsetof(smq_message, delay_ms),
-                           .body = "abc",
-                           .body_len = 3,
+                           .body = {"abc", 3},
                            .priority = 7,
                            .delay_ms = 99,
                            .due_at_ms = 99};
@@ -248,13 +226,13 @@ static void when_is_what_the_script_gets(void **state)
         {&soon, {MESSAGE}, "+0"},
         {&soon, {MESSAGE, .delay_ms = 5}, "+5"},
         {&arrival, {MESSAGE, .priority = 7, .delay_ms = SMQ_NONE}, "7"},
-        {&fifo, {MESSAGE, .id = "abc", .id_len = 3, .delay_ms = SMQ_NONE}, "0"},
+        {&fifo, {MESSAGE, .id = {"abc", 3}, .delay_ms = SMQ_NONE}, "0"},
         {&arrival, {MESSAGE, .priority = 8191}, "8191"},
         {&arrival, {MESSAGE, .priority = -8191}, "-8191"},
         {&bytes, {MESSAGE, .priority = INT64_C(1) << 40}, "1099511627776"},
         {&bytes, {MESSAGE, .priority = -(INT64_C(1) << 40)}, "-1099511627776"},
-        {&keyed, {MESSAGE, .id = "abc", .id_len = 3, .delay_ms = 5}, "+5"},
-        {&fifo, {MESSAGE, .id = "abc", .id_len = 3}, "0"},
+        {&keyed, {MESSAGE, .id = {"abc", 3}, .delay_ms = 5}, "+5"},
+        {&fifo, {MESSAGE, .id = {"abc", 3}}, "0"},
     };
 
     (void) state;
@@ -316,7 +294,7 @@ static const struct {
      "priority must be from -1099511627776 to 1099511627776 in topic b (ties by bytes), not "
      "-1099511627777"},
     {&timed,
-     {MESSAGE, .id = "i", .id_len = 1},
+     {MESSAGE, .id = {"i", 1}},
      SMQ_WRONG_TYPE,
      "topic t is not of layout keyed, which id is for"},
     {&timed,
@@ -336,24 +314,24 @@ static const struct {
      SMQ_INVALID,
      "the body is empty: topic t of layout inline needs at least 1 byte"},
     {&timed,
-     {.struct_size = sizeof(smq_message), .body = big, .body_len = TOPIC_BODY_INLINE_MAX + 1},
+     {.struct_size = sizeof(smq_message), .body = {big, TOPIC_BODY_INLINE_MAX + 1}},
      SMQ_TOO_BIG,
      "body of 65537 bytes: topic t takes at most 65536 (max_body); larger ones need a topic of "
      "layout keyed"},
     {&keyed,
-     {.struct_size = sizeof(smq_message), .body = big, .body_len = 101, .id = "i", .id_len = 1},
+     {.struct_size = sizeof(smq_message), .body = {big, 101}, .id = {"i", 1}},
      SMQ_TOO_BIG,
      "body of 101 bytes: topic k takes at most 100 (max_body)"},
     {&fifo,
-     {MESSAGE, .id = "i", .id_len = 1, .delay_ms = 5},
+     {MESSAGE, .id = {"i", 1}, .delay_ms = 5},
      SMQ_WRONG_TYPE,
      "topic f is not of type range_merge or fixed_time, which delay_ms is for"},
     {&fifo,
-     {MESSAGE, .id = "i", .id_len = 1, .due_at_ms = 5},
+     {MESSAGE, .id = {"i", 1}, .due_at_ms = 5},
      SMQ_WRONG_TYPE,
      "topic f is not of type fixed_time, which due_at_ms is for"},
     {&fifo,
-     {MESSAGE, .id = "i", .id_len = 1, .priority = 5},
+     {MESSAGE, .id = {"i", 1}, .priority = 5},
      SMQ_WRONG_TYPE,
      "topic f is not of type priority, which priority is for"},
 };
@@ -374,19 +352,17 @@ static void options_of_other_types_are_refused(void **state)
 
 static void key_decides_the_slot(void **state)
 {
-    smq_message message = {MESSAGE, .key = "a\0b", .key_len = 3};
+    smq_message message = {MESSAGE, .key = {"a\0b", 3}};
     struct send_place place = {.slot = -1};
 
     (void) state;
     assert_int_equal(send_place(&place, &timed, &message, NULL), SMQ_OK);
     assert_int_equal(place.slot, slot_of_key("a\0b", 3, 64));
     assert_int_not_equal(place.slot, slot_of_key("abc", 3, 64));
-    message.id = "id";
-    message.id_len = 2;
+    message.id = (smq_bytes){"id", 2};
     assert_int_equal(send_place(&place, &keyed, &message, NULL), SMQ_OK);
     assert_int_equal(place.slot, slot_of_key("a\0b", 3, 64));
-    message.key = NULL;
-    message.key_len = 0;
+    message.key = (smq_bytes){NULL, 0};
     assert_int_equal(send_place(&place, &keyed, &message, NULL), SMQ_OK);
     assert_int_equal(place.slot, slot_of_key("id", 2, 64));
 }
@@ -399,13 +375,10 @@ static void limits_of_the_message_win(void **state)
         int64_t ttl_ms;
         int32_t max_retries;
     } cases[] = {
-        {&keyed, {MESSAGE, .id = "i", .id_len = 1}, 700, -1},
-        {&keyed, {MESSAGE, .id = "i", .id_len = 1, .ttl_ms = 5, .max_retries = 3}, 5, 3},
-        {&keyed,
-         {MESSAGE, .id = "i", .id_len = 1, .ttl_ms = SMQ_NONE, .max_retries = SMQ_NONE},
-         -1,
-         0},
-        {&fifo, {MESSAGE, .id = "i", .id_len = 1}, -1, -1},
+        {&keyed, {MESSAGE, .id = {"i", 1}}, 700, -1},
+        {&keyed, {MESSAGE, .id = {"i", 1}, .ttl_ms = 5, .max_retries = 3}, 5, 3},
+        {&keyed, {MESSAGE, .id = {"i", 1}, .ttl_ms = SMQ_NONE, .max_retries = SMQ_NONE}, -1, 0},
+        {&fifo, {MESSAGE, .id = {"i", 1}}, -1, -1},
         {&timed, {MESSAGE}, -1, -1},
     };
 
@@ -421,16 +394,15 @@ static void limits_of_the_message_win(void **state)
 
 static void empty_bodies_are_for_keyed(void **state)
 {
-    smq_message message = SMQ_MESSAGE(.id = "i", .id_len = 1, .body = "", .body_len = SMQ_STRING);
+    smq_message message = SMQ_MESSAGE(.id = {"i", 1}, .body = smq_text(""));
     struct send_place place;
     smq_message out;
 
     (void) state;
     assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
-    assert_int_equal(out.body_len, 0);
+    assert_int_equal(out.body.len, 0);
     assert_int_equal(send_place(&place, &keyed, &out, NULL), SMQ_OK);
-    message.body = NULL;
-    message.body_len = 0;
+    message.body = (smq_bytes){NULL, 0};
     assert_int_equal(send_check(&out, &message, NULL), SMQ_OK);
     assert_int_equal(send_place(&place, &keyed, &out, NULL), SMQ_OK);
 }
@@ -454,36 +426,35 @@ static void member_is_the_body_or_the_id_and_the_key(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         bool in_keyed = rows[i].topic == &keyed;
-        smq_message message = {MESSAGE, .key = rows[i].key,
-                               .key_len = rows[i].key != NULL ? strlen(rows[i].key) : 0,
-                               .id = in_keyed ? "id" : NULL, .id_len = in_keyed ? 2 : 0};
+        smq_message message = {MESSAGE,
+                               .key = {rows[i].key, rows[i].key != NULL ? strlen(rows[i].key) : 0},
+                               .id = {in_keyed ? "id" : NULL, in_keyed ? 2 : 0}};
         const void *member = NULL;
         size_t len = 0;
 
         send_member(&member, &len, &scratch, rows[i].topic, &message);
         assert_int_equal(len, rows[i].len);
         assert_memory_equal(member, rows[i].member, len);
-        assert_int_equal(member == message.body || member == message.id, !rows[i].copied);
+        assert_int_equal(member == message.body.data || member == message.id.data, !rows[i].copied);
     }
     buf_fini(&scratch);
 }
 
 static void only_keyed_messages_lack_an_id(void **state)
 {
-    smq_message message = {MESSAGE, .key = "k", .key_len = 1};
+    smq_message message = {MESSAGE, .key = {"k", 1}};
 
     (void) state;
     assert_true(send_lacks_id(&keyed, &message));
     assert_false(send_lacks_id(&timed, &message));
-    message.id = "i";
-    message.id_len = 1;
+    message.id = (smq_bytes){"i", 1};
     assert_false(send_lacks_id(&keyed, &message));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_are_resolved),
+        cmocka_unit_test(messages_are_copied),
         cmocka_unit_test(largest_message_is_taken),
         cmocka_unit_test(bad_messages_are_refused),
         cmocka_unit_test(message_of_an_older_header_ends_earlier),

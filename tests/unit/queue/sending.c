@@ -310,10 +310,8 @@ smq_message sending_message(const char *body, const char *key)
 {
     smq_message message = SMQ_MESSAGE_INIT;
 
-    message.body = body;
-    message.body_len = SMQ_STRING;
-    message.key = key;
-    message.key_len = key != NULL ? strlen(key) : 0;
+    message.body = smq_text(body);
+    message.key = smq_text(key);
     return message;
 }
 

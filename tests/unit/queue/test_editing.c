@@ -121,8 +121,7 @@ static int set_up(void **state)
     (void) state;
     layout = SMQ_INLINE;
     which = SMQ_MESSAGE();
-    which.body = "a";
-    which.body_len = 1;
+    which.body = (smq_bytes){"a", 1};
     client = fake_client(serve, NULL);
     assert_non_null(client);
     return 0;
@@ -247,8 +246,7 @@ static void keyed_nonsense_is_refused(void **state)
 
     (void) state;
     layout = SMQ_KEYED;
-    which.id = "a";
-    which.id_len = 1;
+    which.id = (smq_bytes){"a", 1};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         answer_with(&cases[i], 1);
         assert_int_equal(get(), SMQ_INTERNAL);

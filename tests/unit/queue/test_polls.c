@@ -122,7 +122,7 @@ static const char *take(struct stage *stage, size_t capacity)
 
     assert_true(run_queue_poll(stage->queue, out, &count, capacity, 0));
     for (size_t i = 0; i < count; i++) {
-        bodies[i] = *(const char *) out[i]->info.body;
+        bodies[i] = *(const char *) out[i]->info.body.data;
     }
     bodies[count] = '\0';
     return bodies;

@@ -37,18 +37,16 @@ static void too_many_pending_are_full(void **state)
     sending_hold(false);
     sending_flush(producer);
     sending_hold(true);
-    message.body = "0123456789012345678901234567890123456789";
+    message.body = smq_text("0123456789012345678901234567890123456789");
     for (int i = 0; i < 2; i++) { /* the bytes of 21 do not fit */
-        message.key = message.body;
-        message.key_len = 40;
+        message.key = (smq_bytes){message.body.data, 40};
         assert_int_equal(
             smq_send_async(producer, "orders", &message, sending_on_sent, &receipts, &err), SMQ_OK);
     }
-    message.key_len = 900;
-    message.key = memory_new(900);
+    message.key = (smq_bytes){memory_new(900), 900};
     assert_int_equal(smq_send_async(producer, "orders", &message, sending_on_sent, &receipts, &err),
                      SMQ_FULL);
-    free((void *) message.key);
+    free((void *) message.key.data);
     sending_hold(false);
     sending_flush(producer);
     assert_int_equal(receipts.total, 12);
@@ -248,7 +246,7 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(smq_send(producer, "a{b}", &message, &receipt, &err), SMQ_INVALID);
     assert_int_equal(smq_send(producer, NULL, &message, &receipt, &err), SMQ_INVALID);
     assert_int_equal(smq_send(NULL, "orders", &message, &receipt, &err), SMQ_INVALID);
-    message.body_len = 64 * 1024 * 1024 + 1;
+    message.body.len = 64 * 1024 * 1024 + 1;
     assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_TOO_BIG);
     assert_int_equal(smq_send_async(producer, "orders", &message, NULL, NULL, &err), SMQ_TOO_BIG);
     assert_int_equal(sending.sends, 0);

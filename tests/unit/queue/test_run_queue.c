@@ -50,7 +50,7 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
 
     pthread_mutex_lock(&stage->lock);
     stage->last = delivery;
-    stage->log[stage->begun++] = *(const char *) delivery->info.body;
+    stage->log[stage->begun++] = *(const char *) delivery->info.body.data;
     pthread_cond_broadcast(&stage->changed);
     while (stage->open == 0) {
         pthread_cond_wait(&stage->changed, &stage->lock);
@@ -550,7 +550,7 @@ static void ended_delivery_is_used_again(void **state)
     assert_ptr_equal(second, first);
     assert_int_equal(pool.count, 0);
     assert_int_equal(delivery_standing(second), SMQ_OK);
-    assert_string_equal(second->info.body, "2");
+    assert_string_equal(second->info.body.data, "2");
     assert_string_equal(second->info.token, "");
     assert_null(second->answer.reason);
     second->held++; /* its answerer's */
@@ -626,7 +626,7 @@ static smq_verdict handle_batch(smq_delivery *const *deliveries, size_t count, v
 
     pthread_mutex_lock(&stage->lock);
     for (size_t i = 0; i < count; i++) {
-        stage->log[stage->begun++] = *(const char *) deliveries[i]->info.body;
+        stage->log[stage->begun++] = *(const char *) deliveries[i]->info.body.data;
     }
     stage->returned++;
     pthread_cond_broadcast(&stage->changed);

@@ -183,8 +183,7 @@ static void test_what_is_written_is_read(void **state)
 
     (void) state;
     assert_non_null(history);
-    message.body = "bash 5.2 7000 1";
-    message.body_len = strlen(message.body);
+    message.body = smq_text("bash 5.2 7000 1");
     history_sent(history, "t", "bash", "bash 5.2 7000 1");
     history_moved(history, 4711, "pause");
     uint64_t run = history_start(history, &message);
