@@ -22,7 +22,7 @@ static void shape(smq_message *message, uint64_t number, void *user)
 
     tally_body(kilobyte->body, sizeof(kilobyte->body), number);
     message->body = (smq_bytes){kilobyte->body, sizeof(kilobyte->body)};
-    if (kilobyte->layout == SMQ_KEYED) { /* also the key */
+    if (kilobyte->layout == SMQ_LAYOUT_KEYED) { /* also the key */
         message->id = (smq_bytes){kilobyte->body, TALLY_DIGITS};
     }
 }
@@ -58,8 +58,8 @@ static bool measure(struct lab *lab, smq_client *client)
 {
     struct both plain, keyed;
 
-    if (!in_layout(lab, client, SMQ_INLINE, "inline-1k", &plain) ||
-        !in_layout(lab, client, SMQ_KEYED, "keyed-1k", &keyed)) {
+    if (!in_layout(lab, client, SMQ_LAYOUT_INLINE, "inline-1k", &plain) ||
+        !in_layout(lab, client, SMQ_LAYOUT_KEYED, "keyed-1k", &keyed)) {
         return false;
     }
     report_ratio(lab_report(lab), "send-keyed/inline", keyed.sent.rate, plain.sent.rate);

@@ -206,7 +206,7 @@ bool lab_topic_laid_out(struct lab *lab, smq_client *client, char name[LAB_NAME_
 
     snprintf(name, LAB_NAME_SIZE, "bench%d", lab->topics++);
     options.name = name;
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = slots;
     options.layout = layout;
     return lab_good(smq_topic_create(client, &options, NULL, &err), &err);
@@ -214,5 +214,5 @@ bool lab_topic_laid_out(struct lab *lab, smq_client *client, char name[LAB_NAME_
 
 bool lab_topic(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots)
 {
-    return lab_topic_laid_out(lab, client, name, slots, SMQ_INLINE);
+    return lab_topic_laid_out(lab, client, name, slots, SMQ_LAYOUT_INLINE);
 }

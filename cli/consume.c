@@ -26,7 +26,7 @@ struct consume_options {
 
 #define CONSUME(member) offsetof(struct consume_options, member)
 #define WORKER(flag, field, what)                                                                  \
-    .name = (flag), .type = FLAG_OPTION, .offset = CONSUME(worker), .set = SMQ_OPTIONS_WORKER,     \
+    .name = (flag), .type = FLAG_OPTION, .offset = CONSUME(worker), .set = SMQ_OPTION_SET_WORKER,  \
     .option = (field), .operand = (what)
 
 static const struct flag consume_flags[] = {

@@ -32,7 +32,7 @@ static enum exit_code dead_list_letters(smq_client *client, const struct command
     smq_error err;
 
     bulk_filter_make(&filter, &which, &flags->filter, topic);
-    filter.states = SMQ_DEAD;
+    filter.states = SMQ_STATE_DEAD;
     const smq_status status =
         smq_message_each(client, command->words[0], &filter, listing_add, &listing, &err);
     if (status == SMQ_OK) {
@@ -104,7 +104,7 @@ static enum exit_code dead_edit_letters(smq_client *client, const struct command
     smq_message which;
 
     bulk_filter_make(&filter, &which, &flags->filter, topic);
-    filter.states = SMQ_DEAD;
+    filter.states = SMQ_STATE_DEAD;
     return bulk_run(client, command, &filter, edit, done, "dead letter");
 }
 

@@ -49,12 +49,12 @@ static struct libscols_table *listing_make_table(const struct topic_facts *topic
         listing_add_title(&titles, "DEAD_AT");
     } else {
         listing_add_title(&titles, "STATE");
-        listing_add_title(&titles, topic->type == SMQ_PRIORITY ? ">PRIORITY" : "DUE_AT");
+        listing_add_title(&titles, topic->type == SMQ_TYPE_PRIORITY ? ">PRIORITY" : "DUE_AT");
     }
     listing_add_title(&titles, ">ATTEMPTS");
     listing_add_title(&titles, "REASON");
     listing_add_title(&titles, "KEY");
-    if (topic->layout == SMQ_KEYED) {
+    if (topic->layout == SMQ_LAYOUT_KEYED) {
         listing_add_title(&titles, "ID");
     }
     listing_add_title(&titles, "~BODY");
@@ -79,7 +79,7 @@ struct listing listing_begin(const struct command *command, const struct topic_f
 static void listing_when_text(char *text, size_t size, const struct listing *listing,
                               const smq_message_info *message)
 {
-    if (listing->topic->type == SMQ_PRIORITY) {
+    if (listing->topic->type == SMQ_TYPE_PRIORITY) {
         snprintf(text, size, "%" PRId64, message->priority);
     } else if (message->due_at_ms != 0) {
         output_time(text, size, message->due_at_ms);
@@ -119,7 +119,7 @@ static void listing_add_row(const struct listing *listing, const smq_message_inf
     } else {
         listing_put(&row, "-");
     }
-    if (listing->topic->layout == SMQ_KEYED) {
+    if (listing->topic->layout == SMQ_LAYOUT_KEYED) {
         listing_add_bytes(&row, message->id.data, message->id.len);
     }
     listing_add_bytes(&row, message->body.data, message->body.len);

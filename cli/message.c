@@ -12,10 +12,10 @@ static const struct {
     smq_state state;
     const char *name;
 } states[] = {
-    {SMQ_WAITING, "waiting"},
-    {SMQ_CLAIMED, "claimed"},
-    {SMQ_RESTING, "resting"},
-    {SMQ_DEAD, "dead"},
+    {SMQ_STATE_WAITING, "waiting"},
+    {SMQ_STATE_CLAIMED, "claimed"},
+    {SMQ_STATE_RESTING, "resting"},
+    {SMQ_STATE_DEAD, "dead"},
 };
 #define STATE_COUNT (sizeof(states) / sizeof(states[0]))
 
@@ -23,7 +23,7 @@ smq_message message_named(const struct topic_facts *topic, const char *id, const
 {
     smq_message message = SMQ_MESSAGE_INIT;
 
-    if (topic->layout == SMQ_KEYED) {
+    if (topic->layout == SMQ_LAYOUT_KEYED) {
         message.id = smq_text(id);
     } else {
         message.body = smq_text(id);
@@ -131,7 +131,7 @@ json_t *message_dead_json(const smq_message_info *message, smq_topic_type type)
 
     output_set(object, "attempt", json_integer(message->attempt));
     output_set(object, "dead_at_ms", json_integer(message->dead_at_ms));
-    if (type == SMQ_PRIORITY) {
+    if (type == SMQ_TYPE_PRIORITY) {
         output_set(object, "priority", json_integer(message->priority));
     } else {
         output_set(object, "due_at_ms", json_integer(message->due_at_ms));

@@ -57,10 +57,10 @@ static void one_print_message(const smq_message_info *message, const struct topi
     output_pair(table, "state", message_state_name(message->state));
     one_add_number(table, "slot", message->slot);
     one_add_bytes(table, "key", message->key.data, message->key.len);
-    if (topic->layout == SMQ_KEYED) {
+    if (topic->layout == SMQ_LAYOUT_KEYED) {
         one_add_bytes(table, "id", message->id.data, message->id.len);
     }
-    if (topic->type == SMQ_PRIORITY) {
+    if (topic->type == SMQ_TYPE_PRIORITY) {
         one_add_number(table, "priority", message->priority);
     }
     one_add_time(table, "due_at", message->due_at_ms);

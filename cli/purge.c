@@ -53,7 +53,7 @@ static enum exit_code purge_run(const struct command *command)
                          "purge needs --state waiting, --state resting or --state dead");
     }
     enum exit_code code = message_states_read(&states, flags->state);
-    if (code == EXIT_DONE && (states & SMQ_CLAIMED) != 0) {
+    if (code == EXIT_DONE && (states & SMQ_STATE_CLAIMED) != 0) {
         code = say_error(EXIT_USAGE, "claimed messages cannot be purged: a consumer works on them");
     }
     if (code == EXIT_DONE) {

@@ -117,11 +117,12 @@ static enum exit_code send_check_options(const struct send_options *flags, const
                         : flags->retries.given  ? "--retries"
                                                 : NULL;
 
-    if (keyed && topic->layout != SMQ_KEYED) {
+    if (keyed && topic->layout != SMQ_LAYOUT_KEYED) {
         return say_error(EXIT_USAGE, "topic %s has layout inline: it has no %s", name, keyed);
     }
     struct when when = flags->when;
-    if (when.delay.value == 0 && (topic->type == SMQ_PRIORITY || topic->type == SMQ_FIFO)) {
+    if (when.delay.value == 0 &&
+        (topic->type == SMQ_TYPE_PRIORITY || topic->type == SMQ_TYPE_FIFO)) {
         when.delay.given = false; /* whatever they get is due at once */
     }
     const enum exit_code code = when_check(&when, name, topic);
@@ -237,7 +238,7 @@ static bool send_prepare(smq_message *out, struct sender *sender, uint64_t line,
     const struct send_options *flags = sender->flags;
 
     *out = send_make_message(flags, body, size);
-    if (size == 0 && sender->topic_facts.layout == SMQ_INLINE) {
+    if (size == 0 && sender->topic_facts.layout == SMQ_LAYOUT_INLINE) {
         tally_failed(&sender->tally, line, EXIT_DATA,
                      "an empty body cannot be sent in layout inline; give at least one byte");
         return false;

@@ -25,13 +25,14 @@ static int64_t topic_amount_shown(int64_t amount)
 /* Must each send give one?  A delay of 0 is SMQ_NONE. */
 static bool topic_lacks_delay(const smq_topic_options *topic)
 {
-    return topic->type == SMQ_RANGE_MERGE && topic->delay_ms == 0;
+    return topic->type == SMQ_TYPE_RANGE_MERGE && topic->delay_ms == 0;
 }
 
 const char *topic_type_name(smq_topic_type type)
 {
-    return type >= SMQ_RANGE_MERGE && type <= SMQ_FIFO ? type_names[type - SMQ_RANGE_MERGE]
-                                                       : "unknown";
+    return type >= SMQ_TYPE_RANGE_MERGE && type <= SMQ_TYPE_FIFO
+               ? type_names[type - SMQ_TYPE_RANGE_MERGE]
+               : "unknown";
 }
 
 static json_t *topic_json(const smq_topic_options *topic)
@@ -40,7 +41,7 @@ static json_t *topic_json(const smq_topic_options *topic)
 
     output_set(object, "name", json_string(topic->name));
     output_set(object, "type", json_string(topic_type_name(topic->type)));
-    output_set(object, "layout", json_string(layout_names[topic->layout == SMQ_KEYED]));
+    output_set(object, "layout", json_string(layout_names[topic->layout == SMQ_LAYOUT_KEYED]));
     output_set(object, "slots", json_integer(topic->slots));
     output_set(object, "shared", json_boolean(topic->shared));
     output_set(object, "ties", json_string(ties_names[topic->ties == SMQ_TIES_BYTES]));
@@ -220,7 +221,7 @@ static void topic_add_topic_row(struct libscols_table *table, const smq_topic_op
     snprintf(lease, sizeof(lease), "%" PRId64, topic->lease_ms);
     const char *const cells[] = {topic->name,
                                  topic_type_name(topic->type),
-                                 layout_names[topic->layout == SMQ_KEYED],
+                                 layout_names[topic->layout == SMQ_LAYOUT_KEYED],
                                  slots,
                                  topic->shared ? "shared" : "exclusive",
                                  topic_state_name(topic),
@@ -311,7 +312,7 @@ static bool topic_show_topic(const smq_topic_options *topic, void *user)
     (void) user;
     output_pair(table, "name", topic->name);
     output_pair(table, "type", topic_type_name(topic->type));
-    output_pair(table, "layout", layout_names[topic->layout == SMQ_KEYED]);
+    output_pair(table, "layout", layout_names[topic->layout == SMQ_LAYOUT_KEYED]);
     topic_add_number(table, "slots", topic->slots);
     output_pair(table, "shared", topic->shared ? "true" : "false");
     output_pair(table, "ties", ties_names[topic->ties == SMQ_TIES_BYTES]);

@@ -30,7 +30,7 @@ static enum exit_code topic_alter_alter_run(const struct command *command)
     smq_topic_options scratch = SMQ_TOPIC_OPTIONS_INIT;
     const char *name = command->words[0];
     smq_client *client = NULL;
-    enum exit_code code = option_apply_pair(&scratch, SMQ_OPTIONS_TOPIC, command->words[1]);
+    enum exit_code code = option_apply_pair(&scratch, SMQ_OPTION_SET_TOPIC, command->words[1]);
 
     if (code == EXIT_DONE) {
         code = connect_client(&client, command);

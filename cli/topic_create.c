@@ -16,7 +16,7 @@ struct create_options {
 #define CREATE(flag, field, what)                                                                  \
     {                                                                                              \
         .name = (flag), .type = FLAG_OPTION, .offset = offsetof(struct create_options, topic),     \
-        .set = SMQ_OPTIONS_TOPIC, .option = (field), .operand = (what)                             \
+        .set = SMQ_OPTION_SET_TOPIC, .option = (field), .operand = (what)                          \
     }
 
 /* One for each option of a topic. */

@@ -28,12 +28,12 @@ enum exit_code when_check(const struct when *when, const char *topic,
     const char *type = topic_type_name(facts->type);
     const char *wrong = NULL;
 
-    if (when->priority.given && facts->type != SMQ_PRIORITY) {
+    if (when->priority.given && facts->type != SMQ_TYPE_PRIORITY) {
         wrong = "--priority";
-    } else if (when->delay.given && facts->type != SMQ_RANGE_MERGE &&
-               facts->type != SMQ_FIXED_TIME) {
+    } else if (when->delay.given && facts->type != SMQ_TYPE_RANGE_MERGE &&
+               facts->type != SMQ_TYPE_FIXED_TIME) {
         wrong = "--delay";
-    } else if (when->at.given && facts->type != SMQ_FIXED_TIME) {
+    } else if (when->at.given && facts->type != SMQ_TYPE_FIXED_TIME) {
         wrong = "--at";
     }
     if (wrong) {

@@ -62,8 +62,8 @@ static void on_interrupt(int number)
 
 static bool create_topics(smq_client *client)
 {
-    static const smq_topic_type types[RULES_TOPICS] = {SMQ_RANGE_MERGE, SMQ_PRIORITY,
-                                                       SMQ_FIXED_TIME};
+    static const smq_topic_type types[RULES_TOPICS] = {SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_PRIORITY,
+                                                       SMQ_TYPE_FIXED_TIME};
     smq_error err;
 
     for (int i = 0; i < RULES_TOPICS; i++) {
@@ -72,7 +72,7 @@ static bool create_topics(smq_client *client)
         options.type = types[i];
         options.slots = FLEET_SLOTS;
         options.backoff = "fixed:200";
-        options.delay_ms = types[i] == SMQ_RANGE_MERGE ? 200 : 0;
+        options.delay_ms = types[i] == SMQ_TYPE_RANGE_MERGE ? 200 : 0;
         if (smq_topic_create(client, &options, NULL, &err) != SMQ_OK) {
             fprintf(stderr, "demo: %s\n", err.text);
             return false;
@@ -372,7 +372,7 @@ static bool collect_dead(struct demo *demo)
     smq_filter filter = SMQ_FILTER_INIT;
     smq_error err;
 
-    filter.states = SMQ_DEAD;
+    filter.states = SMQ_STATE_DEAD;
     for (int i = 0; i < RULES_TOPICS; i++) {
         if (smq_message_each(demo->client, rules_topics[i], &filter, note_dead, demo->changes,
                              &err) != SMQ_OK) {

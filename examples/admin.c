@@ -70,7 +70,7 @@ static bool show_progress(uint64_t changed, uint64_t total, void *user)
 
 static smq_status requeue(smq_client *client, const char *topic, smq_error *err)
 {
-    smq_filter timed_out = SMQ_FILTER(.states = SMQ_DEAD, .reason = "timed out");
+    smq_filter timed_out = SMQ_FILTER(.states = SMQ_STATE_DEAD, .reason = "timed out");
     uint64_t count = 0;
 
     smq_status status = smq_message_each(client, topic, &timed_out, show_message, NULL, err);

@@ -11,7 +11,7 @@ int main(int argc, char **argv)
 {
     smq_client_options at =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argc > 2 ? argv[2] : NULL);
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.name = "orders", .type = SMQ_PRIORITY);
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.name = "orders", .type = SMQ_TYPE_PRIORITY);
     smq_worker_options work =
         SMQ_WORKER_OPTIONS(.topic = "orders", .handler = handle, .user = stdout, .max_messages = 1);
     smq_client *client = NULL;

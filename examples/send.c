@@ -21,7 +21,7 @@ static void sent(const smq_receipt *receipt, void *user)
 
 static smq_status create_topic(smq_client *client, smq_error *err)
 {
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.name = "orders", .type = SMQ_FIXED_TIME);
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.name = "orders", .type = SMQ_TYPE_FIXED_TIME);
 
     return smq_topic_create(client, &topic, NULL, err); /* fine if it is there already */
 }

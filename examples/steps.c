@@ -17,8 +17,8 @@ static atomic_int ended;
 
 static smq_status create_topic(smq_client *client, smq_error *err)
 {
-    smq_topic_options topic =
-        SMQ_TOPIC_OPTIONS(.name = "steps", .type = SMQ_FIFO, .slots = 4, .backoff = "fixed:200");
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.name = "steps", .type = SMQ_TYPE_FIFO, .slots = 4,
+                                                .backoff = "fixed:200");
 
     return smq_topic_create(client, &topic, NULL, err);
 }

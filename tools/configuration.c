@@ -22,11 +22,11 @@ static const struct {
     smq_option_set set;
     const char *title, *type;
 } sets[] = {
-    {SMQ_OPTIONS_CLIENT, "Client", "smq_client_options"},
-    {SMQ_OPTIONS_TOPIC, "Topic", "smq_topic_options"},
-    {SMQ_OPTIONS_PRODUCER, "Producer", "smq_producer_options"},
-    {SMQ_OPTIONS_WORKER, "Worker", "smq_worker_options"},
-    {SMQ_OPTIONS_CONSUMER, "Consumer", "smq_consumer_options"},
+    {SMQ_OPTION_SET_CLIENT, "Client", "smq_client_options"},
+    {SMQ_OPTION_SET_TOPIC, "Topic", "smq_topic_options"},
+    {SMQ_OPTION_SET_PRODUCER, "Producer", "smq_producer_options"},
+    {SMQ_OPTION_SET_WORKER, "Worker", "smq_worker_options"},
+    {SMQ_OPTION_SET_CONSUMER, "Consumer", "smq_consumer_options"},
 };
 
 /* A cell of a table: a bar would end it. */

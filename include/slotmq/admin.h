@@ -113,7 +113,7 @@ SMQ_API smq_status smq_dead_requeue(smq_client *client, const char *topic, const
                                     uint64_t *count, smq_progress_fn *progress, void *user,
                                     smq_error *err);
 
-/* Delete messages for ever.  filter.states must be given; with SMQ_CLAIMED it
+/* Delete messages for ever.  filter.states must be given; with SMQ_STATE_CLAIMED it
  * fails: INVALID.  *count and UNKNOWN: as for smq_dead_requeue(). */
 SMQ_API smq_status smq_topic_purge(smq_client *client, const char *topic, const smq_filter *filter,
                                    uint64_t *count, smq_progress_fn *progress, void *user,

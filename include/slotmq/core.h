@@ -80,7 +80,7 @@ typedef enum smq_class {
     SMQ_CLASS_FATAL    /* free the handle and make a new one                 */
 } smq_class;
 
-/* X(name, value, class, text).  Values never change; new ones are appended. */
+/* X(name, value, class, text).  From 1.0 on values never change, and new ones are appended. */
 #define SMQ_STATUS_MAP(X)                                                                          \
     X(SMQ_OK, 0, OK, "success")                                                                    \
     X(SMQ_INVALID, -1, USAGE, "invalid argument or option")                                        \
@@ -92,6 +92,7 @@ typedef enum smq_class {
     X(SMQ_WRONG_TYPE, -7, USAGE, "not for this type or layout of topic")                           \
     X(SMQ_TOO_BIG, -8, USAGE, "larger than the topic allows")                                      \
     X(SMQ_NO_MESSAGE, -9, USAGE, "no such message")                                                \
+    X(SMQ_DAMAGED, -10, USAGE, "Redis lost a part of the topic; repair it")                        \
     X(SMQ_DENIED, -11, USAGE, "credentials or permission refused")                                 \
     X(SMQ_BAD_SERVER, -12, USAGE, "server too old, or it evicts keys")                             \
     X(SMQ_OTHER_FLEET, -13, USAGE, "topic belongs to another fleet")                               \
@@ -100,13 +101,12 @@ typedef enum smq_class {
     X(SMQ_UNAVAILABLE, -16, RETRY, "no server for this slot; not done")                            \
     X(SMQ_FULL, -17, RETRY, "send buffer, topic or Redis is full")                                 \
     X(SMQ_IN_WORK, -18, RETRY, "a consumer works on the message")                                  \
-    X(SMQ_UNKNOWN, -20, UNKNOWN, "reply lost; it may have been done")                              \
-    X(SMQ_LEASE_LOST, -21, ABORT, "the lease ended; delivered again")                              \
-    X(SMQ_FENCED, -22, ABORT, "a newer owner holds the slot")                                      \
-    X(SMQ_NAME_TAKEN, -23, FATAL, "a live process has this member name")                           \
-    X(SMQ_CLOSED, -24, FATAL, "the handle is closing or closed")                                   \
-    X(SMQ_INTERNAL, -25, FATAL, "a defect of slotmq; please report it")                            \
-    X(SMQ_DAMAGED, -26, USAGE, "Redis lost a part of the topic; repair it")
+    X(SMQ_UNKNOWN, -19, UNKNOWN, "reply lost; it may have been done")                              \
+    X(SMQ_LEASE_LOST, -20, ABORT, "the lease ended; delivered again")                              \
+    X(SMQ_FENCED, -21, ABORT, "a newer owner holds the slot")                                      \
+    X(SMQ_NAME_TAKEN, -22, FATAL, "a live process has this member name")                           \
+    X(SMQ_CLOSED, -23, FATAL, "the handle is closing or closed")                                   \
+    X(SMQ_INTERNAL, -24, FATAL, "a defect of slotmq; please report it")
 
 typedef enum smq_status {
 #define SMQ_X(name, value, class_, text) name = value,

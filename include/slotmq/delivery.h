@@ -23,8 +23,8 @@ typedef struct smq_delivery smq_delivery; /* a claimed message to answer */
 
 /* What a handler returns. */
 typedef enum smq_verdict {
-    SMQ_DONE = 0,    /* gone                                                 */
-    SMQ_RETRY = 1,   /* again after back-off; any unknown value means this   */
+    SMQ_RETRY = 0,   /* again after back-off; any unknown value means this   */
+    SMQ_DONE = 1,    /* gone                                                 */
     SMQ_REJECT = 2,  /* dead at once: it can never succeed                   */
     SMQ_RELEASE = 3, /* back, as if never claimed; no retry used             */
     SMQ_LATER = 4    /* I answer by a call; the slot waits for it            */

@@ -41,10 +41,10 @@ typedef struct smq_message {
 /* === A message seen ===================================================== */
 
 typedef enum smq_state {
-    SMQ_WAITING = 1, /* in the store, due or not yet                         */
-    SMQ_CLAIMED = 2, /* with a consumer                                      */
-    SMQ_RESTING = 4, /* failed; waits for its back-off                       */
-    SMQ_DEAD = 8     /* given up; waits for a person                         */
+    SMQ_STATE_WAITING = 1, /* in the store, due or not yet                         */
+    SMQ_STATE_CLAIMED = 2, /* with a consumer                                      */
+    SMQ_STATE_RESTING = 4, /* failed; waits for its back-off                       */
+    SMQ_STATE_DEAD = 8     /* given up; waits for a person                         */
 } smq_state;
 
 /* Deliveries, dead letters and stored messages are all shown as this.  Read

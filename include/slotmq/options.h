@@ -11,11 +11,11 @@ extern "C" {
 #endif
 
 typedef enum smq_option_set {
-    SMQ_OPTIONS_CLIENT = 1, /* smq_client_options   */
-    SMQ_OPTIONS_TOPIC,      /* smq_topic_options    */
-    SMQ_OPTIONS_PRODUCER,   /* smq_producer_options */
-    SMQ_OPTIONS_WORKER,     /* smq_worker_options   */
-    SMQ_OPTIONS_CONSUMER    /* smq_consumer_options */
+    SMQ_OPTION_SET_CLIENT = 1, /* smq_client_options   */
+    SMQ_OPTION_SET_TOPIC,      /* smq_topic_options    */
+    SMQ_OPTION_SET_PRODUCER,   /* smq_producer_options */
+    SMQ_OPTION_SET_WORKER,     /* smq_worker_options   */
+    SMQ_OPTION_SET_CONSUMER    /* smq_consumer_options */
 } smq_option_set;
 
 /* Its texts live as long as the library is loaded. */

@@ -16,17 +16,17 @@ extern "C" {
  * bytes. */
 
 typedef enum smq_topic_type {
-    SMQ_RANGE_MERGE = 1, /* due after a delay; re-send: first time stays     */
-    SMQ_PRIORITY,        /* largest first; re-send: the last priority wins   */
-    SMQ_FIXED_TIME,      /* due at a time; re-send: the last time wins       */
-    SMQ_FIFO             /* in the order of sends per key; layout keyed, not
+    SMQ_TYPE_RANGE_MERGE = 1, /* due after a delay; re-send: first time stays     */
+    SMQ_TYPE_PRIORITY,        /* largest first; re-send: the last priority wins   */
+    SMQ_TYPE_FIXED_TIME,      /* due at a time; re-send: the last time wins       */
+    SMQ_TYPE_FIFO             /* in the order of sends per key; layout keyed, not
                             shared; re-send: the place stays                 */
 } smq_topic_type;
 
 /* What identifies a message, and so what a re-send merges with. */
 typedef enum smq_layout {
-    SMQ_INLINE = 1, /* key and body: both are stored in the sorted set       */
-    SMQ_KEYED       /* key and id: the body is stored beside them, that of
+    SMQ_LAYOUT_INLINE = 1, /* key and body: both are stored in the sorted set       */
+    SMQ_LAYOUT_KEYED       /* key and id: the body is stored beside them, that of
                        the last send wins                                    */
 } smq_layout;
 
@@ -43,7 +43,7 @@ typedef struct smq_topic_options {
     const char *name; /* required                                            */
     /* fixed for life */
     smq_topic_type type; /* required                                         */
-    smq_layout layout;   /* default SMQ_INLINE; fifo: SMQ_KEYED, no other    */
+    smq_layout layout;   /* default SMQ_LAYOUT_INLINE; fifo: SMQ_LAYOUT_KEYED, no other    */
     int32_t slots;       /* power of two, 1 .. 65536; default 64             */
     bool shared;         /* no owners: faster to join, keys not serial       */
     smq_ties ties;       /* priority: equal ones by arrival (range +-8191)

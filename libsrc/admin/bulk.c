@@ -125,7 +125,7 @@ static size_t bulk_lane_pending(const struct bulk_lane *lane)
     const struct page *page = &lane->reader.page;
     size_t count = page->paged.count - lane->at;
 
-    if (lane->reader.query.state == SMQ_DEAD) {
+    if (lane->reader.query.state == SMQ_STATE_DEAD) {
         for (size_t i = 0; i < count; i++) {
             if (page->seen[lane->at + i].integer > lane->started_ms) {
                 count = i; /* they come in the order of their deaths */
@@ -370,7 +370,7 @@ static smq_status bulk_edit(uint64_t *count, struct core *core, const char *topi
     bulk->progress = progress;
     bulk->user = user;
     if (status == SMQ_OK) {
-        status = filter_take(&checked, &walk.topic, filter, SMQ_DEAD, err);
+        status = filter_take(&checked, &walk.topic, filter, SMQ_STATE_DEAD, err);
     }
     if (status == SMQ_OK) {
         status = bulk_run(bulk, &walk, err);
@@ -393,7 +393,7 @@ smq_status admin_dead_requeue(uint64_t *count, struct core *core, const char *to
 {
     smq_filter dead = *filter;
 
-    dead.states = SMQ_DEAD;
+    dead.states = SMQ_STATE_DEAD;
     return bulk_edit(count, core, topic, &dead, true, progress, user, err);
 }
 
@@ -404,7 +404,7 @@ smq_status admin_topic_purge(uint64_t *count, struct core *core, const char *top
     if (filter->states == 0) {
         return status_set(err, SMQ_INVALID, "states of the filter must be given: purge what?");
     }
-    if ((filter->states & SMQ_CLAIMED) != 0) {
+    if ((filter->states & SMQ_STATE_CLAIMED) != 0) {
         return status_set(err, SMQ_INVALID,
                           "claimed messages cannot be purged: a consumer works on them");
     }

@@ -9,9 +9,11 @@
 #include "base/status.h"
 #include "model/send.h"
 
-#define STATES_ALL ((unsigned) (SMQ_WAITING | SMQ_CLAIMED | SMQ_RESTING | SMQ_DEAD))
+#define STATES_ALL                                                                                 \
+    ((unsigned) (SMQ_STATE_WAITING | SMQ_STATE_CLAIMED | SMQ_STATE_RESTING | SMQ_STATE_DEAD))
 
-const smq_state filter_states[FILTER_STATES] = {SMQ_WAITING, SMQ_CLAIMED, SMQ_RESTING, SMQ_DEAD};
+const smq_state filter_states[FILTER_STATES] = {SMQ_STATE_WAITING, SMQ_STATE_CLAIMED,
+                                                SMQ_STATE_RESTING, SMQ_STATE_DEAD};
 
 /* --- one message --- */
 
@@ -33,7 +35,7 @@ smq_status message_ref_take(struct message_ref *out, const struct topic *topic,
                           "which message? In topic %s, of layout keyed, its id names it",
                           topic->name);
     }
-    if (topic->layout == SMQ_INLINE && out->message.body.len == 0) {
+    if (topic->layout == SMQ_LAYOUT_INLINE && out->message.body.len == 0) {
         return status_set(err, SMQ_INVALID,
                           "which message? In topic %s, of layout inline, its body names it",
                           topic->name);
@@ -73,8 +75,8 @@ static smq_status filter_check_numbers(const smq_filter *filter, smq_error *err)
 static smq_status filter_check_age(const struct filter *filter, const struct topic *topic,
                                    smq_error *err)
 {
-    if (filter->older_ms >= 0 && topic->type == SMQ_PRIORITY && topic->layout == SMQ_INLINE &&
-        (filter->states & ~(unsigned) SMQ_DEAD) != 0) {
+    if (filter->older_ms >= 0 && topic->type == SMQ_TYPE_PRIORITY &&
+        topic->layout == SMQ_LAYOUT_INLINE && (filter->states & ~(unsigned) SMQ_STATE_DEAD) != 0) {
         return status_set(err, SMQ_WRONG_TYPE,
                           "older_than_ms: topic %s knows no time of its messages, only of dead "
                           "letters",
@@ -169,13 +171,13 @@ bool filter_begin(const struct filter *filter, struct page_reader *reader, int32
 uint64_t filter_count(const struct store_look *look, smq_state state)
 {
     switch (state) {
-    case SMQ_WAITING:
+    case SMQ_STATE_WAITING:
         return look->waiting;
-    case SMQ_CLAIMED:
+    case SMQ_STATE_CLAIMED:
         return look->claimed;
-    case SMQ_RESTING:
+    case SMQ_STATE_RESTING:
         return look->resting;
-    case SMQ_DEAD:
+    case SMQ_STATE_DEAD:
         break;
     }
     return look->dead;

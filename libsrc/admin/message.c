@@ -231,15 +231,15 @@ static smq_status message_say_why_not_waiting(struct message_op *op, smq_error *
         status = message_fail_missing(op, "", err);
     } else if (status == SMQ_OK) {
         switch (page.seen[0].state) {
-        case SMQ_WAITING:
+        case SMQ_STATE_WAITING:
             break;
-        case SMQ_CLAIMED:
+        case SMQ_STATE_CLAIMED:
             status = message_fail_claimed(op, err);
             break;
-        case SMQ_RESTING:
+        case SMQ_STATE_RESTING:
             status = message_fail_missing(op, ": it failed and rests; it does not wait", err);
             break;
-        case SMQ_DEAD:
+        case SMQ_STATE_DEAD:
             status = message_fail_missing(op, ": it is dead; it does not wait", err);
             break;
         }
@@ -261,7 +261,7 @@ static smq_status message_rank_everywhere(struct message_op *op, smq_error *err)
     if (status == SMQ_OK && !op->rank.waits) {
         return message_fail_claimed(op, err);
     }
-    if (status != SMQ_OK || op->topic.type == SMQ_FIFO) {
+    if (status != SMQ_OK || op->topic.type == SMQ_TYPE_FIFO) {
         return status;
     }
     return fanout_many(op->core, op->topic.slots - 1, message_rank_other_send,
@@ -335,7 +335,7 @@ static smq_status message_remove_found(struct message_op *op, struct page *page,
     if (status == SMQ_OK && page->paged.count == 0) {
         return message_fail_missing(op, "", err);
     }
-    if (status == SMQ_OK && page->seen[0].state == SMQ_CLAIMED) {
+    if (status == SMQ_OK && page->seen[0].state == SMQ_STATE_CLAIMED) {
         return message_fail_claimed(op, err);
     }
     return status == SMQ_OK ? message_edit(op, err) : status;
@@ -362,7 +362,7 @@ smq_status admin_message_remove(struct core *core, const char *topic, const smq_
 static smq_status message_take_place(struct send_place *place, const struct message_op *op,
                                      smq_error *err)
 {
-    if (op->topic.type == SMQ_FIFO) {
+    if (op->topic.type == SMQ_TYPE_FIFO) {
         return status_set(err, SMQ_WRONG_TYPE,
                           "topic %s is of type fifo: its messages have neither time nor priority",
                           op->topic.name);

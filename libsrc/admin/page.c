@@ -159,16 +159,16 @@ bool page_next(struct page_reader *reader)
 static void page_describe_time(smq_message_info *out, const struct topic *topic,
                                const struct store_seen *seen)
 {
-    if (topic->type == SMQ_PRIORITY) {
+    if (topic->type == SMQ_TYPE_PRIORITY) {
         out->priority = entry_priority(topic_kind(topic), seen->entry.before);
-    } else if (topic->type != SMQ_FIFO) {
+    } else if (topic->type != SMQ_TYPE_FIFO) {
         out->due_at_ms = seen->entry.before;
     }
-    if (seen->state == SMQ_RESTING) {
+    if (seen->state == SMQ_STATE_RESTING) {
         out->due_at_ms = seen->integer;
-    } else if (seen->state == SMQ_CLAIMED) {
+    } else if (seen->state == SMQ_STATE_CLAIMED) {
         out->lease_at_ms = seen->integer;
-    } else if (seen->state == SMQ_DEAD) {
+    } else if (seen->state == SMQ_STATE_DEAD) {
         out->dead_at_ms = seen->integer;
     }
 }
@@ -178,9 +178,9 @@ static void page_describe_time(smq_message_info *out, const struct topic *topic,
 static void page_describe_attempts(smq_message_info *out, const struct topic *topic,
                                    const struct store_seen *seen)
 {
-    bool own_limit = topic->layout == SMQ_KEYED && seen->header.max_retries >= 0;
+    bool own_limit = topic->layout == SMQ_LAYOUT_KEYED && seen->header.max_retries >= 0;
     int32_t limit = own_limit ? seen->header.max_retries : topic->max_retries;
-    bool in_delivery = seen->state == SMQ_CLAIMED || seen->state == SMQ_DEAD;
+    bool in_delivery = seen->state == SMQ_STATE_CLAIMED || seen->state == SMQ_STATE_DEAD;
 
     out->attempt = seen->attempts.retries + (in_delivery ? 1 : 0);
     out->retries_left = limit > seen->attempts.retries ? limit - seen->attempts.retries : 0;
@@ -220,7 +220,7 @@ void page_describe(smq_message_info *out, const struct topic *topic, int32_t slo
                               .reason = seen->reason,
                               .cursor = ""};
     page_describe_member(out, seen);
-    if (topic->layout == SMQ_KEYED) {
+    if (topic->layout == SMQ_LAYOUT_KEYED) {
         page_describe_keyed(out, seen);
     }
     page_describe_time(out, topic, seen);

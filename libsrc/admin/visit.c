@@ -85,7 +85,7 @@ smq_status admin_message_each(struct core *core, const char *topic, const smq_fi
     smq_status status = slot_walk_begin(&walk, core, topic, err);
 
     if (status == SMQ_OK) {
-        status = filter_take(&checked, &walk.topic, filter, SMQ_WAITING, err);
+        status = filter_take(&checked, &walk.topic, filter, SMQ_STATE_WAITING, err);
     }
     if (status == SMQ_OK) {
         state.left = checked.limit;

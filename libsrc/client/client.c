@@ -38,7 +38,7 @@ SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *op
         return status_set(err, SMQ_INVALID, "no place for the new client: out is NULL");
     }
     *out = NULL;
-    status = options_complete(&known, SMQ_OPTIONS_CLIENT, options, err);
+    status = options_complete(&known, SMQ_OPTION_SET_CLIENT, options, err);
     if (status == SMQ_OK) {
         status = core_new(&core, &known, err);
     }

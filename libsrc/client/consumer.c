@@ -40,7 +40,7 @@ SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
     *out = NULL;
     status = client_check(client, err);
     if (status == SMQ_OK) {
-        status = options_complete(&known, SMQ_OPTIONS_CONSUMER, options, err);
+        status = options_complete(&known, SMQ_OPTION_SET_CONSUMER, options, err);
     }
     return status == SMQ_OK ? consumer_new(out, client->core, &known, err) : status;
 }

@@ -37,7 +37,7 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
     *out = NULL;
     status = client_check(client, err);
     if (status == SMQ_OK) {
-        status = options_complete(&known, SMQ_OPTIONS_PRODUCER,
+        status = options_complete(&known, SMQ_OPTION_SET_PRODUCER,
                                   options != NULL ? options : &defaults, err);
     }
     if (status == SMQ_OK) {

@@ -86,7 +86,7 @@ SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const 
     smq_status status = client_check(client, err);
 
     if (status == SMQ_OK) { /* only for its error: the nearest name, or the range */
-        status = smq_option_parse(&parsed, SMQ_OPTIONS_TOPIC, option, value, err);
+        status = smq_option_parse(&parsed, SMQ_OPTION_SET_TOPIC, option, value, err);
     }
     return status == SMQ_OK ? admin_topic_alter(client->core, topic, option, value, err) : status;
 }

@@ -27,7 +27,7 @@ SMQ_API smq_status smq_worker_new(smq_worker **out, smq_client *client,
     *out = NULL;
     status = client_check(client, err);
     if (status == SMQ_OK) {
-        status = options_complete(&known, SMQ_OPTIONS_WORKER, options, err);
+        status = options_complete(&known, SMQ_OPTION_SET_WORKER, options, err);
     }
     return status == SMQ_OK ? worker_new(out, client->core, &known, err) : status;
 }

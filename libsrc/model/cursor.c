@@ -12,10 +12,10 @@
 static const struct {
     const char *name;
     smq_state state;
-} states[] = {{"waiting", SMQ_WAITING},
-              {"claimed", SMQ_CLAIMED},
-              {"resting", SMQ_RESTING},
-              {"dead", SMQ_DEAD}};
+} states[] = {{"waiting", SMQ_STATE_WAITING},
+              {"claimed", SMQ_STATE_CLAIMED},
+              {"resting", SMQ_STATE_RESTING},
+              {"dead", SMQ_STATE_DEAD}};
 
 static const char digits[] = "0123456789ABCDEF";
 

@@ -9,9 +9,9 @@
 #include "model/option.h"
 
 static const char *const set_names[] = {
-    [SMQ_OPTIONS_CLIENT] = "client",     [SMQ_OPTIONS_TOPIC] = "topic",
-    [SMQ_OPTIONS_PRODUCER] = "producer", [SMQ_OPTIONS_WORKER] = "worker",
-    [SMQ_OPTIONS_CONSUMER] = "consumer",
+    [SMQ_OPTION_SET_CLIENT] = "client",     [SMQ_OPTION_SET_TOPIC] = "topic",
+    [SMQ_OPTION_SET_PRODUCER] = "producer", [SMQ_OPTION_SET_WORKER] = "worker",
+    [SMQ_OPTION_SET_CONSUMER] = "consumer",
 };
 
 /* === Finding ============================================================ */
@@ -39,8 +39,8 @@ static const struct option *option_parse_find(smq_option_set set, const char *na
 {
     const struct option *option;
 
-    if ((int) set < SMQ_OPTIONS_CLIENT || set > SMQ_OPTIONS_CONSUMER) {
-        (void) status_set(err, SMQ_INVALID, "the set of options is not one of SMQ_OPTIONS_...");
+    if ((int) set < SMQ_OPTION_SET_CLIENT || set > SMQ_OPTION_SET_CONSUMER) {
+        (void) status_set(err, SMQ_INVALID, "the set of options is not one of SMQ_OPTION_SET_...");
         return NULL;
     }
     if (name == NULL) {

@@ -15,11 +15,11 @@
 #define FIELD(struct_, set_, field)                                                                \
     .offset = offsetof(struct_, field), .size = sizeof(((struct_ *) NULL)->field),                 \
     .info.struct_size = sizeof(smq_option_info), .info.set = (set_), .info.name = #field
-#define CLIENT(field)   FIELD(smq_client_options, SMQ_OPTIONS_CLIENT, field)
-#define TOPIC(field)    FIELD(smq_topic_options, SMQ_OPTIONS_TOPIC, field)
-#define PRODUCER(field) FIELD(smq_producer_options, SMQ_OPTIONS_PRODUCER, field)
-#define WORKER(field)   FIELD(smq_worker_options, SMQ_OPTIONS_WORKER, field)
-#define CONSUMER(field) FIELD(smq_consumer_options, SMQ_OPTIONS_CONSUMER, field)
+#define CLIENT(field)   FIELD(smq_client_options, SMQ_OPTION_SET_CLIENT, field)
+#define TOPIC(field)    FIELD(smq_topic_options, SMQ_OPTION_SET_TOPIC, field)
+#define PRODUCER(field) FIELD(smq_producer_options, SMQ_OPTION_SET_PRODUCER, field)
+#define WORKER(field)   FIELD(smq_worker_options, SMQ_OPTION_SET_WORKER, field)
+#define CONSUMER(field) FIELD(smq_consumer_options, SMQ_OPTION_SET_CONSUMER, field)
 
 #define DIGITS_OF(number) #number
 #define DIGITS(number)    DIGITS_OF(number)
@@ -86,7 +86,7 @@ static int64_t option_layout(const void *options)
 {
     const smq_topic_options *topic = options;
 
-    return topic->type == SMQ_FIFO ? SMQ_KEYED : SMQ_INLINE;
+    return topic->type == SMQ_TYPE_FIFO ? SMQ_LAYOUT_KEYED : SMQ_LAYOUT_INLINE;
 }
 
 static int64_t option_body(const void *options)
@@ -117,9 +117,9 @@ const struct option option_table[] = {
     {CLIENT(event_level), CHOICE("error|warn|info|debug|trace", SMQ_LEVEL_ERROR, SMQ_LEVEL_TRACE),
      CHOSEN("info", SMQ_LEVEL_INFO), TEXT("Events below this level are not told.")},
 
-    {TOPIC(type), CHOICE("range_merge|priority|fixed_time|fifo", SMQ_RANGE_MERGE, SMQ_FIFO),
+    {TOPIC(type), CHOICE("range_merge|priority|fixed_time|fifo", SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIFO),
      TOLD(""), TEXT("What decides which message comes first; required.")},
-    {TOPIC(layout), CHOICE("inline|keyed", SMQ_INLINE, SMQ_KEYED),
+    {TOPIC(layout), CHOICE("inline|keyed", SMQ_LAYOUT_INLINE, SMQ_LAYOUT_KEYED),
      MADE(option_layout, "inline (fifo keyed)"),
      TEXT("What identifies a message: its key and body, or its key and id; fifo needs keyed.")},
     {TOPIC(slots), INTEGER(1, TOPIC_SLOTS_MAX), .power_of_two = true, DEFAULT(64),

@@ -195,17 +195,17 @@ static smq_status send_place_fifo(char *when, const struct topic *topic, const s
 static smq_status send_place_when(char *when, const struct topic *topic, const smq_message *message,
                                   smq_error *err)
 {
-    if (topic->type != SMQ_PRIORITY && message->priority != 0) {
+    if (topic->type != SMQ_TYPE_PRIORITY && message->priority != 0) {
         return send_wrong_type(topic, "priority", "priority", err);
     }
     switch (topic->type) {
-    case SMQ_RANGE_MERGE:
+    case SMQ_TYPE_RANGE_MERGE:
         return send_place_range_merge(when, topic, message, err);
-    case SMQ_FIXED_TIME:
+    case SMQ_TYPE_FIXED_TIME:
         return send_place_fixed_time(when, message);
-    case SMQ_PRIORITY:
+    case SMQ_TYPE_PRIORITY:
         return send_place_priority(when, topic, message, err);
-    case SMQ_FIFO:
+    case SMQ_TYPE_FIFO:
         break;
     }
     return send_place_fifo(when, topic, message, err);
@@ -235,7 +235,7 @@ static smq_status send_place_inline(const struct topic *topic, const smq_message
 static smq_status send_place_body(const struct topic *topic, const smq_message *message,
                                   smq_error *err)
 {
-    bool keyed = topic->layout == SMQ_KEYED;
+    bool keyed = topic->layout == SMQ_LAYOUT_KEYED;
 
     if ((int64_t) message->body.len <= topic->max_body) {
         return SMQ_OK;
@@ -253,14 +253,14 @@ int32_t send_slot(const struct topic *topic, const smq_message *message)
     if (message->key.data != NULL) {
         return slot_of_key(message->key.data, message->key.len, topic->slots);
     }
-    return topic->layout == SMQ_KEYED
+    return topic->layout == SMQ_LAYOUT_KEYED
                ? slot_of_key(message->id.data, message->id.len, topic->slots)
                : slot_of_key(message->body.data, message->body.len, topic->slots);
 }
 
 bool send_lacks_id(const struct topic *topic, const smq_message *message)
 {
-    return topic->layout == SMQ_KEYED && message->id.data == NULL;
+    return topic->layout == SMQ_LAYOUT_KEYED && message->id.data == NULL;
 }
 
 smq_status send_place(struct send_place *out, const struct topic *topic, const smq_message *message,
@@ -269,7 +269,7 @@ smq_status send_place(struct send_place *out, const struct topic *topic, const s
     struct send_place place = {.max_retries = -1, .ttl_ms = -1};
     smq_status status = send_place_when(place.when, topic, message, err);
 
-    if (status == SMQ_OK && topic->layout == SMQ_INLINE) {
+    if (status == SMQ_OK && topic->layout == SMQ_LAYOUT_INLINE) {
         status = send_place_inline(topic, message, err);
     }
     if (status == SMQ_OK) {
@@ -294,7 +294,7 @@ smq_status send_place(struct send_place *out, const struct topic *topic, const s
 void send_member(const void **out, size_t *len, struct buf *scratch, const struct topic *topic,
                  const smq_message *message)
 {
-    bool keyed = topic->layout == SMQ_KEYED;
+    bool keyed = topic->layout == SMQ_LAYOUT_KEYED;
     const void *id = keyed ? message->id.data : message->body.data;
     size_t id_len = keyed ? message->id.len : message->body.len;
 

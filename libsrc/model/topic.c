@@ -36,31 +36,31 @@ static smq_status topic_only_for(const struct topic *topic, const char *option, 
 {
     char word[OPTION_WORD_SIZE];
 
-    (void) option_word(word, option_find(SMQ_OPTIONS_TOPIC, "type"), topic->type);
+    (void) option_word(word, option_find(SMQ_OPTION_SET_TOPIC, "type"), topic->type);
     return status_set(err, SMQ_INVALID, "%s is for topics of type %s, not %s", option, type, word);
 }
 
 /* What belongs to the type. */
 static smq_status topic_check_type(const struct topic *topic, smq_error *err)
 {
-    if (topic->type != SMQ_PRIORITY && topic->ties != SMQ_TIES_ARRIVAL) {
+    if (topic->type != SMQ_TYPE_PRIORITY && topic->ties != SMQ_TIES_ARRIVAL) {
         return topic_only_for(topic, "ties", "priority", err);
     }
-    if (topic->type != SMQ_RANGE_MERGE && topic->delay_ms != SMQ_NONE) {
+    if (topic->type != SMQ_TYPE_RANGE_MERGE && topic->delay_ms != SMQ_NONE) {
         return topic_only_for(topic, "delay_ms", "range_merge", err);
     }
-    if (topic->type != SMQ_RANGE_MERGE && topic->debounce_ms != 0) {
+    if (topic->type != SMQ_TYPE_RANGE_MERGE && topic->debounce_ms != 0) {
         return topic_only_for(topic, "debounce_ms", "range_merge", err);
     }
-    if (topic->type != SMQ_FIFO && topic->skip_failed) {
+    if (topic->type != SMQ_TYPE_FIFO && topic->skip_failed) {
         return topic_only_for(topic, "skip_failed", "fifo", err);
     }
-    if (topic->type == SMQ_FIFO && topic->layout != SMQ_KEYED) {
+    if (topic->type == SMQ_TYPE_FIFO && topic->layout != SMQ_LAYOUT_KEYED) {
         return status_set(err, SMQ_INVALID,
                           "a topic of type fifo needs layout keyed, not inline: leave the layout "
                           "out, or give keyed");
     }
-    if (topic->type == SMQ_FIFO && topic->shared) {
+    if (topic->type == SMQ_TYPE_FIFO && topic->shared) {
         return status_set(err, SMQ_INVALID,
                           "a topic of type fifo cannot be shared: only an owner keeps the order");
     }
@@ -75,7 +75,7 @@ static smq_status topic_check_layout(const struct topic *topic, smq_error *err)
                          : topic->expired_to_dead ? "expired_to_dead"
                                                   : NULL;
 
-    if (topic->layout == SMQ_KEYED) {
+    if (topic->layout == SMQ_LAYOUT_KEYED) {
         return SMQ_OK;
     }
     if (option != NULL) {
@@ -141,20 +141,20 @@ static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_opt
 
 int64_t topic_default_body(smq_layout layout)
 {
-    return layout == SMQ_KEYED ? TOPIC_BODY_KEYED_DEFAULT : TOPIC_BODY_INLINE_MAX;
+    return layout == SMQ_LAYOUT_KEYED ? TOPIC_BODY_KEYED_DEFAULT : TOPIC_BODY_INLINE_MAX;
 }
 
 /* In topics without times all is at once: there SMQ_NONE says no more than 0. */
 static void topic_drop_delay(smq_topic_options *given)
 {
-    if (given->delay_ms == SMQ_NONE && given->type != SMQ_RANGE_MERGE) {
+    if (given->delay_ms == SMQ_NONE && given->type != SMQ_TYPE_RANGE_MERGE) {
         given->delay_ms = 0;
     }
 }
 
 smq_status topic_fill(struct topic *out, smq_topic_options *options, smq_error *err)
 {
-    smq_status status = option_complete(options, SMQ_OPTIONS_TOPIC, err);
+    smq_status status = option_complete(options, SMQ_OPTION_SET_TOPIC, err);
 
     if (status != SMQ_OK) {
         return status;
@@ -211,13 +211,13 @@ void topic_stamp(char out[TOPIC_STAMP_MAX], const struct topic *topic)
 char topic_kind(const struct topic *topic)
 {
     switch (topic->type) {
-    case SMQ_RANGE_MERGE:
+    case SMQ_TYPE_RANGE_MERGE:
         return 'm';
-    case SMQ_FIXED_TIME:
+    case SMQ_TYPE_FIXED_TIME:
         return 't';
-    case SMQ_PRIORITY:
+    case SMQ_TYPE_PRIORITY:
         return topic->ties == SMQ_TIES_ARRIVAL ? 'p' : 'b';
-    case SMQ_FIFO:
+    case SMQ_TYPE_FIFO:
         return 'f';
     }
     return 'm';

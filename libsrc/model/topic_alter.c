@@ -31,7 +31,7 @@ smq_status topic_alter(struct topic *topic, const char *option, const char *valu
                           "%s is fixed for the life of a topic: it cannot be altered", option);
     }
     topic_to_options(&options, backoff, topic);
-    status = option_parse(&options, SMQ_OPTIONS_TOPIC, option, value, err);
+    status = option_parse(&options, SMQ_OPTION_SET_TOPIC, option, value, err);
     if (status == SMQ_OK) {
         status = topic_fill(&altered, &options, err);
     }

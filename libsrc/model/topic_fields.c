@@ -35,7 +35,7 @@ const struct topic_field topic_fields[TOPIC_FIELDS] = {
 
 const struct option *topic_field_option(const struct topic_field *field)
 {
-    return option_find(SMQ_OPTIONS_TOPIC, field->name);
+    return option_find(SMQ_OPTION_SET_TOPIC, field->name);
 }
 
 bool topic_field_none(int64_t *out, const struct topic_field *field)

@@ -160,7 +160,7 @@ static void outbox_topic_identify(struct outbox_topic *topic, struct send *send)
     if (send_lacks_id(&topic->topic, &send->message)) {
         message_id_make(send->id, &topic->topics->ids, clock_wall_ms(), random_u64());
         send->message.id = (smq_bytes){send->id, MESSAGE_ID_LEN};
-    } else if (send->id[0] != '\0' && topic->topic.layout != SMQ_KEYED) {
+    } else if (send->id[0] != '\0' && topic->topic.layout != SMQ_LAYOUT_KEYED) {
         send->id[0] = '\0';
         send->message.id = (smq_bytes){NULL, 0};
     }

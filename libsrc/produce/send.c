@@ -112,7 +112,7 @@ void send_end_stored(struct send_sink *sink, struct send *send, smq_status statu
         events_emit(core->events, SMQ_EVENT_SENT,
                     &(smq_event){.topic = send->topic, .slot = send->place.slot},
                     "%s a message of %zu bytes in slot %" PRId32 " of topic %s", done[send->result],
-                    send->message.body_len, send->place.slot, send->topic);
+                    send->message.body.len, send->place.slot, send->topic);
     }
     send_end(sink, send, status, text);
 }

@@ -130,7 +130,7 @@ void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t 
     *out = (struct store_slot){.number = slot,
                                .kind = topic_kind(topic),
                                .shared = topic->shared,
-                               .keyed = topic->layout == SMQ_KEYED,
+                               .keyed = topic->layout == SMQ_LAYOUT_KEYED,
                                .skip_failed = topic->skip_failed,
                                .expired_to_dead = topic->expired_to_dead,
                                .debounce_ms = topic->debounce_ms,

@@ -17,7 +17,10 @@ static size_t page_seen_width(const struct store_slot *slot)
 static const struct {
     char letter;
     smq_state state;
-} states[] = {{'w', SMQ_WAITING}, {'c', SMQ_CLAIMED}, {'r', SMQ_RESTING}, {'d', SMQ_DEAD}};
+} states[] = {{'w', SMQ_STATE_WAITING},
+              {'c', SMQ_STATE_CLAIMED},
+              {'r', SMQ_STATE_RESTING},
+              {'d', SMQ_STATE_DEAD}};
 
 void call_state(struct store_call *call, int place, smq_state state)
 {
@@ -87,7 +90,9 @@ bool store_page_read(struct store_paged *out, const struct store_result *result,
 
 static enum entry_kind page_entry_kind_of(smq_state state)
 {
-    return state == SMQ_CLAIMED ? ENTRY_CLAIMED : state == SMQ_RESTING ? ENTRY_RESTING : ENTRY_DEAD;
+    return state == SMQ_STATE_CLAIMED   ? ENTRY_CLAIMED
+           : state == SMQ_STATE_RESTING ? ENTRY_RESTING
+                                        : ENTRY_DEAD;
 }
 
 /* Name and score in their order. */
@@ -100,12 +105,12 @@ static bool page_read_place(struct store_seen *out, const redisReply *reply, siz
         !entry_score_parse(&out->integer, &out->attempts, out->score, score_len)) {
         return false;
     }
-    if (out->state == SMQ_WAITING) {
+    if (out->state == SMQ_STATE_WAITING) {
         out->entry = (struct entry){
             .before = out->integer, .member = out->name, .member_len = out->name_len};
         return true;
     }
-    if (out->state == SMQ_RESTING) {
+    if (out->state == SMQ_STATE_RESTING) {
         out->integer -= ENTRY_REST_OFFSET;
     }
     return entry_decode(&out->entry, out->name, out->name_len) &&

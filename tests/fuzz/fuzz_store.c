@@ -107,7 +107,7 @@ static void read_page_of(const struct store_result *result, const struct store_s
     touch_text(paged.next.score);
     touch(paged.next.name, paged.next.name_len);
     for (size_t i = 0; i < paged.count; i++) {
-        for (int state = SMQ_WAITING; state <= SMQ_DEAD; state *= 2) {
+        for (int state = SMQ_STATE_WAITING; state <= SMQ_STATE_DEAD; state *= 2) {
             struct store_seen seen;
 
             if (store_page_message(&seen, result, slot, (smq_state) state, i)) {

@@ -42,9 +42,9 @@ static void delivery_fill_inline(smq_delivery *delivery)
 static void delivery_fill_order(smq_message_info *info, const struct topic *topic,
                                 const struct entry *entry)
 {
-    if (topic->type == SMQ_PRIORITY) {
+    if (topic->type == SMQ_TYPE_PRIORITY) {
         info->priority = entry_priority(topic_kind(topic), entry->before);
-    } else if (topic->type != SMQ_FIFO) {
+    } else if (topic->type != SMQ_TYPE_FIFO) {
         info->due_at_ms = entry->before;
     }
 }
@@ -61,7 +61,7 @@ static bool delivery_fill_info(smq_delivery *delivery, const struct topic *topic
     }
     info->key = (smq_bytes){member.key, member.key_len};
     info->id = (smq_bytes){member.id, member.id_len};
-    if (topic->layout == SMQ_INLINE) {
+    if (topic->layout == SMQ_LAYOUT_INLINE) {
         delivery_fill_inline(delivery);
     } else {
         delivery_fill_keyed(delivery, claimed);
@@ -70,7 +70,7 @@ static bool delivery_fill_info(smq_delivery *delivery, const struct topic *topic
     info->struct_size = sizeof(*info);
     info->topic = delivery->origin->topic;
     info->slot = slot;
-    info->state = SMQ_CLAIMED;
+    info->state = SMQ_STATE_CLAIMED;
     info->attempt = delivery->attempts.retries + 1;
     info->retries_left = delivery_retries_left(delivery, topic);
     info->token = delivery->token;
@@ -181,7 +181,7 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *o
                            struct run_lane *lane, const struct topic *topic, int32_t slot,
                            const char *token, const struct store_claimed *claimed)
 {
-    size_t body_len = topic->layout == SMQ_KEYED ? claimed->body_len : 0;
+    size_t body_len = topic->layout == SMQ_LAYOUT_KEYED ? claimed->body_len : 0;
     size_t len = claimed->entry_len + body_len;
     struct entry entry;
     smq_delivery *delivery;

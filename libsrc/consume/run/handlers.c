@@ -236,7 +236,7 @@ void run_queue_notify_dead(struct run_queue *queue, smq_delivery *delivery, cons
     dead = memory_new(sizeof(*dead));
     dead->delivery = delivery;
     dead->info = delivery->info;
-    dead->info.state = SMQ_DEAD;
+    dead->info.state = SMQ_STATE_DEAD;
     dead->info.dead_at_ms = at_ms;
     dead->info.retries_left = 0;
     dead->info.reason = reason;

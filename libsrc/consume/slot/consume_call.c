@@ -160,7 +160,8 @@ static void consume_settle_some(struct consume_call *consume, struct delivery_li
 
 static size_t consume_answers_max(const struct owned_slot *slot)
 {
-    return slot->set->topic.layout == SMQ_KEYED ? STORE_ANSWERS_KEYED_MAX : STORE_ANSWERS_MAX;
+    return slot->set->topic.layout == SMQ_LAYOUT_KEYED ? STORE_ANSWERS_KEYED_MAX
+                                                       : STORE_ANSWERS_MAX;
 }
 
 /* The arguments of an answer and of the others of its group. */

@@ -103,7 +103,7 @@ void slot_set_wake_handlers(struct slot_set *set)
 
 bool slot_set_is_strict(const struct slot_set *set)
 {
-    return set->topic.type == SMQ_FIFO && !set->topic.skip_failed;
+    return set->topic.type == SMQ_TYPE_FIFO && !set->topic.skip_failed;
 }
 
 void slot_set_update_rates(struct slot_set *set)

@@ -45,13 +45,13 @@ int scene_start_fleet(void **state)
 
 int scene_start_inline(void **state)
 {
-    layout = SMQ_INLINE;
+    layout = SMQ_LAYOUT_INLINE;
     return scene_start_cluster(state);
 }
 
 int scene_start_keyed(void **state)
 {
-    layout = SMQ_KEYED;
+    layout = SMQ_LAYOUT_KEYED;
     return scene_start_cluster(state);
 }
 
@@ -103,7 +103,7 @@ const char *scene_priority_topic(smq_client *client, bool shared, int32_t slots)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_PRIORITY;
+    options.type = SMQ_TYPE_PRIORITY;
     options.shared = shared;
     options.slots = slots;
     return scene_topic(client, &options);

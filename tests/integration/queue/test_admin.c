@@ -36,7 +36,7 @@ static void bury(const char *topic, int slot, double score, const char *entry, c
 
 static void counts_are_summed_over_the_slots(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
     smq_message message = SMQ_MESSAGE_INIT;
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
@@ -84,7 +84,8 @@ static bool has_a_lag(void *arg)
  * never 0 because it is not known. */
 static void the_lag_is_known_or_said_to_be_unknown(void **state)
 {
-    const smq_topic_type types[] = {SMQ_RANGE_MERGE, SMQ_FIXED_TIME, SMQ_FIFO, SMQ_PRIORITY};
+    const smq_topic_type types[] = {SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIXED_TIME, SMQ_TYPE_FIFO,
+                                    SMQ_TYPE_PRIORITY};
 
     (void) state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
@@ -95,7 +96,7 @@ static void the_lag_is_known_or_said_to_be_unknown(void **state)
         smq_stats stats = SMQ_STATS_INIT;
         smq_error err;
 
-        if (types[i] == SMQ_RANGE_MERGE) {
+        if (types[i] == SMQ_TYPE_RANGE_MERGE) {
             options.delay_ms = 1;
         }
         topic_made(client, &options);
@@ -104,13 +105,13 @@ static void the_lag_is_known_or_said_to_be_unknown(void **state)
         (void) sent(producer, name, &message);
         assert_true(wait_until(has_a_lag, name, 10000));
         must(smq_topic_stats(client, name, &stats, &err), &err);
-        assert_int_equal(stats.oldest_due_age_ms == SMQ_AGE_UNKNOWN, types[i] == SMQ_PRIORITY);
+        assert_int_equal(stats.oldest_due_age_ms == SMQ_AGE_UNKNOWN, types[i] == SMQ_TYPE_PRIORITY);
     }
 }
 
 static void paused_slots_are_counted(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_PRIORITY, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 4);
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
@@ -128,7 +129,7 @@ static void paused_slots_are_counted(void **state)
 
 static void small_and_unset_structs(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 2);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 2);
     smq_stats stats = SMQ_STATS_INIT;
     smq_message message = message_of("x");
     smq_error err;
@@ -172,7 +173,7 @@ static bool on_slot(const smq_slot_info *slot, void *user)
 
 static void slots_are_visited_in_their_order(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 2048);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 2048);
     smq_message message = message_of("x");
     struct slots_seen seen = {.count = 0};
     smq_error err;
@@ -195,7 +196,7 @@ static void slots_are_visited_in_their_order(void **state)
 /* Its kind is another one than its key says: no answer that can be read. */
 static void a_broken_slot_is_told(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
@@ -242,13 +243,13 @@ static smq_status each_dead(const char *topic, smq_message_fn *visit, void *user
 {
     smq_filter filter = SMQ_FILTER_INIT;
 
-    filter.states = SMQ_DEAD;
+    filter.states = SMQ_STATE_DEAD;
     return smq_message_each(client, topic, &filter, visit, user, err);
 }
 
 static void a_dead_letter_tells_its_story(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 2);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 2);
     struct letters_seen seen = {.count = 0};
     smq_error err;
 
@@ -259,7 +260,7 @@ static void a_dead_letter_tells_its_story(void **state)
     assert_int_equal(seen.count, 1);
     assert_string_equal(seen.body, "bo:dy");
     assert_string_equal(seen.reason, "it broke");
-    assert_int_equal(seen.last.state, SMQ_DEAD);
+    assert_int_equal(seen.last.state, SMQ_STATE_DEAD);
     assert_int_equal(seen.last.slot, 1);
     assert_int_equal(seen.last.due_at_ms, 1600000000000);
     assert_int_equal(seen.last.dead_at_ms, 1700000000000);
@@ -272,7 +273,7 @@ static void a_dead_letter_tells_its_story(void **state)
 
 static void a_priority_is_shown_as_it_was_given(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_PRIORITY, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 1);
     struct letters_seen seen = {.count = 0};
     char entry[64];
     smq_error err;
@@ -291,7 +292,7 @@ static void a_priority_is_shown_as_it_was_given(void **state)
 static void many_dead_letters_are_visited_and_requeued(void **state)
 {
     enum { COUNT = 2345 };
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
     struct letters_seen seen = {.count = 0};
     smq_stats stats = SMQ_STATS_INIT;
     uint64_t count = 99;

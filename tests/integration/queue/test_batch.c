@@ -26,7 +26,7 @@ static const char *topic_of(smq_client *client, int32_t slots)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_PRIORITY;
+    options.type = SMQ_TYPE_PRIORITY;
     options.layout = scene_layout();
     options.slots = slots;
     return scene_topic(client, &options);

@@ -16,11 +16,11 @@
 
 enum { HOUR_MS = 3600000, SLOTS = 4 };
 
-static const char *const names[] = {[SMQ_INLINE] = "inline", [SMQ_KEYED] = "keyed"};
+static const char *const names[] = {[SMQ_LAYOUT_INLINE] = "inline", [SMQ_LAYOUT_KEYED] = "keyed"};
 
 #define EACH_LAYOUT(layout)                                                                        \
-    smq_layout layout = SMQ_INLINE;                                                                \
-    layout <= SMQ_KEYED;                                                                           \
+    smq_layout layout = SMQ_LAYOUT_INLINE;                                                         \
+    layout <= SMQ_LAYOUT_KEYED;                                                                    \
     layout++
 
 /* --- messages --- */
@@ -30,7 +30,7 @@ static smq_message named(smq_layout layout, smq_bytes name)
     smq_message message = SMQ_MESSAGE_INIT;
 
     message.body = name;
-    if (layout == SMQ_KEYED) {
+    if (layout == SMQ_LAYOUT_KEYED) {
         message.id = name;
     }
     return message;
@@ -178,7 +178,7 @@ static void messages_come_slot_by_slot_in_their_order(void **state)
     for (EACH_LAYOUT(layout)) {
         const struct visit *visit;
 
-        topic_with(SMQ_PRIORITY, layout, SLOTS);
+        topic_with(SMQ_TYPE_PRIORITY, layout, SLOTS);
         for (int i = 0; i < 300; i++) {
             char text[16];
             smq_message message;
@@ -213,10 +213,10 @@ static void a_cursor_goes_on_where_it_was_given(void **state)
         struct visit *parts = &visits[1];
         const struct visit *whole;
 
-        topic_with(SMQ_FIXED_TIME, layout, SLOTS);
+        topic_with(SMQ_TYPE_FIXED_TIME, layout, SLOTS);
         bury_many(layout, 100);
         send_many(layout, 200, HOUR_MS);
-        filter.states = SMQ_WAITING | SMQ_DEAD;
+        filter.states = SMQ_STATE_WAITING | SMQ_STATE_DEAD;
         whole = visited(layout, &filter);
         assert_int_equal(whole->count, 300);
         for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++) {
@@ -249,7 +249,7 @@ static void a_cursor_stands_what_happens_meanwhile(void **state)
         smq_error err;
         char cursor[CURSOR_MAX];
 
-        topic_with(SMQ_FIXED_TIME, layout, 1);
+        topic_with(SMQ_TYPE_FIXED_TIME, layout, 1);
         message.due_at_ms = 3000000000000;
         (void) sent(producer, names[layout], &message);
         message = named(layout, smq_text("later"));
@@ -290,7 +290,7 @@ static void only_what_passes_the_filter_is_shown(void **state)
         smq_filter filter = SMQ_FILTER_INIT;
         smq_message which = named(layout, smq_text("m-2"));
 
-        topic_with(SMQ_FIXED_TIME, layout, 1);
+        topic_with(SMQ_TYPE_FIXED_TIME, layout, 1);
         bury_many(layout, 4);
         send_many(layout, 3, HOUR_MS);
         assert_true(filtered_is(layout, &filter, "m-0,m-1,m-2"));
@@ -301,7 +301,7 @@ static void only_what_passes_the_filter_is_shown(void **state)
         filter.contains = "";
         filter.which = &which;
         assert_true(filtered_is(layout, &filter, "m-2"));
-        filter.states = SMQ_WAITING | SMQ_CLAIMED | SMQ_RESTING | SMQ_DEAD;
+        filter.states = SMQ_STATE_WAITING | SMQ_STATE_CLAIMED | SMQ_STATE_RESTING | SMQ_STATE_DEAD;
         assert_true(filtered_is(layout, &filter, "m-2,m-2"));
         filter.which = NULL;
         filter.older_than_ms = 1; /* what waits is due in an hour */
@@ -326,7 +326,7 @@ static void bad_filters_are_refused(void **state)
     smq_error err;
 
     (void) state;
-    topic_with(SMQ_PRIORITY, SMQ_INLINE, SLOTS);
+    topic_with(SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, SLOTS);
     for (size_t i = 0; i < sizeof(cursors) / sizeof(cursors[0]); i++) {
         filter.cursor = cursors[i];
         assert_int_equal(smq_message_each(client, "inline", &filter, note, NULL, &err),
@@ -347,10 +347,10 @@ static void bad_filters_are_refused(void **state)
     assert_int_equal(count, 0);
     assert_int_equal(smq_topic_purge(client, "inline", NULL, &count, NULL, NULL, &err),
                      SMQ_INVALID);
-    filter.states = SMQ_WAITING | SMQ_CLAIMED;
+    filter.states = SMQ_STATE_WAITING | SMQ_STATE_CLAIMED;
     assert_int_equal(smq_topic_purge(client, "inline", &filter, NULL, NULL, NULL, &err),
                      SMQ_INVALID);
-    filter.states = SMQ_WAITING;
+    filter.states = SMQ_STATE_WAITING;
     filter.rate_per_s = -1;
     assert_int_equal(smq_topic_purge(client, "inline", &filter, NULL, NULL, NULL, &err),
                      SMQ_INVALID);
@@ -397,7 +397,7 @@ static void a_large_topic_is_visited_in_short_calls(void **state)
     smq_error err;
 
     (void) state;
-    topic_with(SMQ_FIXED_TIME, SMQ_INLINE, 1);
+    topic_with(SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, 1);
     for (int i = 0; i < LARGE; i += PER_COMMAND) {
         size_t used = (size_t) sprintf(command, "ZADD inline_0");
 
@@ -432,14 +432,14 @@ static void large_bodies_come_a_few_at_a_time(void **state)
         uint64_t seen = 0;
         smq_error err;
 
-        topic_with(SMQ_FIXED_TIME, layout, 1);
+        topic_with(SMQ_TYPE_FIXED_TIME, layout, 1);
         memset(body, 'x', SIZE);
         for (int i = 0; i < COUNT; i++) {
             char id[16];
-            smq_message message = named(SMQ_INLINE, (smq_bytes){body, SIZE});
+            smq_message message = named(SMQ_LAYOUT_INLINE, (smq_bytes){body, SIZE});
 
             body[i] = 'y';
-            if (layout == SMQ_KEYED) {
+            if (layout == SMQ_LAYOUT_KEYED) {
                 snprintf(id, sizeof(id), "m-%d", i);
                 message.id = smq_text(id);
             }
@@ -470,10 +470,10 @@ static void dead_letters_are_requeued_by_filter(void **state)
         smq_message which = named(layout, smq_text("m-8"));
         const struct visit *visit;
 
-        topic_with(SMQ_FIXED_TIME, layout, SLOTS);
+        topic_with(SMQ_TYPE_FIXED_TIME, layout, SLOTS);
         assert_int_equal(requeued(layout, NULL), 0);
         bury_many(layout, 1000);
-        filter.states = SMQ_WAITING; /* ignored */
+        filter.states = SMQ_STATE_WAITING; /* ignored */
         filter.which = &which;
         assert_int_equal(requeued(layout, &filter), 1);
         assert_int_equal(requeued(layout, &filter), 0);
@@ -505,7 +505,7 @@ static void what_dies_again_meanwhile_stays_dead(void **state)
         struct dying dying = {.layout = layout, .dead = 500};
         smq_worker *worker;
 
-        topic_with(SMQ_FIXED_TIME, layout, 1);
+        topic_with(SMQ_TYPE_FIXED_TIME, layout, 1);
         bury_many(layout, 500);
         worker = rejecting(layout);
         assert_int_equal(requeued(layout, NULL), 500);
@@ -547,8 +547,8 @@ static void a_requeue_keeps_its_rate_and_tells_how_far_it_is(void **state)
     smq_error err;
 
     (void) state;
-    topic_with(SMQ_FIXED_TIME, SMQ_INLINE, SLOTS);
-    bury_many(SMQ_INLINE, 100);
+    topic_with(SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, SLOTS);
+    bury_many(SMQ_LAYOUT_INLINE, 100);
     filter.rate_per_s = 100;
     filter.limit = 60;
     began_ms = now_ms();
@@ -564,7 +564,7 @@ static void a_requeue_keeps_its_rate_and_tells_how_far_it_is(void **state)
     assert_true(count >= 1 && count < 40);
     assert_int_equal(count, progress.changed);
     assert_int_equal(progress.total, 40);
-    assert_int_equal(stats_of(SMQ_INLINE).dead, 40 - count);
+    assert_int_equal(stats_of(SMQ_LAYOUT_INLINE).dead, 40 - count);
 }
 
 /* --- purge --- */
@@ -585,14 +585,14 @@ static void messages_are_purged_by_state_and_filter(void **state)
         smq_filter filter = SMQ_FILTER_INIT;
         smq_error err;
 
-        topic_with(SMQ_FIXED_TIME, layout, SLOTS);
+        topic_with(SMQ_TYPE_FIXED_TIME, layout, SLOTS);
         bury_many(layout, 500);
         send_many(layout, 1000, HOUR_MS);
-        filter.states = SMQ_DEAD;
+        filter.states = SMQ_STATE_DEAD;
         filter.reason = "odd";
         assert_int_equal(purged(layout, &filter), 250);
         filter.reason = NULL;
-        filter.states = SMQ_WAITING | SMQ_RESTING;
+        filter.states = SMQ_STATE_WAITING | SMQ_STATE_RESTING;
         filter.contains = "m-1";
         assert_int_equal(purged(layout, &filter), 111);
         filter.contains = NULL;
@@ -601,7 +601,7 @@ static void messages_are_purged_by_state_and_filter(void **state)
         assert_int_equal(stats_of(layout).waiting, 880);
         assert_int_equal(stats_of(layout).dead, 250);
         filter.limit = 0;
-        filter.states = SMQ_WAITING | SMQ_RESTING | SMQ_DEAD;
+        filter.states = SMQ_STATE_WAITING | SMQ_STATE_RESTING | SMQ_STATE_DEAD;
         assert_int_equal(purged(layout, &filter), 1130);
         assert_int_equal(purged(layout, &filter), 0);
         for (int i = 0; i < SLOTS; i++) {
@@ -609,7 +609,7 @@ static void messages_are_purged_by_state_and_filter(void **state)
 
             snprintf(slot, sizeof(slot), "%s_%d", names[layout], i);
             assert_int_equal(look_number(slot, "HLEN why{%s}", slot), 1); /* the sentinels */
-            assert_int_equal(look_number(slot, "HLEN body{%s}", slot), layout == SMQ_KEYED);
+            assert_int_equal(look_number(slot, "HLEN body{%s}", slot), layout == SMQ_LAYOUT_KEYED);
         }
         must(smq_topic_delete(client, names[layout], false, &err), &err);
     }

@@ -28,7 +28,7 @@ static const char *shared_topic(smq_client *client)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
     options.shared = true;
     return scene_topic(client, &options);
@@ -94,7 +94,7 @@ static smq_verdict retry(smq_delivery *delivery, const struct seen *seen, int in
 
 static void an_alteration_reaches_consumers(void **state)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_FIXED_TIME);
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     smq_client *client = scene_client(), *other = scene_client();
     struct recorder *recorder = recorder_new(retry);
     const char *topic = scene_topic(client, &options);
@@ -120,7 +120,7 @@ static void an_alteration_reaches_consumers(void **state)
 static void an_alteration_reaches_producers(void **state)
 {
     smq_topic_options options =
-        SMQ_TOPIC_OPTIONS(.type = SMQ_RANGE_MERGE, .delay_ms = 1, .slots = SLOTS);
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_RANGE_MERGE, .delay_ms = 1, .slots = SLOTS);
     smq_client *client = scene_client(), *other = scene_client();
     const char *topic = scene_topic(client, &options);
     smq_producer *producer = NULL;
@@ -162,7 +162,7 @@ static bool is_sent(void *user)
 /* It never reaches a slot, which could tell it. */
 static void an_alteration_reaches_a_producer_that_is_refused(void **state)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_RANGE_MERGE);
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_RANGE_MERGE);
     smq_client *client = scene_client(), *other = scene_client();
     struct sending sending = {.topic = scene_topic(client, &options)};
     smq_error err = SMQ_ERROR_INIT;
@@ -180,7 +180,7 @@ static void an_alteration_reaches_a_producer_that_is_refused(void **state)
 /* As if the process had died when topic{T} was written, but no slot. */
 static void a_cut_alteration_is_completed(void **state)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_FIXED_TIME, .slots = SLOTS);
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = SLOTS);
     smq_client *client = scene_client();
     const char *topic = scene_topic(client, &options);
     char before[64], after[64], key[64];
@@ -226,7 +226,7 @@ static void *alter_often(void *user)
 static void two_alterations_at_once_are_both_kept(void **state)
 {
     smq_topic_options options =
-        SMQ_TOPIC_OPTIONS(.type = SMQ_RANGE_MERGE, .delay_ms = 1, .slots = SLOTS);
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_RANGE_MERGE, .delay_ms = 1, .slots = SLOTS);
     smq_client *client = scene_client(), *other = scene_client();
     const char *topic = scene_topic(client, &options);
     struct altering one = {client, topic, "delay_ms"}, two = {other, topic, "lease_ms"};
@@ -255,7 +255,7 @@ static void what_cannot_be_altered_is_told(void **state)
                  {"max_retries", "64", "63"},   {"lease", "1", "\"lease_ms\""},
                  {"lease_ms", "soon", "soon"},  {NULL, "1", "name"},
                  {"max_retries", NULL, "value"}};
-    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_FIXED_TIME);
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     smq_client *client = scene_client();
     const char *topic = scene_topic(client, &options);
     smq_error err;
@@ -330,7 +330,7 @@ static void a_pause_holds_for_the_whole_fleet(void **state)
 
 static void work_in_hand_ends_and_a_pause_outlives_its_process(void **state)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_PRIORITY);
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY);
     smq_client *client = scene_client(), *other = scene_client();
     const char *topic = scene_topic(client, &options);
     struct recorder *recorder = recorder_new(NULL);
@@ -363,7 +363,7 @@ static void a_paused_topic_can_be_altered_and_deleted(void **state)
 {
     smq_client *client = scene_client();
     smq_topic_options options =
-        SMQ_TOPIC_OPTIONS(.name = "again", .type = SMQ_FIXED_TIME, .slots = SLOTS);
+        SMQ_TOPIC_OPTIONS(.name = "again", .type = SMQ_TYPE_FIXED_TIME, .slots = SLOTS);
     smq_error err = SMQ_ERROR_INIT;
     char paused[64];
 

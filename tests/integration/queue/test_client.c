@@ -155,7 +155,7 @@ static void one_seed_is_enough(void **state)
     smq_client_options options = options_of(server_address(servers_node(look_servers, 2)));
     smq_client *client = NULL;
     smq_producer *producer;
-    smq_topic_options topic = topic_of("seed", SMQ_FIXED_TIME, 16);
+    smq_topic_options topic = topic_of("seed", SMQ_TYPE_FIXED_TIME, 16);
     smq_error err;
 
     (void) state;

@@ -79,9 +79,12 @@ static void polls_give_all_messages_once(void **state)
         bool shared;
         int32_t per_slot;
     } rows[] = {
-        {SMQ_PRIORITY, SMQ_INLINE, false, 1},    {SMQ_PRIORITY, SMQ_INLINE, true, 5},
-        {SMQ_FIXED_TIME, SMQ_KEYED, false, 3},   {SMQ_RANGE_MERGE, SMQ_KEYED, true, 1},
-        {SMQ_RANGE_MERGE, SMQ_INLINE, false, 2}, {SMQ_FIFO, SMQ_KEYED, false, 1},
+        {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, false, 1},
+        {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, true, 5},
+        {SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_KEYED, false, 3},
+        {SMQ_TYPE_RANGE_MERGE, SMQ_LAYOUT_KEYED, true, 1},
+        {SMQ_TYPE_RANGE_MERGE, SMQ_LAYOUT_INLINE, false, 2},
+        {SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, false, 1},
     };
 
     (void) state;
@@ -96,7 +99,7 @@ static void polls_give_all_messages_once(void **state)
         options.layout = rows[i].layout;
         options.shared = rows[i].shared;
         options.slots = 16;
-        options.delay_ms = rows[i].type == SMQ_RANGE_MERGE ? 1 : 0;
+        options.delay_ms = rows[i].type == SMQ_TYPE_RANGE_MERGE ? 1 : 0;
         topic = scene_topic(client, &options);
         consume.per_slot = rows[i].per_slot;
         consumer = scene_consumer_with(client, &consume, topic);
@@ -149,7 +152,7 @@ static void poll_waits_for_a_message_and_for_its_time(void **state)
     int64_t due;
 
     (void) state;
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     topic = scene_topic(client, &options);
     consumer = scene_consumer(client, topic);
     assert_int_equal(poll_now(consumer, &delivery, 1), 0);

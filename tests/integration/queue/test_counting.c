@@ -21,7 +21,7 @@ static const char *topic_of(smq_client *client, int32_t slots)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = slots;
     options.max_retries = 1;
     return scene_topic(client, &options);
@@ -251,8 +251,8 @@ static void what_has_expired_is_counted_and_not_claimed(void **state)
     const char *topic;
 
     (void) state;
-    options.type = SMQ_FIXED_TIME;
-    options.layout = SMQ_KEYED;
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.layout = SMQ_LAYOUT_KEYED;
     topic = scene_topic(client, &options);
     scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
     message.body = (smq_bytes){"x", 1};
@@ -284,7 +284,7 @@ static void message_that_hangs_again_is_dead(void **state)
     const char *topic;
 
     (void) state;
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.max_retries = SMQ_NONE;
     topic = scene_topic(client, &options);
     scene_send(client, topic, (struct scene_message){.body = "a"});

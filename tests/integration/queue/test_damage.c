@@ -33,7 +33,7 @@ static int tear_down(void **state)
 }
 
 static const smq_topic_options four_slots = {
-    .struct_size = sizeof(four_slots), .name = "t", .type = SMQ_FIXED_TIME, .slots = 4};
+    .struct_size = sizeof(four_slots), .name = "t", .type = SMQ_TYPE_FIXED_TIME, .slots = 4};
 
 static void lose_slot(int slot)
 {
@@ -304,7 +304,7 @@ static void an_alteration_that_topic_t_forgot_is_valid_again(void **state)
     assert_false(report.restored);
     assert_false(report.lost_alteration);
     assert_int_equal(look_number("topic{t}", "HGET topic{t} version"), 2);
-    assert_true(created(&SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_FIXED_TIME, .slots = 4,
+    assert_true(created(&SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_TYPE_FIXED_TIME, .slots = 4,
                                            .max_retries = 16))
                     .differs);
     (void) sent(producer, "t", &message);
@@ -377,7 +377,7 @@ static void slots_that_disagree_are_listed(void **state)
 
 static void a_failed_creation_leaves_no_keys(void **state)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_FIFO, .slots = 64);
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_TYPE_FIFO, .slots = 64);
     smq_error err;
 
     (void) state;
@@ -408,7 +408,7 @@ static bool on_topic(const smq_topic_options *topic, void *user)
 static void a_topic_without_its_definition_is_visited(void **state)
 {
     smq_topic_options other =
-        SMQ_TOPIC_OPTIONS(.name = "other", .type = SMQ_FIXED_TIME, .slots = 1);
+        SMQ_TOPIC_OPTIONS(.name = "other", .type = SMQ_TYPE_FIXED_TIME, .slots = 1);
     char seen[64] = "";
     smq_error err;
 
@@ -509,7 +509,7 @@ static void a_purge_names_a_damaged_slot_and_empties_the_others(void **state)
     send_many(40);
     lose_slot(1);
     kept = messages_held(4) + 1; /* a key that is not there counts as -1 */
-    waiting.states = SMQ_WAITING;
+    waiting.states = SMQ_STATE_WAITING;
     assert_int_equal(smq_topic_purge(client, "t", &waiting, &purged, NULL, NULL, &err),
                      SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slot 1 of topic t"));

@@ -488,7 +488,7 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
     scene_stop(worker);
     scene_must(smq_topic_delete(client, topic, true, &err), &err, "smq_topic_delete");
     again.name = topic;
-    again.type = SMQ_PRIORITY;
+    again.type = SMQ_TYPE_PRIORITY;
     again.slots = SLOTS;
     scene_must(smq_topic_create(client, &again, NULL, &err), &err, "smq_topic_create");
     options.topic = topic;

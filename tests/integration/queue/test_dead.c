@@ -76,7 +76,7 @@ static void stage_init(struct stage *stage, recorder_fn *answer, int32_t max_ret
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
 
     *stage = (struct stage){.client = scene_client(), .recorder = recorder_new(answer)};
-    topic.type = SMQ_PRIORITY;
+    topic.type = SMQ_TYPE_PRIORITY;
     topic.layout = scene_layout();
     topic.max_retries = max_retries;
     stage->topic = scene_topic(stage->client, &topic);
@@ -115,7 +115,7 @@ static void rejected_message_is_told_with_its_reason(void **state)
     assert_string_equal(told.topic, stage.topic);
     assert_string_equal(told.body, "a");
     assert_string_equal(told.reason, "not an order");
-    assert_int_equal(told.state, SMQ_DEAD);
+    assert_int_equal(told.state, SMQ_STATE_DEAD);
     assert_int_equal(told.attempt, 1);
     assert_int_equal(told.retries_left, 0);
     assert_true(told.dead_at_ms > INT64_C(1500000000000));

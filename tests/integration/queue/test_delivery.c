@@ -18,7 +18,7 @@ static const char *topic_of(smq_client *client, bool shared)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_PRIORITY;
+    options.type = SMQ_TYPE_PRIORITY;
     options.lease_ms = LEASE_MS;
     options.shared = shared;
     return scene_topic(client, &options);

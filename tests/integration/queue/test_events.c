@@ -121,7 +121,7 @@ static void life_of_messages_is_told(void **state)
     options.event_user = &log;
     options.event_level = SMQ_LEVEL_TRACE;
     client = scene_client_with(&options);
-    topic_options.type = SMQ_FIXED_TIME;
+    topic_options.type = SMQ_TYPE_FIXED_TIME;
     topic_options.max_retries = 1;
     topic = scene_topic(client, &topic_options);
     worker = scene_worker(client, topic, recorder);
@@ -157,7 +157,7 @@ static void fenced_slot_is_told_with_its_token(void **state)
     options.event = on_event;
     options.event_user = &log;
     client = scene_client_with(&options);
-    topic_options.type = SMQ_FIXED_TIME;
+    topic_options.type = SMQ_TYPE_FIXED_TIME;
     topic = scene_topic(client, &topic_options);
     recorder_gate(recorder);
     worker = scene_worker(client, topic, recorder);
@@ -189,7 +189,7 @@ static void pause_is_told_once_for_a_topic(void **state)
     options.event = on_event;
     options.event_user = &log;
     client = scene_client_with(&options);
-    topic_options.type = SMQ_FIXED_TIME;
+    topic_options.type = SMQ_TYPE_FIXED_TIME;
     topic_options.slots = 2;
     topic = scene_topic(client, &topic_options);
     worker = scene_worker(client, topic, recorder);

@@ -27,7 +27,7 @@ static const char *topic_of(smq_client *client)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
     return scene_topic(client, &options);
 }

@@ -17,7 +17,7 @@ static const char *fifo_topic(smq_client *client, int32_t slots, bool skip_faile
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_FIFO;
+    options.type = SMQ_TYPE_FIFO;
     options.slots = slots;
     options.skip_failed = skip_failed;
     return scene_topic(client, &options);

@@ -98,7 +98,7 @@ static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
     struct member *frozen;
     int64_t awake;
 
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
     options.lease_ms = LEASE_MS;
     owners.topic = scene_topic(owners.client, &options);
@@ -184,7 +184,7 @@ static void one_lost_slot_makes_the_others_doubtful(void **state)
     (void) state;
     options.event = on_event;
     client = scene_client_with(&options);
-    topic_options.type = SMQ_FIXED_TIME;
+    topic_options.type = SMQ_TYPE_FIXED_TIME;
     topic_options.slots = 2;
     topic = scene_topic(client, &topic_options);
     scene_send_numbers(client, topic, 0, COUNT);

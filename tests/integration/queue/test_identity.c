@@ -110,7 +110,7 @@ static void equal_bodies_of_different_keys_are_different_messages(void **state)
     smq_error err;
 
     (void) state;
-    topic_with("orders", SMQ_PRIORITY, 64);
+    topic_with("orders", SMQ_TYPE_PRIORITY, 64);
     assert_int_equal(order_for_all("orders"), 0);
     assert_int_equal(stats_of("orders").waiting, CUSTOMERS);
     assert_int_equal(order_for_all("orders"), CUSTOMERS); /* sent again, each merges */
@@ -154,7 +154,7 @@ static void each_key_has_its_delivery(void **state)
     smq_error err;
 
     (void) state;
-    topic_with("orders", SMQ_FIXED_TIME, 64);
+    topic_with("orders", SMQ_TYPE_FIXED_TIME, 64);
     (void) order_for_all("orders");
     consumer = consumer_made("orders");
     while (customers.count < CUSTOMERS) {
@@ -205,7 +205,7 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     smq_error err;
 
     (void) state;
-    topic_with("two", SMQ_FIXED_TIME, 1);
+    topic_with("two", SMQ_TYPE_FIXED_TIME, 1);
     assert_false(sent(producer, "two", &ann));
     assert_false(sent(producer, "two", &bob));
     assert_false(sent(producer, "two", &nobody));
@@ -219,26 +219,26 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     for (int i = 0; i < 3; i++) {
         deliveries[i] = polled(consumer);
     }
-    assert_int_equal(state_of("two", "ann"), SMQ_CLAIMED);
-    assert_int_equal(state_of("two", "bob"), SMQ_CLAIMED);
-    assert_int_equal(state_of("two", NULL), SMQ_CLAIMED);
+    assert_int_equal(state_of("two", "ann"), SMQ_STATE_CLAIMED);
+    assert_int_equal(state_of("two", "bob"), SMQ_STATE_CLAIMED);
+    assert_int_equal(state_of("two", NULL), SMQ_STATE_CLAIMED);
     for (int i = 0; i < 3; i++) {
         must(smq_reject(deliveries[i], "no such book", &err), &err);
     }
     must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
-    assert_int_equal(state_of("two", "ann"), SMQ_DEAD);
-    assert_int_equal(state_of("two", "bob"), SMQ_DEAD);
-    assert_int_equal(state_of("two", NULL), SMQ_DEAD);
+    assert_int_equal(state_of("two", "ann"), SMQ_STATE_DEAD);
+    assert_int_equal(state_of("two", "bob"), SMQ_STATE_DEAD);
+    assert_int_equal(state_of("two", NULL), SMQ_STATE_DEAD);
     smq_consumer_free(consumer);
     ann.delay_ms = 0;
     must(smq_dead_requeue(client, "two", &filter, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, 1);
-    assert_int_equal(state_of("two", "ann"), SMQ_WAITING);
-    assert_int_equal(state_of("two", "bob"), SMQ_DEAD);
+    assert_int_equal(state_of("two", "ann"), SMQ_STATE_WAITING);
+    assert_int_equal(state_of("two", "bob"), SMQ_STATE_DEAD);
     must(smq_message_remove(client, "two", &bob, &err), &err);
     assert_int_equal(smq_message_get(client, "two", &bob, NULL, &err), SMQ_NO_MESSAGE);
-    assert_int_equal(state_of("two", NULL), SMQ_DEAD);
-    assert_int_equal(state_of("two", "ann"), SMQ_WAITING);
+    assert_int_equal(state_of("two", NULL), SMQ_STATE_DEAD);
+    assert_int_equal(state_of("two", "ann"), SMQ_STATE_WAITING);
 }
 
 /* --- any bytes --- */
@@ -317,7 +317,7 @@ static void any_bytes_are_a_key_and_a_body(void **state)
 
     (void) state;
     memset(letters, 'x', sizeof(letters));
-    topic_with("bytes", SMQ_FIXED_TIME, 1);
+    topic_with("bytes", SMQ_TYPE_FIXED_TIME, 1);
     for (size_t i = 0; i < FORMS; i++) {
         message = form(i);
         assert_false(sent(producer, "bytes", &message));
@@ -349,7 +349,7 @@ static void a_key_that_is_the_body_counts_as_none(void **state)
     char order_text[512];
 
     (void) state;
-    topic_with("plain", SMQ_FIXED_TIME, 1);
+    topic_with("plain", SMQ_TYPE_FIXED_TIME, 1);
     assert_false(sent(producer, "plain", &plain));
     assert_true(sent(producer, "plain", &doubled));
     assert_string_equal(look_order(order_text, "plain", 0, ""), "b");
@@ -359,7 +359,7 @@ static void a_key_that_is_the_body_counts_as_none(void **state)
 
 static void largest_body_counts_the_body_alone(void **state)
 {
-    smq_topic_options options = topic_of("small", SMQ_FIXED_TIME, 1);
+    smq_topic_options options = topic_of("small", SMQ_TYPE_FIXED_TIME, 1);
     smq_message message = SMQ_MESSAGE_INIT;
     smq_receipt receipt;
     smq_error err;
@@ -396,7 +396,7 @@ static void a_text_is_found_in_key_and_body_and_nowhere_else(void **state)
     smq_error err;
 
     (void) state;
-    topic_with("texts", SMQ_FIXED_TIME, 1);
+    topic_with("texts", SMQ_TYPE_FIXED_TIME, 1);
     assert_false(sent(producer, "texts", &keyed));
     assert_false(sent(producer, "texts", &first));
     assert_false(sent(producer, "texts", &second));
@@ -420,7 +420,7 @@ static void a_topic_of_a_newer_version_is_refused(void **state)
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    topic_with("newer", SMQ_FIXED_TIME, 4);
+    topic_with("newer", SMQ_TYPE_FIXED_TIME, 4);
     freeReplyObject(look("topic{newer}", "HSET topic{newer} definition %s",
                          "format=3 type=fixed_time layout=woven"));
     assert_int_equal(smq_send(producer, "newer", &message, &receipt, &err), SMQ_TOPIC_DIFFERS);

@@ -19,7 +19,7 @@ static const char *keyed_topic(smq_client *client, smq_topic_type type, int32_t 
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     options.type = type;
-    options.layout = SMQ_KEYED;
+    options.layout = SMQ_LAYOUT_KEYED;
     options.slots = slots;
     return scene_topic(client, &options);
 }
@@ -51,7 +51,7 @@ static const struct scene_counts ONE_DEAD = {.dead = 1, .done = -1};
 static void delivery_has_key_id_and_body(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = keyed_topic(client, SMQ_FIXED_TIME, SLOTS);
+    const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker = scene_worker(client, topic, recorder);
     int64_t before = scene_now_ms();
@@ -81,7 +81,7 @@ static void delivery_has_key_id_and_body(void **state)
 static void waiting_id_merges_and_the_last_body_wins(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = keyed_topic(client, SMQ_PRIORITY, 1);
+    const char *topic = keyed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker;
 
@@ -110,7 +110,7 @@ static void waiting_id_merges_and_the_last_body_wins(void **state)
 static void same_id_under_another_key_is_another_message(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = keyed_topic(client, SMQ_FIXED_TIME, 1);
+    const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
 
     (void) state;
     assert_false(scene_send(client, topic, (struct scene_message){.id = "i", .key = "a"}));
@@ -126,7 +126,7 @@ static void same_id_under_another_key_is_another_message(void **state)
 static void send_during_the_handling_is_one_more_delivery(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = keyed_topic(client, SMQ_FIXED_TIME, 1);
+    const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker;
 
@@ -208,8 +208,8 @@ static smq_topic_options keyed_options(void)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_FIXED_TIME;
-    options.layout = SMQ_KEYED;
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.layout = SMQ_LAYOUT_KEYED;
     return options;
 }
 
@@ -267,7 +267,7 @@ static void many_large_bodies_go_through(void **state)
 {
     enum { COUNT = 40, SIZE = 200 * 1024 };
     smq_client *client = scene_client();
-    const char *topic = keyed_topic(client, SMQ_FIXED_TIME, 1);
+    const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct recorder *recorder = recorder_new(NULL);
     smq_producer *producer = producer_of(client);
     smq_receipt receipts[COUNT];
@@ -350,7 +350,7 @@ static void message_has_a_retry_limit_of_its_own(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         smq_client *client = scene_client();
-        const char *topic = keyed_topic(client, SMQ_FIXED_TIME, 1);
+        const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
         struct recorder *recorder = recorder_new(fail_always);
         smq_worker *worker = scene_worker(client, topic, recorder);
 
@@ -393,7 +393,7 @@ static void death_is_told_with_the_id(void **state)
     (void) state;
     options.event = on_event;
     client = scene_client_with(&options);
-    topic = keyed_topic(client, SMQ_FIXED_TIME, 1);
+    topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     worker = scene_worker(client, topic, recorder);
     scene_send(client, topic,
                (struct scene_message){.body = "b", .id = "the\x01id", .max_retries = 1});
@@ -436,7 +436,7 @@ static smq_verdict reject(smq_delivery *delivery, const struct seen *seen, int i
 static void dead_letter_keeps_its_body(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = keyed_topic(client, SMQ_FIXED_TIME, 1);
+    const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct recorder *recorder = recorder_new(reject);
     smq_worker *worker = scene_worker(client, topic, recorder);
     smq_filter filter = SMQ_FILTER_INIT;
@@ -448,7 +448,7 @@ static void dead_letter_keeps_its_body(void **state)
     scene_await_counts(client, topic, ONE_DEAD);
     scene_stop(worker);
     scene_send(client, topic, (struct scene_message){.body = "new", .key = "k", .id = "i"});
-    filter.states = SMQ_DEAD;
+    filter.states = SMQ_STATE_DEAD;
     scene_must(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err,
                "smq_message_each");
     assert_int_equal(dead.count, 1);
@@ -479,7 +479,7 @@ static void bad_messages_are_refused_and_nothing_is_stored(void **state)
         {{.body = {NULL, 1}}, SMQ_INVALID},
     };
     smq_client *client = scene_client();
-    const char *topic = keyed_topic(client, SMQ_PRIORITY, 1);
+    const char *topic = keyed_topic(client, SMQ_TYPE_PRIORITY, 1);
     smq_producer *producer = producer_of(client);
 
     (void) state;
@@ -510,7 +510,7 @@ static void inline_topics_take_no_ids(void **state)
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     topic = scene_topic(client, &options);
     message.body = (smq_bytes){"b", 1};
     message.id = (smq_bytes){"i", 1};

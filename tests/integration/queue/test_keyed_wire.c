@@ -35,8 +35,8 @@ static void wire_init(struct wire *wire)
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
-    topic.type = SMQ_FIXED_TIME;
-    topic.layout = SMQ_KEYED;
+    topic.type = SMQ_TYPE_FIXED_TIME;
+    topic.layout = SMQ_LAYOUT_KEYED;
     *wire = (struct wire){.direct = scene_client(), .redis = scene_redis()};
     wire->topic = scene_topic(wire->direct, &topic);
     wire->proxy = proxy_start(server_port(servers_node(scene_servers(), 0)));

@@ -25,7 +25,7 @@ static smq_topic_options keyed(smq_topic_type type)
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     options.type = type;
-    options.layout = SMQ_KEYED;
+    options.layout = SMQ_LAYOUT_KEYED;
     return options;
 }
 
@@ -77,7 +77,7 @@ static void send_two(smq_client *client, const char *topic)
 
 static void expired_message_is_dropped(void **state)
 {
-    smq_topic_options options = keyed(SMQ_FIXED_TIME);
+    smq_topic_options options = keyed(SMQ_TYPE_FIXED_TIME);
     smq_client *client = scene_client();
     struct recorder *recorder = recorder_new(NULL);
     const char *topic;
@@ -100,7 +100,7 @@ static void expired_message_is_dropped(void **state)
 
 static void expired_message_becomes_a_dead_letter(void **state)
 {
-    smq_topic_options options = keyed(SMQ_PRIORITY);
+    smq_topic_options options = keyed(SMQ_TYPE_PRIORITY);
     smq_client *client = scene_client();
     struct recorder *recorder = recorder_new(NULL);
     const char *topic;
@@ -116,7 +116,7 @@ static void expired_message_becomes_a_dead_letter(void **state)
     scene_await_counts(client, topic, (struct scene_counts){.dead = 1, .done = 1});
     assert_int_equal(recorder_count(recorder), 1);
     assert_string_equal(recorder_seen(recorder, 0).body, "b");
-    dead = view_of(client, topic, SMQ_DEAD);
+    dead = view_of(client, topic, SMQ_STATE_DEAD);
     assert_string_equal(dead.body, "a");
     assert_string_equal(dead.reason, "expired");
     scene_stop(worker);
@@ -126,7 +126,7 @@ static void expired_message_becomes_a_dead_letter(void **state)
 
 static void ttl_of_the_message_beats_that_of_the_topic(void **state)
 {
-    smq_topic_options options = keyed(SMQ_FIXED_TIME);
+    smq_topic_options options = keyed(SMQ_TYPE_FIXED_TIME);
     smq_client *client = scene_client();
     const char *topic;
     struct view view;
@@ -135,12 +135,13 @@ static void ttl_of_the_message_beats_that_of_the_topic(void **state)
     options.ttl_ms = LONG_MS;
     topic = scene_topic(client, &options);
     scene_send(client, topic, (struct scene_message){.id = "i"});
-    view = view_of(client, topic, SMQ_WAITING);
+    view = view_of(client, topic, SMQ_STATE_WAITING);
     assert_int_equal(view.expires_at_ms, view.sent_at_ms + LONG_MS);
     scene_send(client, topic, (struct scene_message){.id = "i", .ttl_ms = TWICE_MS});
-    assert_true(view_of(client, topic, SMQ_WAITING).expires_at_ms >= view.sent_at_ms + TWICE_MS);
+    assert_true(view_of(client, topic, SMQ_STATE_WAITING).expires_at_ms >=
+                view.sent_at_ms + TWICE_MS);
     scene_send(client, topic, (struct scene_message){.id = "i", .ttl_ms = SMQ_NONE});
-    assert_int_equal(view_of(client, topic, SMQ_WAITING).expires_at_ms, 0);
+    assert_int_equal(view_of(client, topic, SMQ_STATE_WAITING).expires_at_ms, 0);
     smq_client_free(client);
 }
 
@@ -155,7 +156,7 @@ static smq_verdict retry_later(smq_delivery *delivery, const struct seen *seen, 
 /* Its time to live ends while it rests after a failure. */
 static void resting_message_expires_too(void **state)
 {
-    smq_topic_options options = keyed(SMQ_FIXED_TIME);
+    smq_topic_options options = keyed(SMQ_TYPE_FIXED_TIME);
     smq_client *client = scene_client();
     struct recorder *recorder = recorder_new(retry_later);
     const char *topic = scene_topic(client, &options);
@@ -175,7 +176,7 @@ static void resting_message_expires_too(void **state)
 
 static void each_send_moves_the_time_back_up_to_the_cap(void **state)
 {
-    smq_topic_options options = keyed(SMQ_RANGE_MERGE);
+    smq_topic_options options = keyed(SMQ_TYPE_RANGE_MERGE);
     smq_client *client = scene_client();
     const char *topic;
     struct view first, moved, last;
@@ -185,17 +186,17 @@ static void each_send_moves_the_time_back_up_to_the_cap(void **state)
     options.debounce_ms = TWICE_MS;
     topic = scene_topic(client, &options);
     assert_false(scene_send(client, topic, (struct scene_message){.body = "a", .id = "i"}));
-    first = view_of(client, topic, SMQ_WAITING);
+    first = view_of(client, topic, SMQ_STATE_WAITING);
     assert_int_equal(first.due_at_ms, first.sent_at_ms + LONG_MS);
     scene_await_clock(first.sent_at_ms + 1);
     assert_true(scene_send(client, topic, (struct scene_message){.body = "b", .id = "i"}));
-    moved = view_of(client, topic, SMQ_WAITING);
+    moved = view_of(client, topic, SMQ_STATE_WAITING);
     assert_int_equal(moved.sent_at_ms, first.sent_at_ms);
     assert_true(moved.due_at_ms > first.due_at_ms);
     assert_string_equal(moved.body, "b");
     assert_true(scene_send(client, topic,
                            (struct scene_message){.body = "c", .id = "i", .delay_ms = FAR_MS}));
-    last = view_of(client, topic, SMQ_WAITING);
+    last = view_of(client, topic, SMQ_STATE_WAITING);
     assert_int_equal(last.due_at_ms, first.sent_at_ms + TWICE_MS);
     assert_string_equal(last.body, "c");
     smq_client_free(client);
@@ -203,16 +204,16 @@ static void each_send_moves_the_time_back_up_to_the_cap(void **state)
 
 static void without_debounce_the_first_time_stays(void **state)
 {
-    smq_topic_options options = keyed(SMQ_RANGE_MERGE);
+    smq_topic_options options = keyed(SMQ_TYPE_RANGE_MERGE);
     smq_client *client = scene_client();
     const char *topic = scene_topic(client, &options);
     struct view first, last;
 
     (void) state;
     scene_send(client, topic, (struct scene_message){.body = "a", .id = "i", .delay_ms = LONG_MS});
-    first = view_of(client, topic, SMQ_WAITING);
+    first = view_of(client, topic, SMQ_STATE_WAITING);
     scene_send(client, topic, (struct scene_message){.body = "b", .id = "i", .delay_ms = TWICE_MS});
-    last = view_of(client, topic, SMQ_WAITING);
+    last = view_of(client, topic, SMQ_STATE_WAITING);
     assert_int_equal(last.due_at_ms, first.due_at_ms);
     assert_string_equal(last.body, "b");
     smq_client_free(client);
@@ -222,7 +223,7 @@ static void without_debounce_the_first_time_stays(void **state)
 static void burst_is_one_delivery(void **state)
 {
     enum { SENDS = 20 };
-    smq_topic_options options = keyed(SMQ_RANGE_MERGE);
+    smq_topic_options options = keyed(SMQ_TYPE_RANGE_MERGE);
     smq_client *client = scene_client();
     struct recorder *recorder = recorder_new(NULL);
     const char *topic;
@@ -264,7 +265,7 @@ static void full_slot_refuses_only_what_is_new(void **state)
     static const smq_status expected[] = {SMQ_OK, SMQ_OK, SMQ_FULL, SMQ_OK, SMQ_FULL};
 
     (void) state;
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.max_waiting = 2;
     topic = scene_topic(client, &options);
     for (int i = 0; i < 5; i++) {
@@ -294,7 +295,7 @@ static void full_slot_refuses_only_what_is_new(void **state)
 static void bound_is_shared_by_the_slots(void **state)
 {
     enum { SLOTS = 4, BOUND = 10, SENDS = 200 };
-    smq_topic_options options = keyed(SMQ_PRIORITY);
+    smq_topic_options options = keyed(SMQ_TYPE_PRIORITY);
     smq_client *client = scene_client();
     smq_producer *producer = NULL;
     smq_message messages[SENDS];

@@ -109,7 +109,7 @@ static void a_retry_that_is_lost_with_the_slot_keeps_nothing_back(void **state)
     const char *name = NULL;
 
     (void) state;
-    topic.type = SMQ_FIFO;
+    topic.type = SMQ_TYPE_FIFO;
     name = scene_topic(owner.direct, &topic);
     scene_send(owner.direct, name, (struct scene_message){.body = "a", .key = "k", .id = "a"});
     scene_send(owner.direct, name, (struct scene_message){.body = "b", .key = "k", .id = "b"});

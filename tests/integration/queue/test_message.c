@@ -14,7 +14,7 @@
 
 enum { HOUR_MS = 3600000 };
 
-static const smq_layout layouts[] = {SMQ_INLINE, SMQ_KEYED};
+static const smq_layout layouts[] = {SMQ_LAYOUT_INLINE, SMQ_LAYOUT_KEYED};
 static const char *const names[] = {"inline", "keyed"};
 
 #define EACH_LAYOUT(i)                                                                             \
@@ -29,7 +29,7 @@ static smq_message named(smq_layout layout, const char *name)
 {
     smq_message message = message_of(name);
 
-    if (layout == SMQ_KEYED) {
+    if (layout == SMQ_LAYOUT_KEYED) {
         message.id = smq_text(name);
     }
     return message;
@@ -40,7 +40,7 @@ static void topic_with(const char *name, smq_topic_type type, smq_layout layout,
     smq_topic_options options = topic_of(name, type, slots);
 
     options.layout = layout;
-    options.delay_ms = type == SMQ_RANGE_MERGE ? HOUR_MS : 0;
+    options.delay_ms = type == SMQ_TYPE_RANGE_MERGE ? HOUR_MS : 0;
     topic_made(client, &options);
 }
 
@@ -136,13 +136,13 @@ static smq_delivery *one_in_each_state(const char *topic, smq_layout layout, smq
 
 static void assert_shown(const smq_message_info *info, smq_layout layout, const char *name)
 {
-    assert_string_equal(info->topic, names[layout == SMQ_KEYED]);
+    assert_string_equal(info->topic, names[layout == SMQ_LAYOUT_KEYED]);
     assert_int_equal(info->body.len, strlen(name));
     assert_memory_equal(info->body.data, name, info->body.len);
     assert_int_equal(info->id.len, strlen(name));
     assert_memory_equal(info->id.data, name, info->id.len);
-    assert_int_equal(info->key.data != NULL, layout == SMQ_KEYED);
-    assert_int_equal(info->sent_at_ms > 0, layout == SMQ_KEYED);
+    assert_int_equal(info->key.data != NULL, layout == SMQ_LAYOUT_KEYED);
+    assert_int_equal(info->sent_at_ms > 0, layout == SMQ_LAYOUT_KEYED);
     assert_string_equal(info->cursor, "");
 }
 
@@ -158,13 +158,13 @@ static void a_message_is_shown_in_every_state(void **state)
         smq_error err;
         int64_t now;
 
-        topic_with(topic, SMQ_FIXED_TIME, layouts[i], 1);
+        topic_with(topic, SMQ_TYPE_FIXED_TIME, layouts[i], 1);
         consumer = consumer_made(topic);
         claimed = one_in_each_state(topic, layouts[i], consumer);
         which = named(layouts[i], "dead");
         info = got(topic, &which);
         assert_shown(info, layouts[i], "dead");
-        assert_int_equal(info->state, SMQ_DEAD);
+        assert_int_equal(info->state, SMQ_STATE_DEAD);
         assert_string_equal(info->reason, "no such order");
         assert_int_equal(info->attempt, 1);
         assert_int_equal(info->retries_left, 16);
@@ -175,7 +175,7 @@ static void a_message_is_shown_in_every_state(void **state)
         which = named(layouts[i], "waits");
         info = got(topic, &which);
         assert_shown(info, layouts[i], "waits");
-        assert_int_equal(info->state, SMQ_WAITING);
+        assert_int_equal(info->state, SMQ_STATE_WAITING);
         assert_true(info->due_at_ms > now + HOUR_MS / 2);
         assert_int_equal(info->attempt, 0);
         assert_int_equal(info->dead_at_ms + info->lease_at_ms, 0);
@@ -183,7 +183,7 @@ static void a_message_is_shown_in_every_state(void **state)
         which = named(layouts[i], "rests");
         info = got(topic, &which);
         assert_shown(info, layouts[i], "rests");
-        assert_int_equal(info->state, SMQ_RESTING);
+        assert_int_equal(info->state, SMQ_STATE_RESTING);
         assert_true(info->due_at_ms > now + HOUR_MS / 2);
         assert_int_equal(info->attempt, 1);
         assert_int_equal(info->retries_left, 15);
@@ -191,7 +191,7 @@ static void a_message_is_shown_in_every_state(void **state)
         which = named(layouts[i], "claimed");
         info = got(topic, &which);
         assert_shown(info, layouts[i], "claimed");
-        assert_int_equal(info->state, SMQ_CLAIMED);
+        assert_int_equal(info->state, SMQ_STATE_CLAIMED);
         assert_true(info->lease_at_ms > info->due_at_ms);
         assert_int_equal(info->attempt, 1);
         smq_message_info_free(info);
@@ -211,17 +211,17 @@ static void one_that_is_there_twice_is_shown_as_it_waits(void **state)
         smq_delivery *delivery;
         smq_error err;
 
-        topic_with(topic, SMQ_FIXED_TIME, layouts[i], 1);
+        topic_with(topic, SMQ_TYPE_FIXED_TIME, layouts[i], 1);
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", 0);
         must(smq_reject(polled(consumer), "bad", &err), &err);
         must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
-        assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_DEAD);
+        assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_STATE_DEAD);
         send_named(topic, layouts[i], "a", 0);
         delivery = polled(consumer);
-        assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_CLAIMED);
+        assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_STATE_CLAIMED);
         send_named(topic, layouts[i], "a", HOUR_MS);
-        assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_WAITING);
+        assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_STATE_WAITING);
         must(smq_done(delivery, &err), &err);
         smq_consumer_free(consumer);
     }
@@ -236,7 +236,7 @@ static void a_keyed_message_is_shown_with_all_it_has(void **state)
     smq_error err;
 
     (void) state;
-    topic_with("keyed", SMQ_PRIORITY, SMQ_KEYED, 16);
+    topic_with("keyed", SMQ_TYPE_PRIORITY, SMQ_LAYOUT_KEYED, 16);
     message.key = (smq_bytes){"a\0key", 5};
     message.id = (smq_bytes){"\0id", 3};
     message.body = (smq_bytes){"body \0\xff", 7};
@@ -272,7 +272,7 @@ static void an_unknown_message_is_no_message(void **state)
     for (EACH_LAYOUT(i)) {
         smq_message_info *info = (smq_message_info *) &err;
 
-        topic_with(names[i], SMQ_FIXED_TIME, layouts[i], 4);
+        topic_with(names[i], SMQ_TYPE_FIXED_TIME, layouts[i], 4);
         send_named(names[i], layouts[i], "there", 0);
         which = named(layouts[i], "not there");
         assert_int_equal(smq_message_get(client, names[i], &which, &info, &err), SMQ_NO_MESSAGE);
@@ -299,7 +299,7 @@ static void an_unknown_message_is_no_message(void **state)
 /* Among more than one look takes. */
 static void a_dead_letter_is_found_among_thousands(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
     smq_message which = message_of("body-4321");
     smq_message_info *info;
     smq_error err;
@@ -339,7 +339,7 @@ static void all_but_claimed_messages_are_removed(void **state)
         char slot[32];
         smq_error err;
 
-        topic_with(topic, SMQ_FIXED_TIME, layouts[i], 1);
+        topic_with(topic, SMQ_TYPE_FIXED_TIME, layouts[i], 1);
         consumer = consumer_made(topic);
         claimed = one_in_each_state(topic, layouts[i], consumer);
         for (size_t j = 0; j < 3; j++) {
@@ -371,7 +371,7 @@ static void a_rescheduled_message_comes_at_once(void **state)
         smq_consumer *consumer;
         smq_error err;
 
-        topic_with(topic, SMQ_RANGE_MERGE, layouts[i], 1);
+        topic_with(topic, SMQ_TYPE_RANGE_MERGE, layouts[i], 1);
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", HOUR_MS);
         which.delay_ms = SMQ_NONE;
@@ -383,13 +383,13 @@ static void a_rescheduled_message_comes_at_once(void **state)
 
 static void a_message_gets_another_time_or_priority(void **state)
 {
-    smq_message which = named(SMQ_KEYED, "a");
+    smq_message which = named(SMQ_LAYOUT_KEYED, "a");
     smq_message_info *info;
     smq_error err;
 
     (void) state;
-    topic_with("times", SMQ_FIXED_TIME, SMQ_KEYED, 4);
-    send_named("times", SMQ_KEYED, "a", HOUR_MS);
+    topic_with("times", SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_KEYED, 4);
+    send_named("times", SMQ_LAYOUT_KEYED, "a", HOUR_MS);
     which.due_at_ms = 4000000000000;
     must(smq_message_reschedule(client, "times", &which, &err), &err);
     info = got("times", &which);
@@ -397,12 +397,12 @@ static void a_message_gets_another_time_or_priority(void **state)
     smq_message_info_free(info);
     which.delay_ms = 1; /* not both */
     assert_int_equal(smq_message_reschedule(client, "times", &which, &err), SMQ_INVALID);
-    which = named(SMQ_KEYED, "a");
+    which = named(SMQ_LAYOUT_KEYED, "a");
     which.priority = 1;
     assert_int_equal(smq_message_reschedule(client, "times", &which, &err), SMQ_WRONG_TYPE);
-    topic_with("priorities", SMQ_PRIORITY, SMQ_KEYED, 1);
-    send_named("priorities", SMQ_KEYED, "a", 0);
-    send_named("priorities", SMQ_KEYED, "b", 0);
+    topic_with("priorities", SMQ_TYPE_PRIORITY, SMQ_LAYOUT_KEYED, 1);
+    send_named("priorities", SMQ_LAYOUT_KEYED, "a", 0);
+    send_named("priorities", SMQ_LAYOUT_KEYED, "b", 0);
     which.priority = -8191;
     must(smq_message_reschedule(client, "priorities", &which, &err), &err);
     assert_int_equal(rank_of("priorities", &which), 1);
@@ -428,7 +428,7 @@ static void only_waiting_messages_are_rescheduled_and_ranked(void **state)
         uint64_t rank = 7;
         smq_error err;
 
-        topic_with(topic, SMQ_FIXED_TIME, layouts[i], 1);
+        topic_with(topic, SMQ_TYPE_FIXED_TIME, layouts[i], 1);
         consumer = consumer_made(topic);
         claimed = one_in_each_state(topic, layouts[i], consumer);
         for (size_t j = 0; j < 3; j++) {
@@ -442,10 +442,10 @@ static void only_waiting_messages_are_rescheduled_and_ranked(void **state)
         must(smq_release(claimed, 0, &err), &err);
         smq_consumer_free(consumer);
     }
-    topic_with("fifo", SMQ_FIFO, SMQ_KEYED, 1);
-    send_named("fifo", SMQ_KEYED, "a", 0);
+    topic_with("fifo", SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, 1);
+    send_named("fifo", SMQ_LAYOUT_KEYED, "a", 0);
     {
-        smq_message which = named(SMQ_KEYED, "a");
+        smq_message which = named(SMQ_LAYOUT_KEYED, "a");
         smq_error err;
 
         assert_int_equal(smq_message_reschedule(client, "fifo", &which, &err), SMQ_WRONG_TYPE);
@@ -513,27 +513,27 @@ static void the_last_reason_is_shown_until_it_is_done(void **state)
         smq_consumer *consumer;
         smq_error err;
 
-        topic_with(topic, SMQ_FIXED_TIME, layouts[i], 4);
+        topic_with(topic, SMQ_TYPE_FIXED_TIME, layouts[i], 4);
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", 0);
         must(smq_retry(polled(consumer), 1, "at first", &err), &err);
         delivery = polled(consumer);
-        assert_failed(topic, &which, SMQ_CLAIMED, "at first");
+        assert_failed(topic, &which, SMQ_STATE_CLAIMED, "at first");
         must(smq_topic_pause(client, topic, &err), &err);
         must(smq_retry(delivery, 0, "not now", &err), &err);
         flushed(consumer);
-        assert_failed(topic, &which, SMQ_WAITING, "not now");
-        assert_int_equal(not_now_count(topic, SMQ_WAITING), 1);
+        assert_failed(topic, &which, SMQ_STATE_WAITING, "not now");
+        assert_int_equal(not_now_count(topic, SMQ_STATE_WAITING), 1);
         must(smq_topic_resume(client, topic, &err), &err);
         must(smq_release(polled(consumer), HOUR_MS, &err), &err);
         flushed(consumer);
-        assert_failed(topic, &which, SMQ_RESTING, "not now");
-        assert_int_equal(not_now_count(topic, SMQ_RESTING | SMQ_WAITING), 1);
+        assert_failed(topic, &which, SMQ_STATE_RESTING, "not now");
+        assert_int_equal(not_now_count(topic, SMQ_STATE_RESTING | SMQ_STATE_WAITING), 1);
         must(smq_message_remove(client, topic, &which, &err), &err);
         assert_no_reason_is_left(topic, 4);
         send_named(topic, layouts[i], "a", 0);
         delivery = polled(consumer);
-        assert_failed(topic, &which, SMQ_CLAIMED, "");
+        assert_failed(topic, &which, SMQ_STATE_CLAIMED, "");
         must(smq_retry(delivery, 0, "not now", &err), &err);
         must(smq_done(polled(consumer), &err), &err);
         flushed(consumer);
@@ -548,7 +548,7 @@ static void a_dead_letter_keeps_its_last_reason(void **state)
     (void) state;
     for (EACH_LAYOUT(i)) {
         const char *topic = names[i];
-        smq_topic_options options = topic_of(topic, SMQ_PRIORITY, 1);
+        smq_topic_options options = topic_of(topic, SMQ_TYPE_PRIORITY, 1);
         smq_message which = named(layouts[i], "a");
         smq_consumer *consumer;
         smq_error err;
@@ -561,10 +561,10 @@ static void a_dead_letter_keeps_its_last_reason(void **state)
         must(smq_retry(polled(consumer), 0, "at first", &err), &err);
         must(smq_retry(polled(consumer), 0, "not now", &err), &err);
         flushed(consumer);
-        assert_failed(topic, &which, SMQ_DEAD, "not now");
+        assert_failed(topic, &which, SMQ_STATE_DEAD, "not now");
         must(smq_topic_pause(client, topic, &err), &err);
         must(smq_dead_requeue(client, topic, NULL, NULL, NULL, NULL, &err), &err);
-        assert_failed(topic, &which, SMQ_WAITING, "");
+        assert_failed(topic, &which, SMQ_STATE_WAITING, "");
         smq_consumer_free(consumer);
     }
 }
@@ -628,29 +628,29 @@ static void check_ranks(const char *topic, smq_topic_type type, smq_layout layou
     for (int i = 0; i < RANKED; i++) {
         snprintf(ids[i], sizeof(ids[i]), "m-%d", i);
         messages[i] = named(layout, ids[i]);
-        messages[i].priority = type == SMQ_PRIORITY ? i * 7 % 20 - 10 : 0;
-        messages[i].due_at_ms = type == SMQ_FIXED_TIME ? 4000000000000 + i * 7 % 100 : 0;
-        messages[i].delay_ms = type == SMQ_RANGE_MERGE ? HOUR_MS + i * 7 % 100 : 0;
+        messages[i].priority = type == SMQ_TYPE_PRIORITY ? i * 7 % 20 - 10 : 0;
+        messages[i].due_at_ms = type == SMQ_TYPE_FIXED_TIME ? 4000000000000 + i * 7 % 100 : 0;
+        messages[i].delay_ms = type == SMQ_TYPE_RANGE_MERGE ? HOUR_MS + i * 7 % 100 : 0;
     }
     must(smq_send_batch(producer, topic, messages, RANKED, NULL, &err), &err);
-    ranking = (struct ranking){.by_priority = type == SMQ_PRIORITY};
+    ranking = (struct ranking){.by_priority = type == SMQ_TYPE_PRIORITY};
     must(smq_message_each(client, topic, NULL, rank_seen, &ranking, &err), &err);
     assert_int_equal(ranking.count, RANKED);
     for (size_t i = 0; i < RANKED; i++) {
         smq_message which = named(layout, ranking.list[i].id);
 
-        assert_int_equal(rank_of(topic, &which), rank_expected(&ranking, i, type == SMQ_FIFO));
+        assert_int_equal(rank_of(topic, &which), rank_expected(&ranking, i, type == SMQ_TYPE_FIFO));
     }
 }
 
 static void ranks_are_right_over_all_slots(void **state)
 {
     (void) state;
-    check_ranks("r1", SMQ_FIXED_TIME, SMQ_INLINE, SMQ_TIES_ARRIVAL);
-    check_ranks("r2", SMQ_RANGE_MERGE, SMQ_KEYED, SMQ_TIES_ARRIVAL);
-    check_ranks("r3", SMQ_PRIORITY, SMQ_INLINE, SMQ_TIES_ARRIVAL);
-    check_ranks("r4", SMQ_PRIORITY, SMQ_KEYED, SMQ_TIES_BYTES);
-    check_ranks("r5", SMQ_FIFO, SMQ_KEYED, SMQ_TIES_ARRIVAL);
+    check_ranks("r1", SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, SMQ_TIES_ARRIVAL);
+    check_ranks("r2", SMQ_TYPE_RANGE_MERGE, SMQ_LAYOUT_KEYED, SMQ_TIES_ARRIVAL);
+    check_ranks("r3", SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, SMQ_TIES_ARRIVAL);
+    check_ranks("r4", SMQ_TYPE_PRIORITY, SMQ_LAYOUT_KEYED, SMQ_TIES_BYTES);
+    check_ranks("r5", SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, SMQ_TIES_ARRIVAL);
 }
 
 int main(void)

@@ -48,7 +48,7 @@ static const char *topic_of(smq_client *client, int32_t max_retries, bool shared
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_PRIORITY;
+    options.type = SMQ_TYPE_PRIORITY;
     options.layout = scene_layout();
     options.max_retries = max_retries;
     options.shared = shared;
@@ -281,7 +281,7 @@ static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
     (void) state;
     gate = recorder_new(NULL);
     recorder_gate(gate);
-    topic_options.type = SMQ_FIFO;
+    topic_options.type = SMQ_TYPE_FIFO;
     topic = scene_topic(client, &topic_options);
     for (int i = 1; i < 4; i++) {
         scene_send(client, topic, (struct scene_message){.body = bodies[i]});

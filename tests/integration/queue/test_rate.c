@@ -24,7 +24,7 @@ static const char *topic_of(smq_client *client, int32_t slots, int64_t rate_per_
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_PRIORITY;
+    options.type = SMQ_TYPE_PRIORITY;
     options.slots = slots;
     options.rate_per_s = rate_per_s;
     return scene_topic(client, &options);

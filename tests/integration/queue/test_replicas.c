@@ -61,7 +61,7 @@ static void scene_init(struct scene *scene, int32_t slots, int64_t send_timeout_
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = slots;
     memset(scene, 0, sizeof(*scene));
     scene->client = scene_client();
@@ -436,7 +436,7 @@ static void graceful_failover_is_not_warned_of(void **state)
     (void) state;
     options.event = on_event;
     client = scene_client_with(&options);
-    topic.type = SMQ_FIXED_TIME;
+    topic.type = SMQ_TYPE_FIXED_TIME;
     failover.topic = scene_topic(client, &topic);
     failover.producer = producer_with(client, 1, LONG_MS);
     must_send(failover.producer, failover.topic, "before");

@@ -56,7 +56,7 @@ static struct dead dead_of(smq_client *client, const char *topic)
     smq_filter filter = SMQ_FILTER_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
-    filter.states = SMQ_DEAD;
+    filter.states = SMQ_STATE_DEAD;
     scene_must(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err,
                "smq_message_each");
     return dead;
@@ -76,7 +76,7 @@ static smq_verdict fail_always(smq_delivery *delivery, const struct seen *seen, 
 static void always_failing_message_is_delivered_17_times_and_dead(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_PRIORITY);
+    const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
     struct recorder *recorder = recorder_new(fail_always);
     smq_worker *worker = scene_worker(client, topic, recorder);
     struct dead dead;
@@ -108,7 +108,7 @@ static smq_verdict fail_17_times(smq_delivery *delivery, const struct seen *seen
 static void requeue_brings_it_back_with_its_own_priority_and_all_retries(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_PRIORITY);
+    const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
     struct recorder *recorder = recorder_new(fail_17_times);
     smq_worker *worker = scene_worker(client, topic, recorder);
     uint64_t count = 0;
@@ -132,7 +132,7 @@ static void requeue_brings_it_back_with_its_own_priority_and_all_retries(void **
 static void requeue_brings_it_back_with_its_own_time(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_FIXED_TIME);
+    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
     struct recorder *recorder = recorder_new(fail_17_times);
     smq_worker *worker = scene_worker(client, topic, recorder);
     int64_t due = scene_now_ms() + 50;
@@ -164,7 +164,7 @@ static smq_verdict rest_first(smq_delivery *delivery, const struct seen *seen, i
 static void retried_message_rests_and_keeps_its_time(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_FIXED_TIME);
+    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
     struct recorder *recorder = recorder_new(rest_first);
     smq_worker *worker = scene_worker(client, topic, recorder);
     struct seen first, second;
@@ -193,7 +193,7 @@ static void backoff_of_the_topic_is_the_default_rest(void **state)
     const char *topic;
 
     (void) state;
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.backoff = "ladder:200,500";
     options.max_retries = 2;
     topic = scene_topic(client, &options);
@@ -220,7 +220,7 @@ static smq_verdict reject(smq_delivery *delivery, const struct seen *seen, int i
 static void rejected_message_is_dead_at_once(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_FIXED_TIME);
+    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
     struct recorder *recorder = recorder_new(reject);
     smq_worker *worker = scene_worker(client, topic, recorder);
 
@@ -252,7 +252,7 @@ static smq_verdict reject_at_length(smq_delivery *delivery, const struct seen *s
 static void long_reason_ends_with_a_whole_character(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_FIXED_TIME);
+    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
     struct recorder *recorder = recorder_new(reject_at_length);
     smq_worker *worker = scene_worker(client, topic, recorder);
     char wanted[REASON_MAX] = "";
@@ -283,7 +283,7 @@ static smq_verdict release_twice(smq_delivery *delivery, const struct seen *seen
 static void released_message_comes_back_without_a_retry(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_FIXED_TIME);
+    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
     struct recorder *recorder = recorder_new(release_twice);
     smq_worker *worker = scene_worker(client, topic, recorder);
 
@@ -338,7 +338,7 @@ static void later_is_answered_from_another_thread(void **state)
     int64_t lease;
 
     (void) state;
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.lease_ms = 300;
     topic = scene_topic(client, &options);
     snprintf(prepare, sizeof(prepare), "prepare{%s_0}", topic);

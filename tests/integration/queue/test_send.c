@@ -46,7 +46,7 @@ static void send_range(const char *body, int64_t delay_ms, bool merged)
 
 static void range_merge_keeps_the_first_time(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_RANGE_MERGE, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_RANGE_MERGE, 1);
     int64_t before_ms, after_ms;
     double first, second;
     char order[512];
@@ -76,7 +76,7 @@ static void range_merge_keeps_the_first_time(void **state)
 
 static void a_delay_of_the_topic_is_the_default(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_RANGE_MERGE, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_RANGE_MERGE, 1);
     smq_message message = message_of("a");
     int64_t before_ms;
 
@@ -98,7 +98,7 @@ static void send_fixed(const char *body, int64_t due_at_ms, bool merged)
 
 static void fixed_time_takes_the_last_time(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
     int64_t now_ms;
     char order[512];
 
@@ -127,7 +127,7 @@ static void send_priority(const char *body, int64_t priority, bool merged)
 
 static void priority_takes_the_last_one_and_keeps_arrival(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_PRIORITY, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 1);
     smq_message message = message_of("x");
     char order[512];
     smq_error err;
@@ -155,7 +155,7 @@ static void priority_takes_the_last_one_and_keeps_arrival(void **state)
 
 static void priority_by_bytes_has_the_larger_range(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_PRIORITY, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 1);
 
     (void) state;
     options.ties = SMQ_TIES_BYTES;
@@ -170,7 +170,7 @@ static void priority_by_bytes_has_the_larger_range(void **state)
 
 static void bodies_are_any_bytes(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
     smq_message message = SMQ_MESSAGE_INIT;
     smq_receipt receipt;
     smq_error err;
@@ -211,7 +211,7 @@ static void bodies_are_any_bytes(void **state)
 static void a_batch_goes_to_its_slots(void **state)
 {
     enum { COUNT = 3000 };
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 64);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 64);
     smq_message *messages = calloc(COUNT, sizeof(*messages));
     smq_receipt *receipts = calloc(COUNT, sizeof(*receipts));
     char(*bodies)[32] = calloc(COUNT, sizeof(*bodies));
@@ -248,7 +248,7 @@ static void a_batch_goes_to_its_slots(void **state)
 
 static void a_known_definition_may_be_old(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 64);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 64);
     smq_client *other = client_made();
     smq_message message = message_of("x");
     smq_receipt receipt;
@@ -320,7 +320,7 @@ static void assert_all_there(uint64_t count)
 static void a_hundred_thousand_are_sent_without_waiting(void **state)
 {
     enum { COUNT = 100000 };
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 64);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 64);
     struct load load = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_error err;
 
@@ -337,7 +337,7 @@ static void a_hundred_thousand_are_sent_without_waiting(void **state)
 static void nothing_is_lost_when_connections_are_killed(void **state)
 {
     enum { COUNT = 100000 };
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 64);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 64);
     struct load load = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_error err;
     int kills = 0, sent_before = 0;
@@ -370,7 +370,7 @@ static void nothing_is_lost_when_connections_are_killed(void **state)
 
 static void a_paused_master_delays_only_its_slots(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 64);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 64);
     smq_producer_options short_time = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *impatient;
     struct server *paused = servers_node(look_servers, 0);
@@ -409,7 +409,7 @@ static void a_paused_master_delays_only_its_slots(void **state)
 
 static void a_full_server_says_so_and_drains(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
     const struct server *server;
     smq_message message = message_of("x");
     smq_receipt receipt;
@@ -435,7 +435,7 @@ struct inside {
 static void work_inside(const smq_receipt *receipt, void *user)
 {
     struct inside *inside = user;
-    smq_topic_options options = topic_of("inside", SMQ_FIXED_TIME, 2);
+    smq_topic_options options = topic_of("inside", SMQ_TYPE_FIXED_TIME, 2);
     smq_stats stats = SMQ_STATS_INIT;
     smq_message message = message_of("y");
 
@@ -448,7 +448,7 @@ static void work_inside(const smq_receipt *receipt, void *user)
 
 static void callbacks_may_call_everything_that_does_not_wait_for_them(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
     smq_message message = message_of("x");
     struct inside inside;
     smq_error err;
@@ -489,7 +489,7 @@ static void assert_tried_once(void)
 
 static void key_of_another_type_ends_a_send_at_once(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
     smq_message message = message_of("x");
     smq_producer *own = patient();
     smq_error err;
@@ -511,7 +511,7 @@ static void key_of_another_type_ends_a_send_at_once(void **state)
 /* It may have come after the message was stored. */
 static void command_that_a_user_may_not_run_ends_a_send_at_once(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
     smq_message message = message_of("x");
     smq_producer *own = patient();
     smq_error err;

@@ -26,7 +26,7 @@ static const char *topic_of(smq_client *client, bool shared, int32_t slots)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.shared = shared;
     options.slots = slots;
     return scene_topic(client, &options);

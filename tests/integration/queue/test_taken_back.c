@@ -116,7 +116,7 @@ static void a_worker_outlives_deletions_that_are_taken_back(void **state)
     struct deletion deletion = {.redis = scene_redis()};
 
     (void) state;
-    options.type = SMQ_PRIORITY;
+    options.type = SMQ_TYPE_PRIORITY;
     deletion.topic = scene_topic(client, &options);
     deletion.worker = scene_worker(client, deletion.topic, recorder);
     scene_send(client, deletion.topic, (struct scene_message){.body = "a"});

@@ -99,7 +99,7 @@ static void a_silent_server_keeps_back_only_its_own_slots(void **state)
     (void) state;
     client_options.request_timeout_ms = NEVER_MS;
     healthy.client = all.client = scene_client_with(&client_options);
-    topic_options.type = SMQ_PRIORITY;
+    topic_options.type = SMQ_TYPE_PRIORITY;
     topic_options.slots = SLOTS;
     topic = scene_topic(all.client, &topic_options);
     silent = other_master(topic);

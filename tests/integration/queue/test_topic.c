@@ -39,7 +39,8 @@ static void assert_type(const char *key, const char *type)
 
 static void keys_stand_as_designed(void **state)
 {
-    static const smq_topic_type types[] = {SMQ_RANGE_MERGE, SMQ_PRIORITY, SMQ_FIXED_TIME};
+    static const smq_topic_type types[] = {SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_PRIORITY,
+                                           SMQ_TYPE_FIXED_TIME};
     static const char *const sentinels[] = {"inf", "-inf", "inf"};
 
     (void) state;
@@ -48,7 +49,7 @@ static void keys_stand_as_designed(void **state)
         char text[512], nonce[64];
         smq_error err;
 
-        options.delay_ms = types[t] == SMQ_RANGE_MERGE ? 1000 : 0;
+        options.delay_ms = types[t] == SMQ_TYPE_RANGE_MERGE ? 1000 : 0;
         topic_made(client, &options);
         look_text(nonce, "topic{t}", "HGET topic{t} nonce");
         assert_int_equal(strlen(nonce), 16);
@@ -93,7 +94,7 @@ static void keys_stand_as_designed(void **state)
 
 static void a_shared_topic_has_no_tokens(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_PRIORITY, 1);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 1);
     char text[512];
 
     (void) state;
@@ -104,7 +105,7 @@ static void a_shared_topic_has_no_tokens(void **state)
 
 static void creating_again_is_fine_if_it_is_the_same(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
     char before[512], after[512];
     smq_error err;
 
@@ -117,7 +118,7 @@ static void creating_again_is_fine_if_it_is_the_same(void **state)
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "slots is 4, not 8"));
     options.slots = 4;
-    options.type = SMQ_PRIORITY;
+    options.type = SMQ_TYPE_PRIORITY;
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "type"));
     assert_int_equal(look_number("t_7", "EXISTS t_7"), 0);
@@ -148,11 +149,11 @@ static void bad_definitions_change_nothing(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        options = topic_of(cases[i].name, SMQ_PRIORITY, cases[i].slots);
+        options = topic_of(cases[i].name, SMQ_TYPE_PRIORITY, cases[i].slots);
         assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
         assert_true(strlen(err.text) > 0);
     }
-    options = topic_of("t", SMQ_PRIORITY, 4);
+    options = topic_of("t", SMQ_TYPE_PRIORITY, 4);
     options.struct_size = 0;
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
     assert_int_equal(smq_topic_create(client, NULL, NULL, &err), SMQ_INVALID);
@@ -163,7 +164,7 @@ static void bad_definitions_change_nothing(void **state)
 /* As if the process had died after some of the slots. */
 static void a_cut_creation_is_completed(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
     smq_producer *producer = producer_made(client, NULL);
     smq_message message = message_of("hello");
     char text[512];
@@ -188,7 +189,7 @@ static void a_cut_creation_is_completed(void **state)
 
 static void keys_of_others_are_not_touched(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
     char text[512];
     smq_error err;
 
@@ -251,7 +252,7 @@ static void a_creation_without_its_keys_leaves_nothing(void **state)
 
 static void only_an_empty_topic_is_deleted_without_force(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
     smq_producer *producer = producer_made(client, NULL);
     smq_message message = message_of("hello");
     char text[512];
@@ -289,7 +290,7 @@ static void only_an_empty_topic_is_deleted_without_force(void **state)
 /* As if the process had died between the steps. */
 static void a_cut_deletion_is_completed(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
     char text[512];
     smq_error err;
 
@@ -316,7 +317,7 @@ static void a_cut_deletion_is_completed(void **state)
 /* A message that comes between the look and the seal: the deletion is taken back everywhere. */
 static void a_deletion_that_finds_messages_is_taken_back(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 4);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
     smq_producer *producer = producer_made(client, NULL);
     smq_message message = message_of("hello");
     char text[512], stamp[512];
@@ -336,7 +337,7 @@ static void a_deletion_that_finds_messages_is_taken_back(void **state)
 
 static void the_largest_topic_takes_seconds(void **state)
 {
-    smq_topic_options options = topic_of("big", SMQ_FIXED_TIME, 65536);
+    smq_topic_options options = topic_of("big", SMQ_TYPE_FIXED_TIME, 65536);
     smq_producer *producer = producer_made(client, NULL);
     smq_stats stats = SMQ_STATS_INIT;
     smq_message message = message_of("hello");
@@ -380,7 +381,7 @@ static bool on_topic(const smq_topic_options *topic, void *user)
 
 static void topics_are_described_with_their_defaults(void **state)
 {
-    smq_topic_options options = topic_of("one", SMQ_PRIORITY, 0);
+    smq_topic_options options = topic_of("one", SMQ_TYPE_PRIORITY, 0);
     struct seen seen = {.count = 0};
     smq_error err;
 
@@ -389,7 +390,7 @@ static void topics_are_described_with_their_defaults(void **state)
     must(smq_topic_each(client, "one", on_topic, &seen, &err), &err);
     assert_int_equal(seen.count, 1);
     assert_string_equal(seen.names, "one ");
-    assert_int_equal(seen.last.type, SMQ_PRIORITY);
+    assert_int_equal(seen.last.type, SMQ_TYPE_PRIORITY);
     assert_int_equal(seen.last.slots, 64);
     assert_int_equal(seen.last.max_retries, 16);
     assert_int_equal(seen.last.lease_ms, 30000);
@@ -408,7 +409,7 @@ static void all_topics_are_visited_and_broken_ones_are_told(void **state)
     must(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
     assert_int_equal(seen.count, 0);
     for (int i = 0; i < 4; i++) {
-        smq_topic_options options = topic_of(names[i], SMQ_PRIORITY, 2);
+        smq_topic_options options = topic_of(names[i], SMQ_TYPE_PRIORITY, 2);
 
         topic_made(client, &options);
     }

@@ -53,7 +53,7 @@ static void assert_never_early(struct recorder *recorder)
 static void range_merge_delivers_by_due_time_and_not_before(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_RANGE_MERGE);
+    const char *topic = topic_of(client, SMQ_TYPE_RANGE_MERGE);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker = scene_worker(client, topic, recorder);
 
@@ -71,7 +71,7 @@ static void range_merge_delivers_by_due_time_and_not_before(void **state)
 static void range_merge_keeps_the_first_time(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_RANGE_MERGE);
+    const char *topic = topic_of(client, SMQ_TYPE_RANGE_MERGE);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker;
 
@@ -92,7 +92,7 @@ static void range_merge_keeps_the_first_time(void **state)
 static void fixed_time_delivers_by_due_time_and_not_before(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_FIXED_TIME);
+    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker = scene_worker(client, topic, recorder);
     int64_t now = scene_now_ms();
@@ -112,7 +112,7 @@ static void fixed_time_delivers_by_due_time_and_not_before(void **state)
 static void fixed_time_takes_the_last_time(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_FIXED_TIME);
+    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker = scene_worker(client, topic, recorder);
     int64_t now = scene_now_ms();
@@ -136,7 +136,7 @@ static void fixed_time_takes_the_last_time(void **state)
 static void priority_delivers_the_largest_and_among_equals_the_first_sent(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_PRIORITY);
+    const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker;
 
@@ -158,7 +158,7 @@ static void priority_delivers_the_largest_and_among_equals_the_first_sent(void *
 static void priority_takes_the_last_priority(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_PRIORITY);
+    const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker *worker;
 
@@ -178,7 +178,7 @@ static void priority_takes_the_last_priority(void **state)
 static void priority_with_batches_of_one_is_strict(void **state)
 {
     smq_client *client = scene_client();
-    const char *topic = topic_of(client, SMQ_PRIORITY);
+    const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
     struct recorder *recorder = recorder_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
@@ -238,9 +238,9 @@ static struct recorder *send_while_claimed(const struct again *again, recorder_f
 static void sent_again_while_claimed_is_handled_once_more(void **state)
 {
     static const struct again rows[] = {
-        {SMQ_RANGE_MERGE, {.body = "a", .delay_ms = 1}, {.body = "a", .delay_ms = 200}},
-        {SMQ_FIXED_TIME, {.body = "a"}, {.body = "a"}},
-        {SMQ_PRIORITY, {.body = "a", .priority = 5}, {.body = "a", .priority = 9}},
+        {SMQ_TYPE_RANGE_MERGE, {.body = "a", .delay_ms = 1}, {.body = "a", .delay_ms = 200}},
+        {SMQ_TYPE_FIXED_TIME, {.body = "a"}, {.body = "a"}},
+        {SMQ_TYPE_PRIORITY, {.body = "a", .priority = 5}, {.body = "a", .priority = 9}},
     };
 
     (void) state;
@@ -258,11 +258,11 @@ static void failed_message_joins_the_one_that_was_sent_meanwhile(void **state)
 {
     int64_t now = scene_now_ms();
     const struct again later = {
-        SMQ_FIXED_TIME, {.body = "a"}, {.body = "a", .due_at_ms = now + 700}};
+        SMQ_TYPE_FIXED_TIME, {.body = "a"}, {.body = "a", .due_at_ms = now + 700}};
     const struct again merge = {
-        SMQ_RANGE_MERGE, {.body = "a", .delay_ms = 1}, {.body = "a", .delay_ms = LONG_MS}};
+        SMQ_TYPE_RANGE_MERGE, {.body = "a", .delay_ms = 1}, {.body = "a", .delay_ms = LONG_MS}};
     const struct again urgent = {
-        SMQ_PRIORITY, {.body = "a", .priority = 5}, {.body = "a", .priority = 9}};
+        SMQ_TYPE_PRIORITY, {.body = "a", .priority = 5}, {.body = "a", .priority = 9}};
     struct recorder *recorder;
 
     (void) state;

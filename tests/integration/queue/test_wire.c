@@ -41,7 +41,7 @@ static void wire_init(struct wire *wire, int64_t max_messages)
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
-    topic.type = SMQ_FIXED_TIME;
+    topic.type = SMQ_TYPE_FIXED_TIME;
     *wire = (struct wire){.direct = scene_client(), .redis = scene_redis()};
     wire->topic = scene_topic(wire->direct, &topic);
     snprintf(wire->slot, sizeof(wire->slot), "slot{%s_0}", wire->topic);
@@ -264,7 +264,7 @@ static void lapsed_leases_stay_with_their_owner(void **state)
     int64_t until;
 
     (void) state;
-    topic.type = SMQ_FIXED_TIME;
+    topic.type = SMQ_TYPE_FIXED_TIME;
     topic.lease_ms = 100;
     name = scene_topic(client, &topic);
     recorder_gate(recorder);
@@ -300,7 +300,7 @@ static void late_answer_of_a_former_owner_is_fenced(void **state)
     smq_delivery *delivery;
 
     (void) state;
-    topic.type = SMQ_FIXED_TIME;
+    topic.type = SMQ_TYPE_FIXED_TIME;
     topic.lease_ms = 200; /* its renewal meets the other token */
     name = scene_topic(client, &topic);
     snprintf(key, sizeof(key), "slot{%s_0}", name);

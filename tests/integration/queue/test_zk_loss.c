@@ -36,7 +36,7 @@ static void loss_init(struct loss *loss, smq_zk_loss on_zk_loss)
     options.zookeeper = servers_zookeeper(scene_servers());
     options.session_timeout_ms = 2000;
     options.on_zk_loss = on_zk_loss;
-    topic.type = SMQ_FIXED_TIME;
+    topic.type = SMQ_TYPE_FIXED_TIME;
     loss->client = scene_client_with(&options);
     loss->topic = scene_topic(loss->client, &topic);
     loss->recorder = recorder_new(NULL);

@@ -38,6 +38,20 @@ static void statuses_have_name_text_and_class(void **state)
     }
 }
 
+static void status_numbers_have_no_holes(void **state)
+{
+    int number = 0;
+
+    (void) state;
+    while (strcmp(smq_status_name((smq_status) number), "SMQ_?") != 0) {
+        number--;
+    }
+#define COUNT(name, value, class_, text) number++;
+    SMQ_STATUS_MAP(COUNT)
+#undef COUNT
+    assert_int_equal(number, 0);
+}
+
 static void numbers_that_are_no_status_are_safe(void **state)
 {
     static const int numbers[] = {1, 1000, -1000, INT32_MAX, INT32_MIN};
@@ -87,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version_is_that_of_the_project),
         cmocka_unit_test(statuses_have_name_text_and_class),
+        cmocka_unit_test(status_numbers_have_no_holes),
         cmocka_unit_test(numbers_that_are_no_status_are_safe),
         cmocka_unit_test(error_gets_one_line),
         cmocka_unit_test(long_error_is_cut),

@@ -32,9 +32,9 @@ static struct all all_begun(void)
 static void *set_of(struct all *all, smq_option_set set)
 {
     void *const sets[] = {
-        [SMQ_OPTIONS_CLIENT] = &all->client,     [SMQ_OPTIONS_TOPIC] = &all->topic,
-        [SMQ_OPTIONS_PRODUCER] = &all->producer, [SMQ_OPTIONS_WORKER] = &all->worker,
-        [SMQ_OPTIONS_CONSUMER] = &all->consumer,
+        [SMQ_OPTION_SET_CLIENT] = &all->client,     [SMQ_OPTION_SET_TOPIC] = &all->topic,
+        [SMQ_OPTION_SET_PRODUCER] = &all->producer, [SMQ_OPTION_SET_WORKER] = &all->worker,
+        [SMQ_OPTION_SET_CONSUMER] = &all->consumer,
     };
 
     return sets[set];
@@ -47,21 +47,21 @@ static void texts_become_fields(void **state)
         smq_option_set set;
         const char *name, *value;
     } rows[] = {
-        {SMQ_OPTIONS_CLIENT, "redis", "h:1"},
-        {SMQ_OPTIONS_CLIENT, "request_timeout_ms", "2s"},
-        {SMQ_OPTIONS_CLIENT, "on_zk_loss", "stop"},
-        {SMQ_OPTIONS_CLIENT, "event_level", "debug"},
-        {SMQ_OPTIONS_TOPIC, "type", "fixed_time"},
-        {SMQ_OPTIONS_TOPIC, "slots", "8"},
-        {SMQ_OPTIONS_TOPIC, "shared", "true"},
-        {SMQ_OPTIONS_TOPIC, "lease_ms", "1d"},
-        {SMQ_OPTIONS_TOPIC, "delay_ms", "250"},
-        {SMQ_OPTIONS_PRODUCER, "max_pending_bytes", "1099511627776"},
-        {SMQ_OPTIONS_PRODUCER, "full_timeout_ms", "forever"},
-        {SMQ_OPTIONS_WORKER, "batch_size", "1000"},
-        {SMQ_OPTIONS_WORKER, "drain_timeout_ms", "5m"},
-        {SMQ_OPTIONS_CONSUMER, "per_slot", "20"},
-        {SMQ_OPTIONS_CONSUMER, "max_poll_gap_ms", "1m"},
+        {SMQ_OPTION_SET_CLIENT, "redis", "h:1"},
+        {SMQ_OPTION_SET_CLIENT, "request_timeout_ms", "2s"},
+        {SMQ_OPTION_SET_CLIENT, "on_zk_loss", "stop"},
+        {SMQ_OPTION_SET_CLIENT, "event_level", "debug"},
+        {SMQ_OPTION_SET_TOPIC, "type", "fixed_time"},
+        {SMQ_OPTION_SET_TOPIC, "slots", "8"},
+        {SMQ_OPTION_SET_TOPIC, "shared", "true"},
+        {SMQ_OPTION_SET_TOPIC, "lease_ms", "1d"},
+        {SMQ_OPTION_SET_TOPIC, "delay_ms", "250"},
+        {SMQ_OPTION_SET_PRODUCER, "max_pending_bytes", "1099511627776"},
+        {SMQ_OPTION_SET_PRODUCER, "full_timeout_ms", "forever"},
+        {SMQ_OPTION_SET_WORKER, "batch_size", "1000"},
+        {SMQ_OPTION_SET_WORKER, "drain_timeout_ms", "5m"},
+        {SMQ_OPTION_SET_CONSUMER, "per_slot", "20"},
+        {SMQ_OPTION_SET_CONSUMER, "max_poll_gap_ms", "1m"},
     };
 
     (void) state;
@@ -76,7 +76,7 @@ static void texts_become_fields(void **state)
     assert_int_equal(all.client.request_timeout_ms, 2000);
     assert_int_equal(all.client.on_zk_loss, SMQ_ZK_LOSS_STOP);
     assert_int_equal(all.client.event_level, SMQ_LEVEL_DEBUG);
-    assert_int_equal(all.topic.type, SMQ_FIXED_TIME);
+    assert_int_equal(all.topic.type, SMQ_TYPE_FIXED_TIME);
     assert_int_equal(all.topic.slots, 8);
     assert_true(all.topic.shared);
     assert_int_equal(all.topic.lease_ms, 86400000);
@@ -94,13 +94,13 @@ static void none_is_not_the_default(void **state)
     struct all all = all_begun();
 
     (void) state;
-    assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTIONS_TOPIC, "max_retries", "0", NULL),
+    assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTION_SET_TOPIC, "max_retries", "0", NULL),
                      SMQ_OK);
     assert_int_equal(all.topic.max_retries, SMQ_NONE);
-    assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTIONS_TOPIC, "delay_ms", "none", NULL),
+    assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTION_SET_TOPIC, "delay_ms", "none", NULL),
                      SMQ_OK);
     assert_int_equal(all.topic.delay_ms, 0);
-    assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTIONS_TOPIC, "delay_ms", "0", NULL),
+    assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTION_SET_TOPIC, "delay_ms", "0", NULL),
                      SMQ_OK);
     assert_int_equal(all.topic.delay_ms, SMQ_NONE);
 }
@@ -112,28 +112,28 @@ static void mistakes_say_what_to_do_and_change_nothing(void **state)
         const char *name, *value;
         const char *said; /* a part of it */
     } rows[] = {
-        {SMQ_OPTIONS_TOPIC, "max_retrys", "5",
+        {SMQ_OPTION_SET_TOPIC, "max_retrys", "5",
          "no topic option \"max_retrys\"; did you mean \"max_retries\"?"},
-        {SMQ_OPTIONS_TOPIC, "batch_size", "5", "no topic option \"batch_size\""},
-        {SMQ_OPTIONS_CLIENT, "request_timeout", "5", "did you mean \"request_timeout_ms\"?"},
-        {SMQ_OPTIONS_CLIENT, "", "5", "no client option \"\""},
-        {SMQ_OPTIONS_TOPIC, "max_retries", "64",
+        {SMQ_OPTION_SET_TOPIC, "batch_size", "5", "no topic option \"batch_size\""},
+        {SMQ_OPTION_SET_CLIENT, "request_timeout", "5", "did you mean \"request_timeout_ms\"?"},
+        {SMQ_OPTION_SET_CLIENT, "", "5", "no client option \"\""},
+        {SMQ_OPTION_SET_TOPIC, "max_retries", "64",
          "max_retries \"64\" cannot be used; give a whole number, 0 to 63"},
-        {SMQ_OPTIONS_TOPIC, "max_retries", "-1", "0 to 63"},
-        {SMQ_OPTIONS_TOPIC, "max_retries", "", "0 to 63"},
-        {SMQ_OPTIONS_TOPIC, "max_retries", "5x", "0 to 63"},
-        {SMQ_OPTIONS_TOPIC, "max_retries", " 5", "0 to 63"},
-        {SMQ_OPTIONS_TOPIC, "max_retries", "99999999999999999999", "0 to 63"},
-        {SMQ_OPTIONS_TOPIC, "lease_ms", "99ms", "500ms, 30s or 5m, 100ms to 1d"},
-        {SMQ_OPTIONS_TOPIC, "lease_ms", "9223372036854775807d", "100ms to 1d"},
-        {SMQ_OPTIONS_TOPIC, "lease_ms", "5 s", "100ms to 1d"},
-        {SMQ_OPTIONS_TOPIC, "ttl_ms", "0", "1ms to 101806d, or none"},
-        {SMQ_OPTIONS_TOPIC, "type", "fif", "give one of range_merge, priority"},
-        {SMQ_OPTIONS_TOPIC, "type", "range_merge|priority", "give one of"},
-        {SMQ_OPTIONS_TOPIC, "type", "", "give one of"},
-        {SMQ_OPTIONS_TOPIC, "shared", "yes", "give one of false, true"},
-        {SMQ_OPTIONS_WORKER, "max_messages", "0", "give a whole number, at least 1, or none"},
-        {SMQ_OPTIONS_PRODUCER, "full_timeout_ms", "2d", "0 to 1d, or forever"},
+        {SMQ_OPTION_SET_TOPIC, "max_retries", "-1", "0 to 63"},
+        {SMQ_OPTION_SET_TOPIC, "max_retries", "", "0 to 63"},
+        {SMQ_OPTION_SET_TOPIC, "max_retries", "5x", "0 to 63"},
+        {SMQ_OPTION_SET_TOPIC, "max_retries", " 5", "0 to 63"},
+        {SMQ_OPTION_SET_TOPIC, "max_retries", "99999999999999999999", "0 to 63"},
+        {SMQ_OPTION_SET_TOPIC, "lease_ms", "99ms", "500ms, 30s or 5m, 100ms to 1d"},
+        {SMQ_OPTION_SET_TOPIC, "lease_ms", "9223372036854775807d", "100ms to 1d"},
+        {SMQ_OPTION_SET_TOPIC, "lease_ms", "5 s", "100ms to 1d"},
+        {SMQ_OPTION_SET_TOPIC, "ttl_ms", "0", "1ms to 101806d, or none"},
+        {SMQ_OPTION_SET_TOPIC, "type", "fif", "give one of range_merge, priority"},
+        {SMQ_OPTION_SET_TOPIC, "type", "range_merge|priority", "give one of"},
+        {SMQ_OPTION_SET_TOPIC, "type", "", "give one of"},
+        {SMQ_OPTION_SET_TOPIC, "shared", "yes", "give one of false, true"},
+        {SMQ_OPTION_SET_WORKER, "max_messages", "0", "give a whole number, at least 1, or none"},
+        {SMQ_OPTION_SET_PRODUCER, "full_timeout_ms", "2d", "0 to 1d, or forever"},
     };
 
     (void) state;
@@ -157,14 +157,15 @@ static void misuse_is_refused(void **state)
     smq_error err;
 
     (void) state;
-    assert_int_equal(smq_option_parse(NULL, SMQ_OPTIONS_TOPIC, "slots", "8", NULL), SMQ_INVALID);
-    assert_int_equal(smq_option_parse(&topic, SMQ_OPTIONS_TOPIC, NULL, "8", NULL), SMQ_INVALID);
-    assert_int_equal(smq_option_parse(&topic, SMQ_OPTIONS_TOPIC, "slots", NULL, NULL), SMQ_INVALID);
+    assert_int_equal(smq_option_parse(NULL, SMQ_OPTION_SET_TOPIC, "slots", "8", NULL), SMQ_INVALID);
+    assert_int_equal(smq_option_parse(&topic, SMQ_OPTION_SET_TOPIC, NULL, "8", NULL), SMQ_INVALID);
+    assert_int_equal(smq_option_parse(&topic, SMQ_OPTION_SET_TOPIC, "slots", NULL, NULL),
+                     SMQ_INVALID);
     assert_int_equal(smq_option_parse(&topic, (smq_option_set) 0, "slots", "8", NULL), SMQ_INVALID);
     assert_int_equal(smq_option_parse(&topic, (smq_option_set) 99, "slots", "8", NULL),
                      SMQ_INVALID);
     topic.struct_size = offsetof(smq_topic_options, takeover);
-    assert_int_equal(smq_option_parse(&topic, SMQ_OPTIONS_TOPIC, "takeover", "strict", &err),
+    assert_int_equal(smq_option_parse(&topic, SMQ_OPTION_SET_TOPIC, "takeover", "strict", &err),
                      SMQ_INVALID);
     assert_non_null(strstr(err.text, "struct_size"));
     assert_int_equal(topic.takeover, SMQ_TAKEOVER_FAST);

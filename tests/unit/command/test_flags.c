@@ -51,19 +51,19 @@ static const struct flag flags[] = {
      .type = FLAG_OPTION,
      .offset = VALUE(topic),
      .operand = "TIME",
-     .set = SMQ_OPTIONS_TOPIC,
+     .set = SMQ_OPTION_SET_TOPIC,
      .option = "lease_ms"},
     {.name = "shared",
      .type = FLAG_OPTION,
      .offset = VALUE(topic),
-     .set = SMQ_OPTIONS_TOPIC,
+     .set = SMQ_OPTION_SET_TOPIC,
      .option = "shared"},
     {.name = "topic",
      .letter = 'T',
      .type = FLAG_PAIR,
      .offset = VALUE(topic),
      .operand = "KEY=VALUE",
-     .set = SMQ_OPTIONS_TOPIC},
+     .set = SMQ_OPTION_SET_TOPIC},
 };
 
 /* A command line in one string, and what reading it gave. */

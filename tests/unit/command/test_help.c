@@ -225,7 +225,7 @@ static bool assert_topic_flag(const smq_option_info *info, void *user)
     char name[64];
 
     (void) user;
-    if (info->set != SMQ_OPTIONS_TOPIC) {
+    if (info->set != SMQ_OPTION_SET_TOPIC) {
         return true;
     }
     flag_name(name, sizeof(name), info->name);

@@ -15,11 +15,11 @@ static void good_ones_come_back_as_they_were(void **state)
         struct cursor cursor;
     } cases[] = {
         {"3:waiting:1700000000000:order-7",
-         {.slot = 3, .state = SMQ_WAITING, .score = "1700000000000", .name = "order-7"}},
+         {.slot = 3, .state = SMQ_STATE_WAITING, .score = "1700000000000", .name = "order-7"}},
         {"0:claimed:31000.0078125:1000c1:a:b",
-         {.slot = 0, .state = SMQ_CLAIMED, .score = "31000.0078125", .name = "1000c1:a:b"}},
+         {.slot = 0, .state = SMQ_STATE_CLAIMED, .score = "31000.0078125", .name = "1000c1:a:b"}},
         {"63:resting:-7:%25%20%0A%FF",
-         {.slot = 63, .state = SMQ_RESTING, .score = "-7", .name = "% \n\xff"}},
+         {.slot = 63, .state = SMQ_STATE_RESTING, .score = "-7", .name = "% \n\xff"}},
     };
 
     (void) state;
@@ -43,7 +43,8 @@ static void good_ones_come_back_as_they_were(void **state)
 
 static void a_name_with_a_nul(void **state)
 {
-    struct cursor cursor = {.state = SMQ_DEAD, .score = "1", .name = "a\0b", .name_len = 3}, parsed;
+    struct cursor cursor = {.state = SMQ_STATE_DEAD, .score = "1", .name = "a\0b", .name_len = 3},
+                  parsed;
     struct buf text = {0}, name = {0};
 
     (void) state;

@@ -38,7 +38,7 @@ static void text_of(struct buf *out, int32_t slots, int32_t retries)
     struct topic topic;
 
     options.name = "t";
-    options.type = SMQ_PRIORITY;
+    options.type = SMQ_TYPE_PRIORITY;
     options.slots = slots;
     options.max_retries = retries;
     assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);

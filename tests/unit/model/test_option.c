@@ -38,37 +38,37 @@ static const struct {
     const char *name;
     int64_t meaning, smallest, largest, none;
 } numbers[] = {
-    {SMQ_OPTIONS_CLIENT, "connect_timeout_ms", 5000, 10, 600000, REFUSED},
-    {SMQ_OPTIONS_CLIENT, "request_timeout_ms", 3000, 10, 600000, REFUSED},
-    {SMQ_OPTIONS_CLIENT, "session_timeout_ms", 10000, 10, 600000, REFUSED},
-    {SMQ_OPTIONS_TOPIC, "slots", 64, 1, 65536, REFUSED},
-    {SMQ_OPTIONS_TOPIC, "max_retries", 16, 1, 63, 0},
-    {SMQ_OPTIONS_TOPIC, "lease_ms", 30000, 100, DAY, REFUSED},
-    {SMQ_OPTIONS_TOPIC, "delay_ms", SMQ_NONE, 0, TIME_MOST, 0},
-    {SMQ_OPTIONS_TOPIC, "debounce_ms", 0, 1, TIME_MOST, 0},
-    {SMQ_OPTIONS_TOPIC, "ttl_ms", 0, 1, TIME_MOST, 0},
-    {SMQ_OPTIONS_TOPIC, "max_body", 65536, 1, 67108864, REFUSED},
-    {SMQ_OPTIONS_TOPIC, "max_waiting", 0, 1, NUMBERS, 0},
-    {SMQ_OPTIONS_TOPIC, "rate_per_s", 0, 1, 1000000000, 0},
-    {SMQ_OPTIONS_PRODUCER, "replicas", 0, 0, 16, REFUSED},
-    {SMQ_OPTIONS_PRODUCER, "send_timeout_ms", 10000, 1, DAY, REFUSED},
-    {SMQ_OPTIONS_PRODUCER, "max_pending", 100000, 1, 1000000000, REFUSED},
-    {SMQ_OPTIONS_PRODUCER, "max_pending_bytes", 67108864, 1, NUMBERS, REFUSED},
-    {SMQ_OPTIONS_PRODUCER, "full_timeout_ms", 0, 0, DAY, SMQ_FOREVER},
-    {SMQ_OPTIONS_WORKER, "threads", -7 /* the machine's */, 1, 1024, REFUSED},
-    {SMQ_OPTIONS_WORKER, "batch_size", 100, 1, 1000, REFUSED},
-    {SMQ_OPTIONS_WORKER, "max_in_flight", -7 /* of others */, 1, INT32_MAX, REFUSED},
-    {SMQ_OPTIONS_WORKER, "rate_per_s", 0, 1, 1000000000, ZERO},
-    {SMQ_OPTIONS_WORKER, "handler_timeout_ms", 0, 1, DAY, ZERO},
-    {SMQ_OPTIONS_WORKER, "max_messages", 0, 1, INT64_MAX, ZERO},
-    {SMQ_OPTIONS_WORKER, "drain_timeout_ms", 30000, 1, DAY, 0},
-    {SMQ_OPTIONS_CONSUMER, "weight", 1, 1, 1024, REFUSED},
-    {SMQ_OPTIONS_CONSUMER, "per_slot", 1, 1, 1000, REFUSED},
-    {SMQ_OPTIONS_CONSUMER, "max_in_flight", 1000, 1, INT32_MAX, REFUSED},
-    {SMQ_OPTIONS_CONSUMER, "rate_per_s", 0, 1, 1000000000, ZERO},
-    {SMQ_OPTIONS_CONSUMER, "handler_timeout_ms", 0, 1, DAY, ZERO},
-    {SMQ_OPTIONS_CONSUMER, "drain_timeout_ms", 30000, 1, DAY, 0},
-    {SMQ_OPTIONS_CONSUMER, "max_poll_gap_ms", 300000, 100, DAY, REFUSED},
+    {SMQ_OPTION_SET_CLIENT, "connect_timeout_ms", 5000, 10, 600000, REFUSED},
+    {SMQ_OPTION_SET_CLIENT, "request_timeout_ms", 3000, 10, 600000, REFUSED},
+    {SMQ_OPTION_SET_CLIENT, "session_timeout_ms", 10000, 10, 600000, REFUSED},
+    {SMQ_OPTION_SET_TOPIC, "slots", 64, 1, 65536, REFUSED},
+    {SMQ_OPTION_SET_TOPIC, "max_retries", 16, 1, 63, 0},
+    {SMQ_OPTION_SET_TOPIC, "lease_ms", 30000, 100, DAY, REFUSED},
+    {SMQ_OPTION_SET_TOPIC, "delay_ms", SMQ_NONE, 0, TIME_MOST, 0},
+    {SMQ_OPTION_SET_TOPIC, "debounce_ms", 0, 1, TIME_MOST, 0},
+    {SMQ_OPTION_SET_TOPIC, "ttl_ms", 0, 1, TIME_MOST, 0},
+    {SMQ_OPTION_SET_TOPIC, "max_body", 65536, 1, 67108864, REFUSED},
+    {SMQ_OPTION_SET_TOPIC, "max_waiting", 0, 1, NUMBERS, 0},
+    {SMQ_OPTION_SET_TOPIC, "rate_per_s", 0, 1, 1000000000, 0},
+    {SMQ_OPTION_SET_PRODUCER, "replicas", 0, 0, 16, REFUSED},
+    {SMQ_OPTION_SET_PRODUCER, "send_timeout_ms", 10000, 1, DAY, REFUSED},
+    {SMQ_OPTION_SET_PRODUCER, "max_pending", 100000, 1, 1000000000, REFUSED},
+    {SMQ_OPTION_SET_PRODUCER, "max_pending_bytes", 67108864, 1, NUMBERS, REFUSED},
+    {SMQ_OPTION_SET_PRODUCER, "full_timeout_ms", 0, 0, DAY, SMQ_FOREVER},
+    {SMQ_OPTION_SET_WORKER, "threads", -7 /* the machine's */, 1, 1024, REFUSED},
+    {SMQ_OPTION_SET_WORKER, "batch_size", 100, 1, 1000, REFUSED},
+    {SMQ_OPTION_SET_WORKER, "max_in_flight", -7 /* of others */, 1, INT32_MAX, REFUSED},
+    {SMQ_OPTION_SET_WORKER, "rate_per_s", 0, 1, 1000000000, ZERO},
+    {SMQ_OPTION_SET_WORKER, "handler_timeout_ms", 0, 1, DAY, ZERO},
+    {SMQ_OPTION_SET_WORKER, "max_messages", 0, 1, INT64_MAX, ZERO},
+    {SMQ_OPTION_SET_WORKER, "drain_timeout_ms", 30000, 1, DAY, 0},
+    {SMQ_OPTION_SET_CONSUMER, "weight", 1, 1, 1024, REFUSED},
+    {SMQ_OPTION_SET_CONSUMER, "per_slot", 1, 1, 1000, REFUSED},
+    {SMQ_OPTION_SET_CONSUMER, "max_in_flight", 1000, 1, INT32_MAX, REFUSED},
+    {SMQ_OPTION_SET_CONSUMER, "rate_per_s", 0, 1, 1000000000, ZERO},
+    {SMQ_OPTION_SET_CONSUMER, "handler_timeout_ms", 0, 1, DAY, ZERO},
+    {SMQ_OPTION_SET_CONSUMER, "drain_timeout_ms", 30000, 1, DAY, 0},
+    {SMQ_OPTION_SET_CONSUMER, "max_poll_gap_ms", 300000, 100, DAY, REFUSED},
 };
 
 static const struct {
@@ -77,16 +77,16 @@ static const struct {
     int meaning, first, last;
     const char *words;
 } choices[] = {
-    {SMQ_OPTIONS_CLIENT, "on_zk_loss", SMQ_ZK_LOSS_CONTINUE, SMQ_ZK_LOSS_CONTINUE, SMQ_ZK_LOSS_STOP,
+    {SMQ_OPTION_SET_CLIENT, "on_zk_loss", SMQ_ZK_LOSS_CONTINUE, SMQ_ZK_LOSS_CONTINUE, SMQ_ZK_LOSS_STOP,
      "continue or stop"},
-    {SMQ_OPTIONS_CLIENT, "event_level", SMQ_LEVEL_INFO, SMQ_LEVEL_ERROR, SMQ_LEVEL_TRACE,
+    {SMQ_OPTION_SET_CLIENT, "event_level", SMQ_LEVEL_INFO, SMQ_LEVEL_ERROR, SMQ_LEVEL_TRACE,
      "error, warn, info, debug or trace"},
-    {SMQ_OPTIONS_TOPIC, "layout", SMQ_INLINE, SMQ_INLINE, SMQ_KEYED, "inline or keyed"},
-    {SMQ_OPTIONS_TOPIC, "ties", SMQ_TIES_ARRIVAL, SMQ_TIES_ARRIVAL, SMQ_TIES_BYTES,
+    {SMQ_OPTION_SET_TOPIC, "layout", SMQ_LAYOUT_INLINE, SMQ_LAYOUT_INLINE, SMQ_LAYOUT_KEYED, "inline or keyed"},
+    {SMQ_OPTION_SET_TOPIC, "ties", SMQ_TIES_ARRIVAL, SMQ_TIES_ARRIVAL, SMQ_TIES_BYTES,
      "arrival or bytes"},
-    {SMQ_OPTIONS_TOPIC, "takeover", SMQ_TAKEOVER_FAST, SMQ_TAKEOVER_FAST, SMQ_TAKEOVER_STRICT,
+    {SMQ_OPTION_SET_TOPIC, "takeover", SMQ_TAKEOVER_FAST, SMQ_TAKEOVER_FAST, SMQ_TAKEOVER_STRICT,
      "fast or strict"},
-    {SMQ_OPTIONS_TOPIC, "type", SMQ_RANGE_MERGE, SMQ_RANGE_MERGE, SMQ_FIFO,
+    {SMQ_OPTION_SET_TOPIC, "type", SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIFO,
      "range_merge, priority, fixed_time or fifo"},
 };
 
@@ -99,8 +99,8 @@ static union structs begun(const struct option *option, int64_t value)
 
     memset(&structs, 0, sizeof(structs));
     structs.struct_size = sizeof(structs);
-    if (option->info.set == SMQ_OPTIONS_TOPIC) {
-        structs.topic.type = SMQ_RANGE_MERGE;
+    if (option->info.set == SMQ_OPTION_SET_TOPIC) {
+        structs.topic.type = SMQ_TYPE_RANGE_MERGE;
     }
     option_set(option, &structs, value);
     return structs;
@@ -206,21 +206,21 @@ static void switches_and_texts_are_kept(void **state)
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
 
     (void) state;
-    topic.type = SMQ_PRIORITY;
+    topic.type = SMQ_TYPE_PRIORITY;
     topic.shared = true;
-    assert_int_equal(option_complete(&topic, SMQ_OPTIONS_TOPIC, NULL), SMQ_OK);
+    assert_int_equal(option_complete(&topic, SMQ_OPTION_SET_TOPIC, NULL), SMQ_OK);
     assert_true(topic.shared);
     assert_false(topic.skip_failed);
     assert_string_equal(topic.backoff, "exp:1000:600000");
     assert_null(topic.name);
     topic.backoff = "none";
-    assert_int_equal(option_complete(&topic, SMQ_OPTIONS_TOPIC, NULL), SMQ_OK);
+    assert_int_equal(option_complete(&topic, SMQ_OPTION_SET_TOPIC, NULL), SMQ_OK);
     assert_string_equal(topic.backoff, "none");
 }
 
 static void only_powers_of_two_are_slots(void **state)
 {
-    const struct option *slots = found(SMQ_OPTIONS_TOPIC, "slots");
+    const struct option *slots = found(SMQ_OPTION_SET_TOPIC, "slots");
 
     (void) state;
     for (int64_t count = 1; count <= 65536; count *= 2) {
@@ -238,17 +238,17 @@ static void some_defaults_follow_other_options(void **state)
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
 
     (void) state;
-    assert_int_equal(option_complete(&worker, SMQ_OPTIONS_WORKER, NULL), SMQ_OK);
+    assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_WORKER, NULL), SMQ_OK);
     assert_int_equal(worker.threads, cores >= 1 && cores <= 1024 ? cores : 1);
     assert_int_equal(worker.max_in_flight, 10 * worker.threads * 100);
     worker = (smq_worker_options) SMQ_WORKER_OPTIONS_INIT;
     worker.threads = 1024;
     worker.batch_size = 1000;
-    assert_int_equal(option_complete(&worker, SMQ_OPTIONS_WORKER, NULL), SMQ_OK);
+    assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_WORKER, NULL), SMQ_OK);
     assert_int_equal(worker.max_in_flight, 10240000);
-    topic.type = SMQ_FIFO;
-    assert_int_equal(option_complete(&topic, SMQ_OPTIONS_TOPIC, NULL), SMQ_OK);
-    assert_int_equal(topic.layout, SMQ_KEYED);
+    topic.type = SMQ_TYPE_FIFO;
+    assert_int_equal(option_complete(&topic, SMQ_OPTION_SET_TOPIC, NULL), SMQ_OK);
+    assert_int_equal(topic.layout, SMQ_LAYOUT_KEYED);
     assert_int_equal(topic.max_body, 1048576);
 }
 
@@ -264,7 +264,7 @@ static void every_option_is_in_a_table(void **state)
                          &option_table[i]);
     }
     assert_int_equal(COUNT_OF(numbers) + COUNT_OF(choices) + others, option_count);
-    assert_null(option_find(SMQ_OPTIONS_TOPIC, "threads"));
+    assert_null(option_find(SMQ_OPTION_SET_TOPIC, "threads"));
 }
 
 /* What is described as the default and as the range is what the numbers of the row say. */

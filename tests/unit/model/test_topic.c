@@ -9,7 +9,8 @@
 
 #include "model/topic.h"
 
-#define PLAIN .struct_size = sizeof(smq_topic_options), .name = "orders", .type = SMQ_RANGE_MERGE
+#define PLAIN                                                                                      \
+    .struct_size = sizeof(smq_topic_options), .name = "orders", .type = SMQ_TYPE_RANGE_MERGE
 
 static const smq_topic_options plain = {PLAIN};
 
@@ -90,7 +91,7 @@ static void zero_means_default(void **state)
 static void every_option_is_taken(void **state)
 {
     smq_topic_options options =
-        SMQ_TOPIC_OPTIONS(.name = "jobs", .type = SMQ_PRIORITY, .slots = 65536, .shared = true,
+        SMQ_TOPIC_OPTIONS(.name = "jobs", .type = SMQ_TYPE_PRIORITY, .slots = 65536, .shared = true,
                           .ties = SMQ_TIES_BYTES, .max_retries = 63, .backoff = "ladder:1,2,3",
                           .lease_ms = 86400000, .delay_ms = SMQ_NONE,
                           .takeover = SMQ_TAKEOVER_STRICT);
@@ -111,7 +112,7 @@ static void every_option_is_taken(void **state)
                     "max_retries=0 backoff=none "
                     "lease_ms=100 delay_ms=8796093022208 takeover=fast");
     options = plain;
-    options.layout = SMQ_KEYED;
+    options.layout = SMQ_LAYOUT_KEYED;
     options.delay_ms = 1;
     options.debounce_ms = 2;
     options.ttl_ms = 3;
@@ -133,11 +134,11 @@ static void a_delay_of_none_is_at_once(void **state)
         smq_topic_type type;
         int64_t given, taken, shown;
     } rows[] = {
-        {SMQ_RANGE_MERGE, 0, SMQ_NONE, 0},
-        {SMQ_RANGE_MERGE, SMQ_NONE, 0, SMQ_NONE},
-        {SMQ_RANGE_MERGE, 5, 5, 5},
-        {SMQ_PRIORITY, 0, SMQ_NONE, 0},
-        {SMQ_PRIORITY, SMQ_NONE, SMQ_NONE, 0},
+        {SMQ_TYPE_RANGE_MERGE, 0, SMQ_NONE, 0},
+        {SMQ_TYPE_RANGE_MERGE, SMQ_NONE, 0, SMQ_NONE},
+        {SMQ_TYPE_RANGE_MERGE, 5, 5, 5},
+        {SMQ_TYPE_PRIORITY, 0, SMQ_NONE, 0},
+        {SMQ_TYPE_PRIORITY, SMQ_NONE, SMQ_NONE, 0},
     };
 
     (void) state;
@@ -161,14 +162,14 @@ static void fifo_is_keyed(void **state)
     struct topic topic;
 
     (void) state;
-    options.type = SMQ_FIFO;
+    options.type = SMQ_TYPE_FIFO;
     options.skip_failed = true;
     topic = made(&options);
     for (int i = 0; i < 2; i++) {
         text_is(&topic, "format=2 type=fifo layout=keyed slots=64 shared=no ties=arrival "
                         "max_retries=16 backoff=exp:1000:600000 lease_ms=30000 delay_ms=none "
                         "takeover=fast skip_failed=yes");
-        options.layout = SMQ_KEYED;
+        options.layout = SMQ_LAYOUT_KEYED;
         topic = made(&options);
     }
 }
@@ -179,7 +180,7 @@ static void largest_body_follows_the_layout(void **state)
 
     (void) state;
     assert_int_equal(made(&options).max_body, 64 * 1024);
-    options.layout = SMQ_KEYED;
+    options.layout = SMQ_LAYOUT_KEYED;
     assert_int_equal(made(&options).max_body, 1024 * 1024);
     options.max_body = TOPIC_BODY_KEYED_MAX;
     assert_int_equal(made(&options).max_body, 67108864);
@@ -205,48 +206,48 @@ static const struct {
     smq_topic_options options;
     const char *text;
 } bad_options[] = {
-    {{.struct_size = sizeof(plain), .type = SMQ_PRIORITY}, "the topic's name is missing"},
-    {{.struct_size = sizeof(plain), .name = "a{b", .type = SMQ_PRIORITY},
+    {{.struct_size = sizeof(plain), .type = SMQ_TYPE_PRIORITY}, "the topic's name is missing"},
+    {{.struct_size = sizeof(plain), .name = "a{b", .type = SMQ_TYPE_PRIORITY},
      "a topic's name must be 1 to 120 letters, digits, '.', '_', '-', not \"a{b\""},
     {{.struct_size = sizeof(plain), .name = "t"},
      "type must be range_merge, priority, fixed_time or fifo, not 0"},
     {{.struct_size = sizeof(plain), .name = "t", .type = 5},
      "type must be range_merge, priority, fixed_time or fifo, not 5"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = 48},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .slots = 48},
      "slots must be a power of two from 1 to 65536, not 48"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = 131072},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .slots = 131072},
      "slots must be a power of two from 1 to 65536, not 131072"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = -1},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .slots = -1},
      "slots must be a power of two from 1 to 65536, not -1"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .slots = INT32_MIN},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .slots = INT32_MIN},
      "slots must be a power of two from 1 to 65536, not -2147483648"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .ties = 2},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .ties = 2},
      "ties must be arrival or bytes, not 2"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIXED_TIME, .ties = 1},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_FIXED_TIME, .ties = 1},
      "ties is for topics of type priority, not fixed_time"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .max_retries = 64},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .max_retries = 64},
      "max_retries must be from 1 to 63, or SMQ_NONE, not 64"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .max_retries = -2},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .max_retries = -2},
      "max_retries must be from 1 to 63, or SMQ_NONE, not -2"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .backoff = "exp"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .backoff = "exp"},
      "backoff must be none, fixed:MS, exp:MS:MAX or ladder:MS,MS,... (at most 16 steps of at "
      "most 1099511627776 ms), not \"exp\""},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = 99},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .lease_ms = 99},
      "lease_ms must be from 100 to 86400000, not 99"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = 86400001},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .lease_ms = 86400001},
      "lease_ms must be from 100 to 86400000, not 86400001"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .lease_ms = SMQ_NONE},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .lease_ms = SMQ_NONE},
      "lease_ms must be from 100 to 86400000, not -1"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIXED_TIME, .delay_ms = 5},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_FIXED_TIME, .delay_ms = 5},
      "delay_ms is for topics of type range_merge, not fixed_time"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_RANGE_MERGE, .delay_ms = -2},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_RANGE_MERGE, .delay_ms = -2},
      "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not -2"},
     {{.struct_size = sizeof(plain),
       .name = "t",
-      .type = SMQ_RANGE_MERGE,
+      .type = SMQ_TYPE_RANGE_MERGE,
       .delay_ms = INT64_C(8796093022209)},
      "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not 8796093022209"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_PRIORITY, .takeover = 2},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .takeover = 2},
      "takeover must be fast or strict, not 2"},
     {{PLAIN, .layout = 3}, "layout must be inline or keyed, not 3"},
     {{PLAIN, .debounce_ms = 5}, "debounce_ms is for topics of layout keyed, not inline"},
@@ -254,28 +255,31 @@ static const struct {
     {{PLAIN, .expired_to_dead = true}, "expired_to_dead is for topics of layout keyed, not inline"},
     {{.struct_size = sizeof(plain),
       .name = "t",
-      .type = SMQ_PRIORITY,
-      .layout = SMQ_KEYED,
+      .type = SMQ_TYPE_PRIORITY,
+      .layout = SMQ_LAYOUT_KEYED,
       .debounce_ms = 5},
      "debounce_ms is for topics of type range_merge, not priority"},
-    {{PLAIN, .layout = SMQ_KEYED, .debounce_ms = -2},
+    {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .debounce_ms = -2},
      "debounce_ms must be from 1 to 8796093022208, or SMQ_NONE, not -2"},
-    {{PLAIN, .layout = SMQ_KEYED, .delay_ms = 10, .debounce_ms = 9},
+    {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .delay_ms = 10, .debounce_ms = 9},
      "debounce_ms, 9, is less than delay_ms, 10: no send could move the time back"},
-    {{PLAIN, .layout = SMQ_KEYED, .ttl_ms = INT64_C(8796093022209)},
+    {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .ttl_ms = INT64_C(8796093022209)},
      "ttl_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
-    {{PLAIN, .layout = SMQ_KEYED, .skip_failed = true},
+    {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .skip_failed = true},
      "skip_failed is for topics of type fifo, not range_merge"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .layout = SMQ_INLINE},
+    {{.struct_size = sizeof(plain),
+      .name = "t",
+      .type = SMQ_TYPE_FIFO,
+      .layout = SMQ_LAYOUT_INLINE},
      "a topic of type fifo needs layout keyed, not inline: leave the layout out, or give keyed"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .shared = true},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_FIFO, .shared = true},
      "a topic of type fifo cannot be shared: only an owner keeps the order"},
-    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_FIFO, .delay_ms = 5},
+    {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_FIFO, .delay_ms = 5},
      "delay_ms is for topics of type range_merge, not fifo"},
     {{PLAIN, .max_body = 65537},
      "max_body must be from 1 to 65536 in layout inline, not 65537; larger bodies need layout "
      "keyed"},
-    {{PLAIN, .layout = SMQ_KEYED, .max_body = 67108865},
+    {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .max_body = 67108865},
      "max_body must be from 1 to 67108864, not 67108865"},
     {{PLAIN, .max_body = SMQ_NONE}, "max_body must be from 1 to 67108864, not -1"},
     {{PLAIN, .max_waiting = -2},
@@ -523,7 +527,7 @@ static void stored_fields_may_stand_in_any_order(void **state)
 
     (void) state;
     assert_int_equal(topic_parse(&topic, "jobs", text, strlen(text), NULL), SMQ_OK);
-    assert_int_equal(topic.type, SMQ_PRIORITY);
+    assert_int_equal(topic.type, SMQ_TYPE_PRIORITY);
     assert_int_equal(topic.slots, 64);
 }
 
@@ -552,12 +556,12 @@ static void difference_names_the_first_field(void **state)
     assert_true(topic_difference(text, sizeof(text), &stored, &asked));
     assert_string_equal(text, "delay_ms is none, not 5");
     options = plain;
-    options.type = SMQ_PRIORITY;
+    options.type = SMQ_TYPE_PRIORITY;
     asked = made(&options);
     assert_true(topic_difference(text, 12, &stored, &asked));
     assert_string_equal(text, "type is ran"); /* cut to fit */
     options = plain;
-    options.layout = SMQ_KEYED;
+    options.layout = SMQ_LAYOUT_KEYED;
     stored = made(&options);
     options.ttl_ms = 5;
     asked = made(&options);
@@ -595,12 +599,12 @@ static void stamp_is_nonce_and_version(void **state)
 static void kind_follows_type_and_ties(void **state)
 {
     (void) state;
-    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_RANGE_MERGE}), 'm');
-    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_FIXED_TIME}), 't');
-    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_PRIORITY}), 'p');
-    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_PRIORITY, .ties = SMQ_TIES_BYTES}),
+    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_TYPE_RANGE_MERGE}), 'm');
+    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_TYPE_FIXED_TIME}), 't');
+    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_TYPE_PRIORITY}), 'p');
+    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_TYPE_PRIORITY, .ties = SMQ_TIES_BYTES}),
                      'b');
-    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_FIFO}), 'f');
+    assert_int_equal(topic_kind(&(struct topic){.type = SMQ_TYPE_FIFO}), 'f');
 }
 
 int main(void)

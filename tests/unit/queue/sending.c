@@ -30,7 +30,7 @@ void sending_topic(int32_t slots, const char *nonce)
     smq_error err;
 
     options.name = "orders";
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = slots;
     pthread_mutex_lock(&sending.lock);
     assert_int_equal(topic_from_options(&sending.topic, &options, &err), SMQ_OK);

@@ -47,7 +47,7 @@ static redisReply *definition_reply(void)
     redisReply *reply;
 
     options.name = "t";
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
     (void) topic_from_options(&topic, &options, NULL);
     topic_format(&text, &topic);

@@ -63,7 +63,7 @@ static redisReply *definition(void)
     struct buf text = {0};
 
     options.name = "t";
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.shared = true;
     options.slots = model.slots;
     options.lease_ms = model.lease_ms;

@@ -62,7 +62,7 @@ static redisReply *definition(void)
     struct buf text = {0};
 
     options.name = "t";
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.layout = layout;
     options.slots = 1;
     (void) topic_from_options(&topic, &options, NULL);
@@ -119,7 +119,7 @@ static smq_message which;
 static int set_up(void **state)
 {
     (void) state;
-    layout = SMQ_INLINE;
+    layout = SMQ_LAYOUT_INLINE;
     which = SMQ_MESSAGE();
     which.body = (smq_bytes){"a", 1};
     client = fake_client(serve, NULL);
@@ -153,7 +153,7 @@ static smq_status visit(void)
 {
     smq_filter filter = SMQ_FILTER_INIT;
 
-    filter.states = SMQ_WAITING | SMQ_DEAD;
+    filter.states = SMQ_STATE_WAITING | SMQ_STATE_DEAD;
     return smq_message_each(client, "t", &filter, never, NULL, NULL);
 }
 
@@ -245,7 +245,7 @@ static void keyed_nonsense_is_refused(void **state)
         "OK #5 " TOKEN " w a 1 '' 1,2 body", "OK #5 " TOKEN " w a 1 '' 1,64,,1 body"};
 
     (void) state;
-    layout = SMQ_KEYED;
+    layout = SMQ_LAYOUT_KEYED;
     which.id = (smq_bytes){"a", 1};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         answer_with(&cases[i], 1);

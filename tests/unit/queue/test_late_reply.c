@@ -43,7 +43,7 @@ static redisReply *definition(void)
     struct buf text = {0};
 
     options.name = "t";
-    options.type = SMQ_FIXED_TIME;
+    options.type = SMQ_TYPE_FIXED_TIME;
     options.shared = model.shared;
     options.slots = 1;
     options.lease_ms = LEASE_MS;

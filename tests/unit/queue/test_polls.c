@@ -96,7 +96,7 @@ static void stage_fini(struct stage *stage)
 static smq_delivery *add(struct stage *stage, int lane, const char *body)
 {
     struct topic topic = {
-        .name = "t", .type = SMQ_FIXED_TIME, .layout = SMQ_INLINE, .max_retries = 16};
+        .name = "t", .type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_INLINE, .max_retries = 16};
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
     char entry[64];
     smq_delivery *delivery;

@@ -141,7 +141,7 @@ static void stage_await(struct stage *stage, const int *count, int least)
 static smq_delivery *add(struct stage *stage, struct run_lane *lane, const char *body)
 {
     struct topic topic = {
-        .name = "t", .type = SMQ_FIXED_TIME, .layout = SMQ_INLINE, .max_retries = 16};
+        .name = "t", .type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_INLINE, .max_retries = 16};
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
     char entry[64];
     smq_delivery *delivery;
@@ -296,6 +296,7 @@ static void verdicts_answer_as_they_say(void **state)
         {SMQ_RETRY, STORE_RETRY, SMQ_BACKOFF},
         {SMQ_REJECT, STORE_REJECT, 0},
         {SMQ_RELEASE, STORE_RELEASE, 0},
+        {(smq_verdict) 0, STORE_RETRY, SMQ_BACKOFF}, /* as returned by mistake */
         {(smq_verdict) 77, STORE_RETRY, SMQ_BACKOFF},
         {(smq_verdict) -1, STORE_RETRY, SMQ_BACKOFF},
     };
@@ -525,7 +526,7 @@ static void late_verdict_ends_the_delivery(void **state)
 static void ended_delivery_is_used_again(void **state)
 {
     struct topic topic = {
-        .name = "t", .type = SMQ_FIXED_TIME, .layout = SMQ_INLINE, .max_retries = 16};
+        .name = "t", .type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_INLINE, .max_retries = 16};
     static const char first_entry[] = "20c17:first", second_entry[] = "21c18:2", large[4096];
     struct delivery_pool pool;
     struct run_lane lane;
