@@ -54,11 +54,6 @@ static enum exit_code topic_create_create_run(const struct command *command)
     smq_error err;
 
     topic.name = command->words[0];
-    if (topic.type == 0) {
-        return say_error(EXIT_USAGE,
-                         "topic create needs --type range_merge, --type priority, --type "
-                         "fixed_time or --type fifo");
-    }
     enum exit_code code = connect_client(&client, command);
     if (code != EXIT_DONE) {
         return code;
@@ -76,9 +71,12 @@ static enum exit_code topic_create_create_run(const struct command *command)
 
 const struct verb topic_create_verb = {
     .name = "topic create",
-    .operands = "NAME --type TYPE",
+    .operands = "NAME",
     .summary = "create a topic, or find that it exists",
     .text =
+        "Without a type the topic is a job queue: each send is a message of its own, due at once "
+        "or when it says, with an id that the library makes (fixed_time, keyed). A waiting message "
+        "takes some 350 bytes of Redis and its body. Other types are chosen by name:\n\n"
         "range_merge   a message is due after a delay; when it is sent again while it waits, the "
         "first time stays\n"
         "priority      the largest priority comes first; when a message is sent "

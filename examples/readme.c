@@ -11,17 +11,17 @@ int main(int argc, char **argv)
 {
     smq_client_options at =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argc > 2 ? argv[2] : NULL);
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.name = "orders", .type = SMQ_TYPE_PRIORITY);
     smq_worker_options work =
-        SMQ_WORKER_OPTIONS(.topic = "orders", .handler = handle, .user = stdout, .max_messages = 1);
+        SMQ_WORKER_OPTIONS(.topic = "jobs", .handler = handle, .user = stdout, .max_messages = 1);
     smq_client *client = NULL;
     smq_producer *producer = NULL;
     smq_worker *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    if (smq_client_new(&client, &at, &err) || smq_topic_create(client, &topic, NULL, &err) ||
+    if (smq_client_new(&client, &at, &err) ||
+        smq_topic_create(client, &SMQ_TOPIC_OPTIONS(.name = "jobs"), NULL, &err) ||
         smq_producer_new(&producer, client, NULL, &err) ||
-        smq_send(producer, "orders", &SMQ_MESSAGE(.body = smq_text("two books\n")), NULL, &err) ||
+        smq_send(producer, "jobs", &SMQ_MESSAGE(.body = smq_text("two books\n")), NULL, &err) ||
         smq_worker_new(&worker, client, &work, &err) || smq_worker_start(worker, &err) ||
         smq_worker_wait(worker, SMQ_FOREVER, &err)) {
         fprintf(stderr, "%s\n", err.text);

@@ -144,6 +144,15 @@ int64_t topic_default_body(smq_layout layout)
     return layout == SMQ_LAYOUT_KEYED ? TOPIC_BODY_KEYED_DEFAULT : TOPIC_BODY_INLINE_MAX;
 }
 
+/* Without a type it is a job queue. */
+static void topic_choose_type(smq_topic_options *given)
+{
+    if (given->type == 0) {
+        given->type = SMQ_TYPE_FIXED_TIME;
+        given->layout = given->layout != 0 ? given->layout : SMQ_LAYOUT_KEYED;
+    }
+}
+
 /* In topics without times all is at once: there SMQ_NONE says no more than 0. */
 static void topic_drop_delay(smq_topic_options *given)
 {
@@ -179,6 +188,7 @@ smq_status topic_from_options(struct topic *out, const smq_topic_options *option
     if (status != SMQ_OK) {
         return status;
     }
+    topic_choose_type(&given);
     topic_drop_delay(&given);
     snprintf(topic.name, sizeof(topic.name), "%s", given.name);
     status = topic_fill(&topic, &given, err);

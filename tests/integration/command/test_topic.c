@@ -77,6 +77,21 @@ static void test_defaults_are_filled_in(void **state)
     json_decref(topic);
 }
 
+static void test_a_name_alone_is_a_job_queue(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "jobs"));
+    json_t *topic = command_json(NULL, ARGS("topic", "show", "jobs", "--json"));
+    assert_string_equal(json_text(topic, "type"), "fixed_time");
+    assert_string_equal(json_text(topic, "layout"), "keyed");
+    json_decref(topic);
+    command_done(NULL, ARGS("send", "jobs", "twice"));
+    command_done(NULL, ARGS("send", "jobs", "twice"));
+    char *out = command_out(NULL, ARGS("consume", "jobs", "--exit-when-empty"));
+    assert_string_equal(out, "twice\ntwice\n");
+    free(out);
+}
+
 static void test_every_flag_is_stored(void **state)
 {
     (void) state;
@@ -355,6 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_that_there_are_no_topics_is_said),
         cmocka_unit_test(test_defaults_are_filled_in),
+        cmocka_unit_test(test_a_name_alone_is_a_job_queue),
         cmocka_unit_test(test_every_flag_is_stored),
         cmocka_unit_test(test_every_flag_of_layout_keyed_is_stored),
         cmocka_unit_test(test_options_that_do_not_go_together_are_refused),

@@ -31,7 +31,6 @@ static const struct {
     {{"send", "t", "x", "--retries", "64"}, "0 to 63"},
     {{"send"}, "send needs NAME"},
     {{"send", "t", "one", "two"}, "does not take \"two\""},
-    {{"topic", "create", "t"}, "needs --type"},
     {{"topic", "create", "t", "--type", "lifo"}, "range_merge, priority, fixed_time, fifo"},
     {{"topic", "create", "t", "--type", "priority", "--slots", "0"}, "1 to 65536"},
     {{"topic", "create", "t", "--type", "priority", "--slots", "65537"}, "1 to 65536"},

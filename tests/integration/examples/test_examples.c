@@ -20,6 +20,7 @@ enum { TIMEOUT_MS = 60000 };
 
 /* Their paths. */
 static const char *readme, *sender, *worker, *poller, *batch, *steps, *admin;
+static const char *job_cpp, *python, *job_py, *library;
 
 static int start(void **state)
 {
@@ -54,6 +55,30 @@ static void test_readme_says_what_is_missing(void **state)
     assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
     assert_non_null(strstr(run.err, "127.0.0.1:1"));
     assert_int_equal(run.exit_code, 1);
+    run_fini(&run);
+}
+
+static void test_the_main_job_runs_in_cpp(void **state)
+{
+    const char *const argv[] = {job_cpp, servers_redis(*state), NULL};
+    struct run run;
+
+    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    assert_string_equal(run.err, "");
+    assert_string_equal(run.out, "two books\nwaiting 0, claimed 0, done 1\n");
+    assert_int_equal(run.exit_code, 0);
+    run_fini(&run);
+}
+
+static void test_the_main_job_runs_in_python(void **state)
+{
+    const char *const argv[] = {python, job_py, library, servers_redis(*state), NULL};
+    struct run run;
+
+    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    assert_string_equal(run.err, "");
+    assert_string_equal(run.out, "scripted two books\n");
+    assert_int_equal(run.exit_code, 0);
     run_fini(&run);
 }
 
@@ -190,6 +215,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_readme_sends_and_consumes, start, stop),
         cmocka_unit_test(test_readme_says_what_is_missing),
+        cmocka_unit_test_setup_teardown(test_the_main_job_runs_in_cpp, start, stop),
+        cmocka_unit_test_setup_teardown(test_the_main_job_runs_in_python, start, stop),
         cmocka_unit_test_setup_teardown(test_sender_and_worker, start, stop),
         cmocka_unit_test_setup_teardown(test_sender_and_poller, start, stop),
         cmocka_unit_test_setup_teardown(test_batches_go_to_a_file, start, stop),
@@ -198,8 +225,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_admin_alters_and_shows, start, stop),
     };
 
-    if (argc != 8) {
-        fprintf(stderr, "usage: test_examples README SEND WORKER POLL BATCH STEPS ADMIN\n");
+    if (argc != 12) {
+        fprintf(stderr,
+                "usage: test_examples README SEND WORKER POLL BATCH STEPS ADMIN JOB_CPP PYTHON "
+                "JOB_PY LIBRARY\n");
         return 64;
     }
     readme = argv[1];
@@ -209,5 +238,9 @@ int main(int argc, char **argv)
     batch = argv[5];
     steps = argv[6];
     admin = argv[7];
+    job_cpp = argv[8];
+    python = argv[9];
+    job_py = argv[10];
+    library = argv[11];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

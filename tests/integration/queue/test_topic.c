@@ -208,7 +208,7 @@ static void keys_of_others_are_not_touched(void **state)
 static void a_denied_creation_leaves_nothing(void **state)
 {
     static const char *const rights[] = {"-zadd +zadd", "-hsetnx +hsetnx", "-hdel +hdel"};
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 16);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 16);
     smq_error err;
 
     (void) state;
@@ -235,7 +235,7 @@ static void a_denied_creation_leaves_nothing(void **state)
 /* Keys that the user may not touch at all. */
 static void a_creation_without_its_keys_leaves_nothing(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_FIXED_TIME, 16);
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 16);
     smq_status status;
     smq_error err;
 

@@ -88,6 +88,21 @@ static void zero_means_default(void **state)
         "backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast");
 }
 
+static void a_name_alone_is_a_job_queue(void **state)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = "jobs");
+    struct topic topic;
+
+    (void) state;
+    assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
+    assert_int_equal(topic.type, SMQ_TYPE_FIXED_TIME);
+    assert_int_equal(topic.layout, SMQ_LAYOUT_KEYED);
+    assert_int_equal(topic.max_body, TOPIC_BODY_KEYED_DEFAULT);
+    options.layout = SMQ_LAYOUT_INLINE;
+    assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
+    assert_int_equal(topic.layout, SMQ_LAYOUT_INLINE);
+}
+
 static void every_option_is_taken(void **state)
 {
     smq_topic_options options =
@@ -209,8 +224,8 @@ static const struct {
     {{.struct_size = sizeof(plain), .type = SMQ_TYPE_PRIORITY}, "the topic's name is missing"},
     {{.struct_size = sizeof(plain), .name = "a{b", .type = SMQ_TYPE_PRIORITY},
      "a topic's name must be 1 to 120 letters, digits, '.', '_', '-', not \"a{b\""},
-    {{.struct_size = sizeof(plain), .name = "t"},
-     "type must be range_merge, priority, fixed_time or fifo, not 0"},
+    {{.struct_size = sizeof(plain), .name = "t", .type = -1},
+     "type must be range_merge, priority, fixed_time or fifo, not -1"},
     {{.struct_size = sizeof(plain), .name = "t", .type = 5},
      "type must be range_merge, priority, fixed_time or fifo, not 5"},
     {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .slots = 48},
@@ -613,6 +628,7 @@ int main(void)
         cmocka_unit_test(names_are_checked),
         cmocka_unit_test(names_have_1_to_120_bytes),
         cmocka_unit_test(zero_means_default),
+        cmocka_unit_test(a_name_alone_is_a_job_queue),
         cmocka_unit_test(every_option_is_taken),
         cmocka_unit_test(a_delay_of_none_is_at_once),
         cmocka_unit_test(fifo_is_keyed),
