@@ -4,7 +4,7 @@ usage: names.py [ROOT]
 
 A function of the library, of coord and of the command begins with the name of its file or a word
 of it, with that of its folder, of a type that its file or a header of its folder defines, or as the functions that its own
-header declares.  So a backtrace tells where a function is.
+header declares (of the store: call.h, which all its files share).  So a backtrace tells where a function is.
 """
 import pathlib
 import re
@@ -43,7 +43,7 @@ def prefixes(path, text):
         declared = header.read_text()
         nouns.update(TYPE.findall(declared))
         nouns.add(header.stem)
-        if header.stem.split("_")[0] == path.stem.split("_")[0]:
+        if header.stem.split("_")[0] == path.stem.split("_")[0] or header.stem == "call":
             nouns.update(name.split("_")[0] for name in DECLARED.findall(declared))
     nouns.add("smq")  # a public function
     return {form for noun in nouns for form in forms(noun)}

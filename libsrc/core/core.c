@@ -36,7 +36,7 @@ struct core_closing {
 
 /* --- options --- */
 
-static bool name_is_valid(const char *name, size_t size)
+static bool core_name_is_valid(const char *name, size_t size)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                   "._-:@";
@@ -46,25 +46,25 @@ static bool name_is_valid(const char *name, size_t size)
            strcmp(name, "..") != 0;
 }
 
-static void name_default(char *out, size_t size)
+static void core_name_default(char *out, size_t size)
 {
     char host[65] = "", random[9];
 
     (void) gethostname(host, sizeof(host) - 1);
     random_hex(random, sizeof(random));
     snprintf(out, size, "%s-%ld-%s", host[0] != '\0' ? host : "host", (long) getpid(), random);
-    if (!name_is_valid(out, size)) {
+    if (!core_name_is_valid(out, size)) {
         snprintf(out, size, "host-%ld-%s", (long) getpid(), random);
     }
 }
 
-static smq_status take_name(struct core *core, const char *name, smq_error *err)
+static smq_status core_take_name(struct core *core, const char *name, smq_error *err)
 {
     if (name == NULL) {
-        name_default(core->name, sizeof(core->name));
+        core_name_default(core->name, sizeof(core->name));
         return SMQ_OK;
     }
-    if (!name_is_valid(name, sizeof(core->name))) {
+    if (!core_name_is_valid(name, sizeof(core->name))) {
         return status_set(err, SMQ_INVALID,
                           "the member name must be 1 .. %zu letters, digits, '.', '_', '-', ':' or "
                           "'@'",
@@ -74,7 +74,8 @@ static smq_status take_name(struct core *core, const char *name, smq_error *err)
     return SMQ_OK;
 }
 
-static smq_status take_servers(struct core *core, const smq_client_options *options, smq_error *err)
+static smq_status core_take_servers(struct core *core, const smq_client_options *options,
+                                    smq_error *err)
 {
     char root[1024];
     smq_status status;
@@ -100,9 +101,10 @@ static smq_status take_servers(struct core *core, const smq_client_options *opti
     return SMQ_OK;
 }
 
-static smq_status take_options(struct core *core, const smq_client_options *options, smq_error *err)
+static smq_status core_take_options(struct core *core, const smq_client_options *options,
+                                    smq_error *err)
 {
-    smq_status status = take_servers(core, options, err);
+    smq_status status = core_take_servers(core, options, err);
 
     if (status != SMQ_OK) {
         return status;
@@ -110,12 +112,12 @@ static smq_status take_options(struct core *core, const smq_client_options *opti
     core->on_zk_loss = options->on_zk_loss;
     core->request_timeout_ms = options->request_timeout_ms;
     core->session_timeout_ms = options->session_timeout_ms;
-    return take_name(core, options->name, err);
+    return core_take_name(core, options->name, err);
 }
 
 /* --- the first connection --- */
 
-static void on_ready(smq_status status, const char *text, void *user)
+static void core_on_ready(smq_status status, const char *text, void *user)
 {
     struct core_opening *opening = user;
 
@@ -123,7 +125,7 @@ static void on_ready(smq_status status, const char *text, void *user)
     waiter_done(&opening->waiter);
 }
 
-static void open_on_io(struct loop_task *task)
+static void core_open_on_io(struct loop_task *task)
 {
     struct core_opening *opening =
         (struct core_opening *) ((char *) task - offsetof(struct core_opening, task));
@@ -132,12 +134,12 @@ static void open_on_io(struct loop_task *task)
                                     .connect_timeout_ms = opening->connect_timeout_ms,
                                     .request_timeout_ms = core->request_timeout_ms};
 
-    core->redis = redis_new(core->io, &options, core->events, on_ready, opening);
+    core->redis = redis_new(core->io, &options, core->events, core_on_ready, opening);
     core->definitions = definitions_new(core->redis, core->request_timeout_ms);
 }
 
 /* What stands behind a password that `servers` may begin with. */
-static const char *servers_shown(const char *servers)
+static const char *core_servers_shown(const char *servers)
 {
     const char *at = strrchr(servers, '@');
 
@@ -148,26 +150,26 @@ static const char *servers_shown(const char *servers)
  * `opening` goes. */
 static smq_status core_open(struct core *core, struct core_opening *opening, smq_error *err)
 {
-    opening->task.run = open_on_io;
+    opening->task.run = core_open_on_io;
     opening->core = core;
     loop_post(core->io, &opening->task);
     if (!waiter_wait(&opening->waiter, opening->connect_timeout_ms)) {
         return status_set(err, SMQ_UNAVAILABLE, "no answer from Redis at %s within %" PRId64 " ms",
-                          servers_shown(core->servers), opening->connect_timeout_ms);
+                          core_servers_shown(core->servers), opening->connect_timeout_ms);
     }
     return opening->status == SMQ_OK ? SMQ_OK : status_copy(err, &opening->err);
 }
 
 /* --- the end --- */
 
-static void on_closed(void *user)
+static void core_on_closed(void *user)
 {
     struct core_closing *closing = user;
 
     waiter_done(&closing->waiter);
 }
 
-static void close_on_io(struct loop_task *task)
+static void core_close_on_io(struct loop_task *task)
 {
     struct core_closing *closing =
         (struct core_closing *) ((char *) task - offsetof(struct core_closing, task));
@@ -176,12 +178,12 @@ static void close_on_io(struct loop_task *task)
         waiter_done(&closing->waiter);
         return;
     }
-    redis_close(closing->core->redis, on_closed, closing);
+    redis_close(closing->core->redis, core_on_closed, closing);
 }
 
-static void close_redis(struct core *core)
+static void core_close_redis(struct core *core)
 {
-    struct core_closing closing = {.task.run = close_on_io, .core = core};
+    struct core_closing closing = {.task.run = core_close_on_io, .core = core};
 
     waiter_init(&closing.waiter, 1);
     loop_post(core->io, &closing.task);
@@ -196,7 +198,7 @@ static void core_free(struct core *core)
         coord_link_free(core->link);
     }
     if (core->io != NULL) {
-        close_redis(core);
+        core_close_redis(core);
     }
     loop_free(core->io);
     loop_free(core->call);
@@ -258,7 +260,7 @@ smq_status core_new(struct core **out, const smq_client_options *options, smq_er
     atomic_init(&core->references, 1);
     core->pid = getpid();
     waiter_init(&opening.waiter, 1);
-    status = take_options(core, options, err);
+    status = core_take_options(core, options, err);
     if (status == SMQ_OK) {
         status = core_start(core, options, err);
     }

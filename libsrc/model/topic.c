@@ -139,11 +139,6 @@ static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_opt
     return topic_check_name(out->name, err);
 }
 
-int64_t topic_default_body(smq_layout layout)
-{
-    return layout == SMQ_LAYOUT_KEYED ? TOPIC_BODY_KEYED_DEFAULT : TOPIC_BODY_INLINE_MAX;
-}
-
 /* Without a type it is a job queue. */
 static void topic_choose_type(smq_topic_options *given)
 {

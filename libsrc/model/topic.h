@@ -72,7 +72,10 @@ void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],
                       const struct topic *topic);
 
 /* What bodies may have at most when the options do not say: inline 64 KiB, keyed 1 MiB. */
-int64_t topic_default_body(smq_layout layout);
+static inline int64_t topic_default_body(smq_layout layout)
+{
+    return layout == SMQ_LAYOUT_KEYED ? TOPIC_BODY_KEYED_DEFAULT : TOPIC_BODY_INLINE_MAX;
+}
 
 /* The stored text: fixed order, without name, nonce, version and generation, and without the
  * options from debounce_ms to rate_per_s that have their default:

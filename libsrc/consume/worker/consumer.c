@@ -35,7 +35,7 @@ static smq_worker_options consumer_work(const smq_consumer_options *options)
 
 /* How many messages are claimed at once from a slot: all slots together fit into what may be in
  * flight, so that none has to wait until the others are empty. */
-static int32_t batch_size(const smq_consumer *consumer)
+static int32_t consumer_batch_size(const smq_consumer *consumer)
 {
     const smq_worker *worker = consumer->worker;
     int32_t batch = worker->set.budget.max_in_flight / worker->set.topic.slots;
@@ -78,7 +78,7 @@ smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consume
         consumer_destroy(consumer);
         return status;
     }
-    consumer->worker->set.batch_size = batch_size(consumer);
+    consumer->worker->set.batch_size = consumer_batch_size(consumer);
     loop_post(core->io, &consumer->worker->begin);
     *out = consumer;
     return SMQ_OK;

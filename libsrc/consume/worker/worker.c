@@ -18,8 +18,8 @@
 /* --- options --- */
 
 /* The options are complete. */
-static smq_status take_options(smq_worker *worker, const smq_worker_options *options,
-                               smq_error *err)
+static smq_status worker_take_options(smq_worker *worker, const smq_worker_options *options,
+                                      smq_error *err)
 {
     smq_status status = topic_check_name(options->topic, err);
 
@@ -44,7 +44,7 @@ static smq_status take_options(smq_worker *worker, const smq_worker_options *opt
 
 /* --- life --- */
 
-static void init_end(smq_worker *worker)
+static void worker_init_end(smq_worker *worker)
 {
     pthread_condattr_t attributes;
 
@@ -69,7 +69,7 @@ static void worker_destroy(smq_worker *worker)
     free(worker);
 }
 
-static struct run_queue *make_queue(smq_worker *worker, const smq_worker_options *options)
+static struct run_queue *worker_make_queue(smq_worker *worker, const smq_worker_options *options)
 {
     struct run_queue_options queue = {.topic = worker->set.name,
                                       .handler = options->handler,
@@ -100,10 +100,10 @@ smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_work
     worker->polled = poller != NULL;
     worker->poller = poller != NULL ? *poller : worker->poller;
     worker->pid = getpid();
-    init_end(worker);
-    status = take_options(worker, options, err);
+    worker_init_end(worker);
+    status = worker_take_options(worker, options, err);
     if (status == SMQ_OK) {
-        worker->set.queue = make_queue(worker, options);
+        worker->set.queue = worker_make_queue(worker, options);
         status = worker_open_topic(worker, err);
     }
     if (status != SMQ_OK) {
@@ -149,7 +149,7 @@ void worker_stop(smq_worker *worker)
 }
 
 /* Wait until *flag, which end.lock guards; false when the time passed first. */
-static bool wait_for(smq_worker *worker, const bool *flag, int64_t timeout_ms)
+static bool worker_wait_for(smq_worker *worker, const bool *flag, int64_t timeout_ms)
 {
     struct timespec at = clock_deadline(timeout_ms);
     int failed = 0;
@@ -168,7 +168,7 @@ static bool wait_for(smq_worker *worker, const bool *flag, int64_t timeout_ms)
 
 bool worker_wait_end(smq_worker *worker, int64_t timeout_ms)
 {
-    return wait_for(worker, &worker->end.ended, timeout_ms);
+    return worker_wait_for(worker, &worker->end.ended, timeout_ms);
 }
 
 smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err)
@@ -197,13 +197,13 @@ void worker_free(smq_worker *worker)
                    worker->set.name);
         return;
     }
-    (void) wait_for(worker, &worker->end.ended, SMQ_FOREVER);
+    (void) worker_wait_for(worker, &worker->end.ended, SMQ_FOREVER);
     run_queue_end(worker->set.queue);
     for (int32_t i = 0; i < worker->threads_started; i++) {
         (void) pthread_join(worker->thread_ids[i], NULL);
     }
     loop_post(worker->set.core->io, &worker->dispose);
-    (void) wait_for(worker, &worker->end.disposed, SMQ_FOREVER);
+    (void) worker_wait_for(worker, &worker->end.disposed, SMQ_FOREVER);
     worker_destroy(worker);
 }
 
