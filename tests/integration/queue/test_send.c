@@ -300,10 +300,11 @@ static void send_load(struct load *load, int count)
 {
     for (int i = 0; i < count; i++) {
         char body[32];
-        smq_message message = message_of(body);
+        smq_message message;
         smq_error err;
 
         snprintf(body, sizeof(body), "message-%d", i);
+        message = message_of(body);
         must(smq_send_async(producer, "t", &message, on_sent, load, &err), &err);
     }
 }
