@@ -9,8 +9,9 @@
 #include <zlib.h>
 
 #include "base/memory.h"
+#include "model/topic.h"
 
-enum { ASSIGNMENT_VERSION = 1, ASSIGNMENT_SLOTS_MAX = 65536, ASSIGNMENT_CRC_SIZE = 4 };
+enum { ASSIGNMENT_VERSION = 1, ASSIGNMENT_CRC_SIZE = 4 };
 
 static const char assignment_magic[4] = {'S', 'M', 'Q', 'A'};
 
@@ -124,8 +125,8 @@ static bool assignment_read(struct assignment *out, struct assignment_reader *re
     out->sequence = assignment_get(reader, 8);
     members = assignment_get(reader, 4);
     slots = assignment_get(reader, 4);
-    if (reader->bad || members > ASSIGNMENT_MEMBERS_MAX || slots < 1 ||
-        slots > ASSIGNMENT_SLOTS_MAX || members * 15 + slots * 2 > reader->left) {
+    if (reader->bad || members > ASSIGNMENT_MEMBERS_MAX || slots < 1 || slots > TOPIC_SLOTS_MAX ||
+        members * 15 + slots * 2 > reader->left) {
         return false;
     }
     out->members = memory_new((members + 1) * sizeof(*out->members));

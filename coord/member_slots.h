@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "model/topic.h"
 
-enum { MEMBER_SLOTS_MAX = 65536 };
+enum { MEMBER_SLOTS_MAX = TOPIC_SLOTS_MAX };
 
 struct member_piece {
     int32_t first, last;
