@@ -164,9 +164,10 @@ static void one_seed_is_enough(void **state)
     producer = producer_made(client, NULL);
     for (int i = 0; i < 50; i++) {
         char body[16];
-        smq_message message = message_of(body);
+        smq_message message;
 
         snprintf(body, sizeof(body), "%d", i);
+        message = message_of(body);
         (void) sent(producer, "seed", &message);
     }
     smq_client_free(client);

@@ -348,9 +348,10 @@ static void nothing_is_lost_when_connections_are_killed(void **state)
     for (int round = 0; round < 10; round++) {
         for (int i = 0; i < COUNT / 10; i++) {
             char body[32];
-            smq_message message = message_of(body);
+            smq_message message;
 
             snprintf(body, sizeof(body), "message-%d", sent_before + i);
+            message = message_of(body);
             must(smq_send_async(producer, "t", &message, on_sent, &load, &err), &err);
         }
         sent_before += COUNT / 10;
