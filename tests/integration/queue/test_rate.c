@@ -377,7 +377,8 @@ static void rate_of_the_topic_holds_over_the_fleet_while_one_leaves(void **state
     }
     check_round(&fleet, 0, ROUND, RATE, &members->member[0]);
     check_round(&fleet, ROUND, ROUND, RATE, &members->member[1]);
-    scene_await_counts(fleet.client, members->topic, (struct scene_counts){.done = 2 * ROUND});
+    scene_await_counts(fleet.client, members->topic,
+                       (struct scene_counts){.done = (int64_t) 2 * ROUND});
     assert_int_equal(scene_stats(fleet.client, members->topic).lease_lost, 0);
     members_fini(members);
     smq_client_free(fleet.client);

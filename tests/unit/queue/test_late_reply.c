@@ -27,6 +27,7 @@ static struct model {
     pthread_mutex_t lock;
     bool shared;
     bool hold_consume, hold_renew; /* keep these back */
+    const char *held;              /* the script of the call that was kept back last */
     bool claimed;
     int renews; /* that were answered */
     int before; /* so many before the handler began; -1: it has not */
@@ -107,15 +108,21 @@ static redisReply *renew(const struct redis_command *command)
     return reply;
 }
 
+static redisReply *hold_back(const char *name)
+{
+    model.held = name;
+    return NULL;
+}
+
 static redisReply *serve_script(const struct redis_command *command)
 {
     static const int64_t lease[] = {1, 1, TOPIC_LEASE_MS}, takeover[] = {0, 0, 0}, bound[] = {1};
     const char *name = command->script->name;
 
     if (strcmp(name, "consume") == 0) {
-        return model.hold_consume ? NULL : consume(command);
+        return model.hold_consume ? hold_back(name) : consume(command);
     } else if (strcmp(name, "renew") == 0) {
-        return model.hold_renew ? NULL : renew(command);
+        return model.hold_renew ? hold_back(name) : renew(command);
     } else if (strcmp(name, "lease") == 0) {
         return numbers(3, lease);
     } else if (strcmp(name, "takeover") == 0) {
@@ -156,10 +163,14 @@ static bool has_begun(void *arg)
     return begun;
 }
 
-static bool is_held(void *arg)
+static bool is_held(void *name)
 {
-    (void) arg;
-    return fake_held() > 0;
+    bool held;
+
+    pthread_mutex_lock(&model.lock);
+    held = model.held != NULL && strcmp(model.held, name) == 0;
+    pthread_mutex_unlock(&model.lock);
+    return held;
 }
 
 static bool is_past(void *arg)
@@ -168,11 +179,11 @@ static bool is_past(void *arg)
 }
 
 /* What is held back is answered when it is worth nothing any more. */
-static void answer_late(bool *hold)
+static void answer_late(char *name, bool *hold)
 {
     int64_t over;
 
-    assert_true(wait_until(is_held, NULL, WAIT_MS));
+    assert_true(wait_until(is_held, name, WAIT_MS));
     over = clock_now_ms() + LEASE_MS;
     assert_true(wait_until(is_past, &over, WAIT_MS));
     pthread_mutex_lock(&model.lock);
@@ -192,6 +203,7 @@ static int renewals_before(bool shared, bool late_renewal)
     model.shared = shared;
     model.hold_consume = true;
     model.hold_renew = late_renewal;
+    model.held = NULL;
     model.claimed = false;
     model.renews = 0;
     model.before = -1;
@@ -199,9 +211,9 @@ static int renewals_before(bool shared, bool late_renewal)
     options.handler = on_message;
     assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
-    answer_late(&model.hold_consume);
+    answer_late("consume", &model.hold_consume);
     if (late_renewal) {
-        answer_late(&model.hold_renew);
+        answer_late("renew", &model.hold_renew);
     }
     assert_true(wait_until(has_begun, NULL, WAIT_MS));
     smq_worker_free(worker);
