@@ -110,9 +110,9 @@ typedef struct smq_topic_report {
 
 /* Create a topic, or find that it exists with the same options that are fixed for
  * life (SMQ_OK).  A create cut in the middle is completed by calling it again, and
- * a damaged topic is repaired, as by smq_topic_repair().  One that is denied, or meets
- * keys of another type, leaves nothing behind; the text says when a topic may be half
- * created.  `out` may be NULL.
+ * a damaged topic is repaired, as by smq_topic_repair().  What one that is
+ * denied, or meets keys of another type, has made is removed, as far as the user may;
+ * the text says when a topic may be half created.  `out` may be NULL.
  * Blocks: request_timeout_ms per round trip.  Fails: TOPIC_DIFFERS (the text names
  * what), INVALID, DAMAGED (it cannot be repaired). */
 SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options *options,
