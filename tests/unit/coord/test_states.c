@@ -22,7 +22,7 @@ static void a_member_enters_from_outside_or_after_it_waited(void **state)
                              [MEMBER_REFUSED] = true},
         [MEMBER_WAITING] = {[MEMBER_OUT] = true, [MEMBER_ENTERING] = true, [MEMBER_REFUSED] = true},
         [MEMBER_IN] = {[MEMBER_OUT] = true, [MEMBER_REFUSED] = true},
-        [MEMBER_REFUSED] = {[MEMBER_REFUSED] = true},
+        [MEMBER_REFUSED] = {[MEMBER_OUT] = false, [MEMBER_REFUSED] = true},
     };
 
     (void) state;
