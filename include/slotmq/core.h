@@ -48,7 +48,7 @@ extern "C" {
     }
 #endif
 
-/* Bytes that somebody else owns.  data NULL: none. */
+/* Bytes that the caller, or the struct they came with, owns.  data NULL: none. */
 typedef struct smq_bytes {
     const void *data;
     size_t len;

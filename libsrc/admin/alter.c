@@ -16,7 +16,7 @@ struct alteration {
     struct core *core;
     struct topic topic;
     bool paused;
-    bool changed; /* somebody else altered it meanwhile */
+    bool changed; /* another call altered the topic in the meantime */
     int tries;
 };
 
@@ -176,7 +176,7 @@ static smq_status alter_pause_once(struct alteration *change, const char *topic,
                        alter_pause_slot_done, change, err);
 }
 
-/* Another pause, resume or alteration meanwhile: then from the beginning. */
+/* Another pause, resume or alteration came in between: begin again. */
 smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, smq_error *err)
 {
     struct alteration change = {.core = core, .paused = paused};
