@@ -54,7 +54,7 @@ static void in_flight_count_answered(struct owned_slot *slot, smq_delivery *deli
     }
 }
 
-void in_flight_answered(struct owned_slot *slot, smq_delivery *delivery)
+static void in_flight_answered(struct owned_slot *slot, smq_delivery *delivery)
 {
     in_flight_count_answered(slot, delivery);
     STAILQ_INSERT_TAIL(&slot->answers, delivery, link);
@@ -126,7 +126,7 @@ static void in_flight_forget(struct owned_slot *slot, smq_delivery *delivery)
     delivery_leave_flight(delivery, &slot->set->pool);
 }
 
-void in_flight_remove(struct owned_slot *slot, smq_delivery *delivery)
+static void in_flight_remove(struct owned_slot *slot, smq_delivery *delivery)
 {
     (void) run_queue_forget(slot->set->queue, delivery);
     in_flight_forget(slot, delivery);

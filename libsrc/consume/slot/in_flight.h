@@ -8,17 +8,11 @@
 
 void in_flight_add(struct owned_slot *slot, smq_delivery *delivery);
 
-/* It was answered; it is in flight until that is stored. */
-void in_flight_answered(struct owned_slot *slot, smq_delivery *delivery);
-
-/* The same for one that its handler, or the application, has answered: the reference of the one
- * who answered becomes the slot's. */
+/* Its handler, or the application, has answered it: the reference of the one who answered becomes
+ * the slot's.  It is in flight until the answer is stored. */
 void in_flight_take_answer(struct owned_slot *slot, smq_delivery *delivery, int64_t now_us);
 
-/* Remove the delivery, and end the slot's references to it. */
-void in_flight_remove(struct owned_slot *slot, smq_delivery *delivery);
-
-/* The same for deliveries that are answered. */
+/* Remove deliveries that are answered, and end the slot's references to them. */
 void in_flight_remove_answered(struct owned_slot *slot, smq_delivery **deliveries, size_t count);
 
 /* Its handler takes too long: it is answered in its place. */
