@@ -1,6 +1,6 @@
 /* definitions.c - the definitions of topics as this process knows them.
  *
- * Thread: smq:io, except definitions_peek() and definitions_forget(). */
+ * Thread: smq:io, except definitions_forget(). */
 #include "core/definitions.h"
 
 #include <pthread.h>
@@ -310,21 +310,6 @@ void definitions_read(struct definitions *definitions, const char *topic, defini
     if (read) {
         definition_read(definition);
     }
-}
-
-bool definitions_peek(struct topic *out, struct definitions *definitions, const char *topic)
-{
-    struct definition *definition;
-    bool known;
-
-    pthread_mutex_lock(&definitions->lock);
-    definition = definition_find(definitions, topic);
-    known = definition != NULL && definition->known;
-    if (known) {
-        *out = definition->topic;
-    }
-    pthread_mutex_unlock(&definitions->lock);
-    return known;
 }
 
 void definitions_forget(struct definitions *definitions, const char *topic)

@@ -1,6 +1,6 @@
 /* definitions.h - the definitions of topics as this process knows them.
  *
- * Thread: smq:io, except definitions_peek() and definitions_forget(). */
+ * Thread: smq:io, except definitions_forget(). */
 #ifndef CORE_DEFINITIONS_H
 #define CORE_DEFINITIONS_H
 
@@ -26,9 +26,6 @@ void definitions_get(struct definitions *definitions, const char *topic, const c
 /* The same, but always read from Redis after this call began. */
 void definitions_read(struct definitions *definitions, const char *topic, definitions_fn *done,
                       void *user);
-
-/* The known definition, copied; false when there is none.  Thread: any. */
-bool definitions_peek(struct topic *out, struct definitions *definitions, const char *topic);
 
 /* Forget it: NO_TOPIC was answered, or this process deleted it.  Thread: any. */
 void definitions_forget(struct definitions *definitions, const char *topic);
