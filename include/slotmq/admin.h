@@ -1,4 +1,4 @@
-/* admin.h - look at topics, slots and messages; edit messages; dead letters.
+/* admin.h - inspect topics, slots and messages; edit messages; requeue dead letters.
  *
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
 #ifndef SLOTMQ_ADMIN_H
@@ -11,110 +11,119 @@
 extern "C" {
 #endif
 
-/* === Looking, editing, dead letters ===================================== */
+/* === Inspecting, editing, dead letters ================================== */
 
-/* All of these block up to request_timeout_ms per round trip, use no command
- * that a large topic makes slow, and fail with NO_TOPIC. */
+/* Every function below blocks for up to request_timeout_ms per round trip, uses no command of Redis
+ * that gets slow in a large topic, and fails with NO_TOPIC if the topic does not exist. */
 
-/* What a topic holds and has done, whole fleet.  Gauges, then counters. */
+/* How many messages a topic holds, and what the whole fleet has done with it so far. */
 typedef struct smq_stats {
     size_t struct_size;
-    uint64_t waiting, due; /* due is a part of waiting          */
+    /* Gauges.  `due` messages are a part of the waiting ones. */
+    uint64_t waiting, due;
     uint64_t claimed, resting, dead;
-    int64_t oldest_due_age_ms; /* lag: for how long the oldest due message has been
-                                  due; fifo: since it was first sent.  0: nothing is
-                                  due.  SMQ_AGE_UNKNOWN: priority keeps no times  */
-    int64_t next_due_at_ms;    /* 0: nothing waits                  */
+    /* The lag: how long the oldest due message has been due, in a fifo topic how long ago it was
+     * first sent.  0: no message is due.  SMQ_AGE_UNKNOWN: a priority topic stores no times. */
+    int64_t oldest_due_age_ms;
+    int64_t next_due_at_ms; /* 0: no message waits */
+    /* Counters. */
     uint64_t sent, merged, done, retried, rejected, expired, released;
-    uint64_t lease_lost;   /* claims whose process died or hung            */
-    uint64_t slots_paused; /* gauge; of a paused topic all, of a slot 0, 1 */
-    /* gauges: slots of which nothing is in the numbers above                */
-    uint64_t slots_damaged; /* Redis lost a part of them: smq_topic_repair() */
-    uint64_t slots_silent;  /* they did not answer                           */
+    uint64_t lease_lost; /* claims that ended because their process died or hung */
+    /* Gauges.  Damaged and silent slots are missing from all numbers above. */
+    uint64_t slots_paused;  /* all slots of a paused topic; 0 or 1 in the stats of one slot */
+    uint64_t slots_damaged; /* Redis lost a part of them; see smq_topic_repair() */
+    uint64_t slots_silent;  /* their nodes did not reply */
 } smq_stats;
 #define SMQ_AGE_UNKNOWN (-1)
 #define SMQ_STATS_INIT  SMQ_INIT(smq_stats)
 #define SMQ_STATS(...)  SMQ_WITH(smq_stats, __VA_ARGS__)
 
-/* Slots that are damaged or do not answer are left out, and counted.
- * Fails: NO_TOPIC, DAMAGED (the definition is lost), UNAVAILABLE (no slot
- * answers). */
+/* Read the stats of a topic.  Slots that are damaged or whose nodes do not reply are left out, and
+ * counted in slots_damaged and slots_silent.
+ * Fails: NO_TOPIC, DAMAGED (the definition of the topic is lost), UNAVAILABLE (no slot could be
+ * read). */
 SMQ_API smq_status smq_topic_stats(smq_client *client, const char *topic, smq_stats *out,
                                    smq_error *err);
 
-/* Find one message by key and id (inline: key and body; a key only if it was sent
- * with one); give it back to smq_message_info_free().  `out` may be NULL: does
- * it exist?  If it is there more than once: the waiting one, else the claimed,
- * the resting, the dead one.
- * Fails: NO_MESSAGE, INVALID (nothing names it). */
+/* Find one message by its key and id, in layout inline by its key and body.  Give the key only if
+ * the message was sent with one.  If the message is stored more than once, the waiting copy is
+ * found, else the claimed one, else the resting one, else the dead one.
+ * Free *out with smq_message_info_free().  If `out` is NULL the call only tells whether the message
+ * exists.
+ * Fails: NO_MESSAGE, INVALID (`which` has neither id nor body). */
 SMQ_API smq_status smq_message_get(smq_client *client, const char *topic, const smq_message *which,
                                    smq_message_info **out, smq_error *err);
 SMQ_API void smq_message_info_free(smq_message_info *info);
 
-/* How many waiting messages come before it: those of the topic with a strictly
- * better priority or time, and those before it in its own slot; fifo: its own slot only.
- * Fails: NO_MESSAGE (also when it rests or is dead), IN_WORK (claimed). */
+/* Count the waiting messages that come before this one: in all slots those with a strictly better
+ * priority or time, in its own slot also the equal ones that come first.  In a fifo topic only its
+ * own slot counts.
+ * Fails: NO_MESSAGE (also if the message rests or is dead), IN_WORK (it is claimed). */
 SMQ_API smq_status smq_message_rank(smq_client *client, const char *topic, const smq_message *which,
                                     uint64_t *out, smq_error *err);
 
-/* Remove it: the waiting one, else the resting, the dead one.
- * Fails: NO_MESSAGE, IN_WORK (claimed, and none waits). */
+/* Remove one message: the waiting copy, else the resting one, else the dead one.
+ * Fails: NO_MESSAGE, IN_WORK (the message is claimed, and no copy of it waits). */
 SMQ_API smq_status smq_message_remove(smq_client *client, const char *topic,
                                       const smq_message *which, smq_error *err);
 
-/* Give a waiting message the priority, delay_ms or due_at_ms in `which`, as a
- * send would; retries used stay.
- * Fails: NO_MESSAGE (also when it rests or is dead), IN_WORK (claimed),
- * WRONG_TYPE (also fifo), INVALID (out of range), FULL (as a send). */
+/* Give a waiting message the priority, delay_ms or due_at_ms of `which`, as a new send would.  The
+ * message keeps the number of its used retries.
+ * Fails: NO_MESSAGE (also if the message rests or is dead), IN_WORK (it is claimed), WRONG_TYPE
+ * (the topic has no such field, as every fifo topic), INVALID (a value is out of range), FULL (as
+ * for a send). */
 SMQ_API smq_status smq_message_reschedule(smq_client *client, const char *topic,
                                           const smq_message *which, smq_error *err);
 
-/* Which messages.  All given conditions must hold. */
+/* Selects messages.  A message must meet all conditions that are given. */
 typedef struct smq_filter {
     size_t struct_size;
-    unsigned states;          /* smq_state, or-ed; visits: default WAITING   */
-    const smq_message *which; /* just this one                               */
-    const char *contains;     /* in body, key or id                          */
-    const char *reason;       /* in the reason of the last failure           */
-    int64_t older_than_ms;    /* since it was due, or died; of what has no due
-                                 time: since it was first sent               */
-    uint64_t limit;           /* at most so many; default all                */
-    int64_t rate_per_s;       /* bulk edits; default as fast as it goes      */
-    const char *cursor;       /* go on after this one                        */
+    unsigned states;          /* smq_state values, or-ed; the default of visits is WAITING */
+    const smq_message *which; /* only the message with this key and id, or key and body */
+    const char *contains;     /* text that body, key or id contains */
+    const char *reason;       /* text that the reason of the last failure contains */
+    int64_t older_than_ms;    /* time since the message was due or became dead; since its first send
+                                 if it has no due time */
+    uint64_t limit;           /* number of messages at most; default no limit */
+    int64_t rate_per_s;       /* messages per second of a bulk edit; default no limit */
+    const char *cursor;       /* continue a visit behind the message that had this cursor */
 } smq_filter;
 #define SMQ_FILTER_INIT SMQ_INIT(smq_filter)
 #define SMQ_FILTER(...) SMQ_WITH(smq_filter, __VA_ARGS__)
 
+/* Runs on the calling thread during the visit.  `message` is valid only during the callback.
+ * Returning false ends the visit, and the call returns SMQ_OK. */
 typedef bool smq_message_fn(const smq_message_info *message, void *user);
 
-/* Visit messages, slot by slot, in each slot first what waits, then what is
- * claimed, rests, is dead, each in the order of consumption, rests by their
- * end, and deaths by their time.  `filter` NULL: all that waits.
- * This is not a snapshot: a message that moves during the visit may be missed or
- * seen twice.
- * Slots that are damaged or do not answer are left out: all others are visited,
- * then it fails as they do: DAMAGED, UNAVAILABLE.
- * Fails: INVALID (also a cursor that no visit of this topic gave), WRONG_TYPE
- * (older_than_ms where messages have no time). */
+/* Visit messages slot by slot.  In each slot the waiting messages come first, then the claimed, the
+ * resting and the dead ones: waiting and claimed messages in the order of consumption, resting ones
+ * by the end of their rest, dead ones by the time of their death.  If `filter` is NULL all waiting
+ * messages are visited.
+ * A visit is not a snapshot: a message that moves during the visit may be missed or seen twice.
+ * Slots that are damaged or whose nodes do not reply are left out.  All others are visited, then
+ * the call fails with DAMAGED or UNAVAILABLE.
+ * Fails: INVALID (also a cursor that no visit of this topic returned), WRONG_TYPE (older_than_ms in
+ * a topic whose messages have no time). */
 SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const smq_filter *filter,
                                     smq_message_fn *visit, void *user, smq_error *err);
 
-/* Called now and then during bulk edits, on the calling thread; false stops
- * them.  `changed` for certain; `total` is a guess. */
+/* Called from time to time during a bulk edit, on the calling thread.  Returning false stops the
+ * edit.  `changed` is exact; `total` is an estimate. */
 typedef bool smq_progress_fn(uint64_t changed, uint64_t total, void *user);
 
-/* Send dead letters back to where they were, with their own time, priority or
- * place, all retries and no time to live.  What dies meanwhile stays dead.
- * *count (may be NULL) is also set on failure: of those requeued for certain.
- * filter.states is ignored; `filter` NULL: all.
- * Fails: UNKNOWN (all was tried, but a reply was lost, and nobody knows of as
- * many as `err` says; do it again). */
+/* Requeue dead letters: each waits again with its own time, priority or place, with all its retries
+ * and without a time to live.  Messages that become dead during the call stay dead.
+ * filter.states is ignored.  If `filter` is NULL all dead letters are requeued.  *count, if `count`
+ * is not NULL, is the number of messages that were certainly requeued; it is also set on failure.
+ * Fails: UNKNOWN (all messages were tried, but replies were lost; `err` says for how many messages
+ * the outcome is unknown; repeat the call). */
 SMQ_API smq_status smq_dead_requeue(smq_client *client, const char *topic, const smq_filter *filter,
                                     uint64_t *count, smq_progress_fn *progress, void *user,
                                     smq_error *err);
 
-/* Delete messages for ever.  filter.states must be given; with SMQ_STATE_CLAIMED it
- * fails: INVALID.  *count and UNKNOWN: as for smq_dead_requeue(). */
+/* Delete messages for ever.  filter.states must be given, without SMQ_STATE_CLAIMED.  *count is set
+ * as by smq_dead_requeue().
+ * Fails: INVALID (no states, or claimed messages), UNKNOWN (as smq_dead_requeue()). */
 SMQ_API smq_status smq_topic_purge(smq_client *client, const char *topic, const smq_filter *filter,
                                    uint64_t *count, smq_progress_fn *progress, void *user,
                                    smq_error *err);
@@ -123,17 +132,18 @@ typedef struct smq_slot_info {
     size_t struct_size;
     const char *topic;
     int32_t slot;
-    const char *owner; /* member name; "" for none, or a shared topic   */
+    const char *owner; /* name of the member; "" if the slot has no owner or the topic is shared */
     const char *token;
     smq_stats stats;
-    smq_status status; /* not SMQ_OK: why nothing is known of it, as DAMAGED */
-    const char *why;   /* in one line; "" for SMQ_OK                         */
+    smq_status status; /* SMQ_OK, or why the slot could not be read, as DAMAGED */
+    const char *why;   /* one line that explains `status`; "" for SMQ_OK */
 } smq_slot_info;
 
-/* Valid during the visit. */
+/* Runs on the calling thread during the visit.  `slot` is valid only during the callback.
+ * Returning false ends the visit, and the call returns SMQ_OK. */
 typedef bool smq_slot_fn(const smq_slot_info *slot, void *user);
 
-/* Visit the slots of a topic, in their order. */
+/* Visit the slots of a topic in the order of their numbers. */
 SMQ_API smq_status smq_topic_slots(smq_client *client, const char *topic, smq_slot_fn *visit,
                                    void *user, smq_error *err);
 

@@ -1,4 +1,4 @@
-/* consumer.h - you poll it for messages, on threads of your own; it has a descriptor to wait on.
+/* consumer.h - a consumer: the application polls it on its own threads, or waits on a descriptor.
  *
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
 #ifndef SLOTMQ_CONSUMER_H
@@ -11,71 +11,71 @@
 extern "C" {
 #endif
 
-typedef struct smq_consumer smq_consumer; /* you poll it */
+typedef struct smq_consumer smq_consumer;
 
 typedef struct smq_consumer_options {
     size_t struct_size;
-    const char *topic;          /* required                                  */
-    int32_t weight;             /* share of the slots, 1 .. 1024; default 1  */
-    int32_t per_slot;           /* unanswered deliveries of one slot that you
-                                   hold, 1 .. 1000.  Default 1: keys are serial
-                                   whatever you do.  More: you handle those of
-                                   a slot in order, also when one fails      */
-    int32_t max_in_flight;      /* unanswered deliveries, also those not yet
-                                   polled; default 1000                      */
-    int64_t rate_per_s;         /* claimed by this consumer; default no limit */
-    int64_t handler_timeout_ms; /* from the poll until the answer; then the
-                                   lease ends, and the slot goes on although
-                                   you still hold it.  Default none: the slot
-                                   waits                                     */
-    int64_t drain_timeout_ms;   /* to answer what you hold when the consumer
-                                   stops or a slot moves; default 30000      */
-    int64_t max_poll_gap_ms;    /* without a poll the slots move to others,
-                                   100 .. 86400000; default 300000           */
+    const char *topic; /* required */
+    int32_t weight;    /* weight by which the fleet shares out slots, 1 .. 1024; default 1 */
+    /* Deliveries of one slot that may be polled and not yet answered, 1 .. 1000.  With the default
+     * 1 messages of one key are always handled one at a time.  With more the application must
+     * handle the deliveries of a slot in their order, also when one of them fails. */
+    int32_t per_slot;
+    int32_t max_in_flight; /* unanswered deliveries, also those not yet polled; default 1000 */
+    int64_t rate_per_s;    /* messages per second that this consumer claims; default no limit */
+    /* Time from the poll of a delivery to its answer.  When it is over the lease of the delivery
+     * ends and its slot continues with other messages.  Default none: the slot waits for the
+     * answer. */
+    int64_t handler_timeout_ms;
+    /* Time to answer polled deliveries when the consumer stops or a slot moves; default 30000. */
+    int64_t drain_timeout_ms;
+    /* The slots move to other members when no poll came for this long, 100 .. 86400000; default
+     * 300000. */
+    int64_t max_poll_gap_ms;
 } smq_consumer_options;
 #define SMQ_CONSUMER_OPTIONS_INIT SMQ_INIT(smq_consumer_options)
 #define SMQ_CONSUMER_OPTIONS(...) SMQ_WITH(smq_consumer_options, __VA_ARGS__)
 
-/* Check topic and options, and begin to consume.  A client has one consumer or
- * worker a topic; all share its connections.
- * Blocks: request_timeout_ms; the first one of an exclusive topic also up to
- * 8 s for ZooKeeper.  Fails: NO_TOPIC, UNAVAILABLE, OTHER_FLEET (the topic is
- * owned by a fleet with another, or without, ZooKeeper). */
+/* Check topic and options, and begin to consume.  A client can have one consumer or worker per
+ * topic; all of them share its connections.
+ * Blocks: request_timeout_ms; the first one of an exclusive topic also up to 8 s for ZooKeeper.
+ * Fails: NO_TOPIC, UNAVAILABLE, OTHER_FLEET (the topic belongs to a fleet that uses another
+ * ZooKeeper, or none). */
 SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
                                     const smq_consumer_options *options, smq_error *err);
 
-/* Take up to `capacity` deliveries into out[], their number into *count.  None
- * in time is SMQ_OK and 0.  Several threads may poll at once.  When nobody has
- * polled for max_poll_gap_ms what was not polled is given back, and the slots
- * move to others; the next poll joins again.
- * Blocks: timeout_ms, 0 for not at all.
- * Fails: CLOSED (stopped, and all is answered and stored or drain_timeout_ms
- * over: the end of your loop), or what ended it for good: smq_worker_wait(). */
+/* Fetch up to `capacity` deliveries into out[], and set *count to their number.  If none comes in
+ * time the call returns SMQ_OK, and *count is 0.  Several threads may poll at once.  The caller
+ * answers each delivery once (delivery.h).
+ * When no thread has polled for max_poll_gap_ms, deliveries that were not polled are requeued, and
+ * the slots move to other members; the next poll joins again.
+ * Blocks: timeout_ms; 0 does not block.
+ * Fails: CLOSED (the consumer was stopped, and all answers are stored or drain_timeout_ms is over:
+ * leave the loop), or with the error that ended the consumer, as smq_worker_wait(). */
 SMQ_API smq_status smq_consumer_poll(smq_consumer *consumer, smq_delivery **out, size_t capacity,
                                      size_t *count, int64_t timeout_ms, smq_error *err);
 
-/* A descriptor, readable (level-triggered) while a poll would give something
- * or fail; also when half of max_poll_gap_ms is over without a poll, so a loop
- * that waits on it without a time-out keeps its slots.  Only wait on it: never
- * read, write or close it.  It is gone after smq_consumer_free().  -1: the
- * consumer is NULL, or was made before fork(). */
+/* A descriptor that is readable (level-triggered) while a poll would return deliveries or fail.  It
+ * is also readable when no poll came for half of max_poll_gap_ms, so an event loop that waits for
+ * it without a time-out keeps its slots.  The application may only wait for it; it must not read,
+ * write or close it.  smq_consumer_free() closes it.
+ * Returns -1 if the consumer is NULL or was made before fork(). */
 SMQ_API int smq_consumer_fd(const smq_consumer *consumer);
 
-/* Wait until every answer so far is stored or known to be too late.
- * Blocks: timeout_ms.  Fails: TIMED_OUT; LEASE_LOST or FENCED when an answer
- * since the last flush changed nothing; UNKNOWN when none did that, but one
- * may have changed nothing. */
+/* Wait until every answer given so far is stored or was refused.
+ * Blocks: timeout_ms.  Fails: TIMED_OUT; LEASE_LOST or FENCED if an answer since the last flush
+ * came too late and changed nothing; UNKNOWN if for an answer since the last flush it is not known
+ * whether it was stored, and none certainly came too late. */
 SMQ_API smq_status smq_consumer_flush(smq_consumer *consumer, int64_t timeout_ms, smq_error *err);
 
-/* Begin a graceful stop: claim no more, give back what was not polled without
- * using a retry.  Answer what you hold, and go on polling until CLOSED.
- * Async-signal-safe. */
+/* Begin a graceful stop: the consumer claims no more, and requeues deliveries that were not polled
+ * without using a retry.  Answer the deliveries that were polled, and continue to poll until the
+ * poll returns CLOSED.  Async-signal-safe. */
 SMQ_API void smq_consumer_stop(smq_consumer *consumer);
 
-/* What you still hold stays valid; answering it then gives CLOSED, and it is
- * delivered again.  No other call may be inside the consumer.
- * Blocks: request_timeout_ms, to store the answers so far and to give the rest
- * back. */
+/* Free the consumer.  No other thread may be in a call with it.  Deliveries that are not answered
+ * yet stay valid, but answering them returns CLOSED, and their messages are delivered again.
+ * Blocks: request_timeout_ms, to store the answers so far and to requeue other messages. */
 SMQ_API void smq_consumer_free(smq_consumer *consumer);
 
 #ifdef __cplusplus

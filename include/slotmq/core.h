@@ -19,17 +19,17 @@
 #define SMQ_API
 #endif
 
-#define SMQ_NONE    (-1) /* "none", where that is not the default     */
-#define SMQ_FOREVER (-1) /* a time-out that never ends                */
-#define SMQ_BACKOFF (-1) /* a delay: what the topic's back-off says   */
+#define SMQ_NONE    (-1) /* an option or field is off, where that is not its default */
+#define SMQ_FOREVER (-1) /* a time-out that never ends */
+#define SMQ_BACKOFF (-1) /* a delay: use the back-off of the topic */
 
-#define SMQ_TEXT_SIZE  252 /* of a text for people, with its NUL               */
-#define SMQ_ID_SIZE    47  /* of an id that the library makes, with its NUL    */
-#define SMQ_REASON_MAX 200 /* bytes of a reason; the rest is cut off           */
+#define SMQ_TEXT_SIZE  252 /* bytes of a text for people, with its NUL */
+#define SMQ_ID_SIZE    47  /* bytes of an id that the library makes, with its NUL */
+#define SMQ_REASON_MAX 200 /* bytes of a reason; longer ones are cut */
 
-/* Each struct with a struct_size, as smq_message, has two macros that fill it: SMQ_MESSAGE_INIT
- * begins a declaration, in C and in C++, and SMQ_MESSAGE(.field = value, ...) is an expression, in
- * C only. What is not named is 0. */
+/* Each struct that begins with struct_size, as smq_message, has two macros.  SMQ_MESSAGE_INIT
+ * initializes a variable, in C and in C++.  SMQ_MESSAGE(.field = value, ...) is an expression, in C
+ * only.  Fields that are not named are 0. */
 #define SMQ_WITH(type, ...) ((type){.struct_size = sizeof(type), __VA_ARGS__})
 
 #ifdef __cplusplus
@@ -48,13 +48,14 @@ extern "C" {
     }
 #endif
 
-/* Bytes that the caller, or the struct they came with, owns.  data NULL: none. */
+/* Bytes that belong to the caller, or to the struct that they came with.  If data is NULL there are
+ * none. */
 typedef struct smq_bytes {
     const void *data;
     size_t len;
 } smq_bytes;
 
-/* The bytes of a C string, without its NUL.  NULL: none. */
+/* The bytes of a C string, without its NUL.  `text` may be NULL: no bytes. */
 static inline smq_bytes smq_text(const char *text)
 {
     smq_bytes bytes = {text, text != NULL ? strlen(text) : 0};
@@ -62,22 +63,23 @@ static inline smq_bytes smq_text(const char *text)
     return bytes;
 }
 
-/* "0.1.0": the library in use; SMQ_VERSION_... is the header compiled with. */
+/* The version of the library in use, as "0.1.0".  SMQ_VERSION_MAJOR, _MINOR and _PATCH are that of
+ * the headers which the caller was compiled with. */
 SMQ_API const char *smq_version(void);
 
-/* Give back memory from a `char **out`. */
+/* Free a text that a function returned through a `char **out`. */
 SMQ_API void smq_free(void *memory);
 
 /* === Status ============================================================= */
 
-/* What to do about a status; the only thing most callers need to look at. */
+/* What a caller should do about a status.  Most callers need to look at nothing else. */
 typedef enum smq_class {
-    SMQ_CLASS_OK,      /* nothing                                            */
-    SMQ_CLASS_USAGE,   /* fix the program or the set-up: it can never work   */
-    SMQ_CLASS_RETRY,   /* nothing was done: call again later, unchanged      */
-    SMQ_CLASS_UNKNOWN, /* may have been done: repeat if twice does no harm   */
-    SMQ_CLASS_ABORT,   /* the message is no longer yours: drop what you do   */
-    SMQ_CLASS_FATAL    /* free the handle and make a new one                 */
+    SMQ_CLASS_OK,      /* nothing */
+    SMQ_CLASS_USAGE,   /* correct the program or the set-up; repeating the call cannot help */
+    SMQ_CLASS_RETRY,   /* nothing was done: repeat the same call later */
+    SMQ_CLASS_UNKNOWN, /* it may have been done: repeat the call if doing it twice does no harm */
+    SMQ_CLASS_ABORT,   /* the message now belongs to another consumer: stop handling it */
+    SMQ_CLASS_FATAL    /* free the handle and make a new one */
 } smq_class;
 
 /* X(name, value, class, text).  From 1.0 on values never change, and new ones are appended. */
@@ -114,12 +116,14 @@ typedef enum smq_status {
 #undef SMQ_X
 } smq_status;
 
-SMQ_API const char *smq_status_name(smq_status status); /* "SMQ_FENCED"     */
-SMQ_API const char *smq_status_text(smq_status status); /* "a newer own..." */
+/* The name of a status as "SMQ_FENCED", one line about it for people, and its class. */
+SMQ_API const char *smq_status_name(smq_status status);
+SMQ_API const char *smq_status_text(smq_status status);
 SMQ_API smq_class smq_status_class(smq_status status);
 
-/* Why a call failed.  Lives on your stack; written on failure only.  The text
- * names the topic, slot, server or option, and what to do; never a password. */
+/* Why a call failed.  The caller provides it, usually on its stack; functions write it on failure
+ * only.  The text names the topic, slot, server or option and says what to do; it never holds a
+ * password. */
 typedef struct smq_error {
     smq_status status;
     char text[SMQ_TEXT_SIZE]; /* one line, no newline, always terminated */

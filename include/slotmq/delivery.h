@@ -10,58 +10,70 @@
 extern "C" {
 #endif
 
-typedef struct smq_delivery smq_delivery; /* a claimed message to answer */
+/* A claimed message that the application has to answer. */
+typedef struct smq_delivery smq_delivery;
 
 /* === Answering ========================================================== */
 
-/* A delivery is yours until you answer it, once, from any thread; its lease is
- * renewed meanwhile.  The answer ends it, whatever is returned: do not touch
- * the delivery again.  Answers do not wait for Redis: SMQ_OK means accepted,
- * LEASE_LOST, FENCED or CLOSED that it is known to be too late.  An answer that
- * comes too late changes nothing in Redis, and the message is delivered again,
- * so handlers must stand being run twice.  A delivery outlives its worker. */
+/* The application holds a delivery until it answers it, once, from any thread; until then the
+ * library renews its lease.  The answer frees the delivery, whatever status it returns.
+ *
+ * Answers do not wait for Redis.  SMQ_OK means that the answer was accepted and will be stored;
+ * LEASE_LOST, FENCED and CLOSED mean that it came too late.  An answer that comes too late changes
+ * nothing in Redis, and the message is delivered again, so handlers must be idempotent.
+ *
+ * A delivery may be answered after its worker or consumer was freed; that returns CLOSED. */
 
 /* What a handler returns. */
 typedef enum smq_verdict {
-    SMQ_RETRY = 0,   /* again after back-off; any unknown value means this   */
-    SMQ_DONE = 1,    /* gone                                                 */
-    SMQ_REJECT = 2,  /* dead at once: it can never succeed                   */
-    SMQ_RELEASE = 3, /* back, as if never claimed; no retry used             */
-    SMQ_LATER = 4    /* I answer by a call; the slot waits for it            */
+    SMQ_RETRY = 0,  /* deliver the message again after its back-off; unknown values mean the same */
+    SMQ_DONE = 1,   /* remove the message */
+    SMQ_REJECT = 2, /* make the message a dead letter now: it can never succeed */
+    SMQ_RELEASE = 3, /* requeue the message as if it was never claimed; uses no retry */
+    SMQ_LATER = 4    /* the application answers by a call; the slot waits for that */
 } smq_verdict;
 
+/* The message was handled; it is removed. */
 SMQ_API smq_status smq_done(smq_delivery *delivery, smq_error *err);
 
-/* One retry used; after the last the message is dead.  `delay_ms` from now, or
- * SMQ_BACKOFF.  `reason` (or NULL: none; its first SMQ_REASON_MAX bytes count, without a part of a
- * UTF-8 character) is shown with the message, in whatever state, until it fails again or is done.
- */
+/* The attempt failed: the message is delivered again `delay_ms` from now, with SMQ_BACKOFF after
+ * the back-off of the topic.  This uses one retry; without one left the message becomes a dead
+ * letter. `reason` (may be NULL) is shown with the message in every state until it fails again or
+ * is done. Of a long reason the first SMQ_REASON_MAX bytes are kept, without a part of a UTF-8
+ * character. */
 SMQ_API smq_status smq_retry(smq_delivery *delivery, int64_t delay_ms, const char *reason,
                              smq_error *err);
 
-/* Dead at once; the dead letter keeps `reason`, which is as for smq_retry(). */
+/* The message can never succeed: it becomes a dead letter now.  `reason` is kept with it, as by
+ * smq_retry(). */
 SMQ_API smq_status smq_reject(smq_delivery *delivery, const char *reason, smq_error *err);
 
-/* Back in `delay_ms`, or at once with 0; no retry used.  Give a delay when the reason is that
- * others are overloaded, or the message comes straight back. */
+/* Requeue the message as if it was never claimed; this uses no retry.  It can be claimed again
+ * after `delay_ms`, with 0 at once.  A caller that releases because another system is overloaded
+ * should give a delay, else the message is delivered again immediately. */
 SMQ_API smq_status smq_release(smq_delivery *delivery, int64_t delay_ms, smq_error *err);
 
-/* Let the lease last at least `lease_ms` (1 .. 1 day) from now, also if this
- * process stalls: others then wait so long for the message.  In an exclusive
- * topic that goes for takeover strict; with fast a new owner of the slot has it
- * at once.  Not needed against slow handlers: leases are renewed.  Does not
- * answer.  Blocks: request_timeout_ms.  Fails: LEASE_LOST, FENCED, CLOSED;
- * UNAVAILABLE (not done), UNKNOWN (done or not). */
+/* Extend the lease so that it lasts at least `lease_ms` (1 ms .. 1 day) from now, even if this
+ * process stalls or ends: until then no other consumer gets the message.  Slow handlers do not need
+ * this, because the library renews leases.  In an exclusive topic it has an effect only with
+ * takeover strict; with takeover fast a new owner of the slot gets the message at once.  The call
+ * does not answer the delivery.
+ * Blocks: request_timeout_ms.  Fails: LEASE_LOST, FENCED, CLOSED; UNAVAILABLE (not done), UNKNOWN
+ * (it may have been done). */
 SMQ_API smq_status smq_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err);
 
-/* What was delivered; valid until the delivery is answered. */
+/* The message of a delivery.  The pointer is valid until the delivery is answered. */
 SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery);
 
-/* SMQ_OK while the message is yours; LEASE_LOST or FENCED: stop, somebody else
- * may have it; CLOSED: still yours, but the worker stops, so hurry or release.
- * With on_zk_loss STOP it is LEASE_LOST also while the membership is over by the
- * clock of this process; SMQ_OK may come back, and an answer is tried all the same.
- * Cheap enough for inner loops. */
+/* Check whether this process still holds the message.  This is cheap enough for inner loops.
+ *
+ *   SMQ_OK              it does
+ *   LEASE_LOST, FENCED  another consumer may have the message: stop handling it
+ *   CLOSED              it does, but the worker or consumer stops: finish soon, or release
+ *
+ * With on_zk_loss STOP the check also returns LEASE_LOST while the membership has expired by the
+ * clock of this process.  When the membership is confirmed again it returns SMQ_OK again; an answer
+ * in between is sent to Redis as usual. */
 SMQ_API smq_status smq_delivery_check(const smq_delivery *delivery);
 
 #ifdef __cplusplus

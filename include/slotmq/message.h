@@ -1,4 +1,4 @@
-/* message.h - what is sent, and what is seen of a stored message.
+/* message.h - a message to send, and what can be read of a stored one.
  *
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
 #ifndef SLOTMQ_MESSAGE_H
@@ -10,71 +10,76 @@
 extern "C" {
 #endif
 
-/* What to send.  The body: in layout inline 1 byte .. 64 KiB, in layout keyed
- * up to the topic's max_body, also empty.  A key that equals the id (layout
- * inline: the body) is as good as none.  The same struct names a stored message in
- * smq_message_...() and smq_filter: there key and id (layout inline: key and body) must be what was
- * sent. */
+/* A message to send.  The same struct names a stored message in smq_message_...() and smq_filter;
+ * there key and id, in layout inline key and body, must be those that were sent.
+ *
+ * Fields without a layout or type apply to all topics; the others are refused elsewhere. */
 typedef struct smq_message {
     size_t struct_size;
+    /* Layout inline: 1 byte .. 64 KiB.  Layout keyed: up to max_body of the topic, also empty. */
     smq_bytes body;
-    smq_bytes key;       /* 1 .. 1024 bytes; messages of one key are handled
-                            one at a time.  None: the id is the key, in
-                            layout inline the body                        */
-    smq_bytes id;        /* layout keyed; 1 .. 1024 bytes.  None: the library
-                            makes one                                     */
-    int64_t priority;    /* priority topics; larger is more urgent        */
-    int64_t delay_ms;    /* time topics: due this long after the send;
-                            SMQ_NONE: at once, in any topic; 0: the topic's
-                            delay, which range_merge then must have;
-                            fixed_time: see due_at_ms                     */
-    int64_t due_at_ms;   /* fixed_time: due then, past or 0: at once; not
-                            with delay_ms                                 */
-    int64_t ttl_ms;      /* layout keyed: not handled after it, 1 .. 2^43;
-                            0: the topic's; SMQ_NONE: none                */
-    int32_t max_retries; /* layout keyed: 1 .. 63; 0: the topic's;
-                            SMQ_NONE: one delivery                      */
+    /* 1 .. 1024 bytes.  Messages of one key are handled one at a time.  Without a key the id is the
+     * key, in layout inline the body; a key that equals it is the same as none. */
+    smq_bytes key;
+    /* Layout keyed: 1 .. 1024 bytes.  Without an id the library makes one. */
+    smq_bytes id;
+    /* Priority topics: larger is more urgent. */
+    int64_t priority;
+    /* Range_merge and fixed_time topics: the message is due this long after the send.  SMQ_NONE:
+     * due at once; this is allowed in any topic.  0: in a range_merge topic the delay of the topic,
+     * which must then have one; in a fixed_time topic due_at_ms counts. */
+    int64_t delay_ms;
+    /* Fixed_time topics: when the message is due.  A time in the past or 0: due at once.  Give
+     * either this or delay_ms. */
+    int64_t due_at_ms;
+    /* Layout keyed: the message expires this long after the send, 1 .. 2^43.  0: the ttl_ms of the
+     * topic.  SMQ_NONE: the message does not expire. */
+    int64_t ttl_ms;
+    /* Layout keyed: retries before the message is dead, 1 .. 63.  0: the max_retries of the topic.
+     * SMQ_NONE: no retry, so the message is delivered once. */
+    int32_t max_retries;
 } smq_message;
 #define SMQ_MESSAGE_INIT SMQ_INIT(smq_message)
 #define SMQ_MESSAGE(...) SMQ_WITH(smq_message, __VA_ARGS__)
 
-/* === A message seen ===================================================== */
+/* === A stored message =================================================== */
 
 typedef enum smq_state {
-    SMQ_STATE_WAITING = 1, /* in the store, due or not yet                         */
-    SMQ_STATE_CLAIMED = 2, /* with a consumer                                      */
-    SMQ_STATE_RESTING = 4, /* failed; waits for its back-off                       */
-    SMQ_STATE_DEAD = 8     /* given up; waits for a person                         */
+    SMQ_STATE_WAITING = 1, /* it waits to be claimed, due or not yet */
+    SMQ_STATE_CLAIMED = 2, /* a consumer has it */
+    SMQ_STATE_RESTING = 4, /* it failed or was released, and its delay is not over */
+    SMQ_STATE_DEAD = 8     /* it is a dead letter, until a person requeues or purges it */
 } smq_state;
 
-/* Deliveries, dead letters and stored messages are all shown as this.  Read
- * only; grows at the end.  Absent: NULL, "" or 0. */
+/* Describes a delivery, a dead letter or a stored message.  It is read only, and later versions add
+ * fields at its end.  A field without a value is NULL, "" or 0. */
 typedef struct smq_message_info {
     size_t struct_size;
     const char *topic;
     int32_t slot;
     smq_state state;
     smq_bytes body;
-    smq_bytes key;         /* as it was sent; without one it is in layout
-                              keyed the id, in layout inline none        */
-    smq_bytes id;          /* layout inline: the body                    */
-    int64_t priority;      /* priority topics                            */
-    int64_t due_at_ms;     /* time topics: due; resting: end of the
-                              back-off                                   */
-    int64_t sent_at_ms;    /* first send; layout keyed                   */
-    int64_t expires_at_ms; /* end of its time to live; layout keyed      */
-    int64_t lease_at_ms;   /* claimed: end of the lease, as of this call */
-    int64_t dead_at_ms;
-    int32_t attempt; /* deliveries that counted, this one included: 1 is
-                        the first, 0 none yet; a release does not
-                        count                                          */
+    /* As it was sent.  A message without a key: in layout keyed its id, in layout inline none. */
+    smq_bytes key;
+    smq_bytes id;          /* in layout inline the body */
+    int64_t priority;      /* priority topics */
+    int64_t due_at_ms;     /* when it is due, in topics with times; resting: the end of its rest */
+    int64_t sent_at_ms;    /* time of the first send; layout keyed */
+    int64_t expires_at_ms; /* end of its time to live; layout keyed */
+    int64_t lease_at_ms;   /* claimed: end of the lease when this was read */
+    int64_t dead_at_ms;    /* dead: when it became a dead letter */
+    /* Number of this delivery, of a stored message that of the last one: 1 is the first, 0 means
+     * that it was not delivered yet.  Deliveries that were released do not count. */
+    int32_t attempt;
     int32_t retries_left;
-    const char *token;  /* fencing token of the slot's owner: 24 hex
-                           digits, newer is larger by strcmp(); "" when
-                           the topic is shared                            */
-    const char *reason; /* stored ones: why it failed last, at most 200
-                           bytes; "" when nobody said, and in deliveries  */
-    const char *cursor; /* visits: pass it as filter.cursor to go on here */
+    /* Fencing token of the slot's owner: 24 hex digits, of which a newer one is larger by strcmp().
+     * "" in a shared topic. */
+    const char *token;
+    /* Stored messages: why the message failed last, at most SMQ_REASON_MAX bytes.  "" if no reason
+     * was given, and in deliveries. */
+    const char *reason;
+    /* Visits: pass it as filter.cursor to continue behind this message. */
+    const char *cursor;
 } smq_message_info;
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* options.h - options by name, for commands, files and bindings to other languages.
+/* options.h - options by name, for command lines, files and bindings to other languages.
  *
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
 #ifndef SLOTMQ_OPTIONS_H
@@ -18,30 +18,30 @@ typedef enum smq_option_set {
     SMQ_OPTION_SET_CONSUMER    /* smq_consumer_options */
 } smq_option_set;
 
-/* Its texts live as long as the library is loaded. */
+/* Describes one option.  Its texts are valid as long as the library is loaded. */
 typedef struct smq_option_info {
     size_t struct_size;
     smq_option_set set;
-    const char *name;          /* of the field: "max_retries"                */
-    const char *type;          /* "integer", "duration", "string", "a|b|c"   */
-    const char *default_value; /* "" when it is required, or differs         */
-    const char *range;         /* "1 .. 63", or ""                           */
-    const char *text;          /* one sentence                               */
+    const char *name;          /* name of the field, as "max_retries" */
+    const char *type;          /* "integer", "duration", "string", or words as "a|b|c" */
+    const char *default_value; /* "" if the option is required */
+    const char *range;         /* as "1 .. 63", or "" */
+    const char *text;          /* one sentence about the option */
 } smq_option_info;
 
-/* false ends the visit. */
+/* Runs on the calling thread.  Returning false ends the visit. */
 typedef bool smq_option_fn(const smq_option_info *option, void *user);
 
-/* Set one field of *options, which began with its SMQ_..._INIT, from text.
- * Integers are decimal.  Durations are "500ms", "30s", "5m", "2h", "1d" or a
- * bare number of milliseconds.  A text field keeps the pointer `value`, so it
- * must outlive the use of *options.
- * Fails: INVALID (its text names the nearest name, or the range). */
+/* Set one field of *options from a text.  *options is one of the structs of smq_option_set, and was
+ * initialized with its SMQ_..._INIT.  Integers are decimal.  Durations are "500ms", "30s", "5m",
+ * "2h", "1d" or a bare number of milliseconds.  A string option keeps the pointer `value`, so that
+ * text must stay valid while *options is used.
+ * Fails: INVALID (the text of the error gives the most similar name, or the range). */
 SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const char *name,
                                     const char *value, smq_error *err);
 
-/* Visit every option that has a name, set by set, in the order of the structs.
- * Needs no client and cannot fail. */
+/* Visit all options that can be set by name, set by set, in the order of the structs.  This needs
+ * no client and cannot fail. */
 SMQ_API void smq_option_each(smq_option_fn *visit, void *user);
 
 #ifdef __cplusplus

@@ -13,77 +13,82 @@ extern "C" {
 
 typedef struct smq_producer smq_producer;
 
-/* What became of one send.  Its layout is fixed. */
+/* The result of one send.  The layout of this struct never changes. */
 typedef struct smq_receipt {
     smq_status status;
-    int32_t slot;         /* -1 when refused before it had one                 */
-    bool merged;          /* joined a message that was waiting                 */
-    char id[SMQ_ID_SIZE]; /* the id the library made, whatever the status; ""
-                           if it made none                                   */
-    bool merge_unknown;   /* it was repeated after a lost reply, and a
-                             repeat found it waiting: added by the first
-                             try, or merged.  Never with an id that the
-                             library made; `merged` is false then        */
+    int32_t slot;         /* -1 if the send was refused before its slot was known */
+    bool merged;          /* the send merged with a message that was waiting */
+    char id[SMQ_ID_SIZE]; /* the id that the library made, also on failure; "" if it made none */
+    /* The reply was lost, and the repeated send found the message waiting: either the first try
+     * added it, or both merged with another send.  Then `merged` is false.  This cannot happen to
+     * an id that the library made. */
+    bool merge_unknown;
     uint8_t reserved[7];
 } smq_receipt;
 
-/* Thread: smq:call.  Exactly once for every smq_send_async() that returned
- * SMQ_OK, in no promised order.  The receipt is valid only during the callback. */
+/* Thread: smq:call.  Called exactly once for each smq_send_async() that returned SMQ_OK, in any
+ * order.  The receipt is valid only during the callback. */
 typedef void smq_sent_fn(const smq_receipt *receipt, void *user);
 
 typedef struct smq_producer_options {
     size_t struct_size;
-    int32_t replicas;          /* acknowledged by so many replicas too; 0    */
-    int64_t send_timeout_ms;   /* with all repeats; default 10000            */
-    bool no_repeat;            /* do not repeat a send whose reply was lost  */
-    int64_t max_pending;       /* sends without a receipt; default 100000    */
-    int64_t max_pending_bytes; /* of bodies, keys, ids; default 64 MiB     */
-    int64_t full_timeout_ms;   /* smq_send_async() waits so long for room;
-                                  default 0: FULL at once                    */
+    int32_t replicas;          /* also wait for this many replicas, 0 .. 16; default 0 */
+    int64_t send_timeout_ms;   /* time for a send with all its repeats; default 10000 */
+    bool no_repeat;            /* do not repeat a send whose reply was lost */
+    int64_t max_pending;       /* sends that have no receipt yet; default 100000 */
+    int64_t max_pending_bytes; /* bytes of their bodies, keys and ids; default 64 MiB */
+    /* Time that smq_send_async() waits when max_pending or max_pending_bytes is reached, or
+     * SMQ_FOREVER; default 0: it fails with FULL at once. */
+    int64_t full_timeout_ms;
 } smq_producer_options;
 #define SMQ_PRODUCER_OPTIONS_INIT SMQ_INIT(smq_producer_options)
 #define SMQ_PRODUCER_OPTIONS(...) SMQ_WITH(smq_producer_options, __VA_ARGS__)
 
-/* One producer serves all topics and threads.  NULL options: all defaults.
+/* Make a producer.  One producer can serve all topics and all threads.  If `options` is NULL all
+ * options have their defaults.
  *
- * `replicas` (up to 16): a send is done when so many replicas of its node have
- * the message, too, so that it outlives the loss of the node if one of them
- * takes over.  Such sends go over a connection of their own, which others do
- * not wait for.  While a node has fewer replicas in step nothing is sent to it
- * (UNAVAILABLE in the end).  What was stored, but not acknowledged by enough of
- * them in time, is UNKNOWN: it stands on its node, and may be handled. */
+ * With the option `replicas` a send is done when that many replicas of the message's node have it
+ * too.  Then the message survives the loss of the node if one of these replicas takes over.  Such
+ * sends use a connection of their own, so other sends do not wait for them.  While a node has fewer
+ * replicas in sync nothing is sent to it, and sends fail with UNAVAILABLE in the end.  A message
+ * that was stored, and was not acknowledged by enough replicas in time, fails with UNKNOWN: it is
+ * stored on its node and may be handled. */
 SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
                                     const smq_producer_options *options, smq_error *err);
 
-/* Send one message and wait until it is stored.  Concurrent calls share round
- * trips.  What was not done, or whose reply was lost, is repeated in time: the
- * repeat merges, or is one more delivery if the first was claimed meanwhile.
- * `out` may be NULL; else it is filled whatever is returned.
- * Blocks: send_timeout_ms.  Fails: UNKNOWN (stored or not, or on too few
- * replicas), FULL (Redis, or the topic's max_waiting). */
+/* Send one message and wait until it is stored.  Concurrent calls share round trips.  Within
+ * send_timeout_ms a send that was not done, or whose reply was lost, is repeated.  Such a repeat
+ * merges with the first try; if the first try was stored and claimed before, the message is
+ * delivered once more.  `out` may be NULL; else it is filled on success and on failure.
+ * Blocks: send_timeout_ms.  Fails: UNKNOWN (it may be stored, or is on too few replicas), FULL
+ * (Redis is out of memory, or max_waiting of the topic is reached). */
 SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq_message *message,
                             smq_receipt *out, smq_error *err);
 
-/* Send without waiting; `sent` (may be NULL) gets the receipt.  Anything but
- * SMQ_OK means: refused now, `sent` will not be called.
- * Blocks: full_timeout_ms (0 on smq:call).  Fails: FULL (max_pending). */
+/* Send without waiting for Redis; `sent` (may be NULL) gets the receipt.  If the call does not
+ * return SMQ_OK the send was refused, and `sent` is not called.
+ * Blocks: full_timeout_ms; on smq:call it never blocks.  Fails: FULL (max_pending or
+ * max_pending_bytes is reached). */
 SMQ_API smq_status smq_send_async(smq_producer *producer, const char *topic,
                                   const smq_message *message, smq_sent_fn *sent, void *user,
                                   smq_error *err);
 
-/* Send many and wait for all.  One atomic step per slot, not over the batch:
- * receipts[i] (may be NULL) is filled for every message; the first status that
- * is not SMQ_OK is returned.  Blocks: send_timeout_ms. */
+/* Send several messages and wait for all of them.  Redis stores those of one slot in one
+ * atomic step; the batch as a whole is not atomic.  receipts[i] is filled for every message;
+ * `receipts` may be NULL.  The call returns the first status that is not SMQ_OK. Blocks:
+ * send_timeout_ms. */
 SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
                                   const smq_message *messages, size_t count, smq_receipt *receipts,
                                   smq_error *err);
 
-/* Wait until every send so far has its receipt and its callback returned.
+/* Wait until every send so far has its receipt, and its callback has returned.
  * Blocks: timeout_ms.  Fails: TIMED_OUT. */
 SMQ_API smq_status smq_producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err);
 
-/* Pending sends end as SMQ_CLOSED if they were not sent to Redis yet, else SMQ_UNKNOWN;
- * their callbacks run before this returns.  Flush first. */
+/* Free the producer.  Call smq_producer_flush() before it: pending sends end with SMQ_CLOSED if
+ * they were not sent to Redis yet, else with SMQ_UNKNOWN.  Their callbacks run before the call
+ * returns.
+ */
 SMQ_API void smq_producer_free(smq_producer *producer);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* worker.h - it calls your handler on its own threads.
+/* worker.h - a worker: it calls the handler of the application on its own threads.
  *
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
 #ifndef SLOTMQ_WORKER_H
@@ -13,70 +13,73 @@ extern "C" {
 
 typedef struct smq_worker smq_worker;
 
-/* Thread: smq:work-N.  Never two at once for one slot of an exclusive topic.
- * The return value answers each delivery that no call has answered. */
+/* Thread: smq:work-N.  In an exclusive topic at most one handler runs for a slot at a time.  The
+ * return value answers the delivery, unless a call has answered it. */
 typedef smq_verdict smq_handler_fn(smq_delivery *delivery, void *user);
 
-/* The same for 1 .. batch_size deliveries of one slot, in their order; what it
- * answers for all of them is stored at once.  The array is valid until it returns;
- * deliveries left SMQ_LATER do not. */
+/* A handler of 1 .. batch_size deliveries of one slot, in their order.  The return value answers
+ * all of them that no call has answered, and these answers are stored at once.  The array is valid
+ * only during the call.  Deliveries for which the handler returns SMQ_LATER stay valid until they
+ * are answered. */
 typedef smq_verdict smq_batch_fn(smq_delivery *const *deliveries, size_t count, void *user);
 
-/* Thread: smq:work-N, after the message was stored as dead because of an answer
- * or a handler time-out of this worker.  A process that dies then does not call
- * it: smq_message_each() sees all dead letters.  A stop waits for it. */
+/* Thread: smq:work-N.  Called after an answer or a handler time-out of this worker made the message
+ * a dead letter.  If the process ends between the two it is not called; smq_message_each() shows
+ * all dead letters.  A stop waits until it returns.  `message` is valid only during the callback.
+ */
 typedef void smq_dead_fn(const smq_message_info *message, void *user);
 
 typedef struct smq_worker_options {
     size_t struct_size;
-    const char *topic;          /* required                                  */
-    smq_handler_fn *handler;    /* this                                      */
-    smq_batch_fn *batch;        /* or this                                   */
-    smq_dead_fn *dead;          /* optional                                  */
-    void *user;                 /* passed to all three                       */
-    int32_t threads;            /* also this member's weight; default: cores */
-    int32_t batch_size;         /* claimed at once from a slot, 1 .. 1000;
-                                   default 100                               */
-    int32_t max_in_flight;      /* unanswered deliveries; default 10 * threads
-                                 * batch_size                              */
-    int64_t rate_per_s;         /* claimed by this worker; default no limit  */
-    int64_t handler_timeout_ms; /* until answered; then the lease ends and the
-                                   slot goes on, although the handler may
-                                   still run (up to `threads` that do are
-                                   replaced).  Default none: the slot waits  */
-    int64_t max_messages;       /* stop by itself when so many are answered,
-                                   and never claim more; default no limit    */
-    int64_t drain_timeout_ms;   /* for handlers to end when the worker stops or
-                                   a slot moves; default 30000               */
+    const char *topic;       /* required */
+    smq_handler_fn *handler; /* either `handler` */
+    smq_batch_fn *batch;     /* or `batch` is required */
+    smq_dead_fn *dead;       /* default: none */
+    void *user;              /* passed to all three */
+    /* Handlers that run at once; also the weight of this member, by which the fleet shares out
+     * slots.  1 .. 1024; default: the number of cores. */
+    int32_t threads;
+    int32_t batch_size;    /* messages claimed at once from a slot, 1 .. 1000; default 100 */
+    int32_t max_in_flight; /* unanswered deliveries; default 10 * threads * batch_size */
+    int64_t rate_per_s;    /* messages per second that this worker claims; default no limit */
+    /* Time from the call of the handler to the answer.  When it is over the lease ends and the slot
+     * continues with other messages.  A handler that still runs is replaced by a new thread, at
+     * most `threads` of them.  Default none: the slot waits for the answer. */
+    int64_t handler_timeout_ms;
+    /* The worker claims no more than this many messages, and stops by itself when they are
+     * answered; default no limit. */
+    int64_t max_messages;
+    int64_t drain_timeout_ms; /* time for handlers to end when the worker stops or a slot moves;
+                                 default 30000 */
 } smq_worker_options;
 #define SMQ_WORKER_OPTIONS_INIT SMQ_INIT(smq_worker_options)
 #define SMQ_WORKER_OPTIONS(...) SMQ_WITH(smq_worker_options, __VA_ARGS__)
 
-/* Check topic and options, and make a worker that does nothing yet.  Several
- * workers of a client, one a topic, share its connections.
- * Blocks: request_timeout_ms; the first one of an exclusive topic also up to
- * 8 s for ZooKeeper.  Fails: NO_TOPIC, UNAVAILABLE, OTHER_FLEET (the topic is
- * owned by a fleet with another, or without, ZooKeeper). */
+/* Check topic and options, and make a worker that does nothing yet.  A client can have one worker
+ * or consumer per topic; all of them share its connections. Blocks: request_timeout_ms; the first
+ * one of an exclusive topic also up to 8 s for ZooKeeper. Fails: NO_TOPIC, UNAVAILABLE, OTHER_FLEET
+ * (the topic belongs to a fleet that uses another ZooKeeper, or none). */
 SMQ_API smq_status smq_worker_new(smq_worker **out, smq_client *client,
                                   const smq_worker_options *options, smq_error *err);
 
-/* Start the threads; the handler may be called before this returns. */
+/* Start the threads of the worker.  The handler may be called before this function returns. */
 SMQ_API smq_status smq_worker_start(smq_worker *worker, smq_error *err);
 
-/* Begin a graceful stop: claim no more, give back what no handler has begun
- * without using a retry, let handlers end, store their answers, hand over the
- * slots.  Async-signal-safe; also from a handler.  smq_worker_wait() waits. */
+/* Begin a graceful stop: the worker claims no more, requeues messages that no handler has begun
+ * without using a retry, lets handlers end, stores their answers, and hands over its slots.  The
+ * call returns at once; smq_worker_wait() waits for the end.  Async-signal-safe; handlers may call
+ * it. */
 SMQ_API void smq_worker_stop(smq_worker *worker);
 
-/* Wait for the end: SMQ_OK after a clean stop, or what ended it for good
- * (NAME_TAKEN, NO_TOPIC, DENIED, ...); servers that are down do not.
- * Blocks: timeout_ms, and after a stop no longer than drain_timeout_ms.
- * Fails: TIMED_OUT (it still works, or after a stop: handlers still run; what
- * they hold is delivered again elsewhere, as a suspect). */
+/* Wait for the end of the worker.  The call returns SMQ_OK after a clean stop, else the error that
+ * ended the worker (NAME_TAKEN, NO_TOPIC, DENIED, ...).  Servers that are down do not end a worker.
+ * Blocks: timeout_ms; after a stop drain_timeout_ms at most.
+ * Fails: TIMED_OUT (the worker still runs; after a stop: handlers still run, and their messages are
+ * delivered again elsewhere, as suspects). */
 SMQ_API smq_status smq_worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err);
 
-/* Stop, and free.  Not from its own handler.
- * Blocks: until running handlers have returned; threads cannot be killed. */
+/* Stop the worker and free it.  It must not be called from a handler of this worker.
+ * Blocks: until running handlers have returned, because threads cannot be killed. */
 SMQ_API void smq_worker_free(smq_worker *worker);
 
 #ifdef __cplusplus
