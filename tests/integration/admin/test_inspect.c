@@ -1,0 +1,346 @@
+/* test_inspect.c - looking at topics and slots, and dead letters, on a real cluster.  Claims and
+ * dead letters are written by hand, in the encoding of lua/README.md. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/sender.h"
+#include "support/wait.h"
+
+#define REST 17592186044416.0 /* 2^44 */
+
+static void put(const char *topic, int slot, const char *set, double score, const char *entry)
+{
+    char key[64];
+
+    snprintf(key, sizeof(key), "%s{%s_%d}", set, topic, slot);
+    freeReplyObject(look(key, "ZADD %s %f %s", key, score, entry));
+}
+
+static void bury(const char *topic, int slot, double score, const char *entry, const char *reason)
+{
+    char key[64];
+
+    put(topic, slot, "dead", score, entry);
+    snprintf(key, sizeof(key), "why{%s_%d}", topic, slot);
+    freeReplyObject(look(key, "HSET %s %s %s", key, entry, reason));
+}
+
+/* --- stats --- */
+
+static void counts_are_summed_over_the_slots(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_error err;
+    char body[16];
+
+    (void) state;
+    topic_made(client, &options);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_int_equal(stats.waiting + stats.due + stats.claimed + stats.resting + stats.dead, 0);
+    assert_int_equal(stats.oldest_due_age_ms, 0);
+    assert_int_equal(stats.next_due_at_ms, 0);
+    for (int i = 0; i < 30; i++) {
+        snprintf(body, sizeof(body), "m-%d", i);
+        message = message_of(body);
+        message.delay_ms = i < 10 ? SMQ_NONE : 3600000;
+        (void) sent(producer, "t", &message);
+    }
+    (void) sent(producer, "t", &message);
+    put("t", 1, "prepare", 1700000000000.0, "1600000000000c1:claimed");
+    put("t", 2, "prepare", 1700000000000.0, "1600000000000c1:claimed");
+    put("t", 2, "prepare", REST + 1700000000000.0, "1600000000000r1:resting");
+    bury("t", 3, 1700000000000.0, "1600000000000d:dead", "it broke");
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_int_equal(stats.waiting, 30);
+    assert_int_equal(stats.due, 10);
+    assert_int_equal(stats.claimed, 2);
+    assert_int_equal(stats.resting, 1);
+    assert_int_equal(stats.dead, 1);
+    assert_int_equal(stats.sent, 30);
+    assert_int_equal(stats.merged, 1);
+    assert_int_equal(stats.next_due_at_ms, 1700000000000);
+    assert_true(stats.oldest_due_age_ms >= 0);
+}
+
+static bool has_a_lag(void *arg)
+{
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_error err;
+
+    must(smq_topic_stats(client, arg, &stats, &err), &err);
+    return stats.due > 0 && stats.oldest_due_age_ms != 0;
+}
+
+/* How long the oldest has been due is known of times and of places, not of priorities; and it is
+ * never 0 because it is not known. */
+static void the_lag_is_known_or_said_to_be_unknown(void **state)
+{
+    const smq_topic_type types[] = {SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIXED_TIME, SMQ_TYPE_FIFO,
+                                    SMQ_TYPE_PRIORITY};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "lag-%zu", i);
+        smq_topic_options options = topic_of(name, types[i], 2);
+        smq_message message = message_of("x");
+        smq_stats stats = SMQ_STATS_INIT;
+        smq_error err;
+
+        if (types[i] == SMQ_TYPE_RANGE_MERGE) {
+            options.delay_ms = 1;
+        }
+        topic_made(client, &options);
+        must(smq_topic_stats(client, name, &stats, &err), &err);
+        assert_int_equal(stats.oldest_due_age_ms, 0);
+        (void) sent(producer, name, &message);
+        assert_true(wait_until(has_a_lag, name, 10000));
+        must(smq_topic_stats(client, name, &stats, &err), &err);
+        assert_int_equal(stats.oldest_due_age_ms == SMQ_AGE_UNKNOWN, types[i] == SMQ_TYPE_PRIORITY);
+    }
+}
+
+static void paused_slots_are_counted(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 4);
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &options);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_int_equal(stats.slots_paused, 0);
+    must(smq_topic_pause(client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_int_equal(stats.slots_paused, 4);
+    must(smq_topic_resume(client, "t", &err), &err);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_int_equal(stats.slots_paused, 0);
+}
+
+static void small_and_unset_structs(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 2);
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_message message = message_of("x");
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &options);
+    (void) sent(producer, "t", &message);
+    stats.struct_size = offsetof(smq_stats, due);
+    stats.due = 4711;
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_int_equal(stats.waiting, 1);
+    assert_int_equal(stats.due, 4711); /* behind the end: not written */
+    stats.struct_size = 0;
+    assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_stats(client, "t", NULL, &err), SMQ_INVALID);
+    stats.struct_size = sizeof(stats);
+    assert_int_equal(smq_topic_stats(client, "none", &stats, &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_topic_stats(client, "n{}", &stats, &err), SMQ_INVALID);
+    assert_int_equal(smq_topic_stats(NULL, "t", &stats, &err), SMQ_INVALID);
+}
+
+struct slots_seen {
+    int count, limit;
+    uint64_t waiting;
+    char owners[64];
+    char token[32];
+};
+
+static bool on_slot(const smq_slot_info *slot, void *user)
+{
+    struct slots_seen *seen = user;
+
+    assert_int_equal(slot->slot, seen->count);
+    assert_string_equal(slot->topic, "t");
+    seen->count++;
+    seen->waiting += slot->stats.waiting;
+    strncat(seen->owners, slot->owner, sizeof(seen->owners) - strlen(seen->owners) - 1);
+    snprintf(seen->token, sizeof(seen->token), "%s", slot->token);
+    return seen->count != seen->limit;
+}
+
+static void slots_are_visited_in_their_order(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 2048);
+    smq_message message = message_of("x");
+    struct slots_seen seen = {.count = 0};
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &options);
+    (void) sent(producer, "t", &message);
+    freeReplyObject(look("t_7", "HSET slot{t_7} owner somebody"));
+    must(smq_topic_slots(client, "t", on_slot, &seen, &err), &err);
+    assert_int_equal(seen.count, 2048);
+    assert_int_equal(seen.waiting, 1);
+    assert_string_equal(seen.owners, "somebody");
+    assert_string_equal(seen.token, "000000000000000000000000");
+    seen = (struct slots_seen){.limit = 5};
+    must(smq_topic_slots(client, "t", on_slot, &seen, &err), &err);
+    assert_int_equal(seen.count, 5);
+    assert_int_equal(smq_topic_slots(client, "t", NULL, NULL, &err), SMQ_INVALID);
+}
+
+/* Its kind is another one than its key says: no answer that can be read. */
+static void a_broken_slot_is_told(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &options);
+    freeReplyObject(look("t_2", "HSET slot{t_2} token %s",
+                         "this is not a token, and it is much too long to be one"));
+    assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_INTERNAL);
+    assert_non_null(strstr(err.text, "slot 2"));
+    freeReplyObject(look("t_2", "DEL slot{t_2}"));
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_int_equal(stats.slots_damaged, 1);
+    freeReplyObject(look("t_2", "SET slot{t_2} x"));
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_int_equal(stats.slots_damaged, 1);
+}
+
+/* --- dead letters --- */
+
+struct letters_seen {
+    int count, limit;
+    smq_message_info last;
+    char body[64], reason[64];
+    int64_t last_death;
+    int32_t slot;
+};
+
+static bool on_letter(const smq_message_info *message, void *user)
+{
+    struct letters_seen *seen = user;
+
+    assert_true(message->slot > seen->slot || message->dead_at_ms >= seen->last_death);
+    seen->count++;
+    seen->slot = message->slot;
+    seen->last_death = message->dead_at_ms;
+    seen->last = *message;
+    snprintf(seen->body, sizeof(seen->body), "%.*s", (int) message->body.len,
+             (const char *) message->body.data);
+    snprintf(seen->reason, sizeof(seen->reason), "%s", message->reason);
+    return seen->count != seen->limit;
+}
+
+static smq_status each_dead(const char *topic, smq_message_fn *visit, void *user, smq_error *err)
+{
+    smq_filter filter = SMQ_FILTER_INIT;
+
+    filter.states = SMQ_STATE_DEAD;
+    return smq_message_each(client, topic, &filter, visit, user, err);
+}
+
+static void a_dead_letter_tells_its_story(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 2);
+    struct letters_seen seen = {.count = 0};
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &options);
+    bury("t", 1, 1700000000000.25, "1600000000000d:bo:dy", "it broke");
+    must(each_dead("t", on_letter, &seen, &err), &err);
+    assert_int_equal(seen.count, 1);
+    assert_string_equal(seen.body, "bo:dy");
+    assert_string_equal(seen.reason, "it broke");
+    assert_int_equal(seen.last.state, SMQ_STATE_DEAD);
+    assert_int_equal(seen.last.slot, 1);
+    assert_int_equal(seen.last.due_at_ms, 1600000000000);
+    assert_int_equal(seen.last.dead_at_ms, 1700000000000);
+    assert_int_equal(seen.last.attempt, 17);
+    assert_int_equal(seen.last.retries_left, 0);
+    assert_null(seen.last.key.data);
+    put("t", 0, "dead", 1.0, "nonsense");
+    assert_int_equal(each_dead("t", on_letter, &seen, &err), SMQ_INTERNAL);
+}
+
+static void a_priority_is_shown_as_it_was_given(void **state)
+{
+    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 1);
+    struct letters_seen seen = {.count = 0};
+    char entry[64];
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &options);
+    snprintf(entry, sizeof(entry), "%lldd:x", -7 * 4294967296LL + 4294967295LL - 3);
+    bury("t", 0, 1700000000000.0, entry, "");
+    must(each_dead("t", on_letter, &seen, &err), &err);
+    assert_int_equal(seen.last.priority, -7);
+    assert_int_equal(seen.last.due_at_ms, 0);
+    assert_int_equal(seen.last.attempt, 1);
+    assert_int_equal(seen.last.retries_left, 16);
+}
+
+static void many_dead_letters_are_visited_and_requeued(void **state)
+{
+    enum { COUNT = 2345 };
+    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
+    struct letters_seen seen = {.count = 0};
+    smq_stats stats = SMQ_STATS_INIT;
+    uint64_t count = 99;
+    char text[512];
+    smq_error err;
+
+    (void) state;
+    topic_made(client, &options);
+    must(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err), &err);
+    assert_int_equal(count, 0);
+    for (int i = 0; i < COUNT; i++) {
+        char entry[64];
+
+        snprintf(entry, sizeof(entry), "%lldd:body-%d", 1600000000000LL + i, i);
+        bury("t", i < 250 ? 0 : 2, 1700000000000.0 + i + 0.25, entry, "why");
+    }
+    must(each_dead("t", on_letter, &seen, &err), &err);
+    assert_int_equal(seen.count, COUNT);
+    seen = (struct letters_seen){.limit = 123};
+    must(each_dead("t", on_letter, &seen, &err), &err);
+    assert_int_equal(seen.count, 123);
+    must(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err), &err);
+    assert_int_equal(count, COUNT);
+    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_int_equal(stats.dead, 0);
+    assert_int_equal(stats.waiting, COUNT);
+    assert_string_equal(look_text(text, "t_0", "ZSCORE t_0 body-5"), "1600000000005");
+    assert_int_equal(look_number("t_2", "HLEN why{t_2}"), 1);
+    must(smq_dead_requeue(client, "t", NULL, NULL, NULL, NULL, &err), &err);
+    assert_int_equal(smq_dead_requeue(client, "none", NULL, &count, NULL, NULL, &err),
+                     SMQ_NO_TOPIC);
+    assert_int_equal(each_dead("none", on_letter, &seen, &err), SMQ_NO_TOPIC);
+    assert_int_equal(each_dead("t", NULL, &seen, &err), SMQ_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SENDER_TEST(counts_are_summed_over_the_slots),
+        SENDER_TEST(the_lag_is_known_or_said_to_be_unknown),
+        SENDER_TEST(paused_slots_are_counted),
+        SENDER_TEST(small_and_unset_structs),
+        SENDER_TEST(slots_are_visited_in_their_order),
+        SENDER_TEST(a_broken_slot_is_told),
+        SENDER_TEST(a_dead_letter_tells_its_story),
+        SENDER_TEST(a_priority_is_shown_as_it_was_given),
+        SENDER_TEST(many_dead_letters_are_visited_and_requeued),
+    };
+
+    return cmocka_run_group_tests_name("admin", tests, look_start, look_stop);
+}

@@ -1,0 +1,236 @@
+/* test_raise_fence.c - ZooKeeper loses its data under a living fleet. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/scene.h"
+#include "support/wait.h"
+
+enum { SESSION_MS = 4000, SLOTS = 4 };
+
+static smq_client *fleet_client(void)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    options.zookeeper = servers_zookeeper(scene_servers());
+    options.session_timeout_ms = SESSION_MS;
+    return scene_client_with(&options);
+}
+
+static const char *topic_of(smq_client *client)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.slots = SLOTS;
+    return scene_topic(client, &options);
+}
+
+static void lose_zookeeper(void)
+{
+    struct server *server = servers_zookeeper_server(scene_servers());
+
+    server_kill(server);
+    server_wipe(server);
+    assert_true(server_restart(server));
+}
+
+static smq_verdict done(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    (void) index;
+    return SMQ_DONE;
+}
+
+/* The slots of a topic, and the generation that their tokens are to have. */
+struct wanted {
+    smq_client *client;
+    const char *topic;
+    char generation[9];
+    int slots; /* that have it */
+};
+
+static bool count_slot(const smq_slot_info *slot, void *user)
+{
+    struct wanted *wanted = user;
+
+    wanted->slots += strncmp(slot->token, wanted->generation, 8) == 0 ? 1 : 0;
+    return true;
+}
+
+static bool has_generation(void *arg)
+{
+    struct wanted *wanted = arg;
+    smq_error err = SMQ_ERROR_INIT;
+
+    wanted->slots = 0;
+    scene_must(smq_topic_slots(wanted->client, wanted->topic, count_slot, wanted, &err), &err,
+               "smq_topic_slots");
+    return wanted->slots == SLOTS;
+}
+
+/* A newcomer makes the root before the members that live are let in again: the root has another
+ * identity, to which no topic is bound.  One call mends all, and the members continue. */
+static void a_raised_fence_brings_a_fleet_back(void **state)
+{
+    smq_client *client = fleet_client();
+    const char *topic = topic_of(client);
+    struct recorder *recorder = recorder_new(done);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_client *newcomer = NULL;
+    const char *other = NULL;
+    struct recorder *others = recorder_new(done);
+    smq_worker *worker_of_newcomer = NULL;
+    smq_worker *refused = NULL;
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_fence fence = SMQ_FENCE_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+    struct wanted wanted = {.client = client, .topic = topic};
+
+    (void) state;
+    scene_send_numbers(client, topic, 0, 1);
+    recorder_await(recorder, 1);
+    lose_zookeeper();
+    newcomer = fleet_client();
+    other = topic_of(newcomer);
+    worker_of_newcomer = scene_worker(newcomer, other, others);
+    options.topic = topic;
+    options.handler = (smq_handler_fn *) abort;
+    assert_int_equal(smq_worker_new(&refused, newcomer, &options, &err), SMQ_OTHER_FLEET);
+    assert_non_null(strstr(err.text, "raise-fence"));
+    scene_must(smq_fleet_raise_fence(newcomer, &fence, &err), &err, "smq_fleet_raise_fence");
+    assert_true(fence.topics >= 2);
+    assert_int_equal(fence.rebound, fence.topics - 1);
+    snprintf(wanted.generation, sizeof(wanted.generation), "%08x", (unsigned) fence.generation);
+    assert_true(wait_until(has_generation, &wanted, SCENE_TIMEOUT_MS));
+    scene_send_numbers(client, topic, 1, 1);
+    recorder_await(recorder, 2);
+    assert_memory_equal(recorder_seen(recorder, 1).token, wanted.generation, 8);
+    scene_send_numbers(newcomer, other, 1, 1);
+    recorder_await(others, 1);
+    scene_stop(worker);
+    scene_stop(worker_of_newcomer);
+    recorder_free(recorder);
+    recorder_free(others);
+    smq_client_free(client);
+    smq_client_free(newcomer);
+}
+
+/* Nobody was there to make the root again: the verb does, with the identity of the topics. */
+static void a_raised_fence_makes_a_lost_root_again(void **state)
+{
+    smq_client *client = fleet_client();
+    const char *topic = topic_of(client);
+    struct recorder *recorder = recorder_new(done);
+    smq_worker *worker = NULL;
+    smq_fence fence = SMQ_FENCE_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    scene_send_numbers(client, topic, 0, 1);
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, 1);
+    scene_stop(worker);
+    smq_client_free(client);
+    lose_zookeeper();
+    client = fleet_client();
+    scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
+    assert_int_equal(fence.rebound, 0);
+    assert_true(fence.generation >= 2);
+    scene_send_numbers(client, topic, 1, 1);
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, 2);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void lose_topic(smq_client *client, const char *topic)
+{
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_error err = {.text = ""};
+    redisContext *redis;
+    char key[64];
+
+    snprintf(key, sizeof(key), "topic{%s}", topic);
+    redis = redisConnect("127.0.0.1", server_port(servers_node_of(scene_servers(), key)));
+    assert_int_equal(scene_redis_number(redis, "DEL %s", key), 1);
+    redisFree(redis);
+    scene_must(smq_topic_repair(client, topic, &report, &err), &err, "smq_topic_repair");
+    assert_true(report.restored);
+}
+
+/* A worker of the client consumes message number `number`, and stops. */
+static void consume_one(smq_client *client, const char *topic, int number)
+{
+    struct recorder *recorder = recorder_new(done);
+    smq_worker *worker = NULL;
+
+    scene_send_numbers(client, topic, number, 1);
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+}
+
+/* Nobody owned it since: the slots know it from the call that changed it. */
+static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **state)
+{
+    smq_client *client = fleet_client(), *standalone = scene_client();
+    const char *topic = topic_of(client);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *refused = NULL;
+    smq_fence fence = SMQ_FENCE_INIT;
+    smq_error err = {.text = ""};
+
+    (void) state;
+    consume_one(client, topic, 0);
+    smq_client_free(client);
+    lose_zookeeper();
+    client = fleet_client();
+    consume_one(client, topic_of(client), 0); /* makes a root of another identity */
+    for (int i = 0; i < 3; i++) {             /* its generation may be far above the tokens */
+        scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
+    }
+    lose_topic(standalone, topic);
+    consume_one(client, topic, 1);
+    scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
+    scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
+    scene_must(smq_topic_rebind(standalone, topic, false, &err), &err, "smq_topic_rebind");
+    lose_topic(standalone, topic);
+    options.topic = topic;
+    options.handler = (smq_handler_fn *) abort;
+    assert_int_equal(smq_worker_new(&refused, client, &options, &err), SMQ_OTHER_FLEET);
+    consume_one(standalone, topic, 2);
+    smq_client_free(client);
+    smq_client_free(standalone);
+}
+
+static void a_fence_needs_a_fleet(void **state)
+{
+    smq_client *client = scene_client();
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    assert_int_equal(smq_fleet_raise_fence(client, NULL, &err), SMQ_INVALID);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_raised_fence_brings_a_fleet_back),
+        cmocka_unit_test(a_raised_fence_makes_a_lost_root_again),
+        cmocka_unit_test(a_topic_is_repaired_as_what_followed_it_or_rebound_it_last),
+        cmocka_unit_test(a_fence_needs_a_fleet),
+    };
+
+    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+}

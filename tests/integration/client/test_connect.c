@@ -1,0 +1,207 @@
+/* test_connect.c - making a client: servers that are away, silent, refusing, or not fit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/look.h"
+#include "support/port.h"
+#include "support/process.h"
+
+static smq_status try(const smq_client_options *options, smq_error *err)
+{
+    smq_client *client = (smq_client *) 1;
+    smq_status status;
+
+    err->text[0] = '\0';
+    status = smq_client_new(&client, options, err);
+    if (status == SMQ_OK) {
+        smq_client_free(client);
+    } else {
+        assert_null(client);
+        assert_int_equal(err->status, status);
+        assert_true(err->text[0] != '\0');
+    }
+    return status;
+}
+
+static smq_client_options options_of(const char *redis)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    options.redis = redis;
+    return options;
+}
+
+static void bad_options_are_refused(void **state)
+{
+    smq_client_options options = options_of("127.0.0.1:1");
+    smq_error err;
+
+    (void) state;
+    assert_int_equal(smq_client_new(NULL, &options, &err), SMQ_INVALID);
+    assert_int_equal(try(NULL, &err), SMQ_INVALID);
+    options.struct_size = 0;
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options.struct_size = sizeof(options) + 1;
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options = options_of(NULL);
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options = options_of("host:port:more");
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options = options_of("127.0.0.1:1");
+    options.connect_timeout_ms = -1;
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "connect_timeout_ms"));
+    options = options_of("127.0.0.1:1");
+    options.request_timeout_ms = 1;
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options = options_of("127.0.0.1:1");
+    options.session_timeout_ms = 1;
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options = options_of("127.0.0.1:1");
+    options.name = "a/b";
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options.name = "";
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options = options_of("127.0.0.1:1");
+    options.zookeeper = "not a server";
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options.zookeeper = NULL;
+    options.zookeeper_auth = "user:password";
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options = options_of("127.0.0.1:1");
+    options.on_zk_loss = (smq_zk_loss) 9;
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options = options_of("127.0.0.1:1");
+    options.event_level = (smq_level) 9;
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    smq_client_free(NULL);
+}
+
+static void nobody_there_is_said_with_the_server(void **state)
+{
+    char redis[64];
+    struct port port;
+    smq_client_options options;
+    smq_error err;
+
+    (void) state;
+    assert_true(port_reserve(&port, false));
+    snprintf(redis, sizeof(redis), "127.0.0.1:%d", port.number);
+    options = options_of(redis);
+    options.connect_timeout_ms = 2000;
+    assert_int_equal(try(&options, &err), SMQ_UNAVAILABLE);
+    assert_non_null(strstr(err.text, redis));
+    port_release(&port);
+}
+
+static void a_silent_server_is_given_up_in_time(void **state)
+{
+    char redis[128];
+    struct server *server = servers_node(look_servers, 0);
+    smq_client_options options;
+    smq_error err;
+
+    (void) state;
+    snprintf(redis, sizeof(redis), "redis://:secret@127.0.0.1:%d", server_port(server));
+    options = options_of(redis);
+    options.connect_timeout_ms = 300;
+    server_pause(server);
+    assert_int_equal(try(&options, &err), SMQ_UNAVAILABLE);
+    server_resume(server);
+    assert_null(strstr(err.text, "secret"));
+    assert_non_null(strstr(err.text, server_address(server)));
+    assert_true(servers_wait(look_servers, WAIT_MS));
+}
+
+static void a_wrong_password_is_denied(void **state)
+{
+    char redis[128];
+    smq_client_options options;
+    smq_error err;
+
+    (void) state;
+    snprintf(redis, sizeof(redis), "redis://user:secret@127.0.0.1:%d",
+             server_port(servers_node(look_servers, 0)));
+    options = options_of(redis);
+    assert_int_equal(try(&options, &err), SMQ_DENIED);
+    assert_null(strstr(err.text, "secret"));
+}
+
+static void a_server_that_evicts_is_refused(void **state)
+{
+    const struct server *server = servers_node(look_servers, 1);
+    smq_client_options options = options_of(servers_redis(look_servers));
+    smq_error err;
+
+    (void) state;
+    freeReplyObject(look_at(server, "CONFIG SET maxmemory 100mb maxmemory-policy allkeys-lru"));
+    options = options_of(server_address(server));
+    assert_int_equal(try(&options, &err), SMQ_BAD_SERVER);
+    assert_non_null(strstr(err.text, "noeviction"));
+    freeReplyObject(look_at(server, "CONFIG SET maxmemory-policy noeviction"));
+    assert_int_equal(try(&options, &err), SMQ_OK);
+    freeReplyObject(look_at(server, "CONFIG SET maxmemory 0"));
+}
+
+static void one_seed_is_enough(void **state)
+{
+    smq_client_options options = options_of(server_address(servers_node(look_servers, 2)));
+    smq_client *client = NULL;
+    smq_producer *producer;
+    smq_topic_options topic = topic_of("seed", SMQ_TYPE_FIXED_TIME, 16);
+    smq_error err;
+
+    (void) state;
+    must(smq_client_new(&client, &options, &err), &err);
+    topic_made(client, &topic);
+    producer = producer_made(client, NULL);
+    for (int i = 0; i < 50; i++) {
+        char body[16];
+        smq_message message;
+
+        snprintf(body, sizeof(body), "%d", i);
+        message = message_of(body);
+        (void) sent(producer, "seed", &message);
+    }
+    smq_client_free(client);
+    smq_producer_free(producer);
+}
+
+static void child_of_fork_may_exit(void **state)
+{
+    char address[64];
+    const char *const argv[] = {FORKER_PROGRAM, address, NULL};
+    struct process_options options = {.argv = argv, .err = 2};
+    int status = -1;
+    pid_t pid;
+
+    (void) state;
+    /* by name: an address needs nobody to resolve it */
+    snprintf(address, sizeof(address), "localhost:%d", server_port(servers_node(look_servers, 0)));
+    pid = process_start(&options);
+    assert_true(pid > 0);
+    assert_true(process_wait(pid, &status, WAIT_MS));
+    assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(nobody_there_is_said_with_the_server),
+        cmocka_unit_test(a_silent_server_is_given_up_in_time),
+        cmocka_unit_test(a_wrong_password_is_denied),
+        cmocka_unit_test(a_server_that_evicts_is_refused),
+        cmocka_unit_test(one_seed_is_enough),
+        cmocka_unit_test(child_of_fork_may_exit),
+    };
+
+    return cmocka_run_group_tests_name("client", tests, look_start, look_stop);
+}

@@ -1,0 +1,581 @@
+/* test_consumer_end.c - how consumers end, rest when nobody polls, and refuse misuse. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "integration/fixture/scene.h"
+#include "support/wait.h"
+
+/* Poll to the end: what it says. */
+static smq_status poll_end(smq_consumer *consumer, smq_error *err)
+{
+    smq_delivery *delivery = NULL;
+    size_t count = 77;
+    smq_status status = smq_consumer_poll(consumer, &delivery, 1, &count, SCENE_TIMEOUT_MS, err);
+
+    assert_int_equal(count, status == SMQ_OK ? 0 : 77); /* untouched on failure */
+    return status;
+}
+
+/* --- the end --- */
+
+static void stop_gives_back_the_rest_and_waits_for_answers(void **state)
+{
+    static const bool shared[] = {false, true};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        smq_client *client = scene_client();
+        const char *topic = scene_priority_topic(client, shared[i], 1);
+        smq_consumer *consumer;
+        smq_delivery *held, *more;
+        size_t count = 1;
+        smq_stats stats;
+        smq_error err = SMQ_ERROR_INIT;
+
+        scene_send_numbers(client, topic, 0, 5);
+        consumer = scene_consumer(client, topic);
+        held = scene_poll(consumer);
+        scene_await_counts(client, topic, (struct scene_counts){.claimed = 5, .waiting = 0});
+        smq_consumer_stop(consumer);
+        scene_await_counts(client, topic, (struct scene_counts){.claimed = 1, .waiting = 4});
+        scene_await_standing(held, SMQ_CLOSED);
+        scene_must(smq_consumer_poll(consumer, &more, 1, &count, 0, &err), &err, "poll");
+        assert_int_equal(count, 0);
+        scene_done(held);
+        assert_int_equal(poll_end(consumer, &err), SMQ_CLOSED);
+        assert_non_null(strstr(err.text, topic));
+        stats = scene_stats(client, topic);
+        assert_int_equal(stats.done, 1);
+        assert_int_equal(stats.released, 4);
+        assert_int_equal(stats.lease_lost, 0);
+        assert_int_equal(poll_end(consumer, &err), SMQ_CLOSED);
+        smq_consumer_free(consumer);
+        smq_client_free(client);
+    }
+}
+
+static void drain_timeout_ends_the_loop_without_the_answer(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = scene_priority_topic(client, false, 1);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer;
+    smq_delivery *held;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    scene_send_numbers(client, topic, 0, 1);
+    options.drain_timeout_ms = 100;
+    consumer = scene_consumer_with(client, &options, topic);
+    held = scene_poll(consumer);
+    smq_consumer_stop(consumer);
+    assert_int_equal(poll_end(consumer, &err), SMQ_CLOSED);
+    assert_non_null(strstr(err.text, "drain_timeout_ms"));
+    assert_int_equal(smq_done(held, NULL), SMQ_LEASE_LOST);
+    assert_int_equal(smq_consumer_flush(consumer, 0, NULL), SMQ_LEASE_LOST);
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+}
+
+static void held_delivery_outlives_its_consumer(void **state)
+{
+    static const bool shared[] = {false, true};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        smq_client *client = scene_client(), *other = scene_client();
+        const char *topic = scene_priority_topic(client, shared[i], 1);
+        smq_consumer *consumer, *heir;
+        smq_delivery *held, *again;
+        smq_stats stats;
+        smq_error err = SMQ_ERROR_INIT;
+
+        scene_send_numbers(client, topic, 0, 3);
+        consumer = scene_consumer(client, topic);
+        scene_done(scene_poll(consumer));
+        held = scene_poll(consumer);
+        scene_await_counts(client, topic, (struct scene_counts){.claimed = 2, .done = 1});
+        smq_consumer_free(consumer);
+        stats = scene_stats(other, topic);
+        assert_int_equal(stats.done, 1);
+        assert_int_equal(stats.released, 1); /* what was not polled */
+        smq_client_free(client);
+        assert_string_equal(smq_delivery_info(held)->topic, topic);
+        assert_string_equal(scene_body(held), "1");
+        assert_int_equal(smq_done(held, &err), SMQ_CLOSED);
+        assert_non_null(strstr(err.text, topic));
+        if (!shared[i]) { /* else it comes when its lease is over */
+            heir = scene_consumer(other, topic);
+            again = scene_poll(heir);
+            assert_string_equal(scene_body(again), "1");
+            assert_int_equal(smq_delivery_info(again)->attempt, 1);
+            scene_done(again);
+            smq_consumer_free(heir);
+        }
+        smq_client_free(other);
+    }
+}
+
+/* An answer that was accepted before the end is stored. */
+static void free_stores_the_answers_so_far(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = scene_priority_topic(client, false, 16);
+    smq_consumer *consumer = scene_consumer(client, topic);
+
+    (void) state;
+    scene_send_numbers(client, topic, 0, 50);
+    for (int i = 0; i < 50; i++) {
+        scene_done(scene_poll(consumer));
+    }
+    smq_consumer_free(consumer);
+    assert_int_equal(scene_stats(client, topic).done, 50);
+    smq_client_free(client);
+}
+
+static void deleted_topic_ends_the_loop(void **state)
+{
+    smq_client *client = scene_client(), *other = scene_client();
+    const char *topic = scene_priority_topic(client, false, 2);
+    smq_consumer *consumer = scene_consumer(client, topic);
+    smq_delivery *held;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    scene_send_numbers(client, topic, 0, 1);
+    held = scene_poll(consumer);
+    scene_must(smq_topic_delete(other, topic, true, &err), &err, "smq_topic_delete");
+    (void) smq_done(held, NULL);
+    assert_int_equal(poll_end(consumer, &err), SMQ_NO_TOPIC);
+    assert_non_null(strstr(err.text, topic));
+    smq_consumer_free(consumer);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
+/* Nobody else tells the worker that there is room again: nothing of its other slots is in hand. */
+static void lost_slot_makes_room_for_the_others(void **state)
+{
+    smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_client *client, *other;
+    smq_consumer *first, *second;
+    smq_delivery *held;
+    const char *topic;
+
+    (void) state;
+    client_options.zookeeper = servers_zookeeper(scene_servers());
+    client = scene_client_with(&client_options);
+    other = scene_client_with(&client_options);
+    topic = scene_priority_topic(client, false, 2);
+    scene_send_numbers(client, topic, 0, 64);
+    options.max_in_flight = 1;
+    options.drain_timeout_ms = 100;
+    first = scene_consumer_with(client, &options, topic);
+    for (held = scene_poll(first); smq_delivery_info(held)->slot == 0; held = scene_poll(first)) {
+        scene_done(held);
+    }
+    scene_send_numbers(client, topic, 0, 64);
+    second = scene_consumer(other, topic); /* gets the last slot */
+    scene_await_standing(held, SMQ_LEASE_LOST);
+    assert_int_equal(smq_done(held, NULL), SMQ_LEASE_LOST);
+    held = scene_poll(first);
+    assert_int_equal(smq_delivery_info(held)->slot, 0);
+    scene_done(held);
+    smq_consumer_free(second);
+    smq_consumer_free(first);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
+/* --- nobody polls --- */
+
+struct log {
+    pthread_mutex_t lock;
+    char text[256]; /* the last warning */
+};
+
+static bool gap_was_told(void *arg)
+{
+    struct log *log = arg;
+    bool said;
+
+    pthread_mutex_lock(&log->lock);
+    said = strstr(log->text, "max_poll_gap_ms") != NULL;
+    pthread_mutex_unlock(&log->lock);
+    return said;
+}
+
+static void on_event(const smq_event *event, void *user)
+{
+    struct log *log = user;
+
+    if (event->kind == SMQ_EVENT_LOG && event->level == SMQ_LEVEL_WARN) {
+        pthread_mutex_lock(&log->lock);
+        snprintf(log->text, sizeof(log->text), "%s", event->text);
+        pthread_mutex_unlock(&log->lock);
+    }
+}
+
+static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
+{
+    struct log log = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_client *client, *other = scene_client();
+    smq_consumer *first, *second;
+    smq_delivery *held, *delivery;
+    const char *topic;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    client_options.event = on_event;
+    client_options.event_user = &log;
+    client = scene_client_with(&client_options);
+    topic = scene_priority_topic(client, false, 1);
+    scene_send_numbers(client, topic, 0, 2);
+    options.max_poll_gap_ms = 400;
+    options.drain_timeout_ms = 100;
+    first = scene_consumer_with(client, &options, topic);
+    held = scene_poll(first); /* and then no more */
+    second = scene_consumer(other, topic);
+    for (int i = 0; i < 2; i++) { /* what was held, and what was not polled */
+        delivery = scene_poll(second);
+        assert_int_equal(smq_delivery_info(delivery)->attempt, 1);
+        scene_done(delivery);
+    }
+    assert_true(wait_until(gap_was_told, &log, SCENE_TIMEOUT_MS));
+    assert_int_equal(smq_delivery_check(held), SMQ_LEASE_LOST);
+    assert_int_equal(smq_done(held, &err), SMQ_LEASE_LOST);
+
+    assert_int_equal(smq_consumer_poll(first, &delivery, 1, &(size_t){0}, 0, &err), SMQ_OK);
+    smq_consumer_free(second); /* the first one stands by since its poll */
+    scene_send(other, topic, (struct scene_message){.body = "late"});
+    delivery = scene_poll(first);
+    assert_string_equal(scene_body(delivery), "late");
+    scene_done(delivery);
+    smq_consumer_free(first);
+    assert_int_equal(scene_stats(other, topic).done, 3);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
+/* --- a fleet --- */
+
+struct pair {
+    smq_client *clients[2];
+    smq_consumer *consumers[2];
+    bool polled[2];
+    uint64_t owned[2]; /* how many slots each shall own */
+};
+
+static void poll_nothing(smq_consumer *consumer)
+{
+    smq_delivery *delivery;
+    size_t count = 0;
+
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL), SMQ_OK);
+    assert_int_equal(count, 0);
+}
+
+static bool slots_are_so(void *arg)
+{
+    struct pair *pair = arg;
+    bool so = true;
+
+    for (int i = 0; i < 2; i++) {
+        smq_metrics metrics = SMQ_METRICS_INIT;
+
+        assert_int_equal(smq_client_metrics(pair->clients[i], &metrics, NULL), SMQ_OK);
+        so = so && metrics.slots_owned == pair->owned[i];
+        if (pair->polled[i]) {
+            poll_nothing(pair->consumers[i]);
+        }
+    }
+    return so;
+}
+
+static void await_slots(struct pair *pair, bool first, bool second, uint64_t of_first,
+                        uint64_t of_second)
+{
+    pair->polled[0] = first;
+    pair->polled[1] = second;
+    pair->owned[0] = of_first;
+    pair->owned[1] = of_second;
+    assert_true(wait_until(slots_are_so, pair, SCENE_TIMEOUT_MS));
+}
+
+static void fleet_shares_by_weight_and_passes_over_who_does_not_poll(void **state)
+{
+    smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    struct pair pair = {.owned = {0}};
+    const char *topic;
+
+    (void) state;
+    client_options.zookeeper = servers_zookeeper(scene_servers());
+    options.max_poll_gap_ms = 3000;
+    for (int i = 0; i < 2; i++) {
+        pair.clients[i] = scene_client_with(&client_options);
+    }
+    topic = scene_priority_topic(pair.clients[0], false, 8);
+    for (int i = 0; i < 2; i++) {
+        options.weight = i == 0 ? 3 : 1;
+        pair.consumers[i] = scene_consumer_with(pair.clients[i], &options, topic);
+    }
+    await_slots(&pair, true, true, 6, 2);
+    await_slots(&pair, false, true, 0, 8);
+    await_slots(&pair, true, true, 6, 2); /* the first poll joins again */
+    for (int i = 0; i < 2; i++) {
+        smq_consumer_free(pair.consumers[i]);
+        smq_client_free(pair.clients[i]);
+    }
+}
+
+/* Alone it gets its slots back by the next poll, also if it still held something. */
+static void poll_after_a_gap_joins_again(void **state)
+{
+    static const bool shared[] = {false, true};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        smq_client *client = scene_client();
+        const char *topic = scene_priority_topic(client, shared[i], 4);
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+        smq_consumer *consumer;
+        smq_delivery *held, *delivery;
+
+        options.max_poll_gap_ms = 200;
+        consumer = scene_consumer_with(client, &options, topic);
+        for (int round = 0; round < 3; round++) {
+            scene_send_numbers(client, topic, 0, 1);
+            held = scene_poll(consumer);
+            scene_await_standing(held, SMQ_CLOSED); /* it hurries us: the slot goes */
+            scene_done(held);
+            scene_await_counts(client, topic,
+                               (struct scene_counts){.done = 2 * round + 1, .claimed = 0});
+            scene_send(client, topic, (struct scene_message){.body = "a"});
+            delivery = scene_poll(consumer);
+            assert_string_equal(scene_body(delivery), "a");
+            scene_done(delivery);
+            assert_int_equal(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, NULL), SMQ_OK);
+        }
+        smq_consumer_free(consumer);
+        smq_client_free(client);
+    }
+}
+
+/* A loop that waits on the descriptor alone is asked to poll in time, and keeps its slots. */
+static void descriptor_asks_for_a_poll_in_time(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = scene_priority_topic(client, false, 1);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer;
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    struct pollfd wait = {.events = POLLIN};
+    smq_delivery *delivery;
+    size_t count = 1;
+
+    (void) state;
+    options.max_poll_gap_ms = 4000;
+    consumer = scene_consumer_with(client, &options, topic);
+    wait.fd = smq_consumer_fd(consumer);
+    assert_int_equal(poll(&wait, 1, SCENE_TIMEOUT_MS), 1);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL), SMQ_OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(poll(&wait, 1, 0), 0);
+    assert_int_equal(poll(&wait, 1, SCENE_TIMEOUT_MS), 1);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL), SMQ_OK);
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
+    assert_int_equal(metrics.slots_gained, 1);
+    assert_int_equal(metrics.slots_lost, 0);
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+}
+
+/* A poll that waits is a poll, however long it takes. */
+static void waiting_poll_is_no_gap(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = scene_priority_topic(client, false, 1);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_consumer *consumer;
+    smq_delivery *delivery;
+    size_t count = 1;
+
+    (void) state;
+    options.max_poll_gap_ms = 100;
+    consumer = scene_consumer_with(client, &options, topic);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    scene_done(scene_poll(consumer));
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 1000, NULL), SMQ_OK);
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
+    assert_int_equal(metrics.slots_gained - metrics.slots_lost, 1);
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+}
+
+static void resting_consumer_can_be_stopped_and_freed(void **state)
+{
+    static const bool stopped[] = {false, true};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        smq_client *client = scene_client();
+        const char *topic = scene_priority_topic(client, false, 1);
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+        smq_consumer *consumer;
+        smq_delivery *held;
+
+        options.max_poll_gap_ms = 100;
+        scene_send_numbers(client, topic, 0, 1);
+        consumer = scene_consumer_with(client, &options, topic);
+        held = scene_poll(consumer);
+        scene_await_standing(held, SMQ_CLOSED);
+        if (stopped[i]) {
+            scene_done(held);
+            smq_consumer_stop(consumer);
+            assert_int_equal(poll_end(consumer, &(smq_error){0}), SMQ_CLOSED);
+        }
+        smq_consumer_free(consumer);
+        if (!stopped[i]) {
+            assert_int_equal(smq_done(held, NULL), SMQ_CLOSED);
+        }
+        smq_client_free(client);
+    }
+}
+
+/* --- misuse --- */
+
+static void bad_options_are_refused_with_a_clear_text(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = scene_priority_topic(client, false, 1);
+    const struct {
+        smq_consumer_options options;
+        smq_status status;
+        const char *text;
+    } rows[] = {
+        {{.topic = "nothing"}, SMQ_NO_TOPIC, "nothing"},
+        {{.topic = "no good"}, SMQ_INVALID, "topic"},
+        {{.topic = NULL}, SMQ_INVALID, "topic"},
+        {{.topic = topic, .weight = 1025}, SMQ_INVALID, "weight"},
+        {{.topic = topic, .per_slot = 1001}, SMQ_INVALID, "per_slot"},
+        {{.topic = topic, .max_in_flight = -1}, SMQ_INVALID, "max_in_flight"},
+        {{.topic = topic, .rate_per_s = -1}, SMQ_INVALID, "rate_per_s"},
+        {{.topic = topic, .handler_timeout_ms = -1}, SMQ_INVALID, "handler_timeout_ms"},
+        {{.topic = topic, .drain_timeout_ms = -2}, SMQ_INVALID, "drain_timeout_ms"},
+        {{.topic = topic, .max_poll_gap_ms = 99}, SMQ_INVALID, "max_poll_gap_ms"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_consumer_options options = rows[i].options;
+        smq_consumer *consumer = NULL;
+        smq_error err = SMQ_ERROR_INIT;
+
+        options.struct_size = sizeof(options);
+        assert_int_equal(smq_consumer_new(&consumer, client, &options, &err), rows[i].status);
+        assert_null(consumer);
+        assert_non_null(strstr(err.text, rows[i].text));
+    }
+    smq_client_free(client);
+}
+
+static void bad_calls_are_refused(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = scene_priority_topic(client, false, 1);
+    smq_consumer *consumer = scene_consumer(client, topic), *second = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+    smq_delivery *delivery;
+    size_t count = 0;
+
+    (void) state;
+    options.topic = work.topic = topic;
+    work.handler = (smq_handler_fn *) abort;
+    assert_int_equal(smq_consumer_new(&second, client, &options, NULL), SMQ_INVALID);
+    assert_int_equal(smq_worker_new(&worker, client, &work, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_poll(consumer, NULL, 1, &count, 0, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, NULL, 0, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 0, &count, 0, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, -2, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_poll(NULL, &delivery, 1, &count, 0, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_flush(consumer, -2, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_fd(NULL), -1);
+    smq_consumer_stop(NULL);
+    smq_consumer_free(NULL);
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+}
+
+static void child_of_fork_is_refused(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = scene_priority_topic(client, false, 1);
+    smq_consumer *consumer = scene_consumer(client, topic);
+    smq_delivery *delivery;
+    size_t count = 0;
+    int status = 0;
+    pid_t child;
+
+    (void) state;
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    delivery = scene_poll(consumer);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        bool good = smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL) == SMQ_FORKED &&
+                    smq_consumer_flush(consumer, 0, NULL) == SMQ_FORKED &&
+                    smq_consumer_fd(consumer) == -1 && smq_done(delivery, NULL) == SMQ_FORKED;
+
+        smq_consumer_stop(consumer);
+        smq_consumer_free(consumer);
+        _exit(good ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    scene_done(delivery);
+    scene_send(client, topic, (struct scene_message){.body = "b"});
+    scene_done(scene_poll(consumer)); /* the parent's was not stopped */
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stop_gives_back_the_rest_and_waits_for_answers),
+        cmocka_unit_test(drain_timeout_ends_the_loop_without_the_answer),
+        cmocka_unit_test(held_delivery_outlives_its_consumer),
+        cmocka_unit_test(free_stores_the_answers_so_far),
+        cmocka_unit_test(deleted_topic_ends_the_loop),
+        cmocka_unit_test(lost_slot_makes_room_for_the_others),
+        cmocka_unit_test(slots_of_a_consumer_that_nobody_polls_go_to_others),
+        cmocka_unit_test(fleet_shares_by_weight_and_passes_over_who_does_not_poll),
+        cmocka_unit_test(poll_after_a_gap_joins_again),
+        cmocka_unit_test(descriptor_asks_for_a_poll_in_time),
+        cmocka_unit_test(waiting_poll_is_no_gap),
+        cmocka_unit_test(resting_consumer_can_be_stopped_and_freed),
+        cmocka_unit_test(bad_options_are_refused_with_a_clear_text),
+        cmocka_unit_test(bad_calls_are_refused),
+        cmocka_unit_test(child_of_fork_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+}

@@ -1,0 +1,529 @@
+/* test_damaged_slots.c - what consumers, senders and looks do while Redis has lost a part of their
+ * topic, and when it is repaired. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/scene.h"
+#include "support/wait.h"
+
+enum { SLOTS = 4, COUNT = 40, TEXT_MAX = 256 };
+
+/* How often damage and repair were told of each slot; the last is the topic's own. */
+struct told {
+    pthread_mutex_t lock;
+    int damaged[SLOTS + 1], repaired[SLOTS + 1];
+    char text[TEXT_MAX]; /* of the last damage */
+};
+
+static void on_event(const smq_event *event, void *user)
+{
+    struct told *told = user;
+    int place = event->slot < 0 ? SLOTS : event->slot;
+
+    pthread_mutex_lock(&told->lock);
+    if (event->kind == SMQ_EVENT_DAMAGED) {
+        told->damaged[place]++;
+        snprintf(told->text, sizeof(told->text), "%s", event->text);
+    } else if (event->kind == SMQ_EVENT_REPAIRED) {
+        told->repaired[place]++;
+    }
+    pthread_mutex_unlock(&told->lock);
+}
+
+struct wanted {
+    struct told *told;
+    int place;
+    bool repaired;
+};
+
+static bool is_told(void *arg)
+{
+    const struct wanted *wanted = arg;
+    bool so;
+
+    pthread_mutex_lock(&wanted->told->lock);
+    so = (wanted->repaired ? wanted->told->repaired : wanted->told->damaged)[wanted->place] > 0;
+    pthread_mutex_unlock(&wanted->told->lock);
+    return so;
+}
+
+static void await_told(struct told *told, int place, bool repaired)
+{
+    struct wanted wanted = {told, place, repaired};
+
+    if (!wait_until(is_told, &wanted, SCENE_TIMEOUT_MS)) {
+        fail_msg("%d was not told to be %s", place, repaired ? "repaired" : "damaged");
+    }
+}
+
+static smq_client *client_of(struct told *told, const char *zookeeper)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    pthread_mutex_init(&told->lock, NULL);
+    options.zookeeper = zookeeper;
+    options.event = on_event;
+    options.event_user = told;
+    return scene_client_with(&options);
+}
+
+static void redis_do(const char *key, const char *format, ...)
+{
+    redisContext *redis =
+        redisConnect("127.0.0.1", server_port(servers_node_of(scene_servers(), key)));
+    redisReply *reply;
+    va_list args;
+
+    assert_non_null(redis);
+    va_start(args, format);
+    reply = redisvCommand(redis, format, args);
+    va_end(args);
+    assert_non_null(reply);
+    if (reply->type == REDIS_REPLY_ERROR) {
+        fail_msg("%s: %s", format, reply->str);
+    }
+    freeReplyObject(reply);
+    redisFree(redis);
+}
+
+static void lose_slot(const char *topic, int slot)
+{
+    char store[64];
+
+    snprintf(store, sizeof(store), "%s_%d", topic, slot);
+    redis_do(store, "DEL %s prepare{%s} dead{%s} why{%s} slot{%s}", store, store, store, store,
+             store);
+    redis_do(store, "CLIENT KILL TYPE pubsub"); /* a node that came back empty was away */
+}
+
+static void lose_topic(const char *topic)
+{
+    char key[64];
+
+    snprintf(key, sizeof(key), "topic{%s}", topic);
+    redis_do(key, "DEL %s", key);
+}
+
+static void repair(smq_client *client, const char *topic)
+{
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_error err;
+
+    scene_must(smq_topic_repair(client, topic, &report, &err), &err, "smq_topic_repair");
+    assert_true(report.repaired);
+}
+
+/* A key whose messages go to that slot; what is sent is named after it. */
+static const char *key_of_slot(smq_client *client, const char *topic, int32_t slot)
+{
+    static char key[32];
+    smq_producer *producer = NULL;
+    smq_error err;
+
+    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    for (int i = 0;; i++) {
+        smq_message message = SMQ_MESSAGE_INIT;
+        smq_receipt receipt;
+
+        snprintf(key, sizeof(key), "key-%d", i);
+        message.body = message.key = smq_text(key);
+        scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
+        if (receipt.slot == slot) {
+            smq_producer_free(producer);
+            return key;
+        }
+    }
+}
+
+static smq_status send_briefly(smq_client *client, const char *topic, const char *key,
+                               smq_error *err)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_producer *producer = NULL;
+    smq_status status;
+
+    options.send_timeout_ms = 1500;
+    scene_must(smq_producer_new(&producer, client, &options, err), err, "smq_producer_new");
+    message.body = smq_text("briefly");
+    message.key = smq_text(key);
+    status = smq_send(producer, topic, &message, NULL, err);
+    smq_producer_free(producer);
+    return status;
+}
+
+static void consumed_around_a_damaged_slot(bool shared)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, NULL);
+    struct recorder *recorder = recorder_new(NULL);
+    const char *topic = scene_priority_topic(client, shared, SLOTS);
+    char lost[32], kept[32];
+    smq_worker *worker;
+    smq_error err;
+    int seen;
+
+    snprintf(lost, sizeof(lost), "%s", key_of_slot(client, topic, 1));
+    snprintf(kept, sizeof(kept), "%s", key_of_slot(client, topic, 2));
+    worker = scene_worker(client, topic, recorder);
+    scene_await_counts(client, topic, (struct scene_counts){0, 0, 0, 0, -1});
+    lose_slot(topic, 1);
+    await_told(&told, 1, false);
+    assert_non_null(strstr(told.text, "lost the keys of slot 1"));
+    assert_non_null(strstr(told.text, "topic repair"));
+    seen = recorder_count(recorder);
+    scene_send(client, topic, (struct scene_message){.body = "others", .key = kept});
+    recorder_await(recorder, seen + 1);
+    assert_int_equal(send_briefly(client, topic, lost, &err), SMQ_DAMAGED);
+    assert_non_null(strstr(err.text, "slot 1"));
+    assert_non_null(strstr(err.text, "topic repair"));
+    repair(client, topic);
+    await_told(&told, 1, true);
+    scene_send(client, topic, (struct scene_message){.body = "again", .key = lost});
+    recorder_await(recorder, seen + 2);
+    assert_int_equal(told.damaged[1], 1);
+    assert_int_equal(told.damaged[0] + told.damaged[2] + told.damaged[3] + told.damaged[4], 0);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void a_worker_names_a_damaged_slot_and_consumes_the_others(void **state)
+{
+    (void) state;
+    consumed_around_a_damaged_slot(false);
+}
+
+static void so_does_one_of_a_shared_topic(void **state)
+{
+    (void) state;
+    consumed_around_a_damaged_slot(true);
+}
+
+/* What the handler has of the lost slot can never be settled: nothing waits for it.  The damage is
+ * found before the worker is stopped, or while it stops. */
+static void stopped_with_damaged_slots(bool found_before)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, NULL);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    const char *topic;
+    smq_worker *worker;
+    smq_error err;
+
+    topic = scene_priority_topic(client, false, SLOTS);
+    recorder_gate(recorder);
+    options.drain_timeout_ms = SCENE_TIMEOUT_MS;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    (void) key_of_slot(client, topic, 3);
+    recorder_await(recorder, 1);
+    for (int i = 0; i < SLOTS; i++) {
+        lose_slot(topic, i);
+    }
+    if (!found_before) {
+        smq_worker_stop(worker);
+    }
+    recorder_open(recorder, SCENE_SEEN_MAX);
+    for (int i = 0; found_before && i < SLOTS; i++) {
+        await_told(&told, i, false);
+    }
+    smq_worker_stop(worker);
+    scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS / 2, &err), &err, "smq_worker_wait");
+    smq_worker_free(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void a_stop_does_not_wait_for_a_damaged_slot(void **state)
+{
+    (void) state;
+    stopped_with_damaged_slots(true);
+}
+
+static void nor_for_one_that_is_found_damaged_meanwhile(void **state)
+{
+    (void) state;
+    stopped_with_damaged_slots(false);
+}
+
+/* Its lease stands in the lost key.  A slot without keys makes it read the definition, too. */
+static void a_standalone_worker_waits_for_its_lost_definition(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, NULL);
+    struct recorder *recorder = recorder_new(NULL);
+    const char *topic;
+    smq_worker *worker;
+    smq_error err;
+
+    (void) state;
+    topic = scene_priority_topic(client, false, SLOTS);
+    worker = scene_worker(client, topic, recorder);
+    scene_send(client, topic, (struct scene_message){.body = "before"});
+    recorder_await(recorder, 1);
+    lose_slot(topic, 0);
+    await_told(&told, 0, false);
+    lose_topic(topic);
+    await_told(&told, SLOTS, false);
+    assert_non_null(strstr(told.text, "topic repair"));
+    assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
+    repair(client, topic);
+    await_told(&told, SLOTS, true);
+    await_told(&told, 0, true);
+    scene_send(client, topic, (struct scene_message){.body = "after"});
+    recorder_await(recorder, 2);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* How many slots of the topic have an owner under each of two generations. */
+struct owners {
+    smq_client *client;
+    const char *topic;
+    int first, second; /* how many they are */
+    int wanted_first, wanted_second;
+};
+
+static bool count_owner(const smq_slot_info *slot, void *user)
+{
+    struct owners *owners = user;
+
+    owners->first += strncmp(slot->token, "00000001", 8) == 0;
+    owners->second += strncmp(slot->token, "00000002", 8) == 0;
+    return true;
+}
+
+static bool has_owners(void *arg)
+{
+    struct owners *owners = arg;
+    smq_error err = SMQ_ERROR_INIT;
+
+    owners->first = owners->second = 0;
+    scene_must(smq_topic_slots(owners->client, owners->topic, count_owner, owners, &err), &err,
+               "smq_topic_slots");
+    return owners->first == owners->wanted_first && owners->second == owners->wanted_second;
+}
+
+static void await_owners(smq_client *client, const char *topic, int first, int second)
+{
+    struct owners owners = {
+        .client = client, .topic = topic, .wanted_first = first, .wanted_second = second};
+
+    if (!wait_until(has_owners, &owners, SCENE_TIMEOUT_MS)) {
+        fail_msg("%d slots are owned under generation 1, and %d under 2; wanted %d and %d",
+                 owners.first, owners.second, first, second);
+    }
+}
+
+/* The repaired topic has a larger generation.  Its slots go to a member that came later and knows
+ * that, and come back. */
+static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **state)
+{
+    const char *zookeeper = servers_zookeeper(scene_servers());
+    struct told told = {.text = ""}, told_later = {.text = ""};
+    smq_client *client = client_of(&told, zookeeper);
+    smq_client *later = client_of(&told_later, zookeeper);
+    struct recorder *recorder = recorder_new(NULL), *other = recorder_new(NULL);
+    const char *topic = scene_priority_topic(client, false, SLOTS);
+    smq_worker *worker = scene_worker(client, topic, recorder), *second;
+    int came_back = 0;
+
+    (void) state;
+    await_owners(client, topic, SLOTS, 0);
+    lose_topic(topic);
+    repair(client, topic);
+    second = scene_worker(later, topic, other);
+    await_owners(client, topic, SLOTS / 2, SLOTS / 2);
+    scene_stop(second);
+    scene_send_numbers(client, topic, 0, COUNT);
+    recorder_await(recorder, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        came_back += strncmp(recorder_seen(recorder, i).token, "00000002", 8) == 0;
+    }
+    assert_true(came_back > 0 && came_back < COUNT); /* the other slots never moved */
+    assert_int_equal(recorder_count(other), 0);
+    scene_stop(worker);
+    recorder_free(recorder);
+    recorder_free(other);
+    smq_client_free(later);
+    smq_client_free(client);
+}
+
+/* --- what the topic is bound to --- */
+
+/* A worker of this client is refused; `why` is put into `text`. */
+static void refused(smq_client *client, const char *topic, char text[TEXT_MAX])
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+    smq_error err = {.text = ""};
+
+    options.topic = topic;
+    options.handler = (smq_handler_fn *) abort;
+    assert_int_equal(smq_worker_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
+    snprintf(text, TEXT_MAX, "%s", err.text);
+}
+
+/* Refused with the same words as before the damage. */
+static void lost_and_repaired(smq_client *client, const char *topic)
+{
+    char before[TEXT_MAX], after[TEXT_MAX];
+
+    refused(client, topic, before);
+    lose_topic(topic);
+    repair(client, topic);
+    refused(client, topic, after);
+    assert_string_equal(after, before);
+}
+
+static void a_repaired_topic_belongs_to_the_fleet_that_owns_its_slots(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
+    smq_client *standalone = scene_client();
+    struct recorder *recorder = recorder_new(NULL);
+    const char *topic = scene_priority_topic(client, false, SLOTS);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+
+    (void) state;
+    await_owners(client, topic, SLOTS, 0);
+    lost_and_repaired(standalone, topic);
+    scene_send_numbers(client, topic, 0, COUNT);
+    recorder_await(recorder, COUNT);
+    await_owners(client, topic, SLOTS, 0); /* nobody was fenced */
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(standalone);
+    smq_client_free(client);
+}
+
+/* `first` has consumed the topic, and has stopped. */
+static void belongs_to_the_last(smq_client *first, smq_client *other)
+{
+    struct recorder *recorder = recorder_new(NULL);
+    const char *topic = scene_priority_topic(first, false, SLOTS);
+
+    scene_send(first, topic, (struct scene_message){.body = "before"});
+    for (int i = 0; i < 2; i++) {
+        smq_worker *worker = scene_worker(first, topic, recorder);
+
+        recorder_await(recorder, i + 1);
+        scene_stop(worker);
+        lost_and_repaired(other, topic);
+        scene_send(first, topic, (struct scene_message){.body = "after"});
+    }
+    recorder_free(recorder);
+}
+
+static void or_to_the_one_that_owned_them_last(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
+    smq_client *standalone = scene_client();
+
+    (void) state;
+    belongs_to_the_last(client, standalone);
+    belongs_to_the_last(standalone, client);
+    smq_client_free(standalone);
+    smq_client_free(client);
+}
+
+/* Nobody has consumed it since. */
+static void or_to_the_one_that_it_was_rebound_to(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
+    smq_client *standalone = scene_client();
+    struct recorder *recorder = recorder_new(NULL);
+    const char *topic = scene_priority_topic(client, false, SLOTS);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_error err = {.text = ""};
+
+    (void) state;
+    await_owners(client, topic, SLOTS, 0);
+    scene_stop(worker);
+    scene_must(smq_topic_rebind(standalone, topic, false, &err), &err, "smq_topic_rebind");
+    lost_and_repaired(client, topic);
+    scene_send(client, topic, (struct scene_message){.body = "after"});
+    worker = scene_worker(standalone, topic, recorder);
+    recorder_await(recorder, 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(standalone);
+    smq_client_free(client);
+}
+
+static smq_verdict note_it(smq_delivery *delivery, void *user)
+{
+    int index = 0;
+
+    (void) recorder_note(user, delivery, &index);
+    return SMQ_DONE;
+}
+
+/* Its fleet has a node of an earlier creation: so who joins it asks Redis for the topic, just when
+ * topic{T} is lost. */
+static void a_member_that_joins_waits_for_the_lost_definition(void **state)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_topic_options again = SMQ_TOPIC_OPTIONS_INIT;
+    const char *topic = scene_priority_topic(client, false, SLOTS);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    await_owners(client, topic, SLOTS, 0);
+    scene_stop(worker);
+    scene_must(smq_topic_delete(client, topic, true, &err), &err, "smq_topic_delete");
+    again.name = topic;
+    again.type = SMQ_TYPE_PRIORITY;
+    again.slots = SLOTS;
+    scene_must(smq_topic_create(client, &again, NULL, &err), &err, "smq_topic_create");
+    options.topic = topic;
+    options.handler = note_it;
+    options.user = recorder;
+    scene_must(smq_worker_new(&worker, client, &options, &err), &err, "smq_worker_new");
+    lose_topic(topic);
+    scene_must(smq_worker_start(worker, &err), &err, "smq_worker_start");
+    await_told(&told, SLOTS, false);
+    assert_non_null(strstr(told.text, "topic repair"));
+    assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
+    repair(client, topic);
+    await_told(&told, SLOTS, true);
+    scene_send_numbers(client, topic, 0, COUNT);
+    recorder_await(recorder, COUNT);
+    assert_int_equal(told.damaged[SLOTS], 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_names_a_damaged_slot_and_consumes_the_others),
+        cmocka_unit_test(so_does_one_of_a_shared_topic),
+        cmocka_unit_test(a_stop_does_not_wait_for_a_damaged_slot),
+        cmocka_unit_test(nor_for_one_that_is_found_damaged_meanwhile),
+        cmocka_unit_test(a_standalone_worker_waits_for_its_lost_definition),
+        cmocka_unit_test(a_fleet_continues_under_the_generation_of_the_repaired_topic),
+        cmocka_unit_test(a_repaired_topic_belongs_to_the_fleet_that_owns_its_slots),
+        cmocka_unit_test(or_to_the_one_that_owned_them_last),
+        cmocka_unit_test(or_to_the_one_that_it_was_rebound_to),
+        cmocka_unit_test(a_member_that_joins_waits_for_the_lost_definition),
+    };
+
+    return cmocka_run_group_tests_name("damaged_slots", tests, scene_start_fleet, scene_end);
+}

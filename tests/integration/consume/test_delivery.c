@@ -1,0 +1,338 @@
+/* test_delivery.c - deliveries on whatever thread: how they stand, longer leases, answers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/scene.h"
+#include "support/wait.h"
+
+enum { LEASE_MS = 1500, TWO_LEASES_MS = 3000, LONG_MS = 600000 };
+
+static const char *topic_of(smq_client *client, bool shared)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_TYPE_PRIORITY;
+    options.lease_ms = LEASE_MS;
+    options.shared = shared;
+    return scene_topic(client, &options);
+}
+
+static smq_verdict keep(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    (void) index;
+    return SMQ_LATER;
+}
+
+/* Everything at once: a shared slot does not wait for late answers of a batch. */
+static smq_verdict keep_all(smq_delivery *const *deliveries, size_t count, void *user)
+{
+    int index;
+
+    for (size_t i = 0; i < count; i++) {
+        (void) recorder_note(user, deliveries[i], &index);
+    }
+    return SMQ_LATER;
+}
+
+/* --- leases --- */
+
+/* When the lease of the claimed message with this body ends, in ms since 1970. */
+static int64_t lease_end(redisContext *redis, const char *topic, const char *body)
+{
+    redisReply *reply = redisCommand(redis, "ZRANGE prepare{%s_0} 0 -1 WITHSCORES", topic);
+    size_t len = strlen(body);
+    int64_t end = 0;
+
+    assert_non_null(reply);
+    for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+        const redisReply *entry = reply->element[i];
+
+        if (entry->len > len && entry->str[entry->len - len - 1] == ':' &&
+            memcmp(entry->str + entry->len - len, body, len) == 0) {
+            end = strtoll(reply->element[i + 1]->str, NULL, 10);
+        }
+    }
+    freeReplyObject(reply);
+    return end;
+}
+
+struct renewed {
+    redisContext *redis;
+    const char *topic, *body;
+    int64_t after;
+};
+
+static bool is_renewed(void *arg)
+{
+    struct renewed *renewed = arg;
+
+    return lease_end(renewed->redis, renewed->topic, renewed->body) > renewed->after;
+}
+
+static void extended_lease_is_not_shortened_by_renewals(void **state)
+{
+    static const bool shared[] = {false, true};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        smq_client *client = scene_client();
+        const char *topic = topic_of(client, shared[i]);
+        struct recorder *recorder = recorder_new(NULL);
+        redisContext *redis = scene_redis_of(topic);
+        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+        struct renewed renewed = {.redis = redis, .topic = topic, .body = "b"};
+        smq_worker *worker;
+        smq_error err = SMQ_ERROR_INIT;
+        int64_t end;
+
+        scene_send(client, topic, (struct scene_message){.body = "a"});
+        scene_send(client, topic, (struct scene_message){.body = "b"});
+        options.batch = keep_all;
+        worker = scene_worker_with(client, &options, topic, recorder);
+        recorder_await(recorder, 2);
+        scene_must(smq_extend(recorder_seen(recorder, 0).delivery, LONG_MS, &err), &err,
+                   "smq_extend");
+        end = lease_end(redis, topic, "a");
+        assert_true(end > scene_now_ms() + LONG_MS / 2);
+        renewed.after = lease_end(redis, topic, "b") + TWO_LEASES_MS;
+        assert_true(wait_until(is_renewed, &renewed, SCENE_TIMEOUT_MS));
+        assert_int_equal(lease_end(redis, topic, "a"), end);
+        /* a shorter one does not shorten it to less than the topic's */
+        scene_must(smq_extend(recorder_seen(recorder, 1).delivery, 1, &err), &err, "smq_extend");
+        assert_true(lease_end(redis, topic, "b") >= renewed.after);
+        assert_int_equal(smq_done(recorder_seen(recorder, 0).delivery, NULL), SMQ_OK);
+        assert_int_equal(smq_done(recorder_seen(recorder, 1).delivery, NULL), SMQ_OK);
+        scene_await_counts(client, topic, (struct scene_counts){.done = 2});
+        scene_stop(worker);
+        recorder_free(recorder);
+        redisFree(redis);
+        smq_client_free(client);
+    }
+}
+
+static void extending_is_refused_when_it_is_too_late(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, false);
+    struct recorder *recorder = recorder_new(keep);
+    redisContext *redis = scene_redis_of(topic);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_delivery *delivery;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    recorder_await(recorder, 1);
+    delivery = recorder_seen(recorder, 0).delivery;
+    assert_int_equal(smq_extend(NULL, 1000, &err), SMQ_INVALID);
+    assert_int_equal(smq_extend(delivery, 0, &err), SMQ_INVALID);
+    assert_int_equal(smq_extend(delivery, INT64_MAX, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "lease_ms"));
+    scene_redis_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic); /* somebody edits */
+    assert_int_equal(smq_extend(delivery, 1000, &err), SMQ_LEASE_LOST);
+    assert_int_equal(smq_delivery_check(delivery), SMQ_LEASE_LOST);
+    assert_int_equal(smq_extend(delivery, 1000, &err), SMQ_LEASE_LOST);
+    assert_int_equal(smq_done(delivery, &err), SMQ_LEASE_LOST);
+    scene_stop(worker);
+    recorder_free(recorder);
+    redisFree(redis);
+    smq_client_free(client);
+}
+
+static smq_status extended_inside;
+
+static smq_verdict extend(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) seen;
+    (void) index;
+    extended_inside = smq_extend(delivery, 60000, NULL);
+    return SMQ_DONE;
+}
+
+static void handler_may_extend(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, false);
+    struct recorder *recorder = recorder_new(extend);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+
+    (void) state;
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    scene_await_counts(client, topic, (struct scene_counts){.done = 1});
+    assert_int_equal(extended_inside, SMQ_OK);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void extending_after_the_end_says_closed(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, false);
+    struct recorder *recorder = recorder_new(keep);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_delivery *delivery;
+    smq_worker *worker;
+    smq_error err = SMQ_ERROR_INIT;
+    smq_status status;
+
+    (void) state;
+    options.drain_timeout_ms = SMQ_NONE;
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    worker = scene_worker_with(client, &options, topic, recorder);
+    recorder_await(recorder, 1);
+    delivery = recorder_seen(recorder, 0).delivery;
+    smq_worker_free(worker);
+    status = smq_extend(delivery, 1000, &err);
+    assert_true(status == SMQ_LEASE_LOST || status == SMQ_CLOSED);
+    (void) smq_done(delivery, NULL);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* --- how it stands --- */
+
+static void check_says_how_the_delivery_stands(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, false);
+    struct recorder *recorder = recorder_new(keep);
+    redisContext *redis = scene_redis_of(topic);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_delivery *delivery;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    assert_int_equal(smq_delivery_check(NULL), SMQ_INVALID);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    recorder_await(recorder, 1);
+    delivery = recorder_seen(recorder, 0).delivery;
+    assert_int_equal(smq_delivery_check(delivery), SMQ_OK);
+    /* a renewal finds that the claim is gone */
+    scene_redis_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic);
+    scene_await_standing(delivery, SMQ_LEASE_LOST);
+    assert_int_equal(smq_retry(delivery, 0, NULL, &err), SMQ_LEASE_LOST);
+
+    /* a renewal finds a newer owner */
+    scene_send(client, topic, (struct scene_message){.body = "b"});
+    recorder_await(recorder, 2);
+    delivery = recorder_seen(recorder, 1).delivery;
+    assert_int_equal(smq_delivery_check(delivery), SMQ_OK);
+    scene_redis_number(redis, "HSET slot{%s_0} token 0000000200000000000000ff", topic);
+    scene_await_standing(delivery, SMQ_FENCED);
+    assert_int_equal(smq_done(delivery, &err), SMQ_FENCED);
+    smq_worker_stop(worker);
+    smq_worker_free(worker);
+    recorder_free(recorder);
+    redisFree(redis);
+    smq_client_free(client);
+}
+
+static void check_says_that_the_worker_stops(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, false);
+    struct recorder *recorder = recorder_new(keep);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_delivery *delivery;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    recorder_await(recorder, 1);
+    delivery = recorder_seen(recorder, 0).delivery;
+    smq_worker_stop(worker);
+    scene_await_standing(delivery, SMQ_CLOSED);
+    scene_must(smq_extend(delivery, 60000, &err), &err, "smq_extend"); /* it is still ours */
+    assert_int_equal(smq_done(delivery, &err), SMQ_OK);
+    scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS, &err), &err, "smq_worker_wait");
+    smq_worker_free(worker);
+    assert_int_equal(scene_stats(client, topic).done, 1);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* --- answers --- */
+
+struct passing_on {
+    smq_producer *producer;
+    const char *topic;
+};
+
+/* Thread: smq:call.  The message was passed on, so it is done. */
+static void on_passed_on(const smq_receipt *receipt, void *user)
+{
+    smq_delivery *delivery = user;
+
+    (void) (receipt->status == SMQ_OK ? smq_done(delivery, NULL)
+                                      : smq_retry(delivery, SMQ_BACKOFF, NULL, NULL));
+}
+
+static smq_verdict pass_on(smq_delivery *delivery, void *user)
+{
+    const struct passing_on *passing = user;
+    const smq_message_info *info = smq_delivery_info(delivery);
+    smq_message message = SMQ_MESSAGE_INIT;
+
+    message.body = info->body;
+    return smq_send_async(passing->producer, passing->topic, &message, on_passed_on, delivery,
+                          NULL) == SMQ_OK
+               ? SMQ_LATER
+               : SMQ_RETRY;
+}
+
+/* The usual chain: what arrives is sent on, and answered in the callback of that send. */
+static void later_is_answered_in_a_callback(void **state)
+{
+    enum { COUNT = 200 };
+    smq_client *client = scene_client();
+    struct passing_on passing = {.topic = topic_of(client, false)};
+    const char *topic = topic_of(client, false);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+    char body[16];
+
+    (void) state;
+    scene_must(smq_producer_new(&passing.producer, client, NULL, &err), &err, "smq_producer_new");
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(body, sizeof(body), "%d", i);
+        scene_send(client, topic, (struct scene_message){.body = body});
+    }
+    options.topic = topic;
+    options.handler = pass_on;
+    options.user = &passing;
+    scene_must(smq_worker_new(&worker, client, &options, &err), &err, "smq_worker_new");
+    scene_must(smq_worker_start(worker, &err), &err, "smq_worker_start");
+    scene_await_counts(client, topic,
+                       (struct scene_counts){.waiting = 0, .claimed = 0, .done = COUNT});
+    assert_int_equal(scene_stats(client, passing.topic).waiting, COUNT);
+    assert_int_equal(scene_stats(client, topic).retried, 0);
+    scene_stop(worker);
+    smq_producer_free(passing.producer);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(extended_lease_is_not_shortened_by_renewals),
+        cmocka_unit_test(extending_is_refused_when_it_is_too_late),
+        cmocka_unit_test(handler_may_extend),
+        cmocka_unit_test(extending_after_the_end_says_closed),
+        cmocka_unit_test(check_says_how_the_delivery_stands),
+        cmocka_unit_test(check_says_that_the_worker_stops),
+        cmocka_unit_test(later_is_answered_in_a_callback),
+    };
+
+    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
+}

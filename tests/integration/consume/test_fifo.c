@@ -1,0 +1,401 @@
+/* test_fifo.c - type fifo on a cluster: the order of sends per key, also when messages fail. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/scene.h"
+
+enum { LONG_MS = 600000, REST_MS = 300 };
+
+static const char *fifo_topic(smq_client *client, int32_t slots, bool skip_failed)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_TYPE_FIFO;
+    options.slots = slots;
+    options.skip_failed = skip_failed;
+    return scene_topic(client, &options);
+}
+
+/* Messages of one key, whose bodies are the letters. */
+static void send_letters(smq_client *client, const char *topic, const char *letters)
+{
+    for (; *letters != '\0'; letters++) {
+        char text[2] = {*letters, '\0'};
+
+        scene_send(client, topic, (struct scene_message){.body = text, .key = "k", .id = text});
+    }
+}
+
+/* The bodies seen, as one string. */
+static void assert_order(struct recorder *recorder, const char *letters)
+{
+    int count = (int) strlen(letters);
+    char seen[64] = "";
+
+    recorder_await(recorder, count);
+    for (int i = 0; i < count; i++) {
+        seen[i] = recorder_seen(recorder, i).body[0];
+    }
+    assert_string_equal(seen, letters);
+}
+
+static void waiting_messages_go_in_the_order_of_sends(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, false);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *worker;
+
+    (void) state;
+    send_letters(client, topic, "zyxabc");
+    assert_true(
+        scene_send(client, topic, (struct scene_message){.body = "Z", .key = "k", .id = "z"}));
+    assert_true(
+        scene_send(client, topic, (struct scene_message){.body = "A", .key = "k", .id = "a"}));
+    worker = scene_worker(client, topic, recorder);
+    assert_order(recorder, "ZyxAbc"); /* sent again: the place stays, the last body wins */
+    assert_int_equal(recorder_seen(recorder, 0).due_at_ms, 0);
+    assert_int_equal(recorder_seen(recorder, 0).priority, 0);
+    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = 6});
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static smq_verdict fail_once(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    return index == 0 ? SMQ_RETRY : SMQ_DONE;
+}
+
+static void what_no_handler_saw_does_not_count_as_answered(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, false);
+    struct recorder *recorder = recorder_new(fail_once);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    send_letters(client, topic, "abcd");
+    options.max_messages = 3;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS, &err), &err, "smq_worker_wait");
+    assert_order(recorder, "aab");
+    assert_int_equal(recorder_count(recorder), 3);
+    smq_worker_free(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* "b" fails at its first two deliveries, and rests after them. */
+static smq_verdict fail_b_twice(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) index;
+    if (seen->body[0] != 'b' || seen->attempt > 2) {
+        return SMQ_DONE;
+    }
+    assert_int_equal(smq_retry(delivery, REST_MS, "not yet", NULL), SMQ_OK);
+    return SMQ_LATER;
+}
+
+static void failed_message_blocks_those_behind_it(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, false);
+    struct recorder *recorder = recorder_new(fail_b_twice);
+    smq_worker *worker;
+
+    (void) state;
+    send_letters(client, topic, "abcd");
+    worker = scene_worker(client, topic, recorder);
+    assert_order(recorder, "abbbcd");
+    for (int i = 1; i < 4; i++) {
+        assert_int_equal(recorder_seen(recorder, i).attempt, i);
+    }
+    assert_int_equal(recorder_seen(recorder, 4).attempt, 1); /* given back without a retry */
+    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = 4});
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static smq_verdict fail_b_always(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) index;
+    return seen->body[0] == 'b' ? SMQ_RETRY : SMQ_DONE;
+}
+
+static void dead_message_lets_the_others_go_on(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, false);
+    struct recorder *recorder = recorder_new(fail_b_always);
+    smq_worker *worker;
+
+    (void) state;
+    send_letters(client, topic, "a");
+    scene_send(client, topic,
+               (struct scene_message){.body = "b", .key = "k", .id = "b", .max_retries = 2});
+    send_letters(client, topic, "cd");
+    worker = scene_worker(client, topic, recorder);
+    assert_order(recorder, "abbbcd");
+    scene_await_counts(client, topic, (struct scene_counts){.dead = 1, .done = 3});
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static smq_verdict reject_b(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) index;
+    return seen->body[0] == 'b' ? SMQ_REJECT : SMQ_DONE;
+}
+
+static void rejected_message_lets_the_others_go_on(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, false);
+    struct recorder *recorder = recorder_new(reject_b);
+    smq_worker *worker;
+
+    (void) state;
+    send_letters(client, topic, "abcd");
+    worker = scene_worker(client, topic, recorder);
+    assert_order(recorder, "abcd");
+    scene_await_counts(client, topic, (struct scene_counts){.dead = 1, .done = 3});
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static smq_verdict release_b_once(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    if (seen->body[0] != 'b' || index > 1) {
+        return SMQ_DONE;
+    }
+    assert_int_equal(smq_release(delivery, 0, NULL), SMQ_OK);
+    return SMQ_LATER;
+}
+
+static void released_message_keeps_its_place(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, false);
+    struct recorder *recorder = recorder_new(release_b_once);
+    smq_worker *worker;
+
+    (void) state;
+    send_letters(client, topic, "abcd");
+    worker = scene_worker(client, topic, recorder);
+    assert_order(recorder, "abbcd");
+    assert_int_equal(recorder_seen(recorder, 2).attempt, 1);
+    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = 4});
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static smq_verdict rest_b_for_long(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) index;
+    if (seen->body[0] != 'b') {
+        return SMQ_DONE;
+    }
+    assert_int_equal(smq_retry(delivery, LONG_MS, NULL, NULL), SMQ_OK);
+    return SMQ_LATER;
+}
+
+static void skip_failed_lets_others_pass(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, true);
+    struct recorder *recorder = recorder_new(rest_b_for_long);
+    smq_worker *worker;
+
+    (void) state;
+    send_letters(client, topic, "abcd");
+    worker = scene_worker(client, topic, recorder);
+    assert_order(recorder, "abcd");
+    scene_await_counts(client, topic,
+                       (struct scene_counts){.waiting = 0, .resting = 1, .dead = 0, .done = 3});
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* What a stopped worker has claimed and not begun goes back to its place. */
+static void another_worker_goes_on_in_order(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, false);
+    struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
+    smq_worker *worker;
+
+    (void) state;
+    send_letters(client, topic, "abcdef");
+    recorder_gate(first);
+    worker = scene_worker(client, topic, first);
+    recorder_await(first, 1);
+    smq_worker_stop(worker);
+    recorder_open(first, 100);
+    scene_stop(worker);
+    send_letters(client, topic, "g");
+    worker = scene_worker(client, topic, second);
+    assert_order(second, &"abcdefg"[recorder_count(first)]);
+    scene_stop(worker);
+    recorder_free(first);
+    recorder_free(second);
+    smq_client_free(client);
+}
+
+/* --- many keys and slots --- */
+
+enum { KEYS = 7, EACH = 60, ALL = KEYS * EACH, SLOTS = 16, THREADS = 4 };
+
+/* Every fifth message fails at first, every tenth twice. */
+static smq_verdict fail_some(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    int number = atoi(seen->body);
+
+    (void) delivery;
+    (void) index;
+    return (number % 5 == 3 && seen->attempt == 1) || (number % 10 == 8 && seen->attempt == 2)
+               ? SMQ_RETRY
+               : SMQ_DONE;
+}
+
+static void send_all(smq_client *client, const char *topic)
+{
+    static char keys[KEYS][8], bodies[EACH][8];
+    smq_producer *producer = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+
+    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    for (int i = 0; i < ALL; i++) {
+        smq_message message = SMQ_MESSAGE_INIT;
+
+        snprintf(keys[i % KEYS], sizeof(keys[0]), "k%d", i % KEYS);
+        snprintf(bodies[i / KEYS], sizeof(bodies[0]), "%d", i / KEYS);
+        message.body = smq_text(bodies[i / KEYS]);
+        message.key = smq_text(keys[i % KEYS]);
+        scene_must(smq_send_async(producer, topic, &message, NULL, NULL, &err), &err,
+                   "smq_send_async");
+    }
+    scene_must(smq_producer_flush(producer, SCENE_TIMEOUT_MS, &err), &err, "smq_producer_flush");
+    smq_producer_free(producer);
+}
+
+/* Of each key: the next one, or the last one again. */
+static void assert_serial(struct recorder *recorder)
+{
+    int last[KEYS];
+
+    memset(last, -1, sizeof(last));
+    for (int i = 0; i < recorder_count(recorder); i++) {
+        struct seen seen = recorder_seen(recorder, i);
+        int key = seen.key[1] - '0', number = atoi(seen.body);
+
+        assert_int_equal(number, last[key] + (seen.attempt == 1 ? 1 : 0));
+        last[key] = number;
+    }
+    for (int i = 0; i < KEYS; i++) {
+        assert_int_equal(last[i], EACH - 1);
+    }
+}
+
+static void every_key_is_in_order_under_failures(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, SLOTS, false);
+    struct recorder *recorder = recorder_new(fail_some);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+
+    (void) state;
+    options.threads = THREADS;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    send_all(client, topic);
+    scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .dead = 0, .done = ALL});
+    assert_serial(recorder);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* A failure now and then, while the slot is claimed ahead as fast as it goes. */
+static smq_verdict fail_now_and_then(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    static const smq_verdict verdicts[] = {SMQ_RETRY, SMQ_RELEASE, SMQ_LATER};
+    int number = atoi(seen->body);
+
+    if (number % 7 != 3 || seen->attempt > 2 || index % 5 == 0) {
+        return SMQ_DONE;
+    }
+    if (verdicts[number % 3] == SMQ_LATER) {
+        assert_int_equal(smq_retry(delivery, number % 4, NULL, NULL), SMQ_OK);
+    }
+    return verdicts[number % 3];
+}
+
+static void order_holds_while_the_slot_is_claimed_ahead(void **state)
+{
+    enum { COUNT = 1000 };
+    smq_client *client = scene_client();
+    const char *topic = fifo_topic(client, 1, false);
+    struct recorder *recorder = recorder_new(fail_now_and_then);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    int next = 0;
+
+    (void) state;
+    scene_send_numbers(client, topic, 0, COUNT / 2);
+    options.batch_size = 20;
+    options.threads = 4;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    scene_send_numbers(client, topic, COUNT / 2, COUNT / 2);
+    scene_await_counts(client, topic, (struct scene_counts){.done = COUNT});
+    /* each one follows its predecessor, or is that once more */
+    for (int i = 0; i < recorder_count(recorder); i++) {
+        int number = atoi(recorder_seen(recorder, i).body);
+
+        if (number != next && number != next - 1) {
+            fail_msg("delivery %d is %d, not %d or %d", i, number, next - 1, next);
+        }
+        next = number + 1;
+    }
+    assert_int_equal(next, COUNT);
+    assert_true(recorder_count(recorder) > COUNT + COUNT / 20);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiting_messages_go_in_the_order_of_sends),
+        cmocka_unit_test(what_no_handler_saw_does_not_count_as_answered),
+        cmocka_unit_test(failed_message_blocks_those_behind_it),
+        cmocka_unit_test(dead_message_lets_the_others_go_on),
+        cmocka_unit_test(rejected_message_lets_the_others_go_on),
+        cmocka_unit_test(released_message_keeps_its_place),
+        cmocka_unit_test(skip_failed_lets_others_pass),
+        cmocka_unit_test(another_worker_goes_on_in_order),
+        cmocka_unit_test(every_key_is_in_order_under_failures),
+        cmocka_unit_test(order_holds_while_the_slot_is_claimed_ahead),
+    };
+
+    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
+}

@@ -1,0 +1,381 @@
+/* test_fleet.c - a fleet of processes under ZooKeeper on a Redis Cluster: joins, leaves, deaths. */
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/members.h"
+#include "integration/fixture/scene.h"
+#include "support/process.h"
+#include "support/wait.h"
+
+enum { SLOTS = 64, KEYS = 5000 };
+
+static const char *topic_of(smq_client *client)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.slots = SLOTS;
+    return scene_topic(client, &options);
+}
+
+/* --- who owns what, as Redis says --- */
+
+struct owners {
+    char owner[SLOTS][128], token[SLOTS][32];
+};
+
+static bool see_slot(const smq_slot_info *slot, void *user)
+{
+    struct owners *owners = user;
+
+    snprintf(owners->owner[slot->slot], sizeof(owners->owner[0]), "%s", slot->owner);
+    snprintf(owners->token[slot->slot], sizeof(owners->token[0]), "%s", slot->token);
+    return true;
+}
+
+static void owners_read(struct owners *owners, smq_client *client, const char *topic)
+{
+    smq_error err = SMQ_ERROR_INIT;
+
+    scene_must(smq_topic_slots(client, topic, see_slot, owners, &err), &err, "smq_topic_slots");
+}
+
+static int slots_of(const struct owners *owners, const char *name)
+{
+    int count = 0;
+
+    for (int i = 0; i < SLOTS; i++) {
+        count += strcmp(owners->owner[i], name) == 0 ? 1 : 0;
+    }
+    return count;
+}
+
+/* Does every slot have an owner, and each of `members` owners its share? */
+static bool is_shared_out(const struct owners *owners, int members)
+{
+    int shares = 0;
+
+    for (int i = 0; i < SLOTS; i++) {
+        int count = slots_of(owners, owners->owner[i]);
+        bool first = true;
+
+        if (owners->owner[i][0] == '\0' || count < SLOTS / members ||
+            count > (SLOTS + members - 1) / members) {
+            return false;
+        }
+        for (int j = 0; j < i; j++) {
+            first = first && strcmp(owners->owner[i], owners->owner[j]) != 0;
+        }
+        shares += first ? 1 : 0;
+    }
+    return shares == members;
+}
+
+static int tokens_changed(const struct owners *before, const struct owners *after)
+{
+    int changed = 0;
+
+    for (int i = 0; i < SLOTS; i++) {
+        changed += strcmp(before->token[i], after->token[i]) != 0 ? 1 : 0;
+    }
+    return changed;
+}
+
+/* --- load --- */
+
+/* Sends a few messages each time it is asked whether the slots are shared out. */
+struct load {
+    struct members *members;
+    smq_client *client;
+    struct owners owners;
+    int shares, sent;
+    pid_t leaving; /* 0: nobody; -1: has left */
+};
+
+static bool has_shares_under_load(void *arg)
+{
+    struct load *load = arg;
+    int status = -1;
+
+    members_send(load->members, load->client, "k", KEYS, load->sent, 200);
+    load->sent += 200;
+    if (load->leaving > 0 && process_ended(load->leaving, &status)) {
+        assert_int_equal(status, 0);
+        load->leaving = -1;
+    }
+    owners_read(&load->owners, load->client, load->members->topic);
+    return load->leaving <= 0 && is_shared_out(&load->owners, load->shares);
+}
+
+static void await_shares(struct load *load, int shares)
+{
+    load->shares = shares;
+    if (!wait_until(has_shares_under_load, load, SCENE_TIMEOUT_MS)) {
+        fail_msg("the slots were not shared out over %d members", shares);
+    }
+}
+
+static void join_and_leave_move_only_what_they_must(void **state)
+{
+    smq_client *client = scene_client();
+    struct members members;
+    struct load load = {.members = &members, .client = client};
+    struct owners four, five;
+    struct member *fifth = NULL;
+    struct verdict verdict;
+    smq_stats stats;
+
+    (void) state;
+    members_init(&members, topic_of(client));
+    members.zookeeper = true;
+    members.session_ms = 20000; /* nobody dies here, not even of slowness */
+    members.work_us = 200;
+    for (int i = 0; i < 4; i++) {
+        members_start(&members);
+    }
+    await_shares(&load, 4);
+    four = load.owners;
+
+    fifth = members_start(&members);
+    await_shares(&load, 5);
+    five = load.owners;
+    assert_int_equal(tokens_changed(&four, &five), SLOTS / 5);
+
+    load.leaving = fifth->pid;
+    kill(fifth->pid, SIGTERM);
+    await_shares(&load, 4);
+    fifth->pid = 0;
+    assert_int_equal(tokens_changed(&five, &load.owners), SLOTS / 5);
+
+    scene_await_counts(client, members.topic, (struct scene_counts){.done = load.sent});
+    stats = scene_stats(client, members.topic);
+    assert_int_equal(stats.retried, 0);
+    assert_int_equal(stats.lease_lost, 0);
+    verdict = members_judge(&members);
+    assert_int_equal(verdict.sent, load.sent);
+    assert_int_equal(verdict.handled, load.sent);
+    assert_int_equal(verdict.runs, load.sent); /* no duplicate */
+    assert_int_equal(verdict.overlaps, 0);
+    assert_int_equal(verdict.fenced, 0);
+    for (int i = 0; i < 4; i++) {
+        member_leave(&members.member[i]);
+    }
+    members_fini(&members);
+    smq_client_free(client);
+}
+
+/* Each of four members in turn is asked to leave, and another one is started when it has. */
+static void rolling_restart_costs_no_message_a_retry(void **state)
+{
+    smq_client *client = scene_client();
+    struct members members;
+    struct load load = {.members = &members, .client = client};
+    struct verdict verdict;
+    smq_stats stats;
+
+    (void) state;
+    members_init(&members, topic_of(client));
+    members.zookeeper = true;
+    members.session_ms = 20000; /* nobody dies here, not even of slowness */
+    members.work_us = 500;      /* so that there is something in hand whenever one leaves */
+    for (int i = 0; i < 4; i++) {
+        members_start(&members);
+    }
+    await_shares(&load, 4);
+    for (int i = 0; i < 4; i++) {
+        load.leaving = members.member[i].pid;
+        kill(load.leaving, SIGTERM);
+        await_shares(&load, 3);
+        members.member[i].pid = 0;
+        members_start(&members);
+        await_shares(&load, 4);
+    }
+    scene_await_counts(client, members.topic, (struct scene_counts){.done = load.sent});
+    stats = scene_stats(client, members.topic);
+    assert_int_equal(stats.retried, 0);
+    assert_int_equal(stats.lease_lost, 0);
+    verdict = members_judge(&members);
+    assert_int_equal(verdict.sent, load.sent);
+    assert_int_equal(verdict.handled, load.sent);
+    assert_int_equal(verdict.lost, 0);
+    assert_int_equal(verdict.runs, load.sent); /* no duplicate */
+    assert_int_equal(verdict.overlaps, 0);
+    assert_int_equal(verdict.fenced, 0);
+    for (int i = 4; i < members.count; i++) {
+        member_leave(&members.member[i]);
+    }
+    members_fini(&members);
+    smq_client_free(client);
+}
+
+/* --- deaths --- */
+
+enum { DEATHS_EVERY_S = 5, DEATHS_AT_LEAST = 4 };
+
+/* Kills the eldest by the clock until all is done; somebody new joins for each. */
+struct deaths {
+    struct members *members;
+    smq_client *client;
+    int timer; /* a timerfd */
+    int count;
+    bool over; /* every message is done */
+};
+
+static bool is_time_or_over(void *arg)
+{
+    struct deaths *deaths = arg;
+    struct pollfd timer = {.fd = deaths->timer, .events = POLLIN};
+    smq_stats stats = scene_stats(deaths->client, deaths->members->topic);
+
+    deaths->over = stats.waiting + stats.claimed + stats.resting == 0;
+    return deaths->over || poll(&timer, 1, 0) == 1;
+}
+
+static void kill_one_after_another(struct deaths *deaths)
+{
+    struct itimerspec every = {.it_interval.tv_sec = DEATHS_EVERY_S,
+                               .it_value.tv_sec = DEATHS_EVERY_S};
+    uint64_t passed = 0;
+
+    deaths->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    assert_true(deaths->timer >= 0);
+    assert_int_equal(timerfd_settime(deaths->timer, 0, &every, NULL), 0);
+    for (;;) {
+        assert_true(wait_until(is_time_or_over, deaths, SCENE_TIMEOUT_MS));
+        if (deaths->over) {
+            break;
+        }
+        assert_int_equal(read(deaths->timer, &passed, sizeof(passed)), sizeof(passed));
+        member_kill(&deaths->members->member[deaths->count]);
+        members_start(deaths->members);
+        deaths->count++;
+    }
+    close(deaths->timer);
+}
+
+static void nothing_is_lost_when_one_member_after_another_is_killed(void **state)
+{
+    enum { TOTAL = 100000 };
+    smq_client *client = scene_client();
+    struct members members;
+    struct deaths deaths = {.members = &members, .client = client};
+    struct verdict verdict;
+
+    (void) state;
+    members_init(&members, topic_of(client));
+    members.zookeeper = true;
+    members.work_us = 2400; /* eight threads: 30 s of work, and something in hand at any time */
+    for (int i = 0; i < 4; i++) {
+        members_start(&members);
+    }
+    members_send(&members, client, "k", KEYS, 0, TOTAL);
+    kill_one_after_another(&deaths);
+    assert_true(deaths.count >= DEATHS_AT_LEAST);
+    verdict = members_judge(&members);
+    if (!verdict_good(&verdict)) {
+        verdict_print(&verdict, stderr);
+        fail_msg("%s", verdict.example);
+    }
+    assert_int_equal(verdict.sent, TOTAL);
+    assert_int_equal(verdict.handled, TOTAL);
+    assert_int_equal(verdict.dead, 0);
+    for (int i = deaths.count; i < members.count; i++) {
+        member_leave(&members.member[i]);
+    }
+    members_fini(&members);
+    smq_client_free(client);
+}
+
+static bool belongs_to_one_under_load(void *arg)
+{
+    struct load *load = arg;
+
+    members_send(load->members, load->client, "k", KEYS, load->sent, 200);
+    load->sent += 200;
+    owners_read(&load->owners, load->client, load->members->topic);
+    return is_shared_out(&load->owners, 1);
+}
+
+static bool all_is_handled(void *arg)
+{
+    struct load *load = arg;
+
+    return scene_stats(load->client, load->members->topic).done == (uint64_t) load->sent;
+}
+
+/* A member is stopped past its session, in the middle of its handlers, and wakes up as a zombie. */
+static void woken_zombie_changes_nothing(void **state)
+{
+    smq_client *client = scene_client();
+    struct members members;
+    struct load load = {.members = &members, .client = client};
+    struct member *zombie;
+    struct verdict verdict;
+
+    (void) state;
+    members_init(&members, topic_of(client));
+    members.zookeeper = true;
+    members.work_us = 1000;
+    zombie = members_start(&members);
+    members_start(&members);
+    await_shares(&load, 2);
+    kill(zombie->pid, SIGSTOP);
+    assert_true(wait_until(belongs_to_one_under_load, &load, SCENE_TIMEOUT_MS));
+    kill(zombie->pid, SIGCONT);
+    await_shares(&load, 2);
+    assert_true(wait_until(all_is_handled, &load, SCENE_TIMEOUT_MS));
+    verdict = members_judge(&members);
+    if (!verdict_good(&verdict)) {
+        verdict_print(&verdict, stderr);
+        fail_msg("%s", verdict.example);
+    }
+    assert_int_equal(verdict.handled, load.sent);
+    member_leave(&members.member[0]);
+    member_leave(&members.member[1]);
+    members_fini(&members);
+    smq_client_free(client);
+}
+
+static void missing_zookeeper_is_said_in_time(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_client *client;
+    smq_worker *worker = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    options.zookeeper = "127.0.0.1:1";
+    options.session_timeout_ms = 500;
+    client = scene_client_with(&options);
+    work.topic = topic_of(client);
+    work.handler = (smq_handler_fn *) abort;
+    assert_int_equal(smq_worker_new(&worker, client, &work, &err), SMQ_UNAVAILABLE);
+    assert_null(worker);
+    assert_non_null(strstr(err.text, "127.0.0.1:1"));
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(join_and_leave_move_only_what_they_must),
+        cmocka_unit_test(rolling_restart_costs_no_message_a_retry),
+        cmocka_unit_test(nothing_is_lost_when_one_member_after_another_is_killed),
+        cmocka_unit_test(woken_zombie_changes_nothing),
+        cmocka_unit_test(missing_zookeeper_is_said_in_time),
+    };
+
+    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+}

@@ -1,0 +1,232 @@
+/* test_frozen.c - a process that is stopped for a while, or has reason to doubt its membership,
+ * begins nothing of slots that may be another's. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/members.h"
+#include "integration/fixture/scene.h"
+#include "support/wait.h"
+
+enum { SLOTS = 16, MESSAGES = 1600, SESSION_MS = 2000, STOP_MS = 2500 };
+
+/* Of messages: longer than all that a process is stopped here, so that the time for which the
+ * process itself may own slots is what keeps it from beginning. */
+enum { LEASE_MS = 60000 };
+
+static const char newer_token[] = "0000000200000000000000ff";
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool is_past(void *arg)
+{
+    return monotonic_ms() >= *(int64_t *) arg;
+}
+
+/* --- SIGSTOP --- */
+
+struct owners {
+    smq_client *client;
+    const char *topic;
+    char name[128]; /* of the owner of slot 0, when it was looked at first */
+    int others;     /* slots of another owner */
+};
+
+static bool see_owner(const smq_slot_info *slot, void *user)
+{
+    struct owners *owners = user;
+
+    if (owners->name[0] == '\0') {
+        snprintf(owners->name, sizeof(owners->name), "%s", slot->owner);
+    }
+    owners->others += slot->owner[0] != '\0' && strcmp(slot->owner, owners->name) != 0 ? 1 : 0;
+    return true;
+}
+
+static void look(struct owners *owners)
+{
+    smq_error err = SMQ_ERROR_INIT;
+
+    owners->others = 0;
+    scene_must(smq_topic_slots(owners->client, owners->topic, see_owner, owners, &err), &err,
+               "smq_topic_slots");
+}
+
+static bool all_are_anothers(void *arg)
+{
+    struct owners *owners = arg;
+
+    look(owners);
+    return owners->others == SLOTS;
+}
+
+static bool some_have_begun(void *arg)
+{
+    return members_begun(arg, NULL, 0) > SLOTS;
+}
+
+static bool all_is_handled(void *arg)
+{
+    struct members *members = arg;
+
+    return members_judge(members).handled == MESSAGES;
+}
+
+/* A process is stopped until long after another one has its slots, and then goes on. */
+static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    struct owners owners = {.client = scene_client()};
+    struct members members;
+    struct verdict verdict;
+    struct member *frozen;
+    int64_t awake;
+
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.slots = SLOTS;
+    options.lease_ms = LEASE_MS;
+    owners.topic = scene_topic(owners.client, &options);
+    members_init(&members, owners.topic);
+    members.zookeeper = zookeeper;
+    members.session_ms = SESSION_MS;
+    members.threads = 4;
+    members.work_us = 20000;
+    members.bound_ms = bound_ms;
+    frozen = members_start(&members);
+    members_send(&members, owners.client, "k", MESSAGES, 0, MESSAGES);
+    assert_true(wait_until(some_have_begun, &members, SCENE_TIMEOUT_MS));
+    look(&owners);
+    kill(frozen->pid, SIGSTOP);
+    (void) members_start(&members);
+    assert_true(wait_until(all_are_anothers, &owners, SCENE_TIMEOUT_MS));
+    awake = monotonic_ms() + STOP_MS;
+    assert_true(wait_until(is_past, &awake, SCENE_TIMEOUT_MS));
+    kill(frozen->pid, SIGCONT);
+    assert_true(wait_until(all_is_handled, &members, SCENE_TIMEOUT_MS));
+    for (int i = 0; i < members.count; i++) {
+        member_leave(&members.member[i]);
+    }
+    verdict = members_judge(&members);
+    print_message("%" PRIu64 " handlers begun in time, %" PRIu64 " late\n", verdict.outlived,
+                  verdict.late);
+    assert_int_equal(verdict.late, 0);
+    assert_int_equal(verdict.lost, 0);
+    members_fini(&members);
+    smq_client_free(owners.client);
+}
+
+static void woken_member_begins_nothing_of_lost_slots(void **state)
+{
+    (void) state;
+    freeze_and_wake(true, SESSION_MS * 2 / 3);
+}
+
+/* Its lease in Redis lasts 3/2 of that time. */
+static void woken_single_process_begins_nothing_of_lost_slots(void **state)
+{
+    (void) state;
+    freeze_and_wake(false, SESSION_MS);
+}
+
+/* --- one slot that has a newer owner --- */
+
+static atomic_int slots_lost;
+
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    atomic_fetch_add(&slots_lost, event->kind == SMQ_EVENT_SLOT_LOST ? 1 : 0);
+}
+
+static bool both_are_lost(void *arg)
+{
+    (void) arg;
+    return atomic_load(&slots_lost) == 2;
+}
+
+static void set_tokens(redisContext *redis, const char *topic)
+{
+    for (int slot = 0; slot < 2; slot++) {
+        (void) scene_redis_number(redis, "HSET slot{%s_%d} token %s", topic, slot, newer_token);
+    }
+}
+
+/* Both slots have a newer owner; the first of them says so by a call that is refused.  What is
+ * claimed of the second one could still begin by its age. */
+static void one_lost_slot_makes_the_others_doubtful(void **state)
+{
+    enum { COUNT = 40 };
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
+    struct recorder *recorder = recorder_new(NULL);
+    redisContext *redis = scene_redis();
+    smq_client *client;
+    smq_worker *worker;
+    const char *topic;
+    int32_t slot;
+
+    (void) state;
+    options.event = on_event;
+    client = scene_client_with(&options);
+    topic_options.type = SMQ_TYPE_FIXED_TIME;
+    topic_options.slots = 2;
+    topic = scene_topic(client, &topic_options);
+    scene_send_numbers(client, topic, 0, COUNT);
+    recorder_gate(recorder);
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, 1);
+    scene_await_counts(
+        client, topic,
+        (struct scene_counts){.claimed = COUNT, .resting = -1, .dead = -1, .done = -1});
+    slot = recorder_seen(recorder, 0).slot;
+    set_tokens(redis, topic);
+    recorder_open(recorder, 1);
+    recorder_await(recorder, 2); /* the answer of the first is on its way */
+    assert_int_equal(recorder_seen(recorder, 1).slot, slot);
+    scene_await_standing(recorder_seen(recorder, 1).delivery, SMQ_FENCED);
+    recorder_open(recorder, COUNT);
+    assert_true(wait_until(both_are_lost, NULL, SCENE_TIMEOUT_MS));
+    for (int i = 0; i < recorder_count(recorder); i++) {
+        assert_int_equal(recorder_seen(recorder, i).slot, slot);
+    }
+    smq_worker_stop(worker);
+    smq_worker_free(worker);
+    recorder_free(recorder);
+    redisFree(redis);
+    smq_client_free(client);
+}
+
+static int start(void **state)
+{
+    struct servers_options options = {.redis = REDIS_SINGLE, .zookeeper = true};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(woken_member_begins_nothing_of_lost_slots),
+        cmocka_unit_test(woken_single_process_begins_nothing_of_lost_slots),
+        cmocka_unit_test(one_lost_slot_makes_the_others_doubtful),
+    };
+
+    return cmocka_run_group_tests(tests, start, scene_end);
+}

@@ -1,0 +1,550 @@
+/* test_keyed.c - layout keyed on a cluster: what identifies a message, its body, its own limit of
+ * retries. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/scene.h"
+
+enum { SLOTS = 16, BIG = 1024 * 1024, LARGEST = 64 * BIG };
+
+static const char *keyed_topic(smq_client *client, smq_topic_type type, int32_t slots)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = type;
+    options.layout = SMQ_LAYOUT_KEYED;
+    options.slots = slots;
+    return scene_topic(client, &options);
+}
+
+static smq_producer *producer_of(smq_client *client)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *producer = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+
+    options.send_timeout_ms = 60000;
+    scene_must(smq_producer_new(&producer, client, &options, &err), &err, "smq_producer_new");
+    return producer;
+}
+
+/* Nothing is left of a topic of one slot but what always stands there. */
+static void assert_no_bodies(const char *topic)
+{
+    redisContext *redis = scene_redis_of(topic);
+
+    assert_int_equal(scene_redis_number(redis, "HLEN body{%s_0}", topic), 1);
+    redisFree(redis);
+}
+
+static const struct scene_counts ALL_DONE_1 = {.dead = 0, .done = 1};
+static const struct scene_counts ALL_DONE_2 = {.dead = 0, .done = 2};
+static const struct scene_counts ONE_DEAD = {.dead = 1, .done = -1};
+
+static void delivery_has_key_id_and_body(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    int64_t before = scene_now_ms();
+    struct seen seen;
+
+    (void) state;
+    scene_send(client, topic, (struct scene_message){.body = "b", .key = "k", .id = "i"});
+    recorder_await(recorder, 1);
+    scene_send(client, topic, (struct scene_message){.body = "c", .id = "j", .ttl_ms = 600000});
+    recorder_await(recorder, 2);
+    seen = recorder_seen(recorder, 0);
+    assert_string_equal(seen.key, "k");
+    assert_string_equal(seen.id, "i");
+    assert_string_equal(seen.body, "b");
+    assert_in_range(seen.sent_at_ms, before, scene_now_ms());
+    assert_int_equal(seen.expires_at_ms, 0);
+    seen = recorder_seen(recorder, 1);
+    assert_string_equal(seen.key, "j");
+    assert_string_equal(seen.id, "j");
+    assert_string_equal(seen.body, "c");
+    assert_int_equal(seen.expires_at_ms, seen.sent_at_ms + 600000);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void waiting_id_merges_and_the_last_body_wins(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = keyed_topic(client, SMQ_TYPE_PRIORITY, 1);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *worker;
+
+    (void) state;
+    assert_false(
+        scene_send(client, topic, (struct scene_message){.body = "old", .id = "i", .priority = 1}));
+    assert_false(scene_send(client, topic,
+                            (struct scene_message){.body = "other", .id = "j", .priority = 2}));
+    assert_true(
+        scene_send(client, topic, (struct scene_message){.body = "new", .id = "i", .priority = 3}));
+    assert_true(scene_send(client, topic,
+                           (struct scene_message){.body = "newest", .id = "i", .priority = 3}));
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, 2);
+    assert_string_equal(recorder_seen(recorder, 0).body, "newest");
+    assert_int_equal(recorder_seen(recorder, 0).priority, 3);
+    assert_string_equal(recorder_seen(recorder, 1).body, "other");
+    scene_await_counts(client, topic, ALL_DONE_2);
+    assert_int_equal(scene_stats(client, topic).merged, 2);
+    assert_no_bodies(topic);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void same_id_under_another_key_is_another_message(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
+
+    (void) state;
+    assert_false(scene_send(client, topic, (struct scene_message){.id = "i", .key = "a"}));
+    assert_false(scene_send(client, topic, (struct scene_message){.id = "i", .key = "b"}));
+    assert_false(scene_send(client, topic, (struct scene_message){.id = "i"}));
+    assert_true(scene_send(client, topic, (struct scene_message){.id = "i", .key = "i"}));
+    assert_true(scene_send(client, topic, (struct scene_message){.id = "i", .key = "a"}));
+    assert_int_equal(scene_stats(client, topic).waiting, 3);
+    smq_client_free(client);
+}
+
+/* A send while a message is claimed is one more message; they share a body, the last. */
+static void send_during_the_handling_is_one_more_delivery(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *worker;
+
+    (void) state;
+    recorder_gate(recorder);
+    worker = scene_worker(client, topic, recorder);
+    scene_send(client, topic, (struct scene_message){.body = "one", .id = "i"});
+    recorder_await(recorder, 1);
+    assert_false(scene_send(client, topic, (struct scene_message){.body = "two", .id = "i"}));
+    recorder_open(recorder, 2);
+    recorder_await(recorder, 2);
+    assert_string_equal(recorder_seen(recorder, 0).body, "one");
+    assert_string_equal(recorder_seen(recorder, 1).body, "two");
+    scene_await_counts(client, topic, ALL_DONE_2);
+    assert_no_bodies(topic);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* --- bodies --- */
+
+struct expected {
+    const void *body, *key, *id;
+    size_t body_len, key_len, id_len;
+};
+
+static struct expected expected;
+
+static smq_verdict compare(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    const smq_message_info *info = smq_delivery_info(delivery);
+
+    (void) seen;
+    (void) index;
+    if (info->body.len != expected.body_len || info->key.len != expected.key_len ||
+        info->id.len != expected.id_len ||
+        (info->body.len > 0 && memcmp(info->body.data, expected.body, info->body.len) != 0) ||
+        memcmp(info->key.data, expected.key, info->key.len) != 0 ||
+        memcmp(info->id.data, expected.id, info->id.len) != 0) {
+        return SMQ_REJECT;
+    }
+    return SMQ_DONE;
+}
+
+/* Send what is expected, and have it delivered. */
+static void goes_through(const smq_topic_options *options)
+{
+    smq_client_options patient = SMQ_CLIENT_OPTIONS_INIT;
+    smq_client *client;
+    const char *topic;
+    struct recorder *recorder = recorder_new(compare);
+    smq_worker *worker;
+    smq_producer *producer;
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_receipt receipt;
+    smq_error err = SMQ_ERROR_INIT;
+
+    patient.request_timeout_ms = 60000; /* others wait behind a body of 64 MiB */
+    client = scene_client_with(&patient);
+    topic = scene_topic(client, options);
+    worker = scene_worker(client, topic, recorder);
+    producer = producer_of(client);
+    message.body = (smq_bytes){expected.body, expected.body_len};
+    message.key = (smq_bytes){expected.key, expected.key_len};
+    message.id = (smq_bytes){expected.id, expected.id_len};
+    scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
+    assert_false(receipt.merged);
+    assert_string_equal(receipt.id, "");
+    scene_await_counts(client, topic, ALL_DONE_1);
+    assert_no_bodies(topic);
+    smq_producer_free(producer);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static smq_topic_options keyed_options(void)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.layout = SMQ_LAYOUT_KEYED;
+    return options;
+}
+
+static void empty_body_goes_through(void **state)
+{
+    smq_topic_options options = keyed_options();
+
+    (void) state;
+    expected = (struct expected){.key = "k", .key_len = 1, .id = "i", .id_len = 1};
+    goes_through(&options);
+}
+
+static void any_bytes_go_through(void **state)
+{
+    smq_topic_options options = keyed_options();
+    char bytes[1024];
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (char) i;
+    }
+    expected = (struct expected){.body = bytes,
+                                 .body_len = sizeof(bytes),
+                                 .key = bytes,
+                                 .key_len = 256,
+                                 .id = bytes,
+                                 .id_len = sizeof(bytes)};
+    goes_through(&options);
+    expected.key = bytes;
+    expected.key_len = sizeof(bytes); /* the same as the id, which begins with a NUL */
+    goes_through(&options);
+}
+
+static void large_bodies_go_through(void **state)
+{
+    smq_topic_options options = keyed_options();
+    char *body = malloc(LARGEST);
+
+    (void) state;
+    assert_non_null(body);
+    for (size_t i = 0; i < LARGEST; i++) {
+        body[i] = (char) (i * 7 + i / 1000);
+    }
+    expected = (struct expected){
+        .body = body, .body_len = BIG, .key = "k", .key_len = 1, .id = "i", .id_len = 1};
+    goes_through(&options);
+    options.max_body = LARGEST;
+    expected.body_len = LARGEST;
+    goes_through(&options);
+    free(body);
+}
+
+/* More than fits into one request, and one reply. */
+static void many_large_bodies_go_through(void **state)
+{
+    enum { COUNT = 40, SIZE = 200 * 1024 };
+    smq_client *client = scene_client();
+    const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_producer *producer = producer_of(client);
+    smq_receipt receipts[COUNT];
+    smq_message messages[COUNT];
+    char *body = calloc(1, SIZE);
+    smq_worker *worker;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    assert_non_null(body);
+    for (int i = 0; i < COUNT; i++) {
+        messages[i] = SMQ_MESSAGE(.body = {body, SIZE});
+    }
+    scene_must(smq_send_batch(producer, topic, messages, COUNT, receipts, &err), &err,
+               "smq_send_batch");
+    worker = scene_worker(client, topic, recorder);
+    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = COUNT});
+    for (int i = 0; i < COUNT; i++) {
+        assert_string_equal(recorder_seen(recorder, i).id, receipts[i].id);
+        assert_int_equal(strlen(receipts[i].id), 32);
+        assert_true(i == 0 || strcmp(receipts[i - 1].id, receipts[i].id) < 0);
+    }
+    assert_no_bodies(topic);
+    free(body);
+    smq_producer_free(producer);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void two_workers_share_a_topic(void **state)
+{
+    enum { COUNT = 300 };
+    smq_topic_options options = keyed_options();
+    smq_client *client = scene_client(), *other = scene_client();
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *one, *two;
+    const char *topic;
+
+    (void) state;
+    options.shared = true;
+    topic = scene_topic(client, &options);
+    one = scene_worker(client, topic, recorder);
+    two = scene_worker(other, topic, recorder);
+    for (int i = 0; i < COUNT; i++) {
+        char id[16];
+
+        snprintf(id, sizeof(id), "id%d", i);
+        scene_send(client, topic, (struct scene_message){.body = id, .key = "k", .id = id});
+    }
+    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = COUNT});
+    assert_int_equal(recorder_count(recorder), COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        assert_string_equal(recorder_seen(recorder, i).body, recorder_seen(recorder, i).id);
+    }
+    assert_no_bodies(topic);
+    scene_stop(one);
+    scene_stop(two);
+    recorder_free(recorder);
+    smq_client_free(client);
+    smq_client_free(other);
+}
+
+/* --- retries --- */
+
+static smq_verdict fail_always(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    (void) index;
+    return SMQ_RETRY;
+}
+
+static void message_has_a_retry_limit_of_its_own(void **state)
+{
+    static const struct {
+        int32_t max_retries, deliveries;
+    } cases[] = {{0, 17}, {2, 3}, {SMQ_NONE, 1}, {20, 21}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        smq_client *client = scene_client();
+        const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
+        struct recorder *recorder = recorder_new(fail_always);
+        smq_worker *worker = scene_worker(client, topic, recorder);
+
+        scene_send(
+            client, topic,
+            (struct scene_message){.body = "b", .id = "i", .max_retries = cases[i].max_retries});
+        scene_await_counts(client, topic, ONE_DEAD);
+        assert_int_equal(recorder_count(recorder), cases[i].deliveries);
+        for (int n = 0; n < cases[i].deliveries; n++) {
+            assert_int_equal(recorder_seen(recorder, n).attempt, n + 1);
+            assert_int_equal(recorder_seen(recorder, n).retries_left, cases[i].deliveries - 1 - n);
+            assert_string_equal(recorder_seen(recorder, n).body, "b");
+        }
+        assert_no_bodies(topic); /* the dead letter has its own */
+        scene_stop(worker);
+        recorder_free(recorder);
+        smq_client_free(client);
+    }
+}
+
+static char last_dead[256]; /* of the events */
+
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    if (event->kind == SMQ_EVENT_DEAD) {
+        snprintf(last_dead, sizeof(last_dead), "%s", event->message_id);
+    }
+}
+
+/* The event of a death goes by the message's limit, too, and names its id. */
+static void death_is_told_with_the_id(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_client *client;
+    const char *topic;
+    struct recorder *recorder = recorder_new(fail_always);
+    smq_worker *worker;
+
+    (void) state;
+    options.event = on_event;
+    client = scene_client_with(&options);
+    topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
+    worker = scene_worker(client, topic, recorder);
+    scene_send(client, topic,
+               (struct scene_message){.body = "b", .id = "the\x01id", .max_retries = 1});
+    scene_await_counts(client, topic, ONE_DEAD);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client); /* every event was told */
+    assert_string_equal(last_dead, "the\\x01id");
+}
+
+struct dead {
+    int count;
+    char key[64], id[64], body[64], reason[256];
+};
+
+static bool see_dead(const smq_message_info *message, void *user)
+{
+    struct dead *dead = user;
+
+    dead->count++;
+    snprintf(dead->key, sizeof(dead->key), "%.*s", (int) message->key.len,
+             (const char *) message->key.data);
+    snprintf(dead->id, sizeof(dead->id), "%.*s", (int) message->id.len,
+             (const char *) message->id.data);
+    snprintf(dead->body, sizeof(dead->body), "%.*s", (int) message->body.len,
+             (const char *) message->body.data);
+    snprintf(dead->reason, sizeof(dead->reason), "%s", message->reason);
+    return true;
+}
+
+static smq_verdict reject(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) seen;
+    (void) index;
+    assert_int_equal(smq_reject(delivery, "no good", NULL), SMQ_OK);
+    return SMQ_LATER;
+}
+
+/* What is sent under the same id afterwards does not touch it. */
+static void dead_letter_keeps_its_body(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
+    struct recorder *recorder = recorder_new(reject);
+    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_filter filter = SMQ_FILTER_INIT;
+    struct dead dead = {0};
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    scene_send(client, topic, (struct scene_message){.body = "old", .key = "k", .id = "i"});
+    scene_await_counts(client, topic, ONE_DEAD);
+    scene_stop(worker);
+    scene_send(client, topic, (struct scene_message){.body = "new", .key = "k", .id = "i"});
+    filter.states = SMQ_STATE_DEAD;
+    scene_must(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err,
+               "smq_message_each");
+    assert_int_equal(dead.count, 1);
+    assert_string_equal(dead.key, "k");
+    assert_string_equal(dead.id, "i");
+    assert_string_equal(dead.body, "old");
+    assert_string_equal(dead.reason, "no good");
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* --- bad messages --- */
+
+static void bad_messages_are_refused_and_nothing_is_stored(void **state)
+{
+    static char big[BIG + 1];
+    static const struct {
+        smq_message message;
+        smq_status status;
+    } cases[] = {
+        {{.body = {"b", 1}, .id = {"i", 0}}, SMQ_INVALID},
+        {{.body = {"b", 1}, .id = {big, 1025}}, SMQ_TOO_BIG},
+        {{.body = {"b", 1}, .ttl_ms = -2}, SMQ_INVALID},
+        {{.body = {"b", 1}, .max_retries = 64}, SMQ_INVALID},
+        {{.body = {"b", 1}, .priority = 8192}, SMQ_INVALID},
+        {{.body = {"b", 1}, .delay_ms = 5}, SMQ_WRONG_TYPE},
+        {{.body = {big, BIG + 1}}, SMQ_TOO_BIG},
+        {{.body = {NULL, 1}}, SMQ_INVALID},
+    };
+    smq_client *client = scene_client();
+    const char *topic = keyed_topic(client, SMQ_TYPE_PRIORITY, 1);
+    smq_producer *producer = producer_of(client);
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        smq_message message = cases[i].message;
+        smq_receipt receipt;
+        smq_error err = SMQ_ERROR_INIT;
+
+        message.struct_size = sizeof(message);
+        assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), cases[i].status);
+        assert_int_equal(receipt.status, cases[i].status);
+        assert_string_not_equal(err.text, "");
+    }
+    assert_int_equal(scene_stats(client, topic).waiting, 0);
+    assert_no_bodies(topic);
+    smq_producer_free(producer);
+    smq_client_free(client);
+}
+
+static void inline_topics_take_no_ids(void **state)
+{
+    smq_client *client = scene_client();
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_producer *producer = producer_of(client);
+    smq_message message = SMQ_MESSAGE_INIT;
+    const char *topic;
+    smq_receipt receipt;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    options.type = SMQ_TYPE_FIXED_TIME;
+    topic = scene_topic(client, &options);
+    message.body = (smq_bytes){"b", 1};
+    message.id = (smq_bytes){"i", 1};
+    assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), SMQ_WRONG_TYPE);
+    assert_non_null(strstr(err.text, "layout keyed"));
+    message = SMQ_MESSAGE();
+    assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "empty"));
+    message.body = (smq_bytes){"b", 1};
+    scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
+    assert_string_equal(receipt.id, "");
+    assert_int_equal(scene_stats(client, topic).waiting, 1);
+    smq_producer_free(producer);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(delivery_has_key_id_and_body),
+        cmocka_unit_test(waiting_id_merges_and_the_last_body_wins),
+        cmocka_unit_test(same_id_under_another_key_is_another_message),
+        cmocka_unit_test(send_during_the_handling_is_one_more_delivery),
+        cmocka_unit_test(empty_body_goes_through),
+        cmocka_unit_test(any_bytes_go_through),
+        cmocka_unit_test(large_bodies_go_through),
+        cmocka_unit_test(many_large_bodies_go_through),
+        cmocka_unit_test(two_workers_share_a_topic),
+        cmocka_unit_test(message_has_a_retry_limit_of_its_own),
+        cmocka_unit_test(death_is_told_with_the_id),
+        cmocka_unit_test(dead_letter_keeps_its_body),
+        cmocka_unit_test(bad_messages_are_refused_and_nothing_is_stored),
+        cmocka_unit_test(inline_topics_take_no_ids),
+    };
+
+    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
+}

@@ -1,0 +1,268 @@
+/* test_keyed_lost_replies.c - lost replies in layout keyed: repeats of sends, and claims handed
+ * over again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/scene.h"
+#include "support/proxy.h"
+#include "support/wait.h"
+
+/* A client behind a proxy, and one that is not. */
+struct wire {
+    smq_client *direct, *behind;
+    struct proxy *proxy;
+    redisContext *redis;
+    const char *topic;
+};
+
+static int start(void **state)
+{
+    struct servers_options options = {.redis = REDIS_SINGLE};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+static void wire_init(struct wire *wire)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    topic.type = SMQ_TYPE_FIXED_TIME;
+    topic.layout = SMQ_LAYOUT_KEYED;
+    *wire = (struct wire){.direct = scene_client(), .redis = scene_redis()};
+    wire->topic = scene_topic(wire->direct, &topic);
+    wire->proxy = proxy_start(server_port(servers_node(scene_servers(), 0)));
+    options.redis = proxy_address(wire->proxy);
+    options.request_timeout_ms = 60000;
+    wire->behind = scene_client_with(&options);
+}
+
+static void wire_fini(struct wire *wire)
+{
+    smq_client_free(wire->behind);
+    proxy_stop(wire->proxy);
+    redisFree(wire->redis);
+    smq_client_free(wire->direct);
+}
+
+static bool has_kept(void *arg)
+{
+    const struct wire *wire = arg;
+
+    return proxy_has_kept(wire->proxy);
+}
+
+static smq_receipt last;
+
+static void on_sent(const smq_receipt *receipt, void *user)
+{
+    (void) user;
+    last = *receipt;
+}
+
+static smq_metrics metrics_of(smq_client *client)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err;
+
+    scene_must(smq_client_metrics(client, &metrics, &err), &err, "smq_client_metrics");
+    return metrics;
+}
+
+static smq_message message_of(const char *body)
+{
+    smq_message message = SMQ_MESSAGE_INIT;
+
+    message.body = smq_text(body);
+    return message;
+}
+
+/* The id that the library made stays the message's, so that its repeat adds no other one; and what
+ * waits under it is known to be the first try. */
+static void repeated_send_has_the_same_id(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_message message = message_of("first");
+    smq_producer *producer = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire);
+    options.send_timeout_ms = SCENE_TIMEOUT_MS;
+    scene_must(smq_producer_new(&producer, wire.behind, &options, &err), &err, "smq_producer_new");
+    scene_must(smq_send(producer, wire.topic, &message, NULL, &err), &err, "smq_send");
+    proxy_hold(wire.proxy);
+    message = message_of("second");
+    scene_must(smq_send_async(producer, wire.topic, &message, on_sent, NULL, &err), &err,
+               "smq_send_async");
+    scene_await_counts(wire.direct, wire.topic,
+                       (struct scene_counts){.waiting = 2, .dead = 0, .done = 0});
+    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    proxy_cut(wire.proxy);
+    scene_must(smq_producer_flush(producer, SCENE_TIMEOUT_MS, &err), &err, "smq_producer_flush");
+    assert_int_equal(last.status, SMQ_OK);
+    assert_false(last.merged);
+    assert_false(last.merge_unknown);
+    assert_int_equal(metrics_of(wire.behind).sent, 2);
+    assert_int_equal(metrics_of(wire.behind).merged, 0);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).waiting, 2);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).merged, 0);
+    assert_true(scene_redis_number(wire.redis, "ZSCORE %s_0 %s", wire.topic, last.id) > 0);
+    smq_producer_free(producer);
+    wire_fini(&wire);
+}
+
+enum { MANY = 5000 };
+
+struct tally {
+    int ok, merged, unknown;
+};
+
+/* Thread: smq:call; the test reads it after a flush. */
+static void tally_sent(const smq_receipt *receipt, void *user)
+{
+    struct tally *tally = user;
+
+    tally->ok += receipt->status == SMQ_OK;
+    tally->merged += receipt->merged;
+    tally->unknown += receipt->merge_unknown;
+}
+
+/* The connection is cut while replies are on their way. */
+static void repeats_of_many_are_counted_as_sent_once(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    struct tally tally = {0};
+    smq_producer *producer = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire);
+    options.send_timeout_ms = SCENE_TIMEOUT_MS;
+    scene_must(smq_producer_new(&producer, wire.behind, &options, &err), &err, "smq_producer_new");
+    for (int i = 0; i < MANY; i++) {
+        smq_message message = message_of("equal");
+
+        if (i == MANY / 2) {
+            proxy_hold(wire.proxy);
+        }
+        scene_must(smq_send_async(producer, wire.topic, &message, tally_sent, &tally, &err), &err,
+                   "smq_send_async");
+    }
+    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    proxy_cut(wire.proxy);
+    scene_must(smq_producer_flush(producer, SCENE_TIMEOUT_MS, &err), &err, "smq_producer_flush");
+    assert_int_equal(tally.ok, MANY);
+    assert_int_equal(tally.merged, 0);
+    assert_int_equal(tally.unknown, 0);
+    assert_int_equal(metrics_of(wire.behind).sent, MANY);
+    assert_int_equal(metrics_of(wire.behind).merged, 0);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).waiting, MANY);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).sent, MANY);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).merged, 0);
+    smq_producer_free(producer);
+    wire_fini(&wire);
+}
+
+static bool has_claimed(void *arg)
+{
+    const struct wire *wire = arg;
+
+    return scene_redis_number(wire->redis, "HGET slot{%s_0} claims", wire->topic) == 1;
+}
+
+static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
+{
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *worker;
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire);
+    scene_send(wire.direct, wire.topic, (struct scene_message){.body = "one", .id = "a"});
+    recorder_gate(recorder);
+    worker = scene_worker(wire.behind, wire.topic, recorder);
+    recorder_await(recorder, 1);
+    assert_true(has_claimed(&wire));
+    scene_send(wire.direct, wire.topic,
+               (struct scene_message){.body = "two", .key = "k", .id = "b", .max_retries = 3});
+    proxy_hold(wire.proxy);
+    recorder_open(recorder, 2); /* the answer of the first goes with the claim of the second */
+    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    proxy_cut(wire.proxy);
+    recorder_await(recorder, 2);
+    assert_string_equal(recorder_seen(recorder, 1).body, "two");
+    assert_string_equal(recorder_seen(recorder, 1).key, "k");
+    assert_string_equal(recorder_seen(recorder, 1).id, "b");
+    assert_int_equal(recorder_seen(recorder, 1).attempt, 1);
+    assert_int_equal(recorder_seen(recorder, 1).retries_left, 3);
+    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.dead = 0, .done = 2});
+    assert_int_equal(scene_stats(wire.direct, wire.topic).lease_lost, 0);
+    scene_stop(worker);
+    wire_fini(&wire);
+    recorder_free(recorder);
+}
+
+enum { PART_MESSAGES = 12, PART_BYTES = 1024 * 1024 };
+
+/* Their bodies are replaced by large ones, so that one reply cannot have them all. */
+static void claims_of_a_lost_reply_come_again_in_parts(void **state)
+{
+    struct recorder *recorder = recorder_new(NULL);
+    char *large = calloc(1, PART_BYTES), id[16];
+    smq_worker *worker;
+    struct wire wire;
+
+    (void) state;
+    assert_non_null(large);
+    memset(large, 'x', PART_BYTES - 1);
+    wire_init(&wire);
+    scene_send(wire.direct, wire.topic, (struct scene_message){.body = "one", .id = "first"});
+    recorder_gate(recorder);
+    worker = scene_worker(wire.behind, wire.topic, recorder);
+    recorder_await(recorder, 1);
+    for (int i = 0; i < PART_MESSAGES; i++) {
+        snprintf(id, sizeof(id), "%d", i);
+        scene_send(wire.direct, wire.topic, (struct scene_message){.body = "small", .id = id});
+    }
+    proxy_hold(wire.proxy);
+    recorder_open(recorder, 1 + PART_MESSAGES);
+    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    assert_int_equal(scene_redis_number(wire.redis, "HGET slot{%s_0} claims", wire.topic), 2);
+    for (int i = 0; i < PART_MESSAGES; i++) {
+        snprintf(id, sizeof(id), "%d", i);
+        scene_redis_number(wire.redis, "HSET body{%s_0} b%s %s", wire.topic, id, large);
+    }
+    proxy_cut(wire.proxy);
+    recorder_await(recorder, 1 + PART_MESSAGES);
+    scene_await_counts(wire.direct, wire.topic,
+                       (struct scene_counts){.dead = 0, .done = 1 + PART_MESSAGES});
+    assert_int_equal(recorder_count(recorder), 1 + PART_MESSAGES);
+    assert_int_equal(scene_stats(wire.direct, wire.topic).lease_lost, 0);
+    scene_stop(worker);
+    wire_fini(&wire);
+    recorder_free(recorder);
+    free(large);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repeated_send_has_the_same_id),
+        cmocka_unit_test(repeats_of_many_are_counted_as_sent_once),
+        cmocka_unit_test(claims_of_a_lost_reply_come_again_with_their_bodies),
+        cmocka_unit_test(claims_of_a_lost_reply_come_again_in_parts),
+    };
+
+    return cmocka_run_group_tests(tests, start, scene_end);
+}

@@ -1,0 +1,102 @@
+/* test_lease_expired.c - a standalone owner that cannot renew its lease. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/scene.h"
+#include "support/wait.h"
+
+/* The masters stay what they are, however long one of them is paused. */
+static int start(void **state)
+{
+    struct servers_options options = {.redis = REDIS_CLUSTER, .node_timeout_ms = 600000};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+static struct server *home_of(const char *format, const char *topic)
+{
+    char key[64];
+
+    (void) snprintf(key, sizeof(key), format, topic);
+    return servers_node_of(scene_servers(), key);
+}
+
+/* A topic of one slot, which is on another node than the lease. */
+static const char *topic_apart(smq_client *client, struct server **lease_home)
+{
+    for (int i = 0; i < 60; i++) {
+        const char *topic = scene_priority_topic(client, false, 1);
+
+        *lease_home = home_of("topic{%s}", topic);
+        if (*lease_home != home_of("%s_0", topic)) {
+            return topic;
+        }
+    }
+    fail_msg("each topic is on the node of its lease");
+    return NULL;
+}
+
+struct slot_view {
+    redisContext *redis;
+    const char *topic;
+};
+
+/* The owner has given the slot up. */
+static bool has_no_owner(void *arg)
+{
+    const struct slot_view *view = arg;
+    redisReply *reply = redisCommand(view->redis, "HGET slot{%s_0} owner", view->topic);
+    bool none;
+
+    assert_non_null(reply);
+    assert_int_equal(reply->type, REDIS_REPLY_STRING);
+    none = reply->len == 0;
+    freeReplyObject(reply);
+    return none;
+}
+
+/* Its slots answer, its lease does not: it claims nothing until it has the lease again. */
+static void an_owner_whose_lease_is_over_claims_nothing(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.session_timeout_ms = 2000);
+    smq_client *client = scene_client_with(&options), *sender = scene_client();
+    struct recorder *recorder = recorder_new(NULL);
+    struct server *lease_home = NULL;
+    struct slot_view view;
+    smq_worker *worker;
+
+    (void) state;
+    view.topic = topic_apart(client, &lease_home);
+    view.redis = scene_redis_of(view.topic);
+    worker = scene_worker(client, view.topic, recorder);
+    scene_send(sender, view.topic, (struct scene_message){.body = "a"});
+    recorder_await(recorder, 1);
+    server_pause(lease_home);
+    assert_true(wait_until(has_no_owner, &view, SCENE_TIMEOUT_MS));
+    scene_send(sender, view.topic, (struct scene_message){.body = "b"});
+    server_resume(lease_home);
+    recorder_await(recorder, 2);
+    assert_true(strcmp(recorder_seen(recorder, 1).token, recorder_seen(recorder, 0).token) > 0);
+    scene_stop(worker);
+    redisFree(view.redis);
+    recorder_free(recorder);
+    smq_client_free(sender);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_owner_whose_lease_is_over_claims_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, start, scene_end);
+}

@@ -1,0 +1,387 @@
+/* test_lost_replies.c - replies that are late or lost between a worker and Redis, at named points.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/waiter.h"
+#include "consume/slot/owned_slot.h"
+#include "consume/worker/worker.h"
+#include "integration/fixture/scene.h"
+#include "support/proxy.h"
+#include "support/wait.h"
+
+/* A worker behind a proxy; what the test sends goes straight to Redis. */
+struct wire {
+    smq_client *direct, *behind;
+    struct proxy *proxy;
+    struct recorder *recorder;
+    smq_worker *worker;
+    redisContext *redis;
+    const char *topic;
+    char slot[64], prepare[64], wake[64];
+};
+
+static int start(void **state)
+{
+    struct servers_options options = {.redis = REDIS_SINGLE};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+static void wire_init(struct wire *wire, int64_t max_messages)
+{
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    topic.type = SMQ_TYPE_FIXED_TIME;
+    *wire = (struct wire){.direct = scene_client(), .redis = scene_redis()};
+    wire->topic = scene_topic(wire->direct, &topic);
+    snprintf(wire->slot, sizeof(wire->slot), "slot{%s_0}", wire->topic);
+    snprintf(wire->prepare, sizeof(wire->prepare), "prepare{%s_0}", wire->topic);
+    snprintf(wire->wake, sizeof(wire->wake), "wake{%s_0}", wire->topic);
+    wire->proxy = proxy_start(server_port(servers_node(scene_servers(), 0)));
+    options.redis = proxy_address(wire->proxy);
+    options.request_timeout_ms = 60000;
+    wire->behind = scene_client_with(&options);
+    wire->recorder = recorder_new(NULL);
+    work.max_messages = max_messages;
+    wire->worker = scene_worker_with(wire->behind, &work, wire->topic, wire->recorder);
+}
+
+static void wire_fini(struct wire *wire)
+{
+    scene_stop(wire->worker);
+    smq_client_free(wire->behind);
+    proxy_stop(wire->proxy);
+    recorder_free(wire->recorder);
+    redisFree(wire->redis);
+    smq_client_free(wire->direct);
+}
+
+static void await(wait_condition *condition, struct wire *wire, const char *what)
+{
+    if (!wait_until(condition, wire, SCENE_TIMEOUT_MS)) {
+        fail_msg("it never came to this: %s", what);
+    }
+}
+
+static bool is_parked(void *arg)
+{
+    struct wire *wire = arg;
+
+    return scene_redis_exists(wire->redis, wire->slot, "parked");
+}
+
+static bool is_subscribed(void *arg)
+{
+    struct wire *wire = arg;
+    redisReply *reply = redisCommand(wire->redis, "PUBSUB SHARDNUMSUB %s", wire->wake);
+    bool subscribed = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                      reply->element[1]->integer == 1;
+
+    freeReplyObject(reply);
+    return subscribed;
+}
+
+static bool has_kept(void *arg)
+{
+    struct wire *wire = arg;
+
+    return proxy_has_kept(wire->proxy);
+}
+
+/* --- what the slot knows, asked on its own thread --- */
+
+struct question {
+    struct loop_task task;
+    struct waiter waiter;
+    smq_worker *worker;
+    bool idle, consuming, woken;
+};
+
+static void on_question(struct loop_task *task)
+{
+    struct question *question = (struct question *) task; /* its first member */
+    const struct owned_slot *slot = question->worker->set.slots[0];
+
+    question->consuming = slot != NULL && slot->consuming != NULL;
+    question->woken = slot != NULL && slot->woken;
+    question->idle = slot != NULL && slot->state == OWNED_ACTIVE && !question->consuming &&
+                     !slot->look && slot->subscribed;
+    waiter_done(&question->waiter);
+}
+
+static struct question ask(struct wire *wire)
+{
+    struct question question = {.task.run = on_question, .worker = wire->worker};
+
+    waiter_init(&question.waiter, 1);
+    loop_post(wire->worker->set.core->io, &question.task);
+    (void) waiter_wait(&question.waiter, SMQ_FOREVER);
+    waiter_fini(&question.waiter);
+    return question;
+}
+
+static bool strand_is_idle(void *arg)
+{
+    return ask(arg).idle;
+}
+
+static bool strand_was_woken(void *arg)
+{
+    return ask(arg).woken;
+}
+
+/* Parked in Redis, subscribed, and nothing on its way. */
+static void await_rest(struct wire *wire)
+{
+    await(is_subscribed, wire, "subscribed");
+    await(strand_is_idle, wire, "idle");
+    await(is_parked, wire, "parked");
+}
+
+static struct scene_message message(const char *body)
+{
+    return (struct scene_message){.body = body};
+}
+
+/* --- the tests --- */
+
+static void wake_up_that_overtakes_the_parking_reply_is_not_missed(void **state)
+{
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire, 0);
+    await_rest(&wire);
+    recorder_gate(wire.recorder);
+    scene_send(wire.direct, wire.topic, message("first"));
+    recorder_await(wire.recorder, 1);
+    assert_false(is_parked(&wire));
+    proxy_hold(wire.proxy);
+    recorder_open(wire.recorder, 2);
+    await(is_parked, &wire, "the answer settled and the slot parked");
+    await(has_kept, &wire, "the parking reply held back");
+    scene_send(wire.direct, wire.topic, message("second"));
+    await(strand_was_woken, &wire, "woken before the reply came");
+    assert_int_equal(recorder_count(wire.recorder), 1);
+    proxy_release(wire.proxy);
+    recorder_await(wire.recorder, 2);
+    assert_string_equal(recorder_seen(wire.recorder, 1).body, "second");
+    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 2});
+    wire_fini(&wire);
+}
+
+static bool has_claimed(void *arg)
+{
+    struct wire *wire = arg;
+
+    return scene_redis_number(wire->redis, "HGET %s claims", wire->slot) == 1;
+}
+
+static void claims_of_a_lost_reply_are_handed_over_again(void **state)
+{
+    struct wire wire;
+    smq_stats stats;
+
+    (void) state;
+    wire_init(&wire, 0);
+    await_rest(&wire);
+    proxy_hold(wire.proxy);
+    scene_send(wire.direct, wire.topic, message("a"));
+    await(has_claimed, &wire, "claimed");
+    await(has_kept, &wire, "the reply held back");
+    assert_false(scene_send(wire.direct, wire.topic, message("a"))); /* the same, meanwhile */
+    proxy_cut(wire.proxy);
+    recorder_await(wire.recorder, 2);
+    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 2});
+    assert_int_equal(recorder_count(wire.recorder), 2);
+    assert_int_equal(recorder_seen(wire.recorder, 0).attempt, 1);
+    assert_int_equal(recorder_seen(wire.recorder, 1).attempt, 1);
+    stats = scene_stats(wire.direct, wire.topic);
+    assert_int_equal(stats.lease_lost, 0);
+    assert_int_equal(stats.retried, 0);
+    wire_fini(&wire);
+}
+
+static bool nothing_is_claimed(void *arg)
+{
+    struct wire *wire = arg;
+
+    return scene_redis_number(wire->redis, "ZCARD %s", wire->prepare) == 1;
+}
+
+static void answers_of_a_lost_reply_are_settled_once(void **state)
+{
+    struct wire wire;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    wire_init(&wire, 2);
+    await_rest(&wire);
+    recorder_gate(wire.recorder);
+    scene_send(wire.direct, wire.topic, message("a"));
+    recorder_await(wire.recorder, 1);
+    proxy_hold(wire.proxy);
+    recorder_open(wire.recorder, 2);
+    await(nothing_is_claimed, &wire, "settled");
+    await(has_kept, &wire, "the reply held back");
+    proxy_cut(wire.proxy);
+    scene_send(wire.direct, wire.topic, message("b"));
+    recorder_await(wire.recorder, 2);
+    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 2});
+    assert_int_equal(recorder_count(wire.recorder), 2);
+    /* both count as answered: the worker ends by itself */
+    scene_must(smq_worker_wait(wire.worker, SCENE_TIMEOUT_MS, &err), &err, "smq_worker_wait");
+    wire_fini(&wire);
+}
+
+static bool has_come(void *arg)
+{
+    const int64_t *at_ms = arg;
+
+    return scene_now_ms() >= *at_ms;
+}
+
+/* The owner is cut off longer than its leases last: what it has in hand stays in its hand. */
+static void lapsed_leases_stay_with_their_owner(void **state)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    smq_client *client = scene_client();
+    struct recorder *recorder = recorder_new(NULL);
+    redisContext *redis = scene_redis();
+    struct server *server = servers_node(scene_servers(), 0);
+    smq_worker *worker;
+    const char *name;
+    int64_t until;
+
+    (void) state;
+    topic.type = SMQ_TYPE_FIXED_TIME;
+    topic.lease_ms = 100;
+    name = scene_topic(client, &topic);
+    recorder_gate(recorder);
+    scene_send(client, name, message("a"));
+    worker = scene_worker(client, name, recorder);
+    recorder_await(recorder, 1);
+    server_pause(server);
+    until = scene_now_ms() + 1000;
+    assert_true(wait_until(has_come, &until, SCENE_TIMEOUT_MS));
+    server_resume(server);
+    assert_int_equal(smq_delivery_check(recorder_seen(recorder, 0).delivery), SMQ_OK);
+    recorder_open(recorder, 1);
+    scene_await_counts(client, name, (struct scene_counts){.done = 1});
+    assert_int_equal(recorder_count(recorder), 1);
+    assert_int_equal(scene_stats(client, name).lease_lost, 0);
+    scene_stop(worker);
+    redisFree(redis);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* Somebody takes the slot with a larger token: the answer of the former owner changes nothing. */
+static void late_answer_of_a_former_owner_is_fenced(void **state)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    smq_client *client = scene_client();
+    struct recorder *recorder = recorder_new(NULL);
+    redisContext *redis = scene_redis();
+    smq_worker *worker;
+    const char *name;
+    char key[64];
+    struct seen first;
+    smq_delivery *delivery;
+
+    (void) state;
+    topic.type = SMQ_TYPE_FIXED_TIME;
+    topic.lease_ms = 200; /* its renewal meets the other token */
+    name = scene_topic(client, &topic);
+    snprintf(key, sizeof(key), "slot{%s_0}", name);
+    recorder_gate(recorder);
+    scene_send(client, name, message("a"));
+    worker = scene_worker(client, name, recorder);
+    recorder_await(recorder, 1);
+    first = recorder_seen(recorder, 0);
+    delivery = first.delivery;
+    freeReplyObject(redisCommand(redis, "HSET %s token 0000000200000000000000ff", key));
+    scene_await_standing(delivery, SMQ_FENCED);
+    recorder_open(recorder, 1);
+    /* the worker's own takeovers are refused: nothing of the slot changes */
+    assert_int_equal(scene_stats(client, name).claimed, 1);
+    assert_int_equal(scene_stats(client, name).done, 0);
+    scene_stop(worker);
+    assert_int_equal(scene_stats(client, name).claimed, 1);
+    redisFree(redis);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void assert_kept_its_slot(const struct wire *wire)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    scene_must(smq_client_metrics(wire->behind, &metrics, &err), &err, "smq_client_metrics");
+    assert_int_equal(metrics.fenced, 0);
+    assert_int_equal(metrics.slots_owned, 1);
+}
+
+/* A failover that forgot the takeover: the stored token is an older one.  There is no newer owner:
+ * the slot stays where it is, and nobody is told that he is fenced. */
+static void owner_takes_over_again_when_redis_has_lost_its_token(void **state)
+{
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire, 0);
+    await_rest(&wire);
+    freeReplyObject(redisCommand(wire.redis, "HSET %s token 000000000000000000000000", wire.slot));
+    scene_send(wire.direct, wire.topic, message("a"));
+    recorder_await(wire.recorder, 1);
+    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 1});
+    assert_kept_its_slot(&wire);
+    wire_fini(&wire);
+}
+
+/* The same while a handler runs: its claim comes back by the takeover, and is handled again. */
+static void a_claim_is_handled_again_when_redis_has_lost_the_token(void **state)
+{
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire, 0);
+    await_rest(&wire);
+    recorder_gate(wire.recorder);
+    scene_send(wire.direct, wire.topic, message("a"));
+    recorder_await(wire.recorder, 1);
+    freeReplyObject(redisCommand(wire.redis, "HSET %s token 000000000000000000000000", wire.slot));
+    recorder_open(wire.recorder, 2);
+    recorder_await(wire.recorder, 2);
+    assert_string_equal(recorder_seen(wire.recorder, 1).body, "a");
+    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 1});
+    assert_kept_its_slot(&wire);
+    wire_fini(&wire);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wake_up_that_overtakes_the_parking_reply_is_not_missed),
+        cmocka_unit_test(claims_of_a_lost_reply_are_handed_over_again),
+        cmocka_unit_test(answers_of_a_lost_reply_are_settled_once),
+        cmocka_unit_test(lapsed_leases_stay_with_their_owner),
+        cmocka_unit_test(late_answer_of_a_former_owner_is_fenced),
+        cmocka_unit_test(owner_takes_over_again_when_redis_has_lost_its_token),
+        cmocka_unit_test(a_claim_is_handled_again_when_redis_has_lost_the_token),
+    };
+
+    return cmocka_run_group_tests(tests, start, scene_end);
+}

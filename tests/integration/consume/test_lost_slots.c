@@ -1,0 +1,154 @@
+/* test_lost_slots.c - a slot that its owner loses while answers are not sent yet, and gets again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/waiter.h"
+#include "consume/slot/owned_slot.h"
+#include "consume/worker/worker.h"
+#include "integration/coord/raw.h"
+#include "integration/fixture/scene.h"
+#include "support/proxy.h"
+#include "support/wait.h"
+
+static int start(void **state)
+{
+    struct servers_options options = {.redis = REDIS_SINGLE, .zookeeper = true};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+/* The only member of a fleet, with its worker behind a proxy. */
+struct owner {
+    smq_client *direct, *behind;
+    struct proxy *proxy;
+    struct recorder *recorder;
+    smq_worker *worker;
+};
+
+/* --- what the slot knows, asked on its own thread --- */
+
+struct question {
+    struct loop_task task;
+    struct waiter waiter;
+    smq_worker *worker;
+    int returning; /* retries that are not sent */
+    bool acquiring;
+};
+
+static void on_question(struct loop_task *task)
+{
+    struct question *question = (struct question *) task; /* its first member */
+    const struct owned_slot *slot = question->worker->set.slots[0];
+
+    question->returning = slot != NULL ? (int) slot->returning : 0;
+    question->acquiring = slot != NULL && slot->state == OWNED_ACQUIRING;
+    waiter_done(&question->waiter);
+}
+
+static struct question ask(const struct owner *owner)
+{
+    struct question question = {.task.run = on_question, .worker = owner->worker};
+
+    waiter_init(&question.waiter, 1);
+    loop_post(owner->worker->set.core->io, &question.task);
+    (void) waiter_wait(&question.waiter, SMQ_FOREVER);
+    waiter_fini(&question.waiter);
+    return question;
+}
+
+static bool retry_is_unsent(void *arg)
+{
+    return ask(arg).returning == 1;
+}
+
+static bool is_granted_anew(void *arg)
+{
+    return ask(arg).acquiring;
+}
+
+static bool has_kept(void *arg)
+{
+    const struct owner *owner = arg;
+
+    return proxy_has_kept(owner->proxy);
+}
+
+/* "a" is done, "b" fails once. */
+static smq_verdict fail_b(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    return index == 1 ? SMQ_RETRY : SMQ_DONE;
+}
+
+/* The member's node is deleted: its slots are lost, it joins again. */
+static void expel(void)
+{
+    zhandle_t *handle = raw_connect(servers_zookeeper(scene_servers()), NULL);
+
+    assert_int_equal(zoo_delete(handle, "/slotmq/members/owner", -1), ZOK);
+    zookeeper_close(handle);
+}
+
+/* What fails keeps back what stands behind it until its retry is stored.  Here it never is: the
+ * slot is lost before, and granted anew while the call before it is still on its way. */
+static void a_retry_that_is_lost_with_the_slot_keeps_nothing_back(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    struct owner owner = {.direct = scene_client(), .recorder = recorder_new(fail_b)};
+    const char *name = NULL;
+
+    (void) state;
+    topic.type = SMQ_TYPE_FIFO;
+    name = scene_topic(owner.direct, &topic);
+    scene_send(owner.direct, name, (struct scene_message){.body = "a", .key = "k", .id = "a"});
+    scene_send(owner.direct, name, (struct scene_message){.body = "b", .key = "k", .id = "b"});
+    owner.proxy = proxy_start(server_port(servers_node(scene_servers(), 0)));
+    options.redis = proxy_address(owner.proxy);
+    options.request_timeout_ms = 60000;
+    options.zookeeper = servers_zookeeper(scene_servers());
+    options.name = "owner";
+    owner.behind = scene_client_with(&options);
+    recorder_gate(owner.recorder);
+    owner.worker = scene_worker(owner.behind, name, owner.recorder);
+
+    recorder_await(owner.recorder, 1);
+    proxy_hold(owner.proxy);
+    recorder_open(owner.recorder, 1);
+    assert_true(wait_until(has_kept, &owner, SCENE_TIMEOUT_MS)); /* "a" is settled */
+    recorder_await(owner.recorder, 2);
+    recorder_open(owner.recorder, 1);
+    assert_true(wait_until(retry_is_unsent, &owner, SCENE_TIMEOUT_MS));
+    expel();
+    assert_true(wait_until(is_granted_anew, &owner, SCENE_TIMEOUT_MS));
+    proxy_release(owner.proxy);
+
+    recorder_open(owner.recorder, 8);
+    recorder_await(owner.recorder, 3);
+    assert_string_equal(recorder_seen(owner.recorder, 2).body, "b");
+    scene_await_counts(owner.direct, name, (struct scene_counts){.done = 2});
+    scene_stop(owner.worker);
+    smq_client_free(owner.behind);
+    proxy_stop(owner.proxy);
+    recorder_free(owner.recorder);
+    smq_client_free(owner.direct);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_retry_that_is_lost_with_the_slot_keeps_nothing_back),
+    };
+
+    return cmocka_run_group_tests(tests, start, scene_end);
+}

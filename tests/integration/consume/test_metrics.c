@@ -1,0 +1,568 @@
+/* test_metrics.c - what a process counts is what its handlers saw: answers, moved slots, fenced
+ * calls; and the text of it. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/scene.h"
+#include "support/wait.h"
+
+enum { MESSAGES = 50, KINDS = 5, SLOTS = 16 };
+
+static const char *topic_of(smq_client *client, int32_t slots)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.slots = slots;
+    options.max_retries = 1;
+    return scene_topic(client, &options);
+}
+
+static smq_metrics metrics_of(smq_client *client)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    scene_must(smq_client_metrics(client, &metrics, &err), &err, "smq_client_metrics");
+    return metrics;
+}
+
+static uint64_t ended(const smq_metrics *metrics)
+{
+    return metrics->done + metrics->retried + metrics->dead + metrics->released +
+           metrics->lease_lost;
+}
+
+struct await_claims {
+    smq_client *client;
+    uint64_t claimed;
+};
+
+static bool claims_have_ended(void *arg)
+{
+    const struct await_claims *await = arg;
+    smq_metrics metrics = metrics_of(await->client);
+
+    return metrics.claimed == await->claimed && ended(&metrics) == await->claimed &&
+           metrics.in_flight == 0;
+}
+
+/* Wait until so many claims were made, and all have ended. */
+static smq_metrics await_claims(smq_client *client, uint64_t claimed)
+{
+    struct await_claims await = {.client = client, .claimed = claimed};
+
+    if (!wait_until(claims_have_ended, &await, SCENE_TIMEOUT_MS)) {
+        smq_metrics metrics = metrics_of(client);
+
+        fail_msg("claimed %" PRIu64 " and ended %" PRIu64 ", not %" PRIu64, metrics.claimed,
+                 ended(&metrics), claimed);
+    }
+    return metrics_of(client);
+}
+
+struct await_ms {
+    int64_t since;
+};
+
+static bool ms_are_over(void *arg)
+{
+    return scene_now_ms() > ((struct await_ms *) arg)->since + 2;
+}
+
+/* What lives for a millisecond is over then: servers and test have one clock. */
+static void await_next_ms(void)
+{
+    struct await_ms await = {.since = scene_now_ms()};
+
+    assert_true(wait_until(ms_are_over, &await, SCENE_TIMEOUT_MS));
+}
+
+static void assert_handling(const smq_metrics *metrics, uint64_t count)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < SMQ_HISTOGRAM_SIZE; i++) {
+        sum += metrics->handling_ms[i];
+    }
+    assert_int_equal(metrics->handling_count, count);
+    assert_int_equal(sum, count);
+}
+
+/* --- answers --- */
+
+/* What the handler has seen and said. */
+static struct {
+    atomic_int seen[MESSAGES];
+    atomic_uint claimed, done, retried, rejected, released, failed;
+} told;
+
+static void tell(smq_verdict verdict, bool last)
+{
+    atomic_fetch_add(&told.claimed, 1);
+    switch (verdict) {
+    case SMQ_DONE:
+        atomic_fetch_add(&told.done, 1);
+        break;
+    case SMQ_REJECT:
+        atomic_fetch_add(&told.rejected, 1);
+        break;
+    case SMQ_RELEASE:
+        atomic_fetch_add(&told.released, 1);
+        break;
+    case SMQ_RETRY:
+    case SMQ_LATER:
+        atomic_fetch_add(last ? &told.failed : &told.retried, 1);
+        break;
+    }
+}
+
+/* By the number of the message and whether it came before. */
+static smq_verdict answer(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    static const smq_verdict first[KINDS] = {SMQ_DONE, SMQ_RETRY, SMQ_REJECT, SMQ_RELEASE,
+                                             SMQ_RETRY};
+    static const smq_verdict then[KINDS] = {SMQ_DONE, SMQ_DONE, SMQ_DONE, SMQ_DONE, SMQ_RETRY};
+    int number = atoi(seen->body);
+    bool again = atomic_fetch_add(&told.seen[number], 1) > 0;
+    smq_verdict verdict = again ? then[number % KINDS] : first[number % KINDS];
+
+    (void) delivery;
+    (void) index;
+    tell(verdict, seen->retries_left == 0);
+    return verdict;
+}
+
+static void send_numbers(smq_client *client, const char *topic)
+{
+    char body[16];
+
+    for (int i = 0; i < MESSAGES; i++) {
+        snprintf(body, sizeof(body), "%d", i);
+        assert_false(scene_send(client, topic, (struct scene_message){.body = body}));
+    }
+}
+
+static void assert_as_the_server_says(const smq_metrics *metrics, const smq_stats *stats)
+{
+    assert_int_equal(metrics->sent, stats->sent);
+    assert_int_equal(metrics->merged, stats->merged);
+    assert_int_equal(metrics->done, stats->done);
+    assert_int_equal(metrics->retried, stats->retried);
+    assert_int_equal(metrics->dead, stats->rejected);
+    assert_int_equal(metrics->dead, stats->dead);
+    assert_int_equal(metrics->released, stats->released);
+    assert_int_equal(metrics->lease_lost, stats->lease_lost);
+}
+
+static void answers_are_counted_as_handlers_gave_them(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 4);
+    struct recorder *recorder = recorder_new(answer);
+    smq_worker *worker;
+    smq_metrics metrics;
+    smq_stats stats;
+
+    (void) state;
+    send_numbers(client, topic);
+    assert_true(scene_send(client, topic, (struct scene_message){.body = "0"}));
+    worker = scene_worker(client, topic, recorder);
+    scene_await_counts(
+        client, topic,
+        (struct scene_counts){.dead = 2 * MESSAGES / KINDS, .done = 3 * MESSAGES / KINDS});
+    metrics = await_claims(client, MESSAGES + 3 * MESSAGES / KINDS);
+    stats = scene_stats(client, topic);
+    assert_as_the_server_says(&metrics, &stats);
+    assert_int_equal(metrics.sent, MESSAGES);
+    assert_int_equal(metrics.merged, 1);
+    assert_int_equal(metrics.send_failures, 0);
+    assert_int_equal(metrics.send_pending, 0);
+    assert_int_equal(metrics.claimed, told.claimed);
+    assert_int_equal(metrics.done, told.done);
+    assert_int_equal(metrics.retried, told.retried);
+    assert_int_equal(metrics.rejected, told.rejected);
+    assert_int_equal(metrics.released, told.released);
+    assert_int_equal(metrics.dead, told.rejected + told.failed);
+    assert_int_equal(metrics.fenced, 0);
+    assert_handling(&metrics, metrics.claimed);
+    assert_int_equal(metrics.slots_owned, 4);
+    scene_stop(worker);
+    metrics = metrics_of(client);
+    assert_int_equal(metrics.slots_gained, 4);
+    assert_int_equal(metrics.slots_lost, 4);
+    assert_int_equal(metrics.slots_owned, 0);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* A gauge while the handler runs; what it had not begun is released by the stop. */
+static void what_is_in_flight_is_released_by_a_stop(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 1);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *worker;
+    smq_metrics metrics;
+
+    (void) state;
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    scene_send(client, topic, (struct scene_message){.body = "b"});
+    scene_send(client, topic, (struct scene_message){.body = "c"});
+    recorder_gate(recorder);
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, 1);
+    metrics = metrics_of(client);
+    assert_int_equal(metrics.claimed, 3);
+    assert_int_equal(metrics.in_flight, 3);
+    assert_int_equal(metrics.handling_count, 0);
+    smq_worker_stop(worker);
+    scene_await_counts(client, topic,
+                       (struct scene_counts){.waiting = 2, .claimed = 1, .done = -1});
+    recorder_open(recorder, 1);
+    scene_stop(worker);
+    metrics = await_claims(client, 3);
+    assert_int_equal(metrics.done, 1);
+    assert_int_equal(metrics.released, 2);
+    assert_handling(&metrics, 1); /* of those that a handler answered */
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void what_has_expired_is_counted_and_not_claimed(void **state)
+{
+    smq_client *client = scene_client();
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    struct recorder *recorder = recorder_new(NULL);
+    smq_producer *producer = NULL;
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+    smq_worker *worker;
+    smq_metrics metrics;
+    const char *topic;
+
+    (void) state;
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.layout = SMQ_LAYOUT_KEYED;
+    topic = scene_topic(client, &options);
+    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    message.body = (smq_bytes){"x", 1};
+    for (int i = 0; i < 3; i++) {
+        message.ttl_ms = i < 2 ? 1 : SMQ_NONE;
+        scene_must(smq_send(producer, topic, &message, NULL, &err), &err, "smq_send");
+    }
+    smq_producer_free(producer);
+    await_next_ms();
+    worker = scene_worker(client, topic, recorder);
+    metrics = await_claims(client, 1);
+    assert_int_equal(metrics.expired, 2);
+    assert_int_equal(metrics.done, 1);
+    assert_int_equal(scene_stats(client, topic).expired, 2);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* The first time it is a lost lease; the second one, with no retry left, is the end. */
+static void message_that_hangs_again_is_dead(void **state)
+{
+    smq_client *client = scene_client();
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_worker_options hasty = SMQ_WORKER_OPTIONS_INIT;
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker *worker;
+    smq_metrics metrics;
+    const char *topic;
+
+    (void) state;
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.max_retries = SMQ_NONE;
+    topic = scene_topic(client, &options);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    recorder_gate(recorder);
+    hasty.threads = 2;
+    hasty.handler_timeout_ms = 100;
+    worker = scene_worker_with(client, &hasty, topic, recorder);
+    metrics = await_claims(client, 2);
+    assert_int_equal(metrics.lease_lost, 1);
+    assert_int_equal(metrics.dead, 1);
+    assert_int_equal(metrics.rejected, 0);
+    assert_int_equal(scene_stats(client, topic).dead, 1);
+    recorder_open(recorder, 2);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* Polled ones are claims like all others; what nobody answers is lost with its consumer. */
+static void polled_deliveries_are_counted(void **state)
+{
+    smq_client *client = scene_client();
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
+    smq_delivery *held[2] = {NULL, NULL};
+    smq_error err = SMQ_ERROR_INIT;
+    smq_metrics metrics;
+    size_t count = 0, got;
+
+    (void) state;
+    options.topic = topic_of(client, 1);
+    options.per_slot = 2;
+    options.drain_timeout_ms = 1;
+    scene_send(client, options.topic, (struct scene_message){.body = "a"});
+    scene_send(client, options.topic, (struct scene_message){.body = "b"});
+    scene_must(smq_consumer_new(&consumer, client, &options, &err), &err, "smq_consumer_new");
+    while (count < 2) {
+        scene_must(
+            smq_consumer_poll(consumer, held + count, 2 - count, &got, SCENE_TIMEOUT_MS, &err),
+            &err, "smq_consumer_poll");
+        count += got;
+    }
+    assert_int_equal(metrics_of(client).in_flight, 2);
+    assert_int_equal(smq_done(held[0], NULL), SMQ_OK);
+    scene_must(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, &err), &err, "smq_consumer_flush");
+    smq_consumer_free(consumer);
+    assert_int_equal(smq_done(held[1], NULL), SMQ_CLOSED);
+    metrics = await_claims(client, 2);
+    assert_int_equal(metrics.done, 1);
+    assert_int_equal(metrics.lease_lost, 1);
+    assert_handling(&metrics, 1);
+    smq_client_free(client);
+}
+
+/* --- slots --- */
+
+static redisContext *node_of(const char *key)
+{
+    struct server *node = servers_node_of(scene_servers(), key);
+    redisContext *redis = redisConnect("127.0.0.1", server_port(node));
+
+    assert_non_null(redis);
+    assert_int_equal(redis->err, 0);
+    return redis;
+}
+
+static bool has_been_fenced(void *arg)
+{
+    smq_metrics metrics = metrics_of(arg);
+
+    return metrics.fenced > 0 && metrics.slots_owned == 0;
+}
+
+static void fenced_call_is_counted_and_its_claim_is_lost(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 1);
+    struct recorder *recorder = recorder_new(NULL);
+    char slot[64];
+    redisContext *redis;
+    smq_worker *worker;
+    smq_metrics metrics;
+
+    (void) state;
+    snprintf(slot, sizeof(slot), "slot{%s_0}", topic);
+    redis = node_of(slot);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    recorder_gate(recorder);
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, 1);
+    freeReplyObject(redisCommand(redis, "HSET %s token 0000000200000000000000ff", slot));
+    recorder_open(recorder, 1); /* its answer is refused */
+    assert_true(wait_until(has_been_fenced, client, SCENE_TIMEOUT_MS));
+    metrics = await_claims(client, 1);
+    assert_int_equal(metrics.lease_lost, 1);
+    assert_int_equal(metrics.done, 0);
+    assert_int_equal(metrics.slots_gained, 1);
+    assert_int_equal(metrics.slots_lost, 1);
+    scene_stop(worker);
+    redisFree(redis);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void answer_that_came_too_late_is_a_lost_lease(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 1);
+    struct recorder *recorder = recorder_new(NULL);
+    char prepare[64];
+    redisContext *redis;
+    smq_worker *worker;
+    smq_metrics metrics;
+
+    (void) state;
+    snprintf(prepare, sizeof(prepare), "prepare{%s_0}", topic);
+    redis = node_of(prepare);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    recorder_gate(recorder);
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, 1);
+    freeReplyObject(redisCommand(redis, "ZREMRANGEBYRANK %s 0 0", prepare));
+    recorder_open(recorder, 1);
+    metrics = await_claims(client, 1);
+    assert_int_equal(metrics.lease_lost, 1);
+    assert_int_equal(metrics.done, 0);
+    assert_handling(&metrics, 1);
+    scene_stop(worker);
+    redisFree(redis);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+struct await_slots {
+    smq_client *first, *second;
+};
+
+static bool slots_are_halved(void *arg)
+{
+    const struct await_slots *await = arg;
+
+    return metrics_of(await->first).slots_owned == SLOTS / 2 &&
+           metrics_of(await->second).slots_owned == SLOTS / 2;
+}
+
+static bool first_has_all(void *arg)
+{
+    return metrics_of(((struct await_slots *) arg)->first).slots_owned == SLOTS;
+}
+
+static void moved_slots_are_counted_on_both_sides(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    struct recorder *recorder = recorder_new(NULL);
+    struct await_slots await;
+    const char *topic;
+    smq_worker *first, *second;
+    smq_metrics one, two;
+
+    (void) state;
+    options.zookeeper = servers_zookeeper(scene_servers());
+    await.first = scene_client_with(&options);
+    await.second = scene_client_with(&options);
+    topic = topic_of(await.first, SLOTS);
+    first = scene_worker(await.first, topic, recorder);
+    assert_true(wait_until(first_has_all, &await, SCENE_TIMEOUT_MS));
+    second = scene_worker(await.second, topic, recorder);
+    assert_true(wait_until(slots_are_halved, &await, SCENE_TIMEOUT_MS));
+    send_numbers(await.first, topic);
+    scene_await_counts(await.first, topic, (struct scene_counts){.done = MESSAGES});
+    scene_stop(second);
+    assert_true(wait_until(first_has_all, &await, SCENE_TIMEOUT_MS));
+    scene_stop(first);
+    one = metrics_of(await.first);
+    two = metrics_of(await.second);
+    assert_int_equal(one.slots_gained, SLOTS + SLOTS / 2);
+    assert_int_equal(one.slots_lost, SLOTS + SLOTS / 2);
+    assert_int_equal(two.slots_gained, SLOTS / 2);
+    assert_int_equal(two.slots_lost, SLOTS / 2);
+    assert_int_equal(one.sent, MESSAGES);
+    assert_int_equal(two.sent, 0);
+    assert_int_equal(one.done + two.done, MESSAGES);
+    assert_int_equal(one.claimed + two.claimed, recorder_count(recorder));
+    recorder_free(recorder);
+    smq_client_free(await.first);
+    smq_client_free(await.second);
+}
+
+/* --- text --- */
+
+static char *text_of(smq_client *client, const char *topics)
+{
+    char *text = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+
+    scene_must(smq_metrics_text(client, topics, &text, &err), &err, "smq_metrics_text");
+    return text;
+}
+
+static void assert_sample(const char *text, const char *name, const char *topic, const char *value)
+{
+    char line[256];
+
+    snprintf(line, sizeof(line), "\n%s{topic=\"%s\"} %s\n", name, topic, value);
+    if (strstr(text, line) == NULL) {
+        fail_msg("no line%s in%s", line, text);
+    }
+}
+
+static void text_shows_the_process_and_the_topics_asked_for(void **state)
+{
+    smq_client *client = scene_client();
+    const char *one = topic_of(client, 4), *two = topic_of(client, 1);
+    char list[64], *text;
+
+    (void) state;
+    scene_send(client, one, (struct scene_message){.body = "a"});
+    scene_send(client, one, (struct scene_message){.body = "b"});
+    scene_send(client, two, (struct scene_message){.body = "a"});
+    text = text_of(client, NULL);
+    assert_non_null(strstr(text, "\nslotmq_messages_sent_total 3\n"));
+    assert_null(strstr(text, "slotmq_topic_"));
+    smq_free(text);
+    text = text_of(client, two);
+    assert_sample(text, "slotmq_topic_messages_waiting", two, "1");
+    assert_null(strstr(text, one));
+    smq_free(text);
+    snprintf(list, sizeof(list), "%s,%s,%s", two, one, two);
+    text = text_of(client, list);
+    assert_sample(text, "slotmq_topic_messages_due", two, "1");
+    assert_sample(text, "slotmq_topic_messages_due", one, "2");
+    smq_free(text);
+    text = text_of(client, "*");
+    assert_sample(text, "slotmq_topic_messages_sent_total", one, "2");
+    assert_sample(text, "slotmq_topic_messages_sent_total", two, "1");
+    smq_free(text);
+    smq_client_free(client);
+}
+
+static void bad_names_of_topics_are_refused(void **state)
+{
+    static const struct {
+        const char *topics;
+        smq_status status;
+    } cases[] = {
+        {"", SMQ_INVALID},   {"a b", SMQ_INVALID},      {"a,", SMQ_INVALID},
+        {",a", SMQ_INVALID}, {"no-such", SMQ_NO_TOPIC}, {"*,a", SMQ_INVALID},
+    };
+    smq_client *client = scene_client();
+    char mark, *text = &mark;
+    smq_error err;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        err.text[0] = '\0';
+        assert_int_equal(smq_metrics_text(client, cases[i].topics, &text, &err), cases[i].status);
+        assert_ptr_equal(text, &mark);
+        assert_true(err.text[0] != '\0');
+    }
+    assert_int_equal(smq_metrics_text(client, NULL, NULL, &err), SMQ_INVALID);
+    assert_int_equal(smq_metrics_text(NULL, NULL, &text, &err), SMQ_INVALID);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_counted_as_handlers_gave_them),
+        cmocka_unit_test(what_is_in_flight_is_released_by_a_stop),
+        cmocka_unit_test(what_has_expired_is_counted_and_not_claimed),
+        cmocka_unit_test(message_that_hangs_again_is_dead),
+        cmocka_unit_test(polled_deliveries_are_counted),
+        cmocka_unit_test(fenced_call_is_counted_and_its_claim_is_lost),
+        cmocka_unit_test(answer_that_came_too_late_is_a_lost_lease),
+        cmocka_unit_test(moved_slots_are_counted_on_both_sides),
+        cmocka_unit_test(text_shows_the_process_and_the_topics_asked_for),
+        cmocka_unit_test(bad_names_of_topics_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+}

@@ -1,0 +1,316 @@
+/* test_overdue.c - handlers that take longer than their time-out: the slot goes on, their answers
+ * come too late. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/scene.h"
+#include "support/wait.h"
+
+enum { TIMEOUT_MS = 200 };
+
+/* Where handlers hang, and what is told of them. */
+static struct recorder *gate;
+static atomic_int overdue, dead, stuck;
+
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    if (event->kind == SMQ_EVENT_OVERDUE) {
+        atomic_fetch_add(&overdue, 1);
+    } else if (event->kind == SMQ_EVENT_DEAD) {
+        atomic_fetch_add(&dead, 1);
+    } else if (event->kind == SMQ_EVENT_LOG && event->level == SMQ_LEVEL_ERROR &&
+               strstr(event->text, "threads of the worker") != NULL) {
+        atomic_fetch_add(&stuck, 1);
+    }
+}
+
+static smq_client *client_of(void)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    options.event = on_event;
+    atomic_store(&overdue, 0);
+    atomic_store(&dead, 0);
+    atomic_store(&stuck, 0);
+    return scene_client_with(&options);
+}
+
+static const char *topic_of(smq_client *client, int32_t max_retries, bool shared)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_TYPE_PRIORITY;
+    options.layout = scene_layout();
+    options.max_retries = max_retries;
+    options.shared = shared;
+    return scene_topic(client, &options);
+}
+
+static smq_worker *worker_of(smq_client *client, const char *topic, smq_worker_options options,
+                             struct recorder *recorder)
+{
+    options.handler_timeout_ms = TIMEOUT_MS;
+    options.threads = 1; /* another one takes the place of that which hangs */
+    return scene_worker_with(client, &options, topic, recorder);
+}
+
+static bool count_is_one(void *arg)
+{
+    return atomic_load((atomic_int *) arg) == 1;
+}
+
+static void await_one(atomic_int *count)
+{
+    assert_true(wait_until(count_is_one, count, SCENE_TIMEOUT_MS));
+}
+
+/* The first delivery hangs until the gate is opened. */
+static smq_verdict hang_first(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    if (index == 0) {
+        recorder_pass(gate);
+    }
+    return SMQ_DONE;
+}
+
+static void slot_goes_on_while_the_handler_hangs(void **state)
+{
+    static const bool shared[] = {false, true};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        smq_client *client = client_of();
+        const char *topic = topic_of(client, 0, shared[i]);
+        struct recorder *recorder = recorder_new(hang_first);
+        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+        smq_worker *worker;
+
+        gate = recorder_new(NULL);
+        recorder_gate(gate);
+        options.max_in_flight = 1; /* what is overdue does not count */
+        scene_send(client, topic, (struct scene_message){.body = "slow"});
+        scene_send(client, topic, (struct scene_message){.body = "next"});
+        worker = worker_of(client, topic, options, recorder);
+        scene_await_counts(client, topic,
+                           (struct scene_counts){.waiting = 0, .claimed = 0, .done = 2});
+        assert_int_equal(recorder_count(recorder), 3); /* the slow one came again */
+        assert_string_equal(recorder_seen(recorder, 0).body, "slow");
+        assert_int_equal(smq_delivery_check(recorder_seen(recorder, 0).delivery), SMQ_LEASE_LOST);
+        assert_int_equal(scene_stats(client, topic).lease_lost, 1);
+        assert_int_equal(scene_stats(client, topic).retried, 0);
+        await_one(&overdue);
+        recorder_open(gate, 1);
+        scene_stop(worker);
+        assert_int_equal(scene_stats(client, topic).done, 2);
+        recorder_free(recorder);
+        recorder_free(gate);
+        smq_client_free(client);
+    }
+}
+
+static smq_verdict keep(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    (void) index;
+    return SMQ_LATER;
+}
+
+static void late_answer_changes_nothing(void **state)
+{
+    smq_client *client = client_of();
+    const char *topic = topic_of(client, 1, false);
+    struct recorder *recorder = recorder_new(keep);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    worker = worker_of(client, topic, options, recorder);
+    scene_await_counts(client, topic, (struct scene_counts){.claimed = 0, .dead = 1});
+    /* suspect, then one retry used, then none left */
+    assert_int_equal(recorder_count(recorder), 3);
+    assert_int_equal(recorder_seen(recorder, 1).attempt, 1);
+    assert_int_equal(recorder_seen(recorder, 2).attempt, 2);
+    await_one(&dead);
+    assert_int_equal(atomic_load(&overdue), 3);
+    for (int i = 0; i < 3; i++) {
+        smq_delivery *delivery = recorder_seen(recorder, i).delivery;
+
+        scene_await_standing(delivery, SMQ_LEASE_LOST);
+        assert_int_equal(smq_done(delivery, &err), SMQ_LEASE_LOST);
+    }
+    scene_stop(worker);
+    assert_int_equal(scene_stats(client, topic).dead, 1);
+    assert_int_equal(scene_stats(client, topic).done, 0);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+static void stop_does_not_wait_for_what_is_overdue(void **state)
+{
+    smq_client *client = client_of();
+    const char *topic = topic_of(client, 0, false);
+    struct recorder *recorder = recorder_new(hang_first);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    gate = recorder_new(NULL);
+    recorder_gate(gate);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    worker = worker_of(client, topic, options, recorder);
+    recorder_await(recorder, 1);
+    smq_worker_stop(worker);
+    scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS, &err), &err, "smq_worker_wait");
+    assert_int_equal(scene_stats(client, topic).waiting, 1);
+    assert_int_equal(scene_stats(client, topic).claimed, 0);
+    recorder_open(gate, 1);
+    smq_worker_free(worker);
+    assert_int_equal(scene_stats(client, topic).done, 0);
+    recorder_free(recorder);
+    recorder_free(gate);
+    smq_client_free(client);
+}
+
+/* Answers "b" at once, and hangs with the others; those that come again are done. */
+static smq_verdict hang_batch(smq_delivery *const *deliveries, size_t count, void *user)
+{
+    bool first = false;
+    int index;
+
+    for (size_t i = 0; i < count; i++) {
+        struct seen seen = recorder_note(user, deliveries[i], &index);
+
+        first = first || index == 0;
+        if (strcmp(seen.body, "b") == 0) {
+            assert_int_equal(smq_done(deliveries[i], NULL), SMQ_OK);
+        }
+    }
+    if (first) {
+        recorder_pass(gate);
+    }
+    return SMQ_DONE;
+}
+
+static void only_the_unanswered_of_a_batch_come_again(void **state)
+{
+    smq_client *client = client_of();
+    const char *topic = topic_of(client, 0, false);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+
+    (void) state;
+    gate = recorder_new(NULL);
+    recorder_gate(gate);
+    options.batch = hang_batch;
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    scene_send(client, topic, (struct scene_message){.body = "b"});
+    scene_send(client, topic, (struct scene_message){.body = "c"});
+    worker = worker_of(client, topic, options, recorder);
+    scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .claimed = 0, .done = 3});
+    assert_int_equal(recorder_count(recorder), 5);
+    assert_int_equal(scene_stats(client, topic).lease_lost, 2);
+    recorder_open(gate, 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+    recorder_free(gate);
+    smq_client_free(client);
+}
+
+static smq_verdict hang_twice(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    if (index < 2) {
+        recorder_pass(gate);
+    }
+    return SMQ_DONE;
+}
+
+static void worker_goes_on_when_one_of_its_hung_threads_returns(void **state)
+{
+    smq_client *client = client_of();
+    const char *topic = topic_of(client, 0, false);
+    struct recorder *recorder = recorder_new(hang_twice);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+
+    (void) state;
+    gate = recorder_new(NULL);
+    recorder_gate(gate);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    worker = worker_of(client, topic, options, recorder);
+    await_one(&stuck); /* it hung twice, and there is no third thread */
+    assert_int_equal(recorder_count(recorder), 2);
+    assert_int_equal(atomic_load(&overdue), 2);
+    recorder_open(gate, 1);
+    scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .done = 1});
+    recorder_open(gate, 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+    recorder_free(gate);
+    smq_client_free(client);
+}
+
+/* In a topic of type fifo what stands behind it waits. */
+static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
+{
+    static const char *const bodies[] = {"a", "a", "b", "c"};
+    smq_client *client = client_of();
+    struct recorder *recorder = recorder_new(hang_first);
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    const char *topic;
+
+    (void) state;
+    gate = recorder_new(NULL);
+    recorder_gate(gate);
+    topic_options.type = SMQ_TYPE_FIFO;
+    topic = scene_topic(client, &topic_options);
+    for (int i = 1; i < 4; i++) {
+        scene_send(client, topic, (struct scene_message){.body = bodies[i]});
+    }
+    worker = worker_of(client, topic, options, recorder);
+    scene_await_counts(client, topic, (struct scene_counts){.done = 3});
+    assert_int_equal(recorder_count(recorder), 4);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(recorder_seen(recorder, i).body, bodies[i]);
+    }
+    recorder_open(gate, 1);
+    scene_stop(worker);
+    recorder_free(recorder);
+    recorder_free(gate);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slot_goes_on_while_the_handler_hangs),
+        cmocka_unit_test(late_answer_changes_nothing),
+        cmocka_unit_test(stop_does_not_wait_for_what_is_overdue),
+        cmocka_unit_test(only_the_unanswered_of_a_batch_come_again),
+        cmocka_unit_test(worker_goes_on_when_one_of_its_hung_threads_returns),
+        cmocka_unit_test(nothing_passes_an_overdue_message_of_a_fifo_topic),
+    };
+
+    int failed = cmocka_run_group_tests_name("inline", tests, scene_start_inline, scene_end);
+
+    return failed + cmocka_run_group_tests_name("keyed", tests, scene_start_keyed, scene_end);
+}

@@ -1,0 +1,401 @@
+/* test_rate.c - rates of a worker and of a topic: no message begins earlier than the rate allows,
+ * counted from before its worker could claim anything, and all of them are handled in the end.  A
+ * handler may begin long after the claim, so the time between two handlers says nothing. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/members.h"
+#include "integration/fixture/scene.h"
+#include "support/wait.h"
+
+enum { SLOTS = 64, MANY_SLOTS = 1024, MEMBERS = 4 };
+
+static const char *topic_of(smq_client *client, int32_t slots, int64_t rate_per_s)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_TYPE_PRIORITY;
+    options.slots = slots;
+    options.rate_per_s = rate_per_s;
+    return scene_topic(client, &options);
+}
+
+/* A bucket holds what comes in so long; the clocks are read in whole ms. */
+enum { BURST_MS = 100, CLOCK_MS = 2 };
+
+/* --- one process --- */
+
+/* Scripts that all nodes have run. */
+static int64_t scripts_run(void)
+{
+    int64_t run = 0;
+
+    for (size_t i = 0; i < servers_count(scene_servers()); i++) {
+        redisContext *redis =
+            redisConnect("127.0.0.1", server_port(servers_node(scene_servers(), i)));
+        redisReply *reply = redisCommand(redis, "INFO commandstats");
+        const char *line;
+
+        assert_non_null(reply);
+        line = strstr(reply->str, "cmdstat_evalsha:calls=");
+        run += line != NULL ? strtoll(line + strlen("cmdstat_evalsha:calls="), NULL, 10) : 0;
+        freeReplyObject(reply);
+        redisFree(redis);
+    }
+    return run;
+}
+
+/* `count` messages at `rate` a second: none sooner than that takes, and with few round trips. */
+static void check_pace(smq_client *client, const char *topic, int64_t own_rate, int count, int rate)
+{
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    int64_t before, began;
+
+    options.rate_per_s = own_rate;
+    scene_send_numbers(client, topic, 0, count);
+    before = scripts_run();
+    began = scene_now_ms();
+    worker = scene_worker_with(client, &options, topic, recorder);
+    recorder_await(recorder, count);
+    for (int i = 0; i < count; i++) {
+        /* the burst comes at once: 100 ms of the rate */
+        assert_true(recorder_seen(recorder, i).at_ms - began >=
+                    INT64_C(1000) * i / rate - BURST_MS - CLOCK_MS);
+    }
+    assert_in_range(scripts_run() - before, 1, 2 * count + 20 * SLOTS);
+    scene_await_counts(client, topic, (struct scene_counts){.done = count});
+    scene_stop(worker);
+    assert_int_equal(recorder_count(recorder), count);
+    recorder_free(recorder);
+}
+
+static void worker_claims_no_more_than_its_rate(void **state)
+{
+    smq_client *client = scene_client();
+
+    (void) state;
+    check_pace(client, topic_of(client, 4, 0), 100, 150, 100);
+    smq_client_free(client);
+}
+
+static void lone_process_has_the_whole_rate_of_the_topic(void **state)
+{
+    smq_client *client = scene_client();
+
+    (void) state;
+    check_pace(client, topic_of(client, 4, 100), 0, 150, 100);
+    smq_client_free(client);
+}
+
+static void smaller_of_two_rates_holds(void **state)
+{
+    smq_client *client = scene_client();
+
+    (void) state;
+    check_pace(client, topic_of(client, 1, 50), 1000, 60, 50);
+    smq_client_free(client);
+}
+
+static void slow_rate_lets_the_first_message_pass_at_once(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 1, 0);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    int64_t began;
+
+    (void) state;
+    options.rate_per_s = 1;
+    options.batch_size = 1;
+    scene_send_numbers(client, topic, 0, 3);
+    began = scene_now_ms();
+    worker = scene_worker_with(client, &options, topic, recorder);
+    recorder_await(recorder, 2);
+    assert_true(recorder_seen(recorder, 1).at_ms - began >= 1000 - CLOCK_MS);
+    scene_stop(worker); /* does not wait for tokens */
+    assert_int_equal(scene_stats(client, topic).released, 0);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* Nothing else happens that could remind the worker of the message. */
+static void message_that_finds_no_token_waits_for_the_next_one(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 1, 0);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+    int64_t began = scene_now_ms();
+
+    (void) state;
+    options.rate_per_s = 2;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    for (int i = 1; i <= 3; i++) {
+        char body[16];
+
+        snprintf(body, sizeof(body), "%d", i);
+        scene_send(client, topic, (struct scene_message){.body = body});
+        recorder_await(recorder, i);
+    }
+    assert_true(recorder_seen(recorder, 2).at_ms - began >= 1000 - CLOCK_MS);
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+struct calls {
+    int64_t before, more;
+};
+
+static bool calls_were_made(void *arg)
+{
+    const struct calls *calls = arg;
+
+    return scripts_run() - calls->before >= calls->more;
+}
+
+/* At three messages a second each slot, which is empty, is looked at without waiting for a token:
+ * what a claim did not find is not counted.  (Slots that wait longer for a token are looked at
+ * without a claim.) */
+static void looking_at_empty_slots_uses_no_rate(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, MANY_SLOTS, 0);
+    struct recorder *recorder = recorder_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    struct calls calls = {.before = scripts_run(),
+                          .more = (int64_t) 2 * MANY_SLOTS}; /* takeover, consume */
+    smq_worker *worker;
+
+    (void) state;
+    options.rate_per_s = 3;
+    worker = scene_worker_with(client, &options, topic, recorder);
+    assert_true(wait_until(calls_were_made, &calls, SCENE_TIMEOUT_MS));
+    scene_stop(worker);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* --- a fleet --- */
+
+struct owned {
+    int count;
+    char owners[4][128];
+    int owner_count;
+};
+
+static bool see_slot(const smq_slot_info *slot, void *user)
+{
+    struct owned *owned = user;
+    int i = 0;
+
+    owned->count += slot->owner[0] != '\0' ? 1 : 0;
+    while (i < owned->owner_count && strcmp(owned->owners[i], slot->owner) != 0) {
+        i++;
+    }
+    if (i == owned->owner_count && i < 4) {
+        snprintf(owned->owners[owned->owner_count++], sizeof(owned->owners[0]), "%s", slot->owner);
+    }
+    return true;
+}
+
+struct fleet {
+    smq_client *client;
+    struct members members;
+    int running;
+    int begun; /* so many handlers are awaited */
+};
+
+/* --- a member with a small part of a slow topic --- */
+
+struct part {
+    smq_client *client;
+    const char *topic;
+    int32_t slot; /* -1: count the owned ones */
+    int owned;
+    uint64_t left; /* messages of the slot */
+};
+
+static bool see_part(const smq_slot_info *slot, void *user)
+{
+    struct part *part = user;
+
+    part->owned += slot->owner[0] != '\0' ? 1 : 0;
+    if (slot->slot == part->slot) {
+        part->left = slot->stats.waiting + slot->stats.claimed;
+    }
+    return true;
+}
+
+static void part_read(struct part *part)
+{
+    smq_error err = SMQ_ERROR_INIT;
+
+    part->owned = 0;
+    scene_must(smq_topic_slots(part->client, part->topic, see_part, part, &err), &err,
+               "smq_topic_slots");
+}
+
+static bool all_is_owned(void *arg)
+{
+    struct part *part = arg;
+
+    part_read(part);
+    return part->owned == MANY_SLOTS;
+}
+
+static bool slot_is_empty(void *arg)
+{
+    struct part *part = arg;
+
+    part_read(part);
+    return part->left == 0;
+}
+
+static smq_client *fleet_client(void)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    options.zookeeper = servers_zookeeper(scene_servers());
+    options.session_timeout_ms = 20000;
+    return scene_client_with(&options);
+}
+
+/* One of 1024 slots at 1 message a second has its next token in 17 minutes. */
+static void new_rate_reaches_who_waits_long_for_a_token(void **state)
+{
+    smq_client *client = fleet_client(), *other = fleet_client();
+    struct part part = {.client = client, .topic = topic_of(client, MANY_SLOTS, 1), .slot = -1};
+    struct recorder *recorder = recorder_new(NULL);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
+    smq_worker *worker;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    options.topic = part.topic;
+    options.weight = 1000; /* so that one slot is left for the other */
+    scene_must(smq_consumer_new(&consumer, other, &options, &err), &err, "smq_consumer_new");
+    assert_true(wait_until(all_is_owned, &part, SCENE_TIMEOUT_MS));
+    worker = scene_worker(client, part.topic, recorder);
+    scene_send_numbers(client, part.topic, 0, 3 * MANY_SLOTS);
+    recorder_await(recorder, 1);
+    part.slot = recorder_seen(recorder, 0).slot;
+    scene_must(smq_topic_alter(client, part.topic, "rate_per_s", "1000000", &err), &err,
+               "smq_topic_alter");
+    assert_true(wait_until(slot_is_empty, &part, SCENE_TIMEOUT_MS));
+    scene_stop(worker);
+    smq_consumer_free(consumer);
+    recorder_free(recorder);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
+/* --- four processes --- */
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static bool members_own_all_slots(void *arg)
+{
+    struct fleet *fleet = arg;
+    struct owned owned = {.count = 0};
+    smq_error err = SMQ_ERROR_INIT;
+
+    scene_must(smq_topic_slots(fleet->client, fleet->members.topic, see_slot, &owned, &err), &err,
+               "smq_topic_slots");
+    return owned.count == SLOTS && owned.owner_count == fleet->running;
+}
+
+static bool enough_have_begun(void *arg)
+{
+    struct fleet *fleet = arg;
+
+    return members_begun(&fleet->members, NULL, 0) >= fleet->begun;
+}
+
+static void await_begun(struct fleet *fleet, int count)
+{
+    fleet->begun = count;
+    assert_true(wait_until(enough_have_begun, fleet, SCENE_TIMEOUT_MS));
+}
+
+/* `count` messages are sent to a fleet that owns all slots and has nothing to do; `leaving` leaves
+ * among them.  Every process may begin with a full bucket, or with a token. */
+static void check_round(struct fleet *fleet, int before, int count, int rate,
+                        struct member *leaving)
+{
+    enum { MS_NS = 1000000, MOST = 10000 };
+    static int64_t at_ns[MOST];
+    int64_t began_ns;
+
+    assert_true(wait_until(members_own_all_slots, fleet, SCENE_TIMEOUT_MS));
+    began_ns = now_ns();
+    members_send(&fleet->members, fleet->client, "k", count, before, count);
+    await_begun(fleet, before + count / 4);
+    member_leave(leaving);
+    fleet->running--;
+    await_begun(fleet, before + count);
+    assert_int_equal(members_begun(&fleet->members, at_ns, MOST), before + count);
+    for (int i = 0; i < count; i++) {
+        assert_true((at_ns[before + i] - began_ns) / MS_NS >=
+                    INT64_C(1000) * (i - MEMBERS) / rate - BURST_MS - CLOCK_MS);
+    }
+}
+
+static void rate_of_the_topic_holds_over_the_fleet_while_one_leaves(void **state)
+{
+    enum { RATE = 200, ROUND = 1000 };
+    struct fleet fleet = {.client = scene_client(), .running = MEMBERS};
+    struct members *members = &fleet.members;
+
+    (void) state;
+    members_init(members, topic_of(fleet.client, SLOTS, RATE));
+    members->zookeeper = true;
+    members->session_ms = 20000; /* nobody dies here, not even of slowness */
+    for (int i = 0; i < MEMBERS; i++) {
+        members_start(members);
+    }
+    check_round(&fleet, 0, ROUND, RATE, &members->member[0]);
+    check_round(&fleet, ROUND, ROUND, RATE, &members->member[1]);
+    scene_await_counts(fleet.client, members->topic,
+                       (struct scene_counts){.done = (int64_t) 2 * ROUND});
+    assert_int_equal(scene_stats(fleet.client, members->topic).lease_lost, 0);
+    members_fini(members);
+    smq_client_free(fleet.client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worker_claims_no_more_than_its_rate),
+        cmocka_unit_test(lone_process_has_the_whole_rate_of_the_topic),
+        cmocka_unit_test(smaller_of_two_rates_holds),
+        cmocka_unit_test(slow_rate_lets_the_first_message_pass_at_once),
+        cmocka_unit_test(looking_at_empty_slots_uses_no_rate),
+        cmocka_unit_test(message_that_finds_no_token_waits_for_the_next_one),
+        cmocka_unit_test(new_rate_reaches_who_waits_long_for_a_token),
+        cmocka_unit_test(rate_of_the_topic_holds_over_the_fleet_while_one_leaves),
+    };
+
+    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+}

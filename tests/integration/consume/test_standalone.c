@@ -1,0 +1,294 @@
+/* test_standalone.c - several processes without ZooKeeper: one owns a topic, the others stand by.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/members.h"
+#include "integration/fixture/scene.h"
+#include "support/process.h"
+#include "support/wait.h"
+
+static int start(void **state)
+{
+    struct servers_options options = {.redis = REDIS_SINGLE};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+static const char *topic_of(smq_client *client, int32_t slots)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.slots = slots;
+    return scene_topic(client, &options);
+}
+
+static void standby_takes_over_when_the_owner_stops(void **state)
+{
+    smq_client *client = scene_client(), *other = scene_client();
+    const char *topic = topic_of(client, 4);
+    struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
+    smq_worker *owner, *standby;
+
+    (void) state;
+    owner = scene_worker(client, topic, first);
+    scene_send(client, topic, (struct scene_message){.body = "a"});
+    recorder_await(first, 1);
+    standby = scene_worker(other, topic, second);
+    scene_send(client, topic, (struct scene_message){.body = "b"});
+    recorder_await(first, 2);
+    scene_await_counts(client, topic, (struct scene_counts){.done = 2});
+    assert_int_equal(recorder_count(second), 0);
+    scene_stop(owner);
+    scene_send(client, topic, (struct scene_message){.body = "c"});
+    recorder_await(second, 1);
+    assert_int_equal(recorder_seen(second, 0).attempt, 1);
+    assert_true(strcmp(recorder_seen(second, 0).token, recorder_seen(first, 0).token) > 0);
+    scene_stop(standby);
+    recorder_free(first);
+    recorder_free(second);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
+static bool somebody_runs(void *arg)
+{
+    return members_runs(arg, "hang") > 0;
+}
+
+/* The owner is killed in its handler; the standby gets the slots when the lease is over. */
+static void standby_takes_over_when_the_owner_is_killed(void **state)
+{
+    smq_client *client = scene_client(), *other;
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    const char *topic = topic_of(client, 2);
+    struct recorder *recorder = recorder_new(NULL);
+    struct members members;
+    struct member *owner;
+    smq_worker *standby;
+
+    (void) state;
+    members_init(&members, topic);
+    members.session_ms = 2000;
+    members.work_us = 600000000;
+    members_send(&members, client, "hang", 1, 0, 1);
+    owner = members_start(&members);
+    assert_true(wait_until(somebody_runs, &members, SCENE_TIMEOUT_MS));
+    options.session_timeout_ms = 2000;
+    other = scene_client_with(&options);
+    standby = scene_worker(other, topic, recorder);
+    member_kill(owner);
+    recorder_await(recorder, 1);
+    assert_string_equal(recorder_seen(recorder, 0).body, "hang0 0");
+    assert_int_equal(recorder_seen(recorder, 0).attempt, 1); /* a lost process uses no retry */
+    scene_await_counts(client, topic, (struct scene_counts){.done = 1});
+    assert_int_equal(scene_stats(client, topic).lease_lost, 1);
+    scene_stop(standby);
+    members_fini(&members);
+    recorder_free(recorder);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
+struct ownership {
+    smq_client *client;
+    const char *topic, *owner;
+    char token[32];
+};
+
+static bool keep_owner(const smq_slot_info *slot, void *user)
+{
+    struct ownership *ownership = user;
+
+    if (slot->owner != NULL && strcmp(slot->owner, ownership->owner) == 0) {
+        snprintf(ownership->token, sizeof(ownership->token), "%s", slot->token);
+    }
+    return true;
+}
+
+static bool is_owner(void *arg)
+{
+    struct ownership *ownership = arg;
+    smq_error err = SMQ_ERROR_INIT;
+
+    scene_must(smq_topic_slots(ownership->client, ownership->topic, keep_owner, ownership, &err),
+               &err, "smq_topic_slots");
+    return ownership->token[0] != '\0';
+}
+
+/* A failover lost the owner's lease, so Redis gives it to another with the same count. */
+static void a_lease_that_redis_has_lost_makes_no_equal_token(void **state)
+{
+    smq_client_options named = SMQ_CLIENT_OPTIONS(.name = "second");
+    smq_client *client = scene_client(), *other = scene_client_with(&named);
+    struct ownership second = {.client = client, .owner = "second"};
+    struct recorder *before = recorder_new(NULL), *after = recorder_new(NULL);
+    redisContext *redis = scene_redis();
+    smq_worker *owner, *successor;
+
+    (void) state;
+    second.topic = topic_of(client, 1);
+    owner = scene_worker(client, second.topic, before);
+    scene_send(client, second.topic, (struct scene_message){.body = "a"});
+    recorder_await(before, 1);
+    freeReplyObject(
+        redisCommand(redis, "HDEL topic{%s} lease_owner lease_until lease_epoch", second.topic));
+    successor = scene_worker(other, second.topic, after);
+    if (!wait_until(is_owner, &second, SCENE_TIMEOUT_MS)) {
+        fail_msg("the second owner shares the token of the first");
+    }
+    assert_true(strcmp(second.token, recorder_seen(before, 0).token) > 0);
+    scene_send(client, second.topic, (struct scene_message){.body = "b"});
+    recorder_await(after, 1);
+    assert_string_equal(recorder_seen(after, 0).token, second.token);
+    assert_int_equal(recorder_count(before), 1);
+    scene_stop(owner);
+    scene_stop(successor);
+    redisFree(redis);
+    recorder_free(before);
+    recorder_free(after);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
+/* What a dead owner had claimed, with leases that end in an hour. */
+static void claim_for_the_dead(redisContext *redis, const char *topic, int count)
+{
+    long long now = scene_now_ms(), ends = now + 3600000;
+
+    for (int i = 0; i < count; i++) {
+        redisAppendCommand(redis, "ZADD prepare{%s_0} %lld %lldc1:m%d", topic, ends, now, i);
+    }
+    for (int i = 0; i < count; i++) {
+        void *reply = NULL;
+
+        assert_int_equal(redisGetReply(redis, &reply), REDIS_OK);
+        freeReplyObject(reply);
+    }
+    freeReplyObject(redisCommand(
+        redis, "HSET slot{%s_0} token 000000010000000000000001 owner dead base 0 claims 1", topic));
+}
+
+/* One call of the takeover gives 1,000 back: it is repeated until all are. */
+static void a_takeover_brings_thousands_of_claims_back(void **state)
+{
+    enum { CLAIMS = 2500 };
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 1);
+    struct recorder *recorder = recorder_new(NULL);
+    redisContext *redis = scene_redis();
+    smq_worker *worker;
+
+    (void) state;
+    claim_for_the_dead(redis, topic, CLAIMS);
+    assert_int_equal(scene_stats(client, topic).claimed, CLAIMS);
+    worker = scene_worker(client, topic, recorder);
+    recorder_await(recorder, CLAIMS);
+    scene_await_counts(client, topic, (struct scene_counts){.done = CLAIMS});
+    assert_int_equal(scene_stats(client, topic).lease_lost, CLAIMS);
+    scene_stop(worker);
+    redisFree(redis);
+    recorder_free(recorder);
+    smq_client_free(client);
+}
+
+/* A supervisor that starts the process again whenever it dies, and shortens the wait for its lease.
+ */
+struct supervised {
+    struct members members;
+    redisContext *redis;
+    struct member *running;
+    smq_client *client;
+    int total;
+};
+
+static bool all_are_done_or_dead(void *arg)
+{
+    struct supervised *supervised = arg;
+    smq_stats stats;
+
+    if (process_ended(supervised->running->pid, NULL)) {
+        supervised->running->pid = 0;
+        (void) scene_redis_number(supervised->redis, "HSET topic{%s} lease_until 0",
+                                  supervised->members.topic);
+        supervised->running = members_start(&supervised->members);
+    }
+    stats = scene_stats(supervised->client, supervised->members.topic);
+    return stats.waiting == 0 && stats.claimed == 0 && stats.dead == 1;
+}
+
+static void message_that_kills_its_process_is_dead_after_18_deliveries(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 1);
+    struct supervised supervised = {.client = client, .redis = scene_redis()};
+    struct verdict verdict;
+    smq_stats stats;
+
+    (void) state;
+    members_init(&supervised.members, topic);
+    supervised.members.session_ms = 30000; /* never lost by a slow process */
+    members_send(&supervised.members, client, "before", 5, 0, 10);
+    members_send(&supervised.members, client, "poison", 1, 0, 1);
+    members_send(&supervised.members, client, "after", 5, 0, 10);
+    supervised.running = members_start(&supervised.members);
+    if (!wait_until(all_are_done_or_dead, &supervised, SCENE_TIMEOUT_MS)) {
+        fail_msg("it still lives after %d deliveries",
+                 members_runs(&supervised.members, "poison0"));
+    }
+    assert_int_equal(members_runs(&supervised.members, "poison0"), 18);
+    stats = scene_stats(client, topic);
+    assert_int_equal(stats.done, 20);
+    assert_int_equal(stats.dead, 1);
+    assert_int_equal(stats.retried, 0);
+    verdict = members_judge(&supervised.members);
+    assert_int_equal(verdict.handled, 20);
+    assert_int_equal(verdict.overlaps, 0);
+    member_leave(supervised.running);
+    members_fini(&supervised.members);
+    redisFree(supervised.redis);
+    smq_client_free(client);
+}
+
+static void topic_of_another_fleet_is_refused(void **state)
+{
+    smq_client *client = scene_client();
+    const char *topic = topic_of(client, 1);
+    redisContext *redis = scene_redis();
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    freeReplyObject(redisCommand(redis, "HSET topic{%s} coord zookeeper:/elsewhere", topic));
+    options.topic = topic;
+    options.handler = (smq_handler_fn *) abort;
+    assert_int_equal(smq_worker_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
+    assert_non_null(strstr(err.text, "zookeeper:/elsewhere"));
+    assert_non_null(strstr(err.text, "standalone"));
+    redisFree(redis);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(standby_takes_over_when_the_owner_stops),
+        cmocka_unit_test(standby_takes_over_when_the_owner_is_killed),
+        cmocka_unit_test(a_lease_that_redis_has_lost_makes_no_equal_token),
+        cmocka_unit_test(a_takeover_brings_thousands_of_claims_back),
+        cmocka_unit_test(message_that_kills_its_process_is_dead_after_18_deliveries),
+        cmocka_unit_test(topic_of_another_fleet_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, start, scene_end);
+}

@@ -1,0 +1,130 @@
+/* test_takeovers.c - slots are taken over although one server of the cluster does not answer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "integration/fixture/scene.h"
+#include "model/slot.h"
+#include "redis/slotmap.h"
+#include "support/wait.h"
+
+enum { SLOTS = 16384, NEVER_MS = 600000 };
+
+static int start(void **state)
+{
+    static const char *const config[] = {"cluster-require-full-coverage no", NULL};
+    struct servers_options options = {.redis = REDIS_CLUSTER, .redis_config = config};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+/* A master that does not hold the definition of the topic, nor its lease. */
+static struct server *other_master(const char *topic)
+{
+    char key[128];
+    struct server *holder = NULL;
+
+    (void) snprintf(key, sizeof(key), "topic{%s}", topic);
+    holder = servers_node_of(scene_servers(), key);
+    assert_non_null(holder);
+    return servers_node(scene_servers(), servers_node(scene_servers(), 0) == holder ? 1 : 0);
+}
+
+static smq_verdict ignore(smq_delivery *delivery, void *user)
+{
+    (void) delivery;
+    (void) user;
+    return SMQ_DONE;
+}
+
+/* How many slots of the topic other servers have. */
+static uint64_t count_others(const char *topic, const struct server *silent)
+{
+    redisContext *redis = scene_redis();
+    redisReply *reply = redisCommand(redis, "CLUSTER SLOTS");
+    static struct slotmap map;
+    const char *why = NULL;
+    uint64_t count = 0;
+
+    assert_true(slotmap_parse(&map, reply, "127.0.0.1", &why));
+    for (int32_t slot = 0; slot < SLOTS; slot++) {
+        struct slot_keys keys;
+
+        slot_keys_fill(&keys, topic, slot);
+        count += slotmap_owner(&map, keys.hash_slot)->port != server_port(silent);
+    }
+    slotmap_fini(&map);
+    freeReplyObject(reply);
+    redisFree(redis);
+    return count;
+}
+
+struct owning {
+    smq_client *client;
+    uint64_t slots;
+};
+
+static bool owns(void *arg)
+{
+    const struct owning *wanted = arg;
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    scene_must(smq_client_metrics(wanted->client, &metrics, &err), &err, "smq_client_metrics");
+    return metrics.slots_owned >= wanted->slots;
+}
+
+/* A third of the slots are on a server that hangs, and no call to it ends in the time of this test:
+ * the others are taken over all the same, and these once it answers. */
+static void a_silent_server_keeps_back_only_its_own_slots(void **state)
+{
+    smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_worker_options worker_options = SMQ_WORKER_OPTIONS_INIT;
+    struct owning healthy = {0};
+    struct owning all = {.slots = SLOTS};
+    const char *topic = NULL;
+    struct server *silent = NULL;
+    smq_worker *worker = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+    int64_t began = 0;
+
+    (void) state;
+    client_options.request_timeout_ms = NEVER_MS;
+    healthy.client = all.client = scene_client_with(&client_options);
+    topic_options.type = SMQ_TYPE_PRIORITY;
+    topic_options.slots = SLOTS;
+    topic = scene_topic(all.client, &topic_options);
+    silent = other_master(topic);
+    healthy.slots = count_others(topic, silent);
+    worker_options.topic = topic;
+    worker_options.handler = ignore;
+    worker_options.threads = 1;
+    scene_must(smq_worker_new(&worker, all.client, &worker_options, &err), &err, "smq_worker_new");
+    server_pause(silent);
+    began = clock_now_ms();
+    scene_must(smq_worker_start(worker, &err), &err, "smq_worker_start");
+    assert_true(wait_until(owns, &healthy, SCENE_TIMEOUT_MS));
+    print_message("%d of %d slots were taken over in %lld ms beside a silent server\n",
+                  (int) healthy.slots, SLOTS, (long long) (clock_now_ms() - began));
+    server_resume(silent);
+    assert_true(wait_until(owns, &all, SCENE_TIMEOUT_MS));
+    scene_stop(worker);
+    smq_client_free(all.client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_silent_server_keeps_back_only_its_own_slots),
+    };
+
+    return cmocka_run_group_tests(tests, start, scene_end);
+}

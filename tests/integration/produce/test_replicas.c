@@ -1,0 +1,471 @@
+/* test_replicas.c - sends that replicas must have, too, on three masters with one replica each. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/scene.h"
+#include "support/wait.h"
+
+enum { MASTERS = 3, SLOTS = 8, SHORT_MS = 1500, LONG_MS = 60000, LONGEST_MS = 600000 };
+
+static int start(void **state)
+{
+    struct servers_options options = {
+        .redis = REDIS_CLUSTER, .masters = MASTERS, .replicas = 1, .node_timeout_ms = 1000};
+
+    (void) state;
+    return scene_start(&options);
+}
+
+/* A topic, a producer that asks for a replica, and the replica of slot 0. */
+struct scene {
+    smq_client *client;
+    smq_producer *producer, *plain;
+    const char *topic;
+    char store[64];
+    struct server *replica;
+};
+
+static smq_producer *producer_with(smq_client *client, int32_t replicas, int64_t send_timeout_ms)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *producer = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+
+    options.replicas = replicas;
+    options.send_timeout_ms = send_timeout_ms;
+    scene_must(smq_producer_new(&producer, client, &options, &err), &err, "smq_producer_new");
+    return producer;
+}
+
+static size_t replica_number(const char *key)
+{
+    struct server *master = servers_node_of(scene_servers(), key);
+    size_t number = 0;
+
+    while (number < MASTERS && servers_node(scene_servers(), number) != master) {
+        number++;
+    }
+    assert_true(number < MASTERS);
+    return number;
+}
+
+static void scene_init(struct scene *scene, int32_t slots, int64_t send_timeout_ms)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.slots = slots;
+    memset(scene, 0, sizeof(*scene));
+    scene->client = scene_client();
+    scene->topic = scene_topic(scene->client, &options);
+    scene->producer = producer_with(scene->client, 1, send_timeout_ms);
+    scene->plain = producer_with(scene->client, 0, 0);
+    snprintf(scene->store, sizeof(scene->store), "%s_0", scene->topic);
+    scene->replica = servers_node(scene_servers(), MASTERS + replica_number(scene->store));
+}
+
+static void scene_fini(struct scene *scene)
+{
+    smq_producer_free(scene->producer);
+    smq_producer_free(scene->plain);
+    smq_client_free(scene->client);
+}
+
+static smq_status send_by(smq_producer *producer, const char *topic, const char *body,
+                          smq_receipt *receipt, smq_error *err)
+{
+    smq_message message = SMQ_MESSAGE_INIT;
+
+    message.body = smq_text(body);
+    err->text[0] = '\0';
+    return smq_send(producer, topic, &message, receipt, err);
+}
+
+static void must_send(smq_producer *producer, const char *topic, const char *body)
+{
+    smq_error err;
+
+    scene_must(send_by(producer, topic, body, NULL, &err), &err, body);
+}
+
+static redisContext *reading(const struct server *server)
+{
+    redisContext *context = redisConnect("127.0.0.1", server_port(server));
+
+    assert_non_null(context);
+    assert_int_equal(context->err, 0);
+    freeReplyObject(redisCommand(context, "READONLY"));
+    return context;
+}
+
+/* How many messages stand in slot 0 of a server, master or replica. */
+static int64_t waiting_at(const struct server *server, const char *store)
+{
+    redisContext *context = reading(server);
+    int64_t count = scene_redis_number(context, "ZCARD %s", store) - 1;
+
+    redisFree(context);
+    return count;
+}
+
+/* --- enough ---------------------------------------------------------------------------------- */
+
+static void what_is_acknowledged_is_on_the_replica(void **state)
+{
+    struct scene scene;
+    redisContext *replicas[MASTERS] = {NULL};
+    smq_receipt receipt;
+    smq_error err;
+
+    (void) state;
+    scene_init(&scene, SLOTS, 0);
+    for (size_t i = 0; i < MASTERS; i++) {
+        replicas[i] = reading(servers_node(scene_servers(), MASTERS + i));
+    }
+    for (int i = 0; i < 300; i++) {
+        char body[32], store[64];
+
+        snprintf(body, sizeof(body), "message-%d", i);
+        scene_must(send_by(scene.producer, scene.topic, body, &receipt, &err), &err, body);
+        snprintf(store, sizeof(store), "%s_%d", scene.topic, (int) receipt.slot);
+        assert_true(
+            scene_redis_number(replicas[replica_number(store)], "ZRANK %s %s", store, body) >= 0);
+    }
+    for (size_t i = 0; i < MASTERS; i++) {
+        redisFree(replicas[i]);
+    }
+    scene_fini(&scene);
+}
+
+struct receipts {
+    pthread_mutex_t lock;
+    int ok, other;
+};
+
+static void on_sent(const smq_receipt *receipt, void *user)
+{
+    struct receipts *receipts = user;
+
+    pthread_mutex_lock(&receipts->lock);
+    receipts->ok += receipt->status == SMQ_OK ? 1 : 0;
+    receipts->other += receipt->status != SMQ_OK ? 1 : 0;
+    pthread_mutex_unlock(&receipts->lock);
+}
+
+static int total(struct receipts *receipts)
+{
+    pthread_mutex_lock(&receipts->lock);
+    int count = receipts->ok + receipts->other;
+    pthread_mutex_unlock(&receipts->lock);
+    return count;
+}
+
+static void send_async(smq_producer *producer, const char *topic, int from, int count,
+                       struct receipts *receipts)
+{
+    for (int i = from; i < from + count; i++) {
+        smq_message message = SMQ_MESSAGE_INIT;
+        char body[32];
+        smq_error err;
+
+        snprintf(body, sizeof(body), "message-%d", i);
+        message.body = smq_text(body);
+        scene_must(smq_send_async(producer, topic, &message, on_sent, receipts, &err), &err, body);
+    }
+}
+
+static void many_are_acknowledged_together(void **state)
+{
+    enum { COUNT = 50000 };
+    struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct scene scene;
+    smq_error err;
+
+    (void) state;
+    scene_init(&scene, SLOTS, LONG_MS);
+    send_async(scene.producer, scene.topic, 0, COUNT, &receipts);
+    scene_must(smq_producer_flush(scene.producer, LONG_MS, &err), &err, "flush");
+    assert_int_equal(receipts.ok, COUNT);
+    assert_int_equal(scene_stats(scene.client, scene.topic).waiting, COUNT);
+    scene_fini(&scene);
+}
+
+/* --- fewer ----------------------------------------------------------------------------------- */
+
+static void a_replica_that_stands_still_makes_it_unknown(void **state)
+{
+    struct scene scene;
+    smq_receipt receipt;
+    smq_error err;
+
+    (void) state;
+    scene_init(&scene, 1, SHORT_MS);
+    must_send(scene.producer, scene.topic, "before");
+    server_pause(scene.replica);
+    assert_int_equal(send_by(scene.producer, scene.topic, "meanwhile", &receipt, &err),
+                     SMQ_UNKNOWN);
+    print_message("%s\n", err.text);
+    assert_int_equal(receipt.status, SMQ_UNKNOWN);
+    assert_non_null(strstr(err.text, "stored, but"));
+    assert_non_null(strstr(err.text, "0 of 1 replicas acknowledged"));
+    assert_int_equal(scene_stats(scene.client, scene.topic).waiting, 2);
+    server_resume(scene.replica);
+    must_send(scene.producer, scene.topic, "after");
+    assert_int_equal(waiting_at(scene.replica, scene.store), 3);
+    scene_fini(&scene);
+}
+
+/* Consumers and other producers of the same node go on; what waits is stored once. */
+static void others_do_not_wait_for_the_replica(void **state)
+{
+    struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct recorder *recorder = recorder_new(NULL);
+    struct scene scene;
+    smq_worker *worker;
+    redisContext *redis;
+    char slot[64];
+    smq_error err;
+
+    (void) state;
+    scene_init(&scene, 1, LONGEST_MS);
+    must_send(scene.producer, scene.topic, "before");
+    worker = scene_worker(scene.client, scene.topic, recorder);
+    recorder_await(recorder, 1);
+    server_pause(scene.replica);
+    send_async(scene.producer, scene.topic, 0, 5, &receipts);
+    recorder_await(recorder, 2); /* stored, and handled, but not acknowledged */
+    for (int i = 0; i < 20; i++) {
+        char body[16];
+        snprintf(body, sizeof(body), "plain-%d", i);
+        must_send(scene.plain, scene.topic, body);
+    }
+    assert_int_equal(total(&receipts), 0);
+    server_resume(scene.replica);
+    scene_must(smq_producer_flush(scene.producer, LONG_MS, &err), &err, "flush");
+    assert_int_equal(receipts.ok, 5);
+    recorder_await(recorder, 1 + 5 + 20);
+    scene_await_counts(scene.client, scene.topic, (struct scene_counts){0, 0, 0, 0, 26});
+    redis = scene_redis_of(scene.topic);
+    snprintf(slot, sizeof(slot), "slot{%s_0}", scene.topic);
+    assert_int_equal(scene_redis_number(redis, "HGET %s sent", slot), 26);
+    redisFree(redis);
+    scene_stop(worker);
+    recorder_free(recorder);
+    scene_fini(&scene);
+}
+
+static void more_replicas_than_there_are_is_said(void **state)
+{
+    struct scene scene;
+    smq_producer *greedy;
+    smq_receipt receipt;
+    smq_error err;
+
+    (void) state;
+    scene_init(&scene, 1, 0);
+    greedy = producer_with(scene.client, 2, SHORT_MS);
+    assert_int_equal(send_by(greedy, scene.topic, "x", &receipt, &err), SMQ_UNAVAILABLE);
+    print_message("%s\n", err.text);
+    assert_int_equal(receipt.status, SMQ_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "it has 1 replicas in step, and 2 shall acknowledge"));
+    assert_int_equal(scene_stats(scene.client, scene.topic).waiting, 0);
+    smq_producer_free(greedy);
+    scene_fini(&scene);
+}
+
+struct link {
+    redisContext *redis;
+    int64_t replicas;
+};
+
+static bool has_replicas(void *arg)
+{
+    const struct link *link = arg;
+    redisReply *reply = redisCommand(link->redis, "ROLE");
+    bool so = reply->elements == 3 && (int64_t) reply->element[2]->elements == link->replicas;
+
+    freeReplyObject(reply);
+    return so;
+}
+
+static void a_lost_replica_is_said_and_its_return_is_noticed(void **state)
+{
+    struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct scene scene;
+    struct link link;
+    smq_producer *brief;
+    smq_error err;
+
+    (void) state;
+    scene_init(&scene, 1, LONGEST_MS);
+    brief = producer_with(scene.client, 1, SHORT_MS);
+    link = (struct link){.redis = scene_redis_of(scene.topic)};
+    server_stop(scene.replica);
+    assert_true(wait_until(has_replicas, &link, LONG_MS));
+    assert_int_equal(send_by(brief, scene.topic, "x", NULL, &err), SMQ_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "it has 0 replicas in step"));
+    send_async(scene.producer, scene.topic, 0, 3, &receipts);
+    assert_true(server_restart(scene.replica));
+    scene_must(smq_producer_flush(scene.producer, LONGEST_MS, &err), &err, "flush");
+    assert_int_equal(receipts.ok, 3);
+    assert_int_equal(waiting_at(scene.replica, scene.store), 3);
+    redisFree(link.redis);
+    smq_producer_free(brief);
+    scene_fini(&scene);
+}
+
+/* --- failover -------------------------------------------------------------------------------- */
+
+struct some {
+    struct receipts *receipts;
+    int count;
+};
+
+static bool has_some(void *arg)
+{
+    const struct some *some = arg;
+
+    return total(some->receipts) >= some->count;
+}
+
+/* What was not acknowledged is repeated; the new master gets its replica when the old one is back.
+ */
+static void what_was_acknowledged_outlives_its_master(void **state)
+{
+    enum { COUNT = 10000 };
+    struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct scene scene;
+    struct some some = {.receipts = &receipts, .count = COUNT / 2};
+    struct server *master;
+    smq_error err;
+
+    (void) state;
+    scene_init(&scene, SLOTS, LONGEST_MS);
+    send_async(scene.producer, scene.topic, 0, COUNT, &receipts);
+    assert_true(wait_until(has_some, &some, LONG_MS));
+    send_async(scene.producer, scene.topic, COUNT, COUNT, &receipts);
+    master = servers_node_of(scene_servers(), scene.store);
+    server_kill(master);
+    send_async(scene.producer, scene.topic, 2 * COUNT, COUNT, &receipts);
+    assert_true(servers_wait(scene_servers(), LONG_MS));
+    assert_true(server_restart(master));
+    scene_must(smq_producer_flush(scene.producer, LONGEST_MS, &err), &err, "flush");
+    assert_int_equal(receipts.ok, 3 * COUNT);
+    assert_int_equal(scene_stats(scene.client, scene.topic).waiting, 3 * COUNT);
+    assert_int_equal(waiting_at(master, scene.store), waiting_at(scene.replica, scene.store));
+    scene_fini(&scene);
+}
+
+/* --- a graceful failover --- */
+
+static atomic_int warnings_of_wait;
+
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    if (event->level <= SMQ_LEVEL_WARN && strstr(event->text, "WAIT") != NULL) {
+        print_message("%s: %s\n", event->id, event->text);
+        atomic_fetch_add(&warnings_of_wait, 1);
+    }
+}
+
+/* The other server of a pair, whichever of them is the master now. */
+static struct server *replica_of(const struct server *master)
+{
+    size_t number = 0;
+
+    while (servers_node(scene_servers(), number) != master) {
+        number++;
+    }
+    return servers_node(scene_servers(), (number + MASTERS) % ((size_t) 2 * MASTERS));
+}
+
+struct failover {
+    smq_producer *producer;
+    const char *topic;
+    redisContext *replica;
+    int sent;
+};
+
+static void send_some(struct failover *failover)
+{
+    smq_error err;
+
+    for (int i = 0; i < 20; i++) {
+        smq_message message = SMQ_MESSAGE_INIT;
+        char body[16];
+
+        snprintf(body, sizeof(body), "%d", failover->sent++);
+        message.body = smq_text(body);
+        (void) smq_send_async(failover->producer, failover->topic, &message, NULL, NULL, &err);
+    }
+}
+
+static bool is_master(void *arg)
+{
+    struct failover *failover = arg;
+    redisReply *reply = redisCommand(failover->replica, "ROLE");
+    bool master;
+
+    assert_non_null(reply);
+    master = strcmp(reply->element[0]->str, "master") == 0;
+    freeReplyObject(reply);
+    send_some(failover);
+    return master;
+}
+
+/* The connection for WAIT of the former master is of no use any more; that is nobody's concern. */
+static void graceful_failover_is_not_warned_of(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    struct failover failover = {0};
+    smq_client *client;
+    char store[64];
+    redisReply *reply;
+    smq_error err;
+
+    (void) state;
+    options.event = on_event;
+    client = scene_client_with(&options);
+    topic.type = SMQ_TYPE_FIXED_TIME;
+    failover.topic = scene_topic(client, &topic);
+    failover.producer = producer_with(client, 1, LONG_MS);
+    must_send(failover.producer, failover.topic, "before");
+    snprintf(store, sizeof(store), "%s_0", failover.topic);
+    failover.replica = reading(replica_of(servers_node_of(scene_servers(), store)));
+    reply = redisCommand(failover.replica, "CLUSTER FAILOVER");
+    assert_string_equal(reply->str, "OK");
+    freeReplyObject(reply);
+    assert_true(wait_until(is_master, &failover, SCENE_TIMEOUT_MS));
+    send_some(&failover);
+    scene_must(smq_producer_flush(failover.producer, SCENE_TIMEOUT_MS, &err), &err, "flush");
+    redisFree(failover.replica);
+    smq_producer_free(failover.producer);
+    smq_client_free(client);
+    assert_int_equal(atomic_load(&warnings_of_wait), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_acknowledged_is_on_the_replica),
+        cmocka_unit_test(many_are_acknowledged_together),
+        cmocka_unit_test(a_replica_that_stands_still_makes_it_unknown),
+        cmocka_unit_test(others_do_not_wait_for_the_replica),
+        cmocka_unit_test(more_replicas_than_there_are_is_said),
+        cmocka_unit_test(a_lost_replica_is_said_and_its_return_is_noticed),
+        cmocka_unit_test(what_was_acknowledged_outlives_its_master),
+        cmocka_unit_test(graceful_failover_is_not_warned_of),
+    };
+
+    return cmocka_run_group_tests_name("replicas", tests, start, scene_end);
+}

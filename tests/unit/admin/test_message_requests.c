@@ -1,0 +1,387 @@
+/* test_message_requests.c - looking at messages and editing them against a fake of the Redis
+ * client: replies that are lost, cut or nonsense, and what happens between two steps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <slotmq/admin.h>
+#include <slotmq/topic.h>
+
+#include "model/topic.h"
+#include "unit/fixture/fake_redis.h"
+
+#define TOKEN "000000010000000000000001"
+
+enum { REPLIES_MAX = 8, WORDS_MAX = 24 };
+
+/* What the scripts answer, in this order; "" is a lost reply.  The last one is repeated. */
+static struct script_replies {
+    pthread_mutex_t lock;
+    const char *list[REPLIES_MAX];
+    size_t count, next;
+    char asked[256]; /* the names of the scripts that were called */
+} replies = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static smq_layout layout;
+
+/* Words separated by spaces; #7 is an integer, '' an empty string. */
+static redisReply *reply_of(const char *line)
+{
+    char copy[256], *words[WORDS_MAX], *save = NULL;
+    redisReply *reply;
+    size_t count = 0;
+
+    snprintf(copy, sizeof(copy), "%s", line);
+    for (char *word = strtok_r(copy, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save)) {
+        assert_true(count < WORDS_MAX);
+        words[count++] = word;
+    }
+    reply = fake_array(count);
+    for (size_t i = 0; i < count; i++) {
+        bool empty = strcmp(words[i], "''") == 0;
+
+        fake_put(reply, i,
+                 words[i][0] == '#' ? fake_integer(strtoll(words[i] + 1, NULL, 10))
+                                    : fake_text(empty ? "" : words[i]));
+    }
+    return reply;
+}
+
+static redisReply *definition(void)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    redisReply *reply = reply_of("state ready nonce 00000000000000aa version 1 generation 1 "
+                                 "definition ''");
+    struct topic topic;
+    struct buf text = {0};
+
+    options.name = "t";
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.layout = layout;
+    options.slots = 1;
+    (void) topic_from_options(&topic, &options, NULL);
+    topic_format(&text, &topic);
+    freeReplyObject(reply->element[9]);
+    reply->element[9] = fake_string(text.data, text.len);
+    buf_fini(&text);
+    return reply;
+}
+
+static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+{
+    const char *line;
+
+    (void) user;
+    if (command->script == NULL) {
+        answer->reply = definition();
+        return true;
+    }
+    pthread_mutex_lock(&replies.lock);
+    line = replies.list[replies.next];
+    replies.next += replies.next + 1 < replies.count ? 1 : 0;
+    strncat(replies.asked, command->script->name,
+            sizeof(replies.asked) - strlen(replies.asked) - 1);
+    strncat(replies.asked, " ", sizeof(replies.asked) - strlen(replies.asked) - 1);
+    if (line[0] != '\0') {
+        answer->reply = reply_of(line);
+    } else {
+        *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+    }
+    pthread_mutex_unlock(&replies.lock);
+    return true;
+}
+
+#define ANSWER(...)                                                                                \
+    do {                                                                                           \
+        static const char *const lines[] = {__VA_ARGS__};                                          \
+        answer_with(lines, sizeof(lines) / sizeof(lines[0]));                                      \
+    } while (0)
+
+static void answer_with(const char *const *lines, size_t count)
+{
+    pthread_mutex_lock(&replies.lock);
+    memcpy(replies.list, lines, count * sizeof(lines[0]));
+    replies.count = count;
+    replies.next = 0;
+    replies.asked[0] = '\0';
+    pthread_mutex_unlock(&replies.lock);
+}
+
+static smq_client *client;
+static smq_message which;
+
+static int set_up(void **state)
+{
+    (void) state;
+    layout = SMQ_LAYOUT_INLINE;
+    which = SMQ_MESSAGE();
+    which.body = (smq_bytes){"a", 1};
+    client = fake_client(serve, NULL);
+    assert_non_null(client);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    smq_client_free(client);
+    return 0;
+}
+
+/* --- what cannot be read --- */
+
+static bool never(const smq_message_info *message, void *user)
+{
+    (void) message;
+    (void) user;
+    fail_msg("a message was made of a reply that is none");
+    return false;
+}
+
+static smq_status get(void)
+{
+    return smq_message_get(client, "t", &which, NULL, NULL);
+}
+
+static smq_status visit(void)
+{
+    smq_filter filter = SMQ_FILTER_INIT;
+
+    filter.states = SMQ_STATE_WAITING | SMQ_STATE_DEAD;
+    return smq_message_each(client, "t", &filter, never, NULL, NULL);
+}
+
+static smq_status rank(void)
+{
+    uint64_t out;
+
+    return smq_message_rank(client, "t", &which, &out, NULL);
+}
+
+static smq_status reschedule(void)
+{
+    return smq_message_reschedule(client, "t", &which, NULL);
+}
+
+static smq_status requeue(void)
+{
+    return smq_dead_requeue(client, "t", NULL, NULL, NULL, NULL, NULL);
+}
+
+static smq_status alter(void)
+{
+    return smq_topic_alter(client, "t", "max_retries", "3", NULL);
+}
+
+#define HOLDS    "OK #5 #1 #1 #0 #0 #1 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0"
+#define PAGED    "OK #5 " TOKEN
+#define TWO_DEAD "OK #5 #0 #0 #0 #0 #2 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0 #0"
+
+static void nonsense_is_refused(void **state)
+{
+    static const struct {
+        smq_status (*call)(void);
+        const char *first, *reply;
+    } cases[] = {
+        {get, NULL, "OK"},
+        {get, NULL, "OK #5 " TOKEN},
+        {get, NULL, "OK #5 " TOKEN " z a 1 ''"},
+        {get, NULL, "OK #5 " TOKEN " w"},
+        {get, NULL, "OK #5 " TOKEN " w a nan ''"},
+        {get, NULL, "OK #5 " TOKEN " w '' 1 ''"},
+        {get, NULL, "OK #5 " TOKEN " c a 1 ''"},
+        {get, NULL, "OK #5 " TOKEN " c 1d:a 1 ''"},
+        {get, NULL, "OK #5 " TOKEN " d 1d:a 1 #7"},
+        {get, NULL, "OK #5 " TOKEN " + p"},
+        {get, NULL, "OK #5 " TOKEN " + pd 1 a"},
+        {get, NULL, "OK now " TOKEN " -"},
+        {get, NULL, "OK #5 this-is-no-token-for-it-is-too-long -"},
+        {rank, NULL, "OK"},
+        {rank, NULL, "OK #-1 5"},
+        {rank, NULL, "OK #1"},
+        {rank, NULL, "OK #1 1234567890123456789012345678901234567890"},
+        {reschedule, NULL, "OK"},
+        {reschedule, NULL, "OK ''"},
+        {reschedule, NULL, "OK 11"},
+        {reschedule, NULL, "OK x"},
+        {alter, NULL, "OK"},
+        {alter, NULL, "OK #0"},
+        {alter, NULL, "OK #4294967296"},
+        {visit, HOLDS, "OK"},
+        {visit, HOLDS, PAGED " #0 1"},
+        {visit, HOLDS, PAGED " #0 '' '' a"},
+        {visit, HOLDS, PAGED " #0 1 a a 1"},
+        {visit, HOLDS, PAGED " #0 1 a a one ''"},
+        {visit, HOLDS, PAGED " #0 1 a '' 1 ''"},
+        {visit, HOLDS, PAGED " more 1 a a 1 ''"},
+        {requeue, HOLDS, PAGED " #0 1 1d:a 1d:a 1"},
+        {requeue, HOLDS, PAGED " #0 1 1c1:a 1c1:a 1 ''"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *lines[] = {cases[i].first, cases[i].reply};
+        bool two = cases[i].first != NULL;
+        smq_status status;
+
+        answer_with(two ? lines : lines + 1, two ? 2 : 1);
+        status = cases[i].call();
+        if (status != SMQ_INTERNAL) {
+            fail_msg("%s: %s", cases[i].reply, smq_status_name(status));
+        }
+    }
+}
+
+static void keyed_nonsense_is_refused(void **state)
+{
+    static const char *const cases[] = {
+        "OK #5 " TOKEN " w a 1 ''", "OK #5 " TOKEN " w a 1 '' 1", "OK #5 " TOKEN " w a 1 '' x body",
+        "OK #5 " TOKEN " w a 1 '' 1,2 body", "OK #5 " TOKEN " w a 1 '' 1,64,,1 body"};
+
+    (void) state;
+    layout = SMQ_LAYOUT_KEYED;
+    which.id = (smq_bytes){"a", 1};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        answer_with(&cases[i], 1);
+        assert_int_equal(get(), SMQ_INTERNAL);
+    }
+    ANSWER("OK #5 " TOKEN " w a 1 '' '' ''"); /* somebody removed what is beside it */
+    assert_int_equal(get(), SMQ_OK);
+}
+
+static void what_a_slot_says_is_passed_on(void **state)
+{
+    (void) state;
+    ANSWER("NO_TOPIC");
+    assert_int_equal(get(), SMQ_NO_TOPIC);
+    ANSWER("STALE");
+    assert_int_equal(rank(), SMQ_NO_TOPIC);
+    ANSWER("FULL");
+    assert_int_equal(reschedule(), SMQ_FULL);
+    ANSWER("CHANGED");
+    assert_int_equal(alter(), SMQ_TOPIC_DIFFERS);
+    ANSWER("");
+    assert_int_equal(get(), SMQ_UNKNOWN);
+}
+
+/* --- between two steps --- */
+
+/* The first try may have removed it: that it is gone is what was wanted. */
+static void a_removal_whose_reply_was_lost_is_done(void **state)
+{
+    (void) state;
+    ANSWER("OK #5 " TOKEN " w a 1 ''", "", "OK 0", "OK #5 " TOKEN " -");
+    assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_OK);
+    assert_string_equal(replies.asked, "find edit edit find ");
+}
+
+static void a_message_that_was_claimed_while_a_reply_was_lost_is_in_work(void **state)
+{
+    (void) state;
+    ANSWER("OK #5 " TOKEN " w a 1 ''", "", "OK 0", "OK #5 " TOKEN " c 1c2:a 900 ''");
+    assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_IN_WORK);
+}
+
+static void a_message_that_moves_is_followed(void **state)
+{
+    (void) state;
+    ANSWER("OK #5 " TOKEN " r 1r2:a 17592186044500 ''", "OK 0", "OK #5 " TOKEN " w a 1 ''", "OK 1");
+    assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_OK);
+    assert_string_equal(replies.asked, "find edit find edit ");
+    ANSWER("OK #5 " TOKEN " w a 1 ''", "OK 0", "OK #5 " TOKEN " c 1c2:a 900 ''");
+    assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_IN_WORK);
+    ANSWER("OK 0", "OK #5 " TOKEN " w a 1 ''", "OK 1");
+    assert_int_equal(reschedule(), SMQ_OK);
+    ANSWER("NO_MESSAGE", "OK #5 " TOKEN " w a 1 ''", "OK #0 1");
+    assert_int_equal(rank(), SMQ_OK);
+}
+
+static void a_search_goes_on_piece_by_piece(void **state)
+{
+    (void) state;
+    ANSWER("OK #5 " TOKEN " + p 1 1c1:b", "", "OK #5 " TOKEN " + d '' ''",
+           "OK #5 " TOKEN " d 1d:a 2 why");
+    assert_int_equal(get(), SMQ_OK);
+    assert_string_equal(replies.asked, "find find find find ");
+}
+
+/* What a repeated try does was not done before; of the rest nobody knows. */
+static void a_requeue_whose_reply_was_lost_counts_what_is_certain(void **state)
+{
+    static const struct {
+        const char *second;
+        uint64_t count;
+        smq_status status;
+        const char *unknown;
+    } cases[] = {{"OK 11", 2, SMQ_OK, NULL},
+                 {"OK 01", 1, SMQ_UNKNOWN, " 1 messages"},
+                 {"OK 00", 0, SMQ_UNKNOWN, " 2 messages"}};
+    smq_error err;
+    uint64_t count;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *lines[] = {TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "",
+                               cases[i].second};
+
+        answer_with(lines, 4);
+        assert_int_equal(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err),
+                         cases[i].status);
+        assert_int_equal(count, cases[i].count);
+        assert_string_equal(replies.asked, "inspect page edit edit ");
+        if (cases[i].unknown != NULL) {
+            assert_non_null(strstr(err.text, cases[i].unknown));
+        }
+    }
+}
+
+/* Somebody else has taken it since the page was read: that is certain. */
+static void what_is_gone_at_the_first_try_is_not_unknown(void **state)
+{
+    uint64_t count;
+
+    (void) state;
+    ANSWER(TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "OK 01");
+    assert_int_equal(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, NULL), SMQ_OK);
+    assert_int_equal(count, 1);
+}
+
+/* Nor may the limit be passed by what was perhaps changed. */
+static void what_is_unknown_counts_against_the_limit(void **state)
+{
+    smq_filter filter = SMQ_FILTER_INIT;
+    uint64_t count;
+
+    (void) state;
+    filter.limit = 1;
+    ANSWER(TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "", "OK 0");
+    assert_int_equal(smq_dead_requeue(client, "t", &filter, &count, NULL, NULL, NULL), SMQ_UNKNOWN);
+    assert_int_equal(count, 0);
+    assert_string_equal(replies.asked, "inspect page edit edit ");
+}
+
+#define EDITING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EDITING_TEST(nonsense_is_refused),
+        EDITING_TEST(keyed_nonsense_is_refused),
+        EDITING_TEST(what_a_slot_says_is_passed_on),
+        EDITING_TEST(a_removal_whose_reply_was_lost_is_done),
+        EDITING_TEST(a_message_that_was_claimed_while_a_reply_was_lost_is_in_work),
+        EDITING_TEST(a_message_that_moves_is_followed),
+        EDITING_TEST(a_search_goes_on_piece_by_piece),
+        EDITING_TEST(a_requeue_whose_reply_was_lost_counts_what_is_certain),
+        EDITING_TEST(what_is_gone_at_the_first_try_is_not_unknown),
+        EDITING_TEST(what_is_unknown_counts_against_the_limit),
+    };
+
+    return cmocka_run_group_tests_name("editing", tests, NULL, NULL);
+}

@@ -1,0 +1,496 @@
+/* test_claiming.c - claiming and settling against a fake of the Redis client: what may be said of
+ * answers whose reply was lost, and who may claim next. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <slotmq/consumer.h>
+#include <slotmq/metrics.h>
+#include <slotmq/topic.h>
+#include <slotmq/worker.h>
+
+#include "base/clock.h"
+#include "model/topic.h"
+#include "scripts.h"
+#include "support/wait.h"
+#include "unit/fixture/fake_redis.h"
+
+enum {
+    WAIT_MS = 30000,
+    MANY = 64,
+    ENDLESS = 1000000,
+    FULL_BATCH = 1000, /* the most that batch_size may be */
+    CALLS_MAX = 8,
+    ALONE = 600,     /* messages of a full batch that are answered one by one */
+    ARGS_MAX = 3999, /* of a command, on a managed server */
+    HEAD_ARGS = 3,   /* EVALSHA, the digest, the number of keys */
+    SHORT_LEASE_MS = 100,
+    LONG_LEASE_MS = 3600000
+};
+
+/* A shared topic: what waits in each slot, and how answers are met. */
+static struct model {
+    pthread_mutex_t lock;
+    int64_t lease_ms;
+    int32_t slots;
+    int waiting, claims;               /* in all slots; ENDLESS: in each */
+    bool lose;                         /* the reply to the next answers, which are stored */
+    bool hold_repeated;                /* keep what is repeated back */
+    char result;                       /* of what is not repeated */
+    bool hold_answers;                 /* keep them back */
+    size_t answered[CALLS_MAX], calls; /* the answers of each call that has some */
+    size_t most_args;                  /* of one consume, with the name of the command */
+    smq_status lease_lost;             /* of that event; 1: it has not come */
+} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static smq_client *client;
+
+/* --- the server --- */
+
+static redisReply *definition(void)
+{
+    static const char *const names[] = {"state", "definition", "nonce", "version", "generation"};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    redisReply *reply = fake_array(10);
+    struct topic topic;
+    struct buf text = {0};
+
+    options.name = "t";
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.shared = true;
+    options.slots = model.slots;
+    options.lease_ms = model.lease_ms;
+    assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
+    topic_format(&text, &topic);
+    for (size_t i = 0; i < 5; i++) {
+        fake_put(reply, 2 * i, fake_text(names[i]));
+    }
+    fake_put(reply, 1, fake_text("ready"));
+    fake_put(reply, 3, fake_string(text.data, text.len));
+    fake_put(reply, 5, fake_text("00000000000000aa"));
+    fake_put(reply, 7, fake_text("1"));
+    fake_put(reply, 9, fake_text("1"));
+    buf_fini(&text);
+    return reply;
+}
+
+static int64_t number_of(const struct redis_command *command, int place)
+{
+    char text[24] = "";
+    size_t len;
+    const char *data = fake_arg(command, fake_argv(command, place), &len);
+
+    memcpy(text, data, len < sizeof(text) ? len : sizeof(text) - 1);
+    return strtoll(text, NULL, 10);
+}
+
+/* So many answers, all with the same result. */
+static redisReply *results_of(size_t count, char result)
+{
+    char results[FULL_BATCH];
+
+    assert_true(count <= sizeof(results));
+    memset(results, result, count);
+    return fake_string(results, count);
+}
+
+static redisReply *consumed(const struct redis_command *command, size_t answers, char result)
+{
+    int64_t n = number_of(command, SCRIPT_CONSUME_ARGV_N);
+    size_t count = (size_t) (n < model.waiting ? n : model.waiting);
+    redisReply *reply = fake_array(6 + 2 * count);
+    char entry[32];
+
+    model.claims += count > 0;
+    model.waiting -= model.waiting < ENDLESS ? (int) count : 0;
+    fake_put(reply, 0, fake_text("OK"));
+    fake_put(reply, 1, fake_integer(5));
+    fake_put(reply, 2, fake_text(""));
+    fake_put(reply, 3, fake_integer(model.claims));
+    fake_put(reply, 4, results_of(answers, result));
+    fake_put(reply, 5, fake_integer(0));
+    for (size_t i = 0; i < count; i++) {
+        snprintf(entry, sizeof(entry), "1c%d:%zu", model.claims, i);
+        fake_put(reply, 6 + 2 * i, fake_text(entry));
+        fake_put(reply, 7 + 2 * i, fake_integer(0));
+    }
+    return reply;
+}
+
+static bool consume(const struct redis_command *command, struct fake_answer *answer)
+{
+    size_t done = (size_t) number_of(command, SCRIPT_CONSUME_ARGV_NDONE);
+    size_t others = fake_argv_count(command, SCRIPT_CONSUME_ARGV_ANSWERS) - done;
+    size_t answers = done + others / 4;
+    bool repeated = fake_arg_is(command, fake_argv(command, SCRIPT_CONSUME_ARGV_FLAGS), "r");
+    char result = model.result;
+
+    if ((repeated && model.hold_repeated) || (answers > 0 && model.hold_answers)) {
+        return false;
+    }
+    if (command->args.count + HEAD_ARGS > model.most_args) {
+        model.most_args = command->args.count + HEAD_ARGS;
+    }
+    if (answers > 0 && model.calls < CALLS_MAX) {
+        model.answered[model.calls++] = answers;
+    }
+    if (answers > 0 && model.lose) {
+        model.lose = false;
+        *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+        return true;
+    }
+    if (repeated) {
+        result = '0';
+    }
+    answer->reply = consumed(command, answers, result);
+    return true;
+}
+
+static redisReply *renew(const struct redis_command *command)
+{
+    redisReply *reply = fake_array(3);
+
+    fake_put(reply, 0, fake_text("OK"));
+    fake_put(reply, 1, fake_integer(5));
+    fake_put(reply, 2, results_of(fake_argv_count(command, SCRIPT_RENEW_ARGV_ENTRIES), '1'));
+    return reply;
+}
+
+static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+{
+    bool answered = true;
+
+    (void) user;
+    pthread_mutex_lock(&model.lock);
+    if (command->script == NULL) {
+        answer->reply = definition();
+    } else if (strcmp(command->script->name, "consume") == 0) {
+        answered = consume(command, answer);
+    } else if (strcmp(command->script->name, "renew") == 0) {
+        answer->reply = renew(command);
+    } else { /* vacate */
+        answer->reply = fake_array(1);
+        fake_put(answer->reply, 0, fake_text("OK"));
+    }
+    pthread_mutex_unlock(&model.lock);
+    return answered;
+}
+
+/* --- the client --- */
+
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    if (event->kind == SMQ_EVENT_LEASE_LOST) {
+        pthread_mutex_lock(&model.lock);
+        model.lease_lost = event->status;
+        pthread_mutex_unlock(&model.lock);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void) state;
+    model.lease_ms = LONG_LEASE_MS;
+    model.slots = 1;
+    model.waiting = 1;
+    model.claims = 0;
+    model.calls = model.most_args = 0;
+    model.hold_answers = false;
+    model.lose = model.hold_repeated = false;
+    model.result = '1';
+    model.lease_lost = 1;
+    client = fake_client(serve, on_event);
+    assert_non_null(client);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    smq_client_free(client);
+    return 0;
+}
+
+static smq_consumer *consumer_of_topic(int32_t max_in_flight)
+{
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
+
+    options.topic = "t";
+    options.max_in_flight = max_in_flight;
+    assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
+    return consumer;
+}
+
+/* Poll one and answer it; its slot. */
+static int32_t answer_done(smq_consumer *consumer)
+{
+    smq_delivery *delivery = NULL;
+    size_t count = 0;
+    int32_t slot;
+
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, WAIT_MS, NULL), SMQ_OK);
+    assert_int_equal(count, 1);
+    slot = smq_delivery_info(delivery)->slot;
+    assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
+    return slot;
+}
+
+static bool event_has_come(void *arg)
+{
+    bool come;
+
+    (void) arg;
+    pthread_mutex_lock(&model.lock);
+    come = model.lease_lost != 1;
+    pthread_mutex_unlock(&model.lock);
+    return come;
+}
+
+/* All are told the same of the answer: flush, metrics and event. */
+static void assert_told(smq_consumer *consumer, smq_status status)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), status);
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
+    assert_int_equal(metrics.done, status == SMQ_OK ? 1 : 0);
+    assert_int_equal(metrics.lease_lost, status == SMQ_OK ? 0 : 1);
+    if (status != SMQ_OK) {
+        assert_true(wait_until(event_has_come, NULL, WAIT_MS));
+        assert_int_equal(model.lease_lost, status);
+    }
+    assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK); /* said once */
+}
+
+/* --- the tests --- */
+
+static void an_answer_is_what_the_script_says(void **state)
+{
+    static const struct {
+        char result;
+        smq_status status;
+    } cases[] = {{'1', SMQ_OK}, {'0', SMQ_LEASE_LOST}, {'u', SMQ_UNKNOWN}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        smq_consumer *consumer;
+
+        (void) tear_down(state);
+        (void) set_up(state);
+        model.result = cases[i].result;
+        consumer = consumer_of_topic(0);
+        answer_done(consumer);
+        assert_told(consumer, cases[i].status);
+        smq_consumer_free(consumer);
+    }
+}
+
+/* Nobody else can have taken it meanwhile: the first try has settled it. */
+static void a_repeated_answer_within_its_lease_is_stored(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic(0);
+
+    (void) state;
+    model.lose = true;
+    answer_done(consumer);
+    assert_told(consumer, SMQ_OK);
+    smq_consumer_free(consumer);
+}
+
+static bool is_held(void *arg)
+{
+    (void) arg;
+    return fake_held() > 0;
+}
+
+static bool is_past(void *arg)
+{
+    return clock_now_ms() > *(const int64_t *) arg;
+}
+
+/* The first try may have settled it, or come to nothing and somebody else has it. */
+static void nobody_knows_of_a_repeated_answer_after_its_lease(void **state)
+{
+    smq_consumer *consumer;
+    int64_t over;
+
+    (void) state;
+    model.lease_ms = SHORT_LEASE_MS;
+    model.lose = model.hold_repeated = true;
+    consumer = consumer_of_topic(0);
+    answer_done(consumer);
+    assert_true(wait_until(is_held, NULL, WAIT_MS));
+    over = clock_now_ms() + SHORT_LEASE_MS;
+    assert_true(wait_until(is_past, &over, WAIT_MS));
+    pthread_mutex_lock(&model.lock);
+    model.hold_repeated = false;
+    pthread_mutex_unlock(&model.lock);
+    fake_resume();
+    assert_told(consumer, SMQ_UNKNOWN);
+    smq_consumer_free(consumer);
+}
+
+/* However much waits in each: those that have nothing in hand are not passed for ever. */
+static void every_slot_has_its_turn(void **state)
+{
+    smq_consumer *consumer;
+    int64_t deadline = clock_now_ms() + WAIT_MS;
+    bool seen[MANY] = {false};
+    int count = 0;
+
+    (void) state;
+    model.slots = MANY;
+    model.waiting = ENDLESS;
+    consumer = consumer_of_topic(1);
+    while (count < MANY && clock_now_ms() < deadline) {
+        int32_t slot = answer_done(consumer);
+
+        count += !seen[slot];
+        seen[slot] = true;
+    }
+    assert_int_equal(count, MANY);
+    smq_consumer_free(consumer);
+}
+
+static smq_verdict all_done(smq_delivery *const *deliveries, size_t count, void *user)
+{
+    (void) deliveries;
+    (void) count;
+    (void) user;
+    return SMQ_DONE;
+}
+
+static bool batch_is_done(void *arg)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    (void) arg;
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
+    return metrics.done == FULL_BATCH;
+}
+
+/* What a handler answers for all of a batch is stored at once, however large that may be. */
+static void a_full_batch_is_settled_by_one_call(void **state)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+
+    (void) state;
+    model.waiting = FULL_BATCH;
+    options.topic = "t";
+    options.batch = all_done;
+    options.batch_size = FULL_BATCH;
+    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    assert_true(wait_until(batch_is_done, NULL, WAIT_MS));
+    smq_worker_free(worker);
+    assert_int_equal(model.calls, 1);
+}
+
+/* The first of them are answered one by one, behind a first answer that is on its way; the rest is
+ * one group. */
+static smq_verdict some_alone(smq_delivery *const *deliveries, size_t count, void *user)
+{
+    const size_t *alone = user;
+
+    assert_int_equal(count, FULL_BATCH);
+    for (size_t i = 0; i < *alone; i++) {
+        assert_int_equal(smq_retry(deliveries[i], 1, NULL, NULL), SMQ_OK);
+        assert_true(i > 0 || wait_until(is_held, NULL, WAIT_MS));
+    }
+    return SMQ_RETRY;
+}
+
+static bool batch_is_answered(void *arg)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    (void) arg;
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
+    return metrics.handling_count == FULL_BATCH;
+}
+
+static bool batch_is_retried(void *arg)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    (void) arg;
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
+    return metrics.retried == FULL_BATCH;
+}
+
+/* Retry a full batch, so many of them one by one; the calls that store the answers are in the
+ * model. */
+static void retry_batch(size_t alone)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+
+    model.waiting = FULL_BATCH;
+    model.hold_answers = true;
+    options.topic = "t";
+    options.batch = some_alone;
+    options.user = &alone;
+    options.batch_size = FULL_BATCH;
+    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    assert_true(wait_until(batch_is_answered, NULL, WAIT_MS));
+    pthread_mutex_lock(&model.lock);
+    model.hold_answers = false;
+    pthread_mutex_unlock(&model.lock);
+    fake_resume();
+    assert_true(wait_until(batch_is_retried, NULL, WAIT_MS));
+    smq_worker_free(worker);
+}
+
+/* A call has room for a part of the group that is behind the others: the group goes with the next.
+ */
+static void a_group_of_answers_is_not_cut(void **state)
+{
+    (void) state;
+    retry_batch(ALONE);
+    assert_int_equal(model.calls, 3);
+    assert_int_equal(model.answered[0], 1);
+    assert_int_equal(model.answered[1], ALONE - 1);
+    assert_int_equal(model.answered[2], FULL_BATCH - ALONE);
+}
+
+/* Of the answers that wait behind a first one, and of a group that no call has room for, a call has
+ * as many as every server takes. */
+static void no_call_has_more_arguments_than_a_managed_server_takes(void **state)
+{
+    static const size_t alone[] = {FULL_BATCH, 1};
+
+    for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
+        (void) tear_down(state);
+        (void) set_up(state);
+        retry_batch(alone[i]);
+        assert_in_range(model.most_args, ARGS_MAX * 9 / 10, ARGS_MAX);
+        assert_int_equal(model.calls, 3);
+    }
+}
+
+#define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLAIMING_TEST(an_answer_is_what_the_script_says),
+        CLAIMING_TEST(a_repeated_answer_within_its_lease_is_stored),
+        CLAIMING_TEST(nobody_knows_of_a_repeated_answer_after_its_lease),
+        CLAIMING_TEST(every_slot_has_its_turn),
+        CLAIMING_TEST(a_full_batch_is_settled_by_one_call),
+        CLAIMING_TEST(a_group_of_answers_is_not_cut),
+        CLAIMING_TEST(no_call_has_more_arguments_than_a_managed_server_takes),
+    };
+
+    return cmocka_run_group_tests_name("claiming", tests, NULL, NULL);
+}

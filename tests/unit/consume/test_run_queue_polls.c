@@ -1,0 +1,345 @@
+/* test_run_queue_polls.c - a run queue that is polled: what a poll takes, when its descriptor is
+ * readable, what a flush waits for, and rests. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/waiter.h"
+#include "consume/run/answer.h"
+#include "consume/run/run_queue.h"
+
+enum { LANES = 3, HAND_MAX = 16 };
+
+/* A queue, its lanes, and everything that was ever added: the test has the slot's part. */
+struct stage {
+    struct run_queue *queue;
+    struct loop *loop;
+    struct loop_task answered, back;
+    struct waiter came_back;
+    int descriptor;
+    struct run_lane lanes[LANES];
+    smq_delivery *hand[HAND_MAX];
+    int count;
+};
+
+static void on_answered(struct loop_task *task)
+{
+    (void) task;
+}
+
+static void on_back(struct loop_task *task)
+{
+    struct stage *stage = (struct stage *) ((char *) task - offsetof(struct stage, back));
+
+    waiter_done(&stage->came_back);
+}
+
+static void stage_init(struct stage *stage, int32_t per_slot)
+{
+    struct run_queue_options options = {.topic = "t",
+                                        .per_slot = per_slot,
+                                        .task = &stage->answered,
+                                        .back = &stage->back,
+                                        .extended = &stage->answered};
+
+    *stage = (struct stage){.answered.run = on_answered, .back.run = on_back};
+    waiter_init(&stage->came_back, 1);
+    assert_int_equal(loop_new(&stage->loop, "smq:io", NULL), SMQ_OK);
+    options.io = stage->loop;
+    stage->queue = run_queue_new(&options);
+    stage->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    assert_true(stage->descriptor >= 0);
+    run_queue_set_descriptor(stage->queue, stage->descriptor);
+    for (int i = 0; i < LANES; i++) {
+        run_lane_init(&stage->lanes[i]);
+    }
+}
+
+/* What stands in the queue's list of answers, and what was never begun, gives its reference back.
+ */
+static void stage_fini(struct stage *stage)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    smq_delivery *delivery;
+
+    for (int i = 0; i < LANES; i++) {
+        run_queue_recall(stage->queue, &stage->lanes[i], &list);
+    }
+    run_queue_take_answers(stage->queue, &list);
+    while ((delivery = STAILQ_FIRST(&list)) != NULL) {
+        STAILQ_REMOVE_HEAD(&list, link);
+        delivery_unref(delivery);
+    }
+    run_queue_close(stage->queue);
+    for (int i = 0; i < stage->count; i++) {
+        (void) run_queue_forget(stage->queue, stage->hand[i]);
+        delivery_unref(stage->hand[i]);
+    }
+    loop_free(stage->loop);
+    run_queue_unref(stage->queue);
+    close(stage->descriptor);
+    waiter_fini(&stage->came_back);
+}
+
+static smq_delivery *add(struct stage *stage, int lane, const char *body)
+{
+    struct topic topic = {
+        .name = "t", .type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_INLINE, .max_retries = 16};
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    char entry[64];
+    smq_delivery *delivery;
+
+    snprintf(entry, sizeof(entry), "20c17:%s", body);
+    delivery =
+        delivery_new(NULL, run_queue_origin(stage->queue), &stage->lanes[lane], &topic, lane, "",
+                     &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
+    assert_non_null(delivery);
+    stage->hand[stage->count++] = delivery;
+    STAILQ_INSERT_TAIL(&list, delivery, link);
+    run_queue_add(stage->queue, &stage->lanes[lane], &list);
+    run_queue_rouse(stage->queue);
+    return delivery;
+}
+
+/* The first bytes of what a poll gives that does not wait. */
+static const char *take(struct stage *stage, size_t capacity)
+{
+    static char bodies[HAND_MAX + 1];
+    smq_delivery *out[HAND_MAX];
+    size_t count = 0;
+
+    assert_true(run_queue_poll(stage->queue, out, &count, capacity, 0));
+    for (size_t i = 0; i < count; i++) {
+        bodies[i] = *(const char *) out[i]->info.body.data;
+    }
+    bodies[count] = '\0';
+    return bodies;
+}
+
+static void answer(smq_delivery *delivery)
+{
+    assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, NULL), SMQ_OK);
+}
+
+static bool is_readable(const struct stage *stage)
+{
+    struct pollfd wait = {.fd = stage->descriptor, .events = POLLIN};
+
+    return poll(&wait, 1, 0) == 1;
+}
+
+static void poll_takes_of_each_lane_what_may_be_begun(void **state)
+{
+    struct stage stage;
+    smq_delivery *first, *second, *third;
+
+    (void) state;
+    stage_init(&stage, 2);
+    first = add(&stage, 0, "a");
+    second = add(&stage, 0, "b");
+    add(&stage, 0, "c");
+    third = add(&stage, 1, "x");
+    assert_string_equal(take(&stage, HAND_MAX), "abx");
+    assert_string_equal(take(&stage, HAND_MAX), "");
+    answer(second);
+    assert_string_equal(take(&stage, HAND_MAX), "c");
+    answer(first);
+    answer(third);
+    answer(stage.hand[2]);
+    stage_fini(&stage);
+}
+
+static void small_polls_go_around_the_lanes(void **state)
+{
+    struct stage stage;
+
+    (void) state;
+    stage_init(&stage, 8);
+    add(&stage, 0, "a");
+    add(&stage, 0, "b");
+    add(&stage, 1, "x");
+    add(&stage, 1, "y");
+    assert_string_equal(take(&stage, 1), "a");
+    assert_string_equal(take(&stage, 1), "x");
+    assert_string_equal(take(&stage, 1), "b");
+    assert_string_equal(take(&stage, 1), "y");
+    for (int i = 0; i < stage.count; i++) {
+        answer(stage.hand[i]);
+    }
+    stage_fini(&stage);
+}
+
+static void descriptor_follows_what_a_poll_would_give(void **state)
+{
+    struct stage stage;
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    smq_delivery *first, *second;
+    size_t count = 7;
+
+    (void) state;
+    stage_init(&stage, 1);
+    assert_false(is_readable(&stage));
+    first = add(&stage, 0, "a");
+    second = add(&stage, 0, "b");
+    assert_true(is_readable(&stage));
+    assert_string_equal(take(&stage, HAND_MAX), "a");
+    assert_false(is_readable(&stage)); /* "b" waits for the answer */
+    answer(first);
+    assert_true(is_readable(&stage));
+    run_queue_recall(stage.queue, &stage.lanes[0], &list);
+    assert_ptr_equal(STAILQ_FIRST(&list), second);
+    assert_false(is_readable(&stage));
+    delivery_unref(second);
+    run_queue_close(stage.queue);
+    assert_true(is_readable(&stage));
+    assert_false(run_queue_poll(stage.queue, &second, &count, 1, SMQ_FOREVER));
+    assert_int_equal(count, 7);
+    stage_fini(&stage);
+}
+
+static void flush_waits_for_each_answer_before_it(void **state)
+{
+    struct stage stage;
+    smq_delivery *first, *second;
+    smq_status late = SMQ_INTERNAL;
+
+    (void) state;
+    stage_init(&stage, 1);
+    assert_true(run_queue_flush(stage.queue, &late, 0));
+    assert_int_equal(late, SMQ_OK);
+    first = add(&stage, 0, "a");
+    second = add(&stage, 1, "x");
+    assert_string_equal(take(&stage, HAND_MAX), "ax");
+    assert_true(run_queue_flush(stage.queue, &late, 0)); /* nothing is answered */
+    answer(first);
+    answer(second);
+    assert_false(run_queue_flush(stage.queue, &late, 0));
+    (void) run_queue_forget(stage.queue, second); /* stored */
+    assert_false(run_queue_flush(stage.queue, &late, 0));
+    (void) run_queue_forget(stage.queue, first);
+    assert_true(run_queue_flush(stage.queue, &late, 0));
+    assert_int_equal(late, SMQ_OK);
+    stage_fini(&stage);
+}
+
+static void flush_tells_once_of_late_answers(void **state)
+{
+    struct stage stage;
+    smq_delivery *first, *second;
+    smq_status late = SMQ_OK;
+
+    (void) state;
+    stage_init(&stage, 1);
+    first = add(&stage, 0, "a");
+    second = add(&stage, 1, "x");
+    assert_string_equal(take(&stage, HAND_MAX), "ax");
+    answer(first);
+    delivery_tell(first, SMQ_FENCED);
+    (void) run_queue_forget(stage.queue, first); /* dropped although it was answered */
+    assert_true(run_queue_flush(stage.queue, &late, 0));
+    assert_int_equal(late, SMQ_FENCED);
+    delivery_tell(second, SMQ_LEASE_LOST);
+    assert_int_equal(answer_give(second, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
+    assert_true(run_queue_flush(stage.queue, &late, 0));
+    assert_int_equal(late, SMQ_LEASE_LOST);
+    assert_true(run_queue_flush(stage.queue, &late, 0));
+    assert_int_equal(late, SMQ_OK);
+    stage_fini(&stage);
+}
+
+/* The slot drops what was answered before it has seen the answer: nobody will recall the rest. */
+static void lane_goes_on_when_what_holds_it_is_dropped(void **state)
+{
+    struct stage stage;
+    smq_delivery *first, *second, *third;
+
+    (void) state;
+    stage_init(&stage, 2);
+    run_queue_set_strict(stage.queue, true);
+    first = add(&stage, 0, "a");
+    second = add(&stage, 0, "b");
+    third = add(&stage, 0, "c");
+    assert_string_equal(take(&stage, HAND_MAX), "ab");
+    assert_int_equal(answer_give(first, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
+    assert_int_equal(answer_give(second, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
+    (void) run_queue_forget(stage.queue, first);
+    assert_string_equal(take(&stage, HAND_MAX), ""); /* the other one comes back, too */
+    (void) run_queue_forget(stage.queue, second);
+    assert_string_equal(take(&stage, HAND_MAX), "c");
+    answer(third);
+    stage_fini(&stage);
+}
+
+static void first_poll_of_a_rest_says_so(void **state)
+{
+    struct stage stage;
+
+    (void) state;
+    stage_init(&stage, 1);
+    assert_string_equal(take(&stage, 1), "");
+    assert_false(run_queue_suspend(stage.queue, 600000));
+    run_queue_wake_poller(stage.queue);
+    assert_true(is_readable(&stage));
+    assert_string_equal(take(&stage, 1), "");
+    assert_false(is_readable(&stage));
+    assert_true(run_queue_suspend(stage.queue, 0));
+    assert_true(is_readable(&stage)); /* somebody may wait on it */
+    assert_string_equal(take(&stage, 1), "");
+    assert_false(is_readable(&stage));
+    assert_true(waiter_wait(&stage.came_back, SMQ_FOREVER));
+    assert_string_equal(take(&stage, 1), ""); /* it would end the waiter once too often */
+    stage_fini(&stage);
+}
+
+static void poll_takes_nothing_that_is_not_confirmed(void **state)
+{
+    struct membership *membership = membership_new();
+    struct stage stage;
+
+    (void) state;
+    stage_init(&stage, 2);
+    run_queue_guard(stage.queue, membership, 600000);
+    add(&stage, 0, "a");
+    add(&stage, 0, "b");
+    run_lane_confirm(&stage.lanes[1], clock_now_ms());
+    add(&stage, 1, "x");
+    assert_string_equal(take(&stage, HAND_MAX), "x");
+    assert_ptr_equal(run_queue_take_doubted(stage.queue), &stage.lanes[0]);
+    assert_string_equal(take(&stage, HAND_MAX), "");
+    run_lane_confirm(&stage.lanes[0], clock_now_ms());
+    run_queue_trust(stage.queue, &stage.lanes[0]);
+    assert_string_equal(take(&stage, HAND_MAX), "ab");
+    for (int i = 0; i < stage.count; i++) {
+        assert_int_equal(answer_give(stage.hand[i], STORE_DONE, 0, NULL, NULL), SMQ_OK);
+    }
+    stage_fini(&stage);
+    membership_unref(membership);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(poll_takes_of_each_lane_what_may_be_begun),
+        cmocka_unit_test(small_polls_go_around_the_lanes),
+        cmocka_unit_test(descriptor_follows_what_a_poll_would_give),
+        cmocka_unit_test(flush_waits_for_each_answer_before_it),
+        cmocka_unit_test(flush_tells_once_of_late_answers),
+        cmocka_unit_test(lane_goes_on_when_what_holds_it_is_dropped),
+        cmocka_unit_test(first_poll_of_a_rest_says_so),
+        cmocka_unit_test(poll_takes_nothing_that_is_not_confirmed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

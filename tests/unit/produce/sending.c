@@ -1,0 +1,383 @@
+/* sending.c - a model of the servers behind a fake of the Redis client, and sends to it. */
+#include <assert.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "model/member.h"
+#include "model/slot.h"
+#include "scripts.h"
+#include "sending.h"
+#include "support/wait.h"
+#include "unit/fixture/fake_redis.h"
+
+enum { STORED_MAX = 200000 };
+
+struct sending sending = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- the servers --- */
+
+void sending_topic(int32_t slots, const char *nonce)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_error err;
+
+    options.name = "orders";
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.slots = slots;
+    pthread_mutex_lock(&sending.lock);
+    assert_int_equal(topic_from_options(&sending.topic, &options, &err), SMQ_OK);
+    snprintf(sending.topic.nonce, sizeof(sending.topic.nonce), "%s", nonce);
+    sending.topic.version = 1;
+    sending.topic.generation = 1;
+    sending.exists = true;
+    pthread_mutex_unlock(&sending.lock);
+}
+
+void sending_delete(void)
+{
+    pthread_mutex_lock(&sending.lock);
+    sending.exists = false;
+    pthread_mutex_unlock(&sending.lock);
+}
+
+void sending_delete_garbled(void)
+{
+    pthread_mutex_lock(&sending.lock);
+    sending.exists = false;
+    sending.garbled = true;
+    pthread_mutex_unlock(&sending.lock);
+}
+
+void sending_break(int32_t slot)
+{
+    pthread_mutex_lock(&sending.lock);
+    sending.broken = slot;
+    pthread_mutex_unlock(&sending.lock);
+}
+
+void sending_fault(enum sending_fault fault, int count)
+{
+    pthread_mutex_lock(&sending.lock);
+    sending.fault = fault;
+    sending.faulty = count;
+    pthread_mutex_unlock(&sending.lock);
+}
+
+/* Hold sends back, or let them go. */
+void sending_hold(bool hold)
+{
+    pthread_mutex_lock(&sending.lock);
+    sending.hold = hold;
+    pthread_mutex_unlock(&sending.lock);
+    if (!hold) {
+        fake_resume();
+    }
+}
+
+void sending_hold_reads(bool hold)
+{
+    pthread_mutex_lock(&sending.lock);
+    sending.hold_reads = hold;
+    sending.reads_most = 0;
+    pthread_mutex_unlock(&sending.lock);
+    if (!hold) {
+        fake_resume();
+    }
+}
+
+void sending_hold_reads_after(int count)
+{
+    pthread_mutex_lock(&sending.lock);
+    sending.reads_most = sending.reads + count;
+    pthread_mutex_unlock(&sending.lock);
+}
+
+static void put_pair(redisReply *array, size_t index, const char *name, redisReply *value)
+{
+    fake_put(array, index, fake_text(name));
+    fake_put(array, index + 1, value);
+}
+
+static redisReply *model_definition(void)
+{
+    struct buf text = {0};
+    redisReply *reply;
+
+    sending.reads++;
+    if (!sending.exists) {
+        return fake_array(0);
+    }
+    topic_format(&text, &sending.topic);
+    reply = fake_array(10);
+    put_pair(reply, 0, "state", fake_text("ready"));
+    put_pair(reply, 2, "definition", fake_string(text.data, text.len));
+    put_pair(reply, 4, "nonce", fake_text(sending.topic.nonce));
+    put_pair(reply, 6, "version", fake_text("1"));
+    put_pair(reply, 8, "generation", fake_text("1"));
+    buf_fini(&text);
+    return reply;
+}
+
+static redisReply *model_word(const char *word)
+{
+    redisReply *reply = fake_array(1);
+
+    fake_put(reply, 0, fake_text(word));
+    return reply;
+}
+
+static bool model_store(int32_t slot, const char *body, size_t len)
+{
+    struct sending_stored *stored = &sending.stored[sending.count];
+
+    for (size_t i = 0; i < sending.count && sending.count < 2000; i++) {
+        if (strlen(sending.stored[i].body) == len &&
+            memcmp(sending.stored[i].body, body, len) == 0) {
+            return false;
+        }
+    }
+    assert(sending.count < STORED_MAX && len < sizeof(stored->body));
+    stored->slot = slot;
+    memcpy(stored->body, body, len);
+    stored->body[len] = '\0';
+    sending.count++;
+    return true;
+}
+
+/* The slot, from the key "orders_SLOT". */
+static int32_t model_slot(const struct redis_command *command)
+{
+    char key[SLOT_KEY_MAX];
+    size_t len;
+    const char *data = fake_arg(command, 0, &len);
+
+    memcpy(key, data, len);
+    key[len] = '\0';
+    return atoi(strrchr(key, '_') + 1);
+}
+
+static redisReply *model_send(const struct redis_command *command)
+{
+    char stamp[TOPIC_STAMP_MAX];
+    size_t count = fake_argv_count(command, SCRIPT_SEND_ARGV_MESSAGES) / 2, len;
+    size_t messages = fake_argv(command, SCRIPT_SEND_ARGV_MESSAGES);
+    int32_t slot = model_slot(command);
+    char *results = memory_new(count + 1);
+    redisReply *reply;
+
+    topic_stamp(stamp, &sending.topic);
+    if (!sending.exists || slot >= sending.topic.slots || slot == sending.broken) {
+        free(results);
+        return model_word("NO_TOPIC");
+    }
+    if (!fake_arg_is(command, fake_argv(command, SCRIPT_SEND_ARGV_DEF), stamp)) {
+        free(results);
+        return model_word("STALE");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *data = fake_arg(command, messages + 2 * i, &len);
+        struct member member;
+
+        if (!member_decode(&member, data, len)) {
+            abort();
+        }
+        results[i] = model_store(slot, member.id, member.id_len) ? 'a' : 'm';
+    }
+    sending.largest = count > sending.largest ? count : sending.largest;
+    reply = fake_array(2);
+    fake_put(reply, 0, fake_text("OK"));
+    fake_put(reply, 1, fake_string(results, count));
+    free(results);
+    return reply;
+}
+
+static enum sending_fault model_next_fault(void)
+{
+    if (sending.faulty == 0) {
+        return FAULT_NONE;
+    }
+    sending.faulty -= sending.faulty > 0 ? 1 : 0;
+    return sending.fault;
+}
+
+static void answer_send(const struct redis_command *command, struct fake_answer *answer)
+{
+    sending.sends++;
+    switch (model_next_fault()) {
+    case FAULT_NONE:
+        answer->reply = model_send(command);
+        break;
+    case FAULT_LOST_AFTER:
+        freeReplyObject(model_send(command));
+        *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+        break;
+    case FAULT_LOST_BEFORE:
+        *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+        break;
+    case FAULT_NOT_DONE:
+        *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_UNAVAILABLE};
+        break;
+    case FAULT_OOM:
+        *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_FULL};
+        break;
+    case FAULT_SCRIPT_ERROR:
+        *answer = (struct fake_answer){.outcome = REDIS_PARTLY, .status = SMQ_INTERNAL};
+        break;
+    }
+}
+
+static bool model_serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+{
+    bool answered = true;
+
+    (void) user;
+    pthread_mutex_lock(&sending.lock);
+    if (command->script == NULL) {
+        answered =
+            !sending.hold_reads && (sending.reads_most == 0 || sending.reads < sending.reads_most);
+        answer->reply = answered ? model_definition() : NULL;
+    } else if (strcmp(command->script->name, "slot_read") == 0) {
+        answer->reply = sending.garbled ? fake_array(1) : fake_slot_notes(0);
+        if (sending.garbled) {
+            fake_put(answer->reply, 0, fake_text("OK"));
+        }
+    } else if (sending.hold) {
+        answered = false;
+    } else {
+        answer_send(command, answer);
+    }
+    pthread_mutex_unlock(&sending.lock);
+    return answered;
+}
+
+/* --- what each test begins and ends with --- */
+
+int sending_set_up(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_error err;
+
+    (void) state;
+    sending.exists = sending.hold = sending.hold_reads = sending.garbled = false;
+    sending.faulty = sending.sends = sending.reads = sending.reads_most = 0;
+    sending.broken = -1;
+    sending.count = sending.largest = 0;
+    sending.stored = memory_new(STORED_MAX * sizeof(*sending.stored));
+    fake_serve(model_serve, NULL);
+    fake_connects(SMQ_OK);
+    sending_topic(4, "00000000000000aa");
+    options.redis = "fake:1";
+    assert_int_equal(smq_client_new(&sending.client, &options, &err), SMQ_OK);
+    return 0;
+}
+
+static bool no_client_is_left(void *arg)
+{
+    (void) arg;
+    return fake_clients() == 0;
+}
+
+/* A producer freed in a callback ends its client a moment later, on another thread. */
+int sending_tear_down(void **state)
+{
+    (void) state;
+    smq_client_free(sending.client);
+    assert_true(wait_until(no_client_is_left, NULL, WAIT_MS));
+    free(sending.stored);
+    return 0;
+}
+
+smq_producer *sending_producer(const smq_producer_options *options)
+{
+    smq_producer *producer = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+
+    if (smq_producer_new(&producer, sending.client, options, &err) != SMQ_OK) {
+        fail_msg("%s", err.text);
+    }
+    return producer;
+}
+
+smq_message sending_message(const char *body, const char *key)
+{
+    smq_message message = SMQ_MESSAGE_INIT;
+
+    message.body = smq_text(body);
+    message.key = smq_text(key);
+    return message;
+}
+
+void sending_on_sent(const smq_receipt *receipt, void *user)
+{
+    struct sending_receipts *receipts = user;
+
+    pthread_mutex_lock(&receipts->lock);
+    receipts->total++;
+    receipts->ok += receipt->status == SMQ_OK ? 1 : 0;
+    receipts->merged += receipt->merged ? 1 : 0;
+    receipts->either += receipt->merge_unknown ? 1 : 0;
+    receipts->other += receipt->status != SMQ_OK ? 1 : 0;
+    receipts->last = receipt->status;
+    pthread_mutex_unlock(&receipts->lock);
+}
+
+void sending_numbered(smq_producer *producer, int from, int to, const char *key,
+                      struct sending_receipts *receipts)
+{
+    for (int i = from; i < to; i++) {
+        char body[32];
+        smq_error err = SMQ_ERROR_INIT;
+        smq_message message;
+
+        snprintf(body, sizeof(body), "%s-%d", key, i);
+        message = sending_message(body, key);
+        if (smq_send_async(producer, "orders", &message, sending_on_sent, receipts, &err) !=
+            SMQ_OK) {
+            fail_msg("%s", err.text);
+        }
+    }
+}
+
+void sending_flush(smq_producer *producer)
+{
+    smq_error err = SMQ_ERROR_INIT;
+
+    if (smq_producer_flush(producer, WAIT_MS, &err) != SMQ_OK) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static bool is_held(void *count)
+{
+    return fake_held() >= *(size_t *) count;
+}
+
+void sending_await_held(size_t count)
+{
+    assert_true(wait_until(is_held, &count, WAIT_MS));
+}
+
+/* Were key-0 ... key-(count - 1) stored in this order? */
+void sending_assert_in_order(const char *key, int count)
+{
+    int next = 0;
+    size_t len = strlen(key);
+
+    for (size_t i = 0; i < sending.count; i++) {
+        const char *body = sending.stored[i].body;
+
+        if (strncmp(body, key, len) == 0 && body[len] == '-') {
+            assert_int_equal(atoi(body + len + 1), next);
+            next++;
+        }
+    }
+    assert_int_equal(next, count);
+}

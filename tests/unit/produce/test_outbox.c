@@ -1,0 +1,366 @@
+/* test_outbox.c - sending, against a fake of the Redis client: batches, order, repeats,
+ * definitions that change. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <slotmq/metrics.h>
+
+#include "model/slot.h"
+#include "model/topic.h"
+#include "sending.h"
+#include "support/wait.h"
+#include "unit/fixture/fake_redis.h"
+
+static void a_send_is_stored_and_a_repeated_one_merges(void **state)
+{
+    smq_producer *producer = sending_producer(NULL);
+    smq_message message = sending_message("hello", NULL);
+    smq_receipt receipt;
+    smq_error err;
+
+    (void) state;
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
+    assert_int_equal(receipt.status, SMQ_OK);
+    assert_int_equal(receipt.slot, slot_of_key("hello", 5, 4));
+    assert_false(receipt.merged);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
+    assert_true(receipt.merged);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, NULL), SMQ_OK);
+    assert_int_equal(sending.reads, 1);
+    smq_producer_free(producer);
+}
+
+static void what_comes_during_a_request_goes_together(void **state)
+{
+    smq_producer *producer = sending_producer(NULL);
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+    (void) state;
+    sending_hold(true);
+    sending_numbered(producer, 0, 1, "k", &receipts);
+    sending_await_held(1);
+    sending_numbered(producer, 1, 1201, "k", &receipts);
+    sending_hold(false);
+    sending_flush(producer);
+    assert_int_equal(receipts.ok, 1201);
+    assert_int_equal(sending.sends, 4); /* 1, 500, 500, 200 */
+    assert_int_equal(sending.largest, 500);
+    sending_assert_in_order("k", 1201);
+    smq_producer_free(producer);
+}
+
+static void lost_replies_are_repeated_in_order(void **state)
+{
+    static const enum sending_fault faults[] = {FAULT_LOST_BEFORE, FAULT_LOST_AFTER, FAULT_NOT_DONE,
+                                                FAULT_SCRIPT_ERROR};
+    smq_producer *producer = sending_producer(NULL);
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    int sent = 0;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        sending_hold(true);
+        sending_fault(faults[i], 3);
+        sending_numbered(producer, sent, sent + 1, "k", &receipts);
+        sending_await_held(1);
+        sending_numbered(producer, sent + 1, sent + 20, "k", &receipts);
+        sent += 20;
+        sending_hold(false);
+        sending_flush(producer);
+    }
+    assert_int_equal(receipts.ok, sent);
+    assert_int_equal(receipts.merged, 0);
+    assert_true(receipts.either > 0); /* those that were stored although the reply was lost */
+    sending_assert_in_order("k", sent);
+    smq_producer_free(producer);
+}
+
+static uint64_t counted(bool merged)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err;
+
+    assert_int_equal(smq_client_metrics(sending.client, &metrics, &err), SMQ_OK);
+    return merged ? metrics.merged : metrics.sent;
+}
+
+/* What a repeat finds waiting may be the first try, or what was sent before. */
+static void a_repeat_that_merges_is_neither_added_nor_merged(void **state)
+{
+    static const struct {
+        enum sending_fault fault;
+        bool waits;           /* it did before */
+        bool merged, unknown; /* what the receipt says */
+    } rows[] = {
+        {FAULT_NONE, false, false, false},        {FAULT_NONE, true, true, false},
+        {FAULT_LOST_BEFORE, false, false, false}, {FAULT_LOST_BEFORE, true, false, true},
+        {FAULT_LOST_AFTER, false, false, true},   {FAULT_LOST_AFTER, true, false, true},
+        {FAULT_NOT_DONE, false, false, false},    {FAULT_NOT_DONE, true, true, false},
+    };
+    smq_producer *producer = sending_producer(NULL);
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char body[16];
+        smq_message message;
+        smq_receipt receipt;
+        smq_error err;
+        uint64_t sent, merged;
+
+        snprintf(body, sizeof(body), "row %zu", i);
+        message = sending_message(body, NULL);
+        if (rows[i].waits) {
+            assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
+        }
+        sent = counted(false);
+        merged = counted(true);
+        sending_fault(rows[i].fault, rows[i].fault == FAULT_NONE ? 0 : 2);
+        assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
+        assert_int_equal(receipt.merged, rows[i].merged);
+        assert_int_equal(receipt.merge_unknown, rows[i].unknown);
+        assert_int_equal(counted(true) - merged, rows[i].merged);
+        assert_int_equal(counted(false) - sent, !rows[i].merged && !rows[i].unknown);
+    }
+    smq_producer_free(producer);
+}
+
+static void without_repeats_a_lost_reply_is_unknown(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *producer;
+    smq_message message = sending_message("hello", NULL);
+    smq_receipt receipt;
+    smq_error err;
+
+    (void) state;
+    options.no_repeat = true;
+    producer = sending_producer(&options);
+    sending_fault(FAULT_LOST_AFTER, 1);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_UNKNOWN);
+    assert_int_equal(receipt.status, SMQ_UNKNOWN);
+    assert_int_equal(err.status, SMQ_UNKNOWN);
+    assert_int_equal(sending.sends, 1);
+    smq_producer_free(producer);
+}
+
+static void the_time_out_says_whether_it_may_be_stored(void **state)
+{
+    static const struct {
+        enum sending_fault fault;
+        smq_status status;
+    } cases[] = {{FAULT_NOT_DONE, SMQ_UNAVAILABLE},
+                 {FAULT_LOST_BEFORE, SMQ_UNKNOWN},
+                 {FAULT_LOST_AFTER, SMQ_UNKNOWN},
+                 {FAULT_SCRIPT_ERROR, SMQ_UNKNOWN},
+                 {FAULT_OOM, SMQ_FULL}};
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *producer;
+
+    (void) state;
+    options.send_timeout_ms = 60;
+    producer = sending_producer(&options);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        smq_message message = sending_message("hello", NULL);
+        smq_receipt receipt;
+        smq_error err;
+
+        sending_fault(cases[i].fault, -1);
+        assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), cases[i].status);
+        assert_int_equal(receipt.status, cases[i].status);
+        assert_int_equal(receipt.slot, slot_of_key("hello", 5, 4));
+        sending_fault(FAULT_NONE, 0);
+        assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
+    }
+    smq_producer_free(producer);
+}
+
+static void a_definition_that_never_comes_ends_in_time(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *producer;
+    smq_message message = sending_message("hello", NULL);
+    smq_receipt receipt;
+    smq_error err;
+
+    (void) state;
+    options.send_timeout_ms = 30;
+    producer = sending_producer(&options);
+    sending_hold_reads(true);
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_TIMED_OUT);
+    assert_int_equal(receipt.slot, -1);
+    smq_producer_free(producer); /* while the read is on its way */
+    sending_hold_reads(false);
+}
+
+static void a_new_definition_is_used_and_order_is_kept(void **state)
+{
+    smq_producer *producer = sending_producer(NULL);
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    static const char *const keys[] = {"alpha", "beta", "gamma", "delta", "epsilon"};
+    static const int32_t slots[] = {16, 1, 2, 64, 1};
+
+    (void) state;
+    for (int round = 0; round < 5; round++) {
+        char nonce[TOPIC_NONCE_LEN + 1];
+
+        snprintf(nonce, sizeof(nonce), "00000000000000b%d", round);
+        for (size_t i = 0; i < 5; i++) { /* something is on the wire in several slots */
+            sending_hold(true);
+            sending_numbered(producer, round * 40, round * 40 + 20, keys[i], &receipts);
+        }
+        sending_await_held(1);
+        sending_topic(slots[round], nonce); /* created anew with other slots */
+        for (size_t i = 0; i < 5; i++) {
+            sending_numbered(producer, round * 40 + 20, round * 40 + 40, keys[i], &receipts);
+        }
+        sending_hold(false);
+    }
+    sending_flush(producer);
+    assert_int_equal(receipts.ok, 1000);
+    for (size_t i = 0; i < 5; i++) {
+        sending_assert_in_order(keys[i], 200);
+    }
+    for (size_t i = 0; i < sending.count; i++) {
+        assert_true(sending.stored[i].slot < 64);
+    }
+    smq_producer_free(producer);
+}
+
+static void a_deleted_topic_is_told(void **state)
+{
+    smq_producer *producer = sending_producer(NULL);
+    smq_message message = sending_message("hello", NULL);
+    smq_receipt receipt;
+    smq_error err;
+
+    (void) state;
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
+    sending_delete();
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_NO_TOPIC);
+    assert_int_equal(receipt.status, SMQ_NO_TOPIC);
+    assert_non_null(strstr(err.text, "orders"));
+    sending_topic(8, "00000000000000cc");
+    assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
+    assert_int_equal(receipt.slot, slot_of_key("hello", 5, 8));
+    smq_producer_free(producer);
+}
+
+/* What cannot be read says nothing about the topic. */
+static void slots_that_answer_garbage_are_no_topic(void **state)
+{
+    smq_producer *producer = sending_producer(NULL);
+    smq_message message = sending_message("hello", NULL);
+    smq_error err;
+
+    (void) state;
+    sending_delete_garbled();
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_INTERNAL);
+    smq_producer_free(producer);
+}
+
+static bool is_read_again(void *reads)
+{
+    bool again;
+
+    pthread_mutex_lock(&sending.lock);
+    again = sending.reads >= *(int *) reads;
+    pthread_mutex_unlock(&sending.lock);
+    return again;
+}
+
+static void a_slot_without_a_definition_stops_only_itself(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *patient = sending_producer(NULL), *impatient;
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_message broken = sending_message("hello", NULL), fine = sending_message("world", NULL);
+    int reads = 4;
+    smq_receipt receipt;
+    smq_error err;
+
+    (void) state;
+    options.send_timeout_ms = 50;
+    impatient = sending_producer(&options);
+    assert_int_not_equal(slot_of_key("hello", 5, 4), slot_of_key("world", 5, 4));
+    sending_break(slot_of_key("hello", 5, 4));
+    assert_int_equal(smq_send(impatient, "orders", &broken, &receipt, &err), SMQ_DAMAGED);
+    assert_non_null(strstr(err.text, "run slotmq topic repair orders"));
+    assert_int_equal(smq_send_async(patient, "orders", &broken, sending_on_sent, &receipts, &err),
+                     SMQ_OK);
+    assert_true(wait_until(is_read_again, &reads, WAIT_MS));
+    assert_int_equal(smq_send(patient, "orders", &fine, NULL, &err), SMQ_OK);
+    sending_break(-1);
+    sending_flush(patient);
+    assert_int_equal(receipts.ok, 1);
+    smq_producer_free(impatient);
+    smq_producer_free(patient);
+}
+
+/* The slot refuses the definition again, and the time ends before that can be read once more. */
+static void a_damaged_slot_stays_known_to_be_damaged(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_message broken = sending_message("hello", NULL), fine = sending_message("world", NULL);
+    smq_producer *producer;
+    smq_error err;
+
+    (void) state;
+    options.send_timeout_ms = 3000;
+    producer = sending_producer(&options);
+    assert_int_equal(smq_send(producer, "orders", &fine, NULL, &err), SMQ_OK);
+    sending_break(slot_of_key("hello", 5, 4));
+    sending_hold_reads_after(1);
+    assert_int_equal(smq_send(producer, "orders", &broken, NULL, &err), SMQ_DAMAGED);
+    assert_non_null(strstr(err.text, "run slotmq topic repair orders"));
+    sending_hold_reads(false);
+    smq_producer_free(producer);
+}
+
+static void a_batch_has_a_receipt_for_each(void **state)
+{
+    smq_producer *producer = sending_producer(NULL);
+    smq_message messages[] = {sending_message("one", NULL), sending_message("", NULL),
+                              sending_message("one", NULL), sending_message("two", NULL)};
+    smq_receipt receipts[4];
+    smq_error err;
+
+    (void) state;
+    messages[3].priority = 7; /* not for this type */
+    assert_int_equal(smq_send_batch(producer, "orders", messages, 4, receipts, &err), SMQ_INVALID);
+    assert_int_equal(err.status, SMQ_INVALID);
+    assert_int_equal(receipts[0].status, SMQ_OK);
+    assert_int_equal(receipts[1].status, SMQ_INVALID);
+    assert_int_equal(receipts[1].slot, -1);
+    assert_int_equal(receipts[2].status, SMQ_OK);
+    assert_true(receipts[2].merged);
+    assert_int_equal(receipts[3].status, SMQ_WRONG_TYPE);
+    assert_int_equal(smq_send_batch(producer, "orders", messages, 1, NULL, &err), SMQ_OK);
+    assert_int_equal(smq_send_batch(producer, "orders", messages, 0, receipts, &err), SMQ_OK);
+    smq_producer_free(producer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SENDING_TEST(a_send_is_stored_and_a_repeated_one_merges),
+        SENDING_TEST(what_comes_during_a_request_goes_together),
+        SENDING_TEST(lost_replies_are_repeated_in_order),
+        SENDING_TEST(a_repeat_that_merges_is_neither_added_nor_merged),
+        SENDING_TEST(without_repeats_a_lost_reply_is_unknown),
+        SENDING_TEST(the_time_out_says_whether_it_may_be_stored),
+        SENDING_TEST(a_definition_that_never_comes_ends_in_time),
+        SENDING_TEST(a_new_definition_is_used_and_order_is_kept),
+        SENDING_TEST(a_deleted_topic_is_told),
+        SENDING_TEST(slots_that_answer_garbage_are_no_topic),
+        SENDING_TEST(a_slot_without_a_definition_stops_only_itself),
+        SENDING_TEST(a_damaged_slot_stays_known_to_be_damaged),
+        SENDING_TEST(a_batch_has_a_receipt_for_each),
+    };
+
+    return cmocka_run_group_tests_name("producer", tests, NULL, NULL);
+}
