@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 #include "coord/coord.h"
 #include "core/confirmation.h"
@@ -174,8 +174,7 @@ static void coord_link_topic_failed(struct coord_link *link, struct coord_link_t
 
 static void coord_link_on_notice(struct loop_task *task)
 {
-    struct coord_link_notice *notice =
-        (struct coord_link_notice *) ((char *) task - offsetof(struct coord_link_notice, task));
+    struct coord_link_notice *notice = OWNER_OF(task, struct coord_link_notice, task);
     struct coord_link *link = notice->link;
     struct coord_link_topic *topic = coord_link_topic_find(link, notice->topic);
     struct coord_link_listener listener = {0}; /* the topic may be gone afterwards */
@@ -358,8 +357,7 @@ static void coord_link_on_bound(struct store_call *call, const struct store_resu
 
 static void coord_link_on_check_task(struct loop_task *task)
 {
-    struct coord_link_check *check =
-        (struct coord_link_check *) ((char *) task - offsetof(struct coord_link_check, task));
+    struct coord_link_check *check = OWNER_OF(task, struct coord_link_check, task);
     struct core *core = check->link->core;
     const struct coord_link_topic *topic = coord_link_topic_find(check->link, check->topic);
 
@@ -468,8 +466,7 @@ static int64_t coord_link_topic_lease_ms(const struct core *core)
 
 static void coord_link_on_lease_task(struct loop_task *task)
 {
-    struct coord_link_lease *lease =
-        (struct coord_link_lease *) ((char *) task - offsetof(struct coord_link_lease, task));
+    struct coord_link_lease *lease = OWNER_OF(task, struct coord_link_lease, task);
     struct core *core = lease->link->core;
     struct coord_link_topic *topic = coord_link_topic_find(lease->link, lease->topic);
 
@@ -533,8 +530,7 @@ struct coord_link_closing {
 /* After the last task that coordination posted: nothing looks at the topics any more. */
 static void coord_link_on_closed(struct loop_task *task)
 {
-    struct coord_link_closing *closing =
-        (struct coord_link_closing *) ((char *) task - offsetof(struct coord_link_closing, task));
+    struct coord_link_closing *closing = OWNER_OF(task, struct coord_link_closing, task);
 
     redis_watch_marks(closing->link->core->redis, NULL, NULL);
     coord_link_topics_free(closing->link);

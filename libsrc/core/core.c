@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/random.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -127,8 +128,7 @@ static void core_on_ready(smq_status status, const char *text, void *user)
 
 static void core_open_on_io(struct loop_task *task)
 {
-    struct core_opening *opening =
-        (struct core_opening *) ((char *) task - offsetof(struct core_opening, task));
+    struct core_opening *opening = OWNER_OF(task, struct core_opening, task);
     struct core *core = opening->core;
     struct redis_options options = {.servers = core->servers,
                                     .connect_timeout_ms = opening->connect_timeout_ms,
@@ -171,8 +171,7 @@ static void core_on_closed(void *user)
 
 static void core_close_on_io(struct loop_task *task)
 {
-    struct core_closing *closing =
-        (struct core_closing *) ((char *) task - offsetof(struct core_closing, task));
+    struct core_closing *closing = OWNER_OF(task, struct core_closing, task);
 
     if (closing->core->redis == NULL) {
         waiter_done(&closing->waiter);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/line.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/random.h"
 
 enum { BACKOFF_FIRST_MS = 50, BACKOFF_DOUBLINGS = 5 };
@@ -67,7 +68,7 @@ void owned_slot_free_if_unused(struct owned_slot *slot)
 
 struct owned_slot *owned_slot_of(const smq_delivery *delivery)
 {
-    return (struct owned_slot *) ((char *) delivery->lane - offsetof(struct owned_slot, lane));
+    return OWNER_OF(delivery->lane, struct owned_slot, lane);
 }
 
 /* --- state --- */

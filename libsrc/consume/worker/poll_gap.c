@@ -5,8 +5,8 @@
  *
  * Thread: smq:io. */
 #include <inttypes.h>
-#include <stddef.h>
 
+#include "base/owner_of.h"
 #include "consume/worker/consumer.h"
 #include "consume/worker/worker.h"
 
@@ -85,7 +85,7 @@ static void poll_gap_consumer_on_rested(void *user)
 
 static void poll_gap_consumer_on_back(struct loop_task *task)
 {
-    smq_consumer *consumer = (smq_consumer *) ((char *) task - offsetof(smq_consumer, back));
+    smq_consumer *consumer = OWNER_OF(task, smq_consumer, back);
 
     consumer->wanted = true;
     if (consumer->worker->state == WORKER_NEW) {
@@ -95,7 +95,7 @@ static void poll_gap_consumer_on_back(struct loop_task *task)
 
 static void poll_gap_consumer_on_stop_within(struct loop_task *task)
 {
-    smq_consumer *consumer = (smq_consumer *) ((char *) task - offsetof(smq_consumer, stop_within));
+    smq_consumer *consumer = OWNER_OF(task, smq_consumer, stop_within);
 
     worker_stop_within(consumer->worker, consumer->worker->set.core->request_timeout_ms);
 }

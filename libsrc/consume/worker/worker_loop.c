@@ -3,11 +3,11 @@
  * Thread: smq:io. */
 #include <assert.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 #include "consume/slot/in_flight.h"
 #include "consume/slot/renewal.h"
@@ -370,7 +370,7 @@ static void worker_confirm_doubted(smq_worker *worker)
     struct run_lane *lane;
 
     while ((lane = run_queue_take_doubted(worker->set.queue)) != NULL) {
-        renewal_confirm((struct owned_slot *) ((char *) lane - offsetof(struct owned_slot, lane)));
+        renewal_confirm(OWNER_OF(lane, struct owned_slot, lane));
     }
 }
 
@@ -391,7 +391,7 @@ static void worker_take_answers(smq_worker *worker)
 
 static void worker_on_answered(struct loop_task *task)
 {
-    smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, answered));
+    smq_worker *worker = OWNER_OF(task, smq_worker, answered);
 
     worker_take_answers(worker);
     worker_turn(worker);
@@ -430,7 +430,7 @@ static void worker_extend(struct extension *extension)
 
 static void worker_on_extended(struct loop_task *task)
 {
-    smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, extended));
+    smq_worker *worker = OWNER_OF(task, smq_worker, extended);
     struct extension_list list = STAILQ_HEAD_INITIALIZER(list);
     struct extension *extension;
 
@@ -519,7 +519,7 @@ static void worker_join(smq_worker *worker)
 
 static void worker_on_begin(struct loop_task *task)
 {
-    smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, begin));
+    smq_worker *worker = OWNER_OF(task, smq_worker, begin);
     struct slot_set *set = &worker->set;
 
     if (worker->state != WORKER_NEW) {
@@ -595,7 +595,7 @@ static void worker_on_closed(uv_handle_t *handle)
 
 static void worker_on_dispose(struct loop_task *task)
 {
-    smq_worker *worker = (smq_worker *) ((char *) task - offsetof(smq_worker, dispose));
+    smq_worker *worker = OWNER_OF(task, smq_worker, dispose);
     struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
     smq_delivery *delivery;
 

@@ -4,6 +4,7 @@
  * Thread: as each function says. */
 #include <string.h>
 
+#include "base/owner_of.h"
 #include "base/status.h"
 #include "base/waiter.h"
 #include "consume/worker/worker.h"
@@ -75,8 +76,7 @@ static void worker_opening_on_definition(const struct topic *topic, smq_status s
 
 static void worker_opening_read(struct loop_task *task)
 {
-    struct worker_opening *opening =
-        (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
+    struct worker_opening *opening = OWNER_OF(task, struct worker_opening, task);
     struct slot_set *set = &opening->worker->set;
 
     definitions_read(set->core->definitions, set->name, worker_opening_on_definition, opening);
@@ -84,8 +84,7 @@ static void worker_opening_read(struct loop_task *task)
 
 static void worker_opening_bind(struct loop_task *task)
 {
-    struct worker_opening *opening =
-        (struct worker_opening *) ((char *) task - offsetof(struct worker_opening, task));
+    struct worker_opening *opening = OWNER_OF(task, struct worker_opening, task);
     const struct topic *topic = &opening->worker->set.topic;
     struct core *core = opening->worker->set.core;
     char *bound = opening->worker->set.bound;
