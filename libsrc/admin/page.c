@@ -68,8 +68,9 @@ static void page_make_room(struct page *page, size_t count)
     }
 }
 
-bool page_take(struct page *page, const struct store_result *result, const struct store_slot *slot,
-               const struct store_page *query)
+/* Copy a reply.  false: it cannot be read. */
+static bool page_take(struct page *page, const struct store_result *result,
+                      const struct store_slot *slot, const struct store_page *query)
 {
     struct store_paged paged;
     size_t score_at, name_at;

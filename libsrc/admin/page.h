@@ -1,6 +1,6 @@
 /* page.h - a page of messages of one slot, copied out of its reply, and how it is shown.
  *
- * Thread: page_read_send() and page_take() smq:io; a page is its reader's otherwise. */
+ * Thread: page_read_send() and page_read_done() smq:io; a page is its reader's otherwise. */
 #ifndef ADMIN_PAGE_H
 #define ADMIN_PAGE_H
 
@@ -23,10 +23,6 @@ struct page {
 };
 
 void page_fini(struct page *page);
-
-/* Copy a reply.  false: it cannot be read. */
-bool page_take(struct page *page, const struct store_result *result, const struct store_slot *slot,
-               const struct store_page *query);
 
 /* Make a page of one message, or of none (NULL). */
 void page_keep(struct page *page, const struct store_seen *seen, const char *token);

@@ -6,19 +6,13 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-smq_status topic_change_fail(smq_error *err, const struct topic_change *change, smq_status status,
-                             const char *what, const char *text)
-{
-    return status_set(err, status, "cannot %s topic %s: %s", what, change->topic.name, text);
-}
-
 enum fanout_next topic_change_stop(smq_error *err, const struct topic_change *change,
                                    const struct store_result *result, const char *what)
 {
     bool odd = result->status == SMQ_OK;
 
-    (void) topic_change_fail(err, change, odd ? SMQ_INTERNAL : result->status, what,
-                             odd ? "an answer cannot be read" : result->text);
+    (void) status_set(err, odd ? SMQ_INTERNAL : result->status, "cannot %s topic %s: %s", what,
+                      change->topic.name, odd ? "an answer cannot be read" : result->text);
     return FANOUT_STOP;
 }
 

@@ -49,9 +49,7 @@ smq_status topic_change_one(struct topic_change *change, fanout_one_send_fn *sen
 smq_status topic_change_slots(struct topic_change *change, fanout_send_fn *send,
                               fanout_done_fn *done, smq_error *err);
 
-/* "cannot `what` topic T: `text`" */
-smq_status topic_change_fail(smq_error *err, const struct topic_change *change, smq_status status,
-                             const char *what, const char *text);
+/* "cannot `what` topic T: ...", with what the result says. */
 enum fanout_next topic_change_stop(smq_error *err, const struct topic_change *change,
                                    const struct store_result *result, const char *what);
 

@@ -19,7 +19,7 @@ static const struct {
 
 static const char digits[] = "0123456789ABCDEF";
 
-const char *cursor_state_name(smq_state state)
+static const char *cursor_state_name(smq_state state)
 {
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         if (states[i].state == state) {

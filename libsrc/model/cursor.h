@@ -30,7 +30,4 @@ void cursor_format(struct buf *out, const struct cursor *cursor);
  * many slots. */
 bool cursor_parse(struct cursor *out, struct buf *bytes, const char *text, int32_t slots);
 
-/* "waiting", "claimed", "resting", "dead". */
-const char *cursor_state_name(smq_state state);
-
 #endif

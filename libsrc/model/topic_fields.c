@@ -38,7 +38,8 @@ const struct option *topic_field_option(const struct topic_field *field)
     return option_find(SMQ_OPTION_SET_TOPIC, field->name);
 }
 
-bool topic_field_none(int64_t *out, const struct topic_field *field)
+/* Can the field be none?  Then `*out` is how it says so. */
+static bool topic_field_none(int64_t *out, const struct topic_field *field)
 {
     const struct option *option = topic_field_option(field);
 

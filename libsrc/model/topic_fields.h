@@ -29,9 +29,6 @@ extern const struct topic_field topic_fields[TOPIC_FIELDS];
 
 const struct option *topic_field_option(const struct topic_field *field);
 
-/* Can the field be none?  Then `*out` is how it says so. */
-bool topic_field_none(int64_t *out, const struct topic_field *field);
-
 /* The value of a field that is not a back-off, as a number. */
 int64_t topic_field_get(const struct topic_field *field, const struct topic *topic);
 void topic_field_set(const struct topic_field *field, struct topic *topic, int64_t value);

@@ -54,8 +54,4 @@ bool reply_text(char *out, size_t size, const redisReply *reply, size_t index);
 /* A token, as text; "" when the topic is shared. */
 bool reply_token(char out[TOKEN_TEXT_LEN + 1], const redisReply *reply, size_t index);
 
-/* The message in a reply from element `at` on. */
-bool reply_seen(struct store_seen *out, const redisReply *reply, const struct store_slot *slot,
-                smq_state state, size_t at);
-
 #endif

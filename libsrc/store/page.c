@@ -129,8 +129,9 @@ static bool page_read_stored(struct store_seen *out, const redisReply *reply, si
            reply_string(&out->body, &out->body_len, reply, at + 1);
 }
 
-bool reply_seen(struct store_seen *out, const redisReply *reply, const struct store_slot *slot,
-                smq_state state, size_t at)
+/* The message in a reply from element `at` on. */
+static bool reply_seen(struct store_seen *out, const redisReply *reply,
+                       const struct store_slot *slot, smq_state state, size_t at)
 {
     size_t reason_len;
 

@@ -101,7 +101,7 @@ void delivery_origin_fini(struct delivery_origin *origin)
     free(origin->topic);
 }
 
-void delivery_origin_ref(struct delivery_origin *origin)
+static void delivery_origin_ref(struct delivery_origin *origin)
 {
     atomic_fetch_add_explicit(&origin->references, 1, memory_order_relaxed);
 }
@@ -111,14 +111,6 @@ void delivery_origin_unref(struct delivery_origin *origin)
     if (atomic_fetch_sub(&origin->references, 1) == 1) {
         origin->free(origin);
     }
-}
-
-smq_status delivery_origin_check_process(const struct delivery_origin *origin, smq_error *err)
-{
-    if (origin->pid != getpid()) {
-        return status_set(err, SMQ_FORKED, "what consumes the topic was made before fork()");
-    }
-    return SMQ_OK;
 }
 
 /* --- memory --- */
@@ -269,7 +261,10 @@ void delivery_leased(smq_delivery *delivery, int64_t asked_ms, int64_t lease_ms)
 
 smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err)
 {
-    return delivery_origin_check_process(delivery->origin, err);
+    if (delivery->origin->pid != getpid()) {
+        return status_set(err, SMQ_FORKED, "what consumes the topic was made before fork()");
+    }
+    return SMQ_OK;
 }
 
 bool delivery_is_over(enum store_answer_op op)

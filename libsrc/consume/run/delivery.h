@@ -99,11 +99,7 @@ void delivery_origin_init(struct delivery_origin *origin, const char *topic,
 void delivery_origin_fini(struct delivery_origin *origin);
 
 /* Thread: any. */
-void delivery_origin_ref(struct delivery_origin *origin);
 void delivery_origin_unref(struct delivery_origin *origin);
-
-/* SMQ_FORKED in a child of fork(), else SMQ_OK.  Thread: any. */
-smq_status delivery_origin_check_process(const struct delivery_origin *origin, smq_error *err);
 
 void delivery_pool_init(struct delivery_pool *pool);
 

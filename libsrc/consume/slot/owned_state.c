@@ -35,10 +35,3 @@ bool owned_state_next(enum owned_state *out, enum owned_state state, enum owned_
     }
     return false;
 }
-
-const char *owned_state_name(enum owned_state state)
-{
-    static const char *const names[] = {"idle", "acquiring", "active", "stopping", "vacating"};
-
-    return names[state];
-}

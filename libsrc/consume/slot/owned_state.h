@@ -33,6 +33,4 @@ enum owned_event {
 /* What follows `event` in `state`; false: it cannot happen there, `*out` stays. */
 bool owned_state_next(enum owned_state *out, enum owned_state state, enum owned_event event);
 
-const char *owned_state_name(enum owned_state state);
-
 #endif

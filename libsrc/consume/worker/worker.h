@@ -134,17 +134,11 @@ void worker_init_loop(smq_worker *worker, struct core *core);
 bool worker_open(smq_worker *worker);
 void worker_handle_closed(smq_worker *worker);
 
-/* Every entry from the loop ends with this.  The worker may be gone afterwards. */
-void worker_turn(smq_worker *worker);
-
 /* Give the slots up, but stay: the poller's `rested` follows.  A turn follows. */
 void worker_rest(smq_worker *worker);
 
 /* End within `ms` without an answer of those who hold deliveries: refuse answers from now on. */
 void worker_stop_within(smq_worker *worker, int64_t ms);
-
-/* It cannot continue: the turn drops everything, and the worker ends with `status`. */
-void worker_fail(smq_worker *worker, smq_status status, const char *text);
 
 /* --- binding.c; Thread: smq:io --- */
 

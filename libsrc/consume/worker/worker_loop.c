@@ -18,6 +18,8 @@
 
 enum { MISSING_MS = 1000 };
 
+static void worker_turn(smq_worker *worker);
+
 static void worker_each_slot(smq_worker *worker, void (*act)(struct owned_slot *slot))
 {
     struct slot_set *set = &worker->set;
@@ -139,7 +141,8 @@ void worker_rest(smq_worker *worker)
     worker_turn(worker);
 }
 
-void worker_fail(smq_worker *worker, smq_status status, const char *text)
+/* It cannot continue: the turn drops everything, and the worker ends with `status`. */
+static void worker_fail(smq_worker *worker, smq_status status, const char *text)
 {
     struct slot_set *set = &worker->set;
     smq_event event = {.status = status, .topic = set->name, .slot = -1};
@@ -304,8 +307,10 @@ static void worker_do_asked(smq_worker *worker)
     }
 }
 
-/* What a slot does in the turn, or a definition that is known at once, may ask for more. */
-void worker_turn(smq_worker *worker)
+/* Every entry from the loop ends with this.  The worker may be gone afterwards.
+ *
+ * What a slot does in the turn, or a definition that is known at once, may ask for more. */
+static void worker_turn(smq_worker *worker)
 {
     struct slot_set *set = &worker->set;
 
