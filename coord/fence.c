@@ -239,22 +239,24 @@ smq_status coord_raise_fence(struct coord_fence *out, const struct coord_options
     smq_status status =
         coord_check_servers(fence->root, sizeof(fence->root), options->servers, err);
 
-    if (status == SMQ_OK) {
-        fence->start.run = fence_start;
-        fence->stop.run = fence_stop;
-        fence->above = above;
-        hosts = coord_servers_hosts(options->servers);
-        fence->options.servers = hosts;
-        fence->options.auth = options->auth;
-        fence->options.timeout_ms = options->session_timeout_ms;
-        fence_take_identity(fence, bound);
-        status = fence_run(fence, timeout_ms, err);
+    if (status != SMQ_OK) {
+        goto out;
     }
+    fence->start.run = fence_start;
+    fence->stop.run = fence_stop;
+    fence->above = above;
+    hosts = coord_servers_hosts(options->servers);
+    fence->options.servers = hosts;
+    fence->options.auth = options->auth;
+    fence->options.timeout_ms = options->session_timeout_ms;
+    fence_take_identity(fence, bound);
+    status = fence_run(fence, timeout_ms, err);
     if (status == SMQ_OK) {
         out->generation = fence->info.generation;
         (void) snprintf(out->binding, sizeof(out->binding), "zookeeper:%s %s", fence->root,
                         fence->info.identity);
     }
+out:
     free(hosts);
     free(fence);
     return status;

@@ -420,12 +420,14 @@ smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *o
     char root[ZK_ROOT_MAX];
     smq_status status = coord_check_servers(root, sizeof(root), options->servers, err);
 
-    if (status == SMQ_OK) {
-        status = zookeeper_check_name(options->name, err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = coord_new(&coord, &zookeeper_kind, options, err);
+    status = zookeeper_check_name(options->name, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = coord_new(&coord, &zookeeper_kind, options, err);
     if (status != SMQ_OK) {
         return status;
     }

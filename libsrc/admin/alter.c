@@ -166,9 +166,10 @@ static smq_status alter_pause_once(struct alteration *change, const char *topic,
     smq_status status = fanout_definition(&change->topic, change->core, topic, err);
 
     change->changed = false;
-    if (status == SMQ_OK) {
-        status = fanout_one(change->core, alter_pause_send, alter_pause_done, change, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = fanout_one(change->core, alter_pause_send, alter_pause_done, change, err);
     if (status != SMQ_OK || change->changed) {
         return status;
     }

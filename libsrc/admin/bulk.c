@@ -330,16 +330,16 @@ static smq_status bulk_run(struct bulk *bulk, struct slot_walk *walk, smq_error 
     while (status == SMQ_OK && !bulk->stopped && bulk_is_busy(bulk)) {
         status = bulk_round(bulk, err);
     }
-    if (status == SMQ_OK && bulk->changed > bulk->told) {
-        bulk_report_progress(bulk);
-    }
-    if (status == SMQ_OK) {
-        status = slot_walk_faults(walk, err);
-    }
     for (int i = 0; i < BULK_LANES; i++) {
         page_fini(&bulk->lanes[i].reader.page);
     }
-    return status;
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (bulk->changed > bulk->told) {
+        bulk_report_progress(bulk);
+    }
+    return slot_walk_faults(walk, err);
 }
 
 /* Of all that was done to the end: is it certain? */
@@ -369,15 +369,18 @@ static smq_status bulk_edit(uint64_t *count, struct core *core, const char *topi
     bulk->requeue = requeue;
     bulk->progress = progress;
     bulk->user = user;
-    if (status == SMQ_OK) {
-        status = filter_take(&checked, &walk.topic, filter, SMQ_STATE_DEAD, err);
+    if (status != SMQ_OK) {
+        goto out;
     }
-    if (status == SMQ_OK) {
-        status = bulk_run(bulk, &walk, err);
+    status = filter_take(&checked, &walk.topic, filter, SMQ_STATE_DEAD, err);
+    if (status != SMQ_OK) {
+        goto out;
     }
+    status = bulk_run(bulk, &walk, err);
     if (status == SMQ_OK) {
         status = bulk_result(bulk, err);
     }
+out:
     if (count != NULL) {
         *count = bulk->changed;
     }

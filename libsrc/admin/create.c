@@ -184,18 +184,17 @@ static smq_status create_take_slots_memory(struct topic_change *change, smq_erro
 static smq_status create_new(smq_topic_report *report, struct topic_change *change,
                              const struct topic *asked, bool again, smq_error *err)
 {
-    smq_status status = SMQ_OK;
+    smq_status status;
 
     change->topic = *asked;
     random_hex(change->topic.nonce, sizeof(change->topic.nonce));
     change->topic.generation = change->seen.generation;
     change->topic.deletes = change->seen.deletes;
-    if (again) {
-        status = create_take_slots_memory(change, err);
+    status = again ? create_take_slots_memory(change, err) : SMQ_OK;
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = topic_change_one(change, create_send, create_done, err);
-    }
+    status = topic_change_one(change, create_send, create_done, err);
     if (status != SMQ_OK || change->changed) {
         return status;
     }
@@ -278,9 +277,10 @@ smq_status admin_topic_create(smq_topic_report *report, struct core *core,
     if (change.changed) {
         return topic_change_give_up(err, &change);
     }
-    if (status == SMQ_OK) {
-        status = topic_change_register(&change, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = topic_change_register(&change, err);
     if (status == SMQ_OK) {
         report_created(report, &change.topic, &asked);
     }

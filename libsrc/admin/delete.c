@@ -158,9 +158,10 @@ static smq_status delete_seal_all(struct topic_change *change, smq_error *err)
         return status;
     }
     status = topic_change_slots(change, delete_unseal_send, delete_unseal_done, err);
-    if (status == SMQ_OK) {
-        status = topic_change_step(change, STORE_STEP_KEEP, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = topic_change_step(change, STORE_STEP_KEEP, err);
     return status == SMQ_OK ? delete_refuse_full(err, change) : status;
 }
 
@@ -170,19 +171,22 @@ static smq_status delete_stored(struct topic_change *change, smq_error *err)
 {
     smq_status status = delete_check_empty(change, err);
 
-    if (status == SMQ_OK) {
-        status = topic_change_one(change, delete_send, delete_done, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = topic_change_one(change, delete_send, delete_done, err);
     if (status != SMQ_OK || change->changed) {
         return status;
     }
     status = delete_seal_all(change, err);
-    if (status == SMQ_OK) {
-        status = topic_change_slots(change, delete_clear_send, delete_clear_done, err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = topic_change_unregister(change, err);
+    status = topic_change_slots(change, delete_clear_send, delete_clear_done, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = topic_change_unregister(change, err);
     return status == SMQ_OK ? topic_change_step(change, STORE_STEP_REMOVED, err) : status;
 }
 

@@ -171,10 +171,7 @@ smq_status admin_topic_each(struct core *core, const char *topic, smq_topic_fn *
     if (topic == NULL) {
         return describe_all(core, visit, user, err);
     }
-    status = topic_check_name(topic, err);
-    if (status == SMQ_OK) {
-        status = fanout_definition(&stored, core, topic, err);
-    }
+    status = fanout_topic(&stored, core, topic, err);
     if (status == SMQ_OK || status == SMQ_DAMAGED) {
         (void) describe_topic(&stored, status == SMQ_DAMAGED, visit, user);
         return SMQ_OK;

@@ -227,3 +227,10 @@ smq_status fanout_definition(struct topic *out, struct core *core, const char *t
     }
     return definition.err.status == SMQ_OK ? SMQ_OK : status_copy(err, &definition.err);
 }
+
+smq_status fanout_topic(struct topic *out, struct core *core, const char *topic, smq_error *err)
+{
+    smq_status status = topic_check_name(topic, err);
+
+    return status == SMQ_OK ? fanout_definition(out, core, topic, err) : status;
+}

@@ -40,6 +40,9 @@ smq_status fanout_one(struct core *core, fanout_one_send_fn *send, fanout_one_do
 smq_status fanout_definition(struct topic *out, struct core *core, const char *topic,
                              smq_error *err);
 
+/* The same for a name that the caller gave.  Fails: INVALID, and as above. */
+smq_status fanout_topic(struct topic *out, struct core *core, const char *topic, smq_error *err);
+
 /* A definition that is read together with others. */
 struct fanout_definition {
     const char *name;

@@ -55,6 +55,16 @@ static enum fanout_next fence_bound_done(const struct store_result *result, void
     return FANOUT_DONE;
 }
 
+static smq_status fence_read_current(struct fencing *fencing, const char *name)
+{
+    struct core *core = fencing->core;
+    smq_error *err = &fencing->err;
+    smq_status status = fanout_definition(&fencing->current->topic, core, name, err);
+
+    return status == SMQ_OK ? fanout_one(core, fence_bound_send, fence_bound_done, fencing, err)
+                            : status;
+}
+
 static bool fence_on_topic(const smq_topic_options *options, void *user)
 {
     struct fencing *fencing = user;
@@ -73,12 +83,7 @@ static bool fence_on_topic(const smq_topic_options *options, void *user)
     }
     fencing->current = &fencing->topics[fencing->count];
     memset(fencing->current, 0, sizeof(*fencing->current));
-    status =
-        fanout_definition(&fencing->current->topic, fencing->core, options->name, &fencing->err);
-    if (status == SMQ_OK) {
-        status =
-            fanout_one(fencing->core, fence_bound_send, fence_bound_done, fencing, &fencing->err);
-    }
+    status = fence_read_current(fencing, options->name);
     if (status == SMQ_OK &&
         strncmp(fencing->current->bound, fencing->prefix, strlen(fencing->prefix)) == 0) {
         fencing->count++;
@@ -121,8 +126,11 @@ static smq_status fence_look(struct fencing *fencing, smq_error *err)
 {
     smq_status status = admin_topic_each(fencing->core, NULL, fence_on_topic, fencing, err);
 
-    if (status == SMQ_OK && fencing->err.status != SMQ_OK) {
-        status = status_copy(err, &fencing->err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (fencing->err.status != SMQ_OK) {
+        return status_copy(err, &fencing->err);
     }
     for (size_t i = 0; i < fencing->count && status == SMQ_OK; i++) {
         fencing->current = &fencing->topics[i];
@@ -191,12 +199,13 @@ static smq_status fence_follow(struct fencing *fencing, uint64_t *rebound, smq_e
         fencing->current = &fencing->topics[i];
         if (strcmp(fencing->current->bound, fencing->raised.binding) != 0) {
             status = fanout_one(fencing->core, fence_follow_send, fence_follow_done, fencing, err);
-            *rebound += status == SMQ_OK ? 1 : 0;
+            if (status != SMQ_OK) {
+                break;
+            }
+            ++*rebound;
         }
-        if (status == SMQ_OK) {
-            status = fanout_many(fencing->core, fencing->current->topic.slots, fence_slot_send,
-                                 fence_slot_done, fencing, err);
-        }
+        status = fanout_many(fencing->core, fencing->current->topic.slots, fence_slot_send,
+                             fence_slot_done, fencing, err);
     }
     return status;
 }
@@ -223,16 +232,20 @@ smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err)
                           "no ZooKeeper was given; a fence belongs to the root of a fleet");
     }
     status = coord_check_servers(root, sizeof(root), core->zookeeper, err);
-    if (status == SMQ_OK) {
-        snprintf(fencing.prefix, sizeof(fencing.prefix), "zookeeper:%s ", root);
-        status = fence_look(&fencing, err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = fence_raise_root(&fencing, err);
+    snprintf(fencing.prefix, sizeof(fencing.prefix), "zookeeper:%s ", root);
+    status = fence_look(&fencing, err);
+    if (status != SMQ_OK) {
+        goto out;
     }
-    if (status == SMQ_OK) {
-        status = fence_follow(&fencing, &out->rebound, err);
+    status = fence_raise_root(&fencing, err);
+    if (status != SMQ_OK) {
+        goto out;
     }
+    status = fence_follow(&fencing, &out->rebound, err);
+out:
     out->generation = fencing.raised.generation;
     out->topics = fencing.count;
     free(fencing.topics);

@@ -113,12 +113,14 @@ smq_status filter_take(struct filter *out, const struct topic *topic, const smq_
                            .contains = filter->contains != NULL ? filter->contains : "",
                            .reason = filter->reason != NULL ? filter->reason : "",
                            .older_ms = filter->older_than_ms > 0 ? filter->older_than_ms : -1};
-    if (status == SMQ_OK) {
-        status = filter_check_age(out, topic, err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK && out->one) {
-        status = message_ref_take(&out->which, topic, filter->which, err);
+    status = filter_check_age(out, topic, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = out->one ? message_ref_take(&out->which, topic, filter->which, err) : SMQ_OK;
     return status == SMQ_OK ? filter_take_cursor(out, topic, filter->cursor, err) : status;
 }
 

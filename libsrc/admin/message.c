@@ -41,15 +41,14 @@ struct message_op {
 static smq_status message_begin(struct message_op *op, struct core *core, const char *topic,
                                 const smq_message *which, smq_error *err)
 {
-    smq_status status = topic_check_name(topic, err);
+    smq_status status;
 
     *op = (struct message_op){.core = core};
-    if (status == SMQ_OK) {
-        status = fanout_definition(&op->topic, core, topic, err);
+    status = fanout_topic(&op->topic, core, topic, err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = message_ref_take(&op->which, &op->topic, which, err);
-    }
+    status = message_ref_take(&op->which, &op->topic, which, err);
     if (status == SMQ_OK) {
         store_slot_fill(&op->slot, &op->topic, op->which.slot);
     }
@@ -127,6 +126,13 @@ static smq_status message_find(struct message_op *op, struct page *page, smq_err
     return fanout_one(op->core, message_find_send, message_find_done, op, err);
 }
 
+static smq_status message_find_existing(struct message_op *op, struct page *page, smq_error *err)
+{
+    smq_status status = message_find(op, page, err);
+
+    return status == SMQ_OK && page->paged.count == 0 ? message_fail_missing(op, "", err) : status;
+}
+
 /* A message that is given away. */
 struct owned {
     smq_message_info info; /* first: smq_message_info_free() gets its address */
@@ -152,10 +158,7 @@ smq_status admin_message_get(smq_message_info **out, struct core *core, const ch
     smq_status status = message_begin(&op, core, topic, which, err);
 
     if (status == SMQ_OK) {
-        status = message_find(&op, &owned->page, err);
-    }
-    if (status == SMQ_OK && owned->page.paged.count == 0) {
-        status = message_fail_missing(&op, "", err);
+        status = message_find_existing(&op, &owned->page, err);
     }
     if (status == SMQ_OK && out != NULL) {
         memcpy(owned->topic, op.topic.name, sizeof(owned->topic));
@@ -225,11 +228,9 @@ static enum fanout_next message_rank_other_done(const struct store_result *resul
 static smq_status message_say_why_not_waiting(struct message_op *op, smq_error *err)
 {
     struct page page = {0};
-    smq_status status = message_find(op, &page, err);
+    smq_status status = message_find_existing(op, &page, err);
 
-    if (status == SMQ_OK && page.paged.count == 0) {
-        status = message_fail_missing(op, "", err);
-    } else if (status == SMQ_OK) {
+    if (status == SMQ_OK) {
         switch (page.seen[0].state) {
         case SMQ_STATE_WAITING:
             break;
@@ -274,12 +275,14 @@ smq_status admin_message_rank(uint64_t *out, struct core *core, const char *topi
     struct message_op op;
     smq_status status = message_begin(&op, core, topic, which, err);
 
-    if (status == SMQ_OK) {
-        status = message_rank_everywhere(&op, err);
+    if (status != SMQ_OK) {
+        goto out;
     }
+    status = message_rank_everywhere(&op, err);
     if (status == SMQ_OK) {
         *out = op.rank.count;
     }
+out:
     message_end(&op);
     return status;
 }
@@ -328,17 +331,20 @@ static smq_status message_remove_found(struct message_op *op, struct page *page,
 {
     smq_status status = message_find(op, page, err);
 
-    if (status == SMQ_OK && page->paged.count == 0 && op->edit.gone) {
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (page->paged.count == 0 && op->edit.gone) {
         op->edit.done = true;
         return SMQ_OK;
     }
-    if (status == SMQ_OK && page->paged.count == 0) {
+    if (page->paged.count == 0) {
         return message_fail_missing(op, "", err);
     }
-    if (status == SMQ_OK && page->seen[0].state == SMQ_STATE_CLAIMED) {
+    if (page->seen[0].state == SMQ_STATE_CLAIMED) {
         return message_fail_claimed(op, err);
     }
-    return status == SMQ_OK ? message_edit(op, err) : status;
+    return message_edit(op, err);
 }
 
 smq_status admin_message_remove(struct core *core, const char *topic, const smq_message *which,
@@ -377,10 +383,11 @@ smq_status admin_message_reschedule(struct core *core, const char *topic, const 
     struct message_op op;
     smq_status status = message_begin(&op, core, topic, which, err);
 
-    if (status == SMQ_OK) {
-        status = message_take_place(&place, &op, err);
-        op.edit.when = place.when;
+    if (status != SMQ_OK) {
+        goto out;
     }
+    status = message_take_place(&place, &op, err);
+    op.edit.when = place.when;
     for (int i = 0; i < MOVED_TRIES && status == SMQ_OK && !op.edit.done; i++) {
         status = message_edit(&op, err);
         if (status == SMQ_OK && !op.edit.done) {
@@ -390,6 +397,7 @@ smq_status admin_message_reschedule(struct core *core, const char *topic, const 
     if (status == SMQ_OK && !op.edit.done) {
         status = message_fail_claimed(&op, err);
     }
+out:
     message_end(&op);
     return status;
 }

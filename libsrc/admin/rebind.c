@@ -86,13 +86,21 @@ static enum fanout_next rebind_listeners_done(const struct store_result *result,
     return FANOUT_DONE;
 }
 
-static smq_status rebind_check_owners(const struct rebind *rebind, smq_error *err)
+/* Look for owners, and refuse if there are some. */
+static smq_status rebind_check_owners(struct rebind *rebind, smq_error *err)
 {
     const struct owners *owners = &rebind->owners;
     const char *name = rebind->topic.name;
+    smq_status status = fanout_many(rebind->core, rebind->topic.slots, rebind_owner_send,
+                                    rebind_owner_done, rebind, err);
 
-    if (rebind->force) {
-        return SMQ_OK;
+    if (status != SMQ_OK || rebind->force) {
+        return status;
+    }
+    status = fanout_many(rebind->core, rebind->topic.slots, rebind_listeners_send,
+                         rebind_listeners_done, rebind, err);
+    if (status != SMQ_OK) {
+        return status;
     }
     if (owners->listened > 0) {
         return status_set(err, SMQ_IN_WORK,
@@ -171,18 +179,27 @@ static enum fanout_next rebind_slot_done(const struct store_result *result, int3
     return FANOUT_STOP;
 }
 
-static smq_status rebind_check_topic(const struct rebind *rebind, smq_error *err)
+/* The fleet is reached first: a mistyped address must not shut others out. */
+static smq_status rebind_check(struct rebind *rebind, const char *topic, smq_error *err)
 {
+    smq_status status = fanout_topic(&rebind->topic, rebind->core, topic, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
     if (rebind->topic.shared) {
         return status_set(err, SMQ_INVALID,
                           "topic %s is shared: it has no owners, and is bound to no fleet",
                           rebind->topic.name);
     }
-    return SMQ_OK;
-}
-
-static smq_status rebind_check_generation(const struct rebind *rebind, smq_error *err)
-{
+    status = coord_link_open(rebind->core->link, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = rebind_check_owners(rebind, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
     if (rebind->owners.generation == UINT32_MAX || rebind->topic.generation == UINT32_MAX) {
         return status_set(err, SMQ_INTERNAL,
                           "the generation of topic %s cannot be raised any more; delete the topic "
@@ -192,42 +209,24 @@ static smq_status rebind_check_generation(const struct rebind *rebind, smq_error
     return SMQ_OK;
 }
 
-/* The fleet is reached first: a mistyped address must not shut others out. */
+static smq_status rebind_write(struct rebind *rebind, smq_error *err)
+{
+    smq_status status;
+
+    coord_link_binding(rebind->kind, rebind->core->link);
+    status = fanout_one(rebind->core, rebind_send, rebind_done, rebind, err);
+    return status == SMQ_OK ? fanout_many(rebind->core, rebind->topic.slots, rebind_slot_send,
+                                          rebind_slot_done, rebind, err)
+                            : status;
+}
+
 smq_status admin_topic_rebind(struct core *core, const char *topic, bool force, smq_error *err)
 {
     struct rebind rebind = {.core = core, .force = force};
-    smq_status status = topic_check_name(topic, err);
+    smq_status status = rebind_check(&rebind, topic, err);
 
     if (status == SMQ_OK) {
-        status = fanout_definition(&rebind.topic, core, topic, err);
-    }
-    if (status == SMQ_OK) {
-        status = rebind_check_topic(&rebind, err);
-    }
-    if (status == SMQ_OK) {
-        status = coord_link_open(core->link, err);
-    }
-    if (status == SMQ_OK) {
-        status = fanout_many(core, rebind.topic.slots, rebind_owner_send, rebind_owner_done,
-                             &rebind, err);
-    }
-    if (status == SMQ_OK && !force) {
-        status = fanout_many(core, rebind.topic.slots, rebind_listeners_send, rebind_listeners_done,
-                             &rebind, err);
-    }
-    if (status == SMQ_OK) {
-        status = rebind_check_owners(&rebind, err);
-    }
-    if (status == SMQ_OK) {
-        status = rebind_check_generation(&rebind, err);
-    }
-    if (status == SMQ_OK) {
-        coord_link_binding(rebind.kind, core->link);
-        status = fanout_one(core, rebind_send, rebind_done, &rebind, err);
-    }
-    if (status == SMQ_OK) {
-        status =
-            fanout_many(core, rebind.topic.slots, rebind_slot_send, rebind_slot_done, &rebind, err);
+        status = rebind_write(&rebind, err);
     }
     definitions_forget(core->definitions, topic);
     return status;

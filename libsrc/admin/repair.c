@@ -122,9 +122,10 @@ smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
     }
     damage_free(change->damage);
     change->damage = NULL;
-    if (status == SMQ_OK) {
-        status = repair_check_asked(&verdict, asked, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = repair_check_asked(&verdict, asked, err);
     if (status != SMQ_OK || verdict.whole) {
         return status;
     }

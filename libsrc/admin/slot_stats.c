@@ -66,15 +66,12 @@ static smq_status slot_stats_each(const struct slot_walk *walk, int32_t index, b
 
 smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq_error *err)
 {
-    smq_stats stats = SMQ_STATS_INIT;
     struct slot_walk walk;
     smq_status status = slot_walk_begin(&walk, core, topic, err);
 
+    *out = (smq_stats) SMQ_STATS_INIT;
     if (status == SMQ_OK) {
-        status = slot_walk_visit(&walk, 0, walk.topic.slots, slot_stats_each, &stats, err);
-    }
-    if (status == SMQ_OK) {
-        *out = stats;
+        status = slot_walk_visit(&walk, 0, walk.topic.slots, slot_stats_each, out, err);
     }
     slot_walk_end(&walk);
     return status;

@@ -128,7 +128,9 @@ smq_status slot_walk_faults(const struct slot_walk *walk, smq_error *err)
                       more);
 }
 
-smq_status slot_walk_run(struct slot_walk *walk, int32_t first, int32_t end, smq_error *err)
+/* Look at the run of slots that begins with `first` and does not reach `end`.  Slots that are
+ * damaged or do not answer have a fault.  Fails: NO_TOPIC; when no slot answers, as they do. */
+static smq_status slot_walk_run(struct slot_walk *walk, int32_t first, int32_t end, smq_error *err)
 {
     smq_status status;
 
@@ -152,21 +154,18 @@ smq_status slot_walk_run(struct slot_walk *walk, int32_t first, int32_t end, smq
 smq_status slot_walk_begin(struct slot_walk *walk, struct core *core, const char *topic,
                            smq_error *err)
 {
-    smq_status status = topic_check_name(topic, err);
+    smq_status status;
+    size_t chunk;
 
     *walk = (struct slot_walk){.core = core};
-    if (status == SMQ_OK) {
-        status = fanout_definition(&walk->topic, core, topic, err);
+    status = fanout_topic(&walk->topic, core, topic, err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        int32_t slots = walk->topic.slots;
-
-        walk->looks =
-            memory_new((size_t) (slots < CHUNK_SLOTS ? slots : CHUNK_SLOTS) * sizeof(*walk->looks));
-        walk->faults = memory_new((size_t) (slots < CHUNK_SLOTS ? slots : CHUNK_SLOTS) *
-                                  sizeof(*walk->faults));
-    }
-    return status;
+    chunk = (size_t) (walk->topic.slots < CHUNK_SLOTS ? walk->topic.slots : CHUNK_SLOTS);
+    walk->looks = memory_new(chunk * sizeof(*walk->looks));
+    walk->faults = memory_new(chunk * sizeof(*walk->faults));
+    return SMQ_OK;
 }
 
 void slot_walk_end(struct slot_walk *walk)

@@ -33,10 +33,6 @@ smq_status slot_walk_begin(struct slot_walk *walk, struct core *core, const char
                            smq_error *err);
 void slot_walk_end(struct slot_walk *walk);
 
-/* Look at the run of slots that begins with `first` and does not reach `end`.  Slots that are
- * damaged or do not answer have a fault.  Fails: NO_TOPIC; when no slot answers, as they do. */
-smq_status slot_walk_run(struct slot_walk *walk, int32_t first, int32_t end, smq_error *err);
-
 /* Look at the slots from `first` to before `end`, and call `each` for every one on the caller's
  * thread; it may set *more to false, which ends it. */
 typedef smq_status slot_walk_fn(const struct slot_walk *walk, int32_t index, bool *more, void *user,

@@ -84,17 +84,20 @@ smq_status admin_message_each(struct core *core, const char *topic, const smq_fi
                                   .user = user};
     smq_status status = slot_walk_begin(&walk, core, topic, err);
 
-    if (status == SMQ_OK) {
-        status = filter_take(&checked, &walk.topic, filter, SMQ_STATE_WAITING, err);
+    if (status != SMQ_OK) {
+        goto out;
     }
-    if (status == SMQ_OK) {
-        state.left = checked.limit;
-        status = slot_walk_visit(&walk, filter_first_slot(&checked),
-                                 filter_end_slot(&checked, &walk.topic), visit_slot, &state, err);
+    status = filter_take(&checked, &walk.topic, filter, SMQ_STATE_WAITING, err);
+    if (status != SMQ_OK) {
+        goto out;
     }
+    state.left = checked.limit;
+    status = slot_walk_visit(&walk, filter_first_slot(&checked),
+                             filter_end_slot(&checked, &walk.topic), visit_slot, &state, err);
     if (status == SMQ_OK) {
         status = slot_walk_faults(&walk, err);
     }
+out:
     page_fini(&state.reader.page);
     buf_fini(&state.cursor);
     filter_fini(&checked);

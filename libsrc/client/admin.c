@@ -14,12 +14,14 @@ SMQ_API smq_status smq_topic_stats(smq_client *client, const char *topic, smq_st
     smq_stats stats = SMQ_STATS_INIT;
     smq_status status = client_check(client, err);
 
-    if (status == SMQ_OK) {
-        status = options_give(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = admin_stats(&stats, client->core, topic, err);
+    status = options_give(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = admin_stats(&stats, client->core, topic, err);
     return status == SMQ_OK ? options_give(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err)
                             : status;
 }
@@ -41,15 +43,28 @@ static smq_status admin_take_filter(smq_filter *out, const smq_filter *filter, s
                         err);
 }
 
+/* What precedes an edit of many messages. */
+static smq_status admin_begin_edit(smq_filter *out, uint64_t *count, const smq_client *client,
+                                   const smq_filter *filter, smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    if (count != NULL) {
+        *count = 0;
+    }
+    return status == SMQ_OK ? admin_take_filter(out, filter, err) : status;
+}
+
 SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const smq_filter *filter,
                                     smq_message_fn *visit, void *user, smq_error *err)
 {
     smq_filter known;
     smq_status status = client_check_visit(client, visit != NULL, err);
 
-    if (status == SMQ_OK) {
-        status = admin_take_filter(&known, filter, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = admin_take_filter(&known, filter, err);
     return status == SMQ_OK ? admin_message_each(client->core, topic, &known, visit, user, err)
                             : status;
 }
@@ -99,14 +114,8 @@ SMQ_API smq_status smq_dead_requeue(smq_client *client, const char *topic, const
                                     smq_error *err)
 {
     smq_filter known;
-    smq_status status = client_check(client, err);
+    smq_status status = admin_begin_edit(&known, count, client, filter, err);
 
-    if (count != NULL) {
-        *count = 0;
-    }
-    if (status == SMQ_OK) {
-        status = admin_take_filter(&known, filter, err);
-    }
     return status == SMQ_OK
                ? admin_dead_requeue(count, client->core, topic, &known, progress, user, err)
                : status;
@@ -117,14 +126,8 @@ SMQ_API smq_status smq_topic_purge(smq_client *client, const char *topic, const 
                                    smq_error *err)
 {
     smq_filter known;
-    smq_status status = client_check(client, err);
+    smq_status status = admin_begin_edit(&known, count, client, filter, err);
 
-    if (count != NULL) {
-        *count = 0;
-    }
-    if (status == SMQ_OK) {
-        status = admin_take_filter(&known, filter, err);
-    }
     return status == SMQ_OK
                ? admin_topic_purge(count, client->core, topic, &known, progress, user, err)
                : status;

@@ -27,6 +27,23 @@ smq_status client_check_visit(const smq_client *client, bool visitor, smq_error 
     return status;
 }
 
+smq_status client_check_timeout(int64_t timeout_ms, smq_error *err)
+{
+    if (timeout_ms < 0 && timeout_ms != SMQ_FOREVER) {
+        return status_set(err, SMQ_INVALID,
+                          "timeout_ms is negative; give 0 or more, or SMQ_FOREVER");
+    }
+    return SMQ_OK;
+}
+
+smq_status client_complete(void *out, smq_option_set set, const smq_client *client,
+                           const void *options, smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    return status == SMQ_OK ? options_complete(out, set, options, err) : status;
+}
+
 SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *options,
                                   smq_error *err)
 {
@@ -39,9 +56,10 @@ SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *op
     }
     *out = NULL;
     status = options_complete(&known, SMQ_OPTION_SET_CLIENT, options, err);
-    if (status == SMQ_OK) {
-        status = core_new(&core, &known, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = core_new(&core, &known, err);
     if (status != SMQ_OK) {
         return status;
     }

@@ -5,6 +5,7 @@
 #define CLIENT_CLIENT_H
 
 #include <slotmq/client.h>
+#include <slotmq/options.h>
 
 #include "core/core.h"
 
@@ -18,5 +19,12 @@ smq_status client_check(const smq_client *client, smq_error *err);
 
 /* As client_check(), and for a call that waits for smq:io or takes a visitor. */
 smq_status client_check_visit(const smq_client *client, bool visitor, smq_error *err);
+
+/* The time-out of a call that waits.  Fails: INVALID. */
+smq_status client_check_timeout(int64_t timeout_ms, smq_error *err);
+
+/* As client_check(), then options_complete(). */
+smq_status client_complete(void *out, smq_option_set set, const smq_client *client,
+                           const void *options, smq_error *err);
 
 #endif

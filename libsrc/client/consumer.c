@@ -21,11 +21,7 @@ static smq_status consumer_check_wait(const smq_consumer *consumer, int64_t time
 {
     smq_status status = consumer_check(consumer, err);
 
-    if (status == SMQ_OK && timeout_ms < 0 && timeout_ms != SMQ_FOREVER) {
-        return status_set(err, SMQ_INVALID,
-                          "timeout_ms is negative; give 0 or more, or SMQ_FOREVER");
-    }
-    return status;
+    return status == SMQ_OK ? client_check_timeout(timeout_ms, err) : status;
 }
 
 SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
@@ -38,10 +34,7 @@ SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
         return status_set(err, SMQ_INVALID, "no place for the new consumer: out is NULL");
     }
     *out = NULL;
-    status = client_check(client, err);
-    if (status == SMQ_OK) {
-        status = options_complete(&known, SMQ_OPTION_SET_CONSUMER, options, err);
-    }
+    status = client_complete(&known, SMQ_OPTION_SET_CONSUMER, client, options, err);
     return status == SMQ_OK ? consumer_new(out, client->core, &known, err) : status;
 }
 

@@ -12,12 +12,14 @@ SMQ_API smq_status smq_fleet_raise_fence(smq_client *client, smq_fence *out, smq
     smq_fence fence = SMQ_FENCE_INIT;
     smq_status status = client_check(client, err);
 
-    if (status == SMQ_OK && out != NULL) {
-        status = options_give(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = admin_raise_fence(&fence, client->core, err);
+    status = out != NULL ? options_give(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err) : SMQ_OK;
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = admin_raise_fence(&fence, client->core, err);
     return status == SMQ_OK && out != NULL
                ? options_give(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err)
                : status;

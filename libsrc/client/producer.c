@@ -24,6 +24,15 @@ static smq_status producer_take_message(smq_message *out, const smq_message *mes
     return options_take(out, sizeof(*out), message, "SMQ_MESSAGE_INIT", err);
 }
 
+/* What precedes a send of one message. */
+static smq_status producer_begin_send(smq_message *out, const smq_producer *producer,
+                                      const smq_message *message, smq_error *err)
+{
+    smq_status status = producer_check(producer, err);
+
+    return status == SMQ_OK ? producer_take_message(out, message, err) : status;
+}
+
 SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
                                     const smq_producer_options *options, smq_error *err)
 {
@@ -35,11 +44,8 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
         return status_set(err, SMQ_INVALID, "no place for the new producer: out is NULL");
     }
     *out = NULL;
-    status = client_check(client, err);
-    if (status == SMQ_OK) {
-        status = options_complete(&known, SMQ_OPTION_SET_PRODUCER,
-                                  options != NULL ? options : &defaults, err);
-    }
+    status = client_complete(&known, SMQ_OPTION_SET_PRODUCER, client,
+                             options != NULL ? options : &defaults, err);
     if (status == SMQ_OK) {
         *out = producer_new(client->core, &known);
     }
@@ -50,11 +56,8 @@ SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq
                             smq_receipt *out, smq_error *err)
 {
     smq_message known;
-    smq_status status = producer_check(producer, err);
+    smq_status status = producer_begin_send(&known, producer, message, err);
 
-    if (status == SMQ_OK) {
-        status = producer_take_message(&known, message, err);
-    }
     if (status == SMQ_OK) {
         return producer_send(out, producer, topic, &known, err);
     }
@@ -69,11 +72,8 @@ SMQ_API smq_status smq_send_async(smq_producer *producer, const char *topic,
                                   smq_error *err)
 {
     smq_message known;
-    smq_status status = producer_check(producer, err);
+    smq_status status = producer_begin_send(&known, producer, message, err);
 
-    if (status == SMQ_OK) {
-        status = producer_take_message(&known, message, err);
-    }
     return status == SMQ_OK ? producer_send_async(producer, topic, &known, sent, user, err)
                             : status;
 }
@@ -122,11 +122,12 @@ SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
     if (status == SMQ_OK) {
         status = producer_take_messages(&known, messages, count, err);
     }
-    if (status == SMQ_OK) {
-        status = producer_send_batch(receipts, producer, topic, known, count, err);
-    } else {
+    if (status != SMQ_OK) {
         producer_refuse_all(receipts, count, status);
+        goto out;
     }
+    status = producer_send_batch(receipts, producer, topic, known, count, err);
+out:
     free(known);
     return status;
 }
@@ -135,11 +136,10 @@ SMQ_API smq_status smq_producer_flush(smq_producer *producer, int64_t timeout_ms
 {
     smq_status status = producer_check(producer, err);
 
-    if (status == SMQ_OK && timeout_ms < 0 && timeout_ms != SMQ_FOREVER) {
-        return status_set(err, SMQ_INVALID,
-                          "timeout_ms is negative; give 0 or more, or "
-                          "SMQ_FOREVER");
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = client_check_timeout(timeout_ms, err);
     return status == SMQ_OK ? producer_flush(producer, timeout_ms, err) : status;
 }
 

@@ -34,9 +34,10 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
     smq_topic_options known;
     smq_status status = topic_check_report(out, client, err);
 
-    if (status == SMQ_OK) {
-        status = options_take(&known, sizeof(known), options, "SMQ_TOPIC_OPTIONS_INIT", err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = options_take(&known, sizeof(known), options, "SMQ_TOPIC_OPTIONS_INIT", err);
     if (status == SMQ_OK) {
         status = admin_topic_create(&report, client->core, &known, err);
     }
@@ -85,9 +86,11 @@ SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const 
     smq_topic_options parsed = SMQ_TOPIC_OPTIONS_INIT;
     smq_status status = client_check(client, err);
 
-    if (status == SMQ_OK) { /* only for its error: the nearest name, or the range */
-        status = smq_option_parse(&parsed, SMQ_OPTION_SET_TOPIC, option, value, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    /* only for its error: the nearest name, or the range */
+    status = smq_option_parse(&parsed, SMQ_OPTION_SET_TOPIC, option, value, err);
     return status == SMQ_OK ? admin_topic_alter(client->core, topic, option, value, err) : status;
 }
 

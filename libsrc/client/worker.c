@@ -25,10 +25,7 @@ SMQ_API smq_status smq_worker_new(smq_worker **out, smq_client *client,
         return status_set(err, SMQ_INVALID, "no place for the new worker: out is NULL");
     }
     *out = NULL;
-    status = client_check(client, err);
-    if (status == SMQ_OK) {
-        status = options_complete(&known, SMQ_OPTION_SET_WORKER, options, err);
-    }
+    status = client_complete(&known, SMQ_OPTION_SET_WORKER, client, options, err);
     return status == SMQ_OK ? worker_new(out, client->core, &known, err) : status;
 }
 
@@ -50,10 +47,10 @@ SMQ_API smq_status smq_worker_wait(smq_worker *worker, int64_t timeout_ms, smq_e
 {
     smq_status status = worker_check(worker, err);
 
-    if (status == SMQ_OK && timeout_ms < 0 && timeout_ms != SMQ_FOREVER) {
-        return status_set(err, SMQ_INVALID,
-                          "timeout_ms is negative; give 0 or more, or SMQ_FOREVER");
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = client_check_timeout(timeout_ms, err);
     return status == SMQ_OK ? worker_wait(worker, timeout_ms, err) : status;
 }
 

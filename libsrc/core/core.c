@@ -260,21 +260,25 @@ smq_status core_new(struct core **out, const smq_client_options *options, smq_er
     core->pid = getpid();
     waiter_init(&opening.waiter, 1);
     status = core_take_options(core, options, err);
-    if (status == SMQ_OK) {
-        status = core_start(core, options, err);
-    }
-    if (status == SMQ_OK) {
-        status = core_open(core, &opening, err);
-    }
     if (status != SMQ_OK) {
-        core_free(core);
-        waiter_fini(&opening.waiter);
-        return status;
+        goto out;
     }
-    waiter_fini(&opening.waiter);
+    status = core_start(core, options, err);
+    if (status != SMQ_OK) {
+        goto out;
+    }
+    status = core_open(core, &opening, err);
+    if (status != SMQ_OK) {
+        goto out;
+    }
     core->link = coord_link_new(core);
     *out = core;
-    return SMQ_OK;
+out:
+    if (status != SMQ_OK) {
+        core_free(core);
+    }
+    waiter_fini(&opening.waiter);
+    return status;
 }
 
 smq_status core_check(const struct core *core, smq_error *err)

@@ -379,9 +379,10 @@ smq_status damage_judge(struct damage_verdict *out, const struct damage *damage,
     }
     status = damage_check_nonces(damage, name, nonce,
                                  stored != NULL ? stored->generation : latest->generation, err);
-    if (status == SMQ_OK) {
-        status = damage_newest(&out->topic, damage, name, nonce, stored, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = damage_newest(&out->topic, damage, name, nonce, stored, err);
     if (status != SMQ_OK) {
         return status;
     }

@@ -41,14 +41,17 @@ static smq_status send_check_name(smq_bytes name, const char *what, smq_error *e
 {
     smq_status status = send_check_pointer(name, what, err);
 
-    if (status == SMQ_OK && name.data != NULL && name.len == 0) {
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (name.data != NULL && name.len == 0) {
         return status_set(err, SMQ_INVALID, "%s is empty: at least 1 byte is needed", what);
     }
-    if (status == SMQ_OK && name.len > TOPIC_KEY_MAX) {
+    if (name.len > TOPIC_KEY_MAX) {
         return status_set(err, SMQ_TOO_BIG, "%s of %zu bytes: at most %d", what, name.len,
                           TOPIC_KEY_MAX);
     }
-    return status;
+    return SMQ_OK;
 }
 
 static smq_status send_check_limits(const smq_message *message, smq_error *err)
@@ -99,18 +102,22 @@ smq_status send_check(smq_message *out, const smq_message *message, smq_error *e
     memcpy(&checked, message, message->struct_size);
     checked.struct_size = sizeof(checked);
     status = send_check_body(checked.body, err);
-    if (status == SMQ_OK) {
-        status = send_check_name(checked.key, "key", err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = send_check_name(checked.id, "id", err);
+    status = send_check_name(checked.key, "key", err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = send_check_limits(&checked, err);
+    status = send_check_name(checked.id, "id", err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = send_check_time(&checked, err);
+    status = send_check_limits(&checked, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = send_check_time(&checked, err);
     if (status == SMQ_OK) {
         *out = checked;
     }
@@ -269,12 +276,14 @@ smq_status send_place(struct send_place *out, const struct topic *topic, const s
     struct send_place place = {.max_retries = -1, .ttl_ms = -1};
     smq_status status = send_place_when(place.when, topic, message, err);
 
-    if (status == SMQ_OK && topic->layout == SMQ_LAYOUT_INLINE) {
-        status = send_place_inline(topic, message, err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = send_place_body(topic, message, err);
+    status = topic->layout == SMQ_LAYOUT_INLINE ? send_place_inline(topic, message, err) : SMQ_OK;
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = send_place_body(topic, message, err);
     if (status != SMQ_OK) {
         return status;
     }

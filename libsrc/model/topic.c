@@ -113,12 +113,14 @@ smq_status topic_check(const struct topic *topic, smq_error *err)
     for (int i = 0; status == SMQ_OK && i < TOPIC_FIELDS; i++) {
         status = topic_field_check(&topic_fields[i], topic, err);
     }
-    if (status == SMQ_OK) {
-        status = topic_check_type(topic, err);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        status = topic_check_layout(topic, err);
+    status = topic_check_type(topic, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = topic_check_layout(topic, err);
     return status == SMQ_OK ? topic_check_together(topic, err) : status;
 }
 

@@ -32,9 +32,10 @@ smq_status topic_alter(struct topic *topic, const char *option, const char *valu
     }
     topic_to_options(&options, backoff, topic);
     status = option_parse(&options, SMQ_OPTION_SET_TOPIC, option, value, err);
-    if (status == SMQ_OK) {
-        status = topic_fill(&altered, &options, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = topic_fill(&altered, &options, err);
     if (status == SMQ_OK) {
         *topic = altered;
     }

@@ -60,7 +60,7 @@ smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consume
     smq_consumer *consumer = memory_new(sizeof(*consumer));
     smq_worker_options work = consumer_work(options);
     struct worker_poller poller;
-    smq_status status = SMQ_OK;
+    smq_status status;
 
     consumer->per_slot = options->per_slot;
     consumer->gap_ms = options->max_poll_gap_ms;
@@ -69,19 +69,20 @@ smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consume
     if (consumer->descriptor < 0) {
         status = status_set(err, SMQ_NO_MEMORY, "cannot make a descriptor to wait on: %s",
                             strerror(errno));
+        goto fail;
     }
-    if (status == SMQ_OK) {
-        poller = consumer_poller(consumer);
-        status = worker_new_polled(&consumer->worker, core, &work, &poller, err);
-    }
+    poller = consumer_poller(consumer);
+    status = worker_new_polled(&consumer->worker, core, &work, &poller, err);
     if (status != SMQ_OK) {
-        consumer_destroy(consumer);
-        return status;
+        goto fail;
     }
     consumer->worker->set.batch_size = consumer_batch_size(consumer);
     loop_post(core->io, &consumer->worker->begin);
     *out = consumer;
     return SMQ_OK;
+fail:
+    consumer_destroy(consumer);
+    return status;
 }
 
 void consumer_stop(smq_consumer *consumer)

@@ -119,12 +119,14 @@ smq_status worker_open_topic(smq_worker *worker, smq_error *err)
 
     store_call_init(&opening.bind, worker_opening_on_bound, &opening);
     status = worker_opening_step(&opening, worker_opening_read, err);
-    if (status == SMQ_OK && !worker->set.shared) {
-        status = coord_link_open(worker->set.core->link, err);
+    if (status != SMQ_OK) {
+        goto out;
     }
+    status = worker->set.shared ? SMQ_OK : coord_link_open(worker->set.core->link, err);
     if (status == SMQ_OK) {
         status = worker_opening_step(&opening, worker_opening_bind, err);
     }
+out:
     store_call_fini(&opening.bind);
     return status;
 }
