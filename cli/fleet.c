@@ -1,12 +1,48 @@
-/* fleet.c - fleet raise-fence: after ZooKeeper lost its data. */
-#include <inttypes.h>
+/* fleet.c - what the verbs about a fleet share; fleet raise-fence: after ZooKeeper lost its data.
+ */
+#include "fleet.h"
 
-#include <slotmq/fleet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "confirm.h"
 #include "connect.h"
 #include "output.h"
 #include "say.h"
+
+enum exit_code fleet_check(const struct command *command)
+{
+    const char *zookeeper = command->global.client.zookeeper;
+
+    if (!zookeeper || zookeeper[0] == '\0') {
+        return say_error(EXIT_USAGE, "no ZooKeeper given: use -z host:port,.../root or the "
+                                     "variable SLOTMQ_ZOOKEEPER");
+    }
+    return EXIT_DONE;
+}
+
+enum exit_code fleet_connect(smq_client **out, const struct command *command, const char *root)
+{
+    enum exit_code code = fleet_check(command);
+
+    if (code != EXIT_DONE || !root) {
+        return code != EXIT_DONE ? code : connect_client(out, command);
+    }
+    const char *zookeeper = command->global.client.zookeeper;
+    const size_t hosts = strcspn(zookeeper, "/");
+    const size_t size = hosts + strlen(root) + 2;
+    char *there = say_alloc(size, 1);
+    struct command moved = *command;
+    snprintf(there, size, "%.*s%s%s", (int) hosts, zookeeper, root[0] == '/' ? "" : "/", root);
+    moved.global.client.zookeeper = there;
+    code = connect_client(out, &moved);
+    free(there);
+    return code;
+}
+
+/* === raise-fence ======================================================== */
 
 struct fence_options {
     bool yes;
@@ -19,7 +55,7 @@ static const struct flag fence_flags[] = {
      .help = "do not ask; needed without a terminal"},
 };
 
-static void fleet_show(const struct command *command, const smq_fence *fence)
+static void fleet_fence_say(const struct command *command, const smq_fence *fence)
 {
     if (command->global.json) {
         json_t *document = json_object();
@@ -41,11 +77,10 @@ static enum exit_code fleet_fence_run(const struct command *command)
     smq_fence fence = SMQ_FENCE_INIT;
     smq_client *client = NULL;
     smq_error err;
-    enum exit_code code;
+    enum exit_code code = fleet_check(command);
 
-    if (!zookeeper || zookeeper[0] == '\0') {
-        return say_error(EXIT_USAGE, "no ZooKeeper given: use -z host:port,.../root or the "
-                                     "variable SLOTMQ_ZOOKEEPER");
+    if (code != EXIT_DONE) {
+        return code;
     }
     code = confirm(command, flags->yes,
                    "Raise the fence generation at %s, and bind the topics of its root to it?",
@@ -59,7 +94,7 @@ static enum exit_code fleet_fence_run(const struct command *command)
     if (smq_fleet_raise_fence(client, &fence, &err) != SMQ_OK) {
         code = say_failure(&err);
     } else {
-        fleet_show(command, &fence);
+        fleet_fence_say(command, &fence);
     }
     smq_client_free(client);
     return code;

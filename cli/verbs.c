@@ -26,6 +26,8 @@ const struct verb *const verbs[] = {
     &dead_list_verb,
     &dead_requeue_verb,
     &dead_purge_verb,
+    &fleet_show_verb,
+    &fleet_evict_verb,
     &fleet_raise_fence_verb,
     &help_verb,
     NULL,

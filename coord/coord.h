@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include <slotmq/client.h>
+#include <slotmq/fleet.h>
 
 #include "base/event.h"
 #include "model/marks.h"
@@ -107,6 +108,16 @@ struct coord_fence {
  * closing. Fails: UNAVAILABLE, DENIED, OTHER_FLEET (no root of a fleet), INVALID (servers). */
 smq_status coord_raise_fence(struct coord_fence *out, const struct coord_options *options,
                              uint32_t above, const char *bound, smq_error *err);
+
+/* Read all nodes of the fleet at options->servers and show them.  The visitor's functions are
+ * called on the calling thread.  Blocks and fails: as coord_raise_fence(). */
+smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet_visitor *visitor,
+                            smq_error *err);
+
+/* Delete the node of a member, and the leader's if it is that; `incarnation` 0: whoever has the
+ * name.  Blocks: as coord_raise_fence().  Fails: INVALID (no such member), UNAVAILABLE, DENIED. */
+smq_status coord_fleet_evict(const struct coord_options *options, const char *member,
+                             int64_t incarnation, smq_error *err);
 
 /* Check "host:port,.../root", where a port may be left out, and give the root ("/slotmq" when none
  * is named); `root` has `size` bytes. Fails: INVALID. */

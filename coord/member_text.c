@@ -91,6 +91,9 @@ static bool member_parse_line(struct member_info *out, const char *line)
     if (strncmp(line, "started ", 8) == 0) {
         return sscanf(line, "started %" SCNd64, &out->started) == 1;
     }
+    if (strncmp(line, "state ", 6) == 0) {
+        return sscanf(line, "state %15s", out->state) == 1;
+    }
     if (strncmp(line, "marks ", 6) == 0) { /* they only serve a warning: the rest counts anyway */
         (void) marks_parse(&out->marks, line + 6);
         return true;

@@ -20,6 +20,7 @@
 enum {
     MEMBER_TEXT_MAX = 512 * 1024,
     MEMBER_WORD_MAX = 255,
+    MEMBER_STATE_MAX = 15,
     MEMBER_DRAIN_MAX_MS = 1000000000 /* about 11 days */
 };
 
@@ -41,7 +42,8 @@ struct member_info {
     char boot[MEMBER_WORD_MAX + 1];
     char pid_namespace[MEMBER_WORD_MAX + 1]; /* in which `pid` counts; "-": not known */
     int64_t pid;
-    int64_t started;    /* when the process began, in clock ticks since the boot */
+    int64_t started;                  /* when the process began, in clock ticks since the boot */
+    char state[MEMBER_STATE_MAX + 1]; /* as it was read; it is written as ACTIVE */
     struct marks marks; /* of the cluster on which it works; none: not known, or not readable */
     struct member_topic *topics;
     size_t topic_count;

@@ -10,6 +10,125 @@
 extern "C" {
 #endif
 
+/* === Looking at a fleet ================================================= */
+
+/* A visitor runs on the calling thread, during the call.  What it is shown is valid until it
+ * returns.  If it returns false, the visit ends, and the call returns SMQ_OK.
+ * Times ending in _at_ms come from the clock of the ZooKeeper server that stored them. */
+
+typedef struct smq_fleet_info {
+    size_t struct_size;
+    const char *root;           /* path in ZooKeeper */
+    const char *identity;       /* random identity of the fleet; "": the root is missing */
+    uint32_t generation;        /* fence generation of the root; 0: the root is missing */
+    const char *leader;         /* name of the member that assigns slots; "": there is none */
+    int64_t leader_since_at_ms; /* when it became the leader; 0: there is none */
+    int32_t epoch;              /* number of elections so far; SMQ_NONE: not known */
+    uint64_t members, topics;   /* how many nodes of each exist */
+    uint64_t unreadable;        /* those of them that are damaged or may not be read */
+    int64_t zxid;               /* number of the newest change in ZooKeeper that was seen */
+} smq_fleet_info;
+
+typedef enum smq_member_state {
+    SMQ_MEMBER_ACTIVE = 1,
+    SMQ_MEMBER_UNREACHABLE, /* it cannot reach Redis, and its slots are given to others */
+    SMQ_MEMBER_LEAVING,     /* it gives up all its topics */
+    SMQ_MEMBER_UNREADABLE   /* its node is damaged or may not be read; the member keeps its slots
+                               and gets no others */
+} smq_member_state;
+
+typedef struct smq_fleet_member {
+    size_t struct_size;
+    const char *name;
+    const char *host; /* "": its node is unreadable */
+    int64_t pid;      /* 0: its node is unreadable */
+    smq_member_state state;
+    const char *why;      /* why its node is unreadable; "": it is readable */
+    int64_t incarnation;  /* changes each time a process joins under this name */
+    int64_t since_at_ms;  /* when it joined */
+    int32_t topics;       /* number of topics that it consumes */
+    int64_t weight;       /* sum of its weights over these topics */
+    uint64_t slots;       /* number of slots that are granted to it */
+    uint64_t giving_up;   /* number of further slots that it is giving up */
+    uint64_t standing_by; /* number of its topics of which it has no slot */
+} smq_fleet_member;
+
+typedef struct smq_fleet_topic {
+    size_t struct_size;
+    const char *name;    /* the topic of a group is named "topic.group" */
+    int32_t slots;       /* 0: its node is unreadable */
+    uint64_t unowned;    /* number of slots without an owner */
+    uint64_t moving;     /* number of slots that their owner is giving up */
+    int32_t members;     /* number of members that consume it and are not leaving it */
+    int64_t epoch;       /* epoch of a token that is granted now; 0: no slot was ever granted */
+    int64_t since_at_ms; /* when the owners last changed; 0: they never did */
+    const char *why;     /* why its nodes are unreadable; "": they are readable */
+} smq_fleet_topic;
+
+/* What one member has of one topic. */
+typedef struct smq_fleet_share {
+    size_t struct_size;
+    const char *topic, *member;
+    int32_t weight;
+    bool leaving;             /* the member gives the topic up */
+    int64_t drain_timeout_ms; /* how long its handlers may still run when it gives up a slot */
+    uint64_t slots;           /* number of slots that are granted to it */
+    const char *ranges;       /* these slots, as in "0-5,9-9"; "": none */
+    const char *stands_by;    /* why it has no slot; "": it has some, or is leaving */
+} smq_fleet_share;
+
+/* What a slot waits for while it moves away from its owner. */
+typedef enum smq_fleet_wait {
+    SMQ_WAIT_ACKNOWLEDGE = 1, /* the owner has not acknowledged that it must give the slot up */
+    SMQ_WAIT_DRAIN,           /* the owner still has messages of the slot in flight */
+    SMQ_WAIT_LEADER           /* the leader has not granted the slot to another member */
+} smq_fleet_wait;
+
+typedef struct smq_fleet_move {
+    size_t struct_size;
+    const char *topic, *from; /* the member that gives the slots up */
+    smq_fleet_wait wait;
+    uint64_t slots;      /* number of slots that wait for the same thing */
+    const char *ranges;  /* these slots, as in "0-5,9-9" */
+    const char *why;     /* what they wait for, in one line */
+    int64_t since_at_ms; /* they have waited at least since this time */
+} smq_fleet_move;
+
+/* A function may be NULL.  They are called in this order: the fleet; its members by name; then for
+ * each topic by name the topic, its shares by member, and its moves. */
+typedef struct smq_fleet_visitor {
+    size_t struct_size;
+    bool (*fleet)(const smq_fleet_info *fleet, void *user);
+    bool (*member)(const smq_fleet_member *member, void *user);
+    bool (*topic)(const smq_fleet_topic *topic, void *user);
+    bool (*share)(const smq_fleet_share *share, void *user);
+    bool (*move)(const smq_fleet_move *move, void *user);
+    void *user;
+} smq_fleet_visitor;
+#define SMQ_FLEET_VISITOR_INIT SMQ_INIT(smq_fleet_visitor)
+#define SMQ_FLEET_VISITOR(...) SMQ_WITH(smq_fleet_visitor, __VA_ARGS__)
+
+/* Describe the fleet at the root of the client's `zookeeper`, as the nodes there say.  No member is
+ * asked, so a member that hangs looks like any other until its session ends.  If the root is
+ * missing, the fleet has no identity.
+ * Blocks: session_timeout_ms, at most 8 s, and 5 s more to close the session.
+ * Fails: INVALID (the client has no zookeeper), UNAVAILABLE, DENIED, OTHER_FLEET (the root belongs
+ * to another program or version). */
+SMQ_API smq_status smq_fleet_describe(smq_client *client, const smq_fleet_visitor *visitor,
+                                      smq_error *err);
+
+/* Take a member that hangs out of its fleet.  Its node is deleted, and the node of the leader if it
+ * is this member.  Its slots are granted to others at once, and its messages in flight are
+ * delivered again.  If its process lives, it notices within a sixth of its session time-out, begins
+ * no further message, and joins again as another incarnation.  `incarnation` names the incarnation
+ * that is meant; 0: any. Blocks: as smq_fleet_describe(). Fails: INVALID (the client has no
+ * zookeeper, or there is no such member), UNAVAILABLE (the member may have been taken out: describe
+ * the fleet to find out), DENIED. */
+SMQ_API smq_status smq_fleet_evict(smq_client *client, const char *member, int64_t incarnation,
+                                   smq_error *err);
+
+/* === After a loss ======================================================= */
+
 /* The result of smq_fleet_raise_fence(). */
 typedef struct smq_fence {
     size_t struct_size;

@@ -29,6 +29,12 @@ smq_status admin_topic_each(struct core *core, const char *topic, smq_topic_fn *
 
 smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err);
 
+/* `visitor` has its full size. */
+smq_status admin_fleet_describe(struct core *core, const smq_fleet_visitor *visitor,
+                                smq_error *err);
+smq_status admin_fleet_evict(struct core *core, const char *member, int64_t incarnation,
+                             smq_error *err);
+
 smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq_error *err);
 smq_status admin_slots(struct core *core, const char *topic, smq_slot_fn *visit, void *user,
                        smq_error *err);

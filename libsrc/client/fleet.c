@@ -24,3 +24,23 @@ SMQ_API smq_status smq_fleet_raise_fence(smq_client *client, smq_fence *out, smq
                ? options_give(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err)
                : status;
 }
+
+SMQ_API smq_status smq_fleet_describe(smq_client *client, const smq_fleet_visitor *visitor,
+                                      smq_error *err)
+{
+    smq_fleet_visitor full;
+    smq_status status = client_check_visit(client, visitor != NULL, err);
+
+    if (status == SMQ_OK) {
+        status = options_take(&full, sizeof(full), visitor, "SMQ_FLEET_VISITOR_INIT", err);
+    }
+    return status == SMQ_OK ? admin_fleet_describe(client->core, &full, err) : status;
+}
+
+SMQ_API smq_status smq_fleet_evict(smq_client *client, const char *member, int64_t incarnation,
+                                   smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    return status == SMQ_OK ? admin_fleet_evict(client->core, member, incarnation, err) : status;
+}

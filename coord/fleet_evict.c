@@ -1,0 +1,114 @@
+/* fleet_evict.c - taking a member out of its fleet, in a short session.
+ *
+ * Its node is deleted in the version that was read, and with it the leader's if the same session
+ * made that: while it is there nobody else assigns slots.  When either was written meanwhile, both
+ * are read again.
+ *
+ * Thread: smq:coord of the short session, except coord_fleet_evict(). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "coord/coord.h"
+#include "coord/member_text.h"
+#include "coord/short_session.h"
+
+struct fleet_evict {
+    struct short_session session;
+    const char *member;
+    int64_t incarnation; /* 0: any */
+    char path[MEMBER_WORD_MAX + 16];
+    struct Stat found; /* of the member's node */
+};
+
+static void fleet_evict_begin(void *user);
+
+static void fleet_evict_fail(struct fleet_evict *evict, int rc)
+{
+    if (rc == ZNOAUTH) {
+        short_session_end(&evict->session, SMQ_DENIED,
+                          "ZooKeeper denies access to the member's node: check zookeeper_auth");
+    } else if (rc == ZBADVERSION || rc == ZNONODE) {
+        fleet_evict_begin(evict); /* it was written just now, or has left */
+    } else if (zk_session_is_connected(&evict->session.session)) {
+        short_session_end(&evict->session, SMQ_UNAVAILABLE, zerror(rc));
+    }
+}
+
+static void fleet_evict_on_deleted(void *user, const struct zk_reply *reply)
+{
+    struct fleet_evict *evict = user;
+
+    if (reply->rc == ZOK) {
+        short_session_end(&evict->session, SMQ_OK, "");
+    } else {
+        fleet_evict_fail(evict, reply->rc);
+    }
+}
+
+static void fleet_evict_on_leader(void *user, const struct zk_reply *reply)
+{
+    struct fleet_evict *evict = user;
+    const struct zk_op ops[2] = {
+        {.kind = ZK_DELETE, .path = evict->path, .version = evict->found.version},
+        {.kind = ZK_DELETE, .path = "leader", .version = reply->stat.version}};
+    const bool leads =
+        reply->rc == ZOK && reply->stat.ephemeralOwner == evict->found.ephemeralOwner;
+
+    if (reply->rc != ZOK && reply->rc != ZNONODE) {
+        fleet_evict_fail(evict, reply->rc);
+        return;
+    }
+    zk_write(&evict->session.session, ops, leads ? 2 : 1, fleet_evict_on_deleted, evict);
+}
+
+static void fleet_evict_on_found(void *user, const struct zk_reply *reply)
+{
+    struct fleet_evict *evict = user;
+    char text[SMQ_TEXT_SIZE];
+
+    if (reply->rc == ZNONODE ||
+        (reply->rc == ZOK && evict->incarnation != 0 && reply->stat.czxid != evict->incarnation)) {
+        (void) snprintf(text, sizeof(text),
+                        reply->rc == ZNONODE ? "no member %.100s is there"
+                                             : "member %.100s has joined again meanwhile",
+                        evict->member);
+        short_session_end(&evict->session, SMQ_INVALID, text);
+    } else if (reply->rc != ZOK) {
+        fleet_evict_fail(evict, reply->rc);
+    } else {
+        evict->found = reply->stat;
+        zk_exists(&evict->session.session, "leader", false, fleet_evict_on_leader, evict);
+    }
+}
+
+static void fleet_evict_begin(void *user)
+{
+    struct fleet_evict *evict = user;
+
+    zk_exists(&evict->session.session, evict->path, false, fleet_evict_on_found, evict);
+}
+
+static void fleet_evict_on_dropped(void *user)
+{
+    (void) user; /* the next session begins anew */
+}
+
+smq_status coord_fleet_evict(const struct coord_options *options, const char *member,
+                             int64_t incarnation, smq_error *err)
+{
+    struct fleet_evict *evict = memory_new(sizeof(*evict));
+    const struct short_question question = {
+        .ask = fleet_evict_begin,
+        .dropped = fleet_evict_on_dropped,
+        .user = evict,
+        .late = "; whether the member was taken out is not known: look at the fleet"};
+    smq_status status;
+
+    evict->member = member;
+    evict->incarnation = incarnation;
+    (void) snprintf(evict->path, sizeof(evict->path), "members/%s", member);
+    status = short_session_run(&evict->session, options, &question, err);
+    free(evict);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* fleet.c - the fleet at the root of the client's ZooKeeper is looked at, and a member is taken out
+ * of it.
+ *
+ * Thread: the caller's. */
+#include <string.h>
+
+#include "admin/admin.h"
+#include "base/status.h"
+
+static smq_status fleet_options(struct coord_options *out, const struct core *core, smq_error *err)
+{
+    if (core->zookeeper == NULL) {
+        return status_set(err, SMQ_INVALID,
+                          "no ZooKeeper was given; a fleet is what is agreed upon at a root there");
+    }
+    *out = (struct coord_options){.servers = core->zookeeper,
+                                  .auth = core->zookeeper_auth,
+                                  .session_timeout_ms = core->session_timeout_ms};
+    return SMQ_OK;
+}
+
+smq_status admin_fleet_describe(struct core *core, const smq_fleet_visitor *visitor, smq_error *err)
+{
+    struct coord_options options;
+    smq_status status = fleet_options(&options, core, err);
+
+    return status == SMQ_OK ? coord_fleet_each(&options, visitor, err) : status;
+}
+
+smq_status admin_fleet_evict(struct core *core, const char *member, int64_t incarnation,
+                             smq_error *err)
+{
+    struct coord_options options;
+    smq_status status = fleet_options(&options, core, err);
+
+    if (status == SMQ_OK && (member == NULL || member[0] == '\0' || strchr(member, '/') != NULL)) {
+        return status_set(err, SMQ_INVALID, "a member is named as the fleet shows it");
+    }
+    return status == SMQ_OK ? coord_fleet_evict(&options, member, incarnation, err) : status;
+}
