@@ -11,7 +11,10 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/sender.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/fresh_client.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { HOUR_MS = 3600000, SLOTS = 4 };
@@ -38,11 +41,11 @@ static smq_message named(smq_layout layout, smq_bytes name)
 
 static void topic_with(smq_topic_type type, smq_layout layout, int32_t slots)
 {
-    smq_topic_options options = topic_of(names[layout], type, slots);
+    smq_topic_options options = cluster_topic_options(names[layout], type, slots);
 
     options.layout = layout;
     options.backoff = "none";
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
 }
 
 /* "m-0" ... with a priority each. */
@@ -57,7 +60,7 @@ static void send_many(smq_layout layout, int count, int64_t delay_ms)
         messages[i] = named(layout, smq_text(texts[i]));
         messages[i].delay_ms = delay_ms;
     }
-    must(smq_send_batch(producer, names[layout], messages, (size_t) count, NULL, &err), &err);
+    assert_ok(smq_send_batch(producer, names[layout], messages, (size_t) count, NULL, &err), &err);
     free(messages);
     free(texts);
 }
@@ -67,7 +70,7 @@ static smq_stats stats_of(smq_layout layout)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    must(smq_topic_stats(client, names[layout], &stats, &err), &err);
+    assert_ok(smq_topic_stats(client, names[layout], &stats, &err), &err);
     return stats;
 }
 
@@ -91,8 +94,8 @@ static smq_worker *rejecting(smq_layout layout)
     options.topic = names[layout];
     options.handler = reject;
     options.threads = 1;
-    must(smq_worker_new(&worker, client, &options, &err), &err);
-    must(smq_worker_start(worker, &err), &err);
+    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
+    assert_ok(smq_worker_start(worker, &err), &err);
     return worker;
 }
 
@@ -116,7 +119,7 @@ static void bury_many(smq_layout layout, int count)
 
     send_many(layout, count, 0);
     worker = rejecting(layout);
-    assert_true(wait_until(are_dead, &dying, WAIT_MS));
+    assert_true(wait_until(are_dead, &dying, TIMEOUT_MS));
     smq_worker_free(worker);
 }
 
@@ -162,7 +165,7 @@ static const struct visit *visited_into(struct visit *visit, smq_layout layout,
 {
     smq_error err;
 
-    must(smq_message_each(client, names[layout], filter, note, visit, &err), &err);
+    assert_ok(smq_message_each(client, names[layout], filter, note, visit, &err), &err);
     return visit;
 }
 
@@ -186,7 +189,7 @@ static void messages_come_slot_by_slot_in_their_order(void **state)
             snprintf(text, sizeof(text), "m-%d", i);
             message = named(layout, smq_text(text));
             message.priority = i * 7 % 10;
-            (void) sent(producer, names[layout], &message);
+            (void) messages_send_by(producer, names[layout], &message);
         }
         visit = visited(layout, NULL);
         assert_int_equal(visit->count, 300);
@@ -251,17 +254,17 @@ static void a_cursor_stands_what_happens_meanwhile(void **state)
 
         topic_with(SMQ_TYPE_FIXED_TIME, layout, 1);
         message.due_at_ms = 3000000000000;
-        (void) sent(producer, names[layout], &message);
+        (void) messages_send_by(producer, names[layout], &message);
         message = named(layout, smq_text("later"));
         message.due_at_ms = 4000000000000;
-        (void) sent(producer, names[layout], &message);
+        (void) messages_send_by(producer, names[layout], &message);
         filter.limit = 1;
         snprintf(cursor, CURSOR_MAX, "%s", visited(layout, &filter)->seen[0].cursor);
         assert_memory_equal(visits[0].seen[0].body, odd, 6);
         filter.cursor = cursor;
         assert_string_equal(visited(layout, &filter)->seen[0].body, "later");
         message = named(layout, (smq_bytes){odd, 5});
-        must(smq_message_remove(client, names[layout], &message, &err), &err);
+        assert_ok(smq_message_remove(client, names[layout], &message, &err), &err);
         assert_string_equal(visited(layout, &filter)->seen[0].body, "later");
     }
 }
@@ -377,7 +380,7 @@ static int64_t calls_of(const char *command)
 {
     char section[64], text[512];
     const char *found;
-    redisReply *reply = look("inline_0", "INFO commandstats");
+    redisReply *reply = keys_command("inline_0", "INFO commandstats");
 
     snprintf(section, sizeof(section), "cmdstat_%s:calls=", command);
     found = strstr(reply->str, section);
@@ -404,18 +407,18 @@ static void a_large_topic_is_visited_in_short_calls(void **state)
         for (int j = i; j < i + PER_COMMAND; j++) { /* a hundred of each time */
             used += (size_t) sprintf(command + used, " %d message-%06d", j / 100, j);
         }
-        freeReplyObject(look("inline_0", command));
+        freeReplyObject(keys_command("inline_0", command));
     }
     free(command);
-    freeReplyObject(look("inline_0", "CONFIG RESETSTAT"));
-    must(smq_message_each(client, "inline", NULL, count_up, &seen, &err), &err);
+    freeReplyObject(keys_command("inline_0", "CONFIG RESETSTAT"));
+    assert_ok(smq_message_each(client, "inline", NULL, count_up, &seen, &err), &err);
     assert_int_equal(seen, LARGE);
     calls = calls_of("evalsha");
     assert_true(calls >= LARGE / LOOKED_AT && calls <= LARGE / LOOKED_AT + 10);
     seen = 0;
     filter.contains = "199999";
-    freeReplyObject(look("inline_0", "CONFIG RESETSTAT"));
-    must(smq_message_each(client, "inline", &filter, count_up, &seen, &err), &err);
+    freeReplyObject(keys_command("inline_0", "CONFIG RESETSTAT"));
+    assert_ok(smq_message_each(client, "inline", &filter, count_up, &seen, &err), &err);
     assert_int_equal(seen, 1);
     calls = calls_of("evalsha");
     assert_true(calls >= LARGE / LOOKED_AT && calls <= LARGE / LOOKED_AT + 10);
@@ -443,9 +446,9 @@ static void large_bodies_come_a_few_at_a_time(void **state)
                 snprintf(id, sizeof(id), "m-%d", i);
                 message.id = smq_text(id);
             }
-            (void) sent(producer, names[layout], &message);
+            (void) messages_send_by(producer, names[layout], &message);
         }
-        must(smq_message_each(client, names[layout], NULL, count_up, &seen, &err), &err);
+        assert_ok(smq_message_each(client, names[layout], NULL, count_up, &seen, &err), &err);
         assert_int_equal(seen, COUNT);
         free(body);
     }
@@ -458,7 +461,7 @@ static uint64_t requeued(smq_layout layout, const smq_filter *filter)
     uint64_t count = UINT64_MAX;
     smq_error err;
 
-    must(smq_dead_requeue(client, names[layout], filter, &count, NULL, NULL, &err), &err);
+    assert_ok(smq_dead_requeue(client, names[layout], filter, &count, NULL, NULL, &err), &err);
     return count;
 }
 
@@ -509,7 +512,7 @@ static void what_dies_again_meanwhile_stays_dead(void **state)
         bury_many(layout, 500);
         worker = rejecting(layout);
         assert_int_equal(requeued(layout, NULL), 500);
-        assert_true(wait_until(are_dead, &dying, WAIT_MS));
+        assert_true(wait_until(are_dead, &dying, TIMEOUT_MS));
         smq_worker_free(worker);
         assert_int_equal(stats_of(layout).rejected, 1000);
     }
@@ -552,7 +555,8 @@ static void a_requeue_keeps_its_rate_and_tells_how_far_it_is(void **state)
     filter.rate_per_s = 100;
     filter.limit = 60;
     began_ms = now_ms();
-    must(smq_dead_requeue(client, "inline", &filter, &count, note_progress, &progress, &err), &err);
+    assert_ok(smq_dead_requeue(client, "inline", &filter, &count, note_progress, &progress, &err),
+              &err);
     assert_true(now_ms() - began_ms >= 500); /* no faster: 60, of which the last 10 are free */
     assert_int_equal(count, 60);
     assert_int_equal(progress.changed, 60);
@@ -560,7 +564,8 @@ static void a_requeue_keeps_its_rate_and_tells_how_far_it_is(void **state)
     assert_true(progress.calls >= 2);
     progress = (struct progress){.stop_at = 1};
     filter.limit = 0;
-    must(smq_dead_requeue(client, "inline", &filter, &count, note_progress, &progress, &err), &err);
+    assert_ok(smq_dead_requeue(client, "inline", &filter, &count, note_progress, &progress, &err),
+              &err);
     assert_true(count >= 1 && count < 40);
     assert_int_equal(count, progress.changed);
     assert_int_equal(progress.total, 40);
@@ -574,7 +579,7 @@ static uint64_t purged(smq_layout layout, const smq_filter *filter)
     uint64_t count = UINT64_MAX;
     smq_error err;
 
-    must(smq_topic_purge(client, names[layout], filter, &count, NULL, NULL, &err), &err);
+    assert_ok(smq_topic_purge(client, names[layout], filter, &count, NULL, NULL, &err), &err);
     return count;
 }
 
@@ -608,28 +613,28 @@ static void messages_are_purged_by_state_and_filter(void **state)
             char slot[32];
 
             snprintf(slot, sizeof(slot), "%s_%d", names[layout], i);
-            assert_int_equal(look_number(slot, "HLEN why{%s}", slot), 1); /* the sentinels */
-            assert_int_equal(look_number(slot, "HLEN body{%s}", slot), layout == SMQ_LAYOUT_KEYED);
+            assert_int_equal(keys_number(slot, "HLEN why{%s}", slot), 1); /* the sentinels */
+            assert_int_equal(keys_number(slot, "HLEN body{%s}", slot), layout == SMQ_LAYOUT_KEYED);
         }
-        must(smq_topic_delete(client, names[layout], false, &err), &err);
+        assert_ok(smq_topic_delete(client, names[layout], false, &err), &err);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SENDER_TEST(messages_come_slot_by_slot_in_their_order),
-        SENDER_TEST(a_cursor_goes_on_where_it_was_given),
-        SENDER_TEST(a_cursor_stands_what_happens_meanwhile),
-        SENDER_TEST(only_what_passes_the_filter_is_shown),
-        SENDER_TEST(bad_filters_are_refused),
-        SENDER_TEST(a_large_topic_is_visited_in_short_calls),
-        SENDER_TEST(large_bodies_come_a_few_at_a_time),
-        SENDER_TEST(dead_letters_are_requeued_by_filter),
-        SENDER_TEST(what_dies_again_meanwhile_stays_dead),
-        SENDER_TEST(a_requeue_keeps_its_rate_and_tells_how_far_it_is),
-        SENDER_TEST(messages_are_purged_by_state_and_filter),
+        FRESH_CLIENT_TEST(messages_come_slot_by_slot_in_their_order),
+        FRESH_CLIENT_TEST(a_cursor_goes_on_where_it_was_given),
+        FRESH_CLIENT_TEST(a_cursor_stands_what_happens_meanwhile),
+        FRESH_CLIENT_TEST(only_what_passes_the_filter_is_shown),
+        FRESH_CLIENT_TEST(bad_filters_are_refused),
+        FRESH_CLIENT_TEST(a_large_topic_is_visited_in_short_calls),
+        FRESH_CLIENT_TEST(large_bodies_come_a_few_at_a_time),
+        FRESH_CLIENT_TEST(dead_letters_are_requeued_by_filter),
+        FRESH_CLIENT_TEST(what_dies_again_meanwhile_stays_dead),
+        FRESH_CLIENT_TEST(a_requeue_keeps_its_rate_and_tells_how_far_it_is),
+        FRESH_CLIENT_TEST(messages_are_purged_by_state_and_filter),
     };
 
-    return cmocka_run_group_tests_name("bulk", tests, look_start, look_stop);
+    return cmocka_run_group_tests_name("bulk", tests, cluster_start_masters, cluster_end);
 }

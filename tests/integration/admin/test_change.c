@@ -11,18 +11,13 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { SLOTS = 8 };
-
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_CLUSTER, .masters = 3};
-
-    (void) state;
-    return scene_start(&options);
-}
 
 static const char *shared_topic(smq_client *client)
 {
@@ -31,14 +26,14 @@ static const char *shared_topic(smq_client *client)
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
     options.shared = true;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 static void alter(smq_client *client, const char *topic, const char *option, const char *value)
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_topic_alter(client, topic, option, value, &err), &err, "smq_topic_alter");
+    assert_ok(smq_topic_alter(client, topic, option, value, &err), &err);
 }
 
 /* A field of a slot's hash as text, "" for none. */
@@ -49,7 +44,7 @@ static void field_of(char out[64], const char *topic, int slot, const char *fiel
     redisReply *reply;
 
     snprintf(key, sizeof(key), "slot{%s_%d}", topic, slot);
-    redis = redisConnect("127.0.0.1", server_port(servers_node_of(scene_servers(), key)));
+    redis = redisConnect("127.0.0.1", server_port(servers_node_of(cluster_servers(), key)));
     assert_non_null(redis);
     reply = redisCommand(redis, "HGET %s %s", key, field);
     assert_non_null(reply);
@@ -78,7 +73,7 @@ static struct described described(smq_client *client, const char *topic)
     struct described seen = {0};
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_topic_each(client, topic, describe, &seen, &err), &err, "smq_topic_each");
+    assert_ok(smq_topic_each(client, topic, describe, &seen, &err), &err);
     return seen;
 }
 
@@ -95,24 +90,24 @@ static smq_verdict retry(smq_delivery *delivery, const struct seen *seen, int in
 static void an_alteration_reaches_consumers(void **state)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
-    smq_client *client = scene_client(), *other = scene_client();
-    struct recorder *recorder = recorder_new(retry);
-    const char *topic = scene_topic(client, &options);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_client *client = cluster_client(), *other = cluster_client();
+    struct handler_log *log = handler_log_new(retry);
+    const char *topic = cluster_topic(client, &options);
+    smq_worker *worker = handler_log_worker(client, topic, log);
 
     (void) state;
     alter(other, topic, "max_retries", "2");
     assert_int_equal(described(client, topic).max_retries, 2);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .dead = 1});
-    assert_int_equal(recorder_count(recorder), 3);
-    assert_int_equal(recorder_seen(recorder, 2).retries_left, 0);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_await_counts(client, topic, (struct message_counts){.waiting = 0, .dead = 1});
+    assert_int_equal(handler_log_count(log), 3);
+    assert_int_equal(handler_log_seen(log, 2).retries_left, 0);
     alter(other, topic, "max_retries", "none");
-    scene_send(client, topic, (struct scene_message){.body = "b"});
-    scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .dead = 2});
-    assert_int_equal(recorder_count(recorder), 4);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    messages_await_counts(client, topic, (struct message_counts){.waiting = 0, .dead = 2});
+    assert_int_equal(handler_log_count(log), 4);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
     smq_client_free(other);
 }
@@ -121,21 +116,21 @@ static void an_alteration_reaches_producers(void **state)
 {
     smq_topic_options options =
         SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_RANGE_MERGE, .delay_ms = 1, .slots = SLOTS);
-    smq_client *client = scene_client(), *other = scene_client();
-    const char *topic = scene_topic(client, &options);
+    smq_client *client = cluster_client(), *other = cluster_client();
+    const char *topic = cluster_topic(client, &options);
     smq_producer *producer = NULL;
     smq_message message = SMQ_MESSAGE_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     message.body = (smq_bytes){"a", 1};
-    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
-    scene_must(smq_send(producer, topic, &message, NULL, &err), &err, "smq_send");
+    assert_ok(smq_producer_new(&producer, client, NULL, &err), &err);
+    assert_ok(smq_send(producer, topic, &message, NULL, &err), &err);
     alter(other, topic, "delay_ms", "1h");
     message.body = smq_text("b");
-    scene_must(smq_send(producer, topic, &message, NULL, &err), &err, "smq_send");
-    assert_int_equal(scene_stats(client, topic).waiting, 2);
-    assert_true(scene_stats(client, topic).due <= 1);
+    assert_ok(smq_send(producer, topic, &message, NULL, &err), &err);
+    assert_int_equal(messages_stats(client, topic).waiting, 2);
+    assert_true(messages_stats(client, topic).due <= 1);
     alter(other, topic, "delay_ms", "none");
     message.body = smq_text("c");
     assert_int_equal(smq_send(producer, topic, &message, NULL, &err), SMQ_INVALID);
@@ -163,15 +158,15 @@ static bool is_sent(void *user)
 static void an_alteration_reaches_a_producer_that_is_refused(void **state)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_RANGE_MERGE);
-    smq_client *client = scene_client(), *other = scene_client();
-    struct sending sending = {.topic = scene_topic(client, &options)};
+    smq_client *client = cluster_client(), *other = cluster_client();
+    struct sending sending = {.topic = cluster_topic(client, &options)};
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_must(smq_producer_new(&sending.producer, client, NULL, &err), &err, "smq_producer_new");
+    assert_ok(smq_producer_new(&sending.producer, client, NULL, &err), &err);
     assert_false(is_sent(&sending)); /* there is no delay to send with */
     alter(other, sending.topic, "delay_ms", "1h");
-    assert_true(wait_until(is_sent, &sending, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(is_sent, &sending, TIMEOUT_MS));
     smq_producer_free(sending.producer);
     smq_client_free(client);
     smq_client_free(other);
@@ -181,8 +176,8 @@ static void an_alteration_reaches_a_producer_that_is_refused(void **state)
 static void a_cut_alteration_is_completed(void **state)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = SLOTS);
-    smq_client *client = scene_client();
-    const char *topic = scene_topic(client, &options);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_topic(client, &options);
     char before[64], after[64], key[64];
     redisContext *redis;
 
@@ -192,7 +187,7 @@ static void a_cut_alteration_is_completed(void **state)
     field_of(after, topic, 3, "def");
     assert_string_not_equal(before, after);
     snprintf(key, sizeof(key), "slot{%s_3}", topic);
-    redis = redisConnect("127.0.0.1", server_port(servers_node_of(scene_servers(), key)));
+    redis = redisConnect("127.0.0.1", server_port(servers_node_of(cluster_servers(), key)));
     freeReplyObject(redisCommand(redis, "HSET %s def %s", key, before));
     redisFree(redis);
     alter(client, topic, "lease_ms", "5s");
@@ -227,8 +222,8 @@ static void two_alterations_at_once_are_both_kept(void **state)
 {
     smq_topic_options options =
         SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_RANGE_MERGE, .delay_ms = 1, .slots = SLOTS);
-    smq_client *client = scene_client(), *other = scene_client();
-    const char *topic = scene_topic(client, &options);
+    smq_client *client = cluster_client(), *other = cluster_client();
+    const char *topic = cluster_topic(client, &options);
     struct altering one = {client, topic, "delay_ms"}, two = {other, topic, "lease_ms"};
     pthread_t thread;
     void *failure = NULL;
@@ -256,8 +251,8 @@ static void what_cannot_be_altered_is_told(void **state)
                  {"lease_ms", "soon", "soon"},  {NULL, "1", "name"},
                  {"max_retries", NULL, "value"}};
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
-    smq_client *client = scene_client();
-    const char *topic = scene_topic(client, &options);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_topic(client, &options);
     smq_error err;
 
     (void) state;
@@ -297,33 +292,34 @@ static bool all_looked(void *user)
 
 static void a_pause_holds_for_the_whole_fleet(void **state)
 {
-    smq_client *client = scene_client(), *other = scene_client();
+    smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = shared_topic(client);
-    struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
-    smq_worker *one = scene_worker(client, topic, first), *two = scene_worker(other, topic, second);
+    struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
+    smq_worker *one = handler_log_worker(client, topic, first),
+               *two = handler_log_worker(other, topic, second);
     struct paused_slots paused = {.topic = topic};
     smq_error err = SMQ_ERROR_INIT;
     char body[16];
 
     (void) state;
-    scene_must(smq_topic_pause(client, topic, &err), &err, "smq_topic_pause");
-    scene_must(smq_topic_pause(other, topic, &err), &err, "smq_topic_pause");
+    assert_ok(smq_topic_pause(client, topic, &err), &err);
+    assert_ok(smq_topic_pause(other, topic, &err), &err);
     assert_true(described(client, topic).paused);
     for (int i = 0; i < 100; i++) {
         snprintf(body, sizeof(body), "m-%d", i);
-        scene_send(client, topic, (struct scene_message){.body = body});
+        messages_send(client, topic, (struct test_message){.body = body});
     }
-    assert_true(wait_until(all_looked, &paused, SCENE_TIMEOUT_MS));
-    assert_int_equal(recorder_count(first) + recorder_count(second), 0);
-    assert_int_equal(scene_stats(client, topic).due, 100);
-    scene_must(smq_topic_resume(other, topic, &err), &err, "smq_topic_resume");
+    assert_true(wait_until(all_looked, &paused, TIMEOUT_MS));
+    assert_int_equal(handler_log_count(first) + handler_log_count(second), 0);
+    assert_int_equal(messages_stats(client, topic).due, 100);
+    assert_ok(smq_topic_resume(other, topic, &err), &err);
     assert_false(described(client, topic).paused);
-    scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .done = 100});
-    assert_int_equal(recorder_count(first) + recorder_count(second), 100);
-    scene_stop(one);
-    scene_stop(two);
-    recorder_free(first);
-    recorder_free(second);
+    messages_await_counts(client, topic, (struct message_counts){.waiting = 0, .done = 100});
+    assert_int_equal(handler_log_count(first) + handler_log_count(second), 100);
+    handler_log_stop_worker(one);
+    handler_log_stop_worker(two);
+    handler_log_free(first);
+    handler_log_free(second);
     smq_client_free(client);
     smq_client_free(other);
 }
@@ -331,51 +327,52 @@ static void a_pause_holds_for_the_whole_fleet(void **state)
 static void work_in_hand_ends_and_a_pause_outlives_its_process(void **state)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY);
-    smq_client *client = scene_client(), *other = scene_client();
-    const char *topic = scene_topic(client, &options);
-    struct recorder *recorder = recorder_new(NULL);
+    smq_client *client = cluster_client(), *other = cluster_client();
+    const char *topic = cluster_topic(client, &options);
+    struct handler_log *log = handler_log_new(NULL);
     smq_error err = SMQ_ERROR_INIT;
     smq_worker *worker;
 
     (void) state;
-    recorder_gate(recorder);
-    worker = scene_worker(client, topic, recorder);
-    scene_send(client, topic, (struct scene_message){.body = "a", .priority = 1});
-    recorder_await(recorder, 1);
-    scene_must(smq_topic_pause(other, topic, &err), &err, "smq_topic_pause");
+    handler_log_gate(log);
+    worker = handler_log_worker(client, topic, log);
+    messages_send(client, topic, (struct test_message){.body = "a", .priority = 1});
+    handler_log_await(log, 1);
+    assert_ok(smq_topic_pause(other, topic, &err), &err);
     smq_client_free(other);
-    scene_send(client, topic, (struct scene_message){.body = "b", .priority = 9});
-    recorder_open(recorder, 100);
-    scene_await_counts(client, topic, (struct scene_counts){.waiting = 1, .claimed = 0, .done = 1});
-    scene_stop(worker);
-    worker = scene_worker(client, topic, recorder);
-    other = scene_client();
-    scene_must(smq_topic_resume(other, topic, &err), &err, "smq_topic_resume");
-    recorder_await(recorder, 2);
-    assert_string_equal(recorder_seen(recorder, 1).body, "b");
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.body = "b", .priority = 9});
+    handler_log_open(log, 100);
+    messages_await_counts(client, topic,
+                          (struct message_counts){.waiting = 1, .claimed = 0, .done = 1});
+    handler_log_stop_worker(worker);
+    worker = handler_log_worker(client, topic, log);
+    other = cluster_client();
+    assert_ok(smq_topic_resume(other, topic, &err), &err);
+    handler_log_await(log, 2);
+    assert_string_equal(handler_log_seen(log, 1).body, "b");
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
     smq_client_free(other);
 }
 
 static void a_paused_topic_can_be_altered_and_deleted(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     smq_topic_options options =
         SMQ_TOPIC_OPTIONS(.name = "again", .type = SMQ_TYPE_FIXED_TIME, .slots = SLOTS);
     smq_error err = SMQ_ERROR_INIT;
     char paused[64];
 
     (void) state;
-    scene_must(smq_topic_create(client, &options, NULL, &err), &err, "smq_topic_create");
-    scene_must(smq_topic_pause(client, "again", &err), &err, "smq_topic_pause");
+    assert_ok(smq_topic_create(client, &options, NULL, &err), &err);
+    assert_ok(smq_topic_pause(client, "again", &err), &err);
     alter(client, "again", "max_retries", "3");
     assert_true(described(client, "again").paused);
     field_of(paused, "again", 7, "paused");
     assert_string_equal(paused, "1");
-    scene_must(smq_topic_delete(client, "again", false, &err), &err, "smq_topic_delete");
-    scene_must(smq_topic_create(client, &options, NULL, &err), &err, "smq_topic_create");
+    assert_ok(smq_topic_delete(client, "again", false, &err), &err);
+    assert_ok(smq_topic_create(client, &options, NULL, &err), &err);
     assert_false(described(client, "again").paused);
     field_of(paused, "again", 7, "paused");
     assert_string_equal(paused, "");
@@ -396,5 +393,5 @@ int main(void)
         cmocka_unit_test(a_paused_topic_can_be_altered_and_deleted),
     };
 
-    return cmocka_run_group_tests_name("change", tests, start, scene_end);
+    return cmocka_run_group_tests_name("change", tests, cluster_start_masters, cluster_end);
 }

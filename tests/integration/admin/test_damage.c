@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/look.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 
 static smq_client *client;
 static smq_producer *producer;
@@ -18,9 +20,9 @@ static smq_producer *producer;
 static int set_up(void **state)
 {
     (void) state;
-    look_flush();
-    client = client_made();
-    producer = producer_made(client, NULL);
+    keys_flush();
+    client = cluster_client();
+    producer = messages_producer(client, NULL);
     return 0;
 }
 
@@ -40,13 +42,13 @@ static void lose_slot(int slot)
     char store[16];
 
     snprintf(store, sizeof(store), "t_%d", slot);
-    freeReplyObject(look(store, "DEL %s prepare{%s} dead{%s} why{%s} slot{%s}", store, store, store,
-                         store, store));
+    freeReplyObject(keys_command(store, "DEL %s prepare{%s} dead{%s} why{%s} slot{%s}", store,
+                                 store, store, store, store));
 }
 
 static void lose_topic(void)
 {
-    freeReplyObject(look("topic{t}", "DEL topic{t}"));
+    freeReplyObject(keys_command("topic{t}", "DEL topic{t}"));
 }
 
 static void send_many(int count)
@@ -56,8 +58,8 @@ static void send_many(int count)
         smq_message message;
 
         snprintf(body, sizeof(body), "m-%d", i);
-        message = message_of(body);
-        (void) sent(producer, "t", &message);
+        message = messages_text(body);
+        (void) messages_send_by(producer, "t", &message);
     }
 }
 
@@ -70,7 +72,7 @@ static int64_t messages_held(int slots)
         char store[16];
 
         snprintf(store, sizeof(store), "t_%d", i);
-        held += look_number(store, "ZCARD %s", store) - 1;
+        held += keys_number(store, "ZCARD %s", store) - 1;
     }
     return held;
 }
@@ -80,7 +82,7 @@ static smq_topic_report repaired(void)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
-    must(smq_topic_repair(client, "t", &report, &err), &err);
+    assert_ok(smq_topic_repair(client, "t", &report, &err), &err);
     return report;
 }
 
@@ -89,7 +91,7 @@ static smq_topic_report created(const smq_topic_options *options)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
-    must(smq_topic_create(client, options, &report, &err), &err);
+    assert_ok(smq_topic_create(client, options, &report, &err), &err);
     return report;
 }
 
@@ -101,14 +103,14 @@ static void a_slot_without_keys_is_opened_again(void **state)
     int64_t kept;
 
     (void) state;
-    topic_made(client, &four_slots);
+    cluster_create_topic(client, &four_slots);
     send_many(40);
     report = repaired();
     assert_false(report.repaired);
     assert_string_equal(report.text, "");
     lose_slot(1);
     lose_slot(3);
-    kept = look_number("t_0", "ZCARD t_0") + look_number("t_2", "ZCARD t_2") - 2;
+    kept = keys_number("t_0", "ZCARD t_0") + keys_number("t_2", "ZCARD t_2") - 2;
     report = repaired();
     assert_true(report.repaired);
     assert_false(report.restored);
@@ -143,13 +145,13 @@ static void a_paused_topic_is_paused_in_the_slot_that_is_opened_again(void **sta
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
-    must(smq_topic_pause(client, "t", &err), &err);
+    cluster_create_topic(client, &four_slots);
+    assert_ok(smq_topic_pause(client, "t", &err), &err);
     lose_slot(0);
     assert_int_equal(repaired().slots_reopened, 1);
-    assert_int_equal(look_number("t_0", "HGET slot{t_0} paused"), 1);
-    must(smq_topic_resume(client, "t", &err), &err);
-    assert_int_equal(look_number("t_0", "HEXISTS slot{t_0} paused"), 0);
+    assert_int_equal(keys_number("t_0", "HGET slot{t_0} paused"), 1);
+    assert_ok(smq_topic_resume(client, "t", &err), &err);
+    assert_int_equal(keys_number("t_0", "HEXISTS slot{t_0} paused"), 0);
 }
 
 /* --- topic{T} --- */
@@ -161,25 +163,26 @@ static void a_lost_definition_comes_back_from_the_slots(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
-    look_text(nonce, "topic{t}", "HGET topic{t} nonce");
-    must(smq_topic_alter(client, "t", "max_retries", "5", &err), &err);
-    must(smq_topic_pause(client, "t", &err), &err);
+    cluster_create_topic(client, &four_slots);
+    keys_text(nonce, "topic{t}", "HGET topic{t} nonce");
+    assert_ok(smq_topic_alter(client, "t", "max_retries", "5", &err), &err);
+    assert_ok(smq_topic_pause(client, "t", &err), &err);
     send_many(30);
-    freeReplyObject(look("t_2", "HSET slot{t_2} token 000000070000000000000123"));
+    freeReplyObject(keys_command("t_2", "HSET slot{t_2} token 000000070000000000000123"));
     lose_topic();
-    freeReplyObject(look("slotmq{topics}", "DEL slotmq{topics}")); /* the list of topics, too */
+    freeReplyObject(
+        keys_command("slotmq{topics}", "DEL slotmq{topics}")); /* the list of topics, too */
     report = repaired();
     assert_true(report.restored);
     assert_int_equal(report.adopted, 30);
     assert_int_equal(report.slots_reopened, 0);
-    assert_string_equal(look_text(text, "topic{t}", "HGET topic{t} nonce"), nonce);
-    assert_int_equal(look_number("topic{t}", "HGET topic{t} version"), 2);
-    assert_int_equal(look_number("topic{t}", "HGET topic{t} generation"), 8);
-    assert_int_equal(look_number("topic{t}", "HGET topic{t} paused"), 1);
-    assert_int_equal(look_number("slotmq{topics}", "HEXISTS slotmq{topics} t"), 1);
-    must(smq_topic_resume(client, "t", &err), &err);
-    assert_int_equal(look_number("t_3", "HEXISTS slot{t_3} paused"), 0);
+    assert_string_equal(keys_text(text, "topic{t}", "HGET topic{t} nonce"), nonce);
+    assert_int_equal(keys_number("topic{t}", "HGET topic{t} version"), 2);
+    assert_int_equal(keys_number("topic{t}", "HGET topic{t} generation"), 8);
+    assert_int_equal(keys_number("topic{t}", "HGET topic{t} paused"), 1);
+    assert_int_equal(keys_number("slotmq{topics}", "HEXISTS slotmq{topics} t"), 1);
+    assert_ok(smq_topic_resume(client, "t", &err), &err);
+    assert_int_equal(keys_number("t_3", "HEXISTS slot{t_3} paused"), 0);
     assert_int_equal(messages_held(4), 30);
 }
 
@@ -190,14 +193,14 @@ static void a_creation_adopts_the_messages(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
+    cluster_create_topic(client, &four_slots);
     send_many(12);
     lose_topic();
     lose_slot(0); /* the first that is asked */
     other.slots = 8;
     assert_int_equal(smq_topic_create(client, &other, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "slots is 4, not 8"));
-    assert_int_equal(look_number("topic{t}", "EXISTS topic{t}"), 0);
+    assert_int_equal(keys_number("topic{t}", "EXISTS topic{t}"), 0);
     other.slots = 4;
     other.max_retries = 3;
     report = created(&other);
@@ -220,7 +223,7 @@ static void a_creation_meets_slots_that_were_not_asked(void **state)
 
     (void) state;
     options.slots = SLOTS;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     send_many(100);
     lose_topic();
     for (int i = 0; i < LOST; i++) {
@@ -243,7 +246,7 @@ static void a_key_of_others_is_no_topic(void **state)
     smq_error err;
 
     (void) state;
-    freeReplyObject(look("t_3", "SET t_3 precious"));
+    freeReplyObject(keys_command("t_3", "SET t_3 precious"));
     assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_NO_TOPIC);
     assert_int_equal(smq_topic_delete(client, "t", true, &err), SMQ_NO_TOPIC);
 }
@@ -253,17 +256,17 @@ static void a_deletion_says_no_more_than_it_did(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
+    cluster_create_topic(client, &four_slots);
     send_many(6);
     lose_topic();
     for (int force = 0; force < 2; force++) {
         assert_int_equal(smq_topic_delete(client, "t", force == 1, &err), SMQ_DAMAGED);
         assert_non_null(strstr(err.text, "topic repair t"));
         assert_int_equal(messages_held(4), 6);
-        assert_int_equal(look_number("slotmq{topics}", "HEXISTS slotmq{topics} t"), 1);
+        assert_int_equal(keys_number("slotmq{topics}", "HEXISTS slotmq{topics} t"), 1);
     }
     (void) repaired();
-    must(smq_topic_delete(client, "t", true, &err), &err);
+    assert_ok(smq_topic_delete(client, "t", true, &err), &err);
     assert_int_equal(messages_held(4), 0);
     assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_NO_TOPIC);
     assert_true(created(&four_slots).created);
@@ -275,14 +278,14 @@ static void a_new_topic_passes_what_its_slots_have_seen(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
-    freeReplyObject(look("t_2", "HSET slot{t_2} token 000000050000000000000123"));
-    must(smq_topic_delete(client, "t", false, &err), &err);
+    cluster_create_topic(client, &four_slots);
+    freeReplyObject(keys_command("t_2", "HSET slot{t_2} token 000000050000000000000123"));
+    assert_ok(smq_topic_delete(client, "t", false, &err), &err);
     lose_topic();
     assert_true(created(&four_slots).created);
-    assert_int_equal(look_number("topic{t}", "HGET topic{t} generation"), 6);
+    assert_int_equal(keys_number("topic{t}", "HGET topic{t} generation"), 6);
     send_many(8);
-    must(smq_topic_delete(client, "t", true, &err), &err);
+    assert_ok(smq_topic_delete(client, "t", true, &err), &err);
 }
 
 /* --- what a failover lost --- */
@@ -290,24 +293,24 @@ static void a_new_topic_passes_what_its_slots_have_seen(void **state)
 static void an_alteration_that_topic_t_forgot_is_valid_again(void **state)
 {
     char before[512];
-    smq_message message = message_of("after");
+    smq_message message = messages_text("after");
     smq_topic_report report;
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
-    look_text(before, "topic{t}", "HGET topic{t} definition");
-    must(smq_topic_alter(client, "t", "max_retries", "5", &err), &err);
-    freeReplyObject(look("topic{t}", "HSET topic{t} version 1 definition %s", before));
+    cluster_create_topic(client, &four_slots);
+    keys_text(before, "topic{t}", "HGET topic{t} definition");
+    assert_ok(smq_topic_alter(client, "t", "max_retries", "5", &err), &err);
+    freeReplyObject(keys_command("topic{t}", "HSET topic{t} version 1 definition %s", before));
     report = repaired();
     assert_true(report.repaired);
     assert_false(report.restored);
     assert_false(report.lost_alteration);
-    assert_int_equal(look_number("topic{t}", "HGET topic{t} version"), 2);
+    assert_int_equal(keys_number("topic{t}", "HGET topic{t} version"), 2);
     assert_true(created(&SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_TYPE_FIXED_TIME, .slots = 4,
                                            .max_retries = 16))
                     .differs);
-    (void) sent(producer, "t", &message);
+    (void) messages_send_by(producer, "t", &message);
 }
 
 /* The stamp reached the slots by the calls of others, the text did not. */
@@ -316,18 +319,18 @@ static void an_alteration_of_which_only_the_number_is_left(void **state)
     smq_topic_report report;
 
     (void) state;
-    topic_made(client, &four_slots);
+    cluster_create_topic(client, &four_slots);
     for (int i = 0; i < 4; i++) {
         char store[16], nonce[512];
 
         snprintf(store, sizeof(store), "t_%d", i);
-        look_text(nonce, "topic{t}", "HGET topic{t} nonce");
-        freeReplyObject(look(store, "HSET slot{%s} def %s.7", store, nonce));
+        keys_text(nonce, "topic{t}", "HGET topic{t} nonce");
+        freeReplyObject(keys_command(store, "HSET slot{%s} def %s.7", store, nonce));
     }
     report = repaired();
     assert_true(report.lost_alteration);
     assert_non_null(strstr(report.text, "the last alteration is lost"));
-    assert_int_equal(look_number("topic{t}", "HGET topic{t} version"), 8);
+    assert_int_equal(keys_number("topic{t}", "HGET topic{t} version"), 8);
     send_many(8);
 }
 
@@ -336,15 +339,15 @@ static void a_forgotten_deletion_is_no_obstacle(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
+    cluster_create_topic(client, &four_slots);
     send_many(4);
-    freeReplyObject(look("t_1", "HDEL slot{t_1} def"));
-    freeReplyObject(look("t_1", "HSET slot{t_1} sealed 1"));
+    freeReplyObject(keys_command("t_1", "HDEL slot{t_1} def"));
+    freeReplyObject(keys_command("t_1", "HSET slot{t_1} sealed 1"));
     assert_int_equal(repaired().slots_reopened, 1);
     send_many(8);
     assert_int_equal(smq_topic_delete(client, "t", false, &err), SMQ_NOT_EMPTY);
     send_many(8);
-    must(smq_topic_delete(client, "t", true, &err), &err);
+    assert_ok(smq_topic_delete(client, "t", true, &err), &err);
 }
 
 /* --- what cannot be repaired --- */
@@ -355,20 +358,20 @@ static void slots_that_disagree_are_listed(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
+    cluster_create_topic(client, &four_slots);
     send_many(40);
-    freeReplyObject(look("t_1", "HSET slot{t_1} def 00000000deadbeef.1"));
-    freeReplyObject(look("t_3", "HSET slot{t_3} def 00000000deadbeef.1"));
+    freeReplyObject(keys_command("t_1", "HSET slot{t_1} def 00000000deadbeef.1"));
+    freeReplyObject(keys_command("t_3", "HSET slot{t_3} def 00000000deadbeef.1"));
     assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slots 1, 3 belong to another creation"));
     assert_int_equal(smq_topic_create(client, &four_slots, NULL, &err), SMQ_DAMAGED);
-    assert_string_equal(look_text(text, "t_1", "HGET slot{t_1} def"), "00000000deadbeef.1");
-    look_text(text, "t_0", "HGET slot{t_0} def");
-    freeReplyObject(look("t_1", "HSET slot{t_1} def %s", text));
-    freeReplyObject(look("t_3", "HSET slot{t_3} def %s", text));
-    look_text(text, "t_0", "HGET slot{t_0} definition");
+    assert_string_equal(keys_text(text, "t_1", "HGET slot{t_1} def"), "00000000deadbeef.1");
+    keys_text(text, "t_0", "HGET slot{t_0} def");
+    freeReplyObject(keys_command("t_1", "HSET slot{t_1} def %s", text));
+    freeReplyObject(keys_command("t_3", "HSET slot{t_3} def %s", text));
+    keys_text(text, "t_0", "HGET slot{t_0} definition");
     strstr(text, "slots=4")[6] = '8';
-    freeReplyObject(look("t_2", "HSET slot{t_2} definition %s", text));
+    freeReplyObject(keys_command("t_2", "HSET slot{t_2} definition %s", text));
     assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slots 2 have a definition with other options"));
     assert_int_equal(smq_topic_repair(client, "never", NULL, &err), SMQ_NO_TOPIC);
@@ -381,17 +384,18 @@ static void a_failed_creation_leaves_no_keys(void **state)
     smq_error err;
 
     (void) state;
-    freeReplyObject(look("t_40", "SET t_40 precious"));
+    freeReplyObject(keys_command("t_40", "SET t_40 precious"));
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
-    for (size_t i = 0; i < servers_count(look_servers); i++) {
-        const struct server *node = servers_node(look_servers, i);
-        redisReply *reply = look_at(node, "DBSIZE");
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        const struct server *node = servers_node(cluster_servers(), i);
+        redisReply *reply = keys_command_at(node, "DBSIZE");
 
-        assert_int_equal(reply->integer, servers_node_of(look_servers, "t_40") == node ? 1 : 0);
+        assert_int_equal(reply->integer,
+                         servers_node_of(cluster_servers(), "t_40") == node ? 1 : 0);
         freeReplyObject(reply);
     }
-    freeReplyObject(look("t_40", "DEL t_40"));
-    topic_made(client, &options);
+    freeReplyObject(keys_command("t_40", "DEL t_40"));
+    cluster_create_topic(client, &options);
 }
 
 /* --- visits --- */
@@ -413,13 +417,13 @@ static void a_topic_without_its_definition_is_visited(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
-    topic_made(client, &other);
+    cluster_create_topic(client, &four_slots);
+    cluster_create_topic(client, &other);
     lose_topic();
-    must(smq_topic_each(client, NULL, on_topic, seen, &err), &err);
+    assert_ok(smq_topic_each(client, NULL, on_topic, seen, &err), &err);
     assert_string_equal(seen, "other t damaged ");
     seen[0] = '\0';
-    must(smq_topic_each(client, "t", on_topic, seen, &err), &err);
+    assert_ok(smq_topic_each(client, "t", on_topic, seen, &err), &err);
     assert_string_equal(seen, "t damaged ");
 }
 
@@ -453,26 +457,26 @@ static void looks_name_a_damaged_slot_and_see_the_others(void **state)
     int seen = 0;
 
     (void) state;
-    topic_made(client, &four_slots);
+    cluster_create_topic(client, &four_slots);
     send_many(40);
     lose_slot(1);
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_damaged, 1);
     assert_int_equal(stats.slots_silent, 0);
-    assert_int_equal(stats.waiting, look_number("t_0", "ZCARD t_0") +
-                                        look_number("t_2", "ZCARD t_2") +
-                                        look_number("t_3", "ZCARD t_3") - 3);
-    must(smq_topic_slots(client, "t", on_slot, slots, &err), &err);
+    assert_int_equal(stats.waiting, keys_number("t_0", "ZCARD t_0") +
+                                        keys_number("t_2", "ZCARD t_2") +
+                                        keys_number("t_3", "ZCARD t_3") - 3);
+    assert_ok(smq_topic_slots(client, "t", on_slot, slots, &err), &err);
     assert_string_equal(slots, "0 1 damaged 2 3 ");
     assert_int_equal(smq_message_each(client, "t", NULL, on_message, &seen, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slot 1 of topic t"));
     assert_int_equal(seen, stats.waiting);
-    must(smq_metrics_text(client, "*", &metrics, &err), &err);
+    assert_ok(smq_metrics_text(client, "*", &metrics, &err), &err);
     assert_non_null(strstr(metrics, "slotmq_topic_slots_damaged{topic=\"t\"} 1\n"));
     smq_free(metrics);
     lose_topic();
     assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_DAMAGED);
-    must(smq_metrics_text(client, "*", &metrics, &err), &err);
+    assert_ok(smq_metrics_text(client, "*", &metrics, &err), &err);
     assert_non_null(strstr(metrics, "slotmq_topic_slots_damaged{topic=\"t\"} 4\n"));
     smq_free(metrics);
 }
@@ -484,14 +488,14 @@ static void looks_see_the_others_of_a_slot_with_a_key_of_others(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
+    cluster_create_topic(client, &four_slots);
     send_many(40);
-    freeReplyObject(look("t_2", "DEL prepare{t_2}"));
-    freeReplyObject(look("t_2", "SET prepare{t_2} precious"));
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    freeReplyObject(keys_command("t_2", "DEL prepare{t_2}"));
+    freeReplyObject(keys_command("t_2", "SET prepare{t_2} precious"));
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_damaged, 1);
-    assert_int_equal(stats.waiting, messages_held(4) - look_number("t_2", "ZCARD t_2") + 1);
-    must(smq_topic_slots(client, "t", on_slot, slots, &err), &err);
+    assert_int_equal(stats.waiting, messages_held(4) - keys_number("t_2", "ZCARD t_2") + 1);
+    assert_ok(smq_topic_slots(client, "t", on_slot, slots, &err), &err);
     assert_string_equal(slots, "0 1 2 damaged 3 ");
     assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "prepare{t_2}"));
@@ -505,7 +509,7 @@ static void a_purge_names_a_damaged_slot_and_empties_the_others(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &four_slots);
+    cluster_create_topic(client, &four_slots);
     send_many(40);
     lose_slot(1);
     kept = messages_held(4) + 1; /* a key that is not there counts as -1 */
@@ -528,39 +532,41 @@ static void looks_see_the_others_of_a_slot_that_moves(void **state)
     int seen = 0;
 
     (void) state;
-    topic_made(client, &four_slots);
+    cluster_create_topic(client, &four_slots);
     send_many(40);
-    from = servers_node_of(look_servers, "t_1");
-    for (size_t i = 0; i < servers_count(look_servers); i++) {
-        to = servers_node(look_servers, i) != from ? servers_node(look_servers, i) : to;
+    from = servers_node_of(cluster_servers(), "t_1");
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        to = servers_node(cluster_servers(), i) != from ? servers_node(cluster_servers(), i) : to;
     }
-    hash = look_number("t_1", "CLUSTER KEYSLOT t_1");
-    freeReplyObject(look_at(from, "PING"));
-    redisReply *reply = look_at(from, "CLUSTER MYID");
+    hash = keys_number("t_1", "CLUSTER KEYSLOT t_1");
+    freeReplyObject(keys_command_at(from, "PING"));
+    redisReply *reply = keys_command_at(from, "CLUSTER MYID");
     snprintf(from_id, sizeof(from_id), "%s", reply->str);
     freeReplyObject(reply);
-    reply = look_at(to, "CLUSTER MYID");
+    reply = keys_command_at(to, "CLUSTER MYID");
     snprintf(to_id, sizeof(to_id), "%s", reply->str);
     freeReplyObject(reply);
-    freeReplyObject(look_at(to, "CLUSTER SETSLOT %d IMPORTING %s", (int) hash, from_id));
-    freeReplyObject(look_at(from, "CLUSTER SETSLOT %d MIGRATING %s", (int) hash, to_id));
-    freeReplyObject(look_at(from, "MIGRATE 127.0.0.1 %d dead{t_1} 0 5000", server_port(to)));
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    freeReplyObject(keys_command_at(to, "CLUSTER SETSLOT %d IMPORTING %s", (int) hash, from_id));
+    freeReplyObject(keys_command_at(from, "CLUSTER SETSLOT %d MIGRATING %s", (int) hash, to_id));
+    freeReplyObject(
+        keys_command_at(from, "MIGRATE 127.0.0.1 %d dead{t_1} 0 5000", server_port(to)));
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_silent, 1);
     assert_int_equal(stats.slots_damaged, 0);
     assert_true(stats.waiting > 0 && stats.waiting < 40);
-    must(smq_topic_slots(client, "t", on_slot, slots, &err), &err);
+    assert_ok(smq_topic_slots(client, "t", on_slot, slots, &err), &err);
     assert_string_equal(slots, "0 1 silent 2 3 ");
     assert_int_not_equal(smq_message_each(client, "t", NULL, on_message, &seen, &err), SMQ_OK);
     assert_int_equal(seen, stats.waiting);
     for (int i = 0; i < 4; i++) {
         static const char *const rest[] = {"t_1", "prepare{t_1}", "why{t_1}", "slot{t_1}"};
 
-        freeReplyObject(look_at(from, "MIGRATE 127.0.0.1 %d %s 0 5000", server_port(to), rest[i]));
+        freeReplyObject(
+            keys_command_at(from, "MIGRATE 127.0.0.1 %d %s 0 5000", server_port(to), rest[i]));
     }
-    freeReplyObject(look_at(to, "CLUSTER SETSLOT %d NODE %s", (int) hash, to_id));
-    freeReplyObject(look_at(from, "CLUSTER SETSLOT %d NODE %s", (int) hash, to_id));
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    freeReplyObject(keys_command_at(to, "CLUSTER SETSLOT %d NODE %s", (int) hash, to_id));
+    freeReplyObject(keys_command_at(from, "CLUSTER SETSLOT %d NODE %s", (int) hash, to_id));
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting, 40);
     assert_int_equal(stats.slots_silent, 0);
 }
@@ -591,5 +597,5 @@ int main(void)
         DAMAGE_TEST(looks_see_the_others_of_a_slot_that_moves),
     };
 
-    return cmocka_run_group_tests_name("damage", tests, look_start, look_stop);
+    return cmocka_run_group_tests_name("damage", tests, cluster_start_masters, cluster_end);
 }

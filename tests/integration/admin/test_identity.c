@@ -10,7 +10,10 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/sender.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/fresh_client.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 
 enum { CUSTOMERS = 120, BODY_MAX = 65536, KEY_MAX = 1024, HOUR_MS = 3600000 };
 
@@ -20,7 +23,7 @@ static const char order[] = "two books";
 
 static smq_message message_for(const char *key, const char *body)
 {
-    smq_message message = message_of(body);
+    smq_message message = messages_text(body);
 
     message.key = smq_text(key);
     return message;
@@ -28,10 +31,10 @@ static smq_message message_for(const char *key, const char *body)
 
 static void topic_with(const char *name, smq_topic_type type, int32_t slots)
 {
-    smq_topic_options options = topic_of(name, type, slots);
+    smq_topic_options options = cluster_topic_options(name, type, slots);
 
     options.backoff = "none";
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
 }
 
 /* The same order of every customer; how many of the sends merged. */
@@ -47,7 +50,7 @@ static int order_for_all(const char *topic)
         snprintf(keys[i], sizeof(keys[i]), "customer-%d", i);
         messages[i] = message_for(keys[i], order);
     }
-    must(smq_send_batch(producer, topic, messages, CUSTOMERS, receipts, &err), &err);
+    assert_ok(smq_send_batch(producer, topic, messages, CUSTOMERS, receipts, &err), &err);
     for (int i = 0; i < CUSTOMERS; i++) {
         merged += receipts[i].merged;
     }
@@ -59,7 +62,7 @@ static smq_stats stats_of(const char *topic)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    must(smq_topic_stats(client, topic, &stats, &err), &err);
+    assert_ok(smq_topic_stats(client, topic, &stats, &err), &err);
     return stats;
 }
 
@@ -115,10 +118,10 @@ static void equal_bodies_of_different_keys_are_different_messages(void **state)
     assert_int_equal(stats_of("orders").waiting, CUSTOMERS);
     assert_int_equal(order_for_all("orders"), CUSTOMERS); /* sent again, each merges */
     assert_int_equal(stats_of("orders").waiting, CUSTOMERS);
-    must(smq_message_remove(client, "orders", &second, &err), &err);
+    assert_ok(smq_message_remove(client, "orders", &second, &err), &err);
     assert_int_equal(smq_message_get(client, "orders", &second, NULL, &err), SMQ_NO_MESSAGE);
-    must(smq_message_get(client, "orders", &first, NULL, &err), &err);
-    must(smq_message_each(client, "orders", NULL, visit, &customers, &err), &err);
+    assert_ok(smq_message_get(client, "orders", &first, NULL, &err), &err);
+    assert_ok(smq_message_each(client, "orders", NULL, visit, &customers, &err), &err);
     assert_all_seen(&customers, 2);
 }
 
@@ -132,7 +135,7 @@ static smq_consumer *consumer_made(const char *topic)
 
     options.topic = topic;
     options.per_slot = CUSTOMERS;
-    must(smq_consumer_new(&consumer, client, &options, &err), &err);
+    assert_ok(smq_consumer_new(&consumer, client, &options, &err), &err);
     return consumer;
 }
 
@@ -142,7 +145,7 @@ static smq_delivery *polled(smq_consumer *consumer)
     size_t count = 0;
     smq_error err;
 
-    must(smq_consumer_poll(consumer, &delivery, 1, &count, WAIT_MS, &err), &err);
+    assert_ok(smq_consumer_poll(consumer, &delivery, 1, &count, TIMEOUT_MS, &err), &err);
     assert_int_equal(count, 1);
     return delivery;
 }
@@ -161,9 +164,9 @@ static void each_key_has_its_delivery(void **state)
         smq_delivery *delivery = polled(consumer);
 
         note(&customers, smq_delivery_info(delivery));
-        must(smq_done(delivery, &err), &err);
+        assert_ok(smq_done(delivery, &err), &err);
     }
-    must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
+    assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
     assert_all_seen(&customers, -1);
     assert_int_equal(stats_of("orders").done, CUSTOMERS);
     smq_consumer_free(consumer);
@@ -178,7 +181,7 @@ static smq_state state_of(const char *topic, const char *key)
     smq_state state;
     smq_error err;
 
-    must(smq_message_get(client, topic, &which, &info, &err), &err);
+    assert_ok(smq_message_get(client, topic, &which, &info, &err), &err);
     if (key == NULL) {
         assert_null(info->key.data);
         assert_int_equal(info->key.len, 0);
@@ -206,15 +209,15 @@ static void a_key_names_one_of_two_in_every_state(void **state)
 
     (void) state;
     topic_with("two", SMQ_TYPE_FIXED_TIME, 1);
-    assert_false(sent(producer, "two", &ann));
-    assert_false(sent(producer, "two", &bob));
-    assert_false(sent(producer, "two", &nobody));
+    assert_false(messages_send_by(producer, "two", &ann));
+    assert_false(messages_send_by(producer, "two", &bob));
+    assert_false(messages_send_by(producer, "two", &nobody));
     ann.delay_ms = HOUR_MS;
-    must(smq_message_reschedule(client, "two", &ann, &err), &err);
-    must(smq_message_rank(client, "two", &ann, &count, &err), &err);
+    assert_ok(smq_message_reschedule(client, "two", &ann, &err), &err);
+    assert_ok(smq_message_rank(client, "two", &ann, &count, &err), &err);
     assert_int_equal(count, 2);
     ann.delay_ms = SMQ_NONE;
-    must(smq_message_reschedule(client, "two", &ann, &err), &err);
+    assert_ok(smq_message_reschedule(client, "two", &ann, &err), &err);
     consumer = consumer_made("two");
     for (int i = 0; i < 3; i++) {
         deliveries[i] = polled(consumer);
@@ -223,19 +226,19 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     assert_int_equal(state_of("two", "bob"), SMQ_STATE_CLAIMED);
     assert_int_equal(state_of("two", NULL), SMQ_STATE_CLAIMED);
     for (int i = 0; i < 3; i++) {
-        must(smq_reject(deliveries[i], "no such book", &err), &err);
+        assert_ok(smq_reject(deliveries[i], "no such book", &err), &err);
     }
-    must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
+    assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
     assert_int_equal(state_of("two", "ann"), SMQ_STATE_DEAD);
     assert_int_equal(state_of("two", "bob"), SMQ_STATE_DEAD);
     assert_int_equal(state_of("two", NULL), SMQ_STATE_DEAD);
     smq_consumer_free(consumer);
     ann.delay_ms = 0;
-    must(smq_dead_requeue(client, "two", &filter, &count, NULL, NULL, &err), &err);
+    assert_ok(smq_dead_requeue(client, "two", &filter, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, 1);
     assert_int_equal(state_of("two", "ann"), SMQ_STATE_WAITING);
     assert_int_equal(state_of("two", "bob"), SMQ_STATE_DEAD);
-    must(smq_message_remove(client, "two", &bob, &err), &err);
+    assert_ok(smq_message_remove(client, "two", &bob, &err), &err);
     assert_int_equal(smq_message_get(client, "two", &bob, NULL, &err), SMQ_NO_MESSAGE);
     assert_int_equal(state_of("two", NULL), SMQ_STATE_DEAD);
     assert_int_equal(state_of("two", "ann"), SMQ_STATE_WAITING);
@@ -320,20 +323,20 @@ static void any_bytes_are_a_key_and_a_body(void **state)
     topic_with("bytes", SMQ_TYPE_FIXED_TIME, 1);
     for (size_t i = 0; i < FORMS; i++) {
         message = form(i);
-        assert_false(sent(producer, "bytes", &message));
+        assert_false(messages_send_by(producer, "bytes", &message));
     }
     for (size_t i = 0; i < FORMS; i++) {
         message = form(i);
-        assert_true(sent(producer, "bytes", &message));
+        assert_true(messages_send_by(producer, "bytes", &message));
     }
     assert_int_equal(stats_of("bytes").waiting, FORMS);
-    must(smq_message_each(client, "bytes", NULL, count_form, visited, &err), &err);
+    assert_ok(smq_message_each(client, "bytes", NULL, count_form, visited, &err), &err);
     consumer = consumer_made("bytes");
     for (size_t i = 0; i < FORMS; i++) {
         smq_delivery *delivery = polled(consumer);
 
         (void) count_form(smq_delivery_info(delivery), delivered);
-        must(smq_done(delivery, &err), &err);
+        assert_ok(smq_done(delivery, &err), &err);
     }
     for (size_t i = 0; i < FORMS; i++) {
         assert_int_equal(visited[i], 1);
@@ -350,26 +353,26 @@ static void a_key_that_is_the_body_counts_as_none(void **state)
 
     (void) state;
     topic_with("plain", SMQ_TYPE_FIXED_TIME, 1);
-    assert_false(sent(producer, "plain", &plain));
-    assert_true(sent(producer, "plain", &doubled));
-    assert_string_equal(look_order(order_text, "plain", 0, ""), "b");
+    assert_false(messages_send_by(producer, "plain", &plain));
+    assert_true(messages_send_by(producer, "plain", &doubled));
+    assert_string_equal(keys_order(order_text, "plain", 0, ""), "b");
 }
 
 /* --- bounds and filters --- */
 
 static void largest_body_counts_the_body_alone(void **state)
 {
-    smq_topic_options options = topic_of("small", SMQ_TYPE_FIXED_TIME, 1);
+    smq_topic_options options = cluster_topic_options("small", SMQ_TYPE_FIXED_TIME, 1);
     smq_message message = SMQ_MESSAGE_INIT;
     smq_receipt receipt;
     smq_error err;
 
     (void) state;
     options.max_body = 3;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     message.key = (smq_bytes){zeros, KEY_MAX};
     message.body = (smq_bytes){"\0bc", 3};
-    assert_false(sent(producer, "small", &message));
+    assert_false(messages_send_by(producer, "small", &message));
     message.body = (smq_bytes){"abcd", 4};
     assert_int_equal(smq_send(producer, "small", &message, &receipt, &err), SMQ_TOO_BIG);
     message.body = (smq_bytes){NULL, 0};
@@ -397,14 +400,14 @@ static void a_text_is_found_in_key_and_body_and_nowhere_else(void **state)
 
     (void) state;
     topic_with("texts", SMQ_TYPE_FIXED_TIME, 1);
-    assert_false(sent(producer, "texts", &keyed));
-    assert_false(sent(producer, "texts", &first));
-    assert_false(sent(producer, "texts", &second));
+    assert_false(messages_send_by(producer, "texts", &keyed));
+    assert_false(messages_send_by(producer, "texts", &first));
+    assert_false(messages_send_by(producer, "texts", &second));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_filter filter = SMQ_FILTER(.contains = rows[i].text);
         int found = 0;
 
-        must(smq_message_each(client, "texts", &filter, count_up, &found, &err), &err);
+        assert_ok(smq_message_each(client, "texts", &filter, count_up, &found, &err), &err);
         assert_int_equal(found, rows[i].found);
     }
 }
@@ -421,8 +424,8 @@ static void a_topic_of_a_newer_version_is_refused(void **state)
 
     (void) state;
     topic_with("newer", SMQ_TYPE_FIXED_TIME, 4);
-    freeReplyObject(look("topic{newer}", "HSET topic{newer} definition %s",
-                         "format=3 type=fixed_time layout=woven"));
+    freeReplyObject(keys_command("topic{newer}", "HSET topic{newer} definition %s",
+                                 "format=3 type=fixed_time layout=woven"));
     assert_int_equal(smq_send(producer, "newer", &message, &receipt, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "a newer slotmq"));
     assert_non_null(strstr(err.text, "update this program"));
@@ -430,21 +433,21 @@ static void a_topic_of_a_newer_version_is_refused(void **state)
     assert_int_equal(smq_consumer_new(&consumer, client, &options, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "update this program"));
     assert_int_equal(smq_topic_delete(client, "newer", true, &err), SMQ_TOPIC_DIFFERS);
-    assert_int_equal(look_number("newer_0", "EXISTS newer_0"), 1);
+    assert_int_equal(keys_number("newer_0", "EXISTS newer_0"), 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SENDER_TEST(equal_bodies_of_different_keys_are_different_messages),
-        SENDER_TEST(each_key_has_its_delivery),
-        SENDER_TEST(a_key_names_one_of_two_in_every_state),
-        SENDER_TEST(any_bytes_are_a_key_and_a_body),
-        SENDER_TEST(a_key_that_is_the_body_counts_as_none),
-        SENDER_TEST(largest_body_counts_the_body_alone),
-        SENDER_TEST(a_text_is_found_in_key_and_body_and_nowhere_else),
-        SENDER_TEST(a_topic_of_a_newer_version_is_refused),
+        FRESH_CLIENT_TEST(equal_bodies_of_different_keys_are_different_messages),
+        FRESH_CLIENT_TEST(each_key_has_its_delivery),
+        FRESH_CLIENT_TEST(a_key_names_one_of_two_in_every_state),
+        FRESH_CLIENT_TEST(any_bytes_are_a_key_and_a_body),
+        FRESH_CLIENT_TEST(a_key_that_is_the_body_counts_as_none),
+        FRESH_CLIENT_TEST(largest_body_counts_the_body_alone),
+        FRESH_CLIENT_TEST(a_text_is_found_in_key_and_body_and_nowhere_else),
+        FRESH_CLIENT_TEST(a_topic_of_a_newer_version_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, look_start, look_stop);
+    return cmocka_run_group_tests(tests, cluster_start_masters, cluster_end);
 }

@@ -10,7 +10,10 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/sender.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/fresh_client.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 #define REST 17592186044416.0 /* 2^44 */
@@ -20,7 +23,7 @@ static void put(const char *topic, int slot, const char *set, double score, cons
     char key[64];
 
     snprintf(key, sizeof(key), "%s{%s_%d}", set, topic, slot);
-    freeReplyObject(look(key, "ZADD %s %f %s", key, score, entry));
+    freeReplyObject(keys_command(key, "ZADD %s %f %s", key, score, entry));
 }
 
 static void bury(const char *topic, int slot, double score, const char *entry, const char *reason)
@@ -29,37 +32,37 @@ static void bury(const char *topic, int slot, double score, const char *entry, c
 
     put(topic, slot, "dead", score, entry);
     snprintf(key, sizeof(key), "why{%s_%d}", topic, slot);
-    freeReplyObject(look(key, "HSET %s %s %s", key, entry, reason));
+    freeReplyObject(keys_command(key, "HSET %s %s %s", key, entry, reason));
 }
 
 /* --- stats --- */
 
 static void counts_are_summed_over_the_slots(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 4);
     smq_message message = SMQ_MESSAGE_INIT;
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
     char body[16];
 
     (void) state;
-    topic_made(client, &options);
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    cluster_create_topic(client, &options);
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting + stats.due + stats.claimed + stats.resting + stats.dead, 0);
     assert_int_equal(stats.oldest_due_age_ms, 0);
     assert_int_equal(stats.next_due_at_ms, 0);
     for (int i = 0; i < 30; i++) {
         snprintf(body, sizeof(body), "m-%d", i);
-        message = message_of(body);
+        message = messages_text(body);
         message.delay_ms = i < 10 ? SMQ_NONE : 3600000;
-        (void) sent(producer, "t", &message);
+        (void) messages_send_by(producer, "t", &message);
     }
-    (void) sent(producer, "t", &message);
+    (void) messages_send_by(producer, "t", &message);
     put("t", 1, "prepare", 1700000000000.0, "1600000000000c1:claimed");
     put("t", 2, "prepare", 1700000000000.0, "1600000000000c1:claimed");
     put("t", 2, "prepare", REST + 1700000000000.0, "1600000000000r1:resting");
     bury("t", 3, 1700000000000.0, "1600000000000d:dead", "it broke");
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting, 30);
     assert_int_equal(stats.due, 10);
     assert_int_equal(stats.claimed, 2);
@@ -76,7 +79,7 @@ static bool has_a_lag(void *arg)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    must(smq_topic_stats(client, arg, &stats, &err), &err);
+    assert_ok(smq_topic_stats(client, arg, &stats, &err), &err);
     return stats.due > 0 && stats.oldest_due_age_ms != 0;
 }
 
@@ -91,55 +94,55 @@ static void the_lag_is_known_or_said_to_be_unknown(void **state)
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         char name[16];
         snprintf(name, sizeof(name), "lag-%zu", i);
-        smq_topic_options options = topic_of(name, types[i], 2);
-        smq_message message = message_of("x");
+        smq_topic_options options = cluster_topic_options(name, types[i], 2);
+        smq_message message = messages_text("x");
         smq_stats stats = SMQ_STATS_INIT;
         smq_error err;
 
         if (types[i] == SMQ_TYPE_RANGE_MERGE) {
             options.delay_ms = 1;
         }
-        topic_made(client, &options);
-        must(smq_topic_stats(client, name, &stats, &err), &err);
+        cluster_create_topic(client, &options);
+        assert_ok(smq_topic_stats(client, name, &stats, &err), &err);
         assert_int_equal(stats.oldest_due_age_ms, 0);
-        (void) sent(producer, name, &message);
+        (void) messages_send_by(producer, name, &message);
         assert_true(wait_until(has_a_lag, name, 10000));
-        must(smq_topic_stats(client, name, &stats, &err), &err);
+        assert_ok(smq_topic_stats(client, name, &stats, &err), &err);
         assert_int_equal(stats.oldest_due_age_ms == SMQ_AGE_UNKNOWN, types[i] == SMQ_TYPE_PRIORITY);
     }
 }
 
 static void paused_slots_are_counted(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 4);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_PRIORITY, 4);
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    cluster_create_topic(client, &options);
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_paused, 0);
-    must(smq_topic_pause(client, "t", &err), &err);
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_ok(smq_topic_pause(client, "t", &err), &err);
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_paused, 4);
-    must(smq_topic_resume(client, "t", &err), &err);
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_ok(smq_topic_resume(client, "t", &err), &err);
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_paused, 0);
 }
 
 static void small_and_unset_structs(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 2);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 2);
     smq_stats stats = SMQ_STATS_INIT;
-    smq_message message = message_of("x");
+    smq_message message = messages_text("x");
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    (void) sent(producer, "t", &message);
+    cluster_create_topic(client, &options);
+    (void) messages_send_by(producer, "t", &message);
     stats.struct_size = offsetof(smq_stats, due);
     stats.due = 4711;
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting, 1);
     assert_int_equal(stats.due, 4711); /* behind the end: not written */
     stats.struct_size = 0;
@@ -173,22 +176,22 @@ static bool on_slot(const smq_slot_info *slot, void *user)
 
 static void slots_are_visited_in_their_order(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 2048);
-    smq_message message = message_of("x");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 2048);
+    smq_message message = messages_text("x");
     struct slots_seen seen = {.count = 0};
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    (void) sent(producer, "t", &message);
-    freeReplyObject(look("t_7", "HSET slot{t_7} owner somebody"));
-    must(smq_topic_slots(client, "t", on_slot, &seen, &err), &err);
+    cluster_create_topic(client, &options);
+    (void) messages_send_by(producer, "t", &message);
+    freeReplyObject(keys_command("t_7", "HSET slot{t_7} owner somebody"));
+    assert_ok(smq_topic_slots(client, "t", on_slot, &seen, &err), &err);
     assert_int_equal(seen.count, 2048);
     assert_int_equal(seen.waiting, 1);
     assert_string_equal(seen.owners, "somebody");
     assert_string_equal(seen.token, "000000000000000000000000");
     seen = (struct slots_seen){.limit = 5};
-    must(smq_topic_slots(client, "t", on_slot, &seen, &err), &err);
+    assert_ok(smq_topic_slots(client, "t", on_slot, &seen, &err), &err);
     assert_int_equal(seen.count, 5);
     assert_int_equal(smq_topic_slots(client, "t", NULL, NULL, &err), SMQ_INVALID);
 }
@@ -196,21 +199,21 @@ static void slots_are_visited_in_their_order(void **state)
 /* Its kind is another one than its key says: no answer that can be read. */
 static void a_broken_slot_is_told(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 4);
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    freeReplyObject(look("t_2", "HSET slot{t_2} token %s",
-                         "this is not a token, and it is much too long to be one"));
+    cluster_create_topic(client, &options);
+    freeReplyObject(keys_command("t_2", "HSET slot{t_2} token %s",
+                                 "this is not a token, and it is much too long to be one"));
     assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_INTERNAL);
     assert_non_null(strstr(err.text, "slot 2"));
-    freeReplyObject(look("t_2", "DEL slot{t_2}"));
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    freeReplyObject(keys_command("t_2", "DEL slot{t_2}"));
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_damaged, 1);
-    freeReplyObject(look("t_2", "SET slot{t_2} x"));
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    freeReplyObject(keys_command("t_2", "SET slot{t_2} x"));
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_damaged, 1);
 }
 
@@ -249,14 +252,14 @@ static smq_status each_dead(const char *topic, smq_message_fn *visit, void *user
 
 static void a_dead_letter_tells_its_story(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 2);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 2);
     struct letters_seen seen = {.count = 0};
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     bury("t", 1, 1700000000000.25, "1600000000000d:bo:dy", "it broke");
-    must(each_dead("t", on_letter, &seen, &err), &err);
+    assert_ok(each_dead("t", on_letter, &seen, &err), &err);
     assert_int_equal(seen.count, 1);
     assert_string_equal(seen.body, "bo:dy");
     assert_string_equal(seen.reason, "it broke");
@@ -273,16 +276,16 @@ static void a_dead_letter_tells_its_story(void **state)
 
 static void a_priority_is_shown_as_it_was_given(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 1);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_PRIORITY, 1);
     struct letters_seen seen = {.count = 0};
     char entry[64];
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     snprintf(entry, sizeof(entry), "%lldd:x", -7 * 4294967296LL + 4294967295LL - 3);
     bury("t", 0, 1700000000000.0, entry, "");
-    must(each_dead("t", on_letter, &seen, &err), &err);
+    assert_ok(each_dead("t", on_letter, &seen, &err), &err);
     assert_int_equal(seen.last.priority, -7);
     assert_int_equal(seen.last.due_at_ms, 0);
     assert_int_equal(seen.last.attempt, 1);
@@ -292,7 +295,7 @@ static void a_priority_is_shown_as_it_was_given(void **state)
 static void many_dead_letters_are_visited_and_requeued(void **state)
 {
     enum { COUNT = 2345 };
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 4);
     struct letters_seen seen = {.count = 0};
     smq_stats stats = SMQ_STATS_INIT;
     uint64_t count = 99;
@@ -300,8 +303,8 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    must(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err), &err);
+    cluster_create_topic(client, &options);
+    assert_ok(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, 0);
     for (int i = 0; i < COUNT; i++) {
         char entry[64];
@@ -309,19 +312,19 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
         snprintf(entry, sizeof(entry), "%lldd:body-%d", 1600000000000LL + i, i);
         bury("t", i < 250 ? 0 : 2, 1700000000000.0 + i + 0.25, entry, "why");
     }
-    must(each_dead("t", on_letter, &seen, &err), &err);
+    assert_ok(each_dead("t", on_letter, &seen, &err), &err);
     assert_int_equal(seen.count, COUNT);
     seen = (struct letters_seen){.limit = 123};
-    must(each_dead("t", on_letter, &seen, &err), &err);
+    assert_ok(each_dead("t", on_letter, &seen, &err), &err);
     assert_int_equal(seen.count, 123);
-    must(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err), &err);
+    assert_ok(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, COUNT);
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.dead, 0);
     assert_int_equal(stats.waiting, COUNT);
-    assert_string_equal(look_text(text, "t_0", "ZSCORE t_0 body-5"), "1600000000005");
-    assert_int_equal(look_number("t_2", "HLEN why{t_2}"), 1);
-    must(smq_dead_requeue(client, "t", NULL, NULL, NULL, NULL, &err), &err);
+    assert_string_equal(keys_text(text, "t_0", "ZSCORE t_0 body-5"), "1600000000005");
+    assert_int_equal(keys_number("t_2", "HLEN why{t_2}"), 1);
+    assert_ok(smq_dead_requeue(client, "t", NULL, NULL, NULL, NULL, &err), &err);
     assert_int_equal(smq_dead_requeue(client, "none", NULL, &count, NULL, NULL, &err),
                      SMQ_NO_TOPIC);
     assert_int_equal(each_dead("none", on_letter, &seen, &err), SMQ_NO_TOPIC);
@@ -331,16 +334,16 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SENDER_TEST(counts_are_summed_over_the_slots),
-        SENDER_TEST(the_lag_is_known_or_said_to_be_unknown),
-        SENDER_TEST(paused_slots_are_counted),
-        SENDER_TEST(small_and_unset_structs),
-        SENDER_TEST(slots_are_visited_in_their_order),
-        SENDER_TEST(a_broken_slot_is_told),
-        SENDER_TEST(a_dead_letter_tells_its_story),
-        SENDER_TEST(a_priority_is_shown_as_it_was_given),
-        SENDER_TEST(many_dead_letters_are_visited_and_requeued),
+        FRESH_CLIENT_TEST(counts_are_summed_over_the_slots),
+        FRESH_CLIENT_TEST(the_lag_is_known_or_said_to_be_unknown),
+        FRESH_CLIENT_TEST(paused_slots_are_counted),
+        FRESH_CLIENT_TEST(small_and_unset_structs),
+        FRESH_CLIENT_TEST(slots_are_visited_in_their_order),
+        FRESH_CLIENT_TEST(a_broken_slot_is_told),
+        FRESH_CLIENT_TEST(a_dead_letter_tells_its_story),
+        FRESH_CLIENT_TEST(a_priority_is_shown_as_it_was_given),
+        FRESH_CLIENT_TEST(many_dead_letters_are_visited_and_requeued),
     };
 
-    return cmocka_run_group_tests_name("admin", tests, look_start, look_stop);
+    return cmocka_run_group_tests_name("inspect", tests, cluster_start_masters, cluster_end);
 }

@@ -10,7 +10,10 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/sender.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/fresh_client.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 
 enum { HOUR_MS = 3600000 };
 
@@ -27,7 +30,7 @@ static const char *const names[] = {"inline", "keyed"};
 /* Named by its body, or by its id; then its body is the same text. */
 static smq_message named(smq_layout layout, const char *name)
 {
-    smq_message message = message_of(name);
+    smq_message message = messages_text(name);
 
     if (layout == SMQ_LAYOUT_KEYED) {
         message.id = smq_text(name);
@@ -37,11 +40,11 @@ static smq_message named(smq_layout layout, const char *name)
 
 static void topic_with(const char *name, smq_topic_type type, smq_layout layout, int32_t slots)
 {
-    smq_topic_options options = topic_of(name, type, slots);
+    smq_topic_options options = cluster_topic_options(name, type, slots);
 
     options.layout = layout;
     options.delay_ms = type == SMQ_TYPE_RANGE_MERGE ? HOUR_MS : 0;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
 }
 
 static void send_named(const char *topic, smq_layout layout, const char *name, int64_t delay_ms)
@@ -49,7 +52,7 @@ static void send_named(const char *topic, smq_layout layout, const char *name, i
     smq_message message = named(layout, name);
 
     message.delay_ms = delay_ms;
-    (void) sent(producer, topic, &message);
+    (void) messages_send_by(producer, topic, &message);
 }
 
 static smq_message_info *got(const char *topic, const smq_message *which)
@@ -57,7 +60,7 @@ static smq_message_info *got(const char *topic, const smq_message *which)
     smq_message_info *info = NULL;
     smq_error err;
 
-    must(smq_message_get(client, topic, which, &info, &err), &err);
+    assert_ok(smq_message_get(client, topic, which, &info, &err), &err);
     return info;
 }
 
@@ -76,7 +79,7 @@ static uint64_t rank_of(const char *topic, const smq_message *which)
     uint64_t rank = UINT64_MAX;
     smq_error err;
 
-    must(smq_message_rank(client, topic, which, &rank, &err), &err);
+    assert_ok(smq_message_rank(client, topic, which, &rank, &err), &err);
     return rank;
 }
 
@@ -90,7 +93,7 @@ static smq_consumer *consumer_made(const char *topic)
 
     options.topic = topic;
     options.per_slot = 100;
-    must(smq_consumer_new(&consumer, client, &options, &err), &err);
+    assert_ok(smq_consumer_new(&consumer, client, &options, &err), &err);
     return consumer;
 }
 
@@ -100,7 +103,7 @@ static smq_delivery *polled(smq_consumer *consumer)
     size_t count = 0;
     smq_error err;
 
-    must(smq_consumer_poll(consumer, &delivery, 1, &count, WAIT_MS, &err), &err);
+    assert_ok(smq_consumer_poll(consumer, &delivery, 1, &count, TIMEOUT_MS, &err), &err);
     assert_int_equal(count, 1);
     return delivery;
 }
@@ -122,12 +125,12 @@ static smq_delivery *one_in_each_state(const char *topic, smq_layout layout, smq
         if (info->body.len == 7) {
             claimed = delivery;
         } else if (memcmp(info->body.data, "rests", 5) == 0) {
-            must(smq_retry(delivery, HOUR_MS, "not now", &err), &err);
+            assert_ok(smq_retry(delivery, HOUR_MS, "not now", &err), &err);
         } else {
-            must(smq_reject(delivery, "no such order", &err), &err);
+            assert_ok(smq_reject(delivery, "no such order", &err), &err);
         }
     }
-    must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
+    assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
     assert_non_null(claimed);
     return claimed;
 }
@@ -195,8 +198,8 @@ static void a_message_is_shown_in_every_state(void **state)
         assert_true(info->lease_at_ms > info->due_at_ms);
         assert_int_equal(info->attempt, 1);
         smq_message_info_free(info);
-        must(smq_message_get(client, topic, &which, NULL, &err), &err);
-        must(smq_done(claimed, &err), &err);
+        assert_ok(smq_message_get(client, topic, &which, NULL, &err), &err);
+        assert_ok(smq_done(claimed, &err), &err);
         smq_consumer_free(consumer);
     }
 }
@@ -214,15 +217,15 @@ static void one_that_is_there_twice_is_shown_as_it_waits(void **state)
         topic_with(topic, SMQ_TYPE_FIXED_TIME, layouts[i], 1);
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", 0);
-        must(smq_reject(polled(consumer), "bad", &err), &err);
-        must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
+        assert_ok(smq_reject(polled(consumer), "bad", &err), &err);
+        assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
         assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_STATE_DEAD);
         send_named(topic, layouts[i], "a", 0);
         delivery = polled(consumer);
         assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_STATE_CLAIMED);
         send_named(topic, layouts[i], "a", HOUR_MS);
         assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_STATE_WAITING);
-        must(smq_done(delivery, &err), &err);
+        assert_ok(smq_done(delivery, &err), &err);
         smq_consumer_free(consumer);
     }
 }
@@ -243,7 +246,7 @@ static void a_keyed_message_is_shown_with_all_it_has(void **state)
     message.priority = -7;
     message.ttl_ms = HOUR_MS;
     message.max_retries = 3;
-    (void) sent(producer, "keyed", &message);
+    (void) messages_send_by(producer, "keyed", &message);
     which.key = message.key;
     which.id = message.id;
     info = got("keyed", &which);
@@ -299,13 +302,13 @@ static void an_unknown_message_is_no_message(void **state)
 /* Among more than one look takes. */
 static void a_dead_letter_is_found_among_thousands(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
-    smq_message which = message_of("body-4321");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 1);
+    smq_message which = messages_text("body-4321");
     smq_message_info *info;
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     for (int i = 0; i < 5000; i += 500) {
         char command[32 * 500] = "ZADD dead{t_0}";
         size_t used = strlen(command);
@@ -314,13 +317,13 @@ static void a_dead_letter_is_found_among_thousands(void **state)
             used += (size_t) snprintf(command + used, sizeof(command) - used, " %d %dd:body-%d",
                                       1000 + j, j, j);
         }
-        freeReplyObject(look("t_0", command));
+        freeReplyObject(keys_command("t_0", command));
     }
     info = got("t", &which);
     assert_int_equal(info->dead_at_ms, 5321);
     assert_int_equal(info->due_at_ms, 4321);
     smq_message_info_free(info);
-    which = message_of("body-5000");
+    which = messages_text("body-5000");
     assert_int_equal(smq_message_get(client, "t", &which, NULL, &err), SMQ_NO_MESSAGE);
 }
 
@@ -344,19 +347,19 @@ static void all_but_claimed_messages_are_removed(void **state)
         claimed = one_in_each_state(topic, layouts[i], consumer);
         for (size_t j = 0; j < 3; j++) {
             which = named(layouts[i], gone[j]);
-            must(smq_message_remove(client, topic, &which, &err), &err);
+            assert_ok(smq_message_remove(client, topic, &which, &err), &err);
             assert_int_equal(smq_message_get(client, topic, &which, NULL, &err), SMQ_NO_MESSAGE);
         }
         which = named(layouts[i], "claimed");
         assert_int_equal(smq_message_remove(client, topic, &which, &err), SMQ_IN_WORK);
-        must(smq_delivery_check(claimed), &err);
-        must(smq_done(claimed, &err), &err);
-        must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
+        assert_ok(smq_delivery_check(claimed), &err);
+        assert_ok(smq_done(claimed, &err), &err);
+        assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
         smq_consumer_free(consumer);
         snprintf(slot, sizeof(slot), "%s_0", topic);
-        assert_int_equal(look_number(slot, "HLEN why{%s}", slot), 1); /* the sentinels */
-        assert_int_equal(look_number(slot, "HLEN body{%s}", slot), (int) i);
-        must(smq_topic_delete(client, topic, false, &err), &err);
+        assert_int_equal(keys_number(slot, "HLEN why{%s}", slot), 1); /* the sentinels */
+        assert_int_equal(keys_number(slot, "HLEN body{%s}", slot), (int) i);
+        assert_ok(smq_topic_delete(client, topic, false, &err), &err);
     }
 }
 
@@ -375,8 +378,8 @@ static void a_rescheduled_message_comes_at_once(void **state)
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", HOUR_MS);
         which.delay_ms = SMQ_NONE;
-        must(smq_message_reschedule(client, topic, &which, &err), &err);
-        must(smq_done(polled(consumer), &err), &err);
+        assert_ok(smq_message_reschedule(client, topic, &which, &err), &err);
+        assert_ok(smq_done(polled(consumer), &err), &err);
         smq_consumer_free(consumer);
     }
 }
@@ -391,7 +394,7 @@ static void a_message_gets_another_time_or_priority(void **state)
     topic_with("times", SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_KEYED, 4);
     send_named("times", SMQ_LAYOUT_KEYED, "a", HOUR_MS);
     which.due_at_ms = 4000000000000;
-    must(smq_message_reschedule(client, "times", &which, &err), &err);
+    assert_ok(smq_message_reschedule(client, "times", &which, &err), &err);
     info = got("times", &which);
     assert_int_equal(info->due_at_ms, 4000000000000);
     smq_message_info_free(info);
@@ -404,10 +407,10 @@ static void a_message_gets_another_time_or_priority(void **state)
     send_named("priorities", SMQ_LAYOUT_KEYED, "a", 0);
     send_named("priorities", SMQ_LAYOUT_KEYED, "b", 0);
     which.priority = -8191;
-    must(smq_message_reschedule(client, "priorities", &which, &err), &err);
+    assert_ok(smq_message_reschedule(client, "priorities", &which, &err), &err);
     assert_int_equal(rank_of("priorities", &which), 1);
     which.priority = 8191;
-    must(smq_message_reschedule(client, "priorities", &which, &err), &err);
+    assert_ok(smq_message_reschedule(client, "priorities", &which, &err), &err);
     assert_int_equal(rank_of("priorities", &which), 0);
     which.priority = 8192;
     assert_int_equal(smq_message_reschedule(client, "priorities", &which, &err), SMQ_INVALID);
@@ -439,7 +442,7 @@ static void only_waiting_messages_are_rescheduled_and_ranked(void **state)
             assert_int_equal(smq_message_rank(client, topic, &which, &rank, &err), expected);
             assert_int_equal(rank, 7);
         }
-        must(smq_release(claimed, 0, &err), &err);
+        assert_ok(smq_release(claimed, 0, &err), &err);
         smq_consumer_free(consumer);
     }
     topic_with("fifo", SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, 1);
@@ -458,7 +461,7 @@ static void flushed(smq_consumer *consumer)
 {
     smq_error err;
 
-    must(smq_consumer_flush(consumer, WAIT_MS, &err), &err);
+    assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
 }
 
 static void assert_failed(const char *topic, const smq_message *which, smq_state state,
@@ -487,7 +490,7 @@ static int not_now_count(const char *topic, unsigned states)
 
     filter.states = states;
     filter.reason = "not";
-    must(smq_message_each(client, topic, &filter, count_seen, &count, &err), &err);
+    assert_ok(smq_message_each(client, topic, &filter, count_seen, &count, &err), &err);
     return count;
 }
 
@@ -498,7 +501,7 @@ static void assert_no_reason_is_left(const char *topic, int32_t slots)
         char key[64];
 
         snprintf(key, sizeof(key), "why{%s_%d}", topic, (int) i);
-        assert_int_equal(look_number(key, "HLEN %s", key), 1);
+        assert_int_equal(keys_number(key, "HLEN %s", key), 1);
     }
 }
 
@@ -516,26 +519,26 @@ static void the_last_reason_is_shown_until_it_is_done(void **state)
         topic_with(topic, SMQ_TYPE_FIXED_TIME, layouts[i], 4);
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", 0);
-        must(smq_retry(polled(consumer), 1, "at first", &err), &err);
+        assert_ok(smq_retry(polled(consumer), 1, "at first", &err), &err);
         delivery = polled(consumer);
         assert_failed(topic, &which, SMQ_STATE_CLAIMED, "at first");
-        must(smq_topic_pause(client, topic, &err), &err);
-        must(smq_retry(delivery, 0, "not now", &err), &err);
+        assert_ok(smq_topic_pause(client, topic, &err), &err);
+        assert_ok(smq_retry(delivery, 0, "not now", &err), &err);
         flushed(consumer);
         assert_failed(topic, &which, SMQ_STATE_WAITING, "not now");
         assert_int_equal(not_now_count(topic, SMQ_STATE_WAITING), 1);
-        must(smq_topic_resume(client, topic, &err), &err);
-        must(smq_release(polled(consumer), HOUR_MS, &err), &err);
+        assert_ok(smq_topic_resume(client, topic, &err), &err);
+        assert_ok(smq_release(polled(consumer), HOUR_MS, &err), &err);
         flushed(consumer);
         assert_failed(topic, &which, SMQ_STATE_RESTING, "not now");
         assert_int_equal(not_now_count(topic, SMQ_STATE_RESTING | SMQ_STATE_WAITING), 1);
-        must(smq_message_remove(client, topic, &which, &err), &err);
+        assert_ok(smq_message_remove(client, topic, &which, &err), &err);
         assert_no_reason_is_left(topic, 4);
         send_named(topic, layouts[i], "a", 0);
         delivery = polled(consumer);
         assert_failed(topic, &which, SMQ_STATE_CLAIMED, "");
-        must(smq_retry(delivery, 0, "not now", &err), &err);
-        must(smq_done(polled(consumer), &err), &err);
+        assert_ok(smq_retry(delivery, 0, "not now", &err), &err);
+        assert_ok(smq_done(polled(consumer), &err), &err);
         flushed(consumer);
         assert_int_equal(smq_message_get(client, topic, &which, NULL, &err), SMQ_NO_MESSAGE);
         assert_no_reason_is_left(topic, 4);
@@ -548,22 +551,22 @@ static void a_dead_letter_keeps_its_last_reason(void **state)
     (void) state;
     for (EACH_LAYOUT(i)) {
         const char *topic = names[i];
-        smq_topic_options options = topic_of(topic, SMQ_TYPE_PRIORITY, 1);
+        smq_topic_options options = cluster_topic_options(topic, SMQ_TYPE_PRIORITY, 1);
         smq_message which = named(layouts[i], "a");
         smq_consumer *consumer;
         smq_error err;
 
         options.layout = layouts[i];
         options.max_retries = 1;
-        topic_made(client, &options);
+        cluster_create_topic(client, &options);
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", 0);
-        must(smq_retry(polled(consumer), 0, "at first", &err), &err);
-        must(smq_retry(polled(consumer), 0, "not now", &err), &err);
+        assert_ok(smq_retry(polled(consumer), 0, "at first", &err), &err);
+        assert_ok(smq_retry(polled(consumer), 0, "not now", &err), &err);
         flushed(consumer);
         assert_failed(topic, &which, SMQ_STATE_DEAD, "not now");
-        must(smq_topic_pause(client, topic, &err), &err);
-        must(smq_dead_requeue(client, topic, NULL, NULL, NULL, NULL, &err), &err);
+        assert_ok(smq_topic_pause(client, topic, &err), &err);
+        assert_ok(smq_dead_requeue(client, topic, NULL, NULL, NULL, NULL, &err), &err);
         assert_failed(topic, &which, SMQ_STATE_WAITING, "");
         smq_consumer_free(consumer);
     }
@@ -616,7 +619,7 @@ static uint64_t rank_expected(const struct ranking *ranking, size_t index, bool 
 
 static void check_ranks(const char *topic, smq_topic_type type, smq_layout layout, smq_ties ties)
 {
-    smq_topic_options options = topic_of(topic, type, RANK_SLOTS);
+    smq_topic_options options = cluster_topic_options(topic, type, RANK_SLOTS);
     static struct ranking ranking;
     static smq_message messages[RANKED];
     static char ids[RANKED][16];
@@ -624,7 +627,7 @@ static void check_ranks(const char *topic, smq_topic_type type, smq_layout layou
 
     options.layout = layout;
     options.ties = ties;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     for (int i = 0; i < RANKED; i++) {
         snprintf(ids[i], sizeof(ids[i]), "m-%d", i);
         messages[i] = named(layout, ids[i]);
@@ -632,9 +635,9 @@ static void check_ranks(const char *topic, smq_topic_type type, smq_layout layou
         messages[i].due_at_ms = type == SMQ_TYPE_FIXED_TIME ? 4000000000000 + i * 7 % 100 : 0;
         messages[i].delay_ms = type == SMQ_TYPE_RANGE_MERGE ? HOUR_MS + i * 7 % 100 : 0;
     }
-    must(smq_send_batch(producer, topic, messages, RANKED, NULL, &err), &err);
+    assert_ok(smq_send_batch(producer, topic, messages, RANKED, NULL, &err), &err);
     ranking = (struct ranking){.by_priority = type == SMQ_TYPE_PRIORITY};
-    must(smq_message_each(client, topic, NULL, rank_seen, &ranking, &err), &err);
+    assert_ok(smq_message_each(client, topic, NULL, rank_seen, &ranking, &err), &err);
     assert_int_equal(ranking.count, RANKED);
     for (size_t i = 0; i < RANKED; i++) {
         smq_message which = named(layout, ranking.list[i].id);
@@ -656,19 +659,19 @@ static void ranks_are_right_over_all_slots(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SENDER_TEST(a_message_is_shown_in_every_state),
-        SENDER_TEST(one_that_is_there_twice_is_shown_as_it_waits),
-        SENDER_TEST(a_keyed_message_is_shown_with_all_it_has),
-        SENDER_TEST(an_unknown_message_is_no_message),
-        SENDER_TEST(a_dead_letter_is_found_among_thousands),
-        SENDER_TEST(all_but_claimed_messages_are_removed),
-        SENDER_TEST(a_rescheduled_message_comes_at_once),
-        SENDER_TEST(a_message_gets_another_time_or_priority),
-        SENDER_TEST(only_waiting_messages_are_rescheduled_and_ranked),
-        SENDER_TEST(the_last_reason_is_shown_until_it_is_done),
-        SENDER_TEST(a_dead_letter_keeps_its_last_reason),
-        SENDER_TEST(ranks_are_right_over_all_slots),
+        FRESH_CLIENT_TEST(a_message_is_shown_in_every_state),
+        FRESH_CLIENT_TEST(one_that_is_there_twice_is_shown_as_it_waits),
+        FRESH_CLIENT_TEST(a_keyed_message_is_shown_with_all_it_has),
+        FRESH_CLIENT_TEST(an_unknown_message_is_no_message),
+        FRESH_CLIENT_TEST(a_dead_letter_is_found_among_thousands),
+        FRESH_CLIENT_TEST(all_but_claimed_messages_are_removed),
+        FRESH_CLIENT_TEST(a_rescheduled_message_comes_at_once),
+        FRESH_CLIENT_TEST(a_message_gets_another_time_or_priority),
+        FRESH_CLIENT_TEST(only_waiting_messages_are_rescheduled_and_ranked),
+        FRESH_CLIENT_TEST(the_last_reason_is_shown_until_it_is_done),
+        FRESH_CLIENT_TEST(a_dead_letter_keeps_its_last_reason),
+        FRESH_CLIENT_TEST(ranks_are_right_over_all_slots),
     };
 
-    return cmocka_run_group_tests_name("message", tests, look_start, look_stop);
+    return cmocka_run_group_tests_name("message", tests, cluster_start_masters, cluster_end);
 }

@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { SESSION_MS = 4000, SLOTS = 4 };
@@ -18,9 +21,9 @@ static smq_client *fleet_client(void)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
-    options.zookeeper = servers_zookeeper(scene_servers());
+    options.zookeeper = servers_zookeeper(cluster_servers());
     options.session_timeout_ms = SESSION_MS;
-    return scene_client_with(&options);
+    return cluster_client_with(&options);
 }
 
 static const char *topic_of(smq_client *client)
@@ -29,12 +32,12 @@ static const char *topic_of(smq_client *client)
 
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 static void lose_zookeeper(void)
 {
-    struct server *server = servers_zookeeper_server(scene_servers());
+    struct server *server = servers_zookeeper_server(cluster_servers());
 
     server_kill(server);
     server_wipe(server);
@@ -71,8 +74,7 @@ static bool has_generation(void *arg)
     smq_error err = SMQ_ERROR_INIT;
 
     wanted->slots = 0;
-    scene_must(smq_topic_slots(wanted->client, wanted->topic, count_slot, wanted, &err), &err,
-               "smq_topic_slots");
+    assert_ok(smq_topic_slots(wanted->client, wanted->topic, count_slot, wanted, &err), &err);
     return wanted->slots == SLOTS;
 }
 
@@ -82,11 +84,11 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
 {
     smq_client *client = fleet_client();
     const char *topic = topic_of(client);
-    struct recorder *recorder = recorder_new(done);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(done);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     smq_client *newcomer = NULL;
     const char *other = NULL;
-    struct recorder *others = recorder_new(done);
+    struct handler_log *others = handler_log_new(done);
     smq_worker *worker_of_newcomer = NULL;
     smq_worker *refused = NULL;
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
@@ -95,30 +97,30 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     struct wanted wanted = {.client = client, .topic = topic};
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 1);
-    recorder_await(recorder, 1);
+    messages_send_numbers(client, topic, 0, 1);
+    handler_log_await(log, 1);
     lose_zookeeper();
     newcomer = fleet_client();
     other = topic_of(newcomer);
-    worker_of_newcomer = scene_worker(newcomer, other, others);
+    worker_of_newcomer = handler_log_worker(newcomer, other, others);
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
     assert_int_equal(smq_worker_new(&refused, newcomer, &options, &err), SMQ_OTHER_FLEET);
     assert_non_null(strstr(err.text, "raise-fence"));
-    scene_must(smq_fleet_raise_fence(newcomer, &fence, &err), &err, "smq_fleet_raise_fence");
+    assert_ok(smq_fleet_raise_fence(newcomer, &fence, &err), &err);
     assert_true(fence.topics >= 2);
     assert_int_equal(fence.rebound, fence.topics - 1);
     snprintf(wanted.generation, sizeof(wanted.generation), "%08x", (unsigned) fence.generation);
-    assert_true(wait_until(has_generation, &wanted, SCENE_TIMEOUT_MS));
-    scene_send_numbers(client, topic, 1, 1);
-    recorder_await(recorder, 2);
-    assert_memory_equal(recorder_seen(recorder, 1).token, wanted.generation, 8);
-    scene_send_numbers(newcomer, other, 1, 1);
-    recorder_await(others, 1);
-    scene_stop(worker);
-    scene_stop(worker_of_newcomer);
-    recorder_free(recorder);
-    recorder_free(others);
+    assert_true(wait_until(has_generation, &wanted, TIMEOUT_MS));
+    messages_send_numbers(client, topic, 1, 1);
+    handler_log_await(log, 2);
+    assert_memory_equal(handler_log_seen(log, 1).token, wanted.generation, 8);
+    messages_send_numbers(newcomer, other, 1, 1);
+    handler_log_await(others, 1);
+    handler_log_stop_worker(worker);
+    handler_log_stop_worker(worker_of_newcomer);
+    handler_log_free(log);
+    handler_log_free(others);
     smq_client_free(client);
     smq_client_free(newcomer);
 }
@@ -128,27 +130,27 @@ static void a_raised_fence_makes_a_lost_root_again(void **state)
 {
     smq_client *client = fleet_client();
     const char *topic = topic_of(client);
-    struct recorder *recorder = recorder_new(done);
+    struct handler_log *log = handler_log_new(done);
     smq_worker *worker = NULL;
     smq_fence fence = SMQ_FENCE_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 1);
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 1);
-    scene_stop(worker);
+    messages_send_numbers(client, topic, 0, 1);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 1);
+    handler_log_stop_worker(worker);
     smq_client_free(client);
     lose_zookeeper();
     client = fleet_client();
-    scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
+    assert_ok(smq_fleet_raise_fence(client, &fence, &err), &err);
     assert_int_equal(fence.rebound, 0);
     assert_true(fence.generation >= 2);
-    scene_send_numbers(client, topic, 1, 1);
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 2);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send_numbers(client, topic, 1, 1);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 2);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -160,30 +162,30 @@ static void lose_topic(smq_client *client, const char *topic)
     char key[64];
 
     snprintf(key, sizeof(key), "topic{%s}", topic);
-    redis = redisConnect("127.0.0.1", server_port(servers_node_of(scene_servers(), key)));
-    assert_int_equal(scene_redis_number(redis, "DEL %s", key), 1);
+    redis = redisConnect("127.0.0.1", server_port(servers_node_of(cluster_servers(), key)));
+    assert_int_equal(keys_read_number(redis, "DEL %s", key), 1);
     redisFree(redis);
-    scene_must(smq_topic_repair(client, topic, &report, &err), &err, "smq_topic_repair");
+    assert_ok(smq_topic_repair(client, topic, &report, &err), &err);
     assert_true(report.restored);
 }
 
 /* A worker of the client consumes message number `number`, and stops. */
 static void consume_one(smq_client *client, const char *topic, int number)
 {
-    struct recorder *recorder = recorder_new(done);
+    struct handler_log *log = handler_log_new(done);
     smq_worker *worker = NULL;
 
-    scene_send_numbers(client, topic, number, 1);
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 1);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send_numbers(client, topic, number, 1);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 1);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
 }
 
 /* Nobody owned it since: the slots know it from the call that changed it. */
 static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **state)
 {
-    smq_client *client = fleet_client(), *standalone = scene_client();
+    smq_client *client = fleet_client(), *standalone = cluster_client();
     const char *topic = topic_of(client);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *refused = NULL;
@@ -197,13 +199,13 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
     client = fleet_client();
     consume_one(client, topic_of(client), 0); /* makes a root of another identity */
     for (int i = 0; i < 3; i++) {             /* its generation may be far above the tokens */
-        scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
+        assert_ok(smq_fleet_raise_fence(client, &fence, &err), &err);
     }
     lose_topic(standalone, topic);
     consume_one(client, topic, 1);
-    scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
-    scene_must(smq_fleet_raise_fence(client, &fence, &err), &err, "smq_fleet_raise_fence");
-    scene_must(smq_topic_rebind(standalone, topic, false, &err), &err, "smq_topic_rebind");
+    assert_ok(smq_fleet_raise_fence(client, &fence, &err), &err);
+    assert_ok(smq_fleet_raise_fence(client, &fence, &err), &err);
+    assert_ok(smq_topic_rebind(standalone, topic, false, &err), &err);
     lose_topic(standalone, topic);
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
@@ -215,7 +217,7 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
 
 static void a_fence_needs_a_fleet(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
@@ -232,5 +234,5 @@ int main(void)
         cmocka_unit_test(a_fence_needs_a_fleet),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);
 }

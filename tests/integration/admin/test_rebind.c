@@ -9,8 +9,11 @@
 
 #include <cmocka.h>
 
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { SLOTS = 8 };
@@ -19,8 +22,8 @@ static smq_client *fleet_client(void)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
-    options.zookeeper = servers_zookeeper(scene_servers());
-    return scene_client_with(&options);
+    options.zookeeper = servers_zookeeper(cluster_servers());
+    return cluster_client_with(&options);
 }
 
 static const char *topic_of(smq_client *client)
@@ -29,14 +32,14 @@ static const char *topic_of(smq_client *client)
 
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 static void rebind(smq_client *client, const char *topic, bool force)
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_topic_rebind(client, topic, force, &err), &err, "smq_topic_rebind");
+    assert_ok(smq_topic_rebind(client, topic, force, &err), &err);
 }
 
 /* It is refused, and says `why`. */
@@ -69,27 +72,27 @@ static void ends_as_other_fleet(smq_worker *worker)
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    assert_int_equal(smq_worker_wait(worker, SCENE_TIMEOUT_MS, &err), SMQ_OTHER_FLEET);
+    assert_int_equal(smq_worker_wait(worker, TIMEOUT_MS, &err), SMQ_OTHER_FLEET);
     smq_worker_free(worker);
 }
 
 /* Consume one message with a worker of this client; the token is put into `token`. */
 static void consume_one(smq_client *client, const char *topic, const char *body, char token[32])
 {
-    struct recorder *recorder = recorder_new(NULL);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, topic, log);
 
-    scene_send(client, topic, (struct scene_message){.body = body});
-    recorder_await(recorder, 1);
-    assert_string_equal(recorder_seen(recorder, 0).body, body);
-    snprintf(token, 32, "%s", recorder_seen(recorder, 0).token);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.body = body});
+    handler_log_await(log, 1);
+    assert_string_equal(handler_log_seen(log, 0).body, body);
+    snprintf(token, 32, "%s", handler_log_seen(log, 0).token);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
 }
 
 static void from_standalone_to_a_fleet_and_back(void **state)
 {
-    smq_client *standalone = scene_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = fleet_client();
     const char *topic = topic_of(standalone);
     char tokens[3][32];
 
@@ -103,7 +106,7 @@ static void from_standalone_to_a_fleet_and_back(void **state)
     rebind(standalone, topic, false);
     consume_one(standalone, topic, "a", tokens[2]);
     assert_true(strcmp(tokens[2], tokens[1]) > 0);
-    scene_await_counts(standalone, topic, (struct scene_counts){.done = 3, .waiting = 0});
+    messages_await_counts(standalone, topic, (struct message_counts){.done = 3, .waiting = 0});
     smq_client_free(fleet);
     smq_client_free(standalone);
 }
@@ -117,9 +120,9 @@ static void from_a_mistyped_root_to_the_right_one(void **state)
     char address[512], token[32];
 
     (void) state;
-    snprintf(address, sizeof(address), "%s/slotmk", servers_zookeeper(scene_servers()));
+    snprintf(address, sizeof(address), "%s/slotmk", servers_zookeeper(cluster_servers()));
     options.zookeeper = address;
-    mistyped = scene_client_with(&options);
+    mistyped = cluster_client_with(&options);
     consume_one(mistyped, topic, "a", token);
     worker_refused(fleet, topic);
     rebind(fleet, topic, false);
@@ -131,29 +134,29 @@ static void from_a_mistyped_root_to_the_right_one(void **state)
 
 static void refused_while_a_standalone_owner_lives(void **state)
 {
-    smq_client *standalone = scene_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = fleet_client();
     const char *topic = topic_of(standalone);
-    struct recorder *recorder = recorder_new(NULL);
-    smq_worker *worker = scene_worker(standalone, topic, recorder);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(standalone, topic, log);
     redisContext *redis;
     char key[64];
 
     (void) state;
-    scene_send(standalone, topic, (struct scene_message){.body = "a"});
-    recorder_await(recorder, 1);
+    messages_send(standalone, topic, (struct test_message){.body = "a"});
+    handler_log_await(log, 1);
     rebind_refused(fleet, topic, SMQ_IN_WORK, "listen");
     worker_refused(fleet, topic); /* nothing was changed */
-    scene_stop(worker);
+    handler_log_stop_worker(worker);
     /* the lease of a process that died */
     snprintf(key, sizeof(key), "topic{%s}", topic);
-    redis = redisConnect("127.0.0.1", server_port(servers_node_of(scene_servers(), key)));
+    redis = redisConnect("127.0.0.1", server_port(servers_node_of(cluster_servers(), key)));
     assert_int_equal(
-        scene_redis_number(redis, "HSET %s lease_owner host:1-abc lease_until 99999999999999", key),
+        keys_read_number(redis, "HSET %s lease_owner host:1-abc lease_until 99999999999999", key),
         0);
     rebind_refused(fleet, topic, SMQ_IN_WORK, "host:1-abc");
     rebind(fleet, topic, true);
     redisFree(redis);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(fleet);
     smq_client_free(standalone);
 }
@@ -175,19 +178,19 @@ static bool is_refused_for(void *arg)
 /* Every slot of an idle worker counts, on whatever master it is. */
 static void refused_while_a_fleet_listens(void **state)
 {
-    smq_client *standalone = scene_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = fleet_client();
     const char *topic = topic_of(standalone);
-    struct recorder *recorder = recorder_new(NULL);
-    smq_worker *worker = scene_worker(fleet, topic, recorder);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(fleet, topic, log);
     struct attempt attempt = {standalone, topic, "listen on 8 of its 8 slots"};
 
     (void) state;
-    scene_send(standalone, topic, (struct scene_message){.body = "a"});
-    recorder_await(recorder, 1);
-    assert_true(wait_until(is_refused_for, &attempt, SCENE_TIMEOUT_MS));
-    scene_stop(worker);
+    messages_send(standalone, topic, (struct test_message){.body = "a"});
+    handler_log_await(log, 1);
+    assert_true(wait_until(is_refused_for, &attempt, TIMEOUT_MS));
+    handler_log_stop_worker(worker);
     rebind(standalone, topic, false);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(fleet);
     smq_client_free(standalone);
 }
@@ -200,7 +203,7 @@ static bool hang_runs(void *arg)
 /* A killed process is not subscribed any more, but its claim is leased. */
 static void refused_while_a_claim_is_leased(void **state)
 {
-    smq_client *standalone = scene_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = fleet_client();
     const char *topic = topic_of(standalone);
     struct members members;
     struct member *owner;
@@ -211,7 +214,7 @@ static void refused_while_a_claim_is_leased(void **state)
     members.work_us = 600000000;
     members_send(&members, fleet, "hang", 1, 0, 1);
     owner = members_start(&members);
-    assert_true(wait_until(hang_runs, &members, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(hang_runs, &members, TIMEOUT_MS));
     member_kill(owner);
     rebind_refused(standalone, topic, SMQ_IN_WORK, "claimed in 1 of its 8 slots");
     rebind(standalone, topic, true);
@@ -223,54 +226,54 @@ static void refused_while_a_claim_is_leased(void **state)
 /* By force: the owner that lives all the same is fenced, and ends. */
 static void a_standalone_owner_that_was_missed_is_fenced(void **state)
 {
-    smq_client *standalone = scene_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = fleet_client();
     const char *topic = topic_of(standalone);
-    struct recorder *before = recorder_new(NULL), *after = recorder_new(NULL);
-    smq_worker *missed = scene_worker(standalone, topic, before), *worker;
+    struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
+    smq_worker *missed = handler_log_worker(standalone, topic, before), *worker;
 
     (void) state;
-    scene_send(standalone, topic, (struct scene_message){.body = "a"});
-    recorder_await(before, 1);
+    messages_send(standalone, topic, (struct test_message){.body = "a"});
+    handler_log_await(before, 1);
     rebind(fleet, topic, true);
-    worker = scene_worker(fleet, topic, after);
+    worker = handler_log_worker(fleet, topic, after);
     ends_as_other_fleet(missed);
-    scene_send(standalone, topic, (struct scene_message){.body = "b"});
-    recorder_await(after, 1);
-    assert_int_equal(recorder_count(before), 1);
-    assert_true(strcmp(recorder_seen(after, 0).token, recorder_seen(before, 0).token) > 0);
-    scene_stop(worker);
-    recorder_free(before);
-    recorder_free(after);
+    messages_send(standalone, topic, (struct test_message){.body = "b"});
+    handler_log_await(after, 1);
+    assert_int_equal(handler_log_count(before), 1);
+    assert_true(strcmp(handler_log_seen(after, 0).token, handler_log_seen(before, 0).token) > 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(before);
+    handler_log_free(after);
     smq_client_free(fleet);
     smq_client_free(standalone);
 }
 
 static void a_fleet_that_was_missed_is_fenced(void **state)
 {
-    smq_client *standalone = scene_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = fleet_client();
     const char *topic = topic_of(standalone);
-    struct recorder *before = recorder_new(NULL), *after = recorder_new(NULL);
+    struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
     smq_worker *missed, *worker;
 
     (void) state;
-    recorder_gate(before);
-    recorder_open(before, 1); /* a passes */
-    missed = scene_worker(fleet, topic, before);
-    scene_send(standalone, topic, (struct scene_message){.body = "a"});
-    recorder_await(before, 1);
-    scene_send(standalone, topic, (struct scene_message){.body = "b"});
-    recorder_await(before, 2); /* its handler holds b */
+    handler_log_gate(before);
+    handler_log_open(before, 1); /* a passes */
+    missed = handler_log_worker(fleet, topic, before);
+    messages_send(standalone, topic, (struct test_message){.body = "a"});
+    handler_log_await(before, 1);
+    messages_send(standalone, topic, (struct test_message){.body = "b"});
+    handler_log_await(before, 2); /* its handler holds b */
     rebind(standalone, topic, true);
-    worker = scene_worker(standalone, topic, after);
-    recorder_await(after, 1);
-    assert_string_equal(recorder_seen(after, 0).body, "b");
-    assert_true(strcmp(recorder_seen(after, 0).token, recorder_seen(before, 1).token) > 0);
-    recorder_open(before, 1); /* too late: its answer changes nothing */
+    worker = handler_log_worker(standalone, topic, after);
+    handler_log_await(after, 1);
+    assert_string_equal(handler_log_seen(after, 0).body, "b");
+    assert_true(strcmp(handler_log_seen(after, 0).token, handler_log_seen(before, 1).token) > 0);
+    handler_log_open(before, 1); /* too late: its answer changes nothing */
     ends_as_other_fleet(missed);
-    scene_await_counts(standalone, topic, (struct scene_counts){.done = 2, .waiting = 0});
-    scene_stop(worker);
-    recorder_free(before);
-    recorder_free(after);
+    messages_await_counts(standalone, topic, (struct message_counts){.done = 2, .waiting = 0});
+    handler_log_stop_worker(worker);
+    handler_log_free(before);
+    handler_log_free(after);
     smq_client_free(fleet);
     smq_client_free(standalone);
 }
@@ -278,14 +281,14 @@ static void a_fleet_that_was_missed_is_fenced(void **state)
 /* A token may be of a larger generation than the topic: the root of a fleet has its own. */
 static void the_new_owner_is_above_every_token(void **state)
 {
-    smq_client *standalone = scene_client();
+    smq_client *standalone = cluster_client();
     const char *topic = topic_of(standalone);
-    redisContext *redis = scene_redis_of(topic);
+    redisContext *redis = keys_connect_to(topic);
     char token[32];
 
     (void) state;
     assert_int_equal(
-        scene_redis_number(redis, "HSET slot{%s_0} token 0000002a0000000000000007", topic), 0);
+        keys_read_number(redis, "HSET slot{%s_0} token 0000002a0000000000000007", topic), 0);
     rebind(standalone, topic, false);
     consume_one(standalone, topic, "a", token);
     assert_int_equal(strncmp(token, "0000002b", 8), 0);
@@ -296,8 +299,8 @@ static void the_new_owner_is_above_every_token(void **state)
 static void what_cannot_be_rebound(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_client *standalone = scene_client(), *nowhere;
-    const char *shared = scene_priority_topic(standalone, true, 2), *topic = topic_of(standalone);
+    smq_client *standalone = cluster_client(), *nowhere;
+    const char *shared = cluster_priority_topic(standalone, true, 2), *topic = topic_of(standalone);
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
@@ -305,7 +308,7 @@ static void what_cannot_be_rebound(void **state)
     rebind_refused(standalone, shared, SMQ_INVALID, "shared");
     options.zookeeper = "127.0.0.1:1";
     options.session_timeout_ms = 2000;
-    nowhere = scene_client_with(&options);
+    nowhere = cluster_client_with(&options);
     assert_int_equal(smq_topic_rebind(nowhere, topic, true, &err), SMQ_UNAVAILABLE);
     smq_client_free(nowhere);
     smq_client_free(standalone);
@@ -325,5 +328,5 @@ int main(void)
         cmocka_unit_test(what_cannot_be_rebound),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);
 }

@@ -9,15 +9,17 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/look.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 
 static smq_client *client;
 
 static int set_up(void **state)
 {
     (void) state;
-    look_flush();
-    client = client_made();
+    keys_flush();
+    client = cluster_client();
     return 0;
 }
 
@@ -34,7 +36,7 @@ static void assert_type(const char *key, const char *type)
 {
     char text[512];
 
-    assert_string_equal(look_text(text, key, "TYPE %s", key), type);
+    assert_string_equal(keys_text(text, key, "TYPE %s", key), type);
 }
 
 static void keys_stand_as_designed(void **state)
@@ -45,18 +47,18 @@ static void keys_stand_as_designed(void **state)
 
     (void) state;
     for (int t = 0; t < 3; t++) {
-        smq_topic_options options = topic_of("t", types[t], 4);
+        smq_topic_options options = cluster_topic_options("t", types[t], 4);
         char text[512], nonce[64];
         smq_error err;
 
         options.delay_ms = types[t] == SMQ_TYPE_RANGE_MERGE ? 1000 : 0;
-        topic_made(client, &options);
-        look_text(nonce, "topic{t}", "HGET topic{t} nonce");
+        cluster_create_topic(client, &options);
+        keys_text(nonce, "topic{t}", "HGET topic{t} nonce");
         assert_int_equal(strlen(nonce), 16);
-        assert_string_equal(look_text(text, "topic{t}", "HGET topic{t} state"), "ready");
-        assert_int_equal(look_number("topic{t}", "HGET topic{t} version"), 1);
-        assert_int_equal(look_number("topic{t}", "HGET topic{t} generation"), t + 1);
-        assert_true(look_number("slotmq{topics}", "HGET slotmq{topics} t") > 1600000000000);
+        assert_string_equal(keys_text(text, "topic{t}", "HGET topic{t} state"), "ready");
+        assert_int_equal(keys_number("topic{t}", "HGET topic{t} version"), 1);
+        assert_int_equal(keys_number("topic{t}", "HGET topic{t} generation"), t + 1);
+        assert_true(keys_number("slotmq{topics}", "HGET slotmq{topics} t") > 1600000000000);
         for (int i = 0; i < 4; i++) {
             char store[32], prepare[32], dead[32], why[32], slot[32], stamp[80];
             int64_t hash;
@@ -72,48 +74,48 @@ static void keys_stand_as_designed(void **state)
             assert_type(dead, "zset");
             assert_type(why, "hash");
             assert_type(slot, "hash");
-            assert_string_equal(look_text(text, store, "ZSCORE %s %b", store, "", (size_t) 0),
+            assert_string_equal(keys_text(text, store, "ZSCORE %s %b", store, "", (size_t) 0),
                                 sentinels[t]);
-            assert_string_equal(look_text(text, store, "ZSCORE %s %b", prepare, "", (size_t) 0),
+            assert_string_equal(keys_text(text, store, "ZSCORE %s %b", prepare, "", (size_t) 0),
                                 "inf");
-            assert_string_equal(look_text(text, store, "HGET %s def", slot), stamp);
-            assert_string_equal(look_text(text, store, "HGET %s token", slot),
+            assert_string_equal(keys_text(text, store, "HGET %s def", slot), stamp);
+            assert_string_equal(keys_text(text, store, "HGET %s token", slot),
                                 "000000000000000000000000");
-            hash = look_number(store, "CLUSTER KEYSLOT %s", store);
-            assert_int_equal(look_number(store, "CLUSTER KEYSLOT %s", prepare), hash);
-            assert_int_equal(look_number(store, "CLUSTER KEYSLOT %s", dead), hash);
-            assert_int_equal(look_number(store, "CLUSTER KEYSLOT %s", why), hash);
-            assert_int_equal(look_number(store, "CLUSTER KEYSLOT %s", slot), hash);
+            hash = keys_number(store, "CLUSTER KEYSLOT %s", store);
+            assert_int_equal(keys_number(store, "CLUSTER KEYSLOT %s", prepare), hash);
+            assert_int_equal(keys_number(store, "CLUSTER KEYSLOT %s", dead), hash);
+            assert_int_equal(keys_number(store, "CLUSTER KEYSLOT %s", why), hash);
+            assert_int_equal(keys_number(store, "CLUSTER KEYSLOT %s", slot), hash);
         }
-        must(smq_topic_delete(client, "t", false, &err), &err);
-        assert_string_equal(look_text(text, "slotmq{topics}", "HGET slotmq{topics} t"), "");
-        assert_string_equal(look_text(text, "topic{t}", "HGET topic{t} state"), "");
-        assert_string_equal(look_text(text, "t_0", "HGET slot{t_0} def"), "");
+        assert_ok(smq_topic_delete(client, "t", false, &err), &err);
+        assert_string_equal(keys_text(text, "slotmq{topics}", "HGET slotmq{topics} t"), "");
+        assert_string_equal(keys_text(text, "topic{t}", "HGET topic{t} state"), "");
+        assert_string_equal(keys_text(text, "t_0", "HGET slot{t_0} def"), "");
     }
 }
 
 static void a_shared_topic_has_no_tokens(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 1);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_PRIORITY, 1);
     char text[512];
 
     (void) state;
     options.shared = true;
-    topic_made(client, &options);
-    assert_string_equal(look_text(text, "t_0", "HGET slot{t_0} token"), "shared");
+    cluster_create_topic(client, &options);
+    assert_string_equal(keys_text(text, "t_0", "HGET slot{t_0} token"), "shared");
 }
 
 static void creating_again_is_fine_if_it_is_the_same(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 4);
     char before[512], after[512];
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    look_text(before, "topic{t}", "HGET topic{t} nonce");
-    topic_made(client, &options);
-    assert_string_equal(look_text(after, "topic{t}", "HGET topic{t} nonce"), before);
+    cluster_create_topic(client, &options);
+    keys_text(before, "topic{t}", "HGET topic{t} nonce");
+    cluster_create_topic(client, &options);
+    assert_string_equal(keys_text(after, "topic{t}", "HGET topic{t} nonce"), before);
     options.slots = 8;
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "slots is 4, not 8"));
@@ -121,7 +123,7 @@ static void creating_again_is_fine_if_it_is_the_same(void **state)
     options.type = SMQ_TYPE_PRIORITY;
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "type"));
-    assert_int_equal(look_number("t_7", "EXISTS t_7"), 0);
+    assert_int_equal(keys_number("t_7", "EXISTS t_7"), 0);
 }
 
 /* Of all nodes. */
@@ -129,8 +131,8 @@ static long long count_keys(void)
 {
     long long count = 0;
 
-    for (size_t i = 0; i < servers_count(look_servers); i++) {
-        redisReply *reply = look_at(servers_node(look_servers, i), "DBSIZE");
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        redisReply *reply = keys_command_at(servers_node(cluster_servers(), i), "DBSIZE");
 
         count += reply->integer;
         freeReplyObject(reply);
@@ -149,11 +151,11 @@ static void bad_definitions_change_nothing(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        options = topic_of(cases[i].name, SMQ_TYPE_PRIORITY, cases[i].slots);
+        options = cluster_topic_options(cases[i].name, SMQ_TYPE_PRIORITY, cases[i].slots);
         assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
         assert_true(strlen(err.text) > 0);
     }
-    options = topic_of("t", SMQ_TYPE_PRIORITY, 4);
+    options = cluster_topic_options("t", SMQ_TYPE_PRIORITY, 4);
     options.struct_size = 0;
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
     assert_int_equal(smq_topic_create(client, NULL, NULL, &err), SMQ_INVALID);
@@ -164,43 +166,43 @@ static void bad_definitions_change_nothing(void **state)
 /* As if the process had died after some of the slots. */
 static void a_cut_creation_is_completed(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
-    smq_producer *producer = producer_made(client, NULL);
-    smq_message message = message_of("hello");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_producer *producer = messages_producer(client, NULL);
+    smq_message message = messages_text("hello");
     char text[512];
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    freeReplyObject(look("topic{t}", "HSET topic{t} state creating"));
-    freeReplyObject(look("slotmq{topics}", "HDEL slotmq{topics} t"));
-    freeReplyObject(look("t_2", "DEL t_2 prepare{t_2} dead{t_2} why{t_2} slot{t_2}"));
+    cluster_create_topic(client, &options);
+    freeReplyObject(keys_command("topic{t}", "HSET topic{t} state creating"));
+    freeReplyObject(keys_command("slotmq{topics}", "HDEL slotmq{topics} t"));
+    freeReplyObject(keys_command("t_2", "DEL t_2 prepare{t_2} dead{t_2} why{t_2} slot{t_2}"));
     assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_NO_TOPIC);
     options.slots = 8;
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_TOPIC_DIFFERS);
     options.slots = 4;
-    topic_made(client, &options);
-    assert_string_equal(look_text(text, "topic{t}", "HGET topic{t} state"), "ready");
-    assert_int_equal(look_number("t_2", "ZCARD t_2"), 1);
-    assert_int_equal(look_number("slotmq{topics}", "HEXISTS slotmq{topics} t"), 1);
-    (void) sent(producer, "t", &message);
+    cluster_create_topic(client, &options);
+    assert_string_equal(keys_text(text, "topic{t}", "HGET topic{t} state"), "ready");
+    assert_int_equal(keys_number("t_2", "ZCARD t_2"), 1);
+    assert_int_equal(keys_number("slotmq{topics}", "HEXISTS slotmq{topics} t"), 1);
+    (void) messages_send_by(producer, "t", &message);
     smq_producer_free(producer);
 }
 
 static void keys_of_others_are_not_touched(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 4);
     char text[512];
     smq_error err;
 
     (void) state;
-    freeReplyObject(look("t_2", "SET t_2 precious"));
+    freeReplyObject(keys_command("t_2", "SET t_2 precious"));
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "t_2"));
-    assert_string_equal(look_text(text, "t_2", "GET t_2"), "precious");
+    assert_string_equal(keys_text(text, "t_2", "GET t_2"), "precious");
     assert_int_equal(count_keys(), 1); /* nothing of ours is left */
-    freeReplyObject(look("t_2", "DEL t_2"));
-    topic_made(client, &options);
+    freeReplyObject(keys_command("t_2", "DEL t_2"));
+    cluster_create_topic(client, &options);
 }
 
 /* A slot that may not be opened takes back what was made before it: here the other node's slots.  A
@@ -208,7 +210,7 @@ static void keys_of_others_are_not_touched(void **state)
 static void a_denied_creation_leaves_nothing(void **state)
 {
     static const char *const rights[] = {"-zadd +zadd", "-hsetnx +hsetnx", "-hdel +hdel"};
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 16);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 16);
     smq_error err;
 
     (void) state;
@@ -217,99 +219,101 @@ static void a_denied_creation_leaves_nothing(void **state)
         smq_status status;
 
         assert_int_equal(sscanf(rights[i], "%15s %15s", without, with), 2);
-        freeReplyObject(look("t_2", "ACL SETUSER default %s", without));
+        freeReplyObject(keys_command("t_2", "ACL SETUSER default %s", without));
         status = smq_topic_create(client, &options, NULL, &err);
-        freeReplyObject(look("t_2", "ACL SETUSER default %s", with));
+        freeReplyObject(keys_command("t_2", "ACL SETUSER default %s", with));
         assert_int_equal(status, SMQ_DENIED);
-        assert_int_equal(look_number("topic{t}", "EXISTS topic{t}"), 0);
+        assert_int_equal(keys_number("topic{t}", "EXISTS topic{t}"), 0);
         if (i == 0) { /* it comes before anything is written */
             assert_int_equal(count_keys(), 0);
             assert_null(strstr(err.text, "half created"));
         }
-        topic_made(client, &options);
-        must(smq_topic_delete(client, "t", false, &err), &err);
-        look_flush();
+        cluster_create_topic(client, &options);
+        assert_ok(smq_topic_delete(client, "t", false, &err), &err);
+        keys_flush();
     }
 }
 
 /* Keys that the user may not touch at all. */
 static void a_creation_without_its_keys_leaves_nothing(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 16);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 16);
     smq_status status;
     smq_error err;
 
     (void) state;
-    freeReplyObject(look("t_2", "ACL SETUSER default resetkeys ~topic{t} ~slotmq{topics}"));
+    freeReplyObject(keys_command("t_2", "ACL SETUSER default resetkeys ~topic{t} ~slotmq{topics}"));
     status = smq_topic_create(client, &options, NULL, &err);
-    freeReplyObject(look("t_2", "ACL SETUSER default allkeys"));
+    freeReplyObject(keys_command("t_2", "ACL SETUSER default allkeys"));
     assert_int_equal(status, SMQ_DENIED);
     assert_int_equal(count_keys(), 0);
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
 }
 
 /* --- deleting --- */
 
 static void only_an_empty_topic_is_deleted_without_force(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
-    smq_producer *producer = producer_made(client, NULL);
-    smq_message message = message_of("hello");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_producer *producer = messages_producer(client, NULL);
+    smq_message message = messages_text("hello");
     char text[512];
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     for (int i = 0; i < 5; i++) {
         char body[16];
 
         snprintf(body, sizeof(body), "m-%d", i);
         message.body = smq_text(body);
-        (void) sent(producer, "t", &message);
+        (void) messages_send_by(producer, "t", &message);
     }
     assert_int_equal(smq_topic_delete(client, "t", false, &err), SMQ_NOT_EMPTY);
     assert_non_null(strstr(err.text, "5 messages"));
-    assert_string_equal(look_text(text, "topic{t}", "HGET topic{t} state"), "ready");
-    message = message_of("again");
-    (void) sent(producer, "t", &message);
-    must(smq_topic_delete(client, "t", true, &err), &err);
+    assert_string_equal(keys_text(text, "topic{t}", "HGET topic{t} state"), "ready");
+    message = messages_text("again");
+    (void) messages_send_by(producer, "t", &message);
+    assert_ok(smq_topic_delete(client, "t", true, &err), &err);
     assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_NO_TOPIC);
     for (int i = 0; i < 4; i++) {
         char store[16];
 
         snprintf(store, sizeof(store), "t_%d", i);
-        assert_int_equal(look_number(store, "ZCARD %s", store), 1);
+        assert_int_equal(keys_number(store, "ZCARD %s", store), 1);
     }
     assert_int_equal(smq_topic_delete(client, "t", true, &err), SMQ_NO_TOPIC);
     assert_int_equal(smq_topic_delete(client, "never", false, &err), SMQ_NO_TOPIC);
-    topic_made(client, &options);
-    assert_false(sent(producer, "t", &message));
+    cluster_create_topic(client, &options);
+    assert_false(messages_send_by(producer, "t", &message));
     smq_producer_free(producer);
 }
 
 /* As if the process had died between the steps. */
 static void a_cut_deletion_is_completed(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 4);
     char text[512];
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    freeReplyObject(look("topic{t}", "HSET topic{t} state deleting"));
-    freeReplyObject(look("t_1", "HDEL slot{t_1} def"));
+    cluster_create_topic(client, &options);
+    freeReplyObject(keys_command("topic{t}", "HSET topic{t} state deleting"));
+    freeReplyObject(keys_command("t_1", "HDEL slot{t_1} def"));
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "being deleted"));
-    must(smq_topic_delete(client, "t", false, &err), &err);
-    assert_string_equal(look_text(text, "topic{t}", "HGET topic{t} state"), "");
-    topic_made(client, &options);
-    freeReplyObject(look("topic{t}", "HSET topic{t} state deleting deletes 2 deleter other"));
-    freeReplyObject(look("slotmq{topics}", "HDEL slotmq{topics} t")); /* the last step but one */
-    must(smq_topic_delete(client, "t", false, &err), &err);
-    freeReplyObject(look("slotmq{topics}", "HSET slotmq{topics} t 1"));
+    assert_ok(smq_topic_delete(client, "t", false, &err), &err);
+    assert_string_equal(keys_text(text, "topic{t}", "HGET topic{t} state"), "");
+    cluster_create_topic(client, &options);
+    freeReplyObject(
+        keys_command("topic{t}", "HSET topic{t} state deleting deletes 2 deleter other"));
+    freeReplyObject(
+        keys_command("slotmq{topics}", "HDEL slotmq{topics} t")); /* the last step but one */
+    assert_ok(smq_topic_delete(client, "t", false, &err), &err);
+    freeReplyObject(keys_command("slotmq{topics}", "HSET slotmq{topics} t 1"));
     assert_int_equal(smq_topic_delete(client, "t", false, &err), SMQ_NO_TOPIC);
     assert_non_null(strstr(err.text, "removed from the list"));
-    assert_int_equal(look_number("slotmq{topics}", "HEXISTS slotmq{topics} t"), 0);
+    assert_int_equal(keys_number("slotmq{topics}", "HEXISTS slotmq{topics} t"), 0);
     assert_int_equal(smq_topic_delete(client, "t", false, &err), SMQ_NO_TOPIC);
     assert_null(strstr(err.text, "removed from the list"));
 }
@@ -317,39 +321,39 @@ static void a_cut_deletion_is_completed(void **state)
 /* A message that comes between the look and the seal: the deletion is taken back everywhere. */
 static void a_deletion_that_finds_messages_is_taken_back(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
-    smq_producer *producer = producer_made(client, NULL);
-    smq_message message = message_of("hello");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_producer *producer = messages_producer(client, NULL);
+    smq_message message = messages_text("hello");
     char text[512], stamp[512];
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    (void) sent(producer, "t", &message);
-    look_text(stamp, "t_0", "HGET slot{t_0} def");
-    freeReplyObject(look("topic{t}", "HSET topic{t} state deleting"));
-    freeReplyObject(look("t_1", "HDEL slot{t_1} def"));
+    cluster_create_topic(client, &options);
+    (void) messages_send_by(producer, "t", &message);
+    keys_text(stamp, "t_0", "HGET slot{t_0} def");
+    freeReplyObject(keys_command("topic{t}", "HSET topic{t} state deleting"));
+    freeReplyObject(keys_command("t_1", "HDEL slot{t_1} def"));
     assert_int_equal(smq_topic_delete(client, "t", false, &err), SMQ_NOT_EMPTY);
-    assert_string_equal(look_text(text, "topic{t}", "HGET topic{t} state"), "deleting");
-    must(smq_topic_delete(client, "t", true, &err), &err);
+    assert_string_equal(keys_text(text, "topic{t}", "HGET topic{t} state"), "deleting");
+    assert_ok(smq_topic_delete(client, "t", true, &err), &err);
     smq_producer_free(producer);
 }
 
 static void the_largest_topic_takes_seconds(void **state)
 {
-    smq_topic_options options = topic_of("big", SMQ_TYPE_FIXED_TIME, 65536);
-    smq_producer *producer = producer_made(client, NULL);
+    smq_topic_options options = cluster_topic_options("big", SMQ_TYPE_FIXED_TIME, 65536);
+    smq_producer *producer = messages_producer(client, NULL);
     smq_stats stats = SMQ_STATS_INIT;
-    smq_message message = message_of("hello");
+    smq_message message = messages_text("hello");
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    (void) sent(producer, "big", &message);
-    must(smq_topic_stats(client, "big", &stats, &err), &err);
+    cluster_create_topic(client, &options);
+    (void) messages_send_by(producer, "big", &message);
+    assert_ok(smq_topic_stats(client, "big", &stats, &err), &err);
     assert_int_equal(stats.waiting, 1);
     assert_int_equal(smq_topic_delete(client, "big", false, &err), SMQ_NOT_EMPTY);
-    must(smq_topic_delete(client, "big", true, &err), &err);
+    assert_ok(smq_topic_delete(client, "big", true, &err), &err);
     smq_producer_free(producer);
 }
 
@@ -381,13 +385,13 @@ static bool on_topic(const smq_topic_options *topic, void *user)
 
 static void topics_are_described_with_their_defaults(void **state)
 {
-    smq_topic_options options = topic_of("one", SMQ_TYPE_PRIORITY, 0);
+    smq_topic_options options = cluster_topic_options("one", SMQ_TYPE_PRIORITY, 0);
     struct seen seen = {.count = 0};
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    must(smq_topic_each(client, "one", on_topic, &seen, &err), &err);
+    cluster_create_topic(client, &options);
+    assert_ok(smq_topic_each(client, "one", on_topic, &seen, &err), &err);
     assert_int_equal(seen.count, 1);
     assert_string_equal(seen.names, "one ");
     assert_int_equal(seen.last.type, SMQ_TYPE_PRIORITY);
@@ -406,27 +410,28 @@ static void all_topics_are_visited_and_broken_ones_are_told(void **state)
     smq_error err;
 
     (void) state;
-    must(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_ok(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
     assert_int_equal(seen.count, 0);
     for (int i = 0; i < 4; i++) {
-        smq_topic_options options = topic_of(names[i], SMQ_TYPE_PRIORITY, 2);
+        smq_topic_options options = cluster_topic_options(names[i], SMQ_TYPE_PRIORITY, 2);
 
-        topic_made(client, &options);
+        cluster_create_topic(client, &options);
     }
-    must(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_ok(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
     assert_string_equal(seen.names, "a b c d ");
-    freeReplyObject(look("topic{c}", "HSET topic{c} state creating"));
+    freeReplyObject(keys_command("topic{c}", "HSET topic{c} state creating"));
     seen = (struct seen){.limit = 2};
-    must(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_ok(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
     assert_string_equal(seen.names, "a b ");
-    freeReplyObject(look("topic{a}", "HSET topic{a} definition nonsense"));
+    freeReplyObject(keys_command("topic{a}", "HSET topic{a} definition nonsense"));
     seen = (struct seen){.limit = 0};
-    must(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_ok(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
     assert_string_equal(seen.names, "a! b d ");
     assert_non_null(strstr(seen.why, "topic a cannot be read"));
-    freeReplyObject(look("topic{b}", "HSET topic{b} definition %s", "format=99 type=priority"));
+    freeReplyObject(
+        keys_command("topic{b}", "HSET topic{b} definition %s", "format=99 type=priority"));
     seen = (struct seen){.limit = 0};
-    must(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_ok(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
     assert_string_equal(seen.names, "a! b! d ");
     assert_non_null(strstr(seen.why, "topic b was made by a newer slotmq"));
     assert_int_equal(smq_topic_each(client, "a", on_topic, &seen, &err), SMQ_INTERNAL);
@@ -454,5 +459,5 @@ int main(void)
         TOPIC_TEST(all_topics_are_visited_and_broken_ones_are_told),
     };
 
-    return cmocka_run_group_tests_name("topic", tests, look_start, look_stop);
+    return cmocka_run_group_tests_name("topic", tests, cluster_start_masters, cluster_end);
 }

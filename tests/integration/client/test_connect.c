@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/look.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/port.h"
 #include "support/process.h"
 
@@ -104,7 +106,7 @@ static void nobody_there_is_said_with_the_server(void **state)
 static void a_silent_server_is_given_up_in_time(void **state)
 {
     char redis[128];
-    struct server *server = servers_node(look_servers, 0);
+    struct server *server = servers_node(cluster_servers(), 0);
     smq_client_options options;
     smq_error err;
 
@@ -117,7 +119,7 @@ static void a_silent_server_is_given_up_in_time(void **state)
     server_resume(server);
     assert_null(strstr(err.text, "secret"));
     assert_non_null(strstr(err.text, server_address(server)));
-    assert_true(servers_wait(look_servers, WAIT_MS));
+    assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
 }
 
 static void a_wrong_password_is_denied(void **state)
@@ -128,7 +130,7 @@ static void a_wrong_password_is_denied(void **state)
 
     (void) state;
     snprintf(redis, sizeof(redis), "redis://user:secret@127.0.0.1:%d",
-             server_port(servers_node(look_servers, 0)));
+             server_port(servers_node(cluster_servers(), 0)));
     options = options_of(redis);
     assert_int_equal(try(&options, &err), SMQ_DENIED);
     assert_null(strstr(err.text, "secret"));
@@ -136,39 +138,40 @@ static void a_wrong_password_is_denied(void **state)
 
 static void a_server_that_evicts_is_refused(void **state)
 {
-    const struct server *server = servers_node(look_servers, 1);
-    smq_client_options options = options_of(servers_redis(look_servers));
+    const struct server *server = servers_node(cluster_servers(), 1);
+    smq_client_options options = options_of(servers_redis(cluster_servers()));
     smq_error err;
 
     (void) state;
-    freeReplyObject(look_at(server, "CONFIG SET maxmemory 100mb maxmemory-policy allkeys-lru"));
+    freeReplyObject(
+        keys_command_at(server, "CONFIG SET maxmemory 100mb maxmemory-policy allkeys-lru"));
     options = options_of(server_address(server));
     assert_int_equal(try(&options, &err), SMQ_BAD_SERVER);
     assert_non_null(strstr(err.text, "noeviction"));
-    freeReplyObject(look_at(server, "CONFIG SET maxmemory-policy noeviction"));
+    freeReplyObject(keys_command_at(server, "CONFIG SET maxmemory-policy noeviction"));
     assert_int_equal(try(&options, &err), SMQ_OK);
-    freeReplyObject(look_at(server, "CONFIG SET maxmemory 0"));
+    freeReplyObject(keys_command_at(server, "CONFIG SET maxmemory 0"));
 }
 
 static void one_seed_is_enough(void **state)
 {
-    smq_client_options options = options_of(server_address(servers_node(look_servers, 2)));
+    smq_client_options options = options_of(server_address(servers_node(cluster_servers(), 2)));
     smq_client *client = NULL;
     smq_producer *producer;
-    smq_topic_options topic = topic_of("seed", SMQ_TYPE_FIXED_TIME, 16);
+    smq_topic_options topic = cluster_topic_options("seed", SMQ_TYPE_FIXED_TIME, 16);
     smq_error err;
 
     (void) state;
-    must(smq_client_new(&client, &options, &err), &err);
-    topic_made(client, &topic);
-    producer = producer_made(client, NULL);
+    assert_ok(smq_client_new(&client, &options, &err), &err);
+    cluster_create_topic(client, &topic);
+    producer = messages_producer(client, NULL);
     for (int i = 0; i < 50; i++) {
         char body[16];
         smq_message message;
 
         snprintf(body, sizeof(body), "%d", i);
-        message = message_of(body);
-        (void) sent(producer, "seed", &message);
+        message = messages_text(body);
+        (void) messages_send_by(producer, "seed", &message);
     }
     smq_client_free(client);
     smq_producer_free(producer);
@@ -184,10 +187,11 @@ static void child_of_fork_may_exit(void **state)
 
     (void) state;
     /* by name: an address needs nobody to resolve it */
-    snprintf(address, sizeof(address), "localhost:%d", server_port(servers_node(look_servers, 0)));
+    snprintf(address, sizeof(address), "localhost:%d",
+             server_port(servers_node(cluster_servers(), 0)));
     pid = process_start(&options);
     assert_true(pid > 0);
-    assert_true(process_wait(pid, &status, WAIT_MS));
+    assert_true(process_wait(pid, &status, TIMEOUT_MS));
     assert_int_equal(status, 0);
 }
 
@@ -203,5 +207,5 @@ int main(void)
         cmocka_unit_test(child_of_fork_may_exit),
     };
 
-    return cmocka_run_group_tests_name("client", tests, look_start, look_stop);
+    return cmocka_run_group_tests_name("connect", tests, cluster_start_masters, cluster_end);
 }

@@ -10,10 +10,12 @@
 #include <cmocka.h>
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 /* Poll to the end: what it says. */
@@ -21,7 +23,7 @@ static smq_status poll_end(smq_consumer *consumer, smq_error *err)
 {
     smq_delivery *delivery = NULL;
     size_t count = 77;
-    smq_status status = smq_consumer_poll(consumer, &delivery, 1, &count, SCENE_TIMEOUT_MS, err);
+    smq_status status = smq_consumer_poll(consumer, &delivery, 1, &count, TIMEOUT_MS, err);
 
     assert_int_equal(count, status == SMQ_OK ? 0 : 77); /* untouched on failure */
     return status;
@@ -35,27 +37,27 @@ static void stop_gives_back_the_rest_and_waits_for_answers(void **state)
 
     (void) state;
     for (int i = 0; i < 2; i++) {
-        smq_client *client = scene_client();
-        const char *topic = scene_priority_topic(client, shared[i], 1);
+        smq_client *client = cluster_client();
+        const char *topic = cluster_priority_topic(client, shared[i], 1);
         smq_consumer *consumer;
         smq_delivery *held, *more;
         size_t count = 1;
         smq_stats stats;
         smq_error err = SMQ_ERROR_INIT;
 
-        scene_send_numbers(client, topic, 0, 5);
-        consumer = scene_consumer(client, topic);
-        held = scene_poll(consumer);
-        scene_await_counts(client, topic, (struct scene_counts){.claimed = 5, .waiting = 0});
+        messages_send_numbers(client, topic, 0, 5);
+        consumer = messages_consumer(client, topic);
+        held = messages_poll(consumer);
+        messages_await_counts(client, topic, (struct message_counts){.claimed = 5, .waiting = 0});
         smq_consumer_stop(consumer);
-        scene_await_counts(client, topic, (struct scene_counts){.claimed = 1, .waiting = 4});
-        scene_await_standing(held, SMQ_CLOSED);
-        scene_must(smq_consumer_poll(consumer, &more, 1, &count, 0, &err), &err, "poll");
+        messages_await_counts(client, topic, (struct message_counts){.claimed = 1, .waiting = 4});
+        messages_await_check(held, SMQ_CLOSED);
+        assert_ok(smq_consumer_poll(consumer, &more, 1, &count, 0, &err), &err);
         assert_int_equal(count, 0);
-        scene_done(held);
+        messages_done(held);
         assert_int_equal(poll_end(consumer, &err), SMQ_CLOSED);
         assert_non_null(strstr(err.text, topic));
-        stats = scene_stats(client, topic);
+        stats = messages_stats(client, topic);
         assert_int_equal(stats.done, 1);
         assert_int_equal(stats.released, 4);
         assert_int_equal(stats.lease_lost, 0);
@@ -67,18 +69,18 @@ static void stop_gives_back_the_rest_and_waits_for_answers(void **state)
 
 static void drain_timeout_ends_the_loop_without_the_answer(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 1);
+    messages_send_numbers(client, topic, 0, 1);
     options.drain_timeout_ms = 100;
-    consumer = scene_consumer_with(client, &options, topic);
-    held = scene_poll(consumer);
+    consumer = messages_consumer_with(client, &options, topic);
+    held = messages_poll(consumer);
     smq_consumer_stop(consumer);
     assert_int_equal(poll_end(consumer, &err), SMQ_CLOSED);
     assert_non_null(strstr(err.text, "drain_timeout_ms"));
@@ -94,33 +96,33 @@ static void held_delivery_outlives_its_consumer(void **state)
 
     (void) state;
     for (int i = 0; i < 2; i++) {
-        smq_client *client = scene_client(), *other = scene_client();
-        const char *topic = scene_priority_topic(client, shared[i], 1);
+        smq_client *client = cluster_client(), *other = cluster_client();
+        const char *topic = cluster_priority_topic(client, shared[i], 1);
         smq_consumer *consumer, *heir;
         smq_delivery *held, *again;
         smq_stats stats;
         smq_error err = SMQ_ERROR_INIT;
 
-        scene_send_numbers(client, topic, 0, 3);
-        consumer = scene_consumer(client, topic);
-        scene_done(scene_poll(consumer));
-        held = scene_poll(consumer);
-        scene_await_counts(client, topic, (struct scene_counts){.claimed = 2, .done = 1});
+        messages_send_numbers(client, topic, 0, 3);
+        consumer = messages_consumer(client, topic);
+        messages_done(messages_poll(consumer));
+        held = messages_poll(consumer);
+        messages_await_counts(client, topic, (struct message_counts){.claimed = 2, .done = 1});
         smq_consumer_free(consumer);
-        stats = scene_stats(other, topic);
+        stats = messages_stats(other, topic);
         assert_int_equal(stats.done, 1);
         assert_int_equal(stats.released, 1); /* what was not polled */
         smq_client_free(client);
         assert_string_equal(smq_delivery_info(held)->topic, topic);
-        assert_string_equal(scene_body(held), "1");
+        assert_string_equal(messages_body(held), "1");
         assert_int_equal(smq_done(held, &err), SMQ_CLOSED);
         assert_non_null(strstr(err.text, topic));
         if (!shared[i]) { /* else it comes when its lease is over */
-            heir = scene_consumer(other, topic);
-            again = scene_poll(heir);
-            assert_string_equal(scene_body(again), "1");
+            heir = messages_consumer(other, topic);
+            again = messages_poll(heir);
+            assert_string_equal(messages_body(again), "1");
             assert_int_equal(smq_delivery_info(again)->attempt, 1);
-            scene_done(again);
+            messages_done(again);
             smq_consumer_free(heir);
         }
         smq_client_free(other);
@@ -130,32 +132,32 @@ static void held_delivery_outlives_its_consumer(void **state)
 /* An answer that was accepted before the end is stored. */
 static void free_stores_the_answers_so_far(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 16);
-    smq_consumer *consumer = scene_consumer(client, topic);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 16);
+    smq_consumer *consumer = messages_consumer(client, topic);
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 50);
+    messages_send_numbers(client, topic, 0, 50);
     for (int i = 0; i < 50; i++) {
-        scene_done(scene_poll(consumer));
+        messages_done(messages_poll(consumer));
     }
     smq_consumer_free(consumer);
-    assert_int_equal(scene_stats(client, topic).done, 50);
+    assert_int_equal(messages_stats(client, topic).done, 50);
     smq_client_free(client);
 }
 
 static void deleted_topic_ends_the_loop(void **state)
 {
-    smq_client *client = scene_client(), *other = scene_client();
-    const char *topic = scene_priority_topic(client, false, 2);
-    smq_consumer *consumer = scene_consumer(client, topic);
+    smq_client *client = cluster_client(), *other = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 2);
+    smq_consumer *consumer = messages_consumer(client, topic);
     smq_delivery *held;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 1);
-    held = scene_poll(consumer);
-    scene_must(smq_topic_delete(other, topic, true, &err), &err, "smq_topic_delete");
+    messages_send_numbers(client, topic, 0, 1);
+    held = messages_poll(consumer);
+    assert_ok(smq_topic_delete(other, topic, true, &err), &err);
     (void) smq_done(held, NULL);
     assert_int_equal(poll_end(consumer, &err), SMQ_NO_TOPIC);
     assert_non_null(strstr(err.text, topic));
@@ -175,24 +177,25 @@ static void lost_slot_makes_room_for_the_others(void **state)
     const char *topic;
 
     (void) state;
-    client_options.zookeeper = servers_zookeeper(scene_servers());
-    client = scene_client_with(&client_options);
-    other = scene_client_with(&client_options);
-    topic = scene_priority_topic(client, false, 2);
-    scene_send_numbers(client, topic, 0, 64);
+    client_options.zookeeper = servers_zookeeper(cluster_servers());
+    client = cluster_client_with(&client_options);
+    other = cluster_client_with(&client_options);
+    topic = cluster_priority_topic(client, false, 2);
+    messages_send_numbers(client, topic, 0, 64);
     options.max_in_flight = 1;
     options.drain_timeout_ms = 100;
-    first = scene_consumer_with(client, &options, topic);
-    for (held = scene_poll(first); smq_delivery_info(held)->slot == 0; held = scene_poll(first)) {
-        scene_done(held);
+    first = messages_consumer_with(client, &options, topic);
+    for (held = messages_poll(first); smq_delivery_info(held)->slot == 0;
+         held = messages_poll(first)) {
+        messages_done(held);
     }
-    scene_send_numbers(client, topic, 0, 64);
-    second = scene_consumer(other, topic); /* gets the last slot */
-    scene_await_standing(held, SMQ_LEASE_LOST);
+    messages_send_numbers(client, topic, 0, 64);
+    second = messages_consumer(other, topic); /* gets the last slot */
+    messages_await_check(held, SMQ_LEASE_LOST);
     assert_int_equal(smq_done(held, NULL), SMQ_LEASE_LOST);
-    held = scene_poll(first);
+    held = messages_poll(first);
     assert_int_equal(smq_delivery_info(held)->slot, 0);
-    scene_done(held);
+    messages_done(held);
     smq_consumer_free(second);
     smq_consumer_free(first);
     smq_client_free(other);
@@ -233,7 +236,7 @@ static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
     struct log log = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_client *client, *other = scene_client();
+    smq_client *client, *other = cluster_client();
     smq_consumer *first, *second;
     smq_delivery *held, *delivery;
     const char *topic;
@@ -242,31 +245,31 @@ static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
     (void) state;
     client_options.event = on_event;
     client_options.event_user = &log;
-    client = scene_client_with(&client_options);
-    topic = scene_priority_topic(client, false, 1);
-    scene_send_numbers(client, topic, 0, 2);
+    client = cluster_client_with(&client_options);
+    topic = cluster_priority_topic(client, false, 1);
+    messages_send_numbers(client, topic, 0, 2);
     options.max_poll_gap_ms = 400;
     options.drain_timeout_ms = 100;
-    first = scene_consumer_with(client, &options, topic);
-    held = scene_poll(first); /* and then no more */
-    second = scene_consumer(other, topic);
+    first = messages_consumer_with(client, &options, topic);
+    held = messages_poll(first); /* and then no more */
+    second = messages_consumer(other, topic);
     for (int i = 0; i < 2; i++) { /* what was held, and what was not polled */
-        delivery = scene_poll(second);
+        delivery = messages_poll(second);
         assert_int_equal(smq_delivery_info(delivery)->attempt, 1);
-        scene_done(delivery);
+        messages_done(delivery);
     }
-    assert_true(wait_until(gap_was_told, &log, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(gap_was_told, &log, TIMEOUT_MS));
     assert_int_equal(smq_delivery_check(held), SMQ_LEASE_LOST);
     assert_int_equal(smq_done(held, &err), SMQ_LEASE_LOST);
 
     assert_int_equal(smq_consumer_poll(first, &delivery, 1, &(size_t){0}, 0, &err), SMQ_OK);
     smq_consumer_free(second); /* the first one stands by since its poll */
-    scene_send(other, topic, (struct scene_message){.body = "late"});
-    delivery = scene_poll(first);
-    assert_string_equal(scene_body(delivery), "late");
-    scene_done(delivery);
+    messages_send(other, topic, (struct test_message){.body = "late"});
+    delivery = messages_poll(first);
+    assert_string_equal(messages_body(delivery), "late");
+    messages_done(delivery);
     smq_consumer_free(first);
-    assert_int_equal(scene_stats(other, topic).done, 3);
+    assert_int_equal(messages_stats(other, topic).done, 3);
     smq_client_free(other);
     smq_client_free(client);
 }
@@ -313,7 +316,7 @@ static void await_slots(struct pair *pair, bool first, bool second, uint64_t of_
     pair->polled[1] = second;
     pair->owned[0] = of_first;
     pair->owned[1] = of_second;
-    assert_true(wait_until(slots_are_so, pair, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(slots_are_so, pair, TIMEOUT_MS));
 }
 
 static void fleet_shares_by_weight_and_passes_over_who_does_not_poll(void **state)
@@ -324,15 +327,15 @@ static void fleet_shares_by_weight_and_passes_over_who_does_not_poll(void **stat
     const char *topic;
 
     (void) state;
-    client_options.zookeeper = servers_zookeeper(scene_servers());
+    client_options.zookeeper = servers_zookeeper(cluster_servers());
     options.max_poll_gap_ms = 3000;
     for (int i = 0; i < 2; i++) {
-        pair.clients[i] = scene_client_with(&client_options);
+        pair.clients[i] = cluster_client_with(&client_options);
     }
-    topic = scene_priority_topic(pair.clients[0], false, 8);
+    topic = cluster_priority_topic(pair.clients[0], false, 8);
     for (int i = 0; i < 2; i++) {
         options.weight = i == 0 ? 3 : 1;
-        pair.consumers[i] = scene_consumer_with(pair.clients[i], &options, topic);
+        pair.consumers[i] = messages_consumer_with(pair.clients[i], &options, topic);
     }
     await_slots(&pair, true, true, 6, 2);
     await_slots(&pair, false, true, 0, 8);
@@ -350,26 +353,26 @@ static void poll_after_a_gap_joins_again(void **state)
 
     (void) state;
     for (int i = 0; i < 2; i++) {
-        smq_client *client = scene_client();
-        const char *topic = scene_priority_topic(client, shared[i], 4);
+        smq_client *client = cluster_client();
+        const char *topic = cluster_priority_topic(client, shared[i], 4);
         smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *consumer;
         smq_delivery *held, *delivery;
 
         options.max_poll_gap_ms = 200;
-        consumer = scene_consumer_with(client, &options, topic);
+        consumer = messages_consumer_with(client, &options, topic);
         for (int round = 0; round < 3; round++) {
-            scene_send_numbers(client, topic, 0, 1);
-            held = scene_poll(consumer);
-            scene_await_standing(held, SMQ_CLOSED); /* it hurries us: the slot goes */
-            scene_done(held);
-            scene_await_counts(client, topic,
-                               (struct scene_counts){.done = 2 * round + 1, .claimed = 0});
-            scene_send(client, topic, (struct scene_message){.body = "a"});
-            delivery = scene_poll(consumer);
-            assert_string_equal(scene_body(delivery), "a");
-            scene_done(delivery);
-            assert_int_equal(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, NULL), SMQ_OK);
+            messages_send_numbers(client, topic, 0, 1);
+            held = messages_poll(consumer);
+            messages_await_check(held, SMQ_CLOSED); /* it hurries us: the slot goes */
+            messages_done(held);
+            messages_await_counts(client, topic,
+                                  (struct message_counts){.done = 2 * round + 1, .claimed = 0});
+            messages_send(client, topic, (struct test_message){.body = "a"});
+            delivery = messages_poll(consumer);
+            assert_string_equal(messages_body(delivery), "a");
+            messages_done(delivery);
+            assert_int_equal(smq_consumer_flush(consumer, TIMEOUT_MS, NULL), SMQ_OK);
         }
         smq_consumer_free(consumer);
         smq_client_free(client);
@@ -379,8 +382,8 @@ static void poll_after_a_gap_joins_again(void **state)
 /* A loop that waits on the descriptor alone is asked to poll in time, and keeps its slots. */
 static void descriptor_asks_for_a_poll_in_time(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_metrics metrics = SMQ_METRICS_INIT;
@@ -390,13 +393,13 @@ static void descriptor_asks_for_a_poll_in_time(void **state)
 
     (void) state;
     options.max_poll_gap_ms = 4000;
-    consumer = scene_consumer_with(client, &options, topic);
+    consumer = messages_consumer_with(client, &options, topic);
     wait.fd = smq_consumer_fd(consumer);
-    assert_int_equal(poll(&wait, 1, SCENE_TIMEOUT_MS), 1);
+    assert_int_equal(poll(&wait, 1, TIMEOUT_MS), 1);
     assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL), SMQ_OK);
     assert_int_equal(count, 0);
     assert_int_equal(poll(&wait, 1, 0), 0);
-    assert_int_equal(poll(&wait, 1, SCENE_TIMEOUT_MS), 1);
+    assert_int_equal(poll(&wait, 1, TIMEOUT_MS), 1);
     assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL), SMQ_OK);
     assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
     assert_int_equal(metrics.slots_gained, 1);
@@ -408,8 +411,8 @@ static void descriptor_asks_for_a_poll_in_time(void **state)
 /* A poll that waits is a poll, however long it takes. */
 static void waiting_poll_is_no_gap(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_consumer *consumer;
@@ -418,9 +421,9 @@ static void waiting_poll_is_no_gap(void **state)
 
     (void) state;
     options.max_poll_gap_ms = 100;
-    consumer = scene_consumer_with(client, &options, topic);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_done(scene_poll(consumer));
+    consumer = messages_consumer_with(client, &options, topic);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_done(messages_poll(consumer));
     assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 1000, NULL), SMQ_OK);
     assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
     assert_int_equal(metrics.slots_gained - metrics.slots_lost, 1);
@@ -434,19 +437,19 @@ static void resting_consumer_can_be_stopped_and_freed(void **state)
 
     (void) state;
     for (int i = 0; i < 2; i++) {
-        smq_client *client = scene_client();
-        const char *topic = scene_priority_topic(client, false, 1);
+        smq_client *client = cluster_client();
+        const char *topic = cluster_priority_topic(client, false, 1);
         smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *consumer;
         smq_delivery *held;
 
         options.max_poll_gap_ms = 100;
-        scene_send_numbers(client, topic, 0, 1);
-        consumer = scene_consumer_with(client, &options, topic);
-        held = scene_poll(consumer);
-        scene_await_standing(held, SMQ_CLOSED);
+        messages_send_numbers(client, topic, 0, 1);
+        consumer = messages_consumer_with(client, &options, topic);
+        held = messages_poll(consumer);
+        messages_await_check(held, SMQ_CLOSED);
         if (stopped[i]) {
-            scene_done(held);
+            messages_done(held);
             smq_consumer_stop(consumer);
             assert_int_equal(poll_end(consumer, &(smq_error){0}), SMQ_CLOSED);
         }
@@ -462,8 +465,8 @@ static void resting_consumer_can_be_stopped_and_freed(void **state)
 
 static void bad_options_are_refused_with_a_clear_text(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
     const struct {
         smq_consumer_options options;
         smq_status status;
@@ -497,9 +500,9 @@ static void bad_options_are_refused_with_a_clear_text(void **state)
 
 static void bad_calls_are_refused(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
-    smq_consumer *consumer = scene_consumer(client, topic), *second = NULL;
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
+    smq_consumer *consumer = messages_consumer(client, topic), *second = NULL;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker = NULL;
@@ -526,17 +529,17 @@ static void bad_calls_are_refused(void **state)
 
 static void child_of_fork_is_refused(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
-    smq_consumer *consumer = scene_consumer(client, topic);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
+    smq_consumer *consumer = messages_consumer(client, topic);
     smq_delivery *delivery;
     size_t count = 0;
     int status = 0;
     pid_t child;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    delivery = scene_poll(consumer);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    delivery = messages_poll(consumer);
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -550,9 +553,9 @@ static void child_of_fork_is_refused(void **state)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    scene_done(delivery);
-    scene_send(client, topic, (struct scene_message){.body = "b"});
-    scene_done(scene_poll(consumer)); /* the parent's was not stopped */
+    messages_done(delivery);
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    messages_done(messages_poll(consumer)); /* the parent's was not stopped */
     smq_consumer_free(consumer);
     smq_client_free(client);
 }
@@ -577,5 +580,5 @@ int main(void)
         cmocka_unit_test(child_of_fork_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);
 }

@@ -10,7 +10,10 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { SLOTS = 4, COUNT = 40, TEXT_MAX = 256 };
@@ -58,7 +61,7 @@ static void await_told(struct told *told, int place, bool repaired)
 {
     struct wanted wanted = {told, place, repaired};
 
-    if (!wait_until(is_told, &wanted, SCENE_TIMEOUT_MS)) {
+    if (!wait_until(is_told, &wanted, TIMEOUT_MS)) {
         fail_msg("%d was not told to be %s", place, repaired ? "repaired" : "damaged");
     }
 }
@@ -71,13 +74,13 @@ static smq_client *client_of(struct told *told, const char *zookeeper)
     options.zookeeper = zookeeper;
     options.event = on_event;
     options.event_user = told;
-    return scene_client_with(&options);
+    return cluster_client_with(&options);
 }
 
 static void redis_do(const char *key, const char *format, ...)
 {
     redisContext *redis =
-        redisConnect("127.0.0.1", server_port(servers_node_of(scene_servers(), key)));
+        redisConnect("127.0.0.1", server_port(servers_node_of(cluster_servers(), key)));
     redisReply *reply;
     va_list args;
 
@@ -116,7 +119,7 @@ static void repair(smq_client *client, const char *topic)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
-    scene_must(smq_topic_repair(client, topic, &report, &err), &err, "smq_topic_repair");
+    assert_ok(smq_topic_repair(client, topic, &report, &err), &err);
     assert_true(report.repaired);
 }
 
@@ -127,14 +130,14 @@ static const char *key_of_slot(smq_client *client, const char *topic, int32_t sl
     smq_producer *producer = NULL;
     smq_error err;
 
-    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    assert_ok(smq_producer_new(&producer, client, NULL, &err), &err);
     for (int i = 0;; i++) {
         smq_message message = SMQ_MESSAGE_INIT;
         smq_receipt receipt;
 
         snprintf(key, sizeof(key), "key-%d", i);
         message.body = message.key = smq_text(key);
-        scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
+        assert_ok(smq_send(producer, topic, &message, &receipt, &err), &err);
         if (receipt.slot == slot) {
             smq_producer_free(producer);
             return key;
@@ -151,7 +154,7 @@ static smq_status send_briefly(smq_client *client, const char *topic, const char
     smq_status status;
 
     options.send_timeout_ms = 1500;
-    scene_must(smq_producer_new(&producer, client, &options, err), err, "smq_producer_new");
+    assert_ok(smq_producer_new(&producer, client, &options, err), err);
     message.body = smq_text("briefly");
     message.key = smq_text(key);
     status = smq_send(producer, topic, &message, NULL, err);
@@ -163,8 +166,8 @@ static void consumed_around_a_damaged_slot(bool shared)
 {
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, NULL);
-    struct recorder *recorder = recorder_new(NULL);
-    const char *topic = scene_priority_topic(client, shared, SLOTS);
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_priority_topic(client, shared, SLOTS);
     char lost[32], kept[32];
     smq_worker *worker;
     smq_error err;
@@ -172,26 +175,26 @@ static void consumed_around_a_damaged_slot(bool shared)
 
     snprintf(lost, sizeof(lost), "%s", key_of_slot(client, topic, 1));
     snprintf(kept, sizeof(kept), "%s", key_of_slot(client, topic, 2));
-    worker = scene_worker(client, topic, recorder);
-    scene_await_counts(client, topic, (struct scene_counts){0, 0, 0, 0, -1});
+    worker = handler_log_worker(client, topic, log);
+    messages_await_counts(client, topic, (struct message_counts){0, 0, 0, 0, -1});
     lose_slot(topic, 1);
     await_told(&told, 1, false);
     assert_non_null(strstr(told.text, "lost the keys of slot 1"));
     assert_non_null(strstr(told.text, "topic repair"));
-    seen = recorder_count(recorder);
-    scene_send(client, topic, (struct scene_message){.body = "others", .key = kept});
-    recorder_await(recorder, seen + 1);
+    seen = handler_log_count(log);
+    messages_send(client, topic, (struct test_message){.body = "others", .key = kept});
+    handler_log_await(log, seen + 1);
     assert_int_equal(send_briefly(client, topic, lost, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slot 1"));
     assert_non_null(strstr(err.text, "topic repair"));
     repair(client, topic);
     await_told(&told, 1, true);
-    scene_send(client, topic, (struct scene_message){.body = "again", .key = lost});
-    recorder_await(recorder, seen + 2);
+    messages_send(client, topic, (struct test_message){.body = "again", .key = lost});
+    handler_log_await(log, seen + 2);
     assert_int_equal(told.damaged[1], 1);
     assert_int_equal(told.damaged[0] + told.damaged[2] + told.damaged[3] + told.damaged[4], 0);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -213,32 +216,32 @@ static void stopped_with_damaged_slots(bool found_before)
 {
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, NULL);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     const char *topic;
     smq_worker *worker;
     smq_error err;
 
-    topic = scene_priority_topic(client, false, SLOTS);
-    recorder_gate(recorder);
-    options.drain_timeout_ms = SCENE_TIMEOUT_MS;
-    worker = scene_worker_with(client, &options, topic, recorder);
+    topic = cluster_priority_topic(client, false, SLOTS);
+    handler_log_gate(log);
+    options.drain_timeout_ms = TIMEOUT_MS;
+    worker = handler_log_worker_with(client, &options, topic, log);
     (void) key_of_slot(client, topic, 3);
-    recorder_await(recorder, 1);
+    handler_log_await(log, 1);
     for (int i = 0; i < SLOTS; i++) {
         lose_slot(topic, i);
     }
     if (!found_before) {
         smq_worker_stop(worker);
     }
-    recorder_open(recorder, SCENE_SEEN_MAX);
+    handler_log_open(log, HANDLER_LOG_MAX);
     for (int i = 0; found_before && i < SLOTS; i++) {
         await_told(&told, i, false);
     }
     smq_worker_stop(worker);
-    scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS / 2, &err), &err, "smq_worker_wait");
+    assert_ok(smq_worker_wait(worker, TIMEOUT_MS / 2, &err), &err);
     smq_worker_free(worker);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -259,16 +262,16 @@ static void a_standalone_worker_waits_for_its_lost_definition(void **state)
 {
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, NULL);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     const char *topic;
     smq_worker *worker;
     smq_error err;
 
     (void) state;
-    topic = scene_priority_topic(client, false, SLOTS);
-    worker = scene_worker(client, topic, recorder);
-    scene_send(client, topic, (struct scene_message){.body = "before"});
-    recorder_await(recorder, 1);
+    topic = cluster_priority_topic(client, false, SLOTS);
+    worker = handler_log_worker(client, topic, log);
+    messages_send(client, topic, (struct test_message){.body = "before"});
+    handler_log_await(log, 1);
     lose_slot(topic, 0);
     await_told(&told, 0, false);
     lose_topic(topic);
@@ -278,10 +281,10 @@ static void a_standalone_worker_waits_for_its_lost_definition(void **state)
     repair(client, topic);
     await_told(&told, SLOTS, true);
     await_told(&told, 0, true);
-    scene_send(client, topic, (struct scene_message){.body = "after"});
-    recorder_await(recorder, 2);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.body = "after"});
+    handler_log_await(log, 2);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -308,8 +311,7 @@ static bool has_owners(void *arg)
     smq_error err = SMQ_ERROR_INIT;
 
     owners->first = owners->second = 0;
-    scene_must(smq_topic_slots(owners->client, owners->topic, count_owner, owners, &err), &err,
-               "smq_topic_slots");
+    assert_ok(smq_topic_slots(owners->client, owners->topic, count_owner, owners, &err), &err);
     return owners->first == owners->wanted_first && owners->second == owners->wanted_second;
 }
 
@@ -318,7 +320,7 @@ static void await_owners(smq_client *client, const char *topic, int first, int s
     struct owners owners = {
         .client = client, .topic = topic, .wanted_first = first, .wanted_second = second};
 
-    if (!wait_until(has_owners, &owners, SCENE_TIMEOUT_MS)) {
+    if (!wait_until(has_owners, &owners, TIMEOUT_MS)) {
         fail_msg("%d slots are owned under generation 1, and %d under 2; wanted %d and %d",
                  owners.first, owners.second, first, second);
     }
@@ -328,32 +330,32 @@ static void await_owners(smq_client *client, const char *topic, int first, int s
  * that, and come back. */
 static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **state)
 {
-    const char *zookeeper = servers_zookeeper(scene_servers());
+    const char *zookeeper = servers_zookeeper(cluster_servers());
     struct told told = {.text = ""}, told_later = {.text = ""};
     smq_client *client = client_of(&told, zookeeper);
     smq_client *later = client_of(&told_later, zookeeper);
-    struct recorder *recorder = recorder_new(NULL), *other = recorder_new(NULL);
-    const char *topic = scene_priority_topic(client, false, SLOTS);
-    smq_worker *worker = scene_worker(client, topic, recorder), *second;
+    struct handler_log *log = handler_log_new(NULL), *other = handler_log_new(NULL);
+    const char *topic = cluster_priority_topic(client, false, SLOTS);
+    smq_worker *worker = handler_log_worker(client, topic, log), *second;
     int came_back = 0;
 
     (void) state;
     await_owners(client, topic, SLOTS, 0);
     lose_topic(topic);
     repair(client, topic);
-    second = scene_worker(later, topic, other);
+    second = handler_log_worker(later, topic, other);
     await_owners(client, topic, SLOTS / 2, SLOTS / 2);
-    scene_stop(second);
-    scene_send_numbers(client, topic, 0, COUNT);
-    recorder_await(recorder, COUNT);
+    handler_log_stop_worker(second);
+    messages_send_numbers(client, topic, 0, COUNT);
+    handler_log_await(log, COUNT);
     for (int i = 0; i < COUNT; i++) {
-        came_back += strncmp(recorder_seen(recorder, i).token, "00000002", 8) == 0;
+        came_back += strncmp(handler_log_seen(log, i).token, "00000002", 8) == 0;
     }
     assert_true(came_back > 0 && came_back < COUNT); /* the other slots never moved */
-    assert_int_equal(recorder_count(other), 0);
-    scene_stop(worker);
-    recorder_free(recorder);
-    recorder_free(other);
+    assert_int_equal(handler_log_count(other), 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    handler_log_free(other);
     smq_client_free(later);
     smq_client_free(client);
 }
@@ -388,20 +390,20 @@ static void lost_and_repaired(smq_client *client, const char *topic)
 static void a_repaired_topic_belongs_to_the_fleet_that_owns_its_slots(void **state)
 {
     struct told told = {.text = ""};
-    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
-    smq_client *standalone = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
-    const char *topic = scene_priority_topic(client, false, SLOTS);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_client *client = client_of(&told, servers_zookeeper(cluster_servers()));
+    smq_client *standalone = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_priority_topic(client, false, SLOTS);
+    smq_worker *worker = handler_log_worker(client, topic, log);
 
     (void) state;
     await_owners(client, topic, SLOTS, 0);
     lost_and_repaired(standalone, topic);
-    scene_send_numbers(client, topic, 0, COUNT);
-    recorder_await(recorder, COUNT);
+    messages_send_numbers(client, topic, 0, COUNT);
+    handler_log_await(log, COUNT);
     await_owners(client, topic, SLOTS, 0); /* nobody was fenced */
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(standalone);
     smq_client_free(client);
 }
@@ -409,26 +411,26 @@ static void a_repaired_topic_belongs_to_the_fleet_that_owns_its_slots(void **sta
 /* `first` has consumed the topic, and has stopped. */
 static void belongs_to_the_last(smq_client *first, smq_client *other)
 {
-    struct recorder *recorder = recorder_new(NULL);
-    const char *topic = scene_priority_topic(first, false, SLOTS);
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_priority_topic(first, false, SLOTS);
 
-    scene_send(first, topic, (struct scene_message){.body = "before"});
+    messages_send(first, topic, (struct test_message){.body = "before"});
     for (int i = 0; i < 2; i++) {
-        smq_worker *worker = scene_worker(first, topic, recorder);
+        smq_worker *worker = handler_log_worker(first, topic, log);
 
-        recorder_await(recorder, i + 1);
-        scene_stop(worker);
+        handler_log_await(log, i + 1);
+        handler_log_stop_worker(worker);
         lost_and_repaired(other, topic);
-        scene_send(first, topic, (struct scene_message){.body = "after"});
+        messages_send(first, topic, (struct test_message){.body = "after"});
     }
-    recorder_free(recorder);
+    handler_log_free(log);
 }
 
 static void or_to_the_one_that_owned_them_last(void **state)
 {
     struct told told = {.text = ""};
-    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
-    smq_client *standalone = scene_client();
+    smq_client *client = client_of(&told, servers_zookeeper(cluster_servers()));
+    smq_client *standalone = cluster_client();
 
     (void) state;
     belongs_to_the_last(client, standalone);
@@ -441,23 +443,23 @@ static void or_to_the_one_that_owned_them_last(void **state)
 static void or_to_the_one_that_it_was_rebound_to(void **state)
 {
     struct told told = {.text = ""};
-    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
-    smq_client *standalone = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
-    const char *topic = scene_priority_topic(client, false, SLOTS);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_client *client = client_of(&told, servers_zookeeper(cluster_servers()));
+    smq_client *standalone = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_priority_topic(client, false, SLOTS);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     smq_error err = {.text = ""};
 
     (void) state;
     await_owners(client, topic, SLOTS, 0);
-    scene_stop(worker);
-    scene_must(smq_topic_rebind(standalone, topic, false, &err), &err, "smq_topic_rebind");
+    handler_log_stop_worker(worker);
+    assert_ok(smq_topic_rebind(standalone, topic, false, &err), &err);
     lost_and_repaired(client, topic);
-    scene_send(client, topic, (struct scene_message){.body = "after"});
-    worker = scene_worker(standalone, topic, recorder);
-    recorder_await(recorder, 1);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.body = "after"});
+    worker = handler_log_worker(standalone, topic, log);
+    handler_log_await(log, 1);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(standalone);
     smq_client_free(client);
 }
@@ -466,7 +468,7 @@ static smq_verdict note_it(smq_delivery *delivery, void *user)
 {
     int index = 0;
 
-    (void) recorder_note(user, delivery, &index);
+    (void) handler_log_add(user, delivery, &index);
     return SMQ_DONE;
 }
 
@@ -475,38 +477,38 @@ static smq_verdict note_it(smq_delivery *delivery, void *user)
 static void a_member_that_joins_waits_for_the_lost_definition(void **state)
 {
     struct told told = {.text = ""};
-    smq_client *client = client_of(&told, servers_zookeeper(scene_servers()));
-    struct recorder *recorder = recorder_new(NULL);
+    smq_client *client = client_of(&told, servers_zookeeper(cluster_servers()));
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_topic_options again = SMQ_TOPIC_OPTIONS_INIT;
-    const char *topic = scene_priority_topic(client, false, SLOTS);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    const char *topic = cluster_priority_topic(client, false, SLOTS);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     await_owners(client, topic, SLOTS, 0);
-    scene_stop(worker);
-    scene_must(smq_topic_delete(client, topic, true, &err), &err, "smq_topic_delete");
+    handler_log_stop_worker(worker);
+    assert_ok(smq_topic_delete(client, topic, true, &err), &err);
     again.name = topic;
     again.type = SMQ_TYPE_PRIORITY;
     again.slots = SLOTS;
-    scene_must(smq_topic_create(client, &again, NULL, &err), &err, "smq_topic_create");
+    assert_ok(smq_topic_create(client, &again, NULL, &err), &err);
     options.topic = topic;
     options.handler = note_it;
-    options.user = recorder;
-    scene_must(smq_worker_new(&worker, client, &options, &err), &err, "smq_worker_new");
+    options.user = log;
+    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
     lose_topic(topic);
-    scene_must(smq_worker_start(worker, &err), &err, "smq_worker_start");
+    assert_ok(smq_worker_start(worker, &err), &err);
     await_told(&told, SLOTS, false);
     assert_non_null(strstr(told.text, "topic repair"));
     assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
     repair(client, topic);
     await_told(&told, SLOTS, true);
-    scene_send_numbers(client, topic, 0, COUNT);
-    recorder_await(recorder, COUNT);
+    messages_send_numbers(client, topic, 0, COUNT);
+    handler_log_await(log, COUNT);
     assert_int_equal(told.damaged[SLOTS], 1);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -525,5 +527,5 @@ int main(void)
         cmocka_unit_test(a_member_that_joins_waits_for_the_lost_definition),
     };
 
-    return cmocka_run_group_tests_name("damaged_slots", tests, scene_start_fleet, scene_end);
+    return cmocka_run_group_tests_name("damaged_slots", tests, cluster_start_fleet, cluster_end);
 }

@@ -10,13 +10,15 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 /* What the callback was shown; it waits at the gate.  Guarded by the gate's lock. */
 static struct {
     smq_client *client;
-    struct recorder *gate;
+    struct handler_log *gate;
     int count;
     char topic[32], body[16], reason[64];
     smq_state state;
@@ -29,7 +31,7 @@ static struct {
 
 static void on_dead(const smq_message_info *message, void *user)
 {
-    uint64_t dead = scene_stats(told.client, message->topic).dead;
+    uint64_t dead = messages_stats(told.client, message->topic).dead;
 
     (void) user;
     pthread_mutex_lock(&told.gate->lock);
@@ -45,7 +47,7 @@ static void on_dead(const smq_message_info *message, void *user)
     told.wait = told.worker != NULL ? smq_worker_wait(told.worker, SMQ_FOREVER, NULL) : SMQ_OK;
     told.count++;
     pthread_mutex_unlock(&told.gate->lock);
-    recorder_pass(told.gate);
+    handler_log_pass(told.gate);
 }
 
 static bool has_told(void *arg)
@@ -60,40 +62,40 @@ static bool has_told(void *arg)
 
 static void await_told(int count)
 {
-    assert_true(wait_until(has_told, &count, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(has_told, &count, TIMEOUT_MS));
 }
 
 /* Everything that one test needs. */
 struct stage {
     smq_client *client;
     const char *topic;
-    struct recorder *recorder;
+    struct handler_log *log;
     smq_worker *worker;
 };
 
-static void stage_init(struct stage *stage, recorder_fn *answer, int32_t max_retries)
+static void stage_init(struct stage *stage, handler_log_fn *answer, int32_t max_retries)
 {
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
 
-    *stage = (struct stage){.client = scene_client(), .recorder = recorder_new(answer)};
+    *stage = (struct stage){.client = cluster_client(), .log = handler_log_new(answer)};
     topic.type = SMQ_TYPE_PRIORITY;
-    topic.layout = scene_layout();
+    topic.layout = cluster_layout();
     topic.max_retries = max_retries;
-    stage->topic = scene_topic(stage->client, &topic);
+    stage->topic = cluster_topic(stage->client, &topic);
     memset(&told, 0, sizeof(told));
     told.client = stage->client;
-    told.gate = recorder_new(NULL);
+    told.gate = handler_log_new(NULL);
     options.dead = on_dead;
     options.handler_timeout_ms = 200;
-    stage->worker = scene_worker_with(stage->client, &options, stage->topic, stage->recorder);
+    stage->worker = handler_log_worker_with(stage->client, &options, stage->topic, stage->log);
 }
 
 static void stage_fini(struct stage *stage)
 {
-    scene_stop(stage->worker);
-    recorder_free(stage->recorder);
-    recorder_free(told.gate);
+    handler_log_stop_worker(stage->worker);
+    handler_log_free(stage->log);
+    handler_log_free(told.gate);
     smq_client_free(stage->client);
 }
 
@@ -111,7 +113,7 @@ static void rejected_message_is_told_with_its_reason(void **state)
 
     (void) state;
     stage_init(&stage, reject, 5);
-    scene_send(stage.client, stage.topic, (struct scene_message){.body = "a"});
+    messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
     await_told(1);
     assert_string_equal(told.topic, stage.topic);
     assert_string_equal(told.body, "a");
@@ -138,9 +140,9 @@ static void only_the_last_failure_is_told(void **state)
 
     (void) state;
     stage_init(&stage, fail_always, 2);
-    scene_send(stage.client, stage.topic, (struct scene_message){.body = "a"});
+    messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
     await_told(1);
-    assert_int_equal(recorder_count(stage.recorder), 3);
+    assert_int_equal(handler_log_count(stage.log), 3);
     assert_int_equal(told.attempt, 3);
     assert_string_equal(told.reason, "");
     stage_fini(&stage);
@@ -161,12 +163,12 @@ static void message_whose_handlers_hang_is_told(void **state)
 
     (void) state;
     stage_init(&stage, keep, SMQ_NONE);
-    scene_send(stage.client, stage.topic, (struct scene_message){.body = "a"});
+    messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
     await_told(1);
-    assert_int_equal(recorder_count(stage.recorder), 2); /* as a suspect once more */
+    assert_int_equal(handler_log_count(stage.log), 2); /* as a suspect once more */
     assert_string_equal(told.reason, "its handler took too long");
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(smq_done(recorder_seen(stage.recorder, i).delivery, NULL), SMQ_LEASE_LOST);
+        assert_int_equal(smq_done(handler_log_seen(stage.log, i).delivery, NULL), SMQ_LEASE_LOST);
     }
     stage_fini(&stage);
 }
@@ -178,14 +180,14 @@ static void stop_waits_until_it_is_told(void **state)
 
     (void) state;
     stage_init(&stage, reject, 5);
-    recorder_gate(told.gate);
+    handler_log_gate(told.gate);
     told.worker = stage.worker;
-    scene_send(stage.client, stage.topic, (struct scene_message){.body = "a"});
+    messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
     await_told(1);
     assert_int_equal(told.wait, SMQ_WRONG_THREAD); /* it would wait for itself */
     smq_worker_stop(stage.worker);
     assert_int_equal(smq_worker_wait(stage.worker, 100, &err), SMQ_TIMED_OUT);
-    recorder_open(told.gate, 1);
+    handler_log_open(told.gate, 1);
     stage_fini(&stage);
 }
 
@@ -199,7 +201,7 @@ static void many_are_told_once_each(void **state)
     stage_init(&stage, reject, 5);
     for (int i = 0; i < COUNT; i++) {
         snprintf(body, sizeof(body), "%d", i);
-        scene_send(stage.client, stage.topic, (struct scene_message){.body = body});
+        messages_send(stage.client, stage.topic, (struct test_message){.body = body});
     }
     await_told(COUNT);
     stage_fini(&stage);
@@ -216,7 +218,7 @@ int main(void)
         cmocka_unit_test(many_are_told_once_each),
     };
 
-    int failed = cmocka_run_group_tests_name("inline", tests, scene_start_inline, scene_end);
+    int failed = cmocka_run_group_tests_name("inline", tests, cluster_start_inline, cluster_end);
 
-    return failed + cmocka_run_group_tests_name("keyed", tests, scene_start_keyed, scene_end);
+    return failed + cmocka_run_group_tests_name("keyed", tests, cluster_start_keyed, cluster_end);
 }

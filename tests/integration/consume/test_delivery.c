@@ -9,7 +9,11 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "base/clock.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { LEASE_MS = 1500, TWO_LEASES_MS = 3000, LONG_MS = 600000 };
@@ -21,7 +25,7 @@ static const char *topic_of(smq_client *client, bool shared)
     options.type = SMQ_TYPE_PRIORITY;
     options.lease_ms = LEASE_MS;
     options.shared = shared;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 static smq_verdict keep(smq_delivery *delivery, const struct seen *seen, int index)
@@ -38,7 +42,7 @@ static smq_verdict keep_all(smq_delivery *const *deliveries, size_t count, void 
     int index;
 
     for (size_t i = 0; i < count; i++) {
-        (void) recorder_note(user, deliveries[i], &index);
+        (void) handler_log_add(user, deliveries[i], &index);
     }
     return SMQ_LATER;
 }
@@ -84,36 +88,35 @@ static void extended_lease_is_not_shortened_by_renewals(void **state)
 
     (void) state;
     for (int i = 0; i < 2; i++) {
-        smq_client *client = scene_client();
+        smq_client *client = cluster_client();
         const char *topic = topic_of(client, shared[i]);
-        struct recorder *recorder = recorder_new(NULL);
-        redisContext *redis = scene_redis_of(topic);
+        struct handler_log *log = handler_log_new(NULL);
+        redisContext *redis = keys_connect_to(topic);
         smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
         struct renewed renewed = {.redis = redis, .topic = topic, .body = "b"};
         smq_worker *worker;
         smq_error err = SMQ_ERROR_INIT;
         int64_t end;
 
-        scene_send(client, topic, (struct scene_message){.body = "a"});
-        scene_send(client, topic, (struct scene_message){.body = "b"});
+        messages_send(client, topic, (struct test_message){.body = "a"});
+        messages_send(client, topic, (struct test_message){.body = "b"});
         options.batch = keep_all;
-        worker = scene_worker_with(client, &options, topic, recorder);
-        recorder_await(recorder, 2);
-        scene_must(smq_extend(recorder_seen(recorder, 0).delivery, LONG_MS, &err), &err,
-                   "smq_extend");
+        worker = handler_log_worker_with(client, &options, topic, log);
+        handler_log_await(log, 2);
+        assert_ok(smq_extend(handler_log_seen(log, 0).delivery, LONG_MS, &err), &err);
         end = lease_end(redis, topic, "a");
-        assert_true(end > scene_now_ms() + LONG_MS / 2);
+        assert_true(end > clock_wall_ms() + LONG_MS / 2);
         renewed.after = lease_end(redis, topic, "b") + TWO_LEASES_MS;
-        assert_true(wait_until(is_renewed, &renewed, SCENE_TIMEOUT_MS));
+        assert_true(wait_until(is_renewed, &renewed, TIMEOUT_MS));
         assert_int_equal(lease_end(redis, topic, "a"), end);
         /* a shorter one does not shorten it to less than the topic's */
-        scene_must(smq_extend(recorder_seen(recorder, 1).delivery, 1, &err), &err, "smq_extend");
+        assert_ok(smq_extend(handler_log_seen(log, 1).delivery, 1, &err), &err);
         assert_true(lease_end(redis, topic, "b") >= renewed.after);
-        assert_int_equal(smq_done(recorder_seen(recorder, 0).delivery, NULL), SMQ_OK);
-        assert_int_equal(smq_done(recorder_seen(recorder, 1).delivery, NULL), SMQ_OK);
-        scene_await_counts(client, topic, (struct scene_counts){.done = 2});
-        scene_stop(worker);
-        recorder_free(recorder);
+        assert_int_equal(smq_done(handler_log_seen(log, 0).delivery, NULL), SMQ_OK);
+        assert_int_equal(smq_done(handler_log_seen(log, 1).delivery, NULL), SMQ_OK);
+        messages_await_counts(client, topic, (struct message_counts){.done = 2});
+        handler_log_stop_worker(worker);
+        handler_log_free(log);
         redisFree(redis);
         smq_client_free(client);
     }
@@ -121,29 +124,29 @@ static void extended_lease_is_not_shortened_by_renewals(void **state)
 
 static void extending_is_refused_when_it_is_too_late(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, false);
-    struct recorder *recorder = recorder_new(keep);
-    redisContext *redis = scene_redis_of(topic);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(keep);
+    redisContext *redis = keys_connect_to(topic);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    recorder_await(recorder, 1);
-    delivery = recorder_seen(recorder, 0).delivery;
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_await(log, 1);
+    delivery = handler_log_seen(log, 0).delivery;
     assert_int_equal(smq_extend(NULL, 1000, &err), SMQ_INVALID);
     assert_int_equal(smq_extend(delivery, 0, &err), SMQ_INVALID);
     assert_int_equal(smq_extend(delivery, INT64_MAX, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "lease_ms"));
-    scene_redis_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic); /* somebody edits */
+    keys_read_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic); /* somebody edits */
     assert_int_equal(smq_extend(delivery, 1000, &err), SMQ_LEASE_LOST);
     assert_int_equal(smq_delivery_check(delivery), SMQ_LEASE_LOST);
     assert_int_equal(smq_extend(delivery, 1000, &err), SMQ_LEASE_LOST);
     assert_int_equal(smq_done(delivery, &err), SMQ_LEASE_LOST);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     redisFree(redis);
     smq_client_free(client);
 }
@@ -160,25 +163,25 @@ static smq_verdict extend(smq_delivery *delivery, const struct seen *seen, int i
 
 static void handler_may_extend(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, false);
-    struct recorder *recorder = recorder_new(extend);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(extend);
+    smq_worker *worker = handler_log_worker(client, topic, log);
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_await_counts(client, topic, (struct scene_counts){.done = 1});
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_await_counts(client, topic, (struct message_counts){.done = 1});
     assert_int_equal(extended_inside, SMQ_OK);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void extending_after_the_end_says_closed(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, false);
-    struct recorder *recorder = recorder_new(keep);
+    struct handler_log *log = handler_log_new(keep);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_delivery *delivery;
     smq_worker *worker;
@@ -187,15 +190,15 @@ static void extending_after_the_end_says_closed(void **state)
 
     (void) state;
     options.drain_timeout_ms = SMQ_NONE;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    worker = scene_worker_with(client, &options, topic, recorder);
-    recorder_await(recorder, 1);
-    delivery = recorder_seen(recorder, 0).delivery;
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    worker = handler_log_worker_with(client, &options, topic, log);
+    handler_log_await(log, 1);
+    delivery = handler_log_seen(log, 0).delivery;
     smq_worker_free(worker);
     status = smq_extend(delivery, 1000, &err);
     assert_true(status == SMQ_LEASE_LOST || status == SMQ_CLOSED);
     (void) smq_done(delivery, NULL);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -203,61 +206,61 @@ static void extending_after_the_end_says_closed(void **state)
 
 static void check_says_how_the_delivery_stands(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, false);
-    struct recorder *recorder = recorder_new(keep);
-    redisContext *redis = scene_redis_of(topic);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(keep);
+    redisContext *redis = keys_connect_to(topic);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     assert_int_equal(smq_delivery_check(NULL), SMQ_INVALID);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    recorder_await(recorder, 1);
-    delivery = recorder_seen(recorder, 0).delivery;
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_await(log, 1);
+    delivery = handler_log_seen(log, 0).delivery;
     assert_int_equal(smq_delivery_check(delivery), SMQ_OK);
     /* a renewal finds that the claim is gone */
-    scene_redis_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic);
-    scene_await_standing(delivery, SMQ_LEASE_LOST);
+    keys_read_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic);
+    messages_await_check(delivery, SMQ_LEASE_LOST);
     assert_int_equal(smq_retry(delivery, 0, NULL, &err), SMQ_LEASE_LOST);
 
     /* a renewal finds a newer owner */
-    scene_send(client, topic, (struct scene_message){.body = "b"});
-    recorder_await(recorder, 2);
-    delivery = recorder_seen(recorder, 1).delivery;
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    handler_log_await(log, 2);
+    delivery = handler_log_seen(log, 1).delivery;
     assert_int_equal(smq_delivery_check(delivery), SMQ_OK);
-    scene_redis_number(redis, "HSET slot{%s_0} token 0000000200000000000000ff", topic);
-    scene_await_standing(delivery, SMQ_FENCED);
+    keys_read_number(redis, "HSET slot{%s_0} token 0000000200000000000000ff", topic);
+    messages_await_check(delivery, SMQ_FENCED);
     assert_int_equal(smq_done(delivery, &err), SMQ_FENCED);
     smq_worker_stop(worker);
     smq_worker_free(worker);
-    recorder_free(recorder);
+    handler_log_free(log);
     redisFree(redis);
     smq_client_free(client);
 }
 
 static void check_says_that_the_worker_stops(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, false);
-    struct recorder *recorder = recorder_new(keep);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(keep);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    recorder_await(recorder, 1);
-    delivery = recorder_seen(recorder, 0).delivery;
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_await(log, 1);
+    delivery = handler_log_seen(log, 0).delivery;
     smq_worker_stop(worker);
-    scene_await_standing(delivery, SMQ_CLOSED);
-    scene_must(smq_extend(delivery, 60000, &err), &err, "smq_extend"); /* it is still ours */
+    messages_await_check(delivery, SMQ_CLOSED);
+    assert_ok(smq_extend(delivery, 60000, &err), &err); /* it is still ours */
     assert_int_equal(smq_done(delivery, &err), SMQ_OK);
-    scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS, &err), &err, "smq_worker_wait");
+    assert_ok(smq_worker_wait(worker, TIMEOUT_MS, &err), &err);
     smq_worker_free(worker);
-    assert_int_equal(scene_stats(client, topic).done, 1);
-    recorder_free(recorder);
+    assert_int_equal(messages_stats(client, topic).done, 1);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -294,7 +297,7 @@ static smq_verdict pass_on(smq_delivery *delivery, void *user)
 static void later_is_answered_in_a_callback(void **state)
 {
     enum { COUNT = 200 };
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     struct passing_on passing = {.topic = topic_of(client, false)};
     const char *topic = topic_of(client, false);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
@@ -303,21 +306,21 @@ static void later_is_answered_in_a_callback(void **state)
     char body[16];
 
     (void) state;
-    scene_must(smq_producer_new(&passing.producer, client, NULL, &err), &err, "smq_producer_new");
+    assert_ok(smq_producer_new(&passing.producer, client, NULL, &err), &err);
     for (int i = 0; i < COUNT; i++) {
         snprintf(body, sizeof(body), "%d", i);
-        scene_send(client, topic, (struct scene_message){.body = body});
+        messages_send(client, topic, (struct test_message){.body = body});
     }
     options.topic = topic;
     options.handler = pass_on;
     options.user = &passing;
-    scene_must(smq_worker_new(&worker, client, &options, &err), &err, "smq_worker_new");
-    scene_must(smq_worker_start(worker, &err), &err, "smq_worker_start");
-    scene_await_counts(client, topic,
-                       (struct scene_counts){.waiting = 0, .claimed = 0, .done = COUNT});
-    assert_int_equal(scene_stats(client, passing.topic).waiting, COUNT);
-    assert_int_equal(scene_stats(client, topic).retried, 0);
-    scene_stop(worker);
+    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
+    assert_ok(smq_worker_start(worker, &err), &err);
+    messages_await_counts(client, topic,
+                          (struct message_counts){.waiting = 0, .claimed = 0, .done = COUNT});
+    assert_int_equal(messages_stats(client, passing.topic).waiting, COUNT);
+    assert_int_equal(messages_stats(client, topic).retried, 0);
+    handler_log_stop_worker(worker);
     smq_producer_free(passing.producer);
     smq_client_free(client);
 }
@@ -334,5 +337,5 @@ int main(void)
         cmocka_unit_test(later_is_answered_in_a_callback),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_masters, cluster_end);
 }

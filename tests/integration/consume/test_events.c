@@ -9,51 +9,47 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { EVENTS_MAX = 256 };
 
-struct log {
-    pthread_mutex_t lock;
-    int count;
-    struct {
-        smq_event_kind kind;
-        int32_t slot, attempt;
-        char token[32], topic[32], message_id[70];
-    } events[EVENTS_MAX];
+struct logged_event {
+    smq_event_kind kind;
+    int32_t slot, attempt;
+    char token[32], topic[32], message_id[70];
 };
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE};
-
-    (void) state;
-    return scene_start(&options);
-}
+struct event_log {
+    pthread_mutex_t lock;
+    int count;
+    struct logged_event events[EVENTS_MAX];
+};
 
 static void on_event(const smq_event *event, void *user)
 {
-    struct log *log = user;
+    struct event_log *event_log = user;
 
-    pthread_mutex_lock(&log->lock);
-    if (log->count < EVENTS_MAX) {
-        log->events[log->count].kind = event->kind;
-        log->events[log->count].slot = event->slot;
-        log->events[log->count].attempt = event->attempt;
-        snprintf(log->events[log->count].token, sizeof(log->events[0].token), "%s",
-                 event->token != NULL ? event->token : "");
-        snprintf(log->events[log->count].topic, sizeof(log->events[0].topic), "%s",
-                 event->topic != NULL ? event->topic : "");
-        snprintf(log->events[log->count].message_id, sizeof(log->events[0].message_id), "%s",
-                 event->message_id != NULL ? event->message_id : "");
-        log->count++;
+    pthread_mutex_lock(&event_log->lock);
+    if (event_log->count < EVENTS_MAX) {
+        struct logged_event *logged = &event_log->events[event_log->count++];
+
+        logged->kind = event->kind;
+        logged->slot = event->slot;
+        logged->attempt = event->attempt;
+        snprintf(logged->token, sizeof(logged->token), "%s", event->token ? event->token : "");
+        snprintf(logged->topic, sizeof(logged->topic), "%s", event->topic ? event->topic : "");
+        snprintf(logged->message_id, sizeof(logged->message_id), "%s",
+                 event->message_id ? event->message_id : "");
     }
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_unlock(&event_log->lock);
 }
 
 /* The kinds about one topic, as letters, in their order. */
-static void kinds_of(struct log *log, const char *topic, char out[EVENTS_MAX])
+static void kinds_of(struct event_log *event_log, const char *topic, char out[EVENTS_MAX])
 {
     static const char letters[] = {
         [SMQ_EVENT_SENT] = 's',       [SMQ_EVENT_CLAIMED] = 'c', [SMQ_EVENT_DONE] = 'd',
@@ -64,13 +60,14 @@ static void kinds_of(struct log *log, const char *topic, char out[EVENTS_MAX])
     };
     int used = 0;
 
-    pthread_mutex_lock(&log->lock);
-    for (int i = 0; i < log->count; i++) {
-        if (strcmp(log->events[i].topic, topic) == 0 && log->events[i].kind != SMQ_EVENT_SENT) {
-            out[used++] = letters[log->events[i].kind];
+    pthread_mutex_lock(&event_log->lock);
+    for (int i = 0; i < event_log->count; i++) {
+        if (strcmp(event_log->events[i].topic, topic) == 0 &&
+            event_log->events[i].kind != SMQ_EVENT_SENT) {
+            out[used++] = letters[event_log->events[i].kind];
         }
     }
-    pthread_mutex_unlock(&log->lock);
+    pthread_mutex_unlock(&event_log->lock);
     out[used] = '\0';
 }
 
@@ -84,7 +81,7 @@ static smq_verdict answers(smq_delivery *delivery, const struct seen *seen, int 
 }
 
 struct expectation {
-    struct log *log;
+    struct event_log *event_log;
     const char *topic, *kinds;
     char seen[EVENTS_MAX];
 };
@@ -93,93 +90,93 @@ static bool kinds_are_so(void *arg)
 {
     struct expectation *expectation = arg;
 
-    kinds_of(expectation->log, expectation->topic, expectation->seen);
+    kinds_of(expectation->event_log, expectation->topic, expectation->seen);
     return strncmp(expectation->seen, expectation->kinds, strlen(expectation->kinds)) == 0;
 }
 
-static void await_kinds(struct log *log, const char *topic, const char *kinds)
+static void await_kinds(struct event_log *event_log, const char *topic, const char *kinds)
 {
-    struct expectation expectation = {.log = log, .topic = topic, .kinds = kinds};
+    struct expectation expectation = {.event_log = event_log, .topic = topic, .kinds = kinds};
 
-    if (!wait_until(kinds_are_so, &expectation, SCENE_TIMEOUT_MS)) {
+    if (!wait_until(kinds_are_so, &expectation, TIMEOUT_MS)) {
         fail_msg("%s, not %s", expectation.seen, kinds);
     }
 }
 
 static void life_of_messages_is_told(void **state)
 {
-    struct log log = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct event_log event_log = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
-    struct recorder *recorder = recorder_new(answers);
+    struct handler_log *log = handler_log_new(answers);
     smq_client *client;
     smq_worker *worker;
     const char *topic;
 
     (void) state;
     options.event = on_event;
-    options.event_user = &log;
+    options.event_user = &event_log;
     options.event_level = SMQ_LEVEL_TRACE;
-    client = scene_client_with(&options);
+    client = cluster_client_with(&options);
     topic_options.type = SMQ_TYPE_FIXED_TIME;
     topic_options.max_retries = 1;
-    topic = scene_topic(client, &topic_options);
-    worker = scene_worker(client, topic, recorder);
-    scene_send(client, topic, (struct scene_message){.body = "a\n\xff"});
-    recorder_await(recorder, 3);
-    scene_send(client, topic, (struct scene_message){.body = "b"});
-    recorder_await(recorder, 4);
-    scene_stop(worker);
-    await_kinds(&log, topic, "+cbctcxcd-");
-    for (int i = 0; i < log.count; i++) {
-        if (log.events[i].kind == SMQ_EVENT_DEAD) {
-            assert_string_equal(log.events[i].message_id, "a\\x0a\\xff");
-            assert_int_equal(log.events[i].attempt, 2);
-            assert_string_equal(log.events[i].token, recorder_seen(recorder, 0).token);
+    topic = cluster_topic(client, &topic_options);
+    worker = handler_log_worker(client, topic, log);
+    messages_send(client, topic, (struct test_message){.body = "a\n\xff"});
+    handler_log_await(log, 3);
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    handler_log_await(log, 4);
+    handler_log_stop_worker(worker);
+    await_kinds(&event_log, topic, "+cbctcxcd-");
+    for (int i = 0; i < event_log.count; i++) {
+        if (event_log.events[i].kind == SMQ_EVENT_DEAD) {
+            assert_string_equal(event_log.events[i].message_id, "a\\x0a\\xff");
+            assert_int_equal(event_log.events[i].attempt, 2);
+            assert_string_equal(event_log.events[i].token, handler_log_seen(log, 0).token);
         }
     }
     smq_client_free(client);
-    recorder_free(recorder);
+    handler_log_free(log);
 }
 
 static void fenced_slot_is_told_with_its_token(void **state)
 {
-    struct log log = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct event_log event_log = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
-    struct recorder *recorder = recorder_new(NULL);
-    redisContext *redis = scene_redis();
+    struct handler_log *log = handler_log_new(NULL);
+    redisContext *redis = keys_connect();
     smq_client *client;
     smq_worker *worker;
     const char *topic;
 
     (void) state;
     options.event = on_event;
-    options.event_user = &log;
-    client = scene_client_with(&options);
+    options.event_user = &event_log;
+    client = cluster_client_with(&options);
     topic_options.type = SMQ_TYPE_FIXED_TIME;
-    topic = scene_topic(client, &topic_options);
-    recorder_gate(recorder);
-    worker = scene_worker(client, topic, recorder);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    recorder_await(recorder, 1);
+    topic = cluster_topic(client, &topic_options);
+    handler_log_gate(log);
+    worker = handler_log_worker(client, topic, log);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_await(log, 1);
     freeReplyObject(redisCommand(redis, "HSET slot{%s_0} token 0000000200000000000000ff", topic));
-    recorder_open(recorder, 1); /* its answer is refused */
-    await_kinds(&log, topic, "+f-f");
-    assert_int_equal(scene_stats(client, topic).done, 0);
-    scene_stop(worker);
+    handler_log_open(log, 1); /* its answer is refused */
+    await_kinds(&event_log, topic, "+f-f");
+    assert_int_equal(messages_stats(client, topic).done, 0);
+    handler_log_stop_worker(worker);
     smq_client_free(client);
     redisFree(redis);
-    recorder_free(recorder);
+    handler_log_free(log);
 }
 
 /* Of many slots the first one that pauses is told, and the last one that goes on. */
 static void pause_is_told_once_for_a_topic(void **state)
 {
-    struct log log = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct event_log event_log = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_client *client;
     smq_worker *worker;
     const char *topic;
@@ -187,26 +184,26 @@ static void pause_is_told_once_for_a_topic(void **state)
 
     (void) state;
     options.event = on_event;
-    options.event_user = &log;
-    client = scene_client_with(&options);
+    options.event_user = &event_log;
+    client = cluster_client_with(&options);
     topic_options.type = SMQ_TYPE_FIXED_TIME;
     topic_options.slots = 2;
-    topic = scene_topic(client, &topic_options);
-    worker = scene_worker(client, topic, recorder);
-    await_kinds(&log, topic, "++");
-    scene_must(smq_topic_pause(client, topic, &err), &err, "smq_topic_pause");
-    await_kinds(&log, topic, "++p");
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_send(client, topic, (struct scene_message){.body = "b"});
-    scene_must(smq_topic_resume(client, topic, &err), &err, "smq_topic_resume");
-    recorder_await(recorder, 2);
-    await_kinds(&log, topic, "++pr");
-    scene_must(smq_topic_pause(client, topic, &err), &err, "smq_topic_pause");
-    await_kinds(&log, topic, "++prp");
-    scene_stop(worker); /* which says nothing about the pause */
-    await_kinds(&log, topic, "++prp--");
+    topic = cluster_topic(client, &topic_options);
+    worker = handler_log_worker(client, topic, log);
+    await_kinds(&event_log, topic, "++");
+    assert_ok(smq_topic_pause(client, topic, &err), &err);
+    await_kinds(&event_log, topic, "++p");
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    assert_ok(smq_topic_resume(client, topic, &err), &err);
+    handler_log_await(log, 2);
+    await_kinds(&event_log, topic, "++pr");
+    assert_ok(smq_topic_pause(client, topic, &err), &err);
+    await_kinds(&event_log, topic, "++prp");
+    handler_log_stop_worker(worker); /* which says nothing about the pause */
+    await_kinds(&event_log, topic, "++prp--");
     smq_client_free(client);
-    recorder_free(recorder);
+    handler_log_free(log);
 }
 
 int main(void)
@@ -217,5 +214,5 @@ int main(void)
         cmocka_unit_test(pause_is_told_once_for_a_topic),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
 }

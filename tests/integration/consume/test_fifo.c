@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/messages.h"
 
 enum { LONG_MS = 600000, REST_MS = 300 };
 
@@ -20,7 +22,7 @@ static const char *fifo_topic(smq_client *client, int32_t slots, bool skip_faile
     options.type = SMQ_TYPE_FIFO;
     options.slots = slots;
     options.skip_failed = skip_failed;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 /* Messages of one key, whose bodies are the letters. */
@@ -29,43 +31,43 @@ static void send_letters(smq_client *client, const char *topic, const char *lett
     for (; *letters != '\0'; letters++) {
         char text[2] = {*letters, '\0'};
 
-        scene_send(client, topic, (struct scene_message){.body = text, .key = "k", .id = text});
+        messages_send(client, topic, (struct test_message){.body = text, .key = "k", .id = text});
     }
 }
 
 /* The bodies seen, as one string. */
-static void assert_order(struct recorder *recorder, const char *letters)
+static void assert_order(struct handler_log *log, const char *letters)
 {
     int count = (int) strlen(letters);
     char seen[64] = "";
 
-    recorder_await(recorder, count);
+    handler_log_await(log, count);
     for (int i = 0; i < count; i++) {
-        seen[i] = recorder_seen(recorder, i).body[0];
+        seen[i] = handler_log_seen(log, i).body[0];
     }
     assert_string_equal(seen, letters);
 }
 
 static void waiting_messages_go_in_the_order_of_sends(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
 
     (void) state;
     send_letters(client, topic, "zyxabc");
     assert_true(
-        scene_send(client, topic, (struct scene_message){.body = "Z", .key = "k", .id = "z"}));
+        messages_send(client, topic, (struct test_message){.body = "Z", .key = "k", .id = "z"}));
     assert_true(
-        scene_send(client, topic, (struct scene_message){.body = "A", .key = "k", .id = "a"}));
-    worker = scene_worker(client, topic, recorder);
-    assert_order(recorder, "ZyxAbc"); /* sent again: the place stays, the last body wins */
-    assert_int_equal(recorder_seen(recorder, 0).due_at_ms, 0);
-    assert_int_equal(recorder_seen(recorder, 0).priority, 0);
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = 6});
-    scene_stop(worker);
-    recorder_free(recorder);
+        messages_send(client, topic, (struct test_message){.body = "A", .key = "k", .id = "a"}));
+    worker = handler_log_worker(client, topic, log);
+    assert_order(log, "ZyxAbc"); /* sent again: the place stays, the last body wins */
+    assert_int_equal(handler_log_seen(log, 0).due_at_ms, 0);
+    assert_int_equal(handler_log_seen(log, 0).priority, 0);
+    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = 6});
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -78,9 +80,9 @@ static smq_verdict fail_once(smq_delivery *delivery, const struct seen *seen, in
 
 static void what_no_handler_saw_does_not_count_as_answered(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
-    struct recorder *recorder = recorder_new(fail_once);
+    struct handler_log *log = handler_log_new(fail_once);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
     smq_error err = SMQ_ERROR_INIT;
@@ -88,12 +90,12 @@ static void what_no_handler_saw_does_not_count_as_answered(void **state)
     (void) state;
     send_letters(client, topic, "abcd");
     options.max_messages = 3;
-    worker = scene_worker_with(client, &options, topic, recorder);
-    scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS, &err), &err, "smq_worker_wait");
-    assert_order(recorder, "aab");
-    assert_int_equal(recorder_count(recorder), 3);
+    worker = handler_log_worker_with(client, &options, topic, log);
+    assert_ok(smq_worker_wait(worker, TIMEOUT_MS, &err), &err);
+    assert_order(log, "aab");
+    assert_int_equal(handler_log_count(log), 3);
     smq_worker_free(worker);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -110,22 +112,22 @@ static smq_verdict fail_b_twice(smq_delivery *delivery, const struct seen *seen,
 
 static void failed_message_blocks_those_behind_it(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
-    struct recorder *recorder = recorder_new(fail_b_twice);
+    struct handler_log *log = handler_log_new(fail_b_twice);
     smq_worker *worker;
 
     (void) state;
     send_letters(client, topic, "abcd");
-    worker = scene_worker(client, topic, recorder);
-    assert_order(recorder, "abbbcd");
+    worker = handler_log_worker(client, topic, log);
+    assert_order(log, "abbbcd");
     for (int i = 1; i < 4; i++) {
-        assert_int_equal(recorder_seen(recorder, i).attempt, i);
+        assert_int_equal(handler_log_seen(log, i).attempt, i);
     }
-    assert_int_equal(recorder_seen(recorder, 4).attempt, 1); /* given back without a retry */
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = 4});
-    scene_stop(worker);
-    recorder_free(recorder);
+    assert_int_equal(handler_log_seen(log, 4).attempt, 1); /* given back without a retry */
+    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = 4});
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -138,21 +140,21 @@ static smq_verdict fail_b_always(smq_delivery *delivery, const struct seen *seen
 
 static void dead_message_lets_the_others_go_on(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
-    struct recorder *recorder = recorder_new(fail_b_always);
+    struct handler_log *log = handler_log_new(fail_b_always);
     smq_worker *worker;
 
     (void) state;
     send_letters(client, topic, "a");
-    scene_send(client, topic,
-               (struct scene_message){.body = "b", .key = "k", .id = "b", .max_retries = 2});
+    messages_send(client, topic,
+                  (struct test_message){.body = "b", .key = "k", .id = "b", .max_retries = 2});
     send_letters(client, topic, "cd");
-    worker = scene_worker(client, topic, recorder);
-    assert_order(recorder, "abbbcd");
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 1, .done = 3});
-    scene_stop(worker);
-    recorder_free(recorder);
+    worker = handler_log_worker(client, topic, log);
+    assert_order(log, "abbbcd");
+    messages_await_counts(client, topic, (struct message_counts){.dead = 1, .done = 3});
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -165,18 +167,18 @@ static smq_verdict reject_b(smq_delivery *delivery, const struct seen *seen, int
 
 static void rejected_message_lets_the_others_go_on(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
-    struct recorder *recorder = recorder_new(reject_b);
+    struct handler_log *log = handler_log_new(reject_b);
     smq_worker *worker;
 
     (void) state;
     send_letters(client, topic, "abcd");
-    worker = scene_worker(client, topic, recorder);
-    assert_order(recorder, "abcd");
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 1, .done = 3});
-    scene_stop(worker);
-    recorder_free(recorder);
+    worker = handler_log_worker(client, topic, log);
+    assert_order(log, "abcd");
+    messages_await_counts(client, topic, (struct message_counts){.dead = 1, .done = 3});
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -191,19 +193,19 @@ static smq_verdict release_b_once(smq_delivery *delivery, const struct seen *see
 
 static void released_message_keeps_its_place(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
-    struct recorder *recorder = recorder_new(release_b_once);
+    struct handler_log *log = handler_log_new(release_b_once);
     smq_worker *worker;
 
     (void) state;
     send_letters(client, topic, "abcd");
-    worker = scene_worker(client, topic, recorder);
-    assert_order(recorder, "abbcd");
-    assert_int_equal(recorder_seen(recorder, 2).attempt, 1);
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = 4});
-    scene_stop(worker);
-    recorder_free(recorder);
+    worker = handler_log_worker(client, topic, log);
+    assert_order(log, "abbcd");
+    assert_int_equal(handler_log_seen(log, 2).attempt, 1);
+    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = 4});
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -219,44 +221,44 @@ static smq_verdict rest_b_for_long(smq_delivery *delivery, const struct seen *se
 
 static void skip_failed_lets_others_pass(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, true);
-    struct recorder *recorder = recorder_new(rest_b_for_long);
+    struct handler_log *log = handler_log_new(rest_b_for_long);
     smq_worker *worker;
 
     (void) state;
     send_letters(client, topic, "abcd");
-    worker = scene_worker(client, topic, recorder);
-    assert_order(recorder, "abcd");
-    scene_await_counts(client, topic,
-                       (struct scene_counts){.waiting = 0, .resting = 1, .dead = 0, .done = 3});
-    scene_stop(worker);
-    recorder_free(recorder);
+    worker = handler_log_worker(client, topic, log);
+    assert_order(log, "abcd");
+    messages_await_counts(
+        client, topic, (struct message_counts){.waiting = 0, .resting = 1, .dead = 0, .done = 3});
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 /* What a stopped worker has claimed and not begun goes back to its place. */
 static void another_worker_goes_on_in_order(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
-    struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
+    struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
     smq_worker *worker;
 
     (void) state;
     send_letters(client, topic, "abcdef");
-    recorder_gate(first);
-    worker = scene_worker(client, topic, first);
-    recorder_await(first, 1);
+    handler_log_gate(first);
+    worker = handler_log_worker(client, topic, first);
+    handler_log_await(first, 1);
     smq_worker_stop(worker);
-    recorder_open(first, 100);
-    scene_stop(worker);
+    handler_log_open(first, 100);
+    handler_log_stop_worker(worker);
     send_letters(client, topic, "g");
-    worker = scene_worker(client, topic, second);
-    assert_order(second, &"abcdefg"[recorder_count(first)]);
-    scene_stop(worker);
-    recorder_free(first);
-    recorder_free(second);
+    worker = handler_log_worker(client, topic, second);
+    assert_order(second, &"abcdefg"[handler_log_count(first)]);
+    handler_log_stop_worker(worker);
+    handler_log_free(first);
+    handler_log_free(second);
     smq_client_free(client);
 }
 
@@ -282,7 +284,7 @@ static void send_all(smq_client *client, const char *topic)
     smq_producer *producer = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    assert_ok(smq_producer_new(&producer, client, NULL, &err), &err);
     for (int i = 0; i < ALL; i++) {
         smq_message message = SMQ_MESSAGE_INIT;
 
@@ -290,21 +292,20 @@ static void send_all(smq_client *client, const char *topic)
         snprintf(bodies[i / KEYS], sizeof(bodies[0]), "%d", i / KEYS);
         message.body = smq_text(bodies[i / KEYS]);
         message.key = smq_text(keys[i % KEYS]);
-        scene_must(smq_send_async(producer, topic, &message, NULL, NULL, &err), &err,
-                   "smq_send_async");
+        assert_ok(smq_send_async(producer, topic, &message, NULL, NULL, &err), &err);
     }
-    scene_must(smq_producer_flush(producer, SCENE_TIMEOUT_MS, &err), &err, "smq_producer_flush");
+    assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
     smq_producer_free(producer);
 }
 
 /* Of each key: the next one, or the last one again. */
-static void assert_serial(struct recorder *recorder)
+static void assert_serial(struct handler_log *log)
 {
     int last[KEYS];
 
     memset(last, -1, sizeof(last));
-    for (int i = 0; i < recorder_count(recorder); i++) {
-        struct seen seen = recorder_seen(recorder, i);
+    for (int i = 0; i < handler_log_count(log); i++) {
+        struct seen seen = handler_log_seen(log, i);
         int key = seen.key[1] - '0', number = atoi(seen.body);
 
         assert_int_equal(number, last[key] + (seen.attempt == 1 ? 1 : 0));
@@ -317,20 +318,21 @@ static void assert_serial(struct recorder *recorder)
 
 static void every_key_is_in_order_under_failures(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, SLOTS, false);
-    struct recorder *recorder = recorder_new(fail_some);
+    struct handler_log *log = handler_log_new(fail_some);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
 
     (void) state;
     options.threads = THREADS;
-    worker = scene_worker_with(client, &options, topic, recorder);
+    worker = handler_log_worker_with(client, &options, topic, log);
     send_all(client, topic);
-    scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .dead = 0, .done = ALL});
-    assert_serial(recorder);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_await_counts(client, topic,
+                          (struct message_counts){.waiting = 0, .dead = 0, .done = ALL});
+    assert_serial(log);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -352,23 +354,23 @@ static smq_verdict fail_now_and_then(smq_delivery *delivery, const struct seen *
 static void order_holds_while_the_slot_is_claimed_ahead(void **state)
 {
     enum { COUNT = 1000 };
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
-    struct recorder *recorder = recorder_new(fail_now_and_then);
+    struct handler_log *log = handler_log_new(fail_now_and_then);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
     int next = 0;
 
     (void) state;
-    scene_send_numbers(client, topic, 0, COUNT / 2);
+    messages_send_numbers(client, topic, 0, COUNT / 2);
     options.batch_size = 20;
     options.threads = 4;
-    worker = scene_worker_with(client, &options, topic, recorder);
-    scene_send_numbers(client, topic, COUNT / 2, COUNT / 2);
-    scene_await_counts(client, topic, (struct scene_counts){.done = COUNT});
+    worker = handler_log_worker_with(client, &options, topic, log);
+    messages_send_numbers(client, topic, COUNT / 2, COUNT / 2);
+    messages_await_counts(client, topic, (struct message_counts){.done = COUNT});
     /* each one follows its predecessor, or is that once more */
-    for (int i = 0; i < recorder_count(recorder); i++) {
-        int number = atoi(recorder_seen(recorder, i).body);
+    for (int i = 0; i < handler_log_count(log); i++) {
+        int number = atoi(handler_log_seen(log, i).body);
 
         if (number != next && number != next - 1) {
             fail_msg("delivery %d is %d, not %d or %d", i, number, next - 1, next);
@@ -376,9 +378,9 @@ static void order_holds_while_the_slot_is_claimed_ahead(void **state)
         next = number + 1;
     }
     assert_int_equal(next, COUNT);
-    assert_true(recorder_count(recorder) > COUNT + COUNT / 20);
-    scene_stop(worker);
-    recorder_free(recorder);
+    assert_true(handler_log_count(log) > COUNT + COUNT / 20);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -397,5 +399,5 @@ int main(void)
         cmocka_unit_test(order_holds_while_the_slot_is_claimed_ahead),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_masters, cluster_end);
 }

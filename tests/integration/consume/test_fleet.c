@@ -13,8 +13,9 @@
 
 #include <cmocka.h>
 
+#include "integration/fixture/cluster.h"
 #include "integration/fixture/members.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/messages.h"
 #include "support/process.h"
 #include "support/wait.h"
 
@@ -26,7 +27,7 @@ static const char *topic_of(smq_client *client)
 
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 /* --- who owns what, as Redis says --- */
@@ -48,7 +49,7 @@ static void owners_read(struct owners *owners, smq_client *client, const char *t
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_topic_slots(client, topic, see_slot, owners, &err), &err, "smq_topic_slots");
+    assert_ok(smq_topic_slots(client, topic, see_slot, owners, &err), &err);
 }
 
 static int slots_of(const struct owners *owners, const char *name)
@@ -121,14 +122,14 @@ static bool has_shares_under_load(void *arg)
 static void await_shares(struct load *load, int shares)
 {
     load->shares = shares;
-    if (!wait_until(has_shares_under_load, load, SCENE_TIMEOUT_MS)) {
+    if (!wait_until(has_shares_under_load, load, TIMEOUT_MS)) {
         fail_msg("the slots were not shared out over %d members", shares);
     }
 }
 
 static void join_and_leave_move_only_what_they_must(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     struct members members;
     struct load load = {.members = &members, .client = client};
     struct owners four, five;
@@ -158,8 +159,8 @@ static void join_and_leave_move_only_what_they_must(void **state)
     fifth->pid = 0;
     assert_int_equal(tokens_changed(&five, &load.owners), SLOTS / 5);
 
-    scene_await_counts(client, members.topic, (struct scene_counts){.done = load.sent});
-    stats = scene_stats(client, members.topic);
+    messages_await_counts(client, members.topic, (struct message_counts){.done = load.sent});
+    stats = messages_stats(client, members.topic);
     assert_int_equal(stats.retried, 0);
     assert_int_equal(stats.lease_lost, 0);
     verdict = members_judge(&members);
@@ -178,7 +179,7 @@ static void join_and_leave_move_only_what_they_must(void **state)
 /* Each of four members in turn is asked to leave, and another one is started when it has. */
 static void rolling_restart_costs_no_message_a_retry(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     struct members members;
     struct load load = {.members = &members, .client = client};
     struct verdict verdict;
@@ -201,8 +202,8 @@ static void rolling_restart_costs_no_message_a_retry(void **state)
         members_start(&members);
         await_shares(&load, 4);
     }
-    scene_await_counts(client, members.topic, (struct scene_counts){.done = load.sent});
-    stats = scene_stats(client, members.topic);
+    messages_await_counts(client, members.topic, (struct message_counts){.done = load.sent});
+    stats = messages_stats(client, members.topic);
     assert_int_equal(stats.retried, 0);
     assert_int_equal(stats.lease_lost, 0);
     verdict = members_judge(&members);
@@ -236,7 +237,7 @@ static bool is_time_or_over(void *arg)
 {
     struct deaths *deaths = arg;
     struct pollfd timer = {.fd = deaths->timer, .events = POLLIN};
-    smq_stats stats = scene_stats(deaths->client, deaths->members->topic);
+    smq_stats stats = messages_stats(deaths->client, deaths->members->topic);
 
     deaths->over = stats.waiting + stats.claimed + stats.resting == 0;
     return deaths->over || poll(&timer, 1, 0) == 1;
@@ -252,7 +253,7 @@ static void kill_one_after_another(struct deaths *deaths)
     assert_true(deaths->timer >= 0);
     assert_int_equal(timerfd_settime(deaths->timer, 0, &every, NULL), 0);
     for (;;) {
-        assert_true(wait_until(is_time_or_over, deaths, SCENE_TIMEOUT_MS));
+        assert_true(wait_until(is_time_or_over, deaths, TIMEOUT_MS));
         if (deaths->over) {
             break;
         }
@@ -267,7 +268,7 @@ static void kill_one_after_another(struct deaths *deaths)
 static void nothing_is_lost_when_one_member_after_another_is_killed(void **state)
 {
     enum { TOTAL = 100000 };
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     struct members members;
     struct deaths deaths = {.members = &members, .client = client};
     struct verdict verdict;
@@ -311,13 +312,13 @@ static bool all_is_handled(void *arg)
 {
     struct load *load = arg;
 
-    return scene_stats(load->client, load->members->topic).done == (uint64_t) load->sent;
+    return messages_stats(load->client, load->members->topic).done == (uint64_t) load->sent;
 }
 
 /* A member is stopped past its session, in the middle of its handlers, and wakes up as a zombie. */
 static void woken_zombie_changes_nothing(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     struct members members;
     struct load load = {.members = &members, .client = client};
     struct member *zombie;
@@ -331,10 +332,10 @@ static void woken_zombie_changes_nothing(void **state)
     members_start(&members);
     await_shares(&load, 2);
     kill(zombie->pid, SIGSTOP);
-    assert_true(wait_until(belongs_to_one_under_load, &load, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(belongs_to_one_under_load, &load, TIMEOUT_MS));
     kill(zombie->pid, SIGCONT);
     await_shares(&load, 2);
-    assert_true(wait_until(all_is_handled, &load, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(all_is_handled, &load, TIMEOUT_MS));
     verdict = members_judge(&members);
     if (!verdict_good(&verdict)) {
         verdict_print(&verdict, stderr);
@@ -358,7 +359,7 @@ static void missing_zookeeper_is_said_in_time(void **state)
     (void) state;
     options.zookeeper = "127.0.0.1:1";
     options.session_timeout_ms = 500;
-    client = scene_client_with(&options);
+    client = cluster_client_with(&options);
     work.topic = topic_of(client);
     work.handler = (smq_handler_fn *) abort;
     assert_int_equal(smq_worker_new(&worker, client, &work, &err), SMQ_UNAVAILABLE);
@@ -377,5 +378,5 @@ int main(void)
         cmocka_unit_test(missing_zookeeper_is_said_in_time),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);
 }

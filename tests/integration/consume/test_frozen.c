@@ -14,8 +14,11 @@
 
 #include <cmocka.h>
 
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { SLOTS = 16, MESSAGES = 1600, SESSION_MS = 2000, STOP_MS = 2500 };
@@ -64,8 +67,7 @@ static void look(struct owners *owners)
     smq_error err = SMQ_ERROR_INIT;
 
     owners->others = 0;
-    scene_must(smq_topic_slots(owners->client, owners->topic, see_owner, owners, &err), &err,
-               "smq_topic_slots");
+    assert_ok(smq_topic_slots(owners->client, owners->topic, see_owner, owners, &err), &err);
 }
 
 static bool all_are_anothers(void *arg)
@@ -92,7 +94,7 @@ static bool all_is_handled(void *arg)
 static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    struct owners owners = {.client = scene_client()};
+    struct owners owners = {.client = cluster_client()};
     struct members members;
     struct verdict verdict;
     struct member *frozen;
@@ -101,7 +103,7 @@ static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
     options.lease_ms = LEASE_MS;
-    owners.topic = scene_topic(owners.client, &options);
+    owners.topic = cluster_topic(owners.client, &options);
     members_init(&members, owners.topic);
     members.zookeeper = zookeeper;
     members.session_ms = SESSION_MS;
@@ -110,15 +112,15 @@ static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
     members.bound_ms = bound_ms;
     frozen = members_start(&members);
     members_send(&members, owners.client, "k", MESSAGES, 0, MESSAGES);
-    assert_true(wait_until(some_have_begun, &members, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(some_have_begun, &members, TIMEOUT_MS));
     look(&owners);
     kill(frozen->pid, SIGSTOP);
     (void) members_start(&members);
-    assert_true(wait_until(all_are_anothers, &owners, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(all_are_anothers, &owners, TIMEOUT_MS));
     awake = monotonic_ms() + STOP_MS;
-    assert_true(wait_until(is_past, &awake, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(is_past, &awake, TIMEOUT_MS));
     kill(frozen->pid, SIGCONT);
-    assert_true(wait_until(all_is_handled, &members, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(all_is_handled, &members, TIMEOUT_MS));
     for (int i = 0; i < members.count; i++) {
         member_leave(&members.member[i]);
     }
@@ -163,7 +165,7 @@ static bool both_are_lost(void *arg)
 static void set_tokens(redisContext *redis, const char *topic)
 {
     for (int slot = 0; slot < 2; slot++) {
-        (void) scene_redis_number(redis, "HSET slot{%s_%d} token %s", topic, slot, newer_token);
+        (void) keys_read_number(redis, "HSET slot{%s_%d} token %s", topic, slot, newer_token);
     }
 }
 
@@ -174,8 +176,8 @@ static void one_lost_slot_makes_the_others_doubtful(void **state)
     enum { COUNT = 40 };
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
-    struct recorder *recorder = recorder_new(NULL);
-    redisContext *redis = scene_redis();
+    struct handler_log *log = handler_log_new(NULL);
+    redisContext *redis = keys_connect();
     smq_client *client;
     smq_worker *worker;
     const char *topic;
@@ -183,41 +185,33 @@ static void one_lost_slot_makes_the_others_doubtful(void **state)
 
     (void) state;
     options.event = on_event;
-    client = scene_client_with(&options);
+    client = cluster_client_with(&options);
     topic_options.type = SMQ_TYPE_FIXED_TIME;
     topic_options.slots = 2;
-    topic = scene_topic(client, &topic_options);
-    scene_send_numbers(client, topic, 0, COUNT);
-    recorder_gate(recorder);
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 1);
-    scene_await_counts(
+    topic = cluster_topic(client, &topic_options);
+    messages_send_numbers(client, topic, 0, COUNT);
+    handler_log_gate(log);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 1);
+    messages_await_counts(
         client, topic,
-        (struct scene_counts){.claimed = COUNT, .resting = -1, .dead = -1, .done = -1});
-    slot = recorder_seen(recorder, 0).slot;
+        (struct message_counts){.claimed = COUNT, .resting = -1, .dead = -1, .done = -1});
+    slot = handler_log_seen(log, 0).slot;
     set_tokens(redis, topic);
-    recorder_open(recorder, 1);
-    recorder_await(recorder, 2); /* the answer of the first is on its way */
-    assert_int_equal(recorder_seen(recorder, 1).slot, slot);
-    scene_await_standing(recorder_seen(recorder, 1).delivery, SMQ_FENCED);
-    recorder_open(recorder, COUNT);
-    assert_true(wait_until(both_are_lost, NULL, SCENE_TIMEOUT_MS));
-    for (int i = 0; i < recorder_count(recorder); i++) {
-        assert_int_equal(recorder_seen(recorder, i).slot, slot);
+    handler_log_open(log, 1);
+    handler_log_await(log, 2); /* the answer of the first is on its way */
+    assert_int_equal(handler_log_seen(log, 1).slot, slot);
+    messages_await_check(handler_log_seen(log, 1).delivery, SMQ_FENCED);
+    handler_log_open(log, COUNT);
+    assert_true(wait_until(both_are_lost, NULL, TIMEOUT_MS));
+    for (int i = 0; i < handler_log_count(log); i++) {
+        assert_int_equal(handler_log_seen(log, i).slot, slot);
     }
     smq_worker_stop(worker);
     smq_worker_free(worker);
-    recorder_free(recorder);
+    handler_log_free(log);
     redisFree(redis);
     smq_client_free(client);
-}
-
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE, .zookeeper = true};
-
-    (void) state;
-    return scene_start(&options);
 }
 
 int main(void)
@@ -228,5 +222,5 @@ int main(void)
         cmocka_unit_test(one_lost_slot_makes_the_others_doubtful),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single_fleet, cluster_end);
 }

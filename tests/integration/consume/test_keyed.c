@@ -10,7 +10,11 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "base/clock.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 
 enum { SLOTS = 16, BIG = 1024 * 1024, LARGEST = 64 * BIG };
 
@@ -21,7 +25,7 @@ static const char *keyed_topic(smq_client *client, smq_topic_type type, int32_t 
     options.type = type;
     options.layout = SMQ_LAYOUT_KEYED;
     options.slots = slots;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 static smq_producer *producer_of(smq_client *client)
@@ -31,119 +35,119 @@ static smq_producer *producer_of(smq_client *client)
     smq_error err = SMQ_ERROR_INIT;
 
     options.send_timeout_ms = 60000;
-    scene_must(smq_producer_new(&producer, client, &options, &err), &err, "smq_producer_new");
+    assert_ok(smq_producer_new(&producer, client, &options, &err), &err);
     return producer;
 }
 
 /* Nothing is left of a topic of one slot but what always stands there. */
 static void assert_no_bodies(const char *topic)
 {
-    redisContext *redis = scene_redis_of(topic);
+    redisContext *redis = keys_connect_to(topic);
 
-    assert_int_equal(scene_redis_number(redis, "HLEN body{%s_0}", topic), 1);
+    assert_int_equal(keys_read_number(redis, "HLEN body{%s_0}", topic), 1);
     redisFree(redis);
 }
 
-static const struct scene_counts ALL_DONE_1 = {.dead = 0, .done = 1};
-static const struct scene_counts ALL_DONE_2 = {.dead = 0, .done = 2};
-static const struct scene_counts ONE_DEAD = {.dead = 1, .done = -1};
+static const struct message_counts ALL_DONE_1 = {.dead = 0, .done = 1};
+static const struct message_counts ALL_DONE_2 = {.dead = 0, .done = 2};
+static const struct message_counts ONE_DEAD = {.dead = 1, .done = -1};
 
 static void delivery_has_key_id_and_body(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    struct recorder *recorder = recorder_new(NULL);
-    smq_worker *worker = scene_worker(client, topic, recorder);
-    int64_t before = scene_now_ms();
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, topic, log);
+    int64_t before = clock_wall_ms();
     struct seen seen;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "b", .key = "k", .id = "i"});
-    recorder_await(recorder, 1);
-    scene_send(client, topic, (struct scene_message){.body = "c", .id = "j", .ttl_ms = 600000});
-    recorder_await(recorder, 2);
-    seen = recorder_seen(recorder, 0);
+    messages_send(client, topic, (struct test_message){.body = "b", .key = "k", .id = "i"});
+    handler_log_await(log, 1);
+    messages_send(client, topic, (struct test_message){.body = "c", .id = "j", .ttl_ms = 600000});
+    handler_log_await(log, 2);
+    seen = handler_log_seen(log, 0);
     assert_string_equal(seen.key, "k");
     assert_string_equal(seen.id, "i");
     assert_string_equal(seen.body, "b");
-    assert_in_range(seen.sent_at_ms, before, scene_now_ms());
+    assert_in_range(seen.sent_at_ms, before, clock_wall_ms());
     assert_int_equal(seen.expires_at_ms, 0);
-    seen = recorder_seen(recorder, 1);
+    seen = handler_log_seen(log, 1);
     assert_string_equal(seen.key, "j");
     assert_string_equal(seen.id, "j");
     assert_string_equal(seen.body, "c");
     assert_int_equal(seen.expires_at_ms, seen.sent_at_ms + 600000);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void waiting_id_merges_and_the_last_body_wins(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_PRIORITY, 1);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
 
     (void) state;
-    assert_false(
-        scene_send(client, topic, (struct scene_message){.body = "old", .id = "i", .priority = 1}));
-    assert_false(scene_send(client, topic,
-                            (struct scene_message){.body = "other", .id = "j", .priority = 2}));
-    assert_true(
-        scene_send(client, topic, (struct scene_message){.body = "new", .id = "i", .priority = 3}));
-    assert_true(scene_send(client, topic,
-                           (struct scene_message){.body = "newest", .id = "i", .priority = 3}));
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 2);
-    assert_string_equal(recorder_seen(recorder, 0).body, "newest");
-    assert_int_equal(recorder_seen(recorder, 0).priority, 3);
-    assert_string_equal(recorder_seen(recorder, 1).body, "other");
-    scene_await_counts(client, topic, ALL_DONE_2);
-    assert_int_equal(scene_stats(client, topic).merged, 2);
+    assert_false(messages_send(client, topic,
+                               (struct test_message){.body = "old", .id = "i", .priority = 1}));
+    assert_false(messages_send(client, topic,
+                               (struct test_message){.body = "other", .id = "j", .priority = 2}));
+    assert_true(messages_send(client, topic,
+                              (struct test_message){.body = "new", .id = "i", .priority = 3}));
+    assert_true(messages_send(client, topic,
+                              (struct test_message){.body = "newest", .id = "i", .priority = 3}));
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 2);
+    assert_string_equal(handler_log_seen(log, 0).body, "newest");
+    assert_int_equal(handler_log_seen(log, 0).priority, 3);
+    assert_string_equal(handler_log_seen(log, 1).body, "other");
+    messages_await_counts(client, topic, ALL_DONE_2);
+    assert_int_equal(messages_stats(client, topic).merged, 2);
     assert_no_bodies(topic);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void same_id_under_another_key_is_another_message(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
 
     (void) state;
-    assert_false(scene_send(client, topic, (struct scene_message){.id = "i", .key = "a"}));
-    assert_false(scene_send(client, topic, (struct scene_message){.id = "i", .key = "b"}));
-    assert_false(scene_send(client, topic, (struct scene_message){.id = "i"}));
-    assert_true(scene_send(client, topic, (struct scene_message){.id = "i", .key = "i"}));
-    assert_true(scene_send(client, topic, (struct scene_message){.id = "i", .key = "a"}));
-    assert_int_equal(scene_stats(client, topic).waiting, 3);
+    assert_false(messages_send(client, topic, (struct test_message){.id = "i", .key = "a"}));
+    assert_false(messages_send(client, topic, (struct test_message){.id = "i", .key = "b"}));
+    assert_false(messages_send(client, topic, (struct test_message){.id = "i"}));
+    assert_true(messages_send(client, topic, (struct test_message){.id = "i", .key = "i"}));
+    assert_true(messages_send(client, topic, (struct test_message){.id = "i", .key = "a"}));
+    assert_int_equal(messages_stats(client, topic).waiting, 3);
     smq_client_free(client);
 }
 
 /* A send while a message is claimed is one more message; they share a body, the last. */
 static void send_during_the_handling_is_one_more_delivery(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
 
     (void) state;
-    recorder_gate(recorder);
-    worker = scene_worker(client, topic, recorder);
-    scene_send(client, topic, (struct scene_message){.body = "one", .id = "i"});
-    recorder_await(recorder, 1);
-    assert_false(scene_send(client, topic, (struct scene_message){.body = "two", .id = "i"}));
-    recorder_open(recorder, 2);
-    recorder_await(recorder, 2);
-    assert_string_equal(recorder_seen(recorder, 0).body, "one");
-    assert_string_equal(recorder_seen(recorder, 1).body, "two");
-    scene_await_counts(client, topic, ALL_DONE_2);
+    handler_log_gate(log);
+    worker = handler_log_worker(client, topic, log);
+    messages_send(client, topic, (struct test_message){.body = "one", .id = "i"});
+    handler_log_await(log, 1);
+    assert_false(messages_send(client, topic, (struct test_message){.body = "two", .id = "i"}));
+    handler_log_open(log, 2);
+    handler_log_await(log, 2);
+    assert_string_equal(handler_log_seen(log, 0).body, "one");
+    assert_string_equal(handler_log_seen(log, 1).body, "two");
+    messages_await_counts(client, topic, ALL_DONE_2);
     assert_no_bodies(topic);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -178,7 +182,7 @@ static void goes_through(const smq_topic_options *options)
     smq_client_options patient = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client;
     const char *topic;
-    struct recorder *recorder = recorder_new(compare);
+    struct handler_log *log = handler_log_new(compare);
     smq_worker *worker;
     smq_producer *producer;
     smq_message message = SMQ_MESSAGE_INIT;
@@ -186,21 +190,21 @@ static void goes_through(const smq_topic_options *options)
     smq_error err = SMQ_ERROR_INIT;
 
     patient.request_timeout_ms = 60000; /* others wait behind a body of 64 MiB */
-    client = scene_client_with(&patient);
-    topic = scene_topic(client, options);
-    worker = scene_worker(client, topic, recorder);
+    client = cluster_client_with(&patient);
+    topic = cluster_topic(client, options);
+    worker = handler_log_worker(client, topic, log);
     producer = producer_of(client);
     message.body = (smq_bytes){expected.body, expected.body_len};
     message.key = (smq_bytes){expected.key, expected.key_len};
     message.id = (smq_bytes){expected.id, expected.id_len};
-    scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
+    assert_ok(smq_send(producer, topic, &message, &receipt, &err), &err);
     assert_false(receipt.merged);
     assert_string_equal(receipt.id, "");
-    scene_await_counts(client, topic, ALL_DONE_1);
+    messages_await_counts(client, topic, ALL_DONE_1);
     assert_no_bodies(topic);
     smq_producer_free(producer);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -266,9 +270,9 @@ static void large_bodies_go_through(void **state)
 static void many_large_bodies_go_through(void **state)
 {
     enum { COUNT = 40, SIZE = 200 * 1024 };
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_producer *producer = producer_of(client);
     smq_receipt receipts[COUNT];
     smq_message messages[COUNT];
@@ -281,20 +285,19 @@ static void many_large_bodies_go_through(void **state)
     for (int i = 0; i < COUNT; i++) {
         messages[i] = SMQ_MESSAGE(.body = {body, SIZE});
     }
-    scene_must(smq_send_batch(producer, topic, messages, COUNT, receipts, &err), &err,
-               "smq_send_batch");
-    worker = scene_worker(client, topic, recorder);
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = COUNT});
+    assert_ok(smq_send_batch(producer, topic, messages, COUNT, receipts, &err), &err);
+    worker = handler_log_worker(client, topic, log);
+    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = COUNT});
     for (int i = 0; i < COUNT; i++) {
-        assert_string_equal(recorder_seen(recorder, i).id, receipts[i].id);
+        assert_string_equal(handler_log_seen(log, i).id, receipts[i].id);
         assert_int_equal(strlen(receipts[i].id), 32);
         assert_true(i == 0 || strcmp(receipts[i - 1].id, receipts[i].id) < 0);
     }
     assert_no_bodies(topic);
     free(body);
     smq_producer_free(producer);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -302,31 +305,31 @@ static void two_workers_share_a_topic(void **state)
 {
     enum { COUNT = 300 };
     smq_topic_options options = keyed_options();
-    smq_client *client = scene_client(), *other = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
+    smq_client *client = cluster_client(), *other = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker *one, *two;
     const char *topic;
 
     (void) state;
     options.shared = true;
-    topic = scene_topic(client, &options);
-    one = scene_worker(client, topic, recorder);
-    two = scene_worker(other, topic, recorder);
+    topic = cluster_topic(client, &options);
+    one = handler_log_worker(client, topic, log);
+    two = handler_log_worker(other, topic, log);
     for (int i = 0; i < COUNT; i++) {
         char id[16];
 
         snprintf(id, sizeof(id), "id%d", i);
-        scene_send(client, topic, (struct scene_message){.body = id, .key = "k", .id = id});
+        messages_send(client, topic, (struct test_message){.body = id, .key = "k", .id = id});
     }
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = COUNT});
-    assert_int_equal(recorder_count(recorder), COUNT);
+    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = COUNT});
+    assert_int_equal(handler_log_count(log), COUNT);
     for (int i = 0; i < COUNT; i++) {
-        assert_string_equal(recorder_seen(recorder, i).body, recorder_seen(recorder, i).id);
+        assert_string_equal(handler_log_seen(log, i).body, handler_log_seen(log, i).id);
     }
     assert_no_bodies(topic);
-    scene_stop(one);
-    scene_stop(two);
-    recorder_free(recorder);
+    handler_log_stop_worker(one);
+    handler_log_stop_worker(two);
+    handler_log_free(log);
     smq_client_free(client);
     smq_client_free(other);
 }
@@ -349,24 +352,24 @@ static void message_has_a_retry_limit_of_its_own(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        smq_client *client = scene_client();
+        smq_client *client = cluster_client();
         const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
-        struct recorder *recorder = recorder_new(fail_always);
-        smq_worker *worker = scene_worker(client, topic, recorder);
+        struct handler_log *log = handler_log_new(fail_always);
+        smq_worker *worker = handler_log_worker(client, topic, log);
 
-        scene_send(
+        messages_send(
             client, topic,
-            (struct scene_message){.body = "b", .id = "i", .max_retries = cases[i].max_retries});
-        scene_await_counts(client, topic, ONE_DEAD);
-        assert_int_equal(recorder_count(recorder), cases[i].deliveries);
+            (struct test_message){.body = "b", .id = "i", .max_retries = cases[i].max_retries});
+        messages_await_counts(client, topic, ONE_DEAD);
+        assert_int_equal(handler_log_count(log), cases[i].deliveries);
         for (int n = 0; n < cases[i].deliveries; n++) {
-            assert_int_equal(recorder_seen(recorder, n).attempt, n + 1);
-            assert_int_equal(recorder_seen(recorder, n).retries_left, cases[i].deliveries - 1 - n);
-            assert_string_equal(recorder_seen(recorder, n).body, "b");
+            assert_int_equal(handler_log_seen(log, n).attempt, n + 1);
+            assert_int_equal(handler_log_seen(log, n).retries_left, cases[i].deliveries - 1 - n);
+            assert_string_equal(handler_log_seen(log, n).body, "b");
         }
         assert_no_bodies(topic); /* the dead letter has its own */
-        scene_stop(worker);
-        recorder_free(recorder);
+        handler_log_stop_worker(worker);
+        handler_log_free(log);
         smq_client_free(client);
     }
 }
@@ -387,19 +390,19 @@ static void death_is_told_with_the_id(void **state)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client;
     const char *topic;
-    struct recorder *recorder = recorder_new(fail_always);
+    struct handler_log *log = handler_log_new(fail_always);
     smq_worker *worker;
 
     (void) state;
     options.event = on_event;
-    client = scene_client_with(&options);
+    client = cluster_client_with(&options);
     topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
-    worker = scene_worker(client, topic, recorder);
-    scene_send(client, topic,
-               (struct scene_message){.body = "b", .id = "the\x01id", .max_retries = 1});
-    scene_await_counts(client, topic, ONE_DEAD);
-    scene_stop(worker);
-    recorder_free(recorder);
+    worker = handler_log_worker(client, topic, log);
+    messages_send(client, topic,
+                  (struct test_message){.body = "b", .id = "the\x01id", .max_retries = 1});
+    messages_await_counts(client, topic, ONE_DEAD);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client); /* every event was told */
     assert_string_equal(last_dead, "the\\x01id");
 }
@@ -435,28 +438,27 @@ static smq_verdict reject(smq_delivery *delivery, const struct seen *seen, int i
 /* What is sent under the same id afterwards does not touch it. */
 static void dead_letter_keeps_its_body(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
-    struct recorder *recorder = recorder_new(reject);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(reject);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     smq_filter filter = SMQ_FILTER_INIT;
     struct dead dead = {0};
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "old", .key = "k", .id = "i"});
-    scene_await_counts(client, topic, ONE_DEAD);
-    scene_stop(worker);
-    scene_send(client, topic, (struct scene_message){.body = "new", .key = "k", .id = "i"});
+    messages_send(client, topic, (struct test_message){.body = "old", .key = "k", .id = "i"});
+    messages_await_counts(client, topic, ONE_DEAD);
+    handler_log_stop_worker(worker);
+    messages_send(client, topic, (struct test_message){.body = "new", .key = "k", .id = "i"});
     filter.states = SMQ_STATE_DEAD;
-    scene_must(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err,
-               "smq_message_each");
+    assert_ok(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err);
     assert_int_equal(dead.count, 1);
     assert_string_equal(dead.key, "k");
     assert_string_equal(dead.id, "i");
     assert_string_equal(dead.body, "old");
     assert_string_equal(dead.reason, "no good");
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -478,7 +480,7 @@ static void bad_messages_are_refused_and_nothing_is_stored(void **state)
         {{.body = {big, BIG + 1}}, SMQ_TOO_BIG},
         {{.body = {NULL, 1}}, SMQ_INVALID},
     };
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_PRIORITY, 1);
     smq_producer *producer = producer_of(client);
 
@@ -493,7 +495,7 @@ static void bad_messages_are_refused_and_nothing_is_stored(void **state)
         assert_int_equal(receipt.status, cases[i].status);
         assert_string_not_equal(err.text, "");
     }
-    assert_int_equal(scene_stats(client, topic).waiting, 0);
+    assert_int_equal(messages_stats(client, topic).waiting, 0);
     assert_no_bodies(topic);
     smq_producer_free(producer);
     smq_client_free(client);
@@ -501,7 +503,7 @@ static void bad_messages_are_refused_and_nothing_is_stored(void **state)
 
 static void inline_topics_take_no_ids(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_producer *producer = producer_of(client);
     smq_message message = SMQ_MESSAGE_INIT;
@@ -511,7 +513,7 @@ static void inline_topics_take_no_ids(void **state)
 
     (void) state;
     options.type = SMQ_TYPE_FIXED_TIME;
-    topic = scene_topic(client, &options);
+    topic = cluster_topic(client, &options);
     message.body = (smq_bytes){"b", 1};
     message.id = (smq_bytes){"i", 1};
     assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), SMQ_WRONG_TYPE);
@@ -520,9 +522,9 @@ static void inline_topics_take_no_ids(void **state)
     assert_int_equal(smq_send(producer, topic, &message, &receipt, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "empty"));
     message.body = (smq_bytes){"b", 1};
-    scene_must(smq_send(producer, topic, &message, &receipt, &err), &err, "smq_send");
+    assert_ok(smq_send(producer, topic, &message, &receipt, &err), &err);
     assert_string_equal(receipt.id, "");
-    assert_int_equal(scene_stats(client, topic).waiting, 1);
+    assert_int_equal(messages_stats(client, topic).waiting, 1);
     smq_producer_free(producer);
     smq_client_free(client);
 }
@@ -546,5 +548,5 @@ int main(void)
         cmocka_unit_test(inline_topics_take_no_ids),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_masters, cluster_end);
 }

@@ -10,7 +10,10 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
@@ -22,14 +25,6 @@ struct wire {
     const char *topic;
 };
 
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE};
-
-    (void) state;
-    return scene_start(&options);
-}
-
 static void wire_init(struct wire *wire)
 {
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
@@ -37,12 +32,12 @@ static void wire_init(struct wire *wire)
 
     topic.type = SMQ_TYPE_FIXED_TIME;
     topic.layout = SMQ_LAYOUT_KEYED;
-    *wire = (struct wire){.direct = scene_client(), .redis = scene_redis()};
-    wire->topic = scene_topic(wire->direct, &topic);
-    wire->proxy = proxy_start(server_port(servers_node(scene_servers(), 0)));
+    *wire = (struct wire){.direct = cluster_client(), .redis = keys_connect()};
+    wire->topic = cluster_topic(wire->direct, &topic);
+    wire->proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
     options.redis = proxy_address(wire->proxy);
     options.request_timeout_ms = 60000;
-    wire->behind = scene_client_with(&options);
+    wire->behind = cluster_client_with(&options);
 }
 
 static void wire_fini(struct wire *wire)
@@ -73,7 +68,7 @@ static smq_metrics metrics_of(smq_client *client)
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err;
 
-    scene_must(smq_client_metrics(client, &metrics, &err), &err, "smq_client_metrics");
+    assert_ok(smq_client_metrics(client, &metrics, &err), &err);
     return metrics;
 }
 
@@ -97,26 +92,25 @@ static void repeated_send_has_the_same_id(void **state)
 
     (void) state;
     wire_init(&wire);
-    options.send_timeout_ms = SCENE_TIMEOUT_MS;
-    scene_must(smq_producer_new(&producer, wire.behind, &options, &err), &err, "smq_producer_new");
-    scene_must(smq_send(producer, wire.topic, &message, NULL, &err), &err, "smq_send");
+    options.send_timeout_ms = TIMEOUT_MS;
+    assert_ok(smq_producer_new(&producer, wire.behind, &options, &err), &err);
+    assert_ok(smq_send(producer, wire.topic, &message, NULL, &err), &err);
     proxy_hold(wire.proxy);
     message = message_of("second");
-    scene_must(smq_send_async(producer, wire.topic, &message, on_sent, NULL, &err), &err,
-               "smq_send_async");
-    scene_await_counts(wire.direct, wire.topic,
-                       (struct scene_counts){.waiting = 2, .dead = 0, .done = 0});
-    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    assert_ok(smq_send_async(producer, wire.topic, &message, on_sent, NULL, &err), &err);
+    messages_await_counts(wire.direct, wire.topic,
+                          (struct message_counts){.waiting = 2, .dead = 0, .done = 0});
+    assert_true(wait_until(has_kept, &wire, TIMEOUT_MS));
     proxy_cut(wire.proxy);
-    scene_must(smq_producer_flush(producer, SCENE_TIMEOUT_MS, &err), &err, "smq_producer_flush");
+    assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
     assert_int_equal(last.status, SMQ_OK);
     assert_false(last.merged);
     assert_false(last.merge_unknown);
     assert_int_equal(metrics_of(wire.behind).sent, 2);
     assert_int_equal(metrics_of(wire.behind).merged, 0);
-    assert_int_equal(scene_stats(wire.direct, wire.topic).waiting, 2);
-    assert_int_equal(scene_stats(wire.direct, wire.topic).merged, 0);
-    assert_true(scene_redis_number(wire.redis, "ZSCORE %s_0 %s", wire.topic, last.id) > 0);
+    assert_int_equal(messages_stats(wire.direct, wire.topic).waiting, 2);
+    assert_int_equal(messages_stats(wire.direct, wire.topic).merged, 0);
+    assert_true(keys_read_number(wire.redis, "ZSCORE %s_0 %s", wire.topic, last.id) > 0);
     smq_producer_free(producer);
     wire_fini(&wire);
 }
@@ -148,28 +142,27 @@ static void repeats_of_many_are_counted_as_sent_once(void **state)
 
     (void) state;
     wire_init(&wire);
-    options.send_timeout_ms = SCENE_TIMEOUT_MS;
-    scene_must(smq_producer_new(&producer, wire.behind, &options, &err), &err, "smq_producer_new");
+    options.send_timeout_ms = TIMEOUT_MS;
+    assert_ok(smq_producer_new(&producer, wire.behind, &options, &err), &err);
     for (int i = 0; i < MANY; i++) {
         smq_message message = message_of("equal");
 
         if (i == MANY / 2) {
             proxy_hold(wire.proxy);
         }
-        scene_must(smq_send_async(producer, wire.topic, &message, tally_sent, &tally, &err), &err,
-                   "smq_send_async");
+        assert_ok(smq_send_async(producer, wire.topic, &message, tally_sent, &tally, &err), &err);
     }
-    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(has_kept, &wire, TIMEOUT_MS));
     proxy_cut(wire.proxy);
-    scene_must(smq_producer_flush(producer, SCENE_TIMEOUT_MS, &err), &err, "smq_producer_flush");
+    assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
     assert_int_equal(tally.ok, MANY);
     assert_int_equal(tally.merged, 0);
     assert_int_equal(tally.unknown, 0);
     assert_int_equal(metrics_of(wire.behind).sent, MANY);
     assert_int_equal(metrics_of(wire.behind).merged, 0);
-    assert_int_equal(scene_stats(wire.direct, wire.topic).waiting, MANY);
-    assert_int_equal(scene_stats(wire.direct, wire.topic).sent, MANY);
-    assert_int_equal(scene_stats(wire.direct, wire.topic).merged, 0);
+    assert_int_equal(messages_stats(wire.direct, wire.topic).waiting, MANY);
+    assert_int_equal(messages_stats(wire.direct, wire.topic).sent, MANY);
+    assert_int_equal(messages_stats(wire.direct, wire.topic).merged, 0);
     smq_producer_free(producer);
     wire_fini(&wire);
 }
@@ -178,39 +171,39 @@ static bool has_claimed(void *arg)
 {
     const struct wire *wire = arg;
 
-    return scene_redis_number(wire->redis, "HGET slot{%s_0} claims", wire->topic) == 1;
+    return keys_read_number(wire->redis, "HGET slot{%s_0} claims", wire->topic) == 1;
 }
 
 static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
 {
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
     struct wire wire;
 
     (void) state;
     wire_init(&wire);
-    scene_send(wire.direct, wire.topic, (struct scene_message){.body = "one", .id = "a"});
-    recorder_gate(recorder);
-    worker = scene_worker(wire.behind, wire.topic, recorder);
-    recorder_await(recorder, 1);
+    messages_send(wire.direct, wire.topic, (struct test_message){.body = "one", .id = "a"});
+    handler_log_gate(log);
+    worker = handler_log_worker(wire.behind, wire.topic, log);
+    handler_log_await(log, 1);
     assert_true(has_claimed(&wire));
-    scene_send(wire.direct, wire.topic,
-               (struct scene_message){.body = "two", .key = "k", .id = "b", .max_retries = 3});
+    messages_send(wire.direct, wire.topic,
+                  (struct test_message){.body = "two", .key = "k", .id = "b", .max_retries = 3});
     proxy_hold(wire.proxy);
-    recorder_open(recorder, 2); /* the answer of the first goes with the claim of the second */
-    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
+    handler_log_open(log, 2); /* the answer of the first goes with the claim of the second */
+    assert_true(wait_until(has_kept, &wire, TIMEOUT_MS));
     proxy_cut(wire.proxy);
-    recorder_await(recorder, 2);
-    assert_string_equal(recorder_seen(recorder, 1).body, "two");
-    assert_string_equal(recorder_seen(recorder, 1).key, "k");
-    assert_string_equal(recorder_seen(recorder, 1).id, "b");
-    assert_int_equal(recorder_seen(recorder, 1).attempt, 1);
-    assert_int_equal(recorder_seen(recorder, 1).retries_left, 3);
-    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.dead = 0, .done = 2});
-    assert_int_equal(scene_stats(wire.direct, wire.topic).lease_lost, 0);
-    scene_stop(worker);
+    handler_log_await(log, 2);
+    assert_string_equal(handler_log_seen(log, 1).body, "two");
+    assert_string_equal(handler_log_seen(log, 1).key, "k");
+    assert_string_equal(handler_log_seen(log, 1).id, "b");
+    assert_int_equal(handler_log_seen(log, 1).attempt, 1);
+    assert_int_equal(handler_log_seen(log, 1).retries_left, 3);
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.dead = 0, .done = 2});
+    assert_int_equal(messages_stats(wire.direct, wire.topic).lease_lost, 0);
+    handler_log_stop_worker(worker);
     wire_fini(&wire);
-    recorder_free(recorder);
+    handler_log_free(log);
 }
 
 enum { PART_MESSAGES = 12, PART_BYTES = 1024 * 1024 };
@@ -218,7 +211,7 @@ enum { PART_MESSAGES = 12, PART_BYTES = 1024 * 1024 };
 /* Their bodies are replaced by large ones, so that one reply cannot have them all. */
 static void claims_of_a_lost_reply_come_again_in_parts(void **state)
 {
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     char *large = calloc(1, PART_BYTES), id[16];
     smq_worker *worker;
     struct wire wire;
@@ -227,31 +220,31 @@ static void claims_of_a_lost_reply_come_again_in_parts(void **state)
     assert_non_null(large);
     memset(large, 'x', PART_BYTES - 1);
     wire_init(&wire);
-    scene_send(wire.direct, wire.topic, (struct scene_message){.body = "one", .id = "first"});
-    recorder_gate(recorder);
-    worker = scene_worker(wire.behind, wire.topic, recorder);
-    recorder_await(recorder, 1);
+    messages_send(wire.direct, wire.topic, (struct test_message){.body = "one", .id = "first"});
+    handler_log_gate(log);
+    worker = handler_log_worker(wire.behind, wire.topic, log);
+    handler_log_await(log, 1);
     for (int i = 0; i < PART_MESSAGES; i++) {
         snprintf(id, sizeof(id), "%d", i);
-        scene_send(wire.direct, wire.topic, (struct scene_message){.body = "small", .id = id});
+        messages_send(wire.direct, wire.topic, (struct test_message){.body = "small", .id = id});
     }
     proxy_hold(wire.proxy);
-    recorder_open(recorder, 1 + PART_MESSAGES);
-    assert_true(wait_until(has_kept, &wire, SCENE_TIMEOUT_MS));
-    assert_int_equal(scene_redis_number(wire.redis, "HGET slot{%s_0} claims", wire.topic), 2);
+    handler_log_open(log, 1 + PART_MESSAGES);
+    assert_true(wait_until(has_kept, &wire, TIMEOUT_MS));
+    assert_int_equal(keys_read_number(wire.redis, "HGET slot{%s_0} claims", wire.topic), 2);
     for (int i = 0; i < PART_MESSAGES; i++) {
         snprintf(id, sizeof(id), "%d", i);
-        scene_redis_number(wire.redis, "HSET body{%s_0} b%s %s", wire.topic, id, large);
+        keys_read_number(wire.redis, "HSET body{%s_0} b%s %s", wire.topic, id, large);
     }
     proxy_cut(wire.proxy);
-    recorder_await(recorder, 1 + PART_MESSAGES);
-    scene_await_counts(wire.direct, wire.topic,
-                       (struct scene_counts){.dead = 0, .done = 1 + PART_MESSAGES});
-    assert_int_equal(recorder_count(recorder), 1 + PART_MESSAGES);
-    assert_int_equal(scene_stats(wire.direct, wire.topic).lease_lost, 0);
-    scene_stop(worker);
+    handler_log_await(log, 1 + PART_MESSAGES);
+    messages_await_counts(wire.direct, wire.topic,
+                          (struct message_counts){.dead = 0, .done = 1 + PART_MESSAGES});
+    assert_int_equal(handler_log_count(log), 1 + PART_MESSAGES);
+    assert_int_equal(messages_stats(wire.direct, wire.topic).lease_lost, 0);
+    handler_log_stop_worker(worker);
     wire_fini(&wire);
-    recorder_free(recorder);
+    handler_log_free(log);
     free(large);
 }
 
@@ -264,5 +257,5 @@ int main(void)
         cmocka_unit_test(claims_of_a_lost_reply_come_again_in_parts),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
 }

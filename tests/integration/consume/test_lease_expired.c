@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 /* The masters stay what they are, however long one of them is paused. */
@@ -18,7 +21,7 @@ static int start(void **state)
     struct servers_options options = {.redis = REDIS_CLUSTER, .node_timeout_ms = 600000};
 
     (void) state;
-    return scene_start(&options);
+    return cluster_start(&options);
 }
 
 static struct server *home_of(const char *format, const char *topic)
@@ -26,14 +29,14 @@ static struct server *home_of(const char *format, const char *topic)
     char key[64];
 
     (void) snprintf(key, sizeof(key), format, topic);
-    return servers_node_of(scene_servers(), key);
+    return servers_node_of(cluster_servers(), key);
 }
 
 /* A topic of one slot, which is on another node than the lease. */
 static const char *topic_apart(smq_client *client, struct server **lease_home)
 {
     for (int i = 0; i < 60; i++) {
-        const char *topic = scene_priority_topic(client, false, 1);
+        const char *topic = cluster_priority_topic(client, false, 1);
 
         *lease_home = home_of("topic{%s}", topic);
         if (*lease_home != home_of("%s_0", topic)) {
@@ -67,27 +70,27 @@ static bool has_no_owner(void *arg)
 static void an_owner_whose_lease_is_over_claims_nothing(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS(.session_timeout_ms = 2000);
-    smq_client *client = scene_client_with(&options), *sender = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
+    smq_client *client = cluster_client_with(&options), *sender = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
     struct server *lease_home = NULL;
     struct slot_view view;
     smq_worker *worker;
 
     (void) state;
     view.topic = topic_apart(client, &lease_home);
-    view.redis = scene_redis_of(view.topic);
-    worker = scene_worker(client, view.topic, recorder);
-    scene_send(sender, view.topic, (struct scene_message){.body = "a"});
-    recorder_await(recorder, 1);
+    view.redis = keys_connect_to(view.topic);
+    worker = handler_log_worker(client, view.topic, log);
+    messages_send(sender, view.topic, (struct test_message){.body = "a"});
+    handler_log_await(log, 1);
     server_pause(lease_home);
-    assert_true(wait_until(has_no_owner, &view, SCENE_TIMEOUT_MS));
-    scene_send(sender, view.topic, (struct scene_message){.body = "b"});
+    assert_true(wait_until(has_no_owner, &view, TIMEOUT_MS));
+    messages_send(sender, view.topic, (struct test_message){.body = "b"});
     server_resume(lease_home);
-    recorder_await(recorder, 2);
-    assert_true(strcmp(recorder_seen(recorder, 1).token, recorder_seen(recorder, 0).token) > 0);
-    scene_stop(worker);
+    handler_log_await(log, 2);
+    assert_true(strcmp(handler_log_seen(log, 1).token, handler_log_seen(log, 0).token) > 0);
+    handler_log_stop_worker(worker);
     redisFree(view.redis);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(sender);
     smq_client_free(client);
 }
@@ -98,5 +101,5 @@ int main(void)
         cmocka_unit_test(an_owner_whose_lease_is_over_claims_nothing),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, start, cluster_end);
 }

@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "base/clock.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/messages.h"
 
 enum {
     LONG_MS = 600000,
@@ -59,8 +62,7 @@ static struct view view_of(smq_client *client, const char *topic, smq_state stat
     smq_error err = SMQ_ERROR_INIT;
 
     filter.states = state;
-    scene_must(smq_message_each(client, topic, &filter, see, &view, &err), &err,
-               "smq_message_each");
+    assert_ok(smq_message_each(client, topic, &filter, see, &view, &err), &err);
     assert_int_equal(view.count, 1);
     return view;
 }
@@ -70,39 +72,39 @@ static struct view view_of(smq_client *client, const char *topic, smq_state stat
 /* One that expires before a worker comes, one that does not. */
 static void send_two(smq_client *client, const char *topic)
 {
-    scene_send(client, topic, (struct scene_message){.body = "a", .id = "a"});
-    scene_send(client, topic, (struct scene_message){.body = "b", .id = "b", .ttl_ms = SMQ_NONE});
-    scene_await_clock(scene_now_ms() + SHORT_MS);
+    messages_send(client, topic, (struct test_message){.body = "a", .id = "a"});
+    messages_send(client, topic, (struct test_message){.body = "b", .id = "b", .ttl_ms = SMQ_NONE});
+    messages_await_clock(clock_wall_ms() + SHORT_MS);
 }
 
 static void expired_message_is_dropped(void **state)
 {
     smq_topic_options options = keyed(SMQ_TYPE_FIXED_TIME);
-    smq_client *client = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
     const char *topic;
     smq_worker *worker;
 
     (void) state;
     options.ttl_ms = SHORT_MS;
-    topic = scene_topic(client, &options);
+    topic = cluster_topic(client, &options);
     send_two(client, topic);
-    worker = scene_worker(client, topic, recorder);
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = 1});
-    assert_int_equal(recorder_count(recorder), 1);
-    assert_string_equal(recorder_seen(recorder, 0).body, "b");
-    assert_int_equal(recorder_seen(recorder, 0).expires_at_ms, 0);
-    assert_int_equal(scene_stats(client, topic).expired, 1);
-    scene_stop(worker);
-    recorder_free(recorder);
+    worker = handler_log_worker(client, topic, log);
+    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = 1});
+    assert_int_equal(handler_log_count(log), 1);
+    assert_string_equal(handler_log_seen(log, 0).body, "b");
+    assert_int_equal(handler_log_seen(log, 0).expires_at_ms, 0);
+    assert_int_equal(messages_stats(client, topic).expired, 1);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void expired_message_becomes_a_dead_letter(void **state)
 {
     smq_topic_options options = keyed(SMQ_TYPE_PRIORITY);
-    smq_client *client = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
     const char *topic;
     smq_worker *worker;
     struct view dead;
@@ -110,37 +112,37 @@ static void expired_message_becomes_a_dead_letter(void **state)
     (void) state;
     options.ttl_ms = SHORT_MS;
     options.expired_to_dead = true;
-    topic = scene_topic(client, &options);
+    topic = cluster_topic(client, &options);
     send_two(client, topic);
-    worker = scene_worker(client, topic, recorder);
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 1, .done = 1});
-    assert_int_equal(recorder_count(recorder), 1);
-    assert_string_equal(recorder_seen(recorder, 0).body, "b");
+    worker = handler_log_worker(client, topic, log);
+    messages_await_counts(client, topic, (struct message_counts){.dead = 1, .done = 1});
+    assert_int_equal(handler_log_count(log), 1);
+    assert_string_equal(handler_log_seen(log, 0).body, "b");
     dead = view_of(client, topic, SMQ_STATE_DEAD);
     assert_string_equal(dead.body, "a");
     assert_string_equal(dead.reason, "expired");
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void ttl_of_the_message_beats_that_of_the_topic(void **state)
 {
     smq_topic_options options = keyed(SMQ_TYPE_FIXED_TIME);
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic;
     struct view view;
 
     (void) state;
     options.ttl_ms = LONG_MS;
-    topic = scene_topic(client, &options);
-    scene_send(client, topic, (struct scene_message){.id = "i"});
+    topic = cluster_topic(client, &options);
+    messages_send(client, topic, (struct test_message){.id = "i"});
     view = view_of(client, topic, SMQ_STATE_WAITING);
     assert_int_equal(view.expires_at_ms, view.sent_at_ms + LONG_MS);
-    scene_send(client, topic, (struct scene_message){.id = "i", .ttl_ms = TWICE_MS});
+    messages_send(client, topic, (struct test_message){.id = "i", .ttl_ms = TWICE_MS});
     assert_true(view_of(client, topic, SMQ_STATE_WAITING).expires_at_ms >=
                 view.sent_at_ms + TWICE_MS);
-    scene_send(client, topic, (struct scene_message){.id = "i", .ttl_ms = SMQ_NONE});
+    messages_send(client, topic, (struct test_message){.id = "i", .ttl_ms = SMQ_NONE});
     assert_int_equal(view_of(client, topic, SMQ_STATE_WAITING).expires_at_ms, 0);
     smq_client_free(client);
 }
@@ -157,18 +159,18 @@ static smq_verdict retry_later(smq_delivery *delivery, const struct seen *seen, 
 static void resting_message_expires_too(void **state)
 {
     smq_topic_options options = keyed(SMQ_TYPE_FIXED_TIME);
-    smq_client *client = scene_client();
-    struct recorder *recorder = recorder_new(retry_later);
-    const char *topic = scene_topic(client, &options);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(retry_later);
+    const char *topic = cluster_topic(client, &options);
+    smq_worker *worker = handler_log_worker(client, topic, log);
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.id = "i", .ttl_ms = TTL_MS});
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = 0});
-    assert_true(recorder_count(recorder) <= 1);
-    assert_int_equal(scene_stats(client, topic).expired, 1);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.id = "i", .ttl_ms = TTL_MS});
+    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = 0});
+    assert_true(handler_log_count(log) <= 1);
+    assert_int_equal(messages_stats(client, topic).expired, 1);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -177,25 +179,25 @@ static void resting_message_expires_too(void **state)
 static void each_send_moves_the_time_back_up_to_the_cap(void **state)
 {
     smq_topic_options options = keyed(SMQ_TYPE_RANGE_MERGE);
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic;
     struct view first, moved, last;
 
     (void) state;
     options.delay_ms = LONG_MS;
     options.debounce_ms = TWICE_MS;
-    topic = scene_topic(client, &options);
-    assert_false(scene_send(client, topic, (struct scene_message){.body = "a", .id = "i"}));
+    topic = cluster_topic(client, &options);
+    assert_false(messages_send(client, topic, (struct test_message){.body = "a", .id = "i"}));
     first = view_of(client, topic, SMQ_STATE_WAITING);
     assert_int_equal(first.due_at_ms, first.sent_at_ms + LONG_MS);
-    scene_await_clock(first.sent_at_ms + 1);
-    assert_true(scene_send(client, topic, (struct scene_message){.body = "b", .id = "i"}));
+    messages_await_clock(first.sent_at_ms + 1);
+    assert_true(messages_send(client, topic, (struct test_message){.body = "b", .id = "i"}));
     moved = view_of(client, topic, SMQ_STATE_WAITING);
     assert_int_equal(moved.sent_at_ms, first.sent_at_ms);
     assert_true(moved.due_at_ms > first.due_at_ms);
     assert_string_equal(moved.body, "b");
-    assert_true(scene_send(client, topic,
-                           (struct scene_message){.body = "c", .id = "i", .delay_ms = FAR_MS}));
+    assert_true(messages_send(client, topic,
+                              (struct test_message){.body = "c", .id = "i", .delay_ms = FAR_MS}));
     last = view_of(client, topic, SMQ_STATE_WAITING);
     assert_int_equal(last.due_at_ms, first.sent_at_ms + TWICE_MS);
     assert_string_equal(last.body, "c");
@@ -205,14 +207,16 @@ static void each_send_moves_the_time_back_up_to_the_cap(void **state)
 static void without_debounce_the_first_time_stays(void **state)
 {
     smq_topic_options options = keyed(SMQ_TYPE_RANGE_MERGE);
-    smq_client *client = scene_client();
-    const char *topic = scene_topic(client, &options);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_topic(client, &options);
     struct view first, last;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a", .id = "i", .delay_ms = LONG_MS});
+    messages_send(client, topic,
+                  (struct test_message){.body = "a", .id = "i", .delay_ms = LONG_MS});
     first = view_of(client, topic, SMQ_STATE_WAITING);
-    scene_send(client, topic, (struct scene_message){.body = "b", .id = "i", .delay_ms = TWICE_MS});
+    messages_send(client, topic,
+                  (struct test_message){.body = "b", .id = "i", .delay_ms = TWICE_MS});
     last = view_of(client, topic, SMQ_STATE_WAITING);
     assert_int_equal(last.due_at_ms, first.due_at_ms);
     assert_string_equal(last.body, "b");
@@ -224,8 +228,8 @@ static void burst_is_one_delivery(void **state)
 {
     enum { SENDS = 20 };
     smq_topic_options options = keyed(SMQ_TYPE_RANGE_MERGE);
-    smq_client *client = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
     const char *topic;
     smq_worker *worker;
     char body[16];
@@ -234,17 +238,17 @@ static void burst_is_one_delivery(void **state)
     (void) state;
     options.delay_ms = 3000;
     options.debounce_ms = 60000;
-    topic = scene_topic(client, &options);
-    worker = scene_worker(client, topic, recorder);
+    topic = cluster_topic(client, &options);
+    worker = handler_log_worker(client, topic, log);
     for (int i = 0; i < SENDS; i++) {
         snprintf(body, sizeof(body), "%d", i);
-        merged += scene_send(client, topic, (struct scene_message){.body = body, .id = "i"});
+        merged += messages_send(client, topic, (struct test_message){.body = body, .id = "i"});
     }
-    recorder_await(recorder, SENDS - merged);
-    assert_string_equal(recorder_seen(recorder, SENDS - merged - 1).body, "19");
-    assert_true(recorder_seen(recorder, 0).at_ms >= recorder_seen(recorder, 0).due_at_ms);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_await(log, SENDS - merged);
+    assert_string_equal(handler_log_seen(log, SENDS - merged - 1).body, "19");
+    assert_true(handler_log_seen(log, 0).at_ms >= handler_log_seen(log, 0).due_at_ms);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -253,8 +257,8 @@ static void burst_is_one_delivery(void **state)
 static void full_slot_refuses_only_what_is_new(void **state)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_client *client = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
     smq_producer *producer = NULL;
     smq_message messages[5];
     smq_receipt receipts[5];
@@ -267,12 +271,12 @@ static void full_slot_refuses_only_what_is_new(void **state)
     (void) state;
     options.type = SMQ_TYPE_FIXED_TIME;
     options.max_waiting = 2;
-    topic = scene_topic(client, &options);
+    topic = cluster_topic(client, &options);
     for (int i = 0; i < 5; i++) {
         messages[i] =
             (smq_message){.struct_size = sizeof(smq_message), .body = smq_text(bodies[i])};
     }
-    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    assert_ok(smq_producer_new(&producer, client, NULL, &err), &err);
     assert_int_equal(smq_send_batch(producer, topic, messages, 5, receipts, &err), SMQ_FULL);
     assert_non_null(strstr(err.text, "max_waiting"));
     assert_non_null(strstr(err.text, topic));
@@ -280,15 +284,15 @@ static void full_slot_refuses_only_what_is_new(void **state)
         assert_int_equal(receipts[i].status, expected[i]);
     }
     assert_true(receipts[3].merged);
-    assert_int_equal(scene_stats(client, topic).waiting, 2);
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 2);
-    scene_await_counts(client, topic, (struct scene_counts){.dead = 0, .done = 2});
-    assert_false(scene_send(client, topic, (struct scene_message){.body = "c"}));
-    recorder_await(recorder, 3);
+    assert_int_equal(messages_stats(client, topic).waiting, 2);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 2);
+    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = 2});
+    assert_false(messages_send(client, topic, (struct test_message){.body = "c"}));
+    handler_log_await(log, 3);
     smq_producer_free(producer);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -296,7 +300,7 @@ static void bound_is_shared_by_the_slots(void **state)
 {
     enum { SLOTS = 4, BOUND = 10, SENDS = 200 };
     smq_topic_options options = keyed(SMQ_TYPE_PRIORITY);
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     smq_producer *producer = NULL;
     smq_message messages[SENDS];
     smq_receipt receipts[SENDS];
@@ -307,11 +311,11 @@ static void bound_is_shared_by_the_slots(void **state)
     (void) state;
     options.slots = SLOTS;
     options.max_waiting = BOUND;
-    topic = scene_topic(client, &options);
+    topic = cluster_topic(client, &options);
     for (int i = 0; i < SENDS; i++) {
         messages[i] = SMQ_MESSAGE();
     }
-    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    assert_ok(smq_producer_new(&producer, client, NULL, &err), &err);
     assert_int_equal(smq_send_batch(producer, topic, messages, SENDS, receipts, &err), SMQ_FULL);
     for (int i = 0; i < SENDS; i++) {
         assert_true(receipts[i].status == SMQ_OK || receipts[i].status == SMQ_FULL);
@@ -320,7 +324,7 @@ static void bound_is_shared_by_the_slots(void **state)
     for (int i = 0; i < SLOTS; i++) {
         assert_int_equal(stored[i], 3); /* 10 over 4 slots, rounded up */
     }
-    assert_int_equal(scene_stats(client, topic).waiting, 3 * SLOTS);
+    assert_int_equal(messages_stats(client, topic).waiting, 3 * SLOTS);
     smq_producer_free(producer);
     smq_client_free(client);
 }
@@ -339,5 +343,5 @@ int main(void)
         cmocka_unit_test(bound_is_shared_by_the_slots),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_masters, cluster_end);
 }

@@ -10,10 +10,14 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/waiter.h"
 #include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
@@ -21,20 +25,12 @@
 struct wire {
     smq_client *direct, *behind;
     struct proxy *proxy;
-    struct recorder *recorder;
+    struct handler_log *log;
     smq_worker *worker;
     redisContext *redis;
     const char *topic;
     char slot[64], prepare[64], wake[64];
 };
-
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE};
-
-    (void) state;
-    return scene_start(&options);
-}
 
 static void wire_init(struct wire *wire, int64_t max_messages)
 {
@@ -43,33 +39,33 @@ static void wire_init(struct wire *wire, int64_t max_messages)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
     topic.type = SMQ_TYPE_FIXED_TIME;
-    *wire = (struct wire){.direct = scene_client(), .redis = scene_redis()};
-    wire->topic = scene_topic(wire->direct, &topic);
+    *wire = (struct wire){.direct = cluster_client(), .redis = keys_connect()};
+    wire->topic = cluster_topic(wire->direct, &topic);
     snprintf(wire->slot, sizeof(wire->slot), "slot{%s_0}", wire->topic);
     snprintf(wire->prepare, sizeof(wire->prepare), "prepare{%s_0}", wire->topic);
     snprintf(wire->wake, sizeof(wire->wake), "wake{%s_0}", wire->topic);
-    wire->proxy = proxy_start(server_port(servers_node(scene_servers(), 0)));
+    wire->proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
     options.redis = proxy_address(wire->proxy);
     options.request_timeout_ms = 60000;
-    wire->behind = scene_client_with(&options);
-    wire->recorder = recorder_new(NULL);
+    wire->behind = cluster_client_with(&options);
+    wire->log = handler_log_new(NULL);
     work.max_messages = max_messages;
-    wire->worker = scene_worker_with(wire->behind, &work, wire->topic, wire->recorder);
+    wire->worker = handler_log_worker_with(wire->behind, &work, wire->topic, wire->log);
 }
 
 static void wire_fini(struct wire *wire)
 {
-    scene_stop(wire->worker);
+    handler_log_stop_worker(wire->worker);
     smq_client_free(wire->behind);
     proxy_stop(wire->proxy);
-    recorder_free(wire->recorder);
+    handler_log_free(wire->log);
     redisFree(wire->redis);
     smq_client_free(wire->direct);
 }
 
 static void await(wait_condition *condition, struct wire *wire, const char *what)
 {
-    if (!wait_until(condition, wire, SCENE_TIMEOUT_MS)) {
+    if (!wait_until(condition, wire, TIMEOUT_MS)) {
         fail_msg("it never came to this: %s", what);
     }
 }
@@ -78,7 +74,7 @@ static bool is_parked(void *arg)
 {
     struct wire *wire = arg;
 
-    return scene_redis_exists(wire->redis, wire->slot, "parked");
+    return keys_has_field(wire->redis, wire->slot, "parked");
 }
 
 static bool is_subscribed(void *arg)
@@ -149,9 +145,9 @@ static void await_rest(struct wire *wire)
     await(is_parked, wire, "parked");
 }
 
-static struct scene_message message(const char *body)
+static struct test_message message(const char *body)
 {
-    return (struct scene_message){.body = body};
+    return (struct test_message){.body = body};
 }
 
 /* --- the tests --- */
@@ -163,21 +159,21 @@ static void wake_up_that_overtakes_the_parking_reply_is_not_missed(void **state)
     (void) state;
     wire_init(&wire, 0);
     await_rest(&wire);
-    recorder_gate(wire.recorder);
-    scene_send(wire.direct, wire.topic, message("first"));
-    recorder_await(wire.recorder, 1);
+    handler_log_gate(wire.log);
+    messages_send(wire.direct, wire.topic, message("first"));
+    handler_log_await(wire.log, 1);
     assert_false(is_parked(&wire));
     proxy_hold(wire.proxy);
-    recorder_open(wire.recorder, 2);
+    handler_log_open(wire.log, 2);
     await(is_parked, &wire, "the answer settled and the slot parked");
     await(has_kept, &wire, "the parking reply held back");
-    scene_send(wire.direct, wire.topic, message("second"));
+    messages_send(wire.direct, wire.topic, message("second"));
     await(strand_was_woken, &wire, "woken before the reply came");
-    assert_int_equal(recorder_count(wire.recorder), 1);
+    assert_int_equal(handler_log_count(wire.log), 1);
     proxy_release(wire.proxy);
-    recorder_await(wire.recorder, 2);
-    assert_string_equal(recorder_seen(wire.recorder, 1).body, "second");
-    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 2});
+    handler_log_await(wire.log, 2);
+    assert_string_equal(handler_log_seen(wire.log, 1).body, "second");
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 2});
     wire_fini(&wire);
 }
 
@@ -185,7 +181,7 @@ static bool has_claimed(void *arg)
 {
     struct wire *wire = arg;
 
-    return scene_redis_number(wire->redis, "HGET %s claims", wire->slot) == 1;
+    return keys_read_number(wire->redis, "HGET %s claims", wire->slot) == 1;
 }
 
 static void claims_of_a_lost_reply_are_handed_over_again(void **state)
@@ -197,17 +193,17 @@ static void claims_of_a_lost_reply_are_handed_over_again(void **state)
     wire_init(&wire, 0);
     await_rest(&wire);
     proxy_hold(wire.proxy);
-    scene_send(wire.direct, wire.topic, message("a"));
+    messages_send(wire.direct, wire.topic, message("a"));
     await(has_claimed, &wire, "claimed");
     await(has_kept, &wire, "the reply held back");
-    assert_false(scene_send(wire.direct, wire.topic, message("a"))); /* the same, meanwhile */
+    assert_false(messages_send(wire.direct, wire.topic, message("a"))); /* the same, meanwhile */
     proxy_cut(wire.proxy);
-    recorder_await(wire.recorder, 2);
-    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 2});
-    assert_int_equal(recorder_count(wire.recorder), 2);
-    assert_int_equal(recorder_seen(wire.recorder, 0).attempt, 1);
-    assert_int_equal(recorder_seen(wire.recorder, 1).attempt, 1);
-    stats = scene_stats(wire.direct, wire.topic);
+    handler_log_await(wire.log, 2);
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 2});
+    assert_int_equal(handler_log_count(wire.log), 2);
+    assert_int_equal(handler_log_seen(wire.log, 0).attempt, 1);
+    assert_int_equal(handler_log_seen(wire.log, 1).attempt, 1);
+    stats = messages_stats(wire.direct, wire.topic);
     assert_int_equal(stats.lease_lost, 0);
     assert_int_equal(stats.retried, 0);
     wire_fini(&wire);
@@ -217,7 +213,7 @@ static bool nothing_is_claimed(void *arg)
 {
     struct wire *wire = arg;
 
-    return scene_redis_number(wire->redis, "ZCARD %s", wire->prepare) == 1;
+    return keys_read_number(wire->redis, "ZCARD %s", wire->prepare) == 1;
 }
 
 static void answers_of_a_lost_reply_are_settled_once(void **state)
@@ -228,20 +224,20 @@ static void answers_of_a_lost_reply_are_settled_once(void **state)
     (void) state;
     wire_init(&wire, 2);
     await_rest(&wire);
-    recorder_gate(wire.recorder);
-    scene_send(wire.direct, wire.topic, message("a"));
-    recorder_await(wire.recorder, 1);
+    handler_log_gate(wire.log);
+    messages_send(wire.direct, wire.topic, message("a"));
+    handler_log_await(wire.log, 1);
     proxy_hold(wire.proxy);
-    recorder_open(wire.recorder, 2);
+    handler_log_open(wire.log, 2);
     await(nothing_is_claimed, &wire, "settled");
     await(has_kept, &wire, "the reply held back");
     proxy_cut(wire.proxy);
-    scene_send(wire.direct, wire.topic, message("b"));
-    recorder_await(wire.recorder, 2);
-    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 2});
-    assert_int_equal(recorder_count(wire.recorder), 2);
+    messages_send(wire.direct, wire.topic, message("b"));
+    handler_log_await(wire.log, 2);
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 2});
+    assert_int_equal(handler_log_count(wire.log), 2);
     /* both count as answered: the worker ends by itself */
-    scene_must(smq_worker_wait(wire.worker, SCENE_TIMEOUT_MS, &err), &err, "smq_worker_wait");
+    assert_ok(smq_worker_wait(wire.worker, TIMEOUT_MS, &err), &err);
     wire_fini(&wire);
 }
 
@@ -249,17 +245,17 @@ static bool has_come(void *arg)
 {
     const int64_t *at_ms = arg;
 
-    return scene_now_ms() >= *at_ms;
+    return clock_wall_ms() >= *at_ms;
 }
 
 /* The owner is cut off longer than its leases last: what it has in hand stays in its hand. */
 static void lapsed_leases_stay_with_their_owner(void **state)
 {
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-    smq_client *client = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
-    redisContext *redis = scene_redis();
-    struct server *server = servers_node(scene_servers(), 0);
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    redisContext *redis = keys_connect();
+    struct server *server = servers_node(cluster_servers(), 0);
     smq_worker *worker;
     const char *name;
     int64_t until;
@@ -267,23 +263,23 @@ static void lapsed_leases_stay_with_their_owner(void **state)
     (void) state;
     topic.type = SMQ_TYPE_FIXED_TIME;
     topic.lease_ms = 100;
-    name = scene_topic(client, &topic);
-    recorder_gate(recorder);
-    scene_send(client, name, message("a"));
-    worker = scene_worker(client, name, recorder);
-    recorder_await(recorder, 1);
+    name = cluster_topic(client, &topic);
+    handler_log_gate(log);
+    messages_send(client, name, message("a"));
+    worker = handler_log_worker(client, name, log);
+    handler_log_await(log, 1);
     server_pause(server);
-    until = scene_now_ms() + 1000;
-    assert_true(wait_until(has_come, &until, SCENE_TIMEOUT_MS));
+    until = clock_wall_ms() + 1000;
+    assert_true(wait_until(has_come, &until, TIMEOUT_MS));
     server_resume(server);
-    assert_int_equal(smq_delivery_check(recorder_seen(recorder, 0).delivery), SMQ_OK);
-    recorder_open(recorder, 1);
-    scene_await_counts(client, name, (struct scene_counts){.done = 1});
-    assert_int_equal(recorder_count(recorder), 1);
-    assert_int_equal(scene_stats(client, name).lease_lost, 0);
-    scene_stop(worker);
+    assert_int_equal(smq_delivery_check(handler_log_seen(log, 0).delivery), SMQ_OK);
+    handler_log_open(log, 1);
+    messages_await_counts(client, name, (struct message_counts){.done = 1});
+    assert_int_equal(handler_log_count(log), 1);
+    assert_int_equal(messages_stats(client, name).lease_lost, 0);
+    handler_log_stop_worker(worker);
     redisFree(redis);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -291,9 +287,9 @@ static void lapsed_leases_stay_with_their_owner(void **state)
 static void late_answer_of_a_former_owner_is_fenced(void **state)
 {
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-    smq_client *client = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
-    redisContext *redis = scene_redis();
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    redisContext *redis = keys_connect();
     smq_worker *worker;
     const char *name;
     char key[64];
@@ -303,24 +299,24 @@ static void late_answer_of_a_former_owner_is_fenced(void **state)
     (void) state;
     topic.type = SMQ_TYPE_FIXED_TIME;
     topic.lease_ms = 200; /* its renewal meets the other token */
-    name = scene_topic(client, &topic);
+    name = cluster_topic(client, &topic);
     snprintf(key, sizeof(key), "slot{%s_0}", name);
-    recorder_gate(recorder);
-    scene_send(client, name, message("a"));
-    worker = scene_worker(client, name, recorder);
-    recorder_await(recorder, 1);
-    first = recorder_seen(recorder, 0);
+    handler_log_gate(log);
+    messages_send(client, name, message("a"));
+    worker = handler_log_worker(client, name, log);
+    handler_log_await(log, 1);
+    first = handler_log_seen(log, 0);
     delivery = first.delivery;
     freeReplyObject(redisCommand(redis, "HSET %s token 0000000200000000000000ff", key));
-    scene_await_standing(delivery, SMQ_FENCED);
-    recorder_open(recorder, 1);
+    messages_await_check(delivery, SMQ_FENCED);
+    handler_log_open(log, 1);
     /* the worker's own takeovers are refused: nothing of the slot changes */
-    assert_int_equal(scene_stats(client, name).claimed, 1);
-    assert_int_equal(scene_stats(client, name).done, 0);
-    scene_stop(worker);
-    assert_int_equal(scene_stats(client, name).claimed, 1);
+    assert_int_equal(messages_stats(client, name).claimed, 1);
+    assert_int_equal(messages_stats(client, name).done, 0);
+    handler_log_stop_worker(worker);
+    assert_int_equal(messages_stats(client, name).claimed, 1);
     redisFree(redis);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -329,7 +325,7 @@ static void assert_kept_its_slot(const struct wire *wire)
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_client_metrics(wire->behind, &metrics, &err), &err, "smq_client_metrics");
+    assert_ok(smq_client_metrics(wire->behind, &metrics, &err), &err);
     assert_int_equal(metrics.fenced, 0);
     assert_int_equal(metrics.slots_owned, 1);
 }
@@ -344,9 +340,9 @@ static void owner_takes_over_again_when_redis_has_lost_its_token(void **state)
     wire_init(&wire, 0);
     await_rest(&wire);
     freeReplyObject(redisCommand(wire.redis, "HSET %s token 000000000000000000000000", wire.slot));
-    scene_send(wire.direct, wire.topic, message("a"));
-    recorder_await(wire.recorder, 1);
-    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 1});
+    messages_send(wire.direct, wire.topic, message("a"));
+    handler_log_await(wire.log, 1);
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 1});
     assert_kept_its_slot(&wire);
     wire_fini(&wire);
 }
@@ -359,14 +355,14 @@ static void a_claim_is_handled_again_when_redis_has_lost_the_token(void **state)
     (void) state;
     wire_init(&wire, 0);
     await_rest(&wire);
-    recorder_gate(wire.recorder);
-    scene_send(wire.direct, wire.topic, message("a"));
-    recorder_await(wire.recorder, 1);
+    handler_log_gate(wire.log);
+    messages_send(wire.direct, wire.topic, message("a"));
+    handler_log_await(wire.log, 1);
     freeReplyObject(redisCommand(wire.redis, "HSET %s token 000000000000000000000000", wire.slot));
-    recorder_open(wire.recorder, 2);
-    recorder_await(wire.recorder, 2);
-    assert_string_equal(recorder_seen(wire.recorder, 1).body, "a");
-    scene_await_counts(wire.direct, wire.topic, (struct scene_counts){.done = 1});
+    handler_log_open(wire.log, 2);
+    handler_log_await(wire.log, 2);
+    assert_string_equal(handler_log_seen(wire.log, 1).body, "a");
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 1});
     assert_kept_its_slot(&wire);
     wire_fini(&wire);
 }
@@ -383,5 +379,5 @@ int main(void)
         cmocka_unit_test(a_claim_is_handled_again_when_redis_has_lost_the_token),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
 }

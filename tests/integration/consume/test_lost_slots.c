@@ -14,23 +14,17 @@
 #include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
 #include "integration/coord/raw.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/messages.h"
 #include "support/proxy.h"
 #include "support/wait.h"
-
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE, .zookeeper = true};
-
-    (void) state;
-    return scene_start(&options);
-}
 
 /* The only member of a fleet, with its worker behind a proxy. */
 struct owner {
     smq_client *direct, *behind;
     struct proxy *proxy;
-    struct recorder *recorder;
+    struct handler_log *log;
     smq_worker *worker;
 };
 
@@ -93,7 +87,7 @@ static smq_verdict fail_b(smq_delivery *delivery, const struct seen *seen, int i
 /* The member's node is deleted: its slots are lost, it joins again. */
 static void expel(void)
 {
-    zhandle_t *handle = raw_connect(servers_zookeeper(scene_servers()), NULL);
+    zhandle_t *handle = raw_connect(servers_zookeeper(cluster_servers()), NULL);
 
     assert_int_equal(zoo_delete(handle, "/slotmq/members/owner", -1), ZOK);
     zookeeper_close(handle);
@@ -105,42 +99,42 @@ static void a_retry_that_is_lost_with_the_slot_keeps_nothing_back(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-    struct owner owner = {.direct = scene_client(), .recorder = recorder_new(fail_b)};
+    struct owner owner = {.direct = cluster_client(), .log = handler_log_new(fail_b)};
     const char *name = NULL;
 
     (void) state;
     topic.type = SMQ_TYPE_FIFO;
-    name = scene_topic(owner.direct, &topic);
-    scene_send(owner.direct, name, (struct scene_message){.body = "a", .key = "k", .id = "a"});
-    scene_send(owner.direct, name, (struct scene_message){.body = "b", .key = "k", .id = "b"});
-    owner.proxy = proxy_start(server_port(servers_node(scene_servers(), 0)));
+    name = cluster_topic(owner.direct, &topic);
+    messages_send(owner.direct, name, (struct test_message){.body = "a", .key = "k", .id = "a"});
+    messages_send(owner.direct, name, (struct test_message){.body = "b", .key = "k", .id = "b"});
+    owner.proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
     options.redis = proxy_address(owner.proxy);
     options.request_timeout_ms = 60000;
-    options.zookeeper = servers_zookeeper(scene_servers());
+    options.zookeeper = servers_zookeeper(cluster_servers());
     options.name = "owner";
-    owner.behind = scene_client_with(&options);
-    recorder_gate(owner.recorder);
-    owner.worker = scene_worker(owner.behind, name, owner.recorder);
+    owner.behind = cluster_client_with(&options);
+    handler_log_gate(owner.log);
+    owner.worker = handler_log_worker(owner.behind, name, owner.log);
 
-    recorder_await(owner.recorder, 1);
+    handler_log_await(owner.log, 1);
     proxy_hold(owner.proxy);
-    recorder_open(owner.recorder, 1);
-    assert_true(wait_until(has_kept, &owner, SCENE_TIMEOUT_MS)); /* "a" is settled */
-    recorder_await(owner.recorder, 2);
-    recorder_open(owner.recorder, 1);
-    assert_true(wait_until(retry_is_unsent, &owner, SCENE_TIMEOUT_MS));
+    handler_log_open(owner.log, 1);
+    assert_true(wait_until(has_kept, &owner, TIMEOUT_MS)); /* "a" is settled */
+    handler_log_await(owner.log, 2);
+    handler_log_open(owner.log, 1);
+    assert_true(wait_until(retry_is_unsent, &owner, TIMEOUT_MS));
     expel();
-    assert_true(wait_until(is_granted_anew, &owner, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(is_granted_anew, &owner, TIMEOUT_MS));
     proxy_release(owner.proxy);
 
-    recorder_open(owner.recorder, 8);
-    recorder_await(owner.recorder, 3);
-    assert_string_equal(recorder_seen(owner.recorder, 2).body, "b");
-    scene_await_counts(owner.direct, name, (struct scene_counts){.done = 2});
-    scene_stop(owner.worker);
+    handler_log_open(owner.log, 8);
+    handler_log_await(owner.log, 3);
+    assert_string_equal(handler_log_seen(owner.log, 2).body, "b");
+    messages_await_counts(owner.direct, name, (struct message_counts){.done = 2});
+    handler_log_stop_worker(owner.worker);
     smq_client_free(owner.behind);
     proxy_stop(owner.proxy);
-    recorder_free(owner.recorder);
+    handler_log_free(owner.log);
     smq_client_free(owner.direct);
 }
 
@@ -150,5 +144,5 @@ int main(void)
         cmocka_unit_test(a_retry_that_is_lost_with_the_slot_keeps_nothing_back),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single_fleet, cluster_end);
 }

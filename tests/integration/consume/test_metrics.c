@@ -12,7 +12,11 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "base/clock.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { MESSAGES = 50, KINDS = 5, SLOTS = 16 };
@@ -24,7 +28,7 @@ static const char *topic_of(smq_client *client, int32_t slots)
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = slots;
     options.max_retries = 1;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 static smq_metrics metrics_of(smq_client *client)
@@ -32,7 +36,7 @@ static smq_metrics metrics_of(smq_client *client)
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_client_metrics(client, &metrics, &err), &err, "smq_client_metrics");
+    assert_ok(smq_client_metrics(client, &metrics, &err), &err);
     return metrics;
 }
 
@@ -61,7 +65,7 @@ static smq_metrics await_claims(smq_client *client, uint64_t claimed)
 {
     struct await_claims await = {.client = client, .claimed = claimed};
 
-    if (!wait_until(claims_have_ended, &await, SCENE_TIMEOUT_MS)) {
+    if (!wait_until(claims_have_ended, &await, TIMEOUT_MS)) {
         smq_metrics metrics = metrics_of(client);
 
         fail_msg("claimed %" PRIu64 " and ended %" PRIu64 ", not %" PRIu64, metrics.claimed,
@@ -76,15 +80,15 @@ struct await_ms {
 
 static bool ms_are_over(void *arg)
 {
-    return scene_now_ms() > ((struct await_ms *) arg)->since + 2;
+    return clock_wall_ms() > ((struct await_ms *) arg)->since + 2;
 }
 
 /* What lives for a millisecond is over then: servers and test have one clock. */
 static void await_next_ms(void)
 {
-    struct await_ms await = {.since = scene_now_ms()};
+    struct await_ms await = {.since = clock_wall_ms()};
 
-    assert_true(wait_until(ms_are_over, &await, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(ms_are_over, &await, TIMEOUT_MS));
 }
 
 static void assert_handling(const smq_metrics *metrics, uint64_t count)
@@ -148,7 +152,7 @@ static void send_numbers(smq_client *client, const char *topic)
 
     for (int i = 0; i < MESSAGES; i++) {
         snprintf(body, sizeof(body), "%d", i);
-        assert_false(scene_send(client, topic, (struct scene_message){.body = body}));
+        assert_false(messages_send(client, topic, (struct test_message){.body = body}));
     }
 }
 
@@ -166,22 +170,22 @@ static void assert_as_the_server_says(const smq_metrics *metrics, const smq_stat
 
 static void answers_are_counted_as_handlers_gave_them(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, 4);
-    struct recorder *recorder = recorder_new(answer);
+    struct handler_log *log = handler_log_new(answer);
     smq_worker *worker;
     smq_metrics metrics;
     smq_stats stats;
 
     (void) state;
     send_numbers(client, topic);
-    assert_true(scene_send(client, topic, (struct scene_message){.body = "0"}));
-    worker = scene_worker(client, topic, recorder);
-    scene_await_counts(
+    assert_true(messages_send(client, topic, (struct test_message){.body = "0"}));
+    worker = handler_log_worker(client, topic, log);
+    messages_await_counts(
         client, topic,
-        (struct scene_counts){.dead = 2 * MESSAGES / KINDS, .done = 3 * MESSAGES / KINDS});
+        (struct message_counts){.dead = 2 * MESSAGES / KINDS, .done = 3 * MESSAGES / KINDS});
     metrics = await_claims(client, MESSAGES + 3 * MESSAGES / KINDS);
-    stats = scene_stats(client, topic);
+    stats = messages_stats(client, topic);
     assert_as_the_server_says(&metrics, &stats);
     assert_int_equal(metrics.sent, MESSAGES);
     assert_int_equal(metrics.merged, 1);
@@ -196,53 +200,53 @@ static void answers_are_counted_as_handlers_gave_them(void **state)
     assert_int_equal(metrics.fenced, 0);
     assert_handling(&metrics, metrics.claimed);
     assert_int_equal(metrics.slots_owned, 4);
-    scene_stop(worker);
+    handler_log_stop_worker(worker);
     metrics = metrics_of(client);
     assert_int_equal(metrics.slots_gained, 4);
     assert_int_equal(metrics.slots_lost, 4);
     assert_int_equal(metrics.slots_owned, 0);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 /* A gauge while the handler runs; what it had not begun is released by the stop. */
 static void what_is_in_flight_is_released_by_a_stop(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
     smq_metrics metrics;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_send(client, topic, (struct scene_message){.body = "b"});
-    scene_send(client, topic, (struct scene_message){.body = "c"});
-    recorder_gate(recorder);
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 1);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    messages_send(client, topic, (struct test_message){.body = "c"});
+    handler_log_gate(log);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 1);
     metrics = metrics_of(client);
     assert_int_equal(metrics.claimed, 3);
     assert_int_equal(metrics.in_flight, 3);
     assert_int_equal(metrics.handling_count, 0);
     smq_worker_stop(worker);
-    scene_await_counts(client, topic,
-                       (struct scene_counts){.waiting = 2, .claimed = 1, .done = -1});
-    recorder_open(recorder, 1);
-    scene_stop(worker);
+    messages_await_counts(client, topic,
+                          (struct message_counts){.waiting = 2, .claimed = 1, .done = -1});
+    handler_log_open(log, 1);
+    handler_log_stop_worker(worker);
     metrics = await_claims(client, 3);
     assert_int_equal(metrics.done, 1);
     assert_int_equal(metrics.released, 2);
     assert_handling(&metrics, 1); /* of those that a handler answered */
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void what_has_expired_is_counted_and_not_claimed(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_producer *producer = NULL;
     smq_message message = SMQ_MESSAGE_INIT;
     smq_error err = SMQ_ERROR_INIT;
@@ -253,32 +257,32 @@ static void what_has_expired_is_counted_and_not_claimed(void **state)
     (void) state;
     options.type = SMQ_TYPE_FIXED_TIME;
     options.layout = SMQ_LAYOUT_KEYED;
-    topic = scene_topic(client, &options);
-    scene_must(smq_producer_new(&producer, client, NULL, &err), &err, "smq_producer_new");
+    topic = cluster_topic(client, &options);
+    assert_ok(smq_producer_new(&producer, client, NULL, &err), &err);
     message.body = (smq_bytes){"x", 1};
     for (int i = 0; i < 3; i++) {
         message.ttl_ms = i < 2 ? 1 : SMQ_NONE;
-        scene_must(smq_send(producer, topic, &message, NULL, &err), &err, "smq_send");
+        assert_ok(smq_send(producer, topic, &message, NULL, &err), &err);
     }
     smq_producer_free(producer);
     await_next_ms();
-    worker = scene_worker(client, topic, recorder);
+    worker = handler_log_worker(client, topic, log);
     metrics = await_claims(client, 1);
     assert_int_equal(metrics.expired, 2);
     assert_int_equal(metrics.done, 1);
-    assert_int_equal(scene_stats(client, topic).expired, 2);
-    scene_stop(worker);
-    recorder_free(recorder);
+    assert_int_equal(messages_stats(client, topic).expired, 2);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 /* The first time it is a lost lease; the second one, with no retry left, is the end. */
 static void message_that_hangs_again_is_dead(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_worker_options hasty = SMQ_WORKER_OPTIONS_INIT;
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
     smq_metrics metrics;
     const char *topic;
@@ -286,27 +290,27 @@ static void message_that_hangs_again_is_dead(void **state)
     (void) state;
     options.type = SMQ_TYPE_FIXED_TIME;
     options.max_retries = SMQ_NONE;
-    topic = scene_topic(client, &options);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    recorder_gate(recorder);
+    topic = cluster_topic(client, &options);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_gate(log);
     hasty.threads = 2;
     hasty.handler_timeout_ms = 100;
-    worker = scene_worker_with(client, &hasty, topic, recorder);
+    worker = handler_log_worker_with(client, &hasty, topic, log);
     metrics = await_claims(client, 2);
     assert_int_equal(metrics.lease_lost, 1);
     assert_int_equal(metrics.dead, 1);
     assert_int_equal(metrics.rejected, 0);
-    assert_int_equal(scene_stats(client, topic).dead, 1);
-    recorder_open(recorder, 2);
-    scene_stop(worker);
-    recorder_free(recorder);
+    assert_int_equal(messages_stats(client, topic).dead, 1);
+    handler_log_open(log, 2);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 /* Polled ones are claims like all others; what nobody answers is lost with its consumer. */
 static void polled_deliveries_are_counted(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
     smq_delivery *held[2] = {NULL, NULL};
@@ -318,18 +322,17 @@ static void polled_deliveries_are_counted(void **state)
     options.topic = topic_of(client, 1);
     options.per_slot = 2;
     options.drain_timeout_ms = 1;
-    scene_send(client, options.topic, (struct scene_message){.body = "a"});
-    scene_send(client, options.topic, (struct scene_message){.body = "b"});
-    scene_must(smq_consumer_new(&consumer, client, &options, &err), &err, "smq_consumer_new");
+    messages_send(client, options.topic, (struct test_message){.body = "a"});
+    messages_send(client, options.topic, (struct test_message){.body = "b"});
+    assert_ok(smq_consumer_new(&consumer, client, &options, &err), &err);
     while (count < 2) {
-        scene_must(
-            smq_consumer_poll(consumer, held + count, 2 - count, &got, SCENE_TIMEOUT_MS, &err),
-            &err, "smq_consumer_poll");
+        assert_ok(smq_consumer_poll(consumer, held + count, 2 - count, &got, TIMEOUT_MS, &err),
+                  &err);
         count += got;
     }
     assert_int_equal(metrics_of(client).in_flight, 2);
     assert_int_equal(smq_done(held[0], NULL), SMQ_OK);
-    scene_must(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, &err), &err, "smq_consumer_flush");
+    assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
     smq_consumer_free(consumer);
     assert_int_equal(smq_done(held[1], NULL), SMQ_CLOSED);
     metrics = await_claims(client, 2);
@@ -343,7 +346,7 @@ static void polled_deliveries_are_counted(void **state)
 
 static redisContext *node_of(const char *key)
 {
-    struct server *node = servers_node_of(scene_servers(), key);
+    struct server *node = servers_node_of(cluster_servers(), key);
     redisContext *redis = redisConnect("127.0.0.1", server_port(node));
 
     assert_non_null(redis);
@@ -360,9 +363,9 @@ static bool has_been_fenced(void *arg)
 
 static void fenced_call_is_counted_and_its_claim_is_lost(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     char slot[64];
     redisContext *redis;
     smq_worker *worker;
@@ -371,29 +374,29 @@ static void fenced_call_is_counted_and_its_claim_is_lost(void **state)
     (void) state;
     snprintf(slot, sizeof(slot), "slot{%s_0}", topic);
     redis = node_of(slot);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    recorder_gate(recorder);
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 1);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_gate(log);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 1);
     freeReplyObject(redisCommand(redis, "HSET %s token 0000000200000000000000ff", slot));
-    recorder_open(recorder, 1); /* its answer is refused */
-    assert_true(wait_until(has_been_fenced, client, SCENE_TIMEOUT_MS));
+    handler_log_open(log, 1); /* its answer is refused */
+    assert_true(wait_until(has_been_fenced, client, TIMEOUT_MS));
     metrics = await_claims(client, 1);
     assert_int_equal(metrics.lease_lost, 1);
     assert_int_equal(metrics.done, 0);
     assert_int_equal(metrics.slots_gained, 1);
     assert_int_equal(metrics.slots_lost, 1);
-    scene_stop(worker);
+    handler_log_stop_worker(worker);
     redisFree(redis);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void answer_that_came_too_late_is_a_lost_lease(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     char prepare[64];
     redisContext *redis;
     smq_worker *worker;
@@ -402,19 +405,19 @@ static void answer_that_came_too_late_is_a_lost_lease(void **state)
     (void) state;
     snprintf(prepare, sizeof(prepare), "prepare{%s_0}", topic);
     redis = node_of(prepare);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    recorder_gate(recorder);
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 1);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_gate(log);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 1);
     freeReplyObject(redisCommand(redis, "ZREMRANGEBYRANK %s 0 0", prepare));
-    recorder_open(recorder, 1);
+    handler_log_open(log, 1);
     metrics = await_claims(client, 1);
     assert_int_equal(metrics.lease_lost, 1);
     assert_int_equal(metrics.done, 0);
     assert_handling(&metrics, 1);
-    scene_stop(worker);
+    handler_log_stop_worker(worker);
     redisFree(redis);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -438,26 +441,26 @@ static bool first_has_all(void *arg)
 static void moved_slots_are_counted_on_both_sides(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     struct await_slots await;
     const char *topic;
     smq_worker *first, *second;
     smq_metrics one, two;
 
     (void) state;
-    options.zookeeper = servers_zookeeper(scene_servers());
-    await.first = scene_client_with(&options);
-    await.second = scene_client_with(&options);
+    options.zookeeper = servers_zookeeper(cluster_servers());
+    await.first = cluster_client_with(&options);
+    await.second = cluster_client_with(&options);
     topic = topic_of(await.first, SLOTS);
-    first = scene_worker(await.first, topic, recorder);
-    assert_true(wait_until(first_has_all, &await, SCENE_TIMEOUT_MS));
-    second = scene_worker(await.second, topic, recorder);
-    assert_true(wait_until(slots_are_halved, &await, SCENE_TIMEOUT_MS));
+    first = handler_log_worker(await.first, topic, log);
+    assert_true(wait_until(first_has_all, &await, TIMEOUT_MS));
+    second = handler_log_worker(await.second, topic, log);
+    assert_true(wait_until(slots_are_halved, &await, TIMEOUT_MS));
     send_numbers(await.first, topic);
-    scene_await_counts(await.first, topic, (struct scene_counts){.done = MESSAGES});
-    scene_stop(second);
-    assert_true(wait_until(first_has_all, &await, SCENE_TIMEOUT_MS));
-    scene_stop(first);
+    messages_await_counts(await.first, topic, (struct message_counts){.done = MESSAGES});
+    handler_log_stop_worker(second);
+    assert_true(wait_until(first_has_all, &await, TIMEOUT_MS));
+    handler_log_stop_worker(first);
     one = metrics_of(await.first);
     two = metrics_of(await.second);
     assert_int_equal(one.slots_gained, SLOTS + SLOTS / 2);
@@ -467,8 +470,8 @@ static void moved_slots_are_counted_on_both_sides(void **state)
     assert_int_equal(one.sent, MESSAGES);
     assert_int_equal(two.sent, 0);
     assert_int_equal(one.done + two.done, MESSAGES);
-    assert_int_equal(one.claimed + two.claimed, recorder_count(recorder));
-    recorder_free(recorder);
+    assert_int_equal(one.claimed + two.claimed, handler_log_count(log));
+    handler_log_free(log);
     smq_client_free(await.first);
     smq_client_free(await.second);
 }
@@ -480,7 +483,7 @@ static char *text_of(smq_client *client, const char *topics)
     char *text = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_metrics_text(client, topics, &text, &err), &err, "smq_metrics_text");
+    assert_ok(smq_metrics_text(client, topics, &text, &err), &err);
     return text;
 }
 
@@ -496,14 +499,14 @@ static void assert_sample(const char *text, const char *name, const char *topic,
 
 static void text_shows_the_process_and_the_topics_asked_for(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *one = topic_of(client, 4), *two = topic_of(client, 1);
     char list[64], *text;
 
     (void) state;
-    scene_send(client, one, (struct scene_message){.body = "a"});
-    scene_send(client, one, (struct scene_message){.body = "b"});
-    scene_send(client, two, (struct scene_message){.body = "a"});
+    messages_send(client, one, (struct test_message){.body = "a"});
+    messages_send(client, one, (struct test_message){.body = "b"});
+    messages_send(client, two, (struct test_message){.body = "a"});
     text = text_of(client, NULL);
     assert_non_null(strstr(text, "\nslotmq_messages_sent_total 3\n"));
     assert_null(strstr(text, "slotmq_topic_"));
@@ -533,7 +536,7 @@ static void bad_names_of_topics_are_refused(void **state)
         {"", SMQ_INVALID},   {"a b", SMQ_INVALID},      {"a,", SMQ_INVALID},
         {",a", SMQ_INVALID}, {"no-such", SMQ_NO_TOPIC}, {"*,a", SMQ_INVALID},
     };
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     char mark, *text = &mark;
     smq_error err;
 
@@ -564,5 +567,5 @@ int main(void)
         cmocka_unit_test(bad_names_of_topics_are_refused),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);
 }

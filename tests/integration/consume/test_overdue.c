@@ -11,13 +11,15 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
-enum { TIMEOUT_MS = 200 };
+enum { HANDLER_MS = 200 };
 
 /* Where handlers hang, and what is told of them. */
-static struct recorder *gate;
+static struct handler_log *gate;
 static atomic_int overdue, dead, stuck;
 
 static void on_event(const smq_event *event, void *user)
@@ -41,7 +43,7 @@ static smq_client *client_of(void)
     atomic_store(&overdue, 0);
     atomic_store(&dead, 0);
     atomic_store(&stuck, 0);
-    return scene_client_with(&options);
+    return cluster_client_with(&options);
 }
 
 static const char *topic_of(smq_client *client, int32_t max_retries, bool shared)
@@ -49,18 +51,18 @@ static const char *topic_of(smq_client *client, int32_t max_retries, bool shared
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     options.type = SMQ_TYPE_PRIORITY;
-    options.layout = scene_layout();
+    options.layout = cluster_layout();
     options.max_retries = max_retries;
     options.shared = shared;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 static smq_worker *worker_of(smq_client *client, const char *topic, smq_worker_options options,
-                             struct recorder *recorder)
+                             struct handler_log *log)
 {
-    options.handler_timeout_ms = TIMEOUT_MS;
+    options.handler_timeout_ms = HANDLER_MS;
     options.threads = 1; /* another one takes the place of that which hangs */
-    return scene_worker_with(client, &options, topic, recorder);
+    return handler_log_worker_with(client, &options, topic, log);
 }
 
 static bool count_is_one(void *arg)
@@ -70,7 +72,7 @@ static bool count_is_one(void *arg)
 
 static void await_one(atomic_int *count)
 {
-    assert_true(wait_until(count_is_one, count, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(count_is_one, count, TIMEOUT_MS));
 }
 
 /* The first delivery hangs until the gate is opened. */
@@ -79,7 +81,7 @@ static smq_verdict hang_first(smq_delivery *delivery, const struct seen *seen, i
     (void) delivery;
     (void) seen;
     if (index == 0) {
-        recorder_pass(gate);
+        handler_log_pass(gate);
     }
     return SMQ_DONE;
 }
@@ -92,29 +94,29 @@ static void slot_goes_on_while_the_handler_hangs(void **state)
     for (int i = 0; i < 2; i++) {
         smq_client *client = client_of();
         const char *topic = topic_of(client, 0, shared[i]);
-        struct recorder *recorder = recorder_new(hang_first);
+        struct handler_log *log = handler_log_new(hang_first);
         smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
         smq_worker *worker;
 
-        gate = recorder_new(NULL);
-        recorder_gate(gate);
+        gate = handler_log_new(NULL);
+        handler_log_gate(gate);
         options.max_in_flight = 1; /* what is overdue does not count */
-        scene_send(client, topic, (struct scene_message){.body = "slow"});
-        scene_send(client, topic, (struct scene_message){.body = "next"});
-        worker = worker_of(client, topic, options, recorder);
-        scene_await_counts(client, topic,
-                           (struct scene_counts){.waiting = 0, .claimed = 0, .done = 2});
-        assert_int_equal(recorder_count(recorder), 3); /* the slow one came again */
-        assert_string_equal(recorder_seen(recorder, 0).body, "slow");
-        assert_int_equal(smq_delivery_check(recorder_seen(recorder, 0).delivery), SMQ_LEASE_LOST);
-        assert_int_equal(scene_stats(client, topic).lease_lost, 1);
-        assert_int_equal(scene_stats(client, topic).retried, 0);
+        messages_send(client, topic, (struct test_message){.body = "slow"});
+        messages_send(client, topic, (struct test_message){.body = "next"});
+        worker = worker_of(client, topic, options, log);
+        messages_await_counts(client, topic,
+                              (struct message_counts){.waiting = 0, .claimed = 0, .done = 2});
+        assert_int_equal(handler_log_count(log), 3); /* the slow one came again */
+        assert_string_equal(handler_log_seen(log, 0).body, "slow");
+        assert_int_equal(smq_delivery_check(handler_log_seen(log, 0).delivery), SMQ_LEASE_LOST);
+        assert_int_equal(messages_stats(client, topic).lease_lost, 1);
+        assert_int_equal(messages_stats(client, topic).retried, 0);
         await_one(&overdue);
-        recorder_open(gate, 1);
-        scene_stop(worker);
-        assert_int_equal(scene_stats(client, topic).done, 2);
-        recorder_free(recorder);
-        recorder_free(gate);
+        handler_log_open(gate, 1);
+        handler_log_stop_worker(worker);
+        assert_int_equal(messages_stats(client, topic).done, 2);
+        handler_log_free(log);
+        handler_log_free(gate);
         smq_client_free(client);
     }
 }
@@ -131,31 +133,31 @@ static void late_answer_changes_nothing(void **state)
 {
     smq_client *client = client_of();
     const char *topic = topic_of(client, 1, false);
-    struct recorder *recorder = recorder_new(keep);
+    struct handler_log *log = handler_log_new(keep);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    worker = worker_of(client, topic, options, recorder);
-    scene_await_counts(client, topic, (struct scene_counts){.claimed = 0, .dead = 1});
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    worker = worker_of(client, topic, options, log);
+    messages_await_counts(client, topic, (struct message_counts){.claimed = 0, .dead = 1});
     /* suspect, then one retry used, then none left */
-    assert_int_equal(recorder_count(recorder), 3);
-    assert_int_equal(recorder_seen(recorder, 1).attempt, 1);
-    assert_int_equal(recorder_seen(recorder, 2).attempt, 2);
+    assert_int_equal(handler_log_count(log), 3);
+    assert_int_equal(handler_log_seen(log, 1).attempt, 1);
+    assert_int_equal(handler_log_seen(log, 2).attempt, 2);
     await_one(&dead);
     assert_int_equal(atomic_load(&overdue), 3);
     for (int i = 0; i < 3; i++) {
-        smq_delivery *delivery = recorder_seen(recorder, i).delivery;
+        smq_delivery *delivery = handler_log_seen(log, i).delivery;
 
-        scene_await_standing(delivery, SMQ_LEASE_LOST);
+        messages_await_check(delivery, SMQ_LEASE_LOST);
         assert_int_equal(smq_done(delivery, &err), SMQ_LEASE_LOST);
     }
-    scene_stop(worker);
-    assert_int_equal(scene_stats(client, topic).dead, 1);
-    assert_int_equal(scene_stats(client, topic).done, 0);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    assert_int_equal(messages_stats(client, topic).dead, 1);
+    assert_int_equal(messages_stats(client, topic).done, 0);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -163,26 +165,26 @@ static void stop_does_not_wait_for_what_is_overdue(void **state)
 {
     smq_client *client = client_of();
     const char *topic = topic_of(client, 0, false);
-    struct recorder *recorder = recorder_new(hang_first);
+    struct handler_log *log = handler_log_new(hang_first);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    gate = recorder_new(NULL);
-    recorder_gate(gate);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    worker = worker_of(client, topic, options, recorder);
-    recorder_await(recorder, 1);
+    gate = handler_log_new(NULL);
+    handler_log_gate(gate);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    worker = worker_of(client, topic, options, log);
+    handler_log_await(log, 1);
     smq_worker_stop(worker);
-    scene_must(smq_worker_wait(worker, SCENE_TIMEOUT_MS, &err), &err, "smq_worker_wait");
-    assert_int_equal(scene_stats(client, topic).waiting, 1);
-    assert_int_equal(scene_stats(client, topic).claimed, 0);
-    recorder_open(gate, 1);
+    assert_ok(smq_worker_wait(worker, TIMEOUT_MS, &err), &err);
+    assert_int_equal(messages_stats(client, topic).waiting, 1);
+    assert_int_equal(messages_stats(client, topic).claimed, 0);
+    handler_log_open(gate, 1);
     smq_worker_free(worker);
-    assert_int_equal(scene_stats(client, topic).done, 0);
-    recorder_free(recorder);
-    recorder_free(gate);
+    assert_int_equal(messages_stats(client, topic).done, 0);
+    handler_log_free(log);
+    handler_log_free(gate);
     smq_client_free(client);
 }
 
@@ -193,7 +195,7 @@ static smq_verdict hang_batch(smq_delivery *const *deliveries, size_t count, voi
     int index;
 
     for (size_t i = 0; i < count; i++) {
-        struct seen seen = recorder_note(user, deliveries[i], &index);
+        struct seen seen = handler_log_add(user, deliveries[i], &index);
 
         first = first || index == 0;
         if (strcmp(seen.body, "b") == 0) {
@@ -201,7 +203,7 @@ static smq_verdict hang_batch(smq_delivery *const *deliveries, size_t count, voi
         }
     }
     if (first) {
-        recorder_pass(gate);
+        handler_log_pass(gate);
     }
     return SMQ_DONE;
 }
@@ -210,25 +212,26 @@ static void only_the_unanswered_of_a_batch_come_again(void **state)
 {
     smq_client *client = client_of();
     const char *topic = topic_of(client, 0, false);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
 
     (void) state;
-    gate = recorder_new(NULL);
-    recorder_gate(gate);
+    gate = handler_log_new(NULL);
+    handler_log_gate(gate);
     options.batch = hang_batch;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_send(client, topic, (struct scene_message){.body = "b"});
-    scene_send(client, topic, (struct scene_message){.body = "c"});
-    worker = worker_of(client, topic, options, recorder);
-    scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .claimed = 0, .done = 3});
-    assert_int_equal(recorder_count(recorder), 5);
-    assert_int_equal(scene_stats(client, topic).lease_lost, 2);
-    recorder_open(gate, 1);
-    scene_stop(worker);
-    recorder_free(recorder);
-    recorder_free(gate);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    messages_send(client, topic, (struct test_message){.body = "c"});
+    worker = worker_of(client, topic, options, log);
+    messages_await_counts(client, topic,
+                          (struct message_counts){.waiting = 0, .claimed = 0, .done = 3});
+    assert_int_equal(handler_log_count(log), 5);
+    assert_int_equal(messages_stats(client, topic).lease_lost, 2);
+    handler_log_open(gate, 1);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    handler_log_free(gate);
     smq_client_free(client);
 }
 
@@ -237,7 +240,7 @@ static smq_verdict hang_twice(smq_delivery *delivery, const struct seen *seen, i
     (void) delivery;
     (void) seen;
     if (index < 2) {
-        recorder_pass(gate);
+        handler_log_pass(gate);
     }
     return SMQ_DONE;
 }
@@ -246,24 +249,24 @@ static void worker_goes_on_when_one_of_its_hung_threads_returns(void **state)
 {
     smq_client *client = client_of();
     const char *topic = topic_of(client, 0, false);
-    struct recorder *recorder = recorder_new(hang_twice);
+    struct handler_log *log = handler_log_new(hang_twice);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
 
     (void) state;
-    gate = recorder_new(NULL);
-    recorder_gate(gate);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    worker = worker_of(client, topic, options, recorder);
+    gate = handler_log_new(NULL);
+    handler_log_gate(gate);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    worker = worker_of(client, topic, options, log);
     await_one(&stuck); /* it hung twice, and there is no third thread */
-    assert_int_equal(recorder_count(recorder), 2);
+    assert_int_equal(handler_log_count(log), 2);
     assert_int_equal(atomic_load(&overdue), 2);
-    recorder_open(gate, 1);
-    scene_await_counts(client, topic, (struct scene_counts){.waiting = 0, .done = 1});
-    recorder_open(gate, 1);
-    scene_stop(worker);
-    recorder_free(recorder);
-    recorder_free(gate);
+    handler_log_open(gate, 1);
+    messages_await_counts(client, topic, (struct message_counts){.waiting = 0, .done = 1});
+    handler_log_open(gate, 1);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    handler_log_free(gate);
     smq_client_free(client);
 }
 
@@ -272,30 +275,30 @@ static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
 {
     static const char *const bodies[] = {"a", "a", "b", "c"};
     smq_client *client = client_of();
-    struct recorder *recorder = recorder_new(hang_first);
+    struct handler_log *log = handler_log_new(hang_first);
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
     const char *topic;
 
     (void) state;
-    gate = recorder_new(NULL);
-    recorder_gate(gate);
+    gate = handler_log_new(NULL);
+    handler_log_gate(gate);
     topic_options.type = SMQ_TYPE_FIFO;
-    topic = scene_topic(client, &topic_options);
+    topic = cluster_topic(client, &topic_options);
     for (int i = 1; i < 4; i++) {
-        scene_send(client, topic, (struct scene_message){.body = bodies[i]});
+        messages_send(client, topic, (struct test_message){.body = bodies[i]});
     }
-    worker = worker_of(client, topic, options, recorder);
-    scene_await_counts(client, topic, (struct scene_counts){.done = 3});
-    assert_int_equal(recorder_count(recorder), 4);
+    worker = worker_of(client, topic, options, log);
+    messages_await_counts(client, topic, (struct message_counts){.done = 3});
+    assert_int_equal(handler_log_count(log), 4);
     for (int i = 0; i < 4; i++) {
-        assert_string_equal(recorder_seen(recorder, i).body, bodies[i]);
+        assert_string_equal(handler_log_seen(log, i).body, bodies[i]);
     }
-    recorder_open(gate, 1);
-    scene_stop(worker);
-    recorder_free(recorder);
-    recorder_free(gate);
+    handler_log_open(gate, 1);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    handler_log_free(gate);
     smq_client_free(client);
 }
 
@@ -310,7 +313,7 @@ int main(void)
         cmocka_unit_test(nothing_passes_an_overdue_message_of_a_fifo_topic),
     };
 
-    int failed = cmocka_run_group_tests_name("inline", tests, scene_start_inline, scene_end);
+    int failed = cmocka_run_group_tests_name("inline", tests, cluster_start_inline, cluster_end);
 
-    return failed + cmocka_run_group_tests_name("keyed", tests, scene_start_keyed, scene_end);
+    return failed + cmocka_run_group_tests_name("keyed", tests, cluster_start_keyed, cluster_end);
 }

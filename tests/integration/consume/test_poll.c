@@ -13,7 +13,10 @@
 #include <poll.h>
 #include <pthread.h>
 
-#include "integration/fixture/scene.h"
+#include "base/clock.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 
 /* How many a poll gives that does not wait. */
 static size_t poll_now(smq_consumer *consumer, smq_delivery **out, size_t capacity)
@@ -21,8 +24,7 @@ static size_t poll_now(smq_consumer *consumer, smq_delivery **out, size_t capaci
     size_t count = 0;
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_consumer_poll(consumer, out, capacity, &count, 0, &err), &err,
-               "smq_consumer_poll");
+    assert_ok(smq_consumer_poll(consumer, out, capacity, &count, 0, &err), &err);
     return count;
 }
 
@@ -37,14 +39,14 @@ static void await_readable(smq_consumer *consumer)
 {
     struct pollfd wait = {.fd = smq_consumer_fd(consumer), .events = POLLIN};
 
-    assert_int_equal(poll(&wait, 1, SCENE_TIMEOUT_MS), 1);
+    assert_int_equal(poll(&wait, 1, TIMEOUT_MS), 1);
 }
 
 static void flush(smq_consumer *consumer)
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, &err), &err, "smq_consumer_flush");
+    assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
 }
 
 /* Poll 200 messages, all different. */
@@ -57,15 +59,14 @@ static void poll_all_numbers(smq_consumer *consumer)
         smq_delivery *deliveries[32];
         size_t count = 0;
 
-        scene_must(smq_consumer_poll(consumer, deliveries, 32, &count, SCENE_TIMEOUT_MS, &err),
-                   &err, "smq_consumer_poll");
+        assert_ok(smq_consumer_poll(consumer, deliveries, 32, &count, TIMEOUT_MS, &err), &err);
         assert_in_range(count, 1, 32);
         for (size_t i = 0; i < count; i++) {
-            int number = atoi(scene_body(deliveries[i]));
+            int number = atoi(messages_body(deliveries[i]));
 
             assert_false(seen[number]);
             seen[number] = true;
-            scene_done(deliveries[i]);
+            messages_done(deliveries[i]);
         }
         total += count;
     }
@@ -89,7 +90,7 @@ static void polls_give_all_messages_once(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        smq_client *client = scene_client();
+        smq_client *client = cluster_client();
         smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
         smq_consumer_options consume = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *consumer;
@@ -100,14 +101,14 @@ static void polls_give_all_messages_once(void **state)
         options.shared = rows[i].shared;
         options.slots = 16;
         options.delay_ms = rows[i].type == SMQ_TYPE_RANGE_MERGE ? 1 : 0;
-        topic = scene_topic(client, &options);
+        topic = cluster_topic(client, &options);
         consume.per_slot = rows[i].per_slot;
-        consumer = scene_consumer_with(client, &consume, topic);
-        scene_send_numbers(client, topic, 0, 200);
+        consumer = messages_consumer_with(client, &consume, topic);
+        messages_send_numbers(client, topic, 0, 200);
         poll_all_numbers(consumer);
         flush(consumer);
-        assert_int_equal(scene_stats(client, topic).done, 200);
-        assert_int_equal(scene_stats(client, topic).claimed, 0);
+        assert_int_equal(messages_stats(client, topic).done, 200);
+        assert_int_equal(messages_stats(client, topic).claimed, 0);
         smq_consumer_free(consumer);
         smq_client_free(client);
     }
@@ -115,26 +116,26 @@ static void polls_give_all_messages_once(void **state)
 
 static void each_answer_does_what_it_says(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
-    smq_consumer *consumer = scene_consumer(client, topic);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
+    smq_consumer *consumer = messages_consumer(client, topic);
     smq_delivery *delivery;
     smq_stats stats;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    delivery = scene_poll(consumer);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    delivery = messages_poll(consumer);
     assert_int_equal(smq_delivery_info(delivery)->attempt, 1);
     assert_int_equal(smq_release(delivery, 0, NULL), SMQ_OK);
-    delivery = scene_poll(consumer);
+    delivery = messages_poll(consumer);
     assert_int_equal(smq_delivery_info(delivery)->attempt, 1);
     assert_int_equal(smq_retry(delivery, 0, "again", NULL), SMQ_OK);
-    delivery = scene_poll(consumer);
+    delivery = messages_poll(consumer);
     assert_int_equal(smq_delivery_info(delivery)->attempt, 2);
     assert_int_equal(smq_delivery_check(delivery), SMQ_OK);
     assert_int_equal(smq_reject(delivery, "never", NULL), SMQ_OK);
     flush(consumer);
-    stats = scene_stats(client, topic);
+    stats = messages_stats(client, topic);
     assert_int_equal(stats.released, 1);
     assert_int_equal(stats.retried, 1);
     assert_int_equal(stats.dead, 1);
@@ -144,7 +145,7 @@ static void each_answer_does_what_it_says(void **state)
 
 static void poll_waits_for_a_message_and_for_its_time(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     const char *topic;
     smq_consumer *consumer;
@@ -153,35 +154,35 @@ static void poll_waits_for_a_message_and_for_its_time(void **state)
 
     (void) state;
     options.type = SMQ_TYPE_FIXED_TIME;
-    topic = scene_topic(client, &options);
-    consumer = scene_consumer(client, topic);
+    topic = cluster_topic(client, &options);
+    consumer = messages_consumer(client, topic);
     assert_int_equal(poll_now(consumer, &delivery, 1), 0);
-    scene_send(client, topic, (struct scene_message){.body = "a", .delay_ms = 300});
-    delivery = scene_poll(consumer);
+    messages_send(client, topic, (struct test_message){.body = "a", .delay_ms = 300});
+    delivery = messages_poll(consumer);
     due = smq_delivery_info(delivery)->due_at_ms;
-    assert_true(scene_now_ms() >= due); /* one machine, one clock */
-    scene_done(delivery);
+    assert_true(clock_wall_ms() >= due); /* one machine, one clock */
+    messages_done(delivery);
     smq_consumer_free(consumer);
     smq_client_free(client);
 }
 
 static void one_slot_is_serial_by_default(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
     smq_consumer *consumer;
     smq_delivery *delivery, *more[4];
     char body[16];
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 20);
-    consumer = scene_consumer(client, topic);
+    messages_send_numbers(client, topic, 0, 20);
+    consumer = messages_consumer(client, topic);
     for (int i = 0; i < 20; i++) {
-        delivery = scene_poll(consumer);
+        delivery = messages_poll(consumer);
         snprintf(body, sizeof(body), "%d", i);
-        assert_string_equal(scene_body(delivery), body);
+        assert_string_equal(messages_body(delivery), body);
         assert_int_equal(poll_now(consumer, more, 4), 0);
-        scene_done(delivery);
+        messages_done(delivery);
     }
     flush(consumer);
     smq_consumer_free(consumer);
@@ -190,30 +191,30 @@ static void one_slot_is_serial_by_default(void **state)
 
 static void per_slot_gives_more_in_order(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held[8];
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 5);
+    messages_send_numbers(client, topic, 0, 5);
     options.per_slot = 3;
-    consumer = scene_consumer_with(client, &options, topic);
+    consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < 3; i++) {
-        held[i] = scene_poll(consumer);
-        assert_int_equal(atoi(scene_body(held[i])), i);
+        held[i] = messages_poll(consumer);
+        assert_int_equal(atoi(messages_body(held[i])), i);
     }
     assert_int_equal(poll_now(consumer, held + 3, 5), 0);
-    scene_done(held[1]);
-    held[1] = scene_poll(consumer);
-    assert_string_equal(scene_body(held[1]), "3");
+    messages_done(held[1]);
+    held[1] = messages_poll(consumer);
+    assert_string_equal(messages_body(held[1]), "3");
     assert_int_equal(poll_now(consumer, held + 3, 5), 0);
-    scene_done(held[0]);
-    held[0] = scene_poll(consumer);
-    assert_string_equal(scene_body(held[0]), "4");
+    messages_done(held[0]);
+    held[0] = messages_poll(consumer);
+    assert_string_equal(messages_body(held[0]), "4");
     for (int i = 0; i < 3; i++) {
-        scene_done(held[i]);
+        messages_done(held[i]);
     }
     flush(consumer);
     smq_consumer_free(consumer);
@@ -223,62 +224,62 @@ static void per_slot_gives_more_in_order(void **state)
 /* What comes later does not wait for the answers of what is held. */
 static void per_slot_fills_up_while_others_are_held(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held[5];
 
     (void) state;
     options.per_slot = 4;
-    consumer = scene_consumer_with(client, &options, topic);
+    consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < 4; i++) {
-        scene_send_numbers(client, topic, i, 1);
-        held[i] = scene_poll(consumer);
+        messages_send_numbers(client, topic, i, 1);
+        held[i] = messages_poll(consumer);
     }
-    scene_send_numbers(client, topic, 4, 1);
+    messages_send_numbers(client, topic, 4, 1);
     assert_int_equal(smq_retry(held[2], 200, NULL, NULL), SMQ_OK);
-    held[2] = scene_poll(consumer);
-    assert_string_equal(scene_body(held[2]), "4");
-    scene_done(held[0]);
-    held[0] = scene_poll(consumer); /* its rest ends while others are held */
-    assert_string_equal(scene_body(held[0]), "2");
+    held[2] = messages_poll(consumer);
+    assert_string_equal(messages_body(held[2]), "4");
+    messages_done(held[0]);
+    held[0] = messages_poll(consumer); /* its rest ends while others are held */
+    assert_string_equal(messages_body(held[0]), "2");
     for (int i = 0; i < 4; i++) {
-        scene_done(held[i]);
+        messages_done(held[i]);
     }
     flush(consumer);
-    assert_int_equal(scene_stats(client, topic).done, 5);
+    assert_int_equal(messages_stats(client, topic).done, 5);
     smq_consumer_free(consumer);
     smq_client_free(client);
 }
 
 static void descriptor_is_readable_while_a_poll_would_give_something(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
-    smq_consumer *consumer = scene_consumer(client, topic);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
+    smq_consumer *consumer = messages_consumer(client, topic);
     smq_delivery *delivery, *more;
 
     (void) state;
     assert_true(smq_consumer_fd(consumer) >= 0);
     assert_false(is_readable(consumer));
-    scene_send_numbers(client, topic, 0, 1);
+    messages_send_numbers(client, topic, 0, 1);
     await_readable(consumer);
     assert_true(is_readable(consumer)); /* looking does not change it */
     assert_int_equal(poll_now(consumer, &delivery, 1), 1);
     assert_false(is_readable(consumer));
-    scene_send_numbers(client, topic, 1, 2);
+    messages_send_numbers(client, topic, 1, 2);
     assert_false(is_readable(consumer)); /* they wait for the answer */
-    scene_done(delivery);
+    messages_done(delivery);
     await_readable(consumer);
     assert_int_equal(poll_now(consumer, &delivery, 1), 1);
     assert_int_equal(poll_now(consumer, &more, 1), 0);
     assert_false(is_readable(consumer));
-    scene_done(delivery);
+    messages_done(delivery);
     await_readable(consumer);
     assert_int_equal(poll_now(consumer, &delivery, 1), 1);
     smq_consumer_stop(consumer);
-    scene_done(delivery);
+    messages_done(delivery);
     await_readable(consumer);
     assert_int_equal(smq_consumer_poll(consumer, &more, 1, &(size_t){0}, SMQ_FOREVER, NULL),
                      SMQ_CLOSED);
@@ -289,29 +290,29 @@ static void descriptor_is_readable_while_a_poll_would_give_something(void **stat
 
 static void max_in_flight_bounds_what_is_claimed(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 16);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 16);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held[6];
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 60);
+    messages_send_numbers(client, topic, 0, 60);
     options.max_in_flight = 5;
-    consumer = scene_consumer_with(client, &options, topic);
+    consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < 5; i++) {
-        held[i] = scene_poll(consumer);
+        held[i] = messages_poll(consumer);
     }
     assert_int_equal(poll_now(consumer, held + 5, 1), 0);
-    assert_int_equal(scene_stats(client, topic).claimed, 5);
+    assert_int_equal(messages_stats(client, topic).claimed, 5);
     for (int i = 0; i < 5; i++) {
-        scene_done(held[i]);
+        messages_done(held[i]);
     }
     for (int i = 5; i < 60; i++) {
-        scene_done(scene_poll(consumer));
+        messages_done(messages_poll(consumer));
     }
     flush(consumer);
-    assert_int_equal(scene_stats(client, topic).done, 60);
+    assert_int_equal(messages_stats(client, topic).done, 60);
     smq_consumer_free(consumer);
     smq_client_free(client);
 }
@@ -367,23 +368,23 @@ static void *poll_all(void *arg)
 
 static void many_threads_poll_and_others_answer(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 16);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 16);
     struct pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
     pthread_t threads[THREADS];
 
     (void) state;
-    pool.consumer = scene_consumer(client, topic);
+    pool.consumer = messages_consumer(client, topic);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, poll_all, &pool), 0);
     }
-    scene_send_numbers(client, topic, 0, MESSAGES);
+    messages_send_numbers(client, topic, 0, MESSAGES);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL); /* the stop wakes all of them */
     }
     assert_int_equal(pool.count, MESSAGES);
     assert_int_equal(pool.clash, 0);
-    assert_int_equal(scene_stats(client, topic).done, MESSAGES);
+    assert_int_equal(messages_stats(client, topic).done, MESSAGES);
     smq_consumer_free(pool.consumer);
     smq_client_free(client);
 }
@@ -403,40 +404,40 @@ static void flush_waits_for_what_cannot_be_stored_yet(void **state)
 
     (void) state;
     options.request_timeout_ms = 500;
-    client = scene_client_with(&options);
-    topic = scene_priority_topic(client, false, 1);
-    consumer = scene_consumer(client, topic);
+    client = cluster_client_with(&options);
+    topic = cluster_priority_topic(client, false, 1);
+    consumer = messages_consumer(client, topic);
     flush(consumer); /* nothing to wait for */
-    scene_send_numbers(client, topic, 0, 1);
-    delivery = scene_poll(consumer);
+    messages_send_numbers(client, topic, 0, 1);
+    delivery = messages_poll(consumer);
     snprintf(key, sizeof(key), "%s_0", topic);
-    node = servers_node_of(scene_servers(), key);
+    node = servers_node_of(cluster_servers(), key);
     server_pause(node);
-    scene_done(delivery);
+    messages_done(delivery);
     assert_int_equal(smq_consumer_flush(consumer, 50, &err), SMQ_TIMED_OUT);
     assert_non_null(strstr(err.text, topic));
     server_resume(node);
     flush(consumer);
-    assert_int_equal(scene_stats(client, topic).done, 1);
+    assert_int_equal(messages_stats(client, topic).done, 1);
     smq_consumer_free(consumer);
     smq_client_free(client);
 }
 
 static void flush_tells_of_an_answer_that_came_too_late(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
-    smq_consumer *consumer = scene_consumer(client, topic);
-    redisContext *redis = scene_redis_of(topic);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
+    smq_consumer *consumer = messages_consumer(client, topic);
+    redisContext *redis = keys_connect_to(topic);
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 1);
-    delivery = scene_poll(consumer);
-    assert_int_equal(scene_redis_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic), 1);
-    scene_done(delivery); /* nobody knows it yet */
-    assert_int_equal(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, &err), SMQ_LEASE_LOST);
+    messages_send_numbers(client, topic, 0, 1);
+    delivery = messages_poll(consumer);
+    assert_int_equal(keys_read_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic), 1);
+    messages_done(delivery); /* nobody knows it yet */
+    assert_int_equal(smq_consumer_flush(consumer, TIMEOUT_MS, &err), SMQ_LEASE_LOST);
     assert_non_null(strstr(err.text, topic));
     flush(consumer); /* said once */
     redisFree(redis);
@@ -446,19 +447,19 @@ static void flush_tells_of_an_answer_that_came_too_late(void **state)
 
 static void flush_tells_of_a_newer_owner(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
-    smq_consumer *consumer = scene_consumer(client, topic);
-    redisContext *redis = scene_redis_of(topic);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
+    smq_consumer *consumer = messages_consumer(client, topic);
+    redisContext *redis = keys_connect_to(topic);
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 1);
-    delivery = scene_poll(consumer);
+    messages_send_numbers(client, topic, 0, 1);
+    delivery = messages_poll(consumer);
     freeReplyObject(redisCommand(redis, "HSET slot{%s_0} token 0000000200000000000000ff", topic));
-    scene_done(delivery);
-    assert_int_equal(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, &err), SMQ_FENCED);
+    messages_done(delivery);
+    assert_int_equal(smq_consumer_flush(consumer, TIMEOUT_MS, &err), SMQ_FENCED);
     redisFree(redis);
     smq_consumer_free(consumer);
     smq_client_free(client);
@@ -466,24 +467,24 @@ static void flush_tells_of_a_newer_owner(void **state)
 
 static void overdue_delivery_lets_its_slot_go_on(void **state)
 {
-    smq_client *client = scene_client();
-    const char *topic = scene_priority_topic(client, false, 1);
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held, *next;
 
     (void) state;
-    scene_send_numbers(client, topic, 0, 2);
+    messages_send_numbers(client, topic, 0, 2);
     options.handler_timeout_ms = 200;
-    consumer = scene_consumer_with(client, &options, topic);
-    held = scene_poll(consumer);
-    assert_string_equal(scene_body(held), "0");
-    next = scene_poll(consumer);
-    assert_string_equal(scene_body(next), "1");
-    scene_done(next);
+    consumer = messages_consumer_with(client, &options, topic);
+    held = messages_poll(consumer);
+    assert_string_equal(messages_body(held), "0");
+    next = messages_poll(consumer);
+    assert_string_equal(messages_body(next), "1");
+    messages_done(next);
     assert_int_equal(smq_delivery_check(held), SMQ_LEASE_LOST);
     assert_int_equal(smq_done(held, NULL), SMQ_LEASE_LOST);
-    assert_int_equal(smq_consumer_flush(consumer, SCENE_TIMEOUT_MS, NULL), SMQ_LEASE_LOST);
+    assert_int_equal(smq_consumer_flush(consumer, TIMEOUT_MS, NULL), SMQ_LEASE_LOST);
     smq_consumer_free(consumer);
     smq_client_free(client);
 }
@@ -506,5 +507,5 @@ int main(void)
         cmocka_unit_test(overdue_delivery_lets_its_slot_go_on),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_cluster, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_masters, cluster_end);
 }

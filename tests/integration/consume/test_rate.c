@@ -14,8 +14,12 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { SLOTS = 64, MANY_SLOTS = 1024, MEMBERS = 4 };
@@ -27,7 +31,7 @@ static const char *topic_of(smq_client *client, int32_t slots, int64_t rate_per_
     options.type = SMQ_TYPE_PRIORITY;
     options.slots = slots;
     options.rate_per_s = rate_per_s;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 /* A bucket holds what comes in so long; the clocks are read in whole ms. */
@@ -40,9 +44,9 @@ static int64_t scripts_run(void)
 {
     int64_t run = 0;
 
-    for (size_t i = 0; i < servers_count(scene_servers()); i++) {
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
         redisContext *redis =
-            redisConnect("127.0.0.1", server_port(servers_node(scene_servers(), i)));
+            redisConnect("127.0.0.1", server_port(servers_node(cluster_servers(), i)));
         redisReply *reply = redisCommand(redis, "INFO commandstats");
         const char *line;
 
@@ -58,32 +62,32 @@ static int64_t scripts_run(void)
 /* `count` messages at `rate` a second: none sooner than that takes, and with few round trips. */
 static void check_pace(smq_client *client, const char *topic, int64_t own_rate, int count, int rate)
 {
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
     int64_t before, began;
 
     options.rate_per_s = own_rate;
-    scene_send_numbers(client, topic, 0, count);
+    messages_send_numbers(client, topic, 0, count);
     before = scripts_run();
-    began = scene_now_ms();
-    worker = scene_worker_with(client, &options, topic, recorder);
-    recorder_await(recorder, count);
+    began = clock_wall_ms();
+    worker = handler_log_worker_with(client, &options, topic, log);
+    handler_log_await(log, count);
     for (int i = 0; i < count; i++) {
         /* the burst comes at once: 100 ms of the rate */
-        assert_true(recorder_seen(recorder, i).at_ms - began >=
+        assert_true(handler_log_seen(log, i).at_ms - began >=
                     INT64_C(1000) * i / rate - BURST_MS - CLOCK_MS);
     }
     assert_in_range(scripts_run() - before, 1, 2 * count + 20 * SLOTS);
-    scene_await_counts(client, topic, (struct scene_counts){.done = count});
-    scene_stop(worker);
-    assert_int_equal(recorder_count(recorder), count);
-    recorder_free(recorder);
+    messages_await_counts(client, topic, (struct message_counts){.done = count});
+    handler_log_stop_worker(worker);
+    assert_int_equal(handler_log_count(log), count);
+    handler_log_free(log);
 }
 
 static void worker_claims_no_more_than_its_rate(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
 
     (void) state;
     check_pace(client, topic_of(client, 4, 0), 100, 150, 100);
@@ -92,7 +96,7 @@ static void worker_claims_no_more_than_its_rate(void **state)
 
 static void lone_process_has_the_whole_rate_of_the_topic(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
 
     (void) state;
     check_pace(client, topic_of(client, 4, 100), 0, 150, 100);
@@ -101,7 +105,7 @@ static void lone_process_has_the_whole_rate_of_the_topic(void **state)
 
 static void smaller_of_two_rates_holds(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
 
     (void) state;
     check_pace(client, topic_of(client, 1, 50), 1000, 60, 50);
@@ -110,9 +114,9 @@ static void smaller_of_two_rates_holds(void **state)
 
 static void slow_rate_lets_the_first_message_pass_at_once(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1, 0);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
     int64_t began;
@@ -120,40 +124,40 @@ static void slow_rate_lets_the_first_message_pass_at_once(void **state)
     (void) state;
     options.rate_per_s = 1;
     options.batch_size = 1;
-    scene_send_numbers(client, topic, 0, 3);
-    began = scene_now_ms();
-    worker = scene_worker_with(client, &options, topic, recorder);
-    recorder_await(recorder, 2);
-    assert_true(recorder_seen(recorder, 1).at_ms - began >= 1000 - CLOCK_MS);
-    scene_stop(worker); /* does not wait for tokens */
-    assert_int_equal(scene_stats(client, topic).released, 0);
-    recorder_free(recorder);
+    messages_send_numbers(client, topic, 0, 3);
+    began = clock_wall_ms();
+    worker = handler_log_worker_with(client, &options, topic, log);
+    handler_log_await(log, 2);
+    assert_true(handler_log_seen(log, 1).at_ms - began >= 1000 - CLOCK_MS);
+    handler_log_stop_worker(worker); /* does not wait for tokens */
+    assert_int_equal(messages_stats(client, topic).released, 0);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 /* Nothing else happens that could remind the worker of the message. */
 static void message_that_finds_no_token_waits_for_the_next_one(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1, 0);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
-    int64_t began = scene_now_ms();
+    int64_t began = clock_wall_ms();
 
     (void) state;
     options.rate_per_s = 2;
-    worker = scene_worker_with(client, &options, topic, recorder);
+    worker = handler_log_worker_with(client, &options, topic, log);
     for (int i = 1; i <= 3; i++) {
         char body[16];
 
         snprintf(body, sizeof(body), "%d", i);
-        scene_send(client, topic, (struct scene_message){.body = body});
-        recorder_await(recorder, i);
+        messages_send(client, topic, (struct test_message){.body = body});
+        handler_log_await(log, i);
     }
-    assert_true(recorder_seen(recorder, 2).at_ms - began >= 1000 - CLOCK_MS);
-    scene_stop(worker);
-    recorder_free(recorder);
+    assert_true(handler_log_seen(log, 2).at_ms - began >= 1000 - CLOCK_MS);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -173,9 +177,9 @@ static bool calls_were_made(void *arg)
  * without a claim.) */
 static void looking_at_empty_slots_uses_no_rate(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, MANY_SLOTS, 0);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     struct calls calls = {.before = scripts_run(),
                           .more = (int64_t) 2 * MANY_SLOTS}; /* takeover, consume */
@@ -183,10 +187,10 @@ static void looking_at_empty_slots_uses_no_rate(void **state)
 
     (void) state;
     options.rate_per_s = 3;
-    worker = scene_worker_with(client, &options, topic, recorder);
-    assert_true(wait_until(calls_were_made, &calls, SCENE_TIMEOUT_MS));
-    scene_stop(worker);
-    recorder_free(recorder);
+    worker = handler_log_worker_with(client, &options, topic, log);
+    assert_true(wait_until(calls_were_made, &calls, TIMEOUT_MS));
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -246,8 +250,7 @@ static void part_read(struct part *part)
     smq_error err = SMQ_ERROR_INIT;
 
     part->owned = 0;
-    scene_must(smq_topic_slots(part->client, part->topic, see_part, part, &err), &err,
-               "smq_topic_slots");
+    assert_ok(smq_topic_slots(part->client, part->topic, see_part, part, &err), &err);
 }
 
 static bool all_is_owned(void *arg)
@@ -270,9 +273,9 @@ static smq_client *fleet_client(void)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
-    options.zookeeper = servers_zookeeper(scene_servers());
+    options.zookeeper = servers_zookeeper(cluster_servers());
     options.session_timeout_ms = 20000;
-    return scene_client_with(&options);
+    return cluster_client_with(&options);
 }
 
 /* One of 1024 slots at 1 message a second has its next token in 17 minutes. */
@@ -280,7 +283,7 @@ static void new_rate_reaches_who_waits_long_for_a_token(void **state)
 {
     smq_client *client = fleet_client(), *other = fleet_client();
     struct part part = {.client = client, .topic = topic_of(client, MANY_SLOTS, 1), .slot = -1};
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
     smq_worker *worker;
@@ -289,18 +292,17 @@ static void new_rate_reaches_who_waits_long_for_a_token(void **state)
     (void) state;
     options.topic = part.topic;
     options.weight = 1000; /* so that one slot is left for the other */
-    scene_must(smq_consumer_new(&consumer, other, &options, &err), &err, "smq_consumer_new");
-    assert_true(wait_until(all_is_owned, &part, SCENE_TIMEOUT_MS));
-    worker = scene_worker(client, part.topic, recorder);
-    scene_send_numbers(client, part.topic, 0, 3 * MANY_SLOTS);
-    recorder_await(recorder, 1);
-    part.slot = recorder_seen(recorder, 0).slot;
-    scene_must(smq_topic_alter(client, part.topic, "rate_per_s", "1000000", &err), &err,
-               "smq_topic_alter");
-    assert_true(wait_until(slot_is_empty, &part, SCENE_TIMEOUT_MS));
-    scene_stop(worker);
+    assert_ok(smq_consumer_new(&consumer, other, &options, &err), &err);
+    assert_true(wait_until(all_is_owned, &part, TIMEOUT_MS));
+    worker = handler_log_worker(client, part.topic, log);
+    messages_send_numbers(client, part.topic, 0, 3 * MANY_SLOTS);
+    handler_log_await(log, 1);
+    part.slot = handler_log_seen(log, 0).slot;
+    assert_ok(smq_topic_alter(client, part.topic, "rate_per_s", "1000000", &err), &err);
+    assert_true(wait_until(slot_is_empty, &part, TIMEOUT_MS));
+    handler_log_stop_worker(worker);
     smq_consumer_free(consumer);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(other);
     smq_client_free(client);
 }
@@ -321,8 +323,7 @@ static bool members_own_all_slots(void *arg)
     struct owned owned = {.count = 0};
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_topic_slots(fleet->client, fleet->members.topic, see_slot, &owned, &err), &err,
-               "smq_topic_slots");
+    assert_ok(smq_topic_slots(fleet->client, fleet->members.topic, see_slot, &owned, &err), &err);
     return owned.count == SLOTS && owned.owner_count == fleet->running;
 }
 
@@ -336,7 +337,7 @@ static bool enough_have_begun(void *arg)
 static void await_begun(struct fleet *fleet, int count)
 {
     fleet->begun = count;
-    assert_true(wait_until(enough_have_begun, fleet, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(enough_have_begun, fleet, TIMEOUT_MS));
 }
 
 /* `count` messages are sent to a fleet that owns all slots and has nothing to do; `leaving` leaves
@@ -348,7 +349,7 @@ static void check_round(struct fleet *fleet, int before, int count, int rate,
     static int64_t at_ns[MOST];
     int64_t began_ns;
 
-    assert_true(wait_until(members_own_all_slots, fleet, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(members_own_all_slots, fleet, TIMEOUT_MS));
     began_ns = now_ns();
     members_send(&fleet->members, fleet->client, "k", count, before, count);
     await_begun(fleet, before + count / 4);
@@ -365,7 +366,7 @@ static void check_round(struct fleet *fleet, int before, int count, int rate,
 static void rate_of_the_topic_holds_over_the_fleet_while_one_leaves(void **state)
 {
     enum { RATE = 200, ROUND = 1000 };
-    struct fleet fleet = {.client = scene_client(), .running = MEMBERS};
+    struct fleet fleet = {.client = cluster_client(), .running = MEMBERS};
     struct members *members = &fleet.members;
 
     (void) state;
@@ -377,9 +378,9 @@ static void rate_of_the_topic_holds_over_the_fleet_while_one_leaves(void **state
     }
     check_round(&fleet, 0, ROUND, RATE, &members->member[0]);
     check_round(&fleet, ROUND, ROUND, RATE, &members->member[1]);
-    scene_await_counts(fleet.client, members->topic,
-                       (struct scene_counts){.done = (int64_t) 2 * ROUND});
-    assert_int_equal(scene_stats(fleet.client, members->topic).lease_lost, 0);
+    messages_await_counts(fleet.client, members->topic,
+                          (struct message_counts){.done = (int64_t) 2 * ROUND});
+    assert_int_equal(messages_stats(fleet.client, members->topic).lease_lost, 0);
     members_fini(members);
     smq_client_free(fleet.client);
 }
@@ -397,5 +398,5 @@ int main(void)
         cmocka_unit_test(rate_of_the_topic_holds_over_the_fleet_while_one_leaves),
     };
 
-    return cmocka_run_group_tests(tests, scene_start_fleet, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);
 }

@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
 #include "support/wait.h"
 
 enum { SLOTS = 8, MASTERS = 3 };
@@ -26,7 +28,7 @@ static int start(void **state)
         .redis = REDIS_CLUSTER, .masters = MASTERS, .replicas = 1, .zookeeper = true};
 
     (void) state;
-    if (scene_start(&options) != 0) {
+    if (cluster_start(&options) != 0) {
         return -1;
     }
     options.zookeeper = false;
@@ -37,7 +39,7 @@ static int start(void **state)
 static int end(void **state)
 {
     servers_free(copy);
-    return scene_end(state);
+    return cluster_end(state);
 }
 
 static redisContext *connect_to(struct server *server)
@@ -89,7 +91,7 @@ struct member {
     const char *name;
     smq_client *client;
     smq_worker *worker;
-    struct recorder *recorder;
+    struct handler_log *log;
     pthread_mutex_t lock;
     int gained;     /* slots */
     int named;      /* warnings that name members of different clusters */
@@ -143,20 +145,20 @@ static void member_start(struct member *member, const char *name, const char *re
     *member = (struct member){.name = name, .lock = PTHREAD_MUTEX_INITIALIZER};
     options.name = name;
     options.redis = redis;
-    options.zookeeper = servers_zookeeper(scene_servers());
+    options.zookeeper = servers_zookeeper(cluster_servers());
     options.event = on_event;
     options.event_user = member;
-    member->client = scene_client_with(&options);
-    member->recorder = recorder_new(NULL);
-    member->worker = scene_worker(member->client, topic, member->recorder);
-    assert_true(wait_until(has_slots, member, SCENE_TIMEOUT_MS));
+    member->client = cluster_client_with(&options);
+    member->log = handler_log_new(NULL);
+    member->worker = handler_log_worker(member->client, topic, member->log);
+    assert_true(wait_until(has_slots, member, TIMEOUT_MS));
 }
 
 static void member_end(struct member *member)
 {
-    scene_stop(member->worker);
+    handler_log_stop_worker(member->worker);
     smq_client_free(member->client);
-    recorder_free(member->recorder);
+    handler_log_free(member->log);
 }
 
 static const char *topic_of(smq_client *client)
@@ -165,7 +167,7 @@ static const char *topic_of(smq_client *client)
 
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 /* The assigner, which is the first member, names the oldest members of whom it is so.  That these
@@ -173,20 +175,20 @@ static const char *topic_of(smq_client *client)
  * came between the start of the first and that of the second. */
 static void consumers_of_a_restored_copy_are_named(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client);
     struct member first, second, third;
 
     (void) state;
     member_start(&first, "first", NULL, topic);
     for (size_t i = 0; i < MASTERS; i++) {
-        restore_node(servers_node(scene_servers(), i), servers_node(copy, i));
+        restore_node(servers_node(cluster_servers(), i), servers_node(copy, i));
     }
-    server_kill(servers_node(scene_servers(), 0));
-    assert_true(servers_wait(scene_servers(), SCENE_TIMEOUT_MS));
+    server_kill(servers_node(cluster_servers(), 0));
+    assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
     member_start(&second, "second", NULL, topic);
     member_start(&third, "third", servers_redis(copy), topic);
-    assert_true(wait_until(has_named, &first, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(has_named, &first, TIMEOUT_MS));
     print_message("%s\n", first.text);
     assert_non_null(strstr(first.text, topic));
     assert_non_null(strstr(first.text, "member first on host "));

@@ -11,23 +11,19 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "base/clock.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
-
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE};
-
-    (void) state;
-    return scene_start(&options);
-}
 
 static const char *topic_of(smq_client *client, smq_topic_type type)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     options.type = type;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 struct dead {
@@ -57,13 +53,12 @@ static struct dead dead_of(smq_client *client, const char *topic)
     smq_error err = SMQ_ERROR_INIT;
 
     filter.states = SMQ_STATE_DEAD;
-    scene_must(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err,
-               "smq_message_each");
+    assert_ok(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err);
     return dead;
 }
 
-static const struct scene_counts ONE_DEAD = {.waiting = 0, .dead = 1, .done = -1};
-static const struct scene_counts ONE_DONE = {.waiting = 0, .dead = 0, .done = 1};
+static const struct message_counts ONE_DEAD = {.waiting = 0, .dead = 1, .done = -1};
+static const struct message_counts ONE_DONE = {.waiting = 0, .dead = 0, .done = 1};
 
 static smq_verdict fail_always(smq_delivery *delivery, const struct seen *seen, int index)
 {
@@ -75,28 +70,28 @@ static smq_verdict fail_always(smq_delivery *delivery, const struct seen *seen, 
 
 static void always_failing_message_is_delivered_17_times_and_dead(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
-    struct recorder *recorder = recorder_new(fail_always);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(fail_always);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     struct dead dead;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "bad", .priority = 7});
-    scene_await_counts(client, topic, ONE_DEAD);
-    assert_int_equal(recorder_count(recorder), 17);
+    messages_send(client, topic, (struct test_message){.body = "bad", .priority = 7});
+    messages_await_counts(client, topic, ONE_DEAD);
+    assert_int_equal(handler_log_count(log), 17);
     for (int i = 0; i < 17; i++) {
-        assert_int_equal(recorder_seen(recorder, i).attempt, i + 1);
-        assert_int_equal(recorder_seen(recorder, i).retries_left, 16 - i);
-        assert_int_equal(recorder_seen(recorder, i).priority, 7);
+        assert_int_equal(handler_log_seen(log, i).attempt, i + 1);
+        assert_int_equal(handler_log_seen(log, i).retries_left, 16 - i);
+        assert_int_equal(handler_log_seen(log, i).priority, 7);
     }
     dead = dead_of(client, topic);
     assert_int_equal(dead.count, 1);
     assert_string_equal(dead.body, "bad");
     assert_string_equal(dead.reason, "no good");
     assert_int_equal(dead.priority, 7);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -107,47 +102,45 @@ static smq_verdict fail_17_times(smq_delivery *delivery, const struct seen *seen
 
 static void requeue_brings_it_back_with_its_own_priority_and_all_retries(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
-    struct recorder *recorder = recorder_new(fail_17_times);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(fail_17_times);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     uint64_t count = 0;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "bad", .priority = -3});
-    scene_await_counts(client, topic, ONE_DEAD);
-    scene_must(smq_dead_requeue(client, topic, NULL, &count, NULL, NULL, &err), &err,
-               "smq_dead_requeue");
+    messages_send(client, topic, (struct test_message){.body = "bad", .priority = -3});
+    messages_await_counts(client, topic, ONE_DEAD);
+    assert_ok(smq_dead_requeue(client, topic, NULL, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, 1);
-    recorder_await(recorder, 18);
-    assert_int_equal(recorder_seen(recorder, 17).attempt, 1);
-    assert_int_equal(recorder_seen(recorder, 17).priority, -3);
-    scene_await_counts(client, topic, ONE_DONE);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_await(log, 18);
+    assert_int_equal(handler_log_seen(log, 17).attempt, 1);
+    assert_int_equal(handler_log_seen(log, 17).priority, -3);
+    messages_await_counts(client, topic, ONE_DONE);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void requeue_brings_it_back_with_its_own_time(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
-    struct recorder *recorder = recorder_new(fail_17_times);
-    smq_worker *worker = scene_worker(client, topic, recorder);
-    int64_t due = scene_now_ms() + 50;
+    struct handler_log *log = handler_log_new(fail_17_times);
+    smq_worker *worker = handler_log_worker(client, topic, log);
+    int64_t due = clock_wall_ms() + 50;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "bad", .due_at_ms = due});
-    scene_await_counts(client, topic, ONE_DEAD);
-    scene_must(smq_dead_requeue(client, topic, NULL, NULL, NULL, NULL, &err), &err,
-               "smq_dead_requeue");
-    recorder_await(recorder, 18);
-    assert_int_equal(recorder_seen(recorder, 17).due_at_ms, due);
-    scene_await_counts(client, topic, ONE_DONE);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.body = "bad", .due_at_ms = due});
+    messages_await_counts(client, topic, ONE_DEAD);
+    assert_ok(smq_dead_requeue(client, topic, NULL, NULL, NULL, NULL, &err), &err);
+    handler_log_await(log, 18);
+    assert_int_equal(handler_log_seen(log, 17).due_at_ms, due);
+    messages_await_counts(client, topic, ONE_DONE);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -163,31 +156,31 @@ static smq_verdict rest_first(smq_delivery *delivery, const struct seen *seen, i
 
 static void retried_message_rests_and_keeps_its_time(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
-    struct recorder *recorder = recorder_new(rest_first);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(rest_first);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     struct seen first, second;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_await_counts(client, topic, (struct scene_counts){.resting = 1});
-    recorder_await(recorder, 2);
-    first = recorder_seen(recorder, 0);
-    second = recorder_seen(recorder, 1);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_await_counts(client, topic, (struct message_counts){.resting = 1});
+    handler_log_await(log, 2);
+    first = handler_log_seen(log, 0);
+    second = handler_log_seen(log, 1);
     assert_true(second.at_ms >= first.at_ms + 700);
     assert_int_equal(second.attempt, 2);
     assert_int_equal(second.due_at_ms, first.due_at_ms);
-    scene_await_counts(client, topic, ONE_DONE);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_await_counts(client, topic, ONE_DONE);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void backoff_of_the_topic_is_the_default_rest(void **state)
 {
-    smq_client *client = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_worker *worker;
     const char *topic;
@@ -196,16 +189,16 @@ static void backoff_of_the_topic_is_the_default_rest(void **state)
     options.type = SMQ_TYPE_FIXED_TIME;
     options.backoff = "ladder:200,500";
     options.max_retries = 2;
-    topic = scene_topic(client, &options);
-    recorder->answer = fail_always;
-    worker = scene_worker(client, topic, recorder);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_await_counts(client, topic, ONE_DEAD);
-    assert_int_equal(recorder_count(recorder), 3);
-    assert_true(recorder_seen(recorder, 1).at_ms - recorder_seen(recorder, 0).at_ms >= 200);
-    assert_true(recorder_seen(recorder, 2).at_ms - recorder_seen(recorder, 1).at_ms >= 500);
-    scene_stop(worker);
-    recorder_free(recorder);
+    topic = cluster_topic(client, &options);
+    log->answer = fail_always;
+    worker = handler_log_worker(client, topic, log);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_await_counts(client, topic, ONE_DEAD);
+    assert_int_equal(handler_log_count(log), 3);
+    assert_true(handler_log_seen(log, 1).at_ms - handler_log_seen(log, 0).at_ms >= 200);
+    assert_true(handler_log_seen(log, 2).at_ms - handler_log_seen(log, 1).at_ms >= 500);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -219,18 +212,18 @@ static smq_verdict reject(smq_delivery *delivery, const struct seen *seen, int i
 
 static void rejected_message_is_dead_at_once(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
-    struct recorder *recorder = recorder_new(reject);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(reject);
+    smq_worker *worker = handler_log_worker(client, topic, log);
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_await_counts(client, topic, ONE_DEAD);
-    assert_int_equal(recorder_count(recorder), 1);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_await_counts(client, topic, ONE_DEAD);
+    assert_int_equal(handler_log_count(log), 1);
     assert_string_equal(dead_of(client, topic).reason, "not an order");
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -251,19 +244,19 @@ static smq_verdict reject_at_length(smq_delivery *delivery, const struct seen *s
 
 static void long_reason_ends_with_a_whole_character(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
-    struct recorder *recorder = recorder_new(reject_at_length);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(reject_at_length);
+    smq_worker *worker = handler_log_worker(client, topic, log);
     char wanted[REASON_MAX] = "";
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_await_counts(client, topic, ONE_DEAD);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_await_counts(client, topic, ONE_DEAD);
     memset(wanted, 'x', REASON_MAX - 1);
     assert_string_equal(dead_of(client, topic).reason, wanted);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -282,23 +275,23 @@ static smq_verdict release_twice(smq_delivery *delivery, const struct seen *seen
 
 static void released_message_comes_back_without_a_retry(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
-    struct recorder *recorder = recorder_new(release_twice);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(release_twice);
+    smq_worker *worker = handler_log_worker(client, topic, log);
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_await_counts(client, topic, ONE_DONE);
-    assert_int_equal(recorder_count(recorder), 3);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_await_counts(client, topic, ONE_DONE);
+    assert_int_equal(handler_log_count(log), 3);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(recorder_seen(recorder, i).attempt, 1);
+        assert_int_equal(handler_log_seen(log, i).attempt, 1);
     }
-    assert_true(recorder_seen(recorder, 2).at_ms - recorder_seen(recorder, 1).at_ms >= 300);
-    assert_int_equal(scene_stats(client, topic).released, 2);
-    assert_int_equal(scene_stats(client, topic).retried, 0);
-    scene_stop(worker);
-    recorder_free(recorder);
+    assert_true(handler_log_seen(log, 2).at_ms - handler_log_seen(log, 1).at_ms >= 300);
+    assert_int_equal(messages_stats(client, topic).released, 2);
+    assert_int_equal(messages_stats(client, topic).retried, 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -319,17 +312,17 @@ static bool is_renewed(void *arg)
 {
     struct renewed *wanted = arg;
 
-    return scene_redis_number(wanted->redis, "ZSCORE %s %s", wanted->prepare, wanted->entry) >
+    return keys_read_number(wanted->redis, "ZSCORE %s %s", wanted->prepare, wanted->entry) >
            wanted->at;
 }
 
 /* The slot waits for the late answer, whose lease is renewed meanwhile. */
 static void later_is_answered_from_another_thread(void **state)
 {
-    smq_client *client = scene_client();
-    struct recorder *recorder = recorder_new(later_first);
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(later_first);
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    redisContext *redis = scene_redis();
+    redisContext *redis = keys_connect();
     smq_worker *worker;
     const char *topic;
     char prepare[64], entry[64];
@@ -340,27 +333,27 @@ static void later_is_answered_from_another_thread(void **state)
     (void) state;
     options.type = SMQ_TYPE_FIXED_TIME;
     options.lease_ms = 300;
-    topic = scene_topic(client, &options);
+    topic = cluster_topic(client, &options);
     snprintf(prepare, sizeof(prepare), "prepare{%s_0}", topic);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_send(client, topic, (struct scene_message){.body = "b"});
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 1);
-    first = recorder_seen(recorder, 0);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 1);
+    first = handler_log_seen(log, 0);
     snprintf(entry, sizeof(entry), "%" PRId64 "c1:a", first.due_at_ms);
-    lease = scene_redis_number(redis, "ZSCORE %s %s", prepare, entry);
+    lease = keys_read_number(redis, "ZSCORE %s %s", prepare, entry);
     assert_true(lease > 0);
     wanted =
         (struct renewed){.redis = redis, .prepare = prepare, .entry = entry, .at = lease + 600};
-    assert_true(wait_until(is_renewed, &wanted, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(is_renewed, &wanted, TIMEOUT_MS));
     assert_int_equal(smq_delivery_check(first.delivery), SMQ_OK);
-    assert_int_equal(recorder_count(recorder), 1);
+    assert_int_equal(handler_log_count(log), 1);
     assert_int_equal(smq_done(first.delivery, NULL), SMQ_OK);
-    recorder_await(recorder, 2);
-    scene_await_counts(client, topic, (struct scene_counts){.done = 2});
-    assert_int_equal(scene_stats(client, topic).lease_lost, 0);
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_await(log, 2);
+    messages_await_counts(client, topic, (struct message_counts){.done = 2});
+    assert_int_equal(messages_stats(client, topic).lease_lost, 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     redisFree(redis);
     smq_client_free(client);
 }
@@ -379,5 +372,5 @@ int main(void)
         cmocka_unit_test(later_is_answered_from_another_thread),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
 }

@@ -9,21 +9,17 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/waiter.h"
 #include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { MISSING_MS = 1000 };
-
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE};
-
-    (void) state;
-    return scene_start(&options);
-}
 
 struct deletion {
     smq_worker *worker;
@@ -111,28 +107,28 @@ static void a_worker_outlives_deletions_that_are_taken_back(void **state)
 {
     static const char *const bodies[] = {"b", "c"};
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_client *client = scene_client();
-    struct recorder *recorder = recorder_new(NULL);
-    struct deletion deletion = {.redis = scene_redis()};
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    struct deletion deletion = {.redis = keys_connect()};
 
     (void) state;
     options.type = SMQ_TYPE_PRIORITY;
-    deletion.topic = scene_topic(client, &options);
-    deletion.worker = scene_worker(client, deletion.topic, recorder);
-    scene_send(client, deletion.topic, (struct scene_message){.body = "a"});
-    recorder_await(recorder, 1); /* the slot is owned */
+    deletion.topic = cluster_topic(client, &options);
+    deletion.worker = handler_log_worker(client, deletion.topic, log);
+    messages_send(client, deletion.topic, (struct test_message){.body = "a"});
+    handler_log_await(log, 1); /* the slot is owned */
     for (int i = 0; i < 2; i++) {
         begin(&deletion);
-        assert_true(wait_until(was_taken_back, &deletion, SCENE_TIMEOUT_MS));
-        assert_true(wait_until(is_seen_again, &deletion, SCENE_TIMEOUT_MS));
-        scene_send(client, deletion.topic, (struct scene_message){.body = bodies[i]});
-        recorder_await(recorder, i + 2);
-        scene_await_clock(scene_now_ms() + MISSING_MS);
+        assert_true(wait_until(was_taken_back, &deletion, TIMEOUT_MS));
+        assert_true(wait_until(is_seen_again, &deletion, TIMEOUT_MS));
+        messages_send(client, deletion.topic, (struct test_message){.body = bodies[i]});
+        handler_log_await(log, i + 2);
+        messages_await_clock(clock_wall_ms() + MISSING_MS);
     }
-    scene_await_counts(client, deletion.topic, (struct scene_counts){.done = 3});
-    scene_stop(deletion.worker);
+    messages_await_counts(client, deletion.topic, (struct message_counts){.done = 3});
+    handler_log_stop_worker(deletion.worker);
     redisFree(deletion.redis);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -142,5 +138,5 @@ int main(void)
         cmocka_unit_test(a_worker_outlives_deletions_that_are_taken_back),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
 }

@@ -9,19 +9,15 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { LEASE_MS = 2000, TWO_LEASES_MS = 4000 };
-
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE};
-
-    (void) state;
-    return scene_start(&options);
-}
 
 static const char *topic_of(smq_client *client, int64_t lease_ms)
 {
@@ -30,77 +26,76 @@ static const char *topic_of(smq_client *client, int64_t lease_ms)
     options.type = SMQ_TYPE_FIXED_TIME;
     options.shared = true;
     options.lease_ms = lease_ms;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 static void two_members_work_on_one_slot_at_once(void **state)
 {
-    smq_client *client = scene_client(), *other = scene_client();
+    smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = topic_of(client, 0);
-    struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
+    struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *one, *two;
 
     (void) state;
     options.batch_size = 1;
-    recorder_gate(first);
-    recorder_gate(second);
-    one = scene_worker_with(client, &options, topic, first);
-    two = scene_worker_with(other, &options, topic, second);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    scene_send(client, topic, (struct scene_message){.body = "b"});
-    recorder_await(first, 1);
-    recorder_await(second, 1); /* while the first is still at its own */
-    assert_string_equal(recorder_seen(first, 0).token, "");
-    assert_string_not_equal(recorder_seen(first, 0).body, recorder_seen(second, 0).body);
-    recorder_open(first, 1);
-    recorder_open(second, 1);
-    scene_await_counts(client, topic, (struct scene_counts){.done = 2});
-    scene_stop(one);
-    scene_stop(two);
-    recorder_free(first);
-    recorder_free(second);
+    handler_log_gate(first);
+    handler_log_gate(second);
+    one = handler_log_worker_with(client, &options, topic, first);
+    two = handler_log_worker_with(other, &options, topic, second);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    handler_log_await(first, 1);
+    handler_log_await(second, 1); /* while the first is still at its own */
+    assert_string_equal(handler_log_seen(first, 0).token, "");
+    assert_string_not_equal(handler_log_seen(first, 0).body, handler_log_seen(second, 0).body);
+    handler_log_open(first, 1);
+    handler_log_open(second, 1);
+    messages_await_counts(client, topic, (struct message_counts){.done = 2});
+    handler_log_stop_worker(one);
+    handler_log_stop_worker(two);
+    handler_log_free(first);
+    handler_log_free(second);
     smq_client_free(other);
     smq_client_free(client);
 }
 
 static bool two_leases_have_passed(void *arg)
 {
-    struct recorder *recorder = arg;
-    struct seen seen = recorder_seen(recorder, 0);
+    struct handler_log *log = arg;
+    struct seen seen = handler_log_seen(log, 0);
 
-    return scene_now_ms() > seen.at_ms + TWO_LEASES_MS;
+    return clock_wall_ms() > seen.at_ms + TWO_LEASES_MS;
 }
 
 /* A handler takes longer than the lease with which its message was claimed; `alter` (or NULL) is
  * the lease of the topic from then on.  Nobody else may get the message. */
 static void work_for_two_leases(const char *alter)
 {
-    smq_client *client = scene_client(), *other = scene_client();
+    smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = topic_of(client, LEASE_MS);
-    struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
+    struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
     smq_worker *one, *two;
     smq_error err = SMQ_ERROR_INIT;
 
-    recorder_gate(first);
-    one = scene_worker(client, topic, first);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    recorder_await(first, 1);
-    two = scene_worker(other, topic, second);
+    handler_log_gate(first);
+    one = handler_log_worker(client, topic, first);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_await(first, 1);
+    two = handler_log_worker(other, topic, second);
     if (alter != NULL) {
-        scene_must(smq_topic_alter(client, topic, "lease_ms", alter, &err), &err,
-                   "smq_topic_alter");
+        assert_ok(smq_topic_alter(client, topic, "lease_ms", alter, &err), &err);
     }
-    assert_true(wait_until(two_leases_have_passed, first, SCENE_TIMEOUT_MS));
-    assert_int_equal(recorder_count(second), 0);
-    assert_int_equal(smq_delivery_check(recorder_seen(first, 0).delivery), SMQ_OK);
-    recorder_open(first, 1);
-    scene_await_counts(client, topic, (struct scene_counts){.done = 1});
-    assert_int_equal(scene_stats(client, topic).lease_lost, 0);
-    scene_stop(one);
-    scene_stop(two);
-    recorder_free(first);
-    recorder_free(second);
+    assert_true(wait_until(two_leases_have_passed, first, TIMEOUT_MS));
+    assert_int_equal(handler_log_count(second), 0);
+    assert_int_equal(smq_delivery_check(handler_log_seen(first, 0).delivery), SMQ_OK);
+    handler_log_open(first, 1);
+    messages_await_counts(client, topic, (struct message_counts){.done = 1});
+    assert_int_equal(messages_stats(client, topic).lease_lost, 0);
+    handler_log_stop_worker(one);
+    handler_log_stop_worker(two);
+    handler_log_free(first);
+    handler_log_free(second);
     smq_client_free(other);
     smq_client_free(client);
 }
@@ -126,9 +121,9 @@ static bool somebody_runs(void *arg)
 
 static void claims_of_a_killed_process_lapse(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, LEASE_MS);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     struct members members;
     struct member *member;
     smq_worker *worker;
@@ -138,45 +133,45 @@ static void claims_of_a_killed_process_lapse(void **state)
     members.work_us = 600000000;
     members_send(&members, client, "hang", 1, 0, 1);
     member = members_start(&members);
-    assert_true(wait_until(somebody_runs, &members, SCENE_TIMEOUT_MS));
-    worker = scene_worker(client, topic, recorder);
+    assert_true(wait_until(somebody_runs, &members, TIMEOUT_MS));
+    worker = handler_log_worker(client, topic, log);
     member_kill(member);
-    recorder_await(recorder, 1);
-    assert_int_equal(recorder_seen(recorder, 0).attempt, 1);
-    scene_await_counts(client, topic, (struct scene_counts){.done = 1});
-    assert_int_equal(scene_stats(client, topic).lease_lost, 1);
-    scene_stop(worker);
+    handler_log_await(log, 1);
+    assert_int_equal(handler_log_seen(log, 0).attempt, 1);
+    messages_await_counts(client, topic, (struct message_counts){.done = 1});
+    assert_int_equal(messages_stats(client, topic).lease_lost, 1);
+    handler_log_stop_worker(worker);
     members_fini(&members);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 /* The lease ends although the process lives: it was stopped.  Its handler is told. */
 static void late_answer_changes_nothing(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, 400);
-    struct recorder *recorder = recorder_new(NULL);
-    redisContext *redis = scene_redis();
+    struct handler_log *log = handler_log_new(NULL);
+    redisContext *redis = keys_connect();
     smq_worker *worker;
     char prepare[64], entry[64];
     struct seen seen;
 
     (void) state;
-    recorder_gate(recorder);
-    worker = scene_worker(client, topic, recorder);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    recorder_await(recorder, 1);
-    seen = recorder_seen(recorder, 0);
+    handler_log_gate(log);
+    worker = handler_log_worker(client, topic, log);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_await(log, 1);
+    seen = handler_log_seen(log, 0);
     snprintf(prepare, sizeof(prepare), "prepare{%s_0}", topic);
     snprintf(entry, sizeof(entry), "%lldc1:a", (long long) seen.due_at_ms);
-    assert_int_equal(scene_redis_number(redis, "ZREM %s %s", prepare, entry), 1);
-    scene_await_standing(seen.delivery, SMQ_LEASE_LOST);
-    recorder_open(recorder, 1);
-    scene_stop(worker);
-    assert_int_equal(scene_stats(client, topic).done, 0);
+    assert_int_equal(keys_read_number(redis, "ZREM %s %s", prepare, entry), 1);
+    messages_await_check(seen.delivery, SMQ_LEASE_LOST);
+    handler_log_open(log, 1);
+    handler_log_stop_worker(worker);
+    assert_int_equal(messages_stats(client, topic).done, 0);
     redisFree(redis);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -190,5 +185,5 @@ int main(void)
         cmocka_unit_test(late_answer_changes_nothing),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
 }

@@ -10,18 +10,14 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/messages.h"
 #include "support/process.h"
 #include "support/wait.h"
-
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE};
-
-    (void) state;
-    return scene_start(&options);
-}
 
 static const char *topic_of(smq_client *client, int32_t slots)
 {
@@ -29,33 +25,33 @@ static const char *topic_of(smq_client *client, int32_t slots)
 
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = slots;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 static void standby_takes_over_when_the_owner_stops(void **state)
 {
-    smq_client *client = scene_client(), *other = scene_client();
+    smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = topic_of(client, 4);
-    struct recorder *first = recorder_new(NULL), *second = recorder_new(NULL);
+    struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
     smq_worker *owner, *standby;
 
     (void) state;
-    owner = scene_worker(client, topic, first);
-    scene_send(client, topic, (struct scene_message){.body = "a"});
-    recorder_await(first, 1);
-    standby = scene_worker(other, topic, second);
-    scene_send(client, topic, (struct scene_message){.body = "b"});
-    recorder_await(first, 2);
-    scene_await_counts(client, topic, (struct scene_counts){.done = 2});
-    assert_int_equal(recorder_count(second), 0);
-    scene_stop(owner);
-    scene_send(client, topic, (struct scene_message){.body = "c"});
-    recorder_await(second, 1);
-    assert_int_equal(recorder_seen(second, 0).attempt, 1);
-    assert_true(strcmp(recorder_seen(second, 0).token, recorder_seen(first, 0).token) > 0);
-    scene_stop(standby);
-    recorder_free(first);
-    recorder_free(second);
+    owner = handler_log_worker(client, topic, first);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_await(first, 1);
+    standby = handler_log_worker(other, topic, second);
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    handler_log_await(first, 2);
+    messages_await_counts(client, topic, (struct message_counts){.done = 2});
+    assert_int_equal(handler_log_count(second), 0);
+    handler_log_stop_worker(owner);
+    messages_send(client, topic, (struct test_message){.body = "c"});
+    handler_log_await(second, 1);
+    assert_int_equal(handler_log_seen(second, 0).attempt, 1);
+    assert_true(strcmp(handler_log_seen(second, 0).token, handler_log_seen(first, 0).token) > 0);
+    handler_log_stop_worker(standby);
+    handler_log_free(first);
+    handler_log_free(second);
     smq_client_free(other);
     smq_client_free(client);
 }
@@ -68,10 +64,10 @@ static bool somebody_runs(void *arg)
 /* The owner is killed in its handler; the standby gets the slots when the lease is over. */
 static void standby_takes_over_when_the_owner_is_killed(void **state)
 {
-    smq_client *client = scene_client(), *other;
+    smq_client *client = cluster_client(), *other;
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     const char *topic = topic_of(client, 2);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     struct members members;
     struct member *owner;
     smq_worker *standby;
@@ -82,19 +78,19 @@ static void standby_takes_over_when_the_owner_is_killed(void **state)
     members.work_us = 600000000;
     members_send(&members, client, "hang", 1, 0, 1);
     owner = members_start(&members);
-    assert_true(wait_until(somebody_runs, &members, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(somebody_runs, &members, TIMEOUT_MS));
     options.session_timeout_ms = 2000;
-    other = scene_client_with(&options);
-    standby = scene_worker(other, topic, recorder);
+    other = cluster_client_with(&options);
+    standby = handler_log_worker(other, topic, log);
     member_kill(owner);
-    recorder_await(recorder, 1);
-    assert_string_equal(recorder_seen(recorder, 0).body, "hang0 0");
-    assert_int_equal(recorder_seen(recorder, 0).attempt, 1); /* a lost process uses no retry */
-    scene_await_counts(client, topic, (struct scene_counts){.done = 1});
-    assert_int_equal(scene_stats(client, topic).lease_lost, 1);
-    scene_stop(standby);
+    handler_log_await(log, 1);
+    assert_string_equal(handler_log_seen(log, 0).body, "hang0 0");
+    assert_int_equal(handler_log_seen(log, 0).attempt, 1); /* a lost process uses no retry */
+    messages_await_counts(client, topic, (struct message_counts){.done = 1});
+    assert_int_equal(messages_stats(client, topic).lease_lost, 1);
+    handler_log_stop_worker(standby);
     members_fini(&members);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(other);
     smq_client_free(client);
 }
@@ -120,8 +116,8 @@ static bool is_owner(void *arg)
     struct ownership *ownership = arg;
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_topic_slots(ownership->client, ownership->topic, keep_owner, ownership, &err),
-               &err, "smq_topic_slots");
+    assert_ok(smq_topic_slots(ownership->client, ownership->topic, keep_owner, ownership, &err),
+              &err);
     return ownership->token[0] != '\0';
 }
 
@@ -129,33 +125,33 @@ static bool is_owner(void *arg)
 static void a_lease_that_redis_has_lost_makes_no_equal_token(void **state)
 {
     smq_client_options named = SMQ_CLIENT_OPTIONS(.name = "second");
-    smq_client *client = scene_client(), *other = scene_client_with(&named);
+    smq_client *client = cluster_client(), *other = cluster_client_with(&named);
     struct ownership second = {.client = client, .owner = "second"};
-    struct recorder *before = recorder_new(NULL), *after = recorder_new(NULL);
-    redisContext *redis = scene_redis();
+    struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
+    redisContext *redis = keys_connect();
     smq_worker *owner, *successor;
 
     (void) state;
     second.topic = topic_of(client, 1);
-    owner = scene_worker(client, second.topic, before);
-    scene_send(client, second.topic, (struct scene_message){.body = "a"});
-    recorder_await(before, 1);
+    owner = handler_log_worker(client, second.topic, before);
+    messages_send(client, second.topic, (struct test_message){.body = "a"});
+    handler_log_await(before, 1);
     freeReplyObject(
         redisCommand(redis, "HDEL topic{%s} lease_owner lease_until lease_epoch", second.topic));
-    successor = scene_worker(other, second.topic, after);
-    if (!wait_until(is_owner, &second, SCENE_TIMEOUT_MS)) {
+    successor = handler_log_worker(other, second.topic, after);
+    if (!wait_until(is_owner, &second, TIMEOUT_MS)) {
         fail_msg("the second owner shares the token of the first");
     }
-    assert_true(strcmp(second.token, recorder_seen(before, 0).token) > 0);
-    scene_send(client, second.topic, (struct scene_message){.body = "b"});
-    recorder_await(after, 1);
-    assert_string_equal(recorder_seen(after, 0).token, second.token);
-    assert_int_equal(recorder_count(before), 1);
-    scene_stop(owner);
-    scene_stop(successor);
+    assert_true(strcmp(second.token, handler_log_seen(before, 0).token) > 0);
+    messages_send(client, second.topic, (struct test_message){.body = "b"});
+    handler_log_await(after, 1);
+    assert_string_equal(handler_log_seen(after, 0).token, second.token);
+    assert_int_equal(handler_log_count(before), 1);
+    handler_log_stop_worker(owner);
+    handler_log_stop_worker(successor);
     redisFree(redis);
-    recorder_free(before);
-    recorder_free(after);
+    handler_log_free(before);
+    handler_log_free(after);
     smq_client_free(other);
     smq_client_free(client);
 }
@@ -163,7 +159,7 @@ static void a_lease_that_redis_has_lost_makes_no_equal_token(void **state)
 /* What a dead owner had claimed, with leases that end in an hour. */
 static void claim_for_the_dead(redisContext *redis, const char *topic, int count)
 {
-    long long now = scene_now_ms(), ends = now + 3600000;
+    long long now = clock_wall_ms(), ends = now + 3600000;
 
     for (int i = 0; i < count; i++) {
         redisAppendCommand(redis, "ZADD prepare{%s_0} %lld %lldc1:m%d", topic, ends, now, i);
@@ -182,22 +178,22 @@ static void claim_for_the_dead(redisContext *redis, const char *topic, int count
 static void a_takeover_brings_thousands_of_claims_back(void **state)
 {
     enum { CLAIMS = 2500 };
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1);
-    struct recorder *recorder = recorder_new(NULL);
-    redisContext *redis = scene_redis();
+    struct handler_log *log = handler_log_new(NULL);
+    redisContext *redis = keys_connect();
     smq_worker *worker;
 
     (void) state;
     claim_for_the_dead(redis, topic, CLAIMS);
-    assert_int_equal(scene_stats(client, topic).claimed, CLAIMS);
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, CLAIMS);
-    scene_await_counts(client, topic, (struct scene_counts){.done = CLAIMS});
-    assert_int_equal(scene_stats(client, topic).lease_lost, CLAIMS);
-    scene_stop(worker);
+    assert_int_equal(messages_stats(client, topic).claimed, CLAIMS);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, CLAIMS);
+    messages_await_counts(client, topic, (struct message_counts){.done = CLAIMS});
+    assert_int_equal(messages_stats(client, topic).lease_lost, CLAIMS);
+    handler_log_stop_worker(worker);
     redisFree(redis);
-    recorder_free(recorder);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -218,19 +214,19 @@ static bool all_are_done_or_dead(void *arg)
 
     if (process_ended(supervised->running->pid, NULL)) {
         supervised->running->pid = 0;
-        (void) scene_redis_number(supervised->redis, "HSET topic{%s} lease_until 0",
-                                  supervised->members.topic);
+        (void) keys_read_number(supervised->redis, "HSET topic{%s} lease_until 0",
+                                supervised->members.topic);
         supervised->running = members_start(&supervised->members);
     }
-    stats = scene_stats(supervised->client, supervised->members.topic);
+    stats = messages_stats(supervised->client, supervised->members.topic);
     return stats.waiting == 0 && stats.claimed == 0 && stats.dead == 1;
 }
 
 static void message_that_kills_its_process_is_dead_after_18_deliveries(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1);
-    struct supervised supervised = {.client = client, .redis = scene_redis()};
+    struct supervised supervised = {.client = client, .redis = keys_connect()};
     struct verdict verdict;
     smq_stats stats;
 
@@ -241,12 +237,12 @@ static void message_that_kills_its_process_is_dead_after_18_deliveries(void **st
     members_send(&supervised.members, client, "poison", 1, 0, 1);
     members_send(&supervised.members, client, "after", 5, 0, 10);
     supervised.running = members_start(&supervised.members);
-    if (!wait_until(all_are_done_or_dead, &supervised, SCENE_TIMEOUT_MS)) {
+    if (!wait_until(all_are_done_or_dead, &supervised, TIMEOUT_MS)) {
         fail_msg("it still lives after %d deliveries",
                  members_runs(&supervised.members, "poison0"));
     }
     assert_int_equal(members_runs(&supervised.members, "poison0"), 18);
-    stats = scene_stats(client, topic);
+    stats = messages_stats(client, topic);
     assert_int_equal(stats.done, 20);
     assert_int_equal(stats.dead, 1);
     assert_int_equal(stats.retried, 0);
@@ -261,9 +257,9 @@ static void message_that_kills_its_process_is_dead_after_18_deliveries(void **st
 
 static void topic_of_another_fleet_is_refused(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1);
-    redisContext *redis = scene_redis();
+    redisContext *redis = keys_connect();
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
@@ -290,5 +286,5 @@ int main(void)
         cmocka_unit_test(topic_of_another_fleet_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
 }

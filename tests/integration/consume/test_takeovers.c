@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
 #include "model/slot.h"
 #include "redis/slotmap.h"
 #include "support/wait.h"
@@ -22,7 +24,7 @@ static int start(void **state)
     struct servers_options options = {.redis = REDIS_CLUSTER, .redis_config = config};
 
     (void) state;
-    return scene_start(&options);
+    return cluster_start(&options);
 }
 
 /* A master that does not hold the definition of the topic, nor its lease. */
@@ -32,9 +34,9 @@ static struct server *other_master(const char *topic)
     struct server *holder = NULL;
 
     (void) snprintf(key, sizeof(key), "topic{%s}", topic);
-    holder = servers_node_of(scene_servers(), key);
+    holder = servers_node_of(cluster_servers(), key);
     assert_non_null(holder);
-    return servers_node(scene_servers(), servers_node(scene_servers(), 0) == holder ? 1 : 0);
+    return servers_node(cluster_servers(), servers_node(cluster_servers(), 0) == holder ? 1 : 0);
 }
 
 static smq_verdict ignore(smq_delivery *delivery, void *user)
@@ -47,7 +49,7 @@ static smq_verdict ignore(smq_delivery *delivery, void *user)
 /* How many slots of the topic other servers have. */
 static uint64_t count_others(const char *topic, const struct server *silent)
 {
-    redisContext *redis = scene_redis();
+    redisContext *redis = keys_connect();
     redisReply *reply = redisCommand(redis, "CLUSTER SLOTS");
     static struct slotmap map;
     const char *why = NULL;
@@ -77,7 +79,7 @@ static bool owns(void *arg)
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
-    scene_must(smq_client_metrics(wanted->client, &metrics, &err), &err, "smq_client_metrics");
+    assert_ok(smq_client_metrics(wanted->client, &metrics, &err), &err);
     return metrics.slots_owned >= wanted->slots;
 }
 
@@ -98,25 +100,25 @@ static void a_silent_server_keeps_back_only_its_own_slots(void **state)
 
     (void) state;
     client_options.request_timeout_ms = NEVER_MS;
-    healthy.client = all.client = scene_client_with(&client_options);
+    healthy.client = all.client = cluster_client_with(&client_options);
     topic_options.type = SMQ_TYPE_PRIORITY;
     topic_options.slots = SLOTS;
-    topic = scene_topic(all.client, &topic_options);
+    topic = cluster_topic(all.client, &topic_options);
     silent = other_master(topic);
     healthy.slots = count_others(topic, silent);
     worker_options.topic = topic;
     worker_options.handler = ignore;
     worker_options.threads = 1;
-    scene_must(smq_worker_new(&worker, all.client, &worker_options, &err), &err, "smq_worker_new");
+    assert_ok(smq_worker_new(&worker, all.client, &worker_options, &err), &err);
     server_pause(silent);
     began = clock_now_ms();
-    scene_must(smq_worker_start(worker, &err), &err, "smq_worker_start");
-    assert_true(wait_until(owns, &healthy, SCENE_TIMEOUT_MS));
+    assert_ok(smq_worker_start(worker, &err), &err);
+    assert_true(wait_until(owns, &healthy, TIMEOUT_MS));
     print_message("%d of %d slots were taken over in %lld ms beside a silent server\n",
                   (int) healthy.slots, SLOTS, (long long) (clock_now_ms() - began));
     server_resume(silent);
-    assert_true(wait_until(owns, &all, SCENE_TIMEOUT_MS));
-    scene_stop(worker);
+    assert_true(wait_until(owns, &all, TIMEOUT_MS));
+    handler_log_stop_worker(worker);
     smq_client_free(all.client);
 }
 
@@ -126,5 +128,5 @@ int main(void)
         cmocka_unit_test(a_silent_server_keeps_back_only_its_own_slots),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, start, cluster_end);
 }

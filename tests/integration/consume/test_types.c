@@ -8,43 +8,38 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "base/clock.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/messages.h"
 
 enum { LONG_MS = 600000 };
-
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE};
-
-    (void) state;
-    return scene_start(&options);
-}
 
 static const char *topic_of(smq_client *client, smq_topic_type type)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     options.type = type;
-    return scene_topic(client, &options);
+    return cluster_topic(client, &options);
 }
 
 /* The bodies seen first, as one string. */
-static void assert_order(struct recorder *recorder, const char *bodies)
+static void assert_order(struct handler_log *log, const char *bodies)
 {
     int count = (int) strlen(bodies);
     char seen[64] = "";
 
-    recorder_await(recorder, count);
+    handler_log_await(log, count);
     for (int i = 0; i < count; i++) {
-        seen[i] = recorder_seen(recorder, i).body[0];
+        seen[i] = handler_log_seen(log, i).body[0];
     }
     assert_string_equal(seen, bodies);
 }
 
-static void assert_never_early(struct recorder *recorder)
+static void assert_never_early(struct handler_log *log)
 {
-    for (int i = 0; i < recorder_count(recorder); i++) {
-        struct seen seen = recorder_seen(recorder, i);
+    for (int i = 0; i < handler_log_count(log); i++) {
+        struct seen seen = handler_log_seen(log, i);
 
         assert_true(seen.at_ms >= seen.due_at_ms);
     }
@@ -52,149 +47,149 @@ static void assert_never_early(struct recorder *recorder)
 
 static void range_merge_delivers_by_due_time_and_not_before(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_RANGE_MERGE);
-    struct recorder *recorder = recorder_new(NULL);
-    smq_worker *worker = scene_worker(client, topic, recorder);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, topic, log);
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "c", .delay_ms = 900});
-    scene_send(client, topic, (struct scene_message){.body = "a", .delay_ms = 300});
-    scene_send(client, topic, (struct scene_message){.body = "b", .delay_ms = 600});
-    assert_order(recorder, "abc");
-    assert_never_early(recorder);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.body = "c", .delay_ms = 900});
+    messages_send(client, topic, (struct test_message){.body = "a", .delay_ms = 300});
+    messages_send(client, topic, (struct test_message){.body = "b", .delay_ms = 600});
+    assert_order(log, "abc");
+    assert_never_early(log);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void range_merge_keeps_the_first_time(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_RANGE_MERGE);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
 
     (void) state;
-    assert_false(scene_send(client, topic, (struct scene_message){.body = "a", .delay_ms = 400}));
+    assert_false(messages_send(client, topic, (struct test_message){.body = "a", .delay_ms = 400}));
     assert_true(
-        scene_send(client, topic, (struct scene_message){.body = "a", .delay_ms = LONG_MS}));
-    worker = scene_worker(client, topic, recorder);
-    assert_order(recorder, "a");
-    assert_never_early(recorder);
-    scene_await_counts(client, topic,
-                       (struct scene_counts){.waiting = 0, .resting = -1, .dead = -1, .done = 1});
-    scene_stop(worker);
-    recorder_free(recorder);
+        messages_send(client, topic, (struct test_message){.body = "a", .delay_ms = LONG_MS}));
+    worker = handler_log_worker(client, topic, log);
+    assert_order(log, "a");
+    assert_never_early(log);
+    messages_await_counts(
+        client, topic, (struct message_counts){.waiting = 0, .resting = -1, .dead = -1, .done = 1});
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void fixed_time_delivers_by_due_time_and_not_before(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
-    struct recorder *recorder = recorder_new(NULL);
-    smq_worker *worker = scene_worker(client, topic, recorder);
-    int64_t now = scene_now_ms();
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, topic, log);
+    int64_t now = clock_wall_ms();
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "c", .due_at_ms = now + 900});
-    scene_send(client, topic, (struct scene_message){.body = "b", .due_at_ms = now + 500});
-    scene_send(client, topic, (struct scene_message){.body = "a"}); /* none: now */
-    assert_order(recorder, "abc");
-    assert_int_equal(recorder_seen(recorder, 1).due_at_ms, now + 500);
-    assert_never_early(recorder);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.body = "c", .due_at_ms = now + 900});
+    messages_send(client, topic, (struct test_message){.body = "b", .due_at_ms = now + 500});
+    messages_send(client, topic, (struct test_message){.body = "a"}); /* none: now */
+    assert_order(log, "abc");
+    assert_int_equal(handler_log_seen(log, 1).due_at_ms, now + 500);
+    assert_never_early(log);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void fixed_time_takes_the_last_time(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
-    struct recorder *recorder = recorder_new(NULL);
-    smq_worker *worker = scene_worker(client, topic, recorder);
-    int64_t now = scene_now_ms();
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, topic, log);
+    int64_t now = clock_wall_ms();
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a", .due_at_ms = now + LONG_MS});
-    scene_send(client, topic, (struct scene_message){.body = "b", .due_at_ms = now + 2000});
+    messages_send(client, topic, (struct test_message){.body = "a", .due_at_ms = now + LONG_MS});
+    messages_send(client, topic, (struct test_message){.body = "b", .due_at_ms = now + 2000});
+    assert_true(messages_send(client, topic,
+                              (struct test_message){.body = "b", .due_at_ms = now + LONG_MS}));
     assert_true(
-        scene_send(client, topic, (struct scene_message){.body = "b", .due_at_ms = now + LONG_MS}));
-    assert_true(
-        scene_send(client, topic, (struct scene_message){.body = "a", .due_at_ms = now + 100}));
-    assert_order(recorder, "a");
-    assert_int_equal(recorder_seen(recorder, 0).due_at_ms, now + 100);
-    scene_await_counts(client, topic,
-                       (struct scene_counts){.waiting = 1, .resting = -1, .dead = -1, .done = 1});
-    scene_stop(worker);
-    recorder_free(recorder);
+        messages_send(client, topic, (struct test_message){.body = "a", .due_at_ms = now + 100}));
+    assert_order(log, "a");
+    assert_int_equal(handler_log_seen(log, 0).due_at_ms, now + 100);
+    messages_await_counts(
+        client, topic, (struct message_counts){.waiting = 1, .resting = -1, .dead = -1, .done = 1});
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void priority_delivers_the_largest_and_among_equals_the_first_sent(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "d", .priority = -5});
-    scene_send(client, topic, (struct scene_message){.body = "y", .priority = 0});
-    scene_send(client, topic, (struct scene_message){.body = "x", .priority = 0});
-    scene_send(client, topic, (struct scene_message){.body = "z", .priority = 0});
-    scene_send(client, topic, (struct scene_message){.body = "a", .priority = 8191});
-    worker = scene_worker(client, topic, recorder);
-    assert_order(recorder, "ayxzd");
-    assert_int_equal(recorder_seen(recorder, 0).priority, 8191);
-    assert_int_equal(recorder_seen(recorder, 4).priority, -5);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.body = "d", .priority = -5});
+    messages_send(client, topic, (struct test_message){.body = "y", .priority = 0});
+    messages_send(client, topic, (struct test_message){.body = "x", .priority = 0});
+    messages_send(client, topic, (struct test_message){.body = "z", .priority = 0});
+    messages_send(client, topic, (struct test_message){.body = "a", .priority = 8191});
+    worker = handler_log_worker(client, topic, log);
+    assert_order(log, "ayxzd");
+    assert_int_equal(handler_log_seen(log, 0).priority, 8191);
+    assert_int_equal(handler_log_seen(log, 4).priority, -5);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 static void priority_takes_the_last_priority(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
 
     (void) state;
-    scene_send(client, topic, (struct scene_message){.body = "a", .priority = 9});
-    scene_send(client, topic, (struct scene_message){.body = "b", .priority = 5});
-    assert_true(scene_send(client, topic, (struct scene_message){.body = "a", .priority = 1}));
-    worker = scene_worker(client, topic, recorder);
-    assert_order(recorder, "ba");
-    assert_int_equal(recorder_seen(recorder, 1).priority, 1);
-    scene_stop(worker);
-    recorder_free(recorder);
+    messages_send(client, topic, (struct test_message){.body = "a", .priority = 9});
+    messages_send(client, topic, (struct test_message){.body = "b", .priority = 5});
+    assert_true(messages_send(client, topic, (struct test_message){.body = "a", .priority = 1}));
+    worker = handler_log_worker(client, topic, log);
+    assert_order(log, "ba");
+    assert_int_equal(handler_log_seen(log, 1).priority, 1);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
 /* One message at a time: the most urgent is always next, also one that came during a handler. */
 static void priority_with_batches_of_one_is_strict(void **state)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
-    struct recorder *recorder = recorder_new(NULL);
+    struct handler_log *log = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
 
     (void) state;
     options.batch_size = 1;
-    recorder_gate(recorder);
-    scene_send(client, topic, (struct scene_message){.body = "a", .priority = 9});
-    scene_send(client, topic, (struct scene_message){.body = "c", .priority = 1});
-    worker = scene_worker_with(client, &options, topic, recorder);
-    recorder_await(recorder, 1);
-    scene_send(client, topic, (struct scene_message){.body = "b", .priority = 5});
-    recorder_open(recorder, 3);
-    assert_order(recorder, "abc");
-    scene_stop(worker);
-    recorder_free(recorder);
+    handler_log_gate(log);
+    messages_send(client, topic, (struct test_message){.body = "a", .priority = 9});
+    messages_send(client, topic, (struct test_message){.body = "c", .priority = 1});
+    worker = handler_log_worker_with(client, &options, topic, log);
+    handler_log_await(log, 1);
+    messages_send(client, topic, (struct test_message){.body = "b", .priority = 5});
+    handler_log_open(log, 3);
+    assert_order(log, "abc");
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
     smq_client_free(client);
 }
 
@@ -209,30 +204,30 @@ static smq_verdict retry_first(smq_delivery *delivery, const struct seen *seen, 
 
 struct again {
     smq_topic_type type;
-    struct scene_message first, second;
+    struct test_message first, second;
 };
 
 /* Claim `first`, send `second` (the same member) meanwhile, then let the handler answer. */
-static struct recorder *send_while_claimed(const struct again *again, recorder_fn *answer,
-                                           int deliveries)
+static struct handler_log *send_while_claimed(const struct again *again, handler_log_fn *answer,
+                                              int deliveries)
 {
-    smq_client *client = scene_client();
+    smq_client *client = cluster_client();
     const char *topic = topic_of(client, again->type);
-    struct recorder *recorder = recorder_new(answer);
+    struct handler_log *log = handler_log_new(answer);
     smq_worker *worker;
 
-    recorder_gate(recorder);
-    scene_send(client, topic, again->first);
-    worker = scene_worker(client, topic, recorder);
-    recorder_await(recorder, 1);
-    assert_false(scene_send(client, topic, again->second)); /* a new waiting message */
-    recorder_open(recorder, deliveries);
-    recorder_await(recorder, deliveries);
-    scene_await_counts(client, topic, (struct scene_counts){.done = -1});
-    scene_stop(worker);
-    assert_int_equal(recorder_count(recorder), deliveries);
+    handler_log_gate(log);
+    messages_send(client, topic, again->first);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 1);
+    assert_false(messages_send(client, topic, again->second)); /* a new waiting message */
+    handler_log_open(log, deliveries);
+    handler_log_await(log, deliveries);
+    messages_await_counts(client, topic, (struct message_counts){.done = -1});
+    handler_log_stop_worker(worker);
+    assert_int_equal(handler_log_count(log), deliveries);
     smq_client_free(client);
-    return recorder;
+    return log;
 }
 
 static void sent_again_while_claimed_is_handled_once_more(void **state)
@@ -245,42 +240,42 @@ static void sent_again_while_claimed_is_handled_once_more(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct recorder *recorder = send_while_claimed(&rows[i], NULL, 2);
+        struct handler_log *log = send_while_claimed(&rows[i], NULL, 2);
 
-        assert_int_equal(recorder_seen(recorder, 0).attempt, 1);
-        assert_int_equal(recorder_seen(recorder, 1).attempt, 1);
-        assert_int_equal(recorder_seen(recorder, 1).priority, rows[i].second.priority);
-        recorder_free(recorder);
+        assert_int_equal(handler_log_seen(log, 0).attempt, 1);
+        assert_int_equal(handler_log_seen(log, 1).attempt, 1);
+        assert_int_equal(handler_log_seen(log, 1).priority, rows[i].second.priority);
+        handler_log_free(log);
     }
 }
 
 static void failed_message_joins_the_one_that_was_sent_meanwhile(void **state)
 {
-    int64_t now = scene_now_ms();
+    int64_t now = clock_wall_ms();
     const struct again later = {
         SMQ_TYPE_FIXED_TIME, {.body = "a"}, {.body = "a", .due_at_ms = now + 700}};
     const struct again merge = {
         SMQ_TYPE_RANGE_MERGE, {.body = "a", .delay_ms = 1}, {.body = "a", .delay_ms = LONG_MS}};
     const struct again urgent = {
         SMQ_TYPE_PRIORITY, {.body = "a", .priority = 5}, {.body = "a", .priority = 9}};
-    struct recorder *recorder;
+    struct handler_log *log;
 
     (void) state;
-    recorder = send_while_claimed(&later, retry_first, 2); /* that of the waiting one */
-    assert_int_equal(recorder_seen(recorder, 1).due_at_ms, now + 700);
-    assert_int_equal(recorder_seen(recorder, 1).attempt, 2);
-    assert_never_early(recorder);
-    recorder_free(recorder);
+    log = send_while_claimed(&later, retry_first, 2); /* that of the waiting one */
+    assert_int_equal(handler_log_seen(log, 1).due_at_ms, now + 700);
+    assert_int_equal(handler_log_seen(log, 1).attempt, 2);
+    assert_never_early(log);
+    handler_log_free(log);
 
-    recorder = send_while_claimed(&merge, retry_first, 2); /* the smaller */
-    assert_int_equal(recorder_seen(recorder, 1).due_at_ms, recorder_seen(recorder, 0).due_at_ms);
-    assert_int_equal(recorder_seen(recorder, 1).attempt, 2);
-    recorder_free(recorder);
+    log = send_while_claimed(&merge, retry_first, 2); /* the smaller */
+    assert_int_equal(handler_log_seen(log, 1).due_at_ms, handler_log_seen(log, 0).due_at_ms);
+    assert_int_equal(handler_log_seen(log, 1).attempt, 2);
+    handler_log_free(log);
 
-    recorder = send_while_claimed(&urgent, retry_first, 2);
-    assert_int_equal(recorder_seen(recorder, 1).priority, 9);
-    assert_int_equal(recorder_seen(recorder, 1).attempt, 2);
-    recorder_free(recorder);
+    log = send_while_claimed(&urgent, retry_first, 2);
+    assert_int_equal(handler_log_seen(log, 1).priority, 9);
+    assert_int_equal(handler_log_seen(log, 1).attempt, 2);
+    handler_log_free(log);
 }
 
 int main(void)
@@ -297,5 +292,5 @@ int main(void)
         cmocka_unit_test(failed_message_joins_the_one_that_was_sent_meanwhile),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
 }

@@ -10,21 +10,15 @@
 #include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
 #include "core/coord_link.h"
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
-
-static int start(void **state)
-{
-    struct servers_options options = {.redis = REDIS_SINGLE, .zookeeper = true};
-
-    (void) state;
-    return scene_start(&options);
-}
 
 struct loss {
     smq_client *client;
     const char *topic;
-    struct recorder *recorder;
+    struct handler_log *log;
     smq_worker *worker;
 };
 
@@ -33,23 +27,23 @@ static void loss_init(struct loss *loss, smq_zk_loss on_zk_loss)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.zookeeper = servers_zookeeper(scene_servers());
+    options.zookeeper = servers_zookeeper(cluster_servers());
     options.session_timeout_ms = 2000;
     options.on_zk_loss = on_zk_loss;
     topic.type = SMQ_TYPE_FIXED_TIME;
-    loss->client = scene_client_with(&options);
-    loss->topic = scene_topic(loss->client, &topic);
-    loss->recorder = recorder_new(NULL);
-    loss->worker = scene_worker(loss->client, loss->topic, loss->recorder);
-    scene_send(loss->client, loss->topic, (struct scene_message){.body = "before"});
-    recorder_await(loss->recorder, 1);
-    scene_await_counts(loss->client, loss->topic, (struct scene_counts){.done = 1});
+    loss->client = cluster_client_with(&options);
+    loss->topic = cluster_topic(loss->client, &topic);
+    loss->log = handler_log_new(NULL);
+    loss->worker = handler_log_worker(loss->client, loss->topic, loss->log);
+    messages_send(loss->client, loss->topic, (struct test_message){.body = "before"});
+    handler_log_await(loss->log, 1);
+    messages_await_counts(loss->client, loss->topic, (struct message_counts){.done = 1});
 }
 
 static void loss_fini(struct loss *loss)
 {
-    scene_stop(loss->worker);
-    recorder_free(loss->recorder);
+    handler_log_stop_worker(loss->worker);
+    handler_log_free(loss->log);
     smq_client_free(loss->client);
 }
 
@@ -66,10 +60,10 @@ static void owners_go_on_by_default(void **state)
 
     (void) state;
     loss_init(&loss, SMQ_ZK_LOSS_CONTINUE);
-    server_kill(servers_zookeeper_server(scene_servers()));
-    scene_send(loss.client, loss.topic, (struct scene_message){.body = "during"});
-    recorder_await(loss.recorder, 2);
-    assert_true(server_restart(servers_zookeeper_server(scene_servers())));
+    server_kill(servers_zookeeper_server(cluster_servers()));
+    messages_send(loss.client, loss.topic, (struct test_message){.body = "during"});
+    handler_log_await(loss.log, 2);
+    assert_true(server_restart(servers_zookeeper_server(cluster_servers())));
     loss_fini(&loss);
 }
 
@@ -79,13 +73,13 @@ static void owners_claim_no_more_when_told_to_stop(void **state)
 
     (void) state;
     loss_init(&loss, SMQ_ZK_LOSS_STOP);
-    server_kill(servers_zookeeper_server(scene_servers()));
-    assert_true(wait_until(may_not_claim, &loss, SCENE_TIMEOUT_MS));
-    scene_send(loss.client, loss.topic, (struct scene_message){.body = "during"});
-    assert_int_equal(scene_stats(loss.client, loss.topic).waiting, 1);
-    assert_true(server_restart(servers_zookeeper_server(scene_servers())));
-    recorder_await(loss.recorder, 2);
-    assert_int_equal(recorder_seen(loss.recorder, 1).attempt, 1);
+    server_kill(servers_zookeeper_server(cluster_servers()));
+    assert_true(wait_until(may_not_claim, &loss, TIMEOUT_MS));
+    messages_send(loss.client, loss.topic, (struct test_message){.body = "during"});
+    assert_int_equal(messages_stats(loss.client, loss.topic).waiting, 1);
+    assert_true(server_restart(servers_zookeeper_server(cluster_servers())));
+    handler_log_await(loss.log, 2);
+    assert_int_equal(handler_log_seen(loss.log, 1).attempt, 1);
     loss_fini(&loss);
 }
 
@@ -97,21 +91,21 @@ static void owners_begin_no_more_when_told_to_stop(void **state)
 
     (void) state;
     loss_init(&loss, SMQ_ZK_LOSS_STOP);
-    recorder_gate(loss.recorder);
-    scene_send_numbers(loss.client, loss.topic, 0, COUNT);
-    recorder_await(loss.recorder, 2);
-    assert_int_equal(smq_delivery_check(recorder_seen(loss.recorder, 1).delivery), SMQ_OK);
-    server_kill(servers_zookeeper_server(scene_servers()));
-    scene_await_standing(recorder_seen(loss.recorder, 1).delivery, SMQ_LEASE_LOST);
-    recorder_open(loss.recorder, COUNT);
-    scene_await_counts(
+    handler_log_gate(loss.log);
+    messages_send_numbers(loss.client, loss.topic, 0, COUNT);
+    handler_log_await(loss.log, 2);
+    assert_int_equal(smq_delivery_check(handler_log_seen(loss.log, 1).delivery), SMQ_OK);
+    server_kill(servers_zookeeper_server(cluster_servers()));
+    messages_await_check(handler_log_seen(loss.log, 1).delivery, SMQ_LEASE_LOST);
+    handler_log_open(loss.log, COUNT);
+    messages_await_counts(
         loss.client, loss.topic,
-        (struct scene_counts){.waiting = COUNT - 1, .resting = -1, .dead = -1, .done = 2});
-    assert_int_equal(recorder_count(loss.recorder), 2);
-    assert_true(server_restart(servers_zookeeper_server(scene_servers())));
-    recorder_await(loss.recorder, 1 + COUNT);
+        (struct message_counts){.waiting = COUNT - 1, .resting = -1, .dead = -1, .done = 2});
+    assert_int_equal(handler_log_count(loss.log), 2);
+    assert_true(server_restart(servers_zookeeper_server(cluster_servers())));
+    handler_log_await(loss.log, 1 + COUNT);
     for (int i = 0; i < 1 + COUNT; i++) {
-        assert_int_equal(recorder_seen(loss.recorder, i).attempt, 1);
+        assert_int_equal(handler_log_seen(loss.log, i).attempt, 1);
     }
     loss_fini(&loss);
 }
@@ -122,9 +116,9 @@ static void worker_ends_cleanly_while_zookeeper_is_away(void **state)
 
     (void) state;
     loss_init(&loss, SMQ_ZK_LOSS_CONTINUE);
-    server_kill(servers_zookeeper_server(scene_servers()));
+    server_kill(servers_zookeeper_server(cluster_servers()));
     loss_fini(&loss);
-    assert_true(server_restart(servers_zookeeper_server(scene_servers())));
+    assert_true(server_restart(servers_zookeeper_server(cluster_servers())));
 }
 
 int main(void)
@@ -136,5 +130,5 @@ int main(void)
         cmocka_unit_test(worker_ends_cleanly_while_zookeeper_is_away),
     };
 
-    return cmocka_run_group_tests(tests, start, scene_end);
+    return cmocka_run_group_tests(tests, cluster_start_single_fleet, cluster_end);
 }

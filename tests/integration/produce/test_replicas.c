@@ -10,7 +10,10 @@
 
 #include <cmocka.h>
 
-#include "integration/fixture/scene.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 #include "support/wait.h"
 
 enum { MASTERS = 3, SLOTS = 8, SHORT_MS = 1500, LONG_MS = 60000, LONGEST_MS = 600000 };
@@ -21,11 +24,11 @@ static int start(void **state)
         .redis = REDIS_CLUSTER, .masters = MASTERS, .replicas = 1, .node_timeout_ms = 1000};
 
     (void) state;
-    return scene_start(&options);
+    return cluster_start(&options);
 }
 
 /* A topic, a producer that asks for a replica, and the replica of slot 0. */
-struct scene {
+struct sending {
     smq_client *client;
     smq_producer *producer, *plain;
     const char *topic;
@@ -41,42 +44,42 @@ static smq_producer *producer_with(smq_client *client, int32_t replicas, int64_t
 
     options.replicas = replicas;
     options.send_timeout_ms = send_timeout_ms;
-    scene_must(smq_producer_new(&producer, client, &options, &err), &err, "smq_producer_new");
+    assert_ok(smq_producer_new(&producer, client, &options, &err), &err);
     return producer;
 }
 
 static size_t replica_number(const char *key)
 {
-    struct server *master = servers_node_of(scene_servers(), key);
+    struct server *master = servers_node_of(cluster_servers(), key);
     size_t number = 0;
 
-    while (number < MASTERS && servers_node(scene_servers(), number) != master) {
+    while (number < MASTERS && servers_node(cluster_servers(), number) != master) {
         number++;
     }
     assert_true(number < MASTERS);
     return number;
 }
 
-static void scene_init(struct scene *scene, int32_t slots, int64_t send_timeout_ms)
+static void sending_init(struct sending *sending, int32_t slots, int64_t send_timeout_ms)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = slots;
-    memset(scene, 0, sizeof(*scene));
-    scene->client = scene_client();
-    scene->topic = scene_topic(scene->client, &options);
-    scene->producer = producer_with(scene->client, 1, send_timeout_ms);
-    scene->plain = producer_with(scene->client, 0, 0);
-    snprintf(scene->store, sizeof(scene->store), "%s_0", scene->topic);
-    scene->replica = servers_node(scene_servers(), MASTERS + replica_number(scene->store));
+    memset(sending, 0, sizeof(*sending));
+    sending->client = cluster_client();
+    sending->topic = cluster_topic(sending->client, &options);
+    sending->producer = producer_with(sending->client, 1, send_timeout_ms);
+    sending->plain = producer_with(sending->client, 0, 0);
+    snprintf(sending->store, sizeof(sending->store), "%s_0", sending->topic);
+    sending->replica = servers_node(cluster_servers(), MASTERS + replica_number(sending->store));
 }
 
-static void scene_fini(struct scene *scene)
+static void sending_fini(struct sending *sending)
 {
-    smq_producer_free(scene->producer);
-    smq_producer_free(scene->plain);
-    smq_client_free(scene->client);
+    smq_producer_free(sending->producer);
+    smq_producer_free(sending->plain);
+    smq_client_free(sending->client);
 }
 
 static smq_status send_by(smq_producer *producer, const char *topic, const char *body,
@@ -93,7 +96,7 @@ static void must_send(smq_producer *producer, const char *topic, const char *bod
 {
     smq_error err;
 
-    scene_must(send_by(producer, topic, body, NULL, &err), &err, body);
+    assert_ok(send_by(producer, topic, body, NULL, &err), &err);
 }
 
 static redisContext *reading(const struct server *server)
@@ -110,7 +113,7 @@ static redisContext *reading(const struct server *server)
 static int64_t waiting_at(const struct server *server, const char *store)
 {
     redisContext *context = reading(server);
-    int64_t count = scene_redis_number(context, "ZCARD %s", store) - 1;
+    int64_t count = keys_read_number(context, "ZCARD %s", store) - 1;
 
     redisFree(context);
     return count;
@@ -120,29 +123,29 @@ static int64_t waiting_at(const struct server *server, const char *store)
 
 static void what_is_acknowledged_is_on_the_replica(void **state)
 {
-    struct scene scene;
+    struct sending sending;
     redisContext *replicas[MASTERS] = {NULL};
     smq_receipt receipt;
     smq_error err;
 
     (void) state;
-    scene_init(&scene, SLOTS, 0);
+    sending_init(&sending, SLOTS, 0);
     for (size_t i = 0; i < MASTERS; i++) {
-        replicas[i] = reading(servers_node(scene_servers(), MASTERS + i));
+        replicas[i] = reading(servers_node(cluster_servers(), MASTERS + i));
     }
     for (int i = 0; i < 300; i++) {
         char body[32], store[64];
 
         snprintf(body, sizeof(body), "message-%d", i);
-        scene_must(send_by(scene.producer, scene.topic, body, &receipt, &err), &err, body);
-        snprintf(store, sizeof(store), "%s_%d", scene.topic, (int) receipt.slot);
-        assert_true(
-            scene_redis_number(replicas[replica_number(store)], "ZRANK %s %s", store, body) >= 0);
+        assert_ok(send_by(sending.producer, sending.topic, body, &receipt, &err), &err);
+        snprintf(store, sizeof(store), "%s_%d", sending.topic, (int) receipt.slot);
+        assert_true(keys_read_number(replicas[replica_number(store)], "ZRANK %s %s", store, body) >=
+                    0);
     }
     for (size_t i = 0; i < MASTERS; i++) {
         redisFree(replicas[i]);
     }
-    scene_fini(&scene);
+    sending_fini(&sending);
 }
 
 struct receipts {
@@ -178,7 +181,7 @@ static void send_async(smq_producer *producer, const char *topic, int from, int 
 
         snprintf(body, sizeof(body), "message-%d", i);
         message.body = smq_text(body);
-        scene_must(smq_send_async(producer, topic, &message, on_sent, receipts, &err), &err, body);
+        assert_ok(smq_send_async(producer, topic, &message, on_sent, receipts, &err), &err);
     }
 }
 
@@ -186,99 +189,99 @@ static void many_are_acknowledged_together(void **state)
 {
     enum { COUNT = 50000 };
     struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    struct scene scene;
+    struct sending sending;
     smq_error err;
 
     (void) state;
-    scene_init(&scene, SLOTS, LONG_MS);
-    send_async(scene.producer, scene.topic, 0, COUNT, &receipts);
-    scene_must(smq_producer_flush(scene.producer, LONG_MS, &err), &err, "flush");
+    sending_init(&sending, SLOTS, LONG_MS);
+    send_async(sending.producer, sending.topic, 0, COUNT, &receipts);
+    assert_ok(smq_producer_flush(sending.producer, LONG_MS, &err), &err);
     assert_int_equal(receipts.ok, COUNT);
-    assert_int_equal(scene_stats(scene.client, scene.topic).waiting, COUNT);
-    scene_fini(&scene);
+    assert_int_equal(messages_stats(sending.client, sending.topic).waiting, COUNT);
+    sending_fini(&sending);
 }
 
 /* --- fewer ----------------------------------------------------------------------------------- */
 
 static void a_replica_that_stands_still_makes_it_unknown(void **state)
 {
-    struct scene scene;
+    struct sending sending;
     smq_receipt receipt;
     smq_error err;
 
     (void) state;
-    scene_init(&scene, 1, SHORT_MS);
-    must_send(scene.producer, scene.topic, "before");
-    server_pause(scene.replica);
-    assert_int_equal(send_by(scene.producer, scene.topic, "meanwhile", &receipt, &err),
+    sending_init(&sending, 1, SHORT_MS);
+    must_send(sending.producer, sending.topic, "before");
+    server_pause(sending.replica);
+    assert_int_equal(send_by(sending.producer, sending.topic, "meanwhile", &receipt, &err),
                      SMQ_UNKNOWN);
     print_message("%s\n", err.text);
     assert_int_equal(receipt.status, SMQ_UNKNOWN);
     assert_non_null(strstr(err.text, "stored, but"));
     assert_non_null(strstr(err.text, "0 of 1 replicas acknowledged"));
-    assert_int_equal(scene_stats(scene.client, scene.topic).waiting, 2);
-    server_resume(scene.replica);
-    must_send(scene.producer, scene.topic, "after");
-    assert_int_equal(waiting_at(scene.replica, scene.store), 3);
-    scene_fini(&scene);
+    assert_int_equal(messages_stats(sending.client, sending.topic).waiting, 2);
+    server_resume(sending.replica);
+    must_send(sending.producer, sending.topic, "after");
+    assert_int_equal(waiting_at(sending.replica, sending.store), 3);
+    sending_fini(&sending);
 }
 
 /* Consumers and other producers of the same node go on; what waits is stored once. */
 static void others_do_not_wait_for_the_replica(void **state)
 {
     struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    struct recorder *recorder = recorder_new(NULL);
-    struct scene scene;
+    struct handler_log *log = handler_log_new(NULL);
+    struct sending sending;
     smq_worker *worker;
     redisContext *redis;
     char slot[64];
     smq_error err;
 
     (void) state;
-    scene_init(&scene, 1, LONGEST_MS);
-    must_send(scene.producer, scene.topic, "before");
-    worker = scene_worker(scene.client, scene.topic, recorder);
-    recorder_await(recorder, 1);
-    server_pause(scene.replica);
-    send_async(scene.producer, scene.topic, 0, 5, &receipts);
-    recorder_await(recorder, 2); /* stored, and handled, but not acknowledged */
+    sending_init(&sending, 1, LONGEST_MS);
+    must_send(sending.producer, sending.topic, "before");
+    worker = handler_log_worker(sending.client, sending.topic, log);
+    handler_log_await(log, 1);
+    server_pause(sending.replica);
+    send_async(sending.producer, sending.topic, 0, 5, &receipts);
+    handler_log_await(log, 2); /* stored, and handled, but not acknowledged */
     for (int i = 0; i < 20; i++) {
         char body[16];
         snprintf(body, sizeof(body), "plain-%d", i);
-        must_send(scene.plain, scene.topic, body);
+        must_send(sending.plain, sending.topic, body);
     }
     assert_int_equal(total(&receipts), 0);
-    server_resume(scene.replica);
-    scene_must(smq_producer_flush(scene.producer, LONG_MS, &err), &err, "flush");
+    server_resume(sending.replica);
+    assert_ok(smq_producer_flush(sending.producer, LONG_MS, &err), &err);
     assert_int_equal(receipts.ok, 5);
-    recorder_await(recorder, 1 + 5 + 20);
-    scene_await_counts(scene.client, scene.topic, (struct scene_counts){0, 0, 0, 0, 26});
-    redis = scene_redis_of(scene.topic);
-    snprintf(slot, sizeof(slot), "slot{%s_0}", scene.topic);
-    assert_int_equal(scene_redis_number(redis, "HGET %s sent", slot), 26);
+    handler_log_await(log, 1 + 5 + 20);
+    messages_await_counts(sending.client, sending.topic, (struct message_counts){0, 0, 0, 0, 26});
+    redis = keys_connect_to(sending.topic);
+    snprintf(slot, sizeof(slot), "slot{%s_0}", sending.topic);
+    assert_int_equal(keys_read_number(redis, "HGET %s sent", slot), 26);
     redisFree(redis);
-    scene_stop(worker);
-    recorder_free(recorder);
-    scene_fini(&scene);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    sending_fini(&sending);
 }
 
 static void more_replicas_than_there_are_is_said(void **state)
 {
-    struct scene scene;
+    struct sending sending;
     smq_producer *greedy;
     smq_receipt receipt;
     smq_error err;
 
     (void) state;
-    scene_init(&scene, 1, 0);
-    greedy = producer_with(scene.client, 2, SHORT_MS);
-    assert_int_equal(send_by(greedy, scene.topic, "x", &receipt, &err), SMQ_UNAVAILABLE);
+    sending_init(&sending, 1, 0);
+    greedy = producer_with(sending.client, 2, SHORT_MS);
+    assert_int_equal(send_by(greedy, sending.topic, "x", &receipt, &err), SMQ_UNAVAILABLE);
     print_message("%s\n", err.text);
     assert_int_equal(receipt.status, SMQ_UNAVAILABLE);
     assert_non_null(strstr(err.text, "it has 1 replicas in step, and 2 shall acknowledge"));
-    assert_int_equal(scene_stats(scene.client, scene.topic).waiting, 0);
+    assert_int_equal(messages_stats(sending.client, sending.topic).waiting, 0);
     smq_producer_free(greedy);
-    scene_fini(&scene);
+    sending_fini(&sending);
 }
 
 struct link {
@@ -299,27 +302,27 @@ static bool has_replicas(void *arg)
 static void a_lost_replica_is_said_and_its_return_is_noticed(void **state)
 {
     struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    struct scene scene;
+    struct sending sending;
     struct link link;
     smq_producer *brief;
     smq_error err;
 
     (void) state;
-    scene_init(&scene, 1, LONGEST_MS);
-    brief = producer_with(scene.client, 1, SHORT_MS);
-    link = (struct link){.redis = scene_redis_of(scene.topic)};
-    server_stop(scene.replica);
+    sending_init(&sending, 1, LONGEST_MS);
+    brief = producer_with(sending.client, 1, SHORT_MS);
+    link = (struct link){.redis = keys_connect_to(sending.topic)};
+    server_stop(sending.replica);
     assert_true(wait_until(has_replicas, &link, LONG_MS));
-    assert_int_equal(send_by(brief, scene.topic, "x", NULL, &err), SMQ_UNAVAILABLE);
+    assert_int_equal(send_by(brief, sending.topic, "x", NULL, &err), SMQ_UNAVAILABLE);
     assert_non_null(strstr(err.text, "it has 0 replicas in step"));
-    send_async(scene.producer, scene.topic, 0, 3, &receipts);
-    assert_true(server_restart(scene.replica));
-    scene_must(smq_producer_flush(scene.producer, LONGEST_MS, &err), &err, "flush");
+    send_async(sending.producer, sending.topic, 0, 3, &receipts);
+    assert_true(server_restart(sending.replica));
+    assert_ok(smq_producer_flush(sending.producer, LONGEST_MS, &err), &err);
     assert_int_equal(receipts.ok, 3);
-    assert_int_equal(waiting_at(scene.replica, scene.store), 3);
+    assert_int_equal(waiting_at(sending.replica, sending.store), 3);
     redisFree(link.redis);
     smq_producer_free(brief);
-    scene_fini(&scene);
+    sending_fini(&sending);
 }
 
 /* --- failover -------------------------------------------------------------------------------- */
@@ -342,26 +345,26 @@ static void what_was_acknowledged_outlives_its_master(void **state)
 {
     enum { COUNT = 10000 };
     struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    struct scene scene;
+    struct sending sending;
     struct some some = {.receipts = &receipts, .count = COUNT / 2};
     struct server *master;
     smq_error err;
 
     (void) state;
-    scene_init(&scene, SLOTS, LONGEST_MS);
-    send_async(scene.producer, scene.topic, 0, COUNT, &receipts);
+    sending_init(&sending, SLOTS, LONGEST_MS);
+    send_async(sending.producer, sending.topic, 0, COUNT, &receipts);
     assert_true(wait_until(has_some, &some, LONG_MS));
-    send_async(scene.producer, scene.topic, COUNT, COUNT, &receipts);
-    master = servers_node_of(scene_servers(), scene.store);
+    send_async(sending.producer, sending.topic, COUNT, COUNT, &receipts);
+    master = servers_node_of(cluster_servers(), sending.store);
     server_kill(master);
-    send_async(scene.producer, scene.topic, 2 * COUNT, COUNT, &receipts);
-    assert_true(servers_wait(scene_servers(), LONG_MS));
+    send_async(sending.producer, sending.topic, 2 * COUNT, COUNT, &receipts);
+    assert_true(servers_wait(cluster_servers(), LONG_MS));
     assert_true(server_restart(master));
-    scene_must(smq_producer_flush(scene.producer, LONGEST_MS, &err), &err, "flush");
+    assert_ok(smq_producer_flush(sending.producer, LONGEST_MS, &err), &err);
     assert_int_equal(receipts.ok, 3 * COUNT);
-    assert_int_equal(scene_stats(scene.client, scene.topic).waiting, 3 * COUNT);
-    assert_int_equal(waiting_at(master, scene.store), waiting_at(scene.replica, scene.store));
-    scene_fini(&scene);
+    assert_int_equal(messages_stats(sending.client, sending.topic).waiting, 3 * COUNT);
+    assert_int_equal(waiting_at(master, sending.store), waiting_at(sending.replica, sending.store));
+    sending_fini(&sending);
 }
 
 /* --- a graceful failover --- */
@@ -382,10 +385,10 @@ static struct server *replica_of(const struct server *master)
 {
     size_t number = 0;
 
-    while (servers_node(scene_servers(), number) != master) {
+    while (servers_node(cluster_servers(), number) != master) {
         number++;
     }
-    return servers_node(scene_servers(), (number + MASTERS) % ((size_t) 2 * MASTERS));
+    return servers_node(cluster_servers(), (number + MASTERS) % ((size_t) 2 * MASTERS));
 }
 
 struct failover {
@@ -435,19 +438,19 @@ static void graceful_failover_is_not_warned_of(void **state)
 
     (void) state;
     options.event = on_event;
-    client = scene_client_with(&options);
+    client = cluster_client_with(&options);
     topic.type = SMQ_TYPE_FIXED_TIME;
-    failover.topic = scene_topic(client, &topic);
+    failover.topic = cluster_topic(client, &topic);
     failover.producer = producer_with(client, 1, LONG_MS);
     must_send(failover.producer, failover.topic, "before");
     snprintf(store, sizeof(store), "%s_0", failover.topic);
-    failover.replica = reading(replica_of(servers_node_of(scene_servers(), store)));
+    failover.replica = reading(replica_of(servers_node_of(cluster_servers(), store)));
     reply = redisCommand(failover.replica, "CLUSTER FAILOVER");
     assert_string_equal(reply->str, "OK");
     freeReplyObject(reply);
-    assert_true(wait_until(is_master, &failover, SCENE_TIMEOUT_MS));
+    assert_true(wait_until(is_master, &failover, TIMEOUT_MS));
     send_some(&failover);
-    scene_must(smq_producer_flush(failover.producer, SCENE_TIMEOUT_MS, &err), &err, "flush");
+    assert_ok(smq_producer_flush(failover.producer, TIMEOUT_MS, &err), &err);
     redisFree(failover.replica);
     smq_producer_free(failover.producer);
     smq_client_free(client);
@@ -467,5 +470,5 @@ int main(void)
         cmocka_unit_test(graceful_failover_is_not_warned_of),
     };
 
-    return cmocka_run_group_tests_name("replicas", tests, start, scene_end);
+    return cmocka_run_group_tests_name("replicas", tests, start, cluster_end);
 }

@@ -12,12 +12,14 @@
 #include <cmocka.h>
 
 #include "base/waiter.h"
-#include "integration/fixture/sender.h"
-#include "support/wait.h"
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/fresh_client.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
 
 static int64_t server_now_ms(const char *key)
 {
-    redisReply *reply = look(key, "TIME");
+    redisReply *reply = keys_command(key, "TIME");
     int64_t now_ms = strtoll(reply->element[0]->str, NULL, 10) * 1000 +
                      strtoll(reply->element[1]->str, NULL, 10) / 1000;
 
@@ -29,7 +31,7 @@ static double score_of(const char *key, const char *member)
 {
     char text[512];
 
-    look_text(text, key, "ZSCORE %s %s", key, member);
+    keys_text(text, key, "ZSCORE %s %s", key, member);
     assert_true(text[0] != '\0');
     return strtod(text, NULL);
 }
@@ -38,23 +40,23 @@ static double score_of(const char *key, const char *member)
 
 static void send_range(const char *body, int64_t delay_ms, bool merged)
 {
-    smq_message message = message_of(body);
+    smq_message message = messages_text(body);
 
     message.delay_ms = delay_ms;
-    assert_int_equal(sent(producer, "t", &message), merged);
+    assert_int_equal(messages_send_by(producer, "t", &message), merged);
 }
 
 static void range_merge_keeps_the_first_time(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_RANGE_MERGE, 1);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_RANGE_MERGE, 1);
     int64_t before_ms, after_ms;
     double first, second;
     char order[512];
-    smq_message message = message_of("later");
+    smq_message message = messages_text("later");
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     before_ms = server_now_ms("t_0");
     send_range("later", 50000, false);
     after_ms = server_now_ms("t_0");
@@ -65,52 +67,52 @@ static void range_merge_keeps_the_first_time(void **state)
     assert_true(first == second);
     send_range("now", SMQ_NONE, false);
     send_range("soon", 20000, false);
-    assert_string_equal(look_order(order, "t", 0, ""), "now,soon,later");
+    assert_string_equal(keys_order(order, "t", 0, ""), "now,soon,later");
     assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_INVALID); /* no delay */
     assert_non_null(strstr(err.text, "delay"));
     message.due_at_ms = before_ms;
     assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_WRONG_TYPE);
-    assert_int_equal(look_number("t_0", "HGET slot{t_0} sent"), 3);
-    assert_int_equal(look_number("t_0", "HGET slot{t_0} merged"), 1);
+    assert_int_equal(keys_number("t_0", "HGET slot{t_0} sent"), 3);
+    assert_int_equal(keys_number("t_0", "HGET slot{t_0} merged"), 1);
 }
 
 static void a_delay_of_the_topic_is_the_default(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_RANGE_MERGE, 1);
-    smq_message message = message_of("a");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_RANGE_MERGE, 1);
+    smq_message message = messages_text("a");
     int64_t before_ms;
 
     (void) state;
     options.delay_ms = 70000;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     before_ms = server_now_ms("t_0");
-    (void) sent(producer, "t", &message);
+    (void) messages_send_by(producer, "t", &message);
     assert_true(score_of("t_0", "a") >= (double) (before_ms + 70000));
 }
 
 static void send_fixed(const char *body, int64_t due_at_ms, bool merged)
 {
-    smq_message message = message_of(body);
+    smq_message message = messages_text(body);
 
     message.due_at_ms = due_at_ms;
-    assert_int_equal(sent(producer, "t", &message), merged);
+    assert_int_equal(messages_send_by(producer, "t", &message), merged);
 }
 
 static void fixed_time_takes_the_last_time(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 1);
     int64_t now_ms;
     char order[512];
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     now_ms = server_now_ms("t_0");
     send_fixed("a", now_ms + 50000, false);
     send_fixed("b", now_ms + 60000, false);
     assert_true(score_of("t_0", "a") == (double) (now_ms + 50000));
     send_fixed("a", now_ms + 70000, true);
     assert_true(score_of("t_0", "a") == (double) (now_ms + 70000));
-    assert_string_equal(look_order(order, "t", 0, ""), "b,a");
+    assert_string_equal(keys_order(order, "t", 0, ""), "b,a");
     send_fixed("past", 1, false); /* is now */
     assert_true(score_of("t_0", "past") >= (double) now_ms);
     send_fixed("none", 0, false);
@@ -119,32 +121,32 @@ static void fixed_time_takes_the_last_time(void **state)
 
 static void send_priority(const char *body, int64_t priority, bool merged)
 {
-    smq_message message = message_of(body);
+    smq_message message = messages_text(body);
 
     message.priority = priority;
-    assert_int_equal(sent(producer, "t", &message), merged);
+    assert_int_equal(messages_send_by(producer, "t", &message), merged);
 }
 
 static void priority_takes_the_last_one_and_keeps_arrival(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 1);
-    smq_message message = message_of("x");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_PRIORITY, 1);
+    smq_message message = messages_text("x");
     char order[512];
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     send_priority("first", 5, false);
     send_priority("second", 5, false);
     send_priority("low", -8191, false);
     send_priority("high", 8191, false);
-    assert_string_equal(look_order(order, "t", 0, ""), "low,second,first,high");
+    assert_string_equal(keys_order(order, "t", 0, ""), "low,second,first,high");
     send_priority("first", 5, true); /* the same priority: its place stays */
-    assert_string_equal(look_order(order, "t", 0, ""), "low,second,first,high");
+    assert_string_equal(keys_order(order, "t", 0, ""), "low,second,first,high");
     send_priority("low", 5, true);
-    assert_string_equal(look_order(order, "t", 0, ""), "low,second,first,high");
+    assert_string_equal(keys_order(order, "t", 0, ""), "low,second,first,high");
     send_priority("low", 6, true);
-    assert_string_equal(look_order(order, "t", 0, ""), "second,first,low,high");
+    assert_string_equal(keys_order(order, "t", 0, ""), "second,first,low,high");
     assert_true(score_of("t_0", "high") == 8191.0 * 4294967296.0 + 4294967295.0 - 3.0);
     message.priority = 8192;
     assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_INVALID);
@@ -155,11 +157,11 @@ static void priority_takes_the_last_one_and_keeps_arrival(void **state)
 
 static void priority_by_bytes_has_the_larger_range(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_PRIORITY, 1);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_PRIORITY, 1);
 
     (void) state;
     options.ties = SMQ_TIES_BYTES;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     send_priority("a", INT64_C(1) << 40, false);
     send_priority("b", -(INT64_C(1) << 40), false);
     assert_true(score_of("t_0", "a") == 1099511627776.0);
@@ -170,7 +172,7 @@ static void priority_by_bytes_has_the_larger_range(void **state)
 
 static void bodies_are_any_bytes(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 4);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 4);
     smq_message message = SMQ_MESSAGE_INIT;
     smq_receipt receipt;
     smq_error err;
@@ -178,40 +180,40 @@ static void bodies_are_any_bytes(void **state)
     char key[16];
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     memset(large, 'x', 64 * 1024 + 1);
     message.body = (smq_bytes){"\xff\r\n\0{}", 6};
-    must(smq_send(producer, "t", &message, &receipt, &err), &err);
+    assert_ok(smq_send(producer, "t", &message, &receipt, &err), &err);
     snprintf(key, sizeof(key), "t_%d", (int) receipt.slot);
-    assert_true(look_number(key, "ZRANK %s %b", key, message.body.data, message.body.len) >= 0);
+    assert_true(keys_number(key, "ZRANK %s %b", key, message.body.data, message.body.len) >= 0);
     message.body.data = "\0\r\n\xff{}"; /* stored as one with a key */
-    must(smq_send(producer, "t", &message, &receipt, &err), &err);
+    assert_ok(smq_send(producer, "t", &message, &receipt, &err), &err);
     snprintf(key, sizeof(key), "t_%d", (int) receipt.slot);
-    assert_true(look_number(key, "ZRANK %s %b", key,
+    assert_true(keys_number(key, "ZRANK %s %b", key,
                             "\0"
                             "0:\0\r\n\xff{}",
                             (size_t) 9) >= 0);
     message.body = (smq_bytes){large, (size_t) 64 * 1024};
-    must(smq_send(producer, "t", &message, &receipt, &err), &err);
+    assert_ok(smq_send(producer, "t", &message, &receipt, &err), &err);
     message.body.len++;
     assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_TOO_BIG);
     message.body.len = 0;
     assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_INVALID);
-    message = message_of("b");
+    message = messages_text("b");
     message.key = (smq_bytes){large, 1025};
     assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_TOO_BIG);
     assert_int_equal(smq_send(producer, "nowhere", &message, &receipt, &err), SMQ_TOO_BIG);
     message.key.len = 1024;
     assert_int_equal(smq_send(producer, "nowhere", &message, &receipt, &err), SMQ_NO_TOPIC);
     assert_non_null(strstr(err.text, "nowhere"));
-    must(smq_send(producer, "t", &message, &receipt, &err), &err);
+    assert_ok(smq_send(producer, "t", &message, &receipt, &err), &err);
     free(large);
 }
 
 static void a_batch_goes_to_its_slots(void **state)
 {
     enum { COUNT = 3000 };
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 64);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 64);
     smq_message *messages = calloc(COUNT, sizeof(*messages));
     smq_receipt *receipts = calloc(COUNT, sizeof(*receipts));
     char(*bodies)[32] = calloc(COUNT, sizeof(*bodies));
@@ -219,12 +221,12 @@ static void a_batch_goes_to_its_slots(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     for (int i = 0; i < COUNT; i++) {
         snprintf(bodies[i], sizeof(bodies[i]), "body-%d", i % 2000);
-        messages[i] = message_of(bodies[i]);
+        messages[i] = messages_text(bodies[i]);
     }
-    must(smq_send_batch(producer, "t", messages, COUNT, receipts, &err), &err);
+    assert_ok(smq_send_batch(producer, "t", messages, COUNT, receipts, &err), &err);
     for (int i = 0; i < COUNT; i++) {
         char key[16];
 
@@ -232,10 +234,10 @@ static void a_batch_goes_to_its_slots(void **state)
         assert_int_equal(receipts[i].merged, i >= 2000);
         if (i % 100 == 0) {
             snprintf(key, sizeof(key), "t_%d", (int) receipts[i].slot);
-            assert_true(look_number(key, "ZRANK %s %s", key, bodies[i]) >= 0);
+            assert_true(keys_number(key, "ZRANK %s %s", key, bodies[i]) >= 0);
         }
     }
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting, 2000);
     assert_int_equal(stats.sent, 2000);
     assert_int_equal(stats.merged, 1000);
@@ -248,33 +250,33 @@ static void a_batch_goes_to_its_slots(void **state)
 
 static void a_known_definition_may_be_old(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 64);
-    smq_client *other = client_made();
-    smq_message message = message_of("x");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 64);
+    smq_client *other = cluster_client();
+    smq_message message = messages_text("x");
     smq_receipt receipt;
     smq_error err;
 
     (void) state;
-    topic_made(other, &options);
-    (void) sent(producer, "t", &message);
-    must(smq_topic_delete(other, "t", true, &err), &err);
+    cluster_create_topic(other, &options);
+    (void) messages_send_by(producer, "t", &message);
+    assert_ok(smq_topic_delete(other, "t", true, &err), &err);
     assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_NO_TOPIC);
-    assert_int_equal(look_number("t_0", "ZCARD t_0"), 1);
+    assert_int_equal(keys_number("t_0", "ZCARD t_0"), 1);
     options.slots = 2; /* most messages were for slots that are not there any more */
-    topic_made(other, &options);
+    cluster_create_topic(other, &options);
     for (int i = 0; i < 200; i++) {
         char body[16];
 
         snprintf(body, sizeof(body), "b-%d", i);
         message.body = smq_text(body);
-        must(smq_send(producer, "t", &message, &receipt, &err), &err);
+        assert_ok(smq_send(producer, "t", &message, &receipt, &err), &err);
         assert_in_range(receipt.slot, 0, 1);
     }
-    must(smq_topic_delete(other, "t", true, &err), &err);
+    assert_ok(smq_topic_delete(other, "t", true, &err), &err);
     options.slots = 128;
-    topic_made(other, &options);
-    message = message_of("x");
-    assert_false(sent(producer, "t", &message));
+    cluster_create_topic(other, &options);
+    message = messages_text("x");
+    assert_false(messages_send_by(producer, "t", &message));
     smq_client_free(other);
 }
 
@@ -304,8 +306,8 @@ static void send_load(struct load *load, int count)
         smq_error err;
 
         snprintf(body, sizeof(body), "message-%d", i);
-        message = message_of(body);
-        must(smq_send_async(producer, "t", &message, on_sent, load, &err), &err);
+        message = messages_text(body);
+        assert_ok(smq_send_async(producer, "t", &message, on_sent, load, &err), &err);
     }
 }
 
@@ -314,21 +316,21 @@ static void assert_all_there(uint64_t count)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    must(smq_topic_stats(client, "t", &stats, &err), &err);
+    assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting, count);
 }
 
 static void a_hundred_thousand_are_sent_without_waiting(void **state)
 {
     enum { COUNT = 100000 };
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 64);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 64);
     struct load load = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     send_load(&load, COUNT);
-    must(smq_producer_flush(producer, WAIT_MS, &err), &err);
+    assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
     assert_int_equal(load.receipts, COUNT);
     assert_int_equal(load.failed, 0);
     assert_int_equal(load.merged, 0);
@@ -338,32 +340,32 @@ static void a_hundred_thousand_are_sent_without_waiting(void **state)
 static void nothing_is_lost_when_connections_are_killed(void **state)
 {
     enum { COUNT = 100000 };
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 64);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 64);
     struct load load = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_error err;
     int kills = 0, sent_before = 0;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     for (int round = 0; round < 10; round++) {
         for (int i = 0; i < COUNT / 10; i++) {
             char body[32];
             smq_message message;
 
             snprintf(body, sizeof(body), "message-%d", sent_before + i);
-            message = message_of(body);
-            must(smq_send_async(producer, "t", &message, on_sent, &load, &err), &err);
+            message = messages_text(body);
+            assert_ok(smq_send_async(producer, "t", &message, on_sent, &load, &err), &err);
         }
         sent_before += COUNT / 10;
         for (size_t i = 0; i < 3; i++) {
-            redisReply *reply =
-                look_at(servers_node(look_servers, i), "CLIENT KILL TYPE normal SKIPME yes");
+            redisReply *reply = keys_command_at(servers_node(cluster_servers(), i),
+                                                "CLIENT KILL TYPE normal SKIPME yes");
 
             kills += (int) reply->integer;
             freeReplyObject(reply);
         }
     }
-    must(smq_producer_flush(producer, WAIT_MS, &err), &err);
+    assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
     assert_true(kills > 0);
     assert_int_equal(load.receipts, COUNT);
     assert_int_equal(load.failed, 0);
@@ -372,11 +374,11 @@ static void nothing_is_lost_when_connections_are_killed(void **state)
 
 static void a_paused_master_delays_only_its_slots(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 64);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 64);
     smq_producer_options short_time = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *impatient;
-    struct server *paused = servers_node(look_servers, 0);
-    smq_message message = message_of("x");
+    struct server *paused = servers_node(cluster_servers(), 0);
+    smq_message message = messages_text("x");
     smq_receipt *receipts = calloc(200, sizeof(*receipts));
     smq_message *messages = calloc(200, sizeof(*messages));
     char bodies[200][16];
@@ -384,13 +386,13 @@ static void a_paused_master_delays_only_its_slots(void **state)
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     short_time.send_timeout_ms = 500;
-    impatient = producer_made(client, &short_time);
-    must(smq_send(impatient, "t", &message, NULL, &err), &err);
+    impatient = messages_producer(client, &short_time);
+    assert_ok(smq_send(impatient, "t", &message, NULL, &err), &err);
     for (int i = 0; i < 200; i++) {
         snprintf(bodies[i], sizeof(bodies[i]), "m-%d", i);
-        messages[i] = message_of(bodies[i]);
+        messages[i] = messages_text(bodies[i]);
     }
     server_pause(paused);
     (void) smq_send_batch(impatient, "t", messages, 200, receipts, &err);
@@ -401,8 +403,8 @@ static void a_paused_master_delays_only_its_slots(void **state)
     }
     assert_int_equal(stored + unknown, 200);
     assert_true(stored > 0 && unknown > 0);
-    assert_true(servers_wait(look_servers, WAIT_MS));
-    must(smq_send_batch(producer, "t", messages, 200, receipts, &err), &err);
+    assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
+    assert_ok(smq_send_batch(producer, "t", messages, 200, receipts, &err), &err);
     assert_all_there(201);
     smq_producer_free(impatient);
     free(receipts);
@@ -411,20 +413,20 @@ static void a_paused_master_delays_only_its_slots(void **state)
 
 static void a_full_server_says_so_and_drains(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 1);
     const struct server *server;
-    smq_message message = message_of("x");
+    smq_message message = messages_text("x");
     smq_receipt receipt;
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    server = servers_node_of(look_servers, "t_0");
-    freeReplyObject(look_at(server, "CONFIG SET maxmemory 1"));
+    cluster_create_topic(client, &options);
+    server = servers_node_of(cluster_servers(), "t_0");
+    freeReplyObject(keys_command_at(server, "CONFIG SET maxmemory 1"));
     assert_int_equal(smq_send(producer, "t", &message, &receipt, &err), SMQ_FULL);
     assert_int_equal(receipt.status, SMQ_FULL);
-    must(smq_topic_delete(client, "t", false, &err), &err);
-    freeReplyObject(look_at(server, "CONFIG SET maxmemory 0"));
+    assert_ok(smq_topic_delete(client, "t", false, &err), &err);
+    freeReplyObject(keys_command_at(server, "CONFIG SET maxmemory 0"));
 }
 
 /* --- callbacks --- */
@@ -437,9 +439,9 @@ struct inside {
 static void work_inside(const smq_receipt *receipt, void *user)
 {
     struct inside *inside = user;
-    smq_topic_options options = topic_of("inside", SMQ_TYPE_FIXED_TIME, 2);
+    smq_topic_options options = cluster_topic_options("inside", SMQ_TYPE_FIXED_TIME, 2);
     smq_stats stats = SMQ_STATS_INIT;
-    smq_message message = message_of("y");
+    smq_message message = messages_text("y");
 
     (void) receipt;
     inside->created = smq_topic_create(client, &options, NULL, NULL);
@@ -450,16 +452,16 @@ static void work_inside(const smq_receipt *receipt, void *user)
 
 static void callbacks_may_call_everything_that_does_not_wait_for_them(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
-    smq_message message = message_of("x");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 1);
+    smq_message message = messages_text("x");
     struct inside inside;
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
+    cluster_create_topic(client, &options);
     waiter_init(&inside.waiter, 1);
-    must(smq_send_async(producer, "t", &message, work_inside, &inside, &err), &err);
-    assert_true(waiter_wait(&inside.waiter, WAIT_MS));
+    assert_ok(smq_send_async(producer, "t", &message, work_inside, &inside, &err), &err);
+    assert_true(waiter_wait(&inside.waiter, TIMEOUT_MS));
     assert_int_equal(inside.created, SMQ_OK);
     assert_int_equal(inside.sent, SMQ_OK);
     assert_int_equal(inside.stats, SMQ_OK);
@@ -473,15 +475,15 @@ static smq_producer *patient(void)
     smq_producer *made = NULL;
     smq_error err;
 
-    options.send_timeout_ms = WAIT_MS;
-    must(smq_producer_new(&made, client, &options, &err), &err);
+    options.send_timeout_ms = TIMEOUT_MS;
+    assert_ok(smq_producer_new(&made, client, &options, &err), &err);
     return made;
 }
 
 /* Since CONFIG RESETSTAT the node that holds t_0 has run one script. */
 static void assert_tried_once(void)
 {
-    redisReply *reply = look("t_0", "INFO commandstats");
+    redisReply *reply = keys_command("t_0", "INFO commandstats");
 
     if (strstr(reply->str, "cmdstat_evalsha:calls=1,") == NULL) {
         fail_msg("not one call: %s", reply->str);
@@ -491,67 +493,67 @@ static void assert_tried_once(void)
 
 static void key_of_another_type_ends_a_send_at_once(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
-    smq_message message = message_of("x");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 1);
+    smq_message message = messages_text("x");
     smq_producer *own = patient();
     smq_error err;
 
     (void) state;
-    topic_made(client, &options);
-    freeReplyObject(look("t_0", "RENAME t_0 kept{t_0}"));
-    freeReplyObject(look("t_0", "SET t_0 text"));
-    freeReplyObject(look("t_0", "CONFIG RESETSTAT"));
+    cluster_create_topic(client, &options);
+    freeReplyObject(keys_command("t_0", "RENAME t_0 kept{t_0}"));
+    freeReplyObject(keys_command("t_0", "SET t_0 text"));
+    freeReplyObject(keys_command("t_0", "CONFIG RESETSTAT"));
     assert_int_equal(smq_send(own, "t", &message, NULL, &err), SMQ_INVALID);
     assert_tried_once();
     assert_non_null(strstr(err.text, "WRONGTYPE"));
-    freeReplyObject(look("t_0", "RENAME kept{t_0} t_0"));
-    assert_int_equal(look_number("t_0", "ZCARD t_0"), 1); /* the sentinel */
-    assert_false(sent(own, "t", &message));
+    freeReplyObject(keys_command("t_0", "RENAME kept{t_0} t_0"));
+    assert_int_equal(keys_number("t_0", "ZCARD t_0"), 1); /* the sentinel */
+    assert_false(messages_send_by(own, "t", &message));
     smq_producer_free(own);
 }
 
 /* It may have come after the message was stored. */
 static void command_that_a_user_may_not_run_ends_a_send_at_once(void **state)
 {
-    smq_topic_options options = topic_of("t", SMQ_TYPE_FIXED_TIME, 1);
-    smq_message message = message_of("x");
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 1);
+    smq_message message = messages_text("x");
     smq_producer *own = patient();
     smq_error err;
     smq_status status;
 
     (void) state;
-    topic_made(client, &options);
-    freeReplyObject(look("t_0", "ACL SETUSER default -hincrby"));
-    freeReplyObject(look("t_0", "CONFIG RESETSTAT"));
+    cluster_create_topic(client, &options);
+    freeReplyObject(keys_command("t_0", "ACL SETUSER default -hincrby"));
+    freeReplyObject(keys_command("t_0", "CONFIG RESETSTAT"));
     status = smq_send(own, "t", &message, NULL, &err);
-    freeReplyObject(look("t_0", "ACL SETUSER default +hincrby"));
+    freeReplyObject(keys_command("t_0", "ACL SETUSER default +hincrby"));
     assert_tried_once();
     assert_int_equal(status, SMQ_UNKNOWN);
     assert_true(strstr(err.text, "can't run this command") != NULL || /* Redis 7.0 */
                 strstr(err.text, "has no permissions to run the 'hincrby' command") != NULL);
-    assert_int_equal(look_number("t_0", "ZCARD t_0"), 2);
+    assert_int_equal(keys_number("t_0", "ZCARD t_0"), 2);
     smq_producer_free(own);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SENDER_TEST(range_merge_keeps_the_first_time),
-        SENDER_TEST(a_delay_of_the_topic_is_the_default),
-        SENDER_TEST(fixed_time_takes_the_last_time),
-        SENDER_TEST(priority_takes_the_last_one_and_keeps_arrival),
-        SENDER_TEST(priority_by_bytes_has_the_larger_range),
-        SENDER_TEST(bodies_are_any_bytes),
-        SENDER_TEST(a_batch_goes_to_its_slots),
-        SENDER_TEST(a_known_definition_may_be_old),
-        SENDER_TEST(a_hundred_thousand_are_sent_without_waiting),
-        SENDER_TEST(nothing_is_lost_when_connections_are_killed),
-        SENDER_TEST(a_paused_master_delays_only_its_slots),
-        SENDER_TEST(a_full_server_says_so_and_drains),
-        SENDER_TEST(callbacks_may_call_everything_that_does_not_wait_for_them),
-        SENDER_TEST(key_of_another_type_ends_a_send_at_once),
-        SENDER_TEST(command_that_a_user_may_not_run_ends_a_send_at_once),
+        FRESH_CLIENT_TEST(range_merge_keeps_the_first_time),
+        FRESH_CLIENT_TEST(a_delay_of_the_topic_is_the_default),
+        FRESH_CLIENT_TEST(fixed_time_takes_the_last_time),
+        FRESH_CLIENT_TEST(priority_takes_the_last_one_and_keeps_arrival),
+        FRESH_CLIENT_TEST(priority_by_bytes_has_the_larger_range),
+        FRESH_CLIENT_TEST(bodies_are_any_bytes),
+        FRESH_CLIENT_TEST(a_batch_goes_to_its_slots),
+        FRESH_CLIENT_TEST(a_known_definition_may_be_old),
+        FRESH_CLIENT_TEST(a_hundred_thousand_are_sent_without_waiting),
+        FRESH_CLIENT_TEST(nothing_is_lost_when_connections_are_killed),
+        FRESH_CLIENT_TEST(a_paused_master_delays_only_its_slots),
+        FRESH_CLIENT_TEST(a_full_server_says_so_and_drains),
+        FRESH_CLIENT_TEST(callbacks_may_call_everything_that_does_not_wait_for_them),
+        FRESH_CLIENT_TEST(key_of_another_type_ends_a_send_at_once),
+        FRESH_CLIENT_TEST(command_that_a_user_may_not_run_ends_a_send_at_once),
     };
 
-    return cmocka_run_group_tests_name("send", tests, look_start, look_stop);
+    return cmocka_run_group_tests_name("send", tests, cluster_start_masters, cluster_end);
 }

@@ -383,5 +383,5 @@ int main(void)
         EDITING_TEST(what_is_unknown_counts_against_the_limit),
     };
 
-    return cmocka_run_group_tests_name("editing", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("message_requests", tests, NULL, NULL);
 }

@@ -268,5 +268,5 @@ int main(void)
         ADMIN_TEST(a_client_without_servers_is_refused),
     };
 
-    return cmocka_run_group_tests_name("admin", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("topic_requests", tests, NULL, NULL);
 }

@@ -308,5 +308,5 @@ int main(void)
         SENDING_TEST(a_forked_child_is_told),
     };
 
-    return cmocka_run_group_tests_name("producer_handles", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("handles", tests, NULL, NULL);
 }

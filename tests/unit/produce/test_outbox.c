@@ -362,5 +362,5 @@ int main(void)
         SENDING_TEST(a_batch_has_a_receipt_for_each),
     };
 
-    return cmocka_run_group_tests_name("producer", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outbox", tests, NULL, NULL);
 }
