@@ -1,7 +1,7 @@
 /* test_damaged.c - topics of which Redis has lost a part: what the verbs show of them, and their
  * repair. */
 #include "command.h"
-#include "seat.h"
+#include "terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,15 +132,15 @@ static void test_top_says_on_a_screen_how_to_repair(void **state)
 {
     static const char slot[] = "topic slot has 1 damaged slot: run slotmq topic repair slot\r\n";
     static const char lost[] = ": run slotmq topic repair lost\r\n";
-    struct seat seat;
+    struct terminal terminal;
 
     (void) state;
-    seat_start(&seat, seat_wide, NULL, "1h");
-    seat_await(&seat, slot);
-    seat_await(&seat, lost);
-    seat_type(&seat, "q");
-    seat_end(&seat, 1);
-    const char *after = strstr(seat.shown, "\033[?1049l");
+    terminal_start(&terminal, terminal_wide, NULL, "1h");
+    terminal_await(&terminal, slot);
+    terminal_await(&terminal, lost);
+    terminal_type(&terminal, "q");
+    terminal_end(&terminal, 1);
+    const char *after = strstr(terminal.shown, "\033[?1049l");
     assert_non_null(after);
     assert_non_null(strstr(after, slot));
     assert_non_null(strstr(after, lost));

@@ -1,6 +1,6 @@
 /* test_top.c - top: rounds, rates, ends; on a terminal and off it. */
 #include "command.h"
-#include "seat.h"
+#include "terminal.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -142,28 +142,29 @@ static void test_a_topic_that_goes_ends_only_a_look_at_itself(void **state)
 
 static void test_a_terminal_gets_a_picture_until_q(void **state)
 {
-    struct seat seat;
+    struct terminal terminal;
 
     (void) state;
     create("pictured");
-    seat_start(&seat, seat_wide, "pictured", "1h"); /* the key is not waited for that long */
-    seat_await(&seat, "pictured");
-    assert_non_null(strstr(seat.shown, "\033[?1049h"));
-    assert_non_null(strstr(seat.shown, "q ends"));
-    seat_type(&seat, "xq");
-    seat_end(&seat, 0);
+    terminal_start(&terminal, terminal_wide, "pictured",
+                   "1h"); /* the key is not waited for that long */
+    terminal_await(&terminal, "pictured");
+    assert_non_null(strstr(terminal.shown, "\033[?1049h"));
+    assert_non_null(strstr(terminal.shown, "q ends"));
+    terminal_type(&terminal, "xq");
+    terminal_end(&terminal, 0);
 }
 
 static void test_a_terminal_gets_a_picture_until_ctrl_c(void **state)
 {
-    struct seat seat;
+    struct terminal terminal;
 
     (void) state;
     create("interrupted");
-    seat_start(&seat, seat_wide, "interrupted", "1h");
-    seat_await(&seat, "interrupted");
-    seat_type(&seat, "\003");
-    seat_end(&seat, 0);
+    terminal_start(&terminal, terminal_wide, "interrupted", "1h");
+    terminal_await(&terminal, "interrupted");
+    terminal_type(&terminal, "\003");
+    terminal_end(&terminal, 0);
 }
 
 /* A picture that is longer or wider than the terminal would scroll its head away. */
@@ -179,13 +180,13 @@ static void test_a_picture_fits_its_terminal(void **state)
         create(name);
     }
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        struct seat seat;
-        seat_start(&seat, sizes[i], NULL, "1h");
-        seat_await(&seat, "q ends");
-        seat_await(&seat, sizes[i].ws_row < 50 ? " more\r\n" : "REJECTED/S");
-        seat_type(&seat, "q");
-        seat_end(&seat, 0);
-        char *picture = strstr(seat.shown, "\033[J");
+        struct terminal terminal;
+        terminal_start(&terminal, sizes[i], NULL, "1h");
+        terminal_await(&terminal, "q ends");
+        terminal_await(&terminal, sizes[i].ws_row < 50 ? " more\r\n" : "REJECTED/S");
+        terminal_type(&terminal, "q");
+        terminal_end(&terminal, 0);
+        char *picture = strstr(terminal.shown, "\033[J");
         assert_non_null(picture);
         picture += strlen("\033[J");
         *strchr(picture, '\033') = '\0';

@@ -27,7 +27,7 @@ enum { FLEET_POLL_MS = 50, FLEET_READ_SIZE = 65536, FLEET_END_MS = 30000 };
 /* A line of a member, not yet counted. */
 struct line {
     int64_t at; /* ns */
-    int seat;
+    int member;
     char *text; /* behind the time */
 };
 
@@ -40,18 +40,18 @@ static void board_print(const struct fleet *fleet)
 {
     for (size_t i = 0; i < fleet->board_count; i++) {
         const struct board *board = &fleet->boards[i];
-        int held[FLEET_SEATS + 1] = {0};
+        int held[FLEET_MEMBERS + 1] = {0};
 
         for (int32_t slot = 0; slot < board->slots; slot++) {
-            held[board->holder[slot] == FLEET_NOBODY ? FLEET_SEATS : board->holder[slot]]++;
+            held[board->holder[slot] == FLEET_NOBODY ? FLEET_MEMBERS : board->holder[slot]]++;
         }
         (void) fprintf(stderr,
                        "topic %s: %d granted, %d revoked, %d lost, %d overlaps; held:", board->name,
                        board->granted, board->revoked, board->lost, board->overlaps);
-        for (size_t seat = 0; seat < fleet->seat_count; seat++) {
-            (void) fprintf(stderr, " %s %d", fleet->seats[seat].name, held[seat]);
+        for (size_t member = 0; member < fleet->member_count; member++) {
+            (void) fprintf(stderr, " %s %d", fleet->members[member].name, held[member]);
         }
-        (void) fprintf(stderr, ", nobody %d\n", held[FLEET_SEATS]);
+        (void) fprintf(stderr, ", nobody %d\n", held[FLEET_MEMBERS]);
     }
 }
 
@@ -66,20 +66,20 @@ struct board *fleet_board(struct fleet *fleet, const char *topic)
     return NULL;
 }
 
-int32_t fleet_held(struct fleet *fleet, int seat, const char *topic)
+int32_t fleet_held(struct fleet *fleet, int member, const char *topic)
 {
     const struct board *board = fleet_board(fleet, topic);
     int32_t held = 0;
 
     for (int32_t slot = 0; slot < board->slots; slot++) {
-        held += board->holder[slot] == seat;
+        held += board->holder[slot] == member;
     }
     return held;
 }
 
 /* --- lines --- */
 
-static void count_granted(struct fleet *fleet, int seat, const char *text)
+static void count_granted(struct fleet *fleet, int member, const char *text)
 {
     char topic[128];
     int slot = 0;
@@ -89,13 +89,13 @@ static void count_granted(struct fleet *fleet, int seat, const char *text)
     int holder = FLEET_NOBODY;
 
     if (sscanf(text, "granted %127s %d %u %llu", topic, &slot, &generation, &epoch) != 4) {
-        fail_msg("%s: %s", fleet->seats[seat].name, text);
+        fail_msg("%s: %s", fleet->members[member].name, text);
     }
     board = fleet_board(fleet, topic);
     holder = board->holder[slot];
-    if (holder != FLEET_NOBODY && !fleet->seats[holder].unclean) {
+    if (holder != FLEET_NOBODY && !fleet->members[holder].unclean) {
         (void) fprintf(stderr, "overlap: %s holds slot %d, and %s is granted it\n",
-                       fleet->seats[holder].name, slot, fleet->seats[seat].name);
+                       fleet->members[holder].name, slot, fleet->members[member].name);
         board->overlaps++;
     }
     if (generation < board->generation ||
@@ -106,21 +106,21 @@ static void count_granted(struct fleet *fleet, int seat, const char *text)
     }
     board->generation = generation;
     board->epochs[slot] = epoch;
-    board->holder[slot] = (int16_t) seat;
+    board->holder[slot] = (int16_t) member;
     board->granted++;
 }
 
-static void count_gone(struct fleet *fleet, int seat, const char *text, bool lost)
+static void count_gone(struct fleet *fleet, int member, const char *text, bool lost)
 {
     char topic[128];
     int slot = 0;
     struct board *board = NULL;
 
     if (sscanf(text, "%*s %127s %d", topic, &slot) != 2) {
-        fail_msg("%s: %s", fleet->seats[seat].name, text);
+        fail_msg("%s: %s", fleet->members[member].name, text);
     }
     board = fleet_board(fleet, topic);
-    if (board->holder[slot] == seat) {
+    if (board->holder[slot] == member) {
         board->holder[slot] = FLEET_NOBODY;
     }
     board->lost += lost;
@@ -134,18 +134,18 @@ static void count_revoked(struct fleet *fleet, const char *text)
     fleet_board(fleet, topic)->revoked++;
 }
 
-static void count_event(struct seat *seat, const char *text)
+static void count_event(struct member *member, const char *text)
 {
-    seat->connected += strncmp(text, "event connected ", 16) == 0;
-    seat->disconnected += strncmp(text, "event disconnected ", 19) == 0;
-    seat->sessions_lost += strncmp(text, "event session_lost ", 19) == 0;
-    seat->errors_logged +=
+    member->connected += strncmp(text, "event connected ", 16) == 0;
+    member->disconnected += strncmp(text, "event disconnected ", 19) == 0;
+    member->sessions_lost += strncmp(text, "event session_lost ", 19) == 0;
+    member->errors_logged +=
         strstr(text, "cannot be read") != NULL || strstr(text, "denies access") != NULL;
 }
 
 static void count_line(struct fleet *fleet, int number, const char *text)
 {
-    struct seat *seat = &fleet->seats[number];
+    struct member *member = &fleet->members[number];
 
     if (strncmp(text, "granted ", 8) == 0) {
         count_granted(fleet, number, text);
@@ -156,24 +156,24 @@ static void count_line(struct fleet *fleet, int number, const char *text)
     } else if (strncmp(text, "revoked ", 8) == 0) {
         count_revoked(fleet, text);
     } else if (strncmp(text, "event ", 6) == 0) {
-        count_event(seat, text);
+        count_event(member, text);
     } else if (strncmp(text, "left ", 5) == 0) {
-        seat->left++;
+        member->left++;
     } else if (strncmp(text, "failed ", 7) == 0) {
-        seat->failures++;
-        (void) sscanf(text, "failed %*s %31s", seat->failed);
+        member->failures++;
+        (void) sscanf(text, "failed %*s %31s", member->failed);
     } else if (strncmp(text, "refused ", 8) == 0) {
-        (void) sscanf(text, "refused %31s", seat->refused);
+        (void) sscanf(text, "refused %31s", member->refused);
     } else if (strcmp(text, "ready") == 0) {
-        seat->ready = true;
+        member->ready = true;
     } else if (strcmp(text, "bye") == 0) {
-        seat->bye = true;
+        member->bye = true;
     } else {
-        fail_msg("%s: %s", seat->name, text);
+        fail_msg("%s: %s", member->name, text);
     }
 }
 
-static void take_line(struct fleet *fleet, int seat, const char *text)
+static void take_line(struct fleet *fleet, int member, const char *text)
 {
     char *rest = NULL;
     int64_t at = strtoll(text, &rest, 10);
@@ -183,46 +183,46 @@ static void take_line(struct fleet *fleet, int seat, const char *text)
         fleet->waiting = memory_grow(fleet->waiting, fleet->waiting_size, sizeof(*fleet->waiting));
     }
     fleet->waiting[fleet->waiting_count++] =
-        (struct line){.at = at, .seat = seat, .text = memory_string(rest + 1)};
+        (struct line){.at = at, .member = member, .text = memory_string(rest + 1)};
 }
 
 static void take_lines(struct fleet *fleet, int number)
 {
-    struct seat *seat = &fleet->seats[number];
+    struct member *member = &fleet->members[number];
     size_t start = 0;
 
     for (;;) {
-        char *end = memchr(seat->lines + start, '\n', seat->lines_len - start);
+        char *end = memchr(member->lines + start, '\n', member->lines_len - start);
 
         if (end == NULL) {
             break;
         }
         *end = '\0';
-        take_line(fleet, number, seat->lines + start);
-        start = (size_t) (end - seat->lines) + 1;
+        take_line(fleet, number, member->lines + start);
+        start = (size_t) (end - member->lines) + 1;
     }
-    seat->lines_len -= start;
-    memmove(seat->lines, seat->lines + start, seat->lines_len);
+    member->lines_len -= start;
+    memmove(member->lines, member->lines + start, member->lines_len);
 }
 
 /* Read what a member has written by now. */
-static void read_seat(struct fleet *fleet, int number)
+static void read_member(struct fleet *fleet, int number)
 {
-    struct seat *seat = &fleet->seats[number];
+    struct member *member = &fleet->members[number];
 
-    while (seat->out >= 0) {
+    while (member->out >= 0) {
         ssize_t size = 0;
 
-        seat->lines = memory_grow(seat->lines, seat->lines_len + FLEET_READ_SIZE, 1);
-        size = read(seat->out, seat->lines + seat->lines_len, FLEET_READ_SIZE);
+        member->lines = memory_grow(member->lines, member->lines_len + FLEET_READ_SIZE, 1);
+        size = read(member->out, member->lines + member->lines_len, FLEET_READ_SIZE);
         if (size > 0) {
-            seat->lines_len += (size_t) size;
+            member->lines_len += (size_t) size;
             take_lines(fleet, number);
             continue;
         }
         if (size == 0) {
-            close(seat->out);
-            seat->out = -1;
+            close(member->out);
+            member->out = -1;
         } else if (errno != EAGAIN && errno != EINTR) {
             fail_msg("read: %s", strerror(errno));
         }
@@ -245,29 +245,29 @@ static int compare_lines(const void *left, const void *right)
  * found, so lines up to the latest of the first can be counted in the order of their times. */
 static void pump(struct fleet *fleet, int timeout_ms)
 {
-    struct pollfd polled[FLEET_SEATS];
+    struct pollfd polled[FLEET_MEMBERS];
     int64_t latest = 0;
     size_t counted = 0;
 
-    for (size_t i = 0; i < fleet->seat_count; i++) {
-        polled[i] = (struct pollfd){.fd = fleet->seats[i].out, .events = POLLIN};
+    for (size_t i = 0; i < fleet->member_count; i++) {
+        polled[i] = (struct pollfd){.fd = fleet->members[i].out, .events = POLLIN};
     }
-    (void) poll(polled, fleet->seat_count, timeout_ms);
-    for (int i = 0; i < (int) fleet->seat_count; i++) {
-        read_seat(fleet, i);
+    (void) poll(polled, fleet->member_count, timeout_ms);
+    for (int i = 0; i < (int) fleet->member_count; i++) {
+        read_member(fleet, i);
     }
     for (size_t i = 0; i < fleet->waiting_count; i++) {
         latest = fleet->waiting[i].at > latest ? fleet->waiting[i].at : latest;
     }
-    for (int i = 0; i < (int) fleet->seat_count; i++) {
-        read_seat(fleet, i);
+    for (int i = 0; i < (int) fleet->member_count; i++) {
+        read_member(fleet, i);
     }
     if (fleet->waiting_count == 0) {
         return;
     }
     qsort(fleet->waiting, fleet->waiting_count, sizeof(*fleet->waiting), compare_lines);
     for (; counted < fleet->waiting_count && fleet->waiting[counted].at <= latest; counted++) {
-        count_line(fleet, fleet->waiting[counted].seat, fleet->waiting[counted].text);
+        count_line(fleet, fleet->waiting[counted].member, fleet->waiting[counted].text);
         free(fleet->waiting[counted].text);
     }
     fleet->waiting_count -= counted;
@@ -294,7 +294,7 @@ bool fleet_wait(struct fleet *fleet, fleet_condition *condition, void *arg)
 
 struct evenness {
     const char *topic;
-    const int *seats;
+    const int *members;
 };
 
 static bool is_even(struct fleet *fleet, void *arg)
@@ -304,8 +304,8 @@ static bool is_even(struct fleet *fleet, void *arg)
     int32_t most = 0;
     int32_t sum = 0;
 
-    for (const int *seat = wanted->seats; *seat >= 0; seat++) {
-        int32_t held = fleet_held(fleet, *seat, wanted->topic);
+    for (const int *member = wanted->members; *member >= 0; member++) {
+        int32_t held = fleet_held(fleet, *member, wanted->topic);
 
         least = held < least ? held : least;
         most = held > most ? held : most;
@@ -314,9 +314,9 @@ static bool is_even(struct fleet *fleet, void *arg)
     return sum == fleet_board(fleet, wanted->topic)->slots && most - least <= 1;
 }
 
-bool fleet_wait_even(struct fleet *fleet, const char *topic, const int *seats)
+bool fleet_wait_even(struct fleet *fleet, const char *topic, const int *members)
 {
-    struct evenness wanted = {.topic = topic, .seats = seats};
+    struct evenness wanted = {.topic = topic, .members = members};
 
     return fleet_wait(fleet, is_even, &wanted);
 }
@@ -356,47 +356,47 @@ bool fleet_wait_flag(struct fleet *fleet, const bool *flag)
 
 static bool has_started(struct fleet *fleet, void *arg)
 {
-    const struct seat *seat = arg;
+    const struct member *member = arg;
 
     (void) fleet;
-    return seat->ready || seat->refused[0] != '\0' || seat->out < 0;
+    return member->ready || member->refused[0] != '\0' || member->out < 0;
 }
 
 int fleet_start_with(struct fleet *fleet, const char *name, const char *loss, const char *auth)
 {
-    int number = (int) fleet->seat_count;
-    struct seat *seat = &fleet->seats[fleet->seat_count++];
+    int number = (int) fleet->member_count;
+    struct member *member = &fleet->members[fleet->member_count++];
     char session[32];
     const char *argv[] = {fleet->program, fleet->servers, name, session, loss, auth, NULL};
     int in[2];
     int out[2];
 
-    assert_true(fleet->seat_count <= FLEET_SEATS);
+    assert_true(fleet->member_count <= FLEET_MEMBERS);
     (void) snprintf(session, sizeof(session), "%lld", (long long) fleet->session_ms);
-    (void) snprintf(seat->name, sizeof(seat->name), "%s", name);
+    (void) snprintf(member->name, sizeof(member->name), "%s", name);
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    seat->pid = process_start(
+    member->pid = process_start(
         &(struct process_options){.argv = argv, .in = in[0], .out = out[1], .err = STDERR_FILENO});
-    assert_true(seat->pid > 0);
+    assert_true(member->pid > 0);
     close(in[0]);
     close(out[1]);
-    seat->in = in[1];
-    seat->out = out[0];
-    assert_int_equal(fcntl(seat->out, F_SETFL, O_NONBLOCK), 0);
-    assert_true(fleet_wait(fleet, has_started, seat));
+    member->in = in[1];
+    member->out = out[0];
+    assert_int_equal(fcntl(member->out, F_SETFL, O_NONBLOCK), 0);
+    assert_true(fleet_wait(fleet, has_started, member));
     return number;
 }
 
 int fleet_start(struct fleet *fleet, const char *name)
 {
-    int seat = fleet_start_with(fleet, name, "continue", NULL);
+    int member = fleet_start_with(fleet, name, "continue", NULL);
 
-    assert_true(fleet->seats[seat].ready);
-    return seat;
+    assert_true(fleet->members[member].ready);
+    return member;
 }
 
-void fleet_tell(struct fleet *fleet, int seat, const char *format, ...)
+void fleet_tell(struct fleet *fleet, int member, const char *format, ...)
 {
     char line[512];
     va_list args;
@@ -406,7 +406,7 @@ void fleet_tell(struct fleet *fleet, int seat, const char *format, ...)
     len = vsnprintf(line, sizeof(line) - 1, format, args);
     va_end(args);
     line[len++] = '\n';
-    assert_int_equal(write(fleet->seats[seat].in, line, (size_t) len), len);
+    assert_int_equal(write(fleet->members[member].in, line, (size_t) len), len);
 }
 
 static void board_add(struct fleet *fleet, const char *topic, int32_t slots)
@@ -427,43 +427,45 @@ static void board_add(struct fleet *fleet, const char *topic, int32_t slots)
     memset(board->holder, 0xff, sizeof(*board->holder) * (size_t) slots);
 }
 
-void fleet_join(struct fleet *fleet, int seat, const char *topic, const char *nonce, int32_t slots)
+void fleet_join(struct fleet *fleet, int member, const char *topic, const char *nonce,
+                int32_t slots)
 {
     board_add(fleet, topic, slots);
-    fleet_tell(fleet, seat, "join %s %s 1 %d 1 10000", topic, nonce, (int) slots);
+    fleet_tell(fleet, member, "join %s %s 1 %d 1 10000", topic, nonce, (int) slots);
 }
 
-void fleet_kill(struct fleet *fleet, int seat)
+void fleet_kill(struct fleet *fleet, int member)
 {
-    fleet->seats[seat].unclean = true;
-    process_kill(fleet->seats[seat].pid);
-    fleet->seats[seat].ended = true;
+    fleet->members[member].unclean = true;
+    process_kill(fleet->members[member].pid);
+    fleet->members[member].ended = true;
 }
 
-void fleet_pause(struct fleet *fleet, int seat)
+void fleet_pause(struct fleet *fleet, int member)
 {
     int status = 0;
 
-    fleet->seats[seat].unclean = true;
-    assert_int_equal(kill(fleet->seats[seat].pid, SIGSTOP), 0);
-    assert_int_equal(waitpid(fleet->seats[seat].pid, &status, WUNTRACED), fleet->seats[seat].pid);
+    fleet->members[member].unclean = true;
+    assert_int_equal(kill(fleet->members[member].pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(fleet->members[member].pid, &status, WUNTRACED),
+                     fleet->members[member].pid);
     assert_true(WIFSTOPPED(status));
 }
 
-void fleet_resume(struct fleet *fleet, int seat)
+void fleet_resume(struct fleet *fleet, int member)
 {
-    assert_int_equal(kill(fleet->seats[seat].pid, SIGCONT), 0);
+    assert_int_equal(kill(fleet->members[member].pid, SIGCONT), 0);
 }
 
 int fleet_quit(struct fleet *fleet, int number)
 {
-    struct seat *seat = &fleet->seats[number];
+    struct member *member = &fleet->members[number];
 
-    seat->unclean = true; /* what it holds goes with its session */
+    member->unclean = true; /* what it holds goes with its session */
     fleet_tell(fleet, number, "quit");
-    assert_true(fleet_wait_flag(fleet, &seat->bye));
-    assert_true(process_wait(seat->pid, &seat->status, FLEET_END_MS));
-    seat->ended = true;
+    assert_true(fleet_wait_flag(fleet, &member->bye));
+    assert_true(process_wait(member->pid, &member->status, FLEET_END_MS));
+    member->ended = true;
     for (size_t i = 0; i < fleet->board_count; i++) {
         for (int32_t slot = 0; slot < fleet->boards[i].slots; slot++) {
             if (fleet->boards[i].holder[slot] == number) {
@@ -471,22 +473,22 @@ int fleet_quit(struct fleet *fleet, int number)
             }
         }
     }
-    return seat->status;
+    return member->status;
 }
 
 void fleet_fini(struct fleet *fleet)
 {
-    for (size_t i = 0; i < fleet->seat_count; i++) {
-        struct seat *seat = &fleet->seats[i];
+    for (size_t i = 0; i < fleet->member_count; i++) {
+        struct member *member = &fleet->members[i];
 
-        if (!seat->ended) {
-            process_kill(seat->pid);
+        if (!member->ended) {
+            process_kill(member->pid);
         }
-        close(seat->in);
-        if (seat->out >= 0) {
-            close(seat->out);
+        close(member->in);
+        if (member->out >= 0) {
+            close(member->out);
         }
-        free(seat->lines);
+        free(member->lines);
     }
     for (size_t i = 0; i < fleet->board_count; i++) {
         free(fleet->boards[i].holder);

@@ -13,10 +13,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { FLEET_SEATS = 32, FLEET_TOPICS = 40, FLEET_TIMEOUT_MS = 90000, FLEET_NOBODY = -1 };
+enum { FLEET_MEMBERS = 32, FLEET_TOPICS = 40, FLEET_TIMEOUT_MS = 90000, FLEET_NOBODY = -1 };
 
 /* One member process. */
-struct seat {
+struct member {
     char name[64];
     pid_t pid;
     int in, out;
@@ -48,8 +48,8 @@ struct line;
 struct fleet {
     const char *program, *servers;
     int64_t session_ms;
-    struct seat seats[FLEET_SEATS];
-    size_t seat_count;
+    struct member members[FLEET_MEMBERS];
+    size_t member_count;
     struct board boards[FLEET_TOPICS];
     size_t board_count;
     struct line *waiting; /* lines not yet counted */
@@ -65,15 +65,16 @@ void fleet_fini(struct fleet *fleet);
 int fleet_start(struct fleet *fleet, const char *name);
 int fleet_start_with(struct fleet *fleet, const char *name, const char *loss, const char *auth);
 
-void fleet_tell(struct fleet *fleet, int seat, const char *format, ...)
+void fleet_tell(struct fleet *fleet, int member, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* "join" with generation 1, weight 1, and 10 s to drain. */
-void fleet_join(struct fleet *fleet, int seat, const char *topic, const char *nonce, int32_t slots);
+void fleet_join(struct fleet *fleet, int member, const char *topic, const char *nonce,
+                int32_t slots);
 
-void fleet_kill(struct fleet *fleet, int seat);   /* SIGKILL */
-void fleet_pause(struct fleet *fleet, int seat);  /* SIGSTOP */
-void fleet_resume(struct fleet *fleet, int seat); /* SIGCONT; clean again once it holds nothing */
+void fleet_kill(struct fleet *fleet, int member);   /* SIGKILL */
+void fleet_pause(struct fleet *fleet, int member);  /* SIGSTOP */
+void fleet_resume(struct fleet *fleet, int member); /* SIGCONT; clean again once it holds nothing */
 
 /* "quit"; waits for the end.  Its exit status. */
 int fleet_quit(struct fleet *fleet, int number);
@@ -81,7 +82,7 @@ int fleet_quit(struct fleet *fleet, int number);
 struct board *fleet_board(struct fleet *fleet, const char *topic);
 
 /* How many slots of the topic the member holds. */
-int32_t fleet_held(struct fleet *fleet, int seat, const char *topic);
+int32_t fleet_held(struct fleet *fleet, int member, const char *topic);
 
 typedef bool fleet_condition(struct fleet *fleet, void *arg);
 
@@ -90,7 +91,7 @@ bool fleet_wait(struct fleet *fleet, fleet_condition *condition, void *arg);
 
 /* Wait until exactly these members (ended by -1) hold all slots, none more than one above another.
  */
-bool fleet_wait_even(struct fleet *fleet, const char *topic, const int *seats);
+bool fleet_wait_even(struct fleet *fleet, const char *topic, const int *members);
 
 /* Wait until *number >= least. */
 bool fleet_wait_count(struct fleet *fleet, const int *number, int least);

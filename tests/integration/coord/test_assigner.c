@@ -62,10 +62,10 @@ static const char *node_path(const struct stage *stage, const char *node)
 /* One more member of "orders". */
 static int start(struct stage *stage, const char *name)
 {
-    int seat = fleet_start(&stage->fleet, name);
+    int member = fleet_start(&stage->fleet, name);
 
-    fleet_join(&stage->fleet, seat, "orders", "n1", SLOTS);
-    return seat;
+    fleet_join(&stage->fleet, member, "orders", "n1", SLOTS);
+    return member;
 }
 
 /* The first is the assigner. */
@@ -99,7 +99,7 @@ static void a_member_that_may_not_be_read_stops_nobody(void **state)
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, 2, -1}));
     fleet_kill(fleet, 1);
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 2, -1}));
-    assert_int_equal(fleet->seats[0].errors_logged, 1);
+    assert_int_equal(fleet->members[0].errors_logged, 1);
     assert_nobody_was_passed_over(stage);
 }
 
@@ -110,7 +110,7 @@ static void set_acl(struct stage *stage, const char *node, struct ACL_vector *ac
 
 /* Waiting for a member to hold so many slots of "orders". */
 struct holding {
-    int seat;
+    int member;
     int32_t slots;
 };
 
@@ -118,13 +118,13 @@ static bool holds(struct fleet *fleet, void *arg)
 {
     const struct holding *wanted = arg;
 
-    return fleet_held(fleet, wanted->seat, "orders") == wanted->slots;
+    return fleet_held(fleet, wanted->member, "orders") == wanted->slots;
 }
 
 static void assert_third_gets_its_share_of_the_first(struct stage *stage)
 {
     struct fleet *fleet = &stage->fleet;
-    struct holding wanted = {.seat = start(stage, "third"), .slots = SLOTS / 4};
+    struct holding wanted = {.member = start(stage, "third"), .slots = SLOTS / 4};
 
     assert_true(fleet_wait(fleet, holds, &wanted));
     assert_int_equal(fleet_held(fleet, 0, "orders"), SLOTS / 4);
@@ -162,7 +162,7 @@ static void a_topic_that_may_not_be_read_stops_no_other(void **state)
                      ZOK);
     assert_int_equal(start(stage, "third"), 2);
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, 2, -1}));
-    assert_int_equal(fleet->seats[0].errors_logged, 1);
+    assert_int_equal(fleet->members[0].errors_logged, 1);
     assert_nobody_was_passed_over(stage);
 }
 
@@ -222,7 +222,7 @@ static void a_member_that_leaves_and_comes_back_gets_its_slots_back(void **state
     int32_t count = start_three(stage, its);
 
     fleet_tell(fleet, 1, "leave orders");
-    assert_true(fleet_wait_count(fleet, &fleet->seats[1].left, 1));
+    assert_true(fleet_wait_count(fleet, &fleet->members[1].left, 1));
     assert_int_equal(fleet_quit(fleet, 1), 0);
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 2, -1}));
     assert_second_comes_home(stage, its, count);

@@ -59,12 +59,12 @@ static int tear_down(void **state)
 
 static int start_far(struct stage *stage, const char *name)
 {
-    int seat = 0;
+    int member = 0;
 
     stage->fleet.servers = stage->far;
-    seat = fleet_start(&stage->fleet, name);
+    member = fleet_start(&stage->fleet, name);
     stage->fleet.servers = stage->near;
-    return seat;
+    return member;
 }
 
 /* Waiting for a node to be written. */
@@ -129,18 +129,18 @@ static void a_member_whose_reply_was_lost_still_acknowledges(void **state)
 /* `count` members, all of them far; each holds its share of "orders" with 64 slots. */
 static void start_all_far(struct stage *stage, int count)
 {
-    int seats[FLEET_SEATS + 1];
+    int members[FLEET_MEMBERS + 1];
     char name[32];
 
     for (int i = 0; i < count; i++) {
         (void) snprintf(name, sizeof(name), "member-%d", i);
-        seats[i] = start_far(stage, name);
-        seats[i + 1] = -1;
+        members[i] = start_far(stage, name);
+        members[i + 1] = -1;
     }
     for (int i = 0; i < count; i++) {
-        fleet_join(&stage->fleet, seats[i], "orders", "n1", 64);
+        fleet_join(&stage->fleet, members[i], "orders", "n1", 64);
     }
-    assert_true(fleet_wait_even(&stage->fleet, "orders", seats));
+    assert_true(fleet_wait_even(&stage->fleet, "orders", members));
 }
 
 static int find_assigner(struct stage *stage)
@@ -154,7 +154,7 @@ static int find_assigner(struct stage *stage)
     assert_true(raw_get(handle, path, text, sizeof(text), NULL));
     zookeeper_close(handle);
     (void) sscanf(text, "member member-%d", &found);
-    assert_in_range(found, 0, FLEET_SEATS);
+    assert_in_range(found, 0, FLEET_MEMBERS);
     return found;
 }
 
@@ -167,7 +167,7 @@ static void round_trips_do_not_grow_with_the_members(void **state)
 
     struct stage *stage = *state;
     struct fleet *fleet = &stage->fleet;
-    int seats[MEMBERS + 1];
+    int members[MEMBERS + 1];
     int rest = 0;
     int victim = 0;
     int joiner = 0;
@@ -177,13 +177,13 @@ static void round_trips_do_not_grow_with_the_members(void **state)
     start_all_far(stage, MEMBERS - 1);
     proxy_delay(stage->proxy, one_way_ms);
     for (int i = 0; i < MEMBERS; i++) {
-        seats[i] = i;
+        members[i] = i;
     }
-    seats[MEMBERS] = -1;
+    members[MEMBERS] = -1;
     joiner = start_far(stage, "joiner");
     began = clock_now_ms();
     fleet_join(fleet, joiner, "orders", "n1", 64);
-    assert_true(fleet_wait_even(fleet, "orders", seats));
+    assert_true(fleet_wait_even(fleet, "orders", members));
     took = clock_now_ms() - began;
     print_message("%d members %d ms from ZooKeeper: a join took %lld ms\n", MEMBERS, 2 * one_way_ms,
                   (long long) took);
@@ -192,13 +192,13 @@ static void round_trips_do_not_grow_with_the_members(void **state)
     victim = find_assigner(stage) == 0 ? 1 : 0;
     for (int i = 0; i < MEMBERS; i++) {
         if (i != victim) {
-            seats[rest++] = i;
+            members[rest++] = i;
         }
     }
-    seats[rest] = -1;
+    members[rest] = -1;
     began = clock_now_ms();
     fleet_kill(fleet, victim);
-    assert_true(fleet_wait_even(fleet, "orders", seats));
+    assert_true(fleet_wait_even(fleet, "orders", members));
     took = clock_now_ms() - began;
     print_message("the slots of a killed one were granted after %lld ms, session %d ms\n",
                   (long long) took, SESSION_MS);

@@ -58,9 +58,9 @@ static void assert_clean(struct fleet *fleet)
         assert_int_equal(fleet->boards[i].overlaps, 0);
         assert_int_equal(fleet->boards[i].backwards, 0);
     }
-    for (size_t i = 0; i < fleet->seat_count; i++) {
-        assert_int_equal(fleet->seats[i].failures, 0);
-        if (!fleet->seats[i].ended) {
+    for (size_t i = 0; i < fleet->member_count; i++) {
+        assert_int_equal(fleet->members[i].failures, 0);
+        if (!fleet->members[i].ended) {
             assert_int_equal(fleet_quit(fleet, (int) i), 0);
         }
     }
@@ -69,19 +69,19 @@ static void assert_clean(struct fleet *fleet)
 /* Members 0 .. count - 1 of topic "orders" with 64 slots. */
 static void start_all(struct fleet *fleet, int count)
 {
-    int seats[FLEET_SEATS + 1];
+    int members[FLEET_MEMBERS + 1];
 
     for (int i = 0; i < count; i++) {
         char name[32];
 
         (void) snprintf(name, sizeof(name), "member-%d", i);
-        seats[i] = fleet_start(fleet, name);
+        members[i] = fleet_start(fleet, name);
     }
     for (int i = 0; i < count; i++) {
-        fleet_join(fleet, seats[i], "orders", "n1", 64);
+        fleet_join(fleet, members[i], "orders", "n1", 64);
     }
-    seats[count] = -1;
-    assert_true(fleet_wait_even(fleet, "orders", seats));
+    members[count] = -1;
+    assert_true(fleet_wait_even(fleet, "orders", members));
 }
 
 static char *node_path(const struct stage *stage, const char *node)
@@ -101,8 +101,8 @@ static int find_assigner(struct stage *stage)
 
     assert_true(raw_get(handle, node_path(stage, "/leader"), text, sizeof(text), NULL));
     zookeeper_close(handle);
-    for (int i = 0; i < (int) stage->fleet.seat_count; i++) {
-        if (strstr(text, stage->fleet.seats[i].name) != NULL) {
+    for (int i = 0; i < (int) stage->fleet.member_count; i++) {
+        if (strstr(text, stage->fleet.members[i].name) != NULL) {
             found = i;
         }
     }
@@ -146,7 +146,7 @@ static void a_join_and_a_leave_move_only_their_share(void **state)
     assert_int_equal(moved, 64 / 5);
     memcpy(before, board->holder, sizeof(before));
     fleet_tell(fleet, fifth, "leave orders");
-    assert_true(fleet_wait_count(fleet, &fleet->seats[fifth].left, 1));
+    assert_true(fleet_wait_count(fleet, &fleet->members[fifth].left, 1));
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, 2, 3, -1}));
     for (int32_t slot = 0; slot < 64; slot++) {
         assert_true(before[slot] == fifth || board->holder[slot] == before[slot]);
@@ -183,7 +183,7 @@ static void the_last_member_leaves_everything_to_nobody(void **state)
     start_all(fleet, 1);
     board = fleet_board(fleet, "orders");
     fleet_tell(fleet, 0, "leave orders");
-    assert_true(fleet_wait_count(fleet, &fleet->seats[0].left, 1));
+    assert_true(fleet_wait_count(fleet, &fleet->members[0].left, 1));
     assert_int_equal(board->revoked, 64);
     assert_int_equal(fleet_held(fleet, 0, "orders"), 0);
     fleet_join(fleet, 0, "orders", "n1", 64);
@@ -301,8 +301,8 @@ static void a_paused_member_loses_and_begins_anew(void **state)
     assert_int_equal(board->lost, 0);
     fleet_resume(fleet, 0);
     assert_true(fleet_wait_count(fleet, &board->lost, 32));
-    assert_true(fleet_wait_count(fleet, &fleet->seats[0].sessions_lost, 1));
-    fleet->seats[0].unclean = false;
+    assert_true(fleet_wait_count(fleet, &fleet->members[0].sessions_lost, 1));
+    fleet->members[0].unclean = false;
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, -1}));
     assert_int_equal(board->lost, 32);
     assert_int_equal(board->revoked, 32);
@@ -353,11 +353,11 @@ static void a_restart_of_zookeeper_moves_nothing(void **state)
     memcpy(before, board->holder, sizeof(before));
     server_kill(server);
     for (int i = 0; i < 3; i++) {
-        assert_true(fleet_wait_count(fleet, &fleet->seats[i].disconnected, 1));
+        assert_true(fleet_wait_count(fleet, &fleet->members[i].disconnected, 1));
     }
     assert_true(server_restart(server));
     for (int i = 0; i < 3; i++) {
-        assert_true(fleet_wait_count(fleet, &fleet->seats[i].connected, 2));
+        assert_true(fleet_wait_count(fleet, &fleet->members[i].connected, 2));
     }
     fleet_join(fleet, 0, "after", "n1", 4); /* the assigner works again */
     assert_true(fleet_wait_even(fleet, "after", (int[]){0, -1}));
@@ -384,7 +384,7 @@ static void a_damaged_assignment_is_ignored_and_mended(void **state)
         raw_set(handle, node_path(stage, "/topics/orders/assignment"), damage[i],
                 (int) strlen(damage[i]));
     }
-    assert_true(fleet_wait_count(fleet, &fleet->seats[assigner].errors_logged, 1));
+    assert_true(fleet_wait_count(fleet, &fleet->members[assigner].errors_logged, 1));
     zookeeper_close(handle);
     (void) fleet_start(fleet, "third");
     fleet_join(fleet, 2, "orders", "n1", 64);
@@ -431,7 +431,7 @@ static void a_forgotten_topic_is_removed(void **state)
     fleet_join(fleet, 0, "others", "n1", 4);
     assert_true(fleet_wait_even(fleet, "others", (int[]){0, -1}));
     fleet_tell(fleet, 0, "leave orders");
-    assert_true(fleet_wait_count(fleet, &fleet->seats[0].left, 1));
+    assert_true(fleet_wait_count(fleet, &fleet->members[0].left, 1));
     node.handle = raw_connect(servers_zookeeper(servers), NULL);
     assert_true(wait_until(node_is_gone, &node, FLEET_TIMEOUT_MS));
     zookeeper_close(node.handle);
@@ -451,11 +451,11 @@ static void a_member_whose_node_is_deleted_begins_anew(void **state)
 
     start_all(fleet, 2);
     handle = raw_connect(servers_zookeeper(servers), NULL);
-    fleet->seats[0].unclean = true;
+    fleet->members[0].unclean = true;
     assert_int_equal(zoo_delete(handle, node_path(stage, "/members/member-0"), -1), ZOK);
     zookeeper_close(handle);
     assert_true(fleet_wait_count(fleet, &fleet_board(fleet, "orders")->lost, 32));
-    fleet->seats[0].unclean = false;
+    fleet->members[0].unclean = false;
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, -1}));
     assert_clean(fleet);
 }
@@ -471,7 +471,7 @@ static void a_fleet_with_a_password_lets_nobody_else_in(void **state)
     fleet_join(fleet, friend, "orders", "n1", 64);
     assert_true(fleet_wait_even(fleet, "orders", (int[]){friend, -1}));
     stranger = fleet_start_with(fleet, "stranger", "continue", "fleet:wrong");
-    assert_string_equal(fleet->seats[stranger].refused, "SMQ_DENIED");
+    assert_string_equal(fleet->members[stranger].refused, "SMQ_DENIED");
     handle = raw_connect(servers_zookeeper(servers), "fleet:right");
     assert_in_range(raw_count(handle, stage->root), 7, 8);
     zookeeper_close(handle);

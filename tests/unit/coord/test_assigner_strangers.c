@@ -163,13 +163,13 @@ struct shown {
     int first, last; /* nodes */
 };
 
-struct scene {
+struct situation {
     const char *name;
     struct shown members[MEMBERS_MAX]; /* until the topic is NULL */
     const char *said;                  /* how the warning begins; "": there is none */
 };
 
-static const struct scene scenes[] = {
+static const struct situation situations[] = {
     {"one cluster", {{"t", "n1", 1, 3}, {"t", "n1", 1, 3}, {"t", "n1", 3, 5}}, ""},
     {"two clusters",
      {{"t", "n1", 1, 3}, {"t", "n1", 1, 3}, {"t", "n1", 4, 6}, {"t", "n1", 4, 6}},
@@ -191,24 +191,24 @@ static const struct scene scenes[] = {
 static void members_of_different_clusters_are_named(void **state)
 {
     (void) state;
-    for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
-        const struct scene *scene = &scenes[i];
+    for (size_t i = 0; i < sizeof(situations) / sizeof(situations[0]); i++) {
+        const struct situation *situation = &situations[i];
         const char *text = NULL;
         void *self = NULL;
         struct stage *stage = NULL;
 
-        print_message("%s\n", scene->name);
+        print_message("%s\n", situation->name);
         (void) set_up(&self);
         stage = self;
-        for (const struct shown *it = scene->members; it->topic != NULL; it++) {
+        for (const struct shown *it = situation->members; it->topic != NULL; it++) {
             add(stage, it->topic, it->nonce, it->first, it->last);
         }
         assigner_name_strangers(&stage->assigner, 1);
-        assert_int_equal(stage->assigner.wake_at, scene->said[0] != '\0' ? 1 + FOR_MS : 0);
+        assert_int_equal(stage->assigner.wake_at, situation->said[0] != '\0' ? 1 + FOR_MS : 0);
         assigner_name_strangers(&stage->assigner, 1 + FOR_MS);
         text = said(stage);
-        assert_int_equal(strncmp(text, scene->said, strlen(scene->said)), 0);
-        assert_int_equal(text[0] != '\0', scene->said[0] != '\0');
+        assert_int_equal(strncmp(text, situation->said, strlen(situation->said)), 0);
+        assert_int_equal(text[0] != '\0', situation->said[0] != '\0');
         (void) tear_down(&self);
     }
 }

@@ -1,4 +1,4 @@
-/* test_one.c - get, rank, remove, reschedule: one message by its id. */
+/* test_message.c - get, rank, remove, reschedule: one message by its id. */
 #include "command.h"
 
 #include <stdlib.h>

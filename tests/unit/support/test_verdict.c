@@ -1,4 +1,4 @@
-/* verdict_test.c - the judge must see each thing that must not be: small histories, written by
+/* test_verdict.c - the judge must see each thing that must not be: small histories, written by
  * hand. */
 #include "support/history.h"
 

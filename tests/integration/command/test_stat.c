@@ -1,4 +1,4 @@
-/* test_look.c - stat and dead: shapes, counts, requeue. */
+/* test_stat.c - stat and dead: shapes, counts, requeue. */
 #include "command.h"
 
 #include <stdlib.h>

@@ -1,17 +1,17 @@
-/* seat.h - somebody at a terminal on which slotmq top draws.
+/* terminal.h - a terminal on which slotmq top draws, and somebody who types.
  *
  * What goes wrong fails the test that runs.
  *
  * Thread: main. */
-#ifndef COMMAND_SEAT_H
-#define COMMAND_SEAT_H
+#ifndef COMMAND_TERMINAL_H
+#define COMMAND_TERMINAL_H
 
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/types.h>
 
 /* The command with a terminal as its standard input, output and error. */
-struct seat {
+struct terminal {
     pid_t pid;
     int fd;
     char shown[65536];
@@ -19,18 +19,19 @@ struct seat {
 };
 
 /* A terminal that is wide enough for every table. */
-extern const struct winsize seat_wide;
+extern const struct winsize terminal_wide;
 
 /* Start slotmq top; `topic` NULL: of all topics. */
-void seat_start(struct seat *seat, struct winsize size, const char *topic, const char *interval);
+void terminal_start(struct terminal *terminal, struct winsize size, const char *topic,
+                    const char *interval);
 
 /* Read what it shows until `text` is there; NULL: until it ends. */
-void seat_await(struct seat *seat, const char *text);
+void terminal_await(struct terminal *terminal, const char *text);
 
 /* Type it. */
-void seat_type(const struct seat *seat, const char *keys);
+void terminal_type(const struct terminal *terminal, const char *keys);
 
 /* It ends with this exit code, and the terminal is as it was. */
-void seat_end(struct seat *seat, int code);
+void terminal_end(struct terminal *terminal, int code);
 
 #endif
