@@ -132,8 +132,8 @@ static bool outgrow(struct pool *deep, struct lab *lab, uint64_t messages, const
     char figure[32];
 
     report_note(lab_report(lab),
-                "depth-%s is drained when Redis has moved its sorted sets to their larger hash "
-                "tables, depth-%s-growing right after the fill, while every command moves a bit",
+                "depth-%s is drained after Redis has moved its sorted sets to larger hash tables, "
+                "depth-%s-growing right after the fill, while every command still moves a part",
                 deepest, deepest);
     report_run(lab_report(lab));
     snprintf(figure, sizeof(figure), "depth-%s-growing", deepest);

@@ -6,51 +6,53 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 HEAD = """# Benchmarks
 
-Written by `./dev bench`; do not edit. Figures of different benchmarks come from different minutes, and of one machine: compare the ratios,
-each of which is the median over runs in which both sides were measured one after the other. [bench/README.md](../bench/README.md) says
-how to read them.
+`./dev bench` writes this page; do not edit it. All figures are from one machine, but benchmarks ran
+at different times. So compare the ratios: each is the median over runs that measured both sides one
+after the other. [bench/README.md](../bench/README.md) says how to read them.
 
     ./dev bench                  # all, then this page; up to an hour
-    ./dev bench --resume         # go on where it was stopped
+    ./dev bench --resume         # continue where it was stopped
     ./dev bench drain send       # some of them, without this page; --json for lines to compute with
     ./dev bench --quick          # a first look: less of everything, nothing is kept
 
-Redis, and every other server, runs on the first core, what sends and consumes on the second. Bodies have 64 bytes. Each run counts what
-was sent, handled, lost, duplicated and out of order; a run that lost anything is void. *Others* is what everybody else took of the
-machine meanwhile, in percent of a core: over 20 or so, take the figures for an upper bound of time and a lower bound of speed.
+Redis and all other servers run on the first core, the program that sends and consumes on the
+second. Bodies have 64 bytes. Each run counts how many messages were sent, handled, lost, duplicated
+and out of order; a run that lost a message is void. *Others* is the processor time of all other
+processes, in percent of a core. Above about 20, read times as upper and speeds as lower bounds.
 """
 
-# What stands in the table of ratios that are aimed at.
+# What each figure that has a goal means.
 WORDS = {
-    "send/raw": "send, async or in batches ÷ hand-written pipelined loop of the send script, batch 100",
+    "send/raw": "asynchronous or batch send ÷ hand-written pipelined loop over the send script, batch 100",
     "send/zadd": "the same ÷ variadic ZADD, batch 100",
     "send-8-threads/1-thread": "blocking sends from 8 threads ÷ from 1",
-    "drain/raw": "drain ÷ hand-written loop of the consume script, batch 100",
+    "drain/raw": "drain ÷ hand-written loop over the consume script, batch 100",
     "drain/streams": "drain ÷ Redis Streams (XREADGROUP, XACK, XDEL of 100)",
     "drain/bullmq": "drain ÷ BullMQ, concurrency 100",
     "drain/beanstalkd": "drain ÷ beanstalkd",
     "drain/rabbitmq": "drain ÷ RabbitMQ",
-    "drain-cpu/raw": "client CPU a message, drain ÷ raw loop",
-    "raw/streams": "raw drain ÷ Redis Streams: what the raw loop must reach to count",
+    "drain-cpu/raw": "client CPU per message: drain ÷ raw loop",
+    "raw/streams": "raw drain ÷ Redis Streams; beyond the limit, drain/raw does not count",
     "latency/raw": "idle pick-up p50 ÷ hand-written wake and claim loop",
     "latency/blpop": "idle pick-up p50 ÷ BLPOP",
-    "memory/zadd": "bytes of a waiting message ÷ bare ZADD",
-    "depth-10M/100k": "drain where 10^7 wait ÷ where 10^5 wait, 64 slots",
-    "slots-4096/64": "drain of 4,096 slots ÷ of 64",
-    "nodes-3/1": "Redis CPU a message with 3 masters ÷ with 1",
-    "idle-commands": "commands a second of an idle process, 1,024 slots",
+    "memory/zadd": "memory of a waiting message, layout inline ÷ bare ZADD",
+    "depth-10M/100k": "drain with 10^7 waiting messages ÷ with 10^5, 64 slots",
+    "slots-4096/64": "drain of 4,096 slots ÷ 64",
+    "nodes-3/1": "Redis CPU per message: 3 masters ÷ 1",
+    "idle-commands": "commands per second of an idle process, 1,024 slots",
     "idle-cpu": "CPU of an idle process, 1,024 slots, %",
-    "delayed-p99": "lateness p99 of 10^6 messages due evenly within 10 s, which one master can follow, ms",
-    "rebalance-join": "join of a 17th member, 1,024 slots: coverage complete, s",
-    "rebalance-leave": "graceful leave: coverage complete, s",
-    "rebalance-pause-p99": "pause of a moved slot p99, ms",
+    "delayed-p99": "lateness p99 of 10^6 messages that are due evenly within 10 s, ms",
+    "rebalance-join": "join of a 17th member: time until each of 1,024 slots has its owner, s",
+    "rebalance-leave": "graceful leave: the same, s",
+    "rebalance-pause-p99": "time that a moved slot has no owner, p99, ms",
 }
 
 
-def said(*command):
+def first_line_of(*command):
     try:
         output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     except OSError:
@@ -61,17 +63,17 @@ def said(*command):
 def machine():
     cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    redis = re.search(r"v=(\S+)", said("redis-server", "--version"))
+    redis = re.search(r"v=(\S+)", first_line_of("redis-server", "--version"))
     lines = [
         f"- {cpu.group(1) if cpu else 'unknown CPU'}, {os.cpu_count()} cores, {memory:.0f} GiB; "
-        f"Linux {os.uname().release.split('-')[0]}; {said('cc', '--version')}",
+        f"Linux {os.uname().release.split('-')[0]}; {first_line_of('cc', '--version')}",
         f"- Redis {redis.group(1) if redis else '?'}, a cluster of one master, persistence off; "
-        + ", ".join(f"{name} {said('pkg-config', '--modversion', name)}"
+        + ", ".join(f"{name} {first_line_of('pkg-config', '--modversion', name)}"
                     for name in ("hiredis", "libuv")),
     ]
-    peers = {"beanstalkd": said("beanstalkd", "-v"), "node": said("node", "--version"),
-             "rabbitmq": said("dpkg-query", "-W", "-f", "${Version}", "rabbitmq-server")}
-    lines.append("- " + ", ".join(f"{name}: {version or 'not here'}"
+    peers = {"beanstalkd": first_line_of("beanstalkd", "-v"), "node": first_line_of("node", "--version"),
+             "rabbitmq": first_line_of("dpkg-query", "-W", "-f", "${Version}", "rabbitmq-server")}
+    lines.append("- " + ", ".join(f"{name}: {version or 'not installed'}"
                                   for name, version in peers.items()))
     return lines
 
@@ -97,7 +99,7 @@ def others_of(lines):
 
 
 def value_of(line):
-    """The median, and how many runs do not count."""
+    """The median, and the number of runs that do not count."""
     runs = line.get("uncounted", 0)
     left_out = f"{line['why']} in {runs} run{'s' if runs > 1 else ''}" if runs else ""
     if line["value"] is None:
@@ -106,7 +108,7 @@ def value_of(line):
 
 
 def goals(benches):
-    yield "| figure | what | value | goal | not beyond | |"
+    yield "| figure | what | value | goal | limit | verdict |"
     yield "|---|---|---:|---:|---:|---|"
     found = {}
     for lines in benches.values():
@@ -122,7 +124,7 @@ def goals(benches):
 
 
 def summary(lines):
-    """A few sentences: what, when, and what became of the messages."""
+    """What was measured, when, and the counts of its messages."""
     head, runs = lines[0], [line for line in lines if "run" in line]
     took = next((line["took_s"] for line in lines if "took_s" in line), None)
     yield f"{head.get('about', '?')[:1].upper()}{head.get('about', '?')[1:]}."
@@ -145,9 +147,10 @@ def details(name, lines):
     yield from summary(lines)
     yield ""
     if notes:
-        yield from (f"- {note}" for note in notes)
+        for note in notes:
+            yield from textwrap.wrap(f"- {note}", 100, subsequent_indent="  ")
         yield ""
-    yield "| figure | median | | least | most | runs |"
+    yield "| figure | median | unit | least | most | runs |"
     yield "|---|---:|---|---:|---:|---:|"
     for line in figures_of(lines):
         if line["figure"] != "others":
@@ -161,7 +164,7 @@ def main():
     benches = load(folder)
     if not benches:
         sys.exit(f"{folder}: no figures are kept here")
-    page = [HEAD.strip(), "", "## Machine", "", *machine(), "", "## What is aimed at", "",
+    page = [HEAD.strip(), "", "## Machine", "", *machine(), "", "## Goals", "",
             *goals(benches)]
     for name, lines in benches.items():
         page += ["", *details(name, lines)]

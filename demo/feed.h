@@ -1,6 +1,6 @@
 /* feed.h - the demo's sender: the packages of this machine, round after round, to all three topics.
  *
- * Thread: main may call everything; sending goes on on a thread of its own. */
+ * Thread: main may call everything; a thread of the feed sends. */
 #ifndef DEMO_FEED_H
 #define DEMO_FEED_H
 
@@ -11,8 +11,8 @@
 
 struct feed;
 
-/* Read the package list and begin to send, `per_second` messages a second.  Every acknowledged send
- * is appended to the history at `path`.  NULL: no packages, or no sender; the reason went to
+/* Read the package list and begin to send `per_second` messages per second.  Every acknowledged
+ * send is appended to the history at `path`.  NULL: no packages, or no sender; the reason went to
  * stderr. */
 struct feed *feed_start(smq_client *client, const char *path, int per_second);
 

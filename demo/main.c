@@ -34,7 +34,7 @@ enum {
     BOUND_MS = WORKER_SESSION_MS * 2 / 3 /* a confirmation is good for so long */
 };
 
-/* Everything the demo has in hand; every part may be missing while it starts and stops. */
+/* Everything that the demo owns; every part may be missing while it starts and stops. */
 struct demo {
     struct servers *servers;
     smq_client *client;
@@ -139,7 +139,7 @@ static bool look(struct demo *demo)
         demo->stats[i] = stats;
     }
     if (!good) {
-        screen_say(&demo->screen, "cannot look: %s", err.text);
+        screen_say(&demo->screen, "cannot read the topics: %s", err.text);
         return false;
     }
     screen_draw(&demo->screen, &demo->fleet, demo->stats,
@@ -161,7 +161,7 @@ static bool step_over(void *arg)
     return interrupted != 0 || (look(step->demo) && step->condition(step->demo));
 }
 
-/* Wait until it has happened; false when it did not, or somebody interrupted. */
+/* Wait until the condition holds; false when it did not in time, or after an interrupt. */
 static bool await(struct demo *demo, step_condition *condition, const char *what, int64_t ms)
 {
     struct step step = {.demo = demo, .condition = condition};
@@ -413,12 +413,12 @@ static bool judge(struct demo *demo, uint64_t failing)
             strcmp(verdict.changes[i].kind, "pause") == 0 ? verdict.changes[i].fenced : 0;
     }
     printf("\nverdict\n");
-    bool good = check(verdict.lost == 0, "nothing was lost");
-    good &= check(verdict.overlaps == 0, "no key was handled twice at once");
-    good &= check(verdict.unfenced == 0, "no owner of the past changed anything");
-    good &= check(verdict.late == 0, "no owner of the past began a handler when it could know");
+    bool good = check(verdict.lost == 0, "no message was lost");
+    good &= check(verdict.overlaps == 0, "no key was handled twice at the same time");
+    good &= check(verdict.unfenced == 0, "no former owner changed anything");
+    good &= check(verdict.late == 0, "no former owner began a handler when it could know");
     good &= check(verdict.dead == failing && verdict.wrong_dead == 0,
-                  "dead are exactly those that always fail");
+                  "the dead letters are exactly the messages that always fail");
     good &= check(verdict.handled >= 100000, "at least 100,000 messages were handled");
     good &= check(moved && verdict.change_count >= 4, "every change of the fleet moved slots");
     good &= check(zombie_fenced > 0, "the woken zombie was fenced");

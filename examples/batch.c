@@ -1,6 +1,6 @@
 /* batch.c - one handler call for up to 500 messages of a slot: they are written to a file, and
- * synced once.  Each line begins with the slot and its fencing token, so that whoever reads the
- * file can tell a line of an owner that was replaced: a larger token of that slot stands before it.
+ * synced once.  Each line begins with the slot and its fencing token, so that a reader of the file
+ * can tell the lines of a replaced owner: a larger token of the same slot comes before them.
  *
  * usage: batch REDIS ZOOKEEPER FILE */
 #include <signal.h>
@@ -23,7 +23,7 @@ static void write_order(FILE *file, const smq_message_info *order)
             (const char *) order->body.data);
 }
 
-/* Thread: smq:work-0.  What is returned answers all that were not answered by a call. */
+/* Thread: smq:work-0.  The return value answers all deliveries that no call has answered. */
 static smq_verdict handle(smq_delivery *const *deliveries, size_t count, void *user)
 {
     FILE *file = user;

@@ -12,8 +12,8 @@
 
 enum { AT_ONCE = 16 };
 
-/* Print the orders, and answer them; several at once never belong to the same customer, as the
- * customer is the key. */
+/* Print the orders, and answer them.  The customer is the key, so two orders of one poll are of
+ * different customers. */
 static void ship(smq_delivery **orders, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -28,7 +28,7 @@ static void ship(smq_delivery **orders, size_t count)
     }
 }
 
-/* Take what there is, without waiting.  CLOSED: it was stopped, and all is answered and stored. */
+/* Poll without waiting.  CLOSED: the consumer was stopped, and all answers are stored. */
 static smq_status take_orders(smq_consumer *consumer, smq_error *err)
 {
     smq_delivery *orders[AT_ONCE];
@@ -53,7 +53,7 @@ static void loop(smq_consumer *consumer, int signals, smq_error *err)
         }
         if (waits[1].revents != 0) {
             smq_consumer_stop(consumer);
-            waits[1].fd = -1; /* and go on until CLOSED */
+            waits[1].fd = -1; /* and continue until CLOSED */
         }
         if (waits[0].revents != 0) {
             status = take_orders(consumer, err);

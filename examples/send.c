@@ -1,4 +1,5 @@
-/* send.c - creates a topic if need be; one blocking send, then many asynchronous ones.
+/* send.c - creates a topic if it does not exist, sends one message and waits for it, then sends
+ * many without waiting.
  *
  * usage: send REDIS */
 #include <stdatomic.h>
@@ -23,7 +24,7 @@ static smq_status create_topic(smq_client *client, smq_error *err)
 {
     smq_topic_options topic = SMQ_TOPIC_OPTIONS(.name = "orders", .type = SMQ_TYPE_FIXED_TIME);
 
-    return smq_topic_create(client, &topic, NULL, err); /* fine if it is there already */
+    return smq_topic_create(client, &topic, NULL, err); /* an existing topic is no error */
 }
 
 static smq_status send_one(smq_producer *producer, smq_error *err)
@@ -61,7 +62,8 @@ int main(int argc, char **argv)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : "127.0.0.1:6379");
     smq_producer_options sending =
-        SMQ_PRODUCER_OPTIONS(.full_timeout_ms = 10000); /* wait when we are faster than Redis */
+        SMQ_PRODUCER_OPTIONS(.full_timeout_ms =
+                                 10000); /* wait when the program is faster than Redis */
     smq_client *client = NULL;
     smq_producer *producer = NULL;
     smq_error err = SMQ_ERROR_INIT;
@@ -73,7 +75,7 @@ int main(int argc, char **argv)
                 smq_status_class(err.status) == SMQ_CLASS_UNKNOWN ? " (sending again does no harm)"
                                                                   : "");
     }
-    smq_producer_free(producer); /* calls sent() for all that is still open */
+    smq_producer_free(producer); /* calls sent() for each send without a receipt */
     smq_client_free(client);
     printf("failed: %lu\n", atomic_load(&failed));
     return err.status == SMQ_OK && atomic_load(&failed) == 0 ? 0 : 1;

@@ -1,5 +1,6 @@
-/* steps.c - the steps of two orders, each order's in their order although one fails at first: a
- * fifo topic, where the order is the key, and a step has an id, so that sending it again merges.
+/* steps.c - a fifo topic with the steps of two orders.  The order is the key, so the steps of each
+ * come in their order although one fails at first.  Each step has an id, so that a second send
+ * merges.
  *
  * usage: steps REDIS */
 #include <stdatomic.h>
@@ -57,7 +58,7 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
 
     (void) user;
     if (is_step(step, "order-1/pack") && step->attempt == 1) {
-        smq_retry(delivery, SMQ_BACKOFF, "no box", NULL); /* what is behind it waits */
+        smq_retry(delivery, SMQ_BACKOFF, "no box", NULL); /* the next steps of the order wait */
         return SMQ_LATER;
     }
     if (atomic_fetch_add(&ended, 1) + 1 == ALL) {

@@ -1,5 +1,5 @@
-/* worker.c - handles messages on four threads until SIGTERM or SIGINT, then ends what is in hand
- * and gives back the rest.  Any number of these processes share the slots of the topic.
+/* worker.c - handles messages on four threads until SIGTERM or SIGINT, then finishes those that
+ * have begun and releases the others.  Any number of these processes share the slots of the topic.
  *
  * usage: worker REDIS ZOOKEEPER */
 #include <signal.h>
@@ -30,7 +30,8 @@ static enum shipped ship(const char *order, size_t len)
     return fflush(stdout) == 0 ? SHIPPED : OVERLOADED;
 }
 
-/* Thread: smq:work-N; one at a time for each customer, as the customer is the key. */
+/* Thread: smq:work-N.  The customer is the key, so each customer's orders are handled one at a
+ * time. */
 static smq_verdict handle(smq_delivery *delivery, void *user)
 {
     const smq_message_info *order = smq_delivery_info(delivery);
@@ -39,10 +40,10 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     switch (ship(order->body.data, order->body.len)) {
     case SHIPPED:
         return SMQ_DONE;
-    case OVERLOADED: /* not the message's fault: no retry used */
+    case OVERLOADED: /* not the message's fault, so it uses no retry */
         smq_release(delivery, 30000, NULL);
         return SMQ_LATER;
-    case NONSENSE: /* will never work */
+    case NONSENSE: /* a retry would not help */
         smq_reject(delivery, "not an order", NULL);
         return SMQ_LATER;
     case FAILED:
@@ -68,7 +69,7 @@ static void stop_on_signals(void)
 
 int main(int argc, char **argv)
 {
-    /* Without ZooKeeper one process works, others stand by. */
+    /* Without ZooKeeper one process works, and the others stand by. */
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : "127.0.0.1:6379",
                            .zookeeper = argc > 2 ? argv[2] : NULL, .event = on_event);

@@ -8,14 +8,15 @@ static const char intro[] =
     "\n"
     "<!-- Made from libsrc/model/option_table.c: tools/configuration.py --write build -->\n"
     "\n"
-    "Each option is a field of a struct in C, and has the same name wherever text is given:\n"
-    "`smq_option_parse()`, `slotmq -X KEY=VALUE` for the client's, `slotmq topic alter NAME "
-    "KEY=VALUE` for the\n"
-    "topic's. As a flag of the command it is its name with `-` for `_`, without `_ms` and "
-    "`_per_s`: `--max-retries`,\n"
-    "`--lease`.\n"
+    "Each option is a field of a struct in C, and has the same name as text: in "
+    "`smq_option_parse()`, in\n"
+    "`slotmq -X KEY=VALUE` for options of the client, and in `slotmq topic alter NAME KEY=VALUE` "
+    "for\n"
+    "those of a topic. A flag of the command has the name of its option with `-` instead of `_`, "
+    "without\n"
+    "`_ms` and `_per_s`: `--max-retries`, `--lease`.\n"
     "\n"
-    "Integers are decimal. A duration is `500ms`, `30s`, `5m`, `2h`, `1d` or a bare number of "
+    "Integers are decimal. A duration is `500ms`, `30s`, `5m`, `2h`, `1d` or a bare number of\n"
     "milliseconds.\n";
 
 static const struct {

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Check that functions carry the name of their module, and that old words stay away.
-usage: names.py [ROOT]
+"""Check that functions carry the name of their module.  usage: names.py [ROOT]
 
 A function of the library, of coord and of the command begins with the name of its file or a word
 of it, with that of its folder, of a type that its file or a header of its folder defines, or as the functions that its own
@@ -11,18 +10,6 @@ import re
 import sys
 
 ROOMS = ["libsrc", "coord", "cli"]
-# Words that were given up, and what stands for them now.
-OLD_WORDS = {
-    r"\bin[ _]hand\b": "in flight",
-    r"\bhub\b": "core",
-    r"\bstrands?\b": "owned slot, or lane",
-    r"\bdies (when|on return|once)\b|everything dies": "is freed, or valid until",
-    r"\bcome home\b": "has completed",
-    r"\bon the wire\b": "sent, in flight",
-    r"\bforsake\b|\bforgive\b": "say what is done",
-}
-PROSE = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/slotmq.1", "lua/*.md",
-         "include/**/*.h", "libsrc/**/*.[ch]", "coord/*.[ch]", "cli/*.[ch]", "lua/**/*.lua"]
 FUNCTION = re.compile(r"^(?:SMQ_API )?(?:static )?(?:inline )?(?:const )?(?:struct |enum |unsigned )?\w+[ *]+"
                       r"(\w+)\([^;{]*\)\s*\{", re.MULTILINE)
 DECLARED = re.compile(r"^(?!static|typedef| |/|#)[\w ]+[ *](\w+)\([^{}]*?\)[^;{]*;", re.MULTILINE | re.DOTALL)
@@ -59,18 +46,9 @@ def strangers(root):
                     yield f"{path.relative_to(root)}: {name}() does not begin with the name of its module"
 
 
-def old_words(root):
-    for pattern in PROSE:
-        for path in sorted(root.glob(pattern)):
-            for number, line in enumerate(path.read_text().splitlines(), 1):
-                for word, instead in OLD_WORDS.items():
-                    if re.search(word, line, re.IGNORECASE):
-                        yield f"{path.relative_to(root)}:{number}: an old word; write {instead}: {line.strip()}"
-
-
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    found = [*strangers(root), *old_words(root)]
+    found = list(strangers(root))
     for line in found:
         print(line, file=sys.stderr)
     sys.exit(1 if found else 0)

@@ -429,7 +429,7 @@ static void judge_messages(struct reader *reader)
         }
         if (it->done && it->stale_runs == it->done_runs) {
             verdict->unfenced++;
-            complain(verdict, "an answer was accepted from an owner of the past", it->name);
+            complain(verdict, "an answer was accepted from a former owner", it->name);
         }
     }
 }
@@ -552,8 +552,7 @@ void verdict_print(const struct verdict *verdict, FILE *out)
             verdict->overlaps);
     fprintf(out, "unfenced answers   %" PRIu64 "\n", verdict->unfenced);
     fprintf(out, "fenced calls       %" PRIu64 "\n", verdict->fenced);
-    fprintf(out,
-            "begun by an owner of the past: %" PRIu64 " before it could know, %" PRIu64 " later\n",
+    fprintf(out, "begun by a former owner: %" PRIu64 " before it could know, %" PRIu64 " later\n",
             verdict->outlived, verdict->late);
     for (int i = 0; i < verdict->change_count; i++) {
         const struct verdict_change *change = &verdict->changes[i];

@@ -66,10 +66,30 @@ class Names(Folder):
         self.assertIn("coord/ab.c: finish() does not begin with the name of its module", result.stderr)
         self.assertEqual(result.returncode, 1)
 
-    def test_an_old_word_is_refused(self):
-        result = self.verdict("docs/a.md", "What is in hand is settled.\n")
-        self.assertIn("docs/a.md:1: an old word; write in flight", result.stderr)
-        self.assertEqual(result.returncode, 1)
+
+class Words(Folder):
+    def verdict(self, path, text):
+        self.write("README.md", "")
+        self.write(path, text)
+        return run("words.py", self.root)
+
+    def test_an_old_word_is_refused_in_pages_and_code(self):
+        for path in ["docs/a.md", "coord/a.c"]:
+            result = self.verdict(path, "/* What is in hand is settled. */\n")
+            self.assertIn(f"{path}:1: an old word; write in flight", result.stderr)
+            self.assertEqual(result.returncode, 1)
+
+    def test_a_wide_line_of_prose_is_refused(self):
+        result = self.verdict("docs/a.md", "word " * 20 + "\n" + "word " * 20 + "w\n")
+        self.assertEqual((result.returncode, result.stderr), (1, "docs/a.md:2: 101 columns; wrap it at 100\n"))
+
+    def test_tables_code_and_addresses_may_be_wide(self):
+        wide = "word " * 30
+        text = f"| {wide} |\n\n    {wide}\n\n```c\n{wide}\n```\nhttps://example.org/{wide}\n"
+        self.assertEqual(self.verdict("docs/a.md", text).returncode, 0)
+
+    def test_nothing_to_check_is_no_success(self):
+        self.assertEqual(run("words.py", self.root).returncode, 1)
 
 
 class Paths(Folder):

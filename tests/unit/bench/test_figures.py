@@ -72,7 +72,7 @@ class Page(unittest.TestCase):
     def test_notes_stand_above_the_figures(self):
         page = self.page({"bench": "drain", "note": "beanstalkd is left out"}, figure("rate", 1))
         self.assertLess(page.index("- beanstalkd is left out"),
-                        page.index("| figure | median | | least | most | runs |"))
+                        page.index("| figure | median | unit | least | most | runs |"))
 
     def test_each_benchmark_has_a_section(self):
         _, page = self.written(drain=[HEAD, figure("a", 1)], send=[HEAD, figure("b", 1)])
