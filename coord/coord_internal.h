@@ -68,4 +68,19 @@ bool coord_call_check(struct coord *coord, const char *topic, const char *bindin
 void coord_call_left(struct coord *coord, const char *topic);
 void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms);
 
+/* --- standalone.c --- */
+
+enum standalone_state {
+    STANDALONE_WAITING, /* for the lease: it is another's, or not known */
+    STANDALONE_HELD,
+    STANDALONE_DRAINING,  /* leaving: the slots are revoked */
+    STANDALONE_RELEASING, /* leaving: the lease is being given back */
+    STANDALONE_GONE       /* left; waits for its timer to close */
+};
+
+enum { STANDALONE_STATES = STANDALONE_GONE + 1 };
+
+/* May a standalone topic go from `from` to `to`?  Pure. */
+bool standalone_may(enum standalone_state from, enum standalone_state to);
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/steps.h"
 
 enum { ELECTION_SPREAD_MS = 200 };
 
@@ -29,19 +30,19 @@ static void election_delay(struct election *election, int64_t delay_ms)
 
 bool election_may(enum election_state from, enum election_state to)
 {
-    switch (from) {
-    case ELECTION_OUT:
-    case ELECTION_WATCHING:
-    case ELECTION_WON:
-        return to == ELECTION_TRYING || to == ELECTION_OUT;
-    case ELECTION_TRYING:
-        return true;
-    }
-    return false;
+    static const unsigned steps[ELECTION_STATES] = {
+        [ELECTION_OUT] = STEP(ELECTION_TRYING) | STEP(ELECTION_OUT),
+        [ELECTION_TRYING] = STEP(ELECTION_OUT) | STEP(ELECTION_TRYING) | STEP(ELECTION_WATCHING) |
+                            STEP(ELECTION_WON),
+        [ELECTION_WATCHING] = STEP(ELECTION_TRYING) | STEP(ELECTION_OUT),
+        [ELECTION_WON] = STEP(ELECTION_TRYING) | STEP(ELECTION_OUT),
+    };
+
+    return steps_allow(steps, from, to);
 }
 
-/* The only place where the state changes. */
-static void election_go(struct election *election, enum election_state state)
+/* The one place where the state changes. */
+static void election_enter(struct election *election, enum election_state state)
 {
     assert(election_may(election->state, state));
     election->state = state;
@@ -77,7 +78,7 @@ static void election_failed(struct election *election)
 static void election_won(struct election *election, int32_t epoch)
 {
     election->busy = false;
-    election_go(election, ELECTION_WON);
+    election_enter(election, ELECTION_WON);
     election->listener.won(election->listener.user, epoch);
 }
 
@@ -103,14 +104,14 @@ static void election_on_leader(void *user, const struct zk_reply *reply)
         zk_write(election->session, &op, 1, election_on_removed, election);
     } else {
         election->busy = false;
-        election_go(election, ELECTION_WATCHING);
+        election_enter(election, ELECTION_WATCHING);
     }
 }
 
 void election_resign(struct election *election)
 {
     election->listener.over(election->listener.user);
-    election_go(election, ELECTION_TRYING);
+    election_enter(election, ELECTION_TRYING);
     election_delay(election, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
 }
 
@@ -190,7 +191,7 @@ static void election_try(struct election *election)
     }
     uv_timer_stop(&election->delay);
     election->busy = true;
-    election_go(election, ELECTION_TRYING);
+    election_enter(election, ELECTION_TRYING);
     zk_exists(election->session, "leader", true, election_on_seen, election);
 }
 
@@ -211,6 +212,6 @@ void election_again(struct election *election)
 void election_expired(struct election *election)
 {
     uv_timer_stop(&election->delay);
-    election_go(election, ELECTION_OUT);
+    election_enter(election, ELECTION_OUT);
     election->busy = false;
 }

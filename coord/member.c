@@ -16,7 +16,7 @@
 
 enum { MEMBER_BACKOFF_MAX_MS = 5000 };
 
-static void member_enter(struct member *member);
+static void member_begin_entry(struct member *member);
 static void member_look(struct member *member);
 
 static void member_on_beat(uv_timer_t *timer);
@@ -27,7 +27,7 @@ static void member_on_retry(uv_timer_t *timer)
     struct member *member = timer->data;
 
     if (zk_session_is_connected(member->session)) {
-        member_enter(member);
+        member_begin_entry(member);
     }
 }
 
@@ -37,8 +37,8 @@ static void member_timer_init(struct member *member, uv_timer_t *timer)
     timer->data = member;
 }
 
-/* The only place where the state changes. */
-static void member_go(struct member *member, enum member_state state)
+/* The one place where the state changes. */
+static void member_enter(struct member *member, enum member_state state)
 {
     assert(member_state_may(member->state, state));
     member->state = state;
@@ -133,7 +133,7 @@ static void member_renew_lease(struct member *member, int64_t issued_ms)
 
 static void member_retry_in(struct member *member, enum member_state state)
 {
-    member_go(member, state);
+    member_enter(member, state);
     uv_timer_start(&member->retry, member_on_retry, (uint64_t) member->env->timings.retry, 0);
 }
 
@@ -144,20 +144,20 @@ void member_later(struct member *member)
 
 void member_refuse(struct member *member, smq_status status, const char *text)
 {
-    member_go(member, MEMBER_REFUSED);
+    member_enter(member, MEMBER_REFUSED);
     member->refusal = status;
     member->refusal_text = text;
     uv_timer_stop(&member->retry);
     member->listener.refused(member->listener.user, status, text);
 }
 
-static void member_enter(struct member *member)
+static void member_begin_entry(struct member *member)
 {
     if (member->state != MEMBER_OUT && member->state != MEMBER_WAITING) {
         return;
     }
     uv_timer_stop(&member->retry);
-    member_go(member, MEMBER_ENTERING);
+    member_enter(member, MEMBER_ENTERING);
     root_enter(member->root);
 }
 
@@ -205,7 +205,7 @@ static void member_compare(struct member *member, const struct zk_reply *reply)
 
 static void member_entered(struct member *member, const struct zk_reply *reply)
 {
-    member_go(member, MEMBER_IN);
+    member_enter(member, MEMBER_IN);
     member->incarnation = reply->stat.czxid;
     member->version = reply->stat.version;
     member->name_until = 0;
@@ -376,7 +376,7 @@ static void member_create(struct member *member)
     struct buf text = {0};
     struct zk_op op = {.kind = ZK_CREATE_EPHEMERAL, .path = member->path};
 
-    member_go(member, MEMBER_ENTERING);
+    member_enter(member, MEMBER_ENTERING);
     member_encode(member, &text);
     op.data = text.data;
     op.len = text.len;
@@ -387,7 +387,7 @@ static void member_create(struct member *member)
 
 void member_ready(struct member *member, bool asked)
 {
-    member_go(member, MEMBER_READY);
+    member_enter(member, MEMBER_READY);
     if (asked) {
         member_create(member);
     }
@@ -451,7 +451,7 @@ void member_node_changed(struct member *member, const char *path)
         return;
     }
     if (member->state == MEMBER_WAITING) {
-        member_enter(member);
+        member_begin_entry(member);
     } else {
         member_on_beat(&member->beat);
     }
@@ -544,10 +544,10 @@ void member_write_soon(struct member *member)
 bool member_connected(struct member *member)
 {
     if (member->state == MEMBER_READY) { /* the root may be another by now */
-        member_go(member, MEMBER_OUT);
+        member_enter(member, MEMBER_OUT);
     }
     if (member->state != MEMBER_IN) {
-        member_enter(member);
+        member_begin_entry(member);
         return false;
     }
     member_on_beat(&member->beat);
@@ -563,7 +563,7 @@ void member_expired(struct member *member)
     uv_timer_stop(&member->batch);
     uv_timer_stop(&member->retry);
     if (member->state != MEMBER_REFUSED) {
-        member_go(member, MEMBER_OUT);
+        member_enter(member, MEMBER_OUT);
     }
     member->beating = member->writing = member->dirty = member->stale = false;
     member->name_until = 0;

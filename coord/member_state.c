@@ -3,19 +3,19 @@
  * Pure. */
 #include "coord/member_state.h"
 
+#include "base/steps.h"
+
 bool member_state_may(enum member_state from, enum member_state to)
 {
-    switch (from) {
-    case MEMBER_OUT:
-    case MEMBER_READY:
-    case MEMBER_WAITING:
-        return to == MEMBER_ENTERING || to == MEMBER_OUT || to == MEMBER_REFUSED;
-    case MEMBER_ENTERING:
-        return to != MEMBER_ENTERING;
-    case MEMBER_IN:
-        return to == MEMBER_OUT || to == MEMBER_REFUSED;
-    case MEMBER_REFUSED:
-        return to == MEMBER_REFUSED;
-    }
-    return false;
+    static const unsigned steps[MEMBER_STATES] = {
+        [MEMBER_OUT] = STEP(MEMBER_ENTERING) | STEP(MEMBER_OUT) | STEP(MEMBER_REFUSED),
+        [MEMBER_READY] = STEP(MEMBER_ENTERING) | STEP(MEMBER_OUT) | STEP(MEMBER_REFUSED),
+        [MEMBER_ENTERING] = STEP(MEMBER_OUT) | STEP(MEMBER_READY) | STEP(MEMBER_WAITING) |
+                            STEP(MEMBER_IN) | STEP(MEMBER_REFUSED),
+        [MEMBER_WAITING] = STEP(MEMBER_ENTERING) | STEP(MEMBER_OUT) | STEP(MEMBER_REFUSED),
+        [MEMBER_IN] = STEP(MEMBER_OUT) | STEP(MEMBER_REFUSED),
+        [MEMBER_REFUSED] = STEP(MEMBER_REFUSED),
+    };
+
+    return steps_allow(steps, from, to);
 }

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/steps.h"
 #include "coord/coord_internal.h"
 
 enum {
@@ -26,14 +27,6 @@ enum {
     STANDALONE_RETRY_MIN_MS = 50,
     STANDALONE_LEAVE_MS = 3000,
     STANDALONE_SALT_BITS = 32
-};
-
-enum standalone_state {
-    STANDALONE_WAITING, /* for the lease: it is another's, or not known */
-    STANDALONE_HELD,
-    STANDALONE_DRAINING,  /* leaving: the slots are revoked */
-    STANDALONE_RELEASING, /* leaving: the lease is being given back */
-    STANDALONE_GONE       /* left; waits for its timer to close */
 };
 
 /* Invariant: slot i is with the owner while held[i]; `left_to_drain` counts these. */
@@ -80,24 +73,21 @@ static void standalone_on_close(uv_handle_t *handle)
 }
 
 /* A topic waits for the lease and holds it in turn, until it leaves or fails. */
-static bool standalone_may(enum standalone_state from, enum standalone_state to)
+bool standalone_may(enum standalone_state from, enum standalone_state to)
 {
-    switch (from) {
-    case STANDALONE_WAITING:
-    case STANDALONE_HELD:
-        return true;
-    case STANDALONE_DRAINING:
-        return to == STANDALONE_RELEASING || to == STANDALONE_GONE;
-    case STANDALONE_RELEASING:
-        return to == STANDALONE_GONE;
-    case STANDALONE_GONE:
-        break;
-    }
-    return false;
+    enum { ANY = STEP(STANDALONE_STATES) - 1 };
+    static const unsigned steps[STANDALONE_STATES] = {
+        [STANDALONE_WAITING] = ANY,
+        [STANDALONE_HELD] = ANY,
+        [STANDALONE_DRAINING] = STEP(STANDALONE_RELEASING) | STEP(STANDALONE_GONE),
+        [STANDALONE_RELEASING] = STEP(STANDALONE_GONE),
+    };
+
+    return steps_allow(steps, from, to);
 }
 
-/* The only place where the state changes. */
-static void standalone_go(struct standalone_topic *topic, enum standalone_state state)
+/* The one place where the state changes. */
+static void standalone_enter(struct standalone_topic *topic, enum standalone_state state)
 {
     assert(standalone_may(topic->state, state));
     topic->state = state;
@@ -105,7 +95,7 @@ static void standalone_go(struct standalone_topic *topic, enum standalone_state 
 
 static void standalone_drop(struct standalone_topic *topic)
 {
-    standalone_go(topic, STANDALONE_GONE);
+    standalone_enter(topic, STANDALONE_GONE);
     LIST_REMOVE(topic, link);
     uv_close((uv_handle_t *) &topic->timer, standalone_on_close);
 }
@@ -216,7 +206,7 @@ static void standalone_release(struct standalone_topic *topic)
         standalone_finish(topic);
         return;
     }
-    standalone_go(topic, STANDALONE_RELEASING);
+    standalone_enter(topic, STANDALONE_RELEASING);
     standalone_arm(topic, STANDALONE_LEAVE_MS);
     standalone_ask(topic, COORD_LEASE_RELEASE);
 }
@@ -239,7 +229,7 @@ static void standalone_lease_is_mine(struct standalone_topic *topic,
     topic->lease_until = topic->asked_at + reply->remaining_ms;
     if (changed || topic->state == STANDALONE_WAITING) {
         topic->token = token;
-        standalone_go(topic, STANDALONE_HELD);
+        standalone_enter(topic, STANDALONE_HELD);
         standalone_grant(topic);
     }
     standalone_arm(topic, standalone_lease_left(topic) / 3);
@@ -247,7 +237,7 @@ static void standalone_lease_is_mine(struct standalone_topic *topic,
 
 static void standalone_lease_is_lost(struct standalone_topic *topic)
 {
-    standalone_go(topic, STANDALONE_WAITING);
+    standalone_enter(topic, STANDALONE_WAITING);
     topic->token = (struct token){0};
     standalone_lose(topic);
 }
@@ -371,7 +361,7 @@ static void standalone_leave(struct standalone_topic *topic)
         standalone_release(topic);
         return;
     }
-    standalone_go(topic, STANDALONE_DRAINING);
+    standalone_enter(topic, STANDALONE_DRAINING);
     topic->drain_until = clock_now_ms() + topic->drain_timeout_ms + STANDALONE_LEAVE_MS;
     standalone_arm_drain(topic, standalone_lease_left(topic) / 3);
     slots = standalone_slots_new(topic);
@@ -395,7 +385,7 @@ static void standalone_slot_answer(struct standalone_topic *topic,
         standalone_release(topic);
     } else if (topic->state == STANDALONE_HELD) {
         /* Redis knows a larger token: acquire anew, which raises the epoch. */
-        standalone_go(topic, STANDALONE_WAITING);
+        standalone_enter(topic, STANDALONE_WAITING);
         standalone_arm_retry(topic);
     }
 }

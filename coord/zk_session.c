@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "base/steps.h"
 #include "coord/zk_calls.h"
 #include "coord/zk_log.h"
 
@@ -35,20 +36,21 @@ static void zk_session_open(struct zk_session *session);
 
 bool zk_session_may(enum zk_session_state from, enum zk_session_state to)
 {
-    switch (from) {
-    case ZK_SESSION_NEW:
-        return to == ZK_SESSION_NONE;
-    case ZK_SESSION_NONE:
-        return to != ZK_SESSION_CONNECTED;
-    case ZK_SESSION_CONNECTING:
-    case ZK_SESSION_CONNECTED:
-        return to != ZK_SESSION_NEW;
-    }
-    return false;
+    static const unsigned steps[ZK_SESSION_STATES] = {
+        [ZK_SESSION_NEW] = STEP(ZK_SESSION_NONE),
+        [ZK_SESSION_NONE] =
+            STEP(ZK_SESSION_NEW) | STEP(ZK_SESSION_NONE) | STEP(ZK_SESSION_CONNECTING),
+        [ZK_SESSION_CONNECTING] =
+            STEP(ZK_SESSION_NONE) | STEP(ZK_SESSION_CONNECTING) | STEP(ZK_SESSION_CONNECTED),
+        [ZK_SESSION_CONNECTED] =
+            STEP(ZK_SESSION_NONE) | STEP(ZK_SESSION_CONNECTING) | STEP(ZK_SESSION_CONNECTED),
+    };
+
+    return steps_allow(steps, from, to);
 }
 
-/* The only place where the state changes. */
-static void zk_session_go(struct zk_session *session, enum zk_session_state state)
+/* The one place where the state changes. */
+static void zk_session_enter(struct zk_session *session, enum zk_session_state state)
 {
     assert(zk_session_may(session->state, state));
     session->state = state;
@@ -72,7 +74,7 @@ static zhandle_t *zk_session_detach(struct zk_session *session)
     zhandle_t *handle = session->handle;
 
     zk_probe_end(&session->probe);
-    zk_session_go(session, ZK_SESSION_NONE);
+    zk_session_enter(session, ZK_SESSION_NONE);
     session->number++;
     session->handle = NULL;
     zk_calls_drop(session);
@@ -129,7 +131,7 @@ static void zk_session_changed(struct zk_session *session, const char *path)
 static void zk_session_on_state(struct zk_session *session, int state)
 {
     if (state == ZOO_CONNECTED_STATE) {
-        zk_session_go(session, ZK_SESSION_CONNECTED);
+        zk_session_enter(session, ZK_SESSION_CONNECTED);
         zk_probe_end(&session->probe);
         session->options.connected(session->options.user);
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
@@ -138,7 +140,7 @@ static void zk_session_on_state(struct zk_session *session, int state)
         zk_session_close(session);
         session->options.denied(session->options.user);
     } else if (session->state == ZK_SESSION_CONNECTED) {
-        zk_session_go(session, ZK_SESSION_CONNECTING);
+        zk_session_enter(session, ZK_SESSION_CONNECTING);
         zk_probe_begin(&session->probe, zk_session_timeout(session));
         session->options.disconnected(session->options.user);
     }
@@ -199,7 +201,7 @@ static void zk_session_open(struct zk_session *session)
         uv_timer_start(&session->retry, zk_session_on_retry, ZK_RETRY_MS, 0);
         return;
     }
-    zk_session_go(session, ZK_SESSION_CONNECTING);
+    zk_session_enter(session, ZK_SESSION_CONNECTING);
     (void) zoo_set_servers_resolution_delay(session->handle, ZK_RESOLVE_MS);
     if (options->auth != NULL) {
         (void) zoo_add_auth(session->handle, "digest", options->auth, (int) strlen(options->auth),
@@ -221,7 +223,7 @@ void zk_session_start(struct zk_session *session, const struct zk_session_option
     uv_timer_init(loop_uv(options->loop), &session->retry);
     session->retry.data = session;
     zk_probe_init(&session->probe, &probe);
-    zk_session_go(session, ZK_SESSION_NONE);
+    zk_session_enter(session, ZK_SESSION_NONE);
     zk_session_open(session);
 }
 
@@ -231,7 +233,7 @@ void zk_session_stop(struct zk_session *session)
         return;
     }
     zk_session_close(session);
-    zk_session_go(session, ZK_SESSION_NEW);
+    zk_session_enter(session, ZK_SESSION_NEW);
     uv_close((uv_handle_t *) &session->retry, NULL);
     zk_probe_stop(&session->probe);
 }

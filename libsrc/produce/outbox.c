@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/steps.h"
 #include "model/backoff.h"
 
 /* Between two tries of what failed. */
@@ -41,33 +42,21 @@ void outbox_free(struct outbox *outbox)
 
 /* --- states --- */
 
-static bool outbox_may(enum outbox_state from, enum outbox_state to)
+bool outbox_may(enum outbox_state from, enum outbox_state to)
 {
-    switch (from) {
-    case OUTBOX_EMPTY:
-        return to == OUTBOX_READY || to == OUTBOX_RESTING;
-    case OUTBOX_READY:
-        return to == OUTBOX_ON_WIRE || to == OUTBOX_EMPTY;
-    case OUTBOX_ON_WIRE:
-        return to != OUTBOX_ON_WIRE;
-    case OUTBOX_RESTING:
-        return to == OUTBOX_READY || to == OUTBOX_EMPTY;
-    }
-    return false;
+    static const unsigned steps[OUTBOX_STATES] = {
+        [OUTBOX_EMPTY] = STEP(OUTBOX_READY) | STEP(OUTBOX_RESTING),
+        [OUTBOX_READY] = STEP(OUTBOX_ON_WIRE) | STEP(OUTBOX_EMPTY),
+        [OUTBOX_ON_WIRE] = STEP(OUTBOX_EMPTY) | STEP(OUTBOX_READY) | STEP(OUTBOX_RESTING),
+        [OUTBOX_RESTING] = STEP(OUTBOX_READY) | STEP(OUTBOX_EMPTY),
+    };
+
+    return steps_allow(steps, from, to);
 }
 
 static struct outbox_list *outbox_list_of(struct outbox_set *set, enum outbox_state state)
 {
-    switch (state) {
-    case OUTBOX_READY:
-        return &set->ready;
-    case OUTBOX_RESTING:
-        return &set->resting;
-    case OUTBOX_EMPTY:
-    case OUTBOX_ON_WIRE:
-        break;
-    }
-    return NULL;
+    return state == OUTBOX_READY ? &set->ready : state == OUTBOX_RESTING ? &set->resting : NULL;
 }
 
 static void outbox_enter(struct outbox *outbox, enum outbox_state state)

@@ -13,7 +13,10 @@
 struct outbox_topic;
 
 /* READY waits for the end of the loop's turn; RESTING for `resume_ms`, after a failure. */
-enum outbox_state { OUTBOX_EMPTY, OUTBOX_READY, OUTBOX_ON_WIRE, OUTBOX_RESTING };
+enum outbox_state { OUTBOX_EMPTY, OUTBOX_READY, OUTBOX_ON_WIRE, OUTBOX_RESTING, OUTBOX_STATES };
+
+/* May an outbox go from `from` to `to`?  Pure. */
+bool outbox_may(enum outbox_state from, enum outbox_state to);
 
 /* Invariants: EMPTY has no queue, READY and RESTING have one and are in the list of that name;
  * ON_WIRE has one request, and a queue behind it or not. */

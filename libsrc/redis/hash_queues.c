@@ -13,22 +13,6 @@
 
 enum { PAUSE_TICK_MS = 5 };
 
-/* Only a READY queue is sent, or waits for its node or for a map; only a SENT one is paused. */
-static bool hash_queue_may_move(enum hash_queue_place from, enum hash_queue_place to)
-{
-    switch (to) {
-    case HASH_QUEUE_READY:
-        return true;
-    case HASH_QUEUE_PAUSED:
-        return from == HASH_QUEUE_SENT;
-    case HASH_QUEUE_STALLED:
-    case HASH_QUEUE_UNROUTED:
-    case HASH_QUEUE_SENT:
-        return from == HASH_QUEUE_READY;
-    }
-    return false;
-}
-
 static void hash_queue_leave_list(struct hash_queue *queue)
 {
     if (queue->list != NULL) {
@@ -40,7 +24,7 @@ static void hash_queue_leave_list(struct hash_queue *queue)
 static void hash_queue_move(struct hash_queue *queue, enum hash_queue_place place,
                             struct hash_queue_list *list)
 {
-    assert(hash_queue_may_move(queue->place, place));
+    assert(states_hash_queue_may(queue->place, place));
     hash_queue_leave_list(queue);
     queue->place = place;
     queue->list = list;

@@ -16,17 +16,7 @@
 
 #include "base/hash.h"
 #include "redis/context.h"
-
-/* READY: the queue's first request is sent in the next turn of the loop.  STALLED: it waits for its
- * node.  UNROUTED: it waits for a slot map.  PAUSED: it waits until `until_ms`.  SENT: its request
- * is in flight. */
-enum hash_queue_place {
-    HASH_QUEUE_READY,
-    HASH_QUEUE_STALLED,
-    HASH_QUEUE_UNROUTED,
-    HASH_QUEUE_PAUSED,
-    HASH_QUEUE_SENT
-};
+#include "redis/states.h"
 
 TAILQ_HEAD(hash_queue_list, hash_queue);
 

@@ -7,6 +7,7 @@
  * Thread: smq:io. */
 #include "redis/pubsub.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,9 @@
 #include "redis/redirect.h"
 #include "redis/reply.h"
 #include "redis/slotmap.h"
+#include "redis/states.h"
 
 enum { RETRY_MS = 100, PING_MS = 5000, RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000 };
-
-/* IDLE: the channel is to be subscribed as soon as its node can take it.  ASKED: SSUBSCRIBE is in
- * flight.  ON: the subscription is confirmed. */
-enum channel_state { CHANNEL_IDLE, CHANNEL_ASKED, CHANNEL_ON };
 
 /* One listener: the private side of a subscription. */
 struct redis_subscription_state {
@@ -41,7 +39,7 @@ struct pubsub_channel {
     struct pubsub *pubsub;
     TAILQ_HEAD(, redis_subscription_state) listeners;
     struct redis_subscription_state *next;
-    bool notifying, orphaned; /* orphaned: freed once all listeners are notified */
+    bool notifying;
     char *name;
     int32_t hash_slot;
     enum channel_state state;
@@ -138,11 +136,14 @@ static struct pubsub_channel *pubsub_find_channel(struct pubsub *pubsub, const c
     return channel;
 }
 
+/* The one place where a state changes. */
 static void pubsub_channel_enter(struct pubsub_channel *channel, enum channel_state state)
 {
-    if (channel->state == CHANNEL_IDLE && state != CHANNEL_IDLE) {
+    assert(states_channel_may(channel->state, state));
+    if (channel->state == CHANNEL_IDLE) {
         TAILQ_REMOVE(&channel->pubsub->idle, channel, idle);
-    } else if (channel->state != CHANNEL_IDLE && state == CHANNEL_IDLE) {
+    }
+    if (state == CHANNEL_IDLE) {
         TAILQ_INSERT_TAIL(&channel->pubsub->idle, channel, idle);
     }
     channel->state = state;
@@ -225,12 +226,10 @@ void pubsub_reroute(struct pubsub *pubsub)
 
 static void pubsub_channel_free(struct pubsub_channel *channel)
 {
-    pubsub_channel_enter(channel, CHANNEL_ON); /* which removes it from pubsub->idle */
+    pubsub_channel_enter(channel, CHANNEL_GONE);
     HASH_DEL(channel->pubsub->channels, channel);
     free(channel->name);
-    if (channel->notifying) {
-        channel->orphaned = true;
-    } else {
+    if (!channel->notifying) {
         free(channel);
     }
 }
@@ -247,7 +246,7 @@ static void pubsub_notify(struct pubsub_channel *channel, enum redis_notice noti
         listener->subscription->notice(notice, listener->subscription->user);
     }
     channel->notifying = false;
-    if (channel->orphaned) {
+    if (channel->state == CHANNEL_GONE) {
         free(channel);
     }
 }

@@ -1,46 +1,71 @@
-/* states.c - the states of connections, of nodes and of their replicas.
+/* states.c - see states.h.
  *
  * Pure. */
 #include "redis/states.h"
 
-#define TO(state) (1U << (state))
+#include "base/steps.h"
 
 static const unsigned connection_steps[CONNECTION_STATES] = {
-    [CONNECTION_RESOLVING] = TO(CONNECTION_CONNECTING) | TO(CONNECTION_CLOSING),
+    [CONNECTION_RESOLVING] = STEP(CONNECTION_CONNECTING) | STEP(CONNECTION_CLOSING),
     [CONNECTION_CONNECTING] =
-        TO(CONNECTION_SWITCHING) | TO(CONNECTION_GREETING) | TO(CONNECTION_CLOSING),
-    [CONNECTION_SWITCHING] = TO(CONNECTION_CONNECTING) | TO(CONNECTION_CLOSING),
-    [CONNECTION_GREETING] = TO(CONNECTION_READY) | TO(CONNECTION_CLOSING),
-    [CONNECTION_READY] = TO(CONNECTION_CLOSING),
+        STEP(CONNECTION_SWITCHING) | STEP(CONNECTION_GREETING) | STEP(CONNECTION_CLOSING),
+    [CONNECTION_SWITCHING] = STEP(CONNECTION_CONNECTING) | STEP(CONNECTION_CLOSING),
+    [CONNECTION_GREETING] = STEP(CONNECTION_READY) | STEP(CONNECTION_CLOSING),
+    [CONNECTION_READY] = STEP(CONNECTION_CLOSING),
 };
 
 static const unsigned node_steps[NODE_STATES] = {
-    [NODE_DOWN] = TO(NODE_CONNECTING),
-    [NODE_CONNECTING] = TO(NODE_UP) | TO(NODE_DOWN) | TO(NODE_BAD),
-    [NODE_UP] = TO(NODE_DOWN) | TO(NODE_BAD),
-    [NODE_BAD] = TO(NODE_CONNECTING),
+    [NODE_DOWN] = STEP(NODE_CONNECTING),
+    [NODE_CONNECTING] = STEP(NODE_UP) | STEP(NODE_DOWN) | STEP(NODE_BAD),
+    [NODE_UP] = STEP(NODE_DOWN) | STEP(NODE_BAD),
+    [NODE_BAD] = STEP(NODE_CONNECTING),
 };
 
 static const unsigned replicas_steps[REPLICAS_STATES] = {
-    [REPLICAS_UNKNOWN] = TO(REPLICAS_ASKED) | TO(REPLICAS_UNKNOWN),
-    [REPLICAS_ASKED] = TO(REPLICAS_FEW) | TO(REPLICAS_OPEN) | TO(REPLICAS_UNKNOWN),
-    [REPLICAS_FEW] = TO(REPLICAS_ASKED) | TO(REPLICAS_WAITING) | TO(REPLICAS_UNKNOWN),
-    [REPLICAS_OPEN] = TO(REPLICAS_WRITTEN) | TO(REPLICAS_UNKNOWN),
-    [REPLICAS_WRITTEN] = TO(REPLICAS_WAITING) | TO(REPLICAS_UNKNOWN),
-    [REPLICAS_WAITING] = TO(REPLICAS_OPEN) | TO(REPLICAS_FEW) | TO(REPLICAS_UNKNOWN),
+    [REPLICAS_UNKNOWN] = STEP(REPLICAS_ASKED) | STEP(REPLICAS_UNKNOWN),
+    [REPLICAS_ASKED] = STEP(REPLICAS_FEW) | STEP(REPLICAS_OPEN) | STEP(REPLICAS_UNKNOWN),
+    [REPLICAS_FEW] = STEP(REPLICAS_ASKED) | STEP(REPLICAS_WAITING) | STEP(REPLICAS_UNKNOWN),
+    [REPLICAS_OPEN] = STEP(REPLICAS_WRITTEN) | STEP(REPLICAS_UNKNOWN),
+    [REPLICAS_WRITTEN] = STEP(REPLICAS_WAITING) | STEP(REPLICAS_UNKNOWN),
+    [REPLICAS_WAITING] = STEP(REPLICAS_OPEN) | STEP(REPLICAS_FEW) | STEP(REPLICAS_UNKNOWN),
+};
+
+static const unsigned hash_queue_steps[HASH_QUEUE_PLACES] = {
+    [HASH_QUEUE_READY] = STEP(HASH_QUEUE_READY) | STEP(HASH_QUEUE_STALLED) |
+                         STEP(HASH_QUEUE_UNROUTED) | STEP(HASH_QUEUE_SENT),
+    [HASH_QUEUE_STALLED] = STEP(HASH_QUEUE_READY),
+    [HASH_QUEUE_UNROUTED] = STEP(HASH_QUEUE_READY),
+    [HASH_QUEUE_PAUSED] = STEP(HASH_QUEUE_READY),
+    [HASH_QUEUE_SENT] = STEP(HASH_QUEUE_READY) | STEP(HASH_QUEUE_PAUSED),
+};
+
+static const unsigned channel_steps[CHANNEL_STATES] = {
+    [CHANNEL_IDLE] = STEP(CHANNEL_IDLE) | STEP(CHANNEL_ASKED) | STEP(CHANNEL_GONE),
+    [CHANNEL_ASKED] = STEP(CHANNEL_IDLE) | STEP(CHANNEL_ON) | STEP(CHANNEL_GONE),
+    [CHANNEL_ON] = STEP(CHANNEL_IDLE) | STEP(CHANNEL_ON) | STEP(CHANNEL_GONE),
 };
 
 bool states_connection_may(enum connection_state from, enum connection_state to)
 {
-    return (connection_steps[from] & TO(to)) != 0;
+    return steps_allow(connection_steps, from, to);
 }
 
 bool states_node_may(enum node_state from, enum node_state to)
 {
-    return (node_steps[from] & TO(to)) != 0;
+    return steps_allow(node_steps, from, to);
 }
 
 bool states_replicas_may(enum replicas_state from, enum replicas_state to)
 {
-    return (replicas_steps[from] & TO(to)) != 0;
+    return steps_allow(replicas_steps, from, to);
+}
+
+bool states_hash_queue_may(enum hash_queue_place from, enum hash_queue_place to)
+{
+    return steps_allow(hash_queue_steps, from, to);
+}
+
+bool states_channel_may(enum channel_state from, enum channel_state to)
+{
+    return steps_allow(channel_steps, from, to);
 }

@@ -1,4 +1,5 @@
-/* states.h - the states of connections, of nodes and of their replicas, and which may follow which.
+/* states.h - the states of connections, of nodes and their replicas, of the queues of requests and
+ * of subscribed channels, and which may follow which.
  *
  * Pure. */
 #ifndef REDIS_STATES_H
@@ -34,8 +35,27 @@ enum replicas_state {
     REPLICAS_STATES
 };
 
+/* READY: the queue's first request is sent in the next turn of the loop.  STALLED: it waits for its
+ * node.  UNROUTED: it waits for a slot map.  PAUSED: it waits until `until_ms`.  SENT: its request
+ * is in flight. */
+enum hash_queue_place {
+    HASH_QUEUE_READY,
+    HASH_QUEUE_STALLED,
+    HASH_QUEUE_UNROUTED,
+    HASH_QUEUE_PAUSED,
+    HASH_QUEUE_SENT,
+    HASH_QUEUE_PLACES
+};
+
+/* IDLE: the channel is to be subscribed as soon as its node can take it.  ASKED: SSUBSCRIBE is in
+ * flight.  ON: the subscription is confirmed.  GONE: nobody listens any more; the channel is freed
+ * once its last notice has returned. */
+enum channel_state { CHANNEL_IDLE, CHANNEL_ASKED, CHANNEL_ON, CHANNEL_GONE, CHANNEL_STATES };
+
 bool states_connection_may(enum connection_state from, enum connection_state to);
 bool states_node_may(enum node_state from, enum node_state to);
 bool states_replicas_may(enum replicas_state from, enum replicas_state to);
+bool states_hash_queue_may(enum hash_queue_place from, enum hash_queue_place to);
+bool states_channel_may(enum channel_state from, enum channel_state to);
 
 #endif

@@ -60,8 +60,12 @@ enum worker_state {
     WORKER_RUNNING,
     WORKER_RESTING,  /* nobody polls: as STOPPING, but then NEW again */
     WORKER_STOPPING, /* claims no more, drains */
-    WORKER_ENDED     /* drained, or given up */
+    WORKER_ENDED,    /* drained, or given up */
+    WORKER_STATES
 };
+
+/* May a worker go from `from` to `to`?  Pure. */
+bool worker_may(enum worker_state from, enum worker_state to);
 
 /* For each thread one that may take its place while its handler hangs. */
 #define WORKER_THREADS_MOST(worker) (2 * (worker)->threads)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/owner_of.h"
 #include "base/status.h"
+#include "base/steps.h"
 #include "consume/slot/in_flight.h"
 #include "consume/slot/renewal.h"
 #include "consume/slot/slot_life.h"
@@ -31,8 +32,22 @@ static void worker_each_slot(smq_worker *worker, void (*act)(struct owned_slot *
     }
 }
 
+bool worker_may(enum worker_state from, enum worker_state to)
+{
+    static const unsigned steps[WORKER_STATES] = {
+        [WORKER_NEW] = STEP(WORKER_RUNNING) | STEP(WORKER_ENDED),
+        [WORKER_RUNNING] = STEP(WORKER_RESTING) | STEP(WORKER_STOPPING),
+        [WORKER_RESTING] = STEP(WORKER_NEW) | STEP(WORKER_STOPPING),
+        [WORKER_STOPPING] = STEP(WORKER_ENDED),
+    };
+
+    return steps_allow(steps, from, to);
+}
+
+/* The one place where the state changes. */
 static void worker_enter(smq_worker *worker, enum worker_state state)
 {
+    assert(worker_may(worker->state, state));
     worker->state = state;
     worker->set.claiming = state == WORKER_RUNNING;
 }

@@ -1,4 +1,5 @@
-/* test_states.c - which state of a member, of its election and of its session may follow which. */
+/* test_states.c - which state of a member, of its election, of its session and of a standalone
+ * topic may follow which. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "coord/coord_internal.h"
 #include "coord/election.h"
 #include "coord/member_state.h"
 #include "coord/zk_session.h"
@@ -79,12 +81,31 @@ static void a_session_connects_only_with_a_handle(void **state)
     }
 }
 
+static void a_standalone_topic_that_leaves_does_not_come_back(void **state)
+{
+    static const char *const rows[STANDALONE_STATES] = {
+        [STANDALONE_WAITING] = "xxxxx",  [STANDALONE_HELD] = "xxxxx",
+        [STANDALONE_DRAINING] = "...xx", [STANDALONE_RELEASING] = "....x",
+        [STANDALONE_GONE] = ".....",
+    };
+
+    (void) state;
+    for (int from = 0; from < STANDALONE_STATES; from++) {
+        for (int to = 0; to < STANDALONE_STATES; to++) {
+            assert_int_equal(
+                standalone_may((enum standalone_state) from, (enum standalone_state) to),
+                rows[from][to] == 'x');
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_enters_from_outside_or_after_it_waited),
         cmocka_unit_test(an_election_is_won_only_by_trying),
         cmocka_unit_test(a_session_connects_only_with_a_handle),
+        cmocka_unit_test(a_standalone_topic_that_leaves_does_not_come_back),
     };
 
     return cmocka_run_group_tests_name("states", tests, NULL, NULL);

@@ -12,9 +12,29 @@
 
 #include "model/slot.h"
 #include "model/topic.h"
+#include "produce/outbox.h"
 #include "sending.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
+
+/* A row is the state before, a column the state after; 'x': it may follow. */
+static void outbox_is_sent_from_ready_only(void **state)
+{
+    static const char *const rows[OUTBOX_STATES] = {
+        [OUTBOX_EMPTY] = ".x.x",
+        [OUTBOX_READY] = "x.x.",
+        [OUTBOX_ON_WIRE] = "xx.x",
+        [OUTBOX_RESTING] = "xx..",
+    };
+
+    (void) state;
+    for (int from = 0; from < OUTBOX_STATES; from++) {
+        for (int to = 0; to < OUTBOX_STATES; to++) {
+            assert_int_equal(outbox_may((enum outbox_state) from, (enum outbox_state) to),
+                             rows[from][to] == 'x');
+        }
+    }
+}
 
 static void a_send_is_stored_and_a_repeated_one_merges(void **state)
 {
@@ -347,6 +367,7 @@ static void a_batch_has_a_receipt_for_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outbox_is_sent_from_ready_only),
         SENDING_TEST(a_send_is_stored_and_a_repeated_one_merges),
         SENDING_TEST(what_comes_during_a_request_goes_together),
         SENDING_TEST(lost_replies_are_repeated_in_order),

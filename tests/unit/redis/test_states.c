@@ -1,4 +1,5 @@
-/* test_states.c - which state of a connection, a node or its replicas may follow which. */
+/* test_states.c - which state of a connection, a node or its replicas, of a queue of requests or of
+ * a channel may follow which. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,12 +64,50 @@ static void replicas_are_asked_before_a_write_and_waited_for_after_it(void **sta
     }
 }
 
+static void queues_wait_or_are_sent_from_ready_only(void **state)
+{
+    static const char *const rows[HASH_QUEUE_PLACES] = {
+        [HASH_QUEUE_READY] = "xxx.x",    [HASH_QUEUE_STALLED] = "x....",
+        [HASH_QUEUE_UNROUTED] = "x....", [HASH_QUEUE_PAUSED] = "x....",
+        [HASH_QUEUE_SENT] = "x..x.",
+    };
+
+    (void) state;
+    for (int from = 0; from < HASH_QUEUE_PLACES; from++) {
+        for (int to = 0; to < HASH_QUEUE_PLACES; to++) {
+            assert_int_equal(
+                states_hash_queue_may((enum hash_queue_place) from, (enum hash_queue_place) to),
+                rows[from][to] == 'x');
+        }
+    }
+}
+
+static void channels_are_confirmed_only_after_they_were_asked_for(void **state)
+{
+    static const char *const rows[CHANNEL_STATES] = {
+        [CHANNEL_IDLE] = "xx.x",
+        [CHANNEL_ASKED] = "x.xx",
+        [CHANNEL_ON] = "x.xx",
+        [CHANNEL_GONE] = "....",
+    };
+
+    (void) state;
+    for (int from = 0; from < CHANNEL_STATES; from++) {
+        for (int to = 0; to < CHANNEL_STATES; to++) {
+            assert_int_equal(states_channel_may((enum channel_state) from, (enum channel_state) to),
+                             rows[from][to] == 'x');
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(connections_end_from_every_state),
         cmocka_unit_test(nodes_come_up_by_connecting_only),
         cmocka_unit_test(replicas_are_asked_before_a_write_and_waited_for_after_it),
+        cmocka_unit_test(queues_wait_or_are_sent_from_ready_only),
+        cmocka_unit_test(channels_are_confirmed_only_after_they_were_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
