@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
@@ -27,6 +28,8 @@ struct loop {
     uv_loop_t uv;
     int bell;
     uv_poll_t wake;
+    uv_prepare_t polling; /* runs just before the loop looks at its sockets */
+    int64_t polled_ms;
     pthread_t thread;
     struct loop_task stop;
     struct {
@@ -67,6 +70,13 @@ static void loop_on_wake(uv_poll_t *wake, int status, int events)
     (void) loop_run_tasks(loop);
 }
 
+static void loop_on_polling(uv_prepare_t *polling)
+{
+    struct loop *loop = OWNER_OF(polling, struct loop, polling);
+
+    loop->polled_ms = clock_now_ms();
+}
+
 /* From now on only the handles of others keep the loop alive; it still takes tasks, which closing
  * objects may post. */
 static void loop_on_stop(struct loop_task *task)
@@ -76,6 +86,14 @@ static void loop_on_stop(struct loop_task *task)
     uv_unref((uv_handle_t *) &loop->wake);
 }
 
+/* Close the loop's own handles, and end what is left to be closed. */
+static void loop_close_handles(struct loop *loop)
+{
+    uv_close((uv_handle_t *) &loop->wake, NULL);
+    uv_close((uv_handle_t *) &loop->polling, NULL);
+    (void) uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
 static void *loop_main(void *arg)
 {
     struct loop *loop = arg;
@@ -83,8 +101,7 @@ static void *loop_main(void *arg)
     do {
         (void) uv_run(&loop->uv, UV_RUN_DEFAULT);
     } while (atomic_load(&loop->posting) > 0 || loop_run_tasks(loop));
-    uv_close((uv_handle_t *) &loop->wake, NULL);
-    (void) uv_run(&loop->uv, UV_RUN_DEFAULT);
+    loop_close_handles(loop);
     return NULL;
 }
 
@@ -126,10 +143,13 @@ smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err)
         return status_set(err, SMQ_NO_MEMORY, "cannot make an event loop: %s", uv_strerror(failed));
     }
     (void) uv_poll_start(&loop->wake, UV_READABLE, loop_on_wake);
+    loop->polled_ms = clock_now_ms();
+    (void) uv_prepare_init(&loop->uv, &loop->polling);
+    (void) uv_prepare_start(&loop->polling, loop_on_polling);
+    uv_unref((uv_handle_t *) &loop->polling);
     status = thread_start(&loop->thread, thread_name, loop_main, loop, err);
     if (status != SMQ_OK) {
-        uv_close((uv_handle_t *) &loop->wake, NULL);
-        (void) uv_run(&loop->uv, UV_RUN_DEFAULT);
+        loop_close_handles(loop);
         loop_destroy(loop);
         return status;
     }
@@ -171,6 +191,11 @@ void loop_post(struct loop *loop, struct loop_task *task)
 uv_loop_t *loop_uv(struct loop *loop)
 {
     return &loop->uv;
+}
+
+int64_t loop_polled_ms(const struct loop *loop)
+{
+    return loop->polled_ms;
 }
 
 bool loop_inside(const struct loop *loop)

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include <uv.h>
@@ -39,6 +40,12 @@ void loop_ring(struct loop *loop);
 
 /* The libuv loop, for handles of the objects that live on it.  Thread: the loop's. */
 uv_loop_t *loop_uv(struct loop *loop);
+
+/* When the loop began to look at its sockets last, by clock_now_ms(): what had come by then has
+ * been read.  A time-out is over when this is past it, and not already when the time now is: timers
+ * run before sockets, so a loop that is late would take a reply that has come for none. Thread: the
+ * loop's. */
+int64_t loop_polled_ms(const struct loop *loop);
 
 /* Is the caller on the loop's thread?  Thread: any. */
 bool loop_inside(const struct loop *loop);

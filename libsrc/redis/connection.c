@@ -33,7 +33,7 @@ struct connection {
     uv_prepare_t prepare; /* runs while `out` has something to write */
     bool resolving;
     struct addrinfo *found, *address;
-    int64_t connect_until_ms;
+    int64_t connect_until_ms, timeout_ms; /* all of it; what `timer` waits for */
     int open_handles;
     struct buf out;
     TAILQ_HEAD(, exchange) exchanges;
@@ -344,7 +344,9 @@ static void connection_on_timeout(uv_timer_t *timer)
 {
     struct connection *connection = timer->data;
 
-    if (connection->state == CONNECTION_CONNECTING) {
+    if (loop_polled_ms(connection->loop) < connection->timeout_ms) {
+        uv_timer_start(timer, connection_on_timeout, 1, 0);
+    } else if (connection->state == CONNECTION_CONNECTING) {
         connection_address_failed(connection, "no answer in time");
     } else {
         connection_fail(connection, SMQ_UNAVAILABLE, "no answer in time");
@@ -353,10 +355,11 @@ static void connection_on_timeout(uv_timer_t *timer)
 
 static void connection_start_timer(struct connection *connection, int64_t share)
 {
-    int64_t left = connection->connect_until_ms - clock_now_ms();
+    int64_t now_ms = clock_now_ms(), left = connection->connect_until_ms - now_ms;
+    int64_t ms = left > 0 ? left / share : 0;
 
-    uv_timer_start(&connection->timer, connection_on_timeout,
-                   (uint64_t) (left > 0 ? left / share : 0), 0);
+    connection->timeout_ms = now_ms + ms;
+    uv_timer_start(&connection->timer, connection_on_timeout, (uint64_t) ms, 0);
 }
 
 static void connection_on_connected(uv_connect_t *connect, int status)

@@ -3,7 +3,6 @@
  * Thread: smq:io. */
 #include "redis/deadlines.h"
 
-#include "base/clock.h"
 #include "base/owner_of.h"
 
 /* Move the deadlines that are over to a list of their own: passed() may remove others. */
@@ -31,7 +30,7 @@ static void deadlines_on_tick(uv_timer_t *timer)
 {
     struct deadlines *deadlines = OWNER_OF(timer, struct deadlines, timer);
     struct deadline_list over = TAILQ_HEAD_INITIALIZER(over);
-    int64_t now_ms = clock_now_ms();
+    int64_t now_ms = loop_polled_ms(deadlines->context->loop);
     int64_t ticks = (now_ms - deadlines->ticked_ms) / DEADLINES_TICK_MS;
 
     for (int64_t i = 0; i <= ticks && i < DEADLINES_SLOTS; i++) {
@@ -61,7 +60,7 @@ void deadlines_add(struct deadlines *deadlines, struct deadline *deadline, int64
     deadline->list = deadlines_slot(deadlines, at_ms);
     TAILQ_INSERT_TAIL(deadline->list, deadline, link);
     if (deadlines->count++ == 0 && !deadlines->context->closing) {
-        deadlines->ticked_ms = clock_now_ms();
+        deadlines->ticked_ms = loop_polled_ms(deadlines->context->loop);
         uv_timer_start(&deadlines->timer, deadlines_on_tick, DEADLINES_TICK_MS, DEADLINES_TICK_MS);
     }
 }

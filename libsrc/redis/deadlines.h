@@ -1,6 +1,7 @@
 /* deadlines.h - the time-outs of requests, in a timer wheel: one timer for all of them.
  *
- * Adding and removing a deadline takes constant time; it is reported at most one tick late.
+ * Adding and removing a deadline takes constant time.  It is reported at most two ticks late, and
+ * not before the sockets were read after it: a reply that has come in time always counts.
  *
  * Thread: smq:io. */
 #ifndef REDIS_DEADLINES_H

@@ -488,7 +488,8 @@ static void pubsub_link_free(struct pubsub_link *link)
  * when to check again. */
 static int64_t pubsub_check_alive(struct pubsub_link *link, int64_t now)
 {
-    int64_t patience_ms = link->pubsub->context->request_timeout_ms;
+    const struct context *context = link->pubsub->context;
+    int64_t patience_ms = context->request_timeout_ms;
 
     if (STAILQ_EMPTY(&link->asked)) {
         if (now - link->pinged_ms >= PING_MS) {
@@ -500,12 +501,12 @@ static int64_t pubsub_check_alive(struct pubsub_link *link, int64_t now)
     }
     int64_t heard_ms = connection_heard_ms(link->connection);
     int64_t since_ms = heard_ms > link->asked_ms ? heard_ms : link->asked_ms;
-    if (now - since_ms < patience_ms) {
+    if (loop_polled_ms(context->loop) < since_ms + patience_ms) {
         return since_ms + patience_ms;
     }
     struct connection *connection = link->connection;
-    events_log(link->pubsub->context->events, SMQ_LEVEL_DEBUG,
-               "subscriptions: %s: it does not answer", link->name);
+    events_log(context->events, SMQ_LEVEL_DEBUG, "subscriptions: %s: it does not answer",
+               link->name);
     pubsub_link_lost(link);
     connection_close(connection);
     return now + RETRY_MS;

@@ -256,7 +256,7 @@ static void replicas_on_tick(uv_timer_t *timer)
 {
     struct replicas_set *set = OWNER_OF(timer, struct replicas_set, timer);
     struct node *node, *next;
-    int64_t now_ms = clock_now_ms();
+    int64_t now_ms = loop_polled_ms(set->context->loop);
     bool busy = false;
 
     HASH_ITER(hh, set->nodes->by_name, node, next)

@@ -22,7 +22,13 @@ static void topology_try(struct topology *topology);
 static void topology_on_timer(uv_timer_t *timer)
 {
     struct topology *topology = OWNER_OF(timer, struct topology, timer);
+    const struct context *context = topology->context;
 
+    if (topology->asking &&
+        loop_polled_ms(context->loop) < topology->asked_ms + context->request_timeout_ms) {
+        uv_timer_start(timer, topology_on_timer, 1, 0);
+        return;
+    }
     if (topology->asking) {
         node_disconnect(topology->asked, SMQ_UNAVAILABLE, "it does not answer");
     }

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "model/slot.h"
+#include "support/wait.h"
 
 static void map_text(char *out, size_t size, const struct fake_node *node)
 {
@@ -52,4 +54,31 @@ void nodes_start(struct nodes *nodes, int64_t timeout_ms)
 void nodes_step(struct fake_node *node, const char *command, const char *reply)
 {
     fake_node_step(node, &(struct fake_step){.command = command, .reply = reply});
+}
+
+struct delay {
+    struct fake_node *node;
+    const char *reply;
+    int64_t ms, until_ms;
+};
+
+static bool delay_is_over(void *arg)
+{
+    return clock_now_ms() > ((const struct delay *) arg)->until_ms;
+}
+
+static void stay_away(void *arg)
+{
+    struct delay *delay = arg;
+
+    fake_node_send(delay->node, delay->reply);
+    delay->until_ms = clock_now_ms() + delay->ms;
+    (void) wait_until(delay_is_over, delay, INT32_MAX);
+}
+
+void nodes_delay(struct nodes *nodes, const char *reply, int64_t ms)
+{
+    struct delay delay = {.node = nodes->a, .reply = reply, .ms = ms};
+
+    client_call(&nodes->client, stay_away, &delay);
 }

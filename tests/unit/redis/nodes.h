@@ -21,6 +21,10 @@ void nodes_fini(struct nodes *nodes);
 /* Start the client with the address of A; it must become ready. */
 void nodes_start(struct nodes *nodes, int64_t timeout_ms);
 
+/* Make the client's loop late: it does nothing else until A has sent `reply` over every connection
+ * and `ms` have passed. */
+void nodes_delay(struct nodes *nodes, const char *reply, int64_t ms);
+
 /* Answer the next such command so, once; NULL: not at all. */
 void nodes_step(struct fake_node *node, const char *command, const char *reply);
 

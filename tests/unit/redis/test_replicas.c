@@ -16,7 +16,7 @@
 #include "nodes.h"
 #include "support/wait.h"
 
-enum { TIMEOUT_MS = 20000, SHORT_MS = 1000, WAIT_MS = 30000, MANY = 50 };
+enum { TIMEOUT_MS = 20000, SHORT_MS = 1000, LATE_MS = 2000, WAIT_MS = 30000, MANY = 50 };
 
 #define NO_REPLICA  "$46\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
 #define ONE_REPLICA "$49\r\n# Replication\r\nrole:master\r\ns0:ip=a,state=online,\r\n"
@@ -228,6 +228,22 @@ static void test_one_wait_speaks_of_all_commands_of_a_turn(void **state)
     assert_int_equal(fake_node_count(nodes->a, "WAIT 1 "), 1);
     client_stop(&nodes->client);
     free(sends);
+}
+
+/* The loop is late: it sees the acknowledgement when its time is over. */
+static void test_an_acknowledgement_that_has_come_counts(void **state)
+{
+    struct nodes *nodes = *state;
+    struct send send;
+
+    fake_node_rule(nodes->a, "WAIT 1", NULL);
+    nodes_start(nodes, LATE_MS);
+    post(&send, nodes, "k", 1, LATE_MS);
+    assert_true(fake_node_wait(nodes->a, "WAIT 1", 1));
+    nodes_delay(nodes, ":1\r\n", 2 * LATE_MS); /* of the await, and of the connection */
+    await_end(&send);
+    assert_acknowledged(&send);
+    client_stop(&nodes->client);
 }
 
 static void test_each_number_of_replicas_has_its_connection(void **state)
@@ -549,6 +565,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_wait_comes_behind_the_command_on_its_connection),
         TEST(test_one_wait_speaks_of_all_commands_of_a_turn),
+        TEST(test_an_acknowledgement_that_has_come_counts),
         TEST(test_each_number_of_replicas_has_its_connection),
         TEST(test_redirects_and_scripts_are_healed_there_too),
         TEST(test_fewer_in_time_is_told_and_not_written_again),
