@@ -3,12 +3,14 @@
 -- ARGV def
 -- RETURN OK: its keys are gone | GONE: it has another def, or was used
 --
--- For a slot that a creation made and cannot keep.  It never had an owner or a message.
+-- For a slot that a creation made and cannot keep.  It never had an owner or a message.  One that
+-- was denied in the midst of being opened has no def yet; what was a slot before has a generation.
 
 -- @include held
 
-local stored, claims = unpack(redis.call('HMGET', slot, 'def', 'claims'))
-if stored ~= def or claims ~= '0' or messages_held() > 0 then
+local stored, claims, generation = unpack(redis.call('HMGET', slot, 'def', 'claims', 'generation'))
+local opened = stored == def or (not stored and not generation)
+if not opened or tonumber(claims or 0) > 0 or messages_held() > 0 then
     return { 'GONE' }
 end
 redis.call('DEL', store, prepare, dead, why, slot)

@@ -111,6 +111,19 @@ static void test_a_slot_without_keys(void **state)
          {"slot_open def=n.4 m 0 gen=2 pauses=4 paused=0", "OK 0"}, {"field paused", "nil"});
 }
 
+static void assert_removed(struct fixture *fixture)
+{
+    struct args args = {0};
+    redisReply *reply;
+
+    args_add(&args, "n.1");
+    freeReplyObject(fixture_call(fixture, fixture_script("slot_remove"), &args));
+    args_clear(&args);
+    reply = fixture_redis(fixture, "EXISTS x prepare{x} dead{x} why{x} slot{x} body{x}");
+    assert_int_equal(reply->integer, 0);
+    freeReplyObject(reply);
+}
+
 static void test_what_a_creation_made_is_removed_while_nobody_used_it(void **state)
 {
     PLAY(state, {"open m", "OK"}, {"slot_remove def=m.1", "GONE"}, {"send a +0", "OK a"},
@@ -119,17 +132,21 @@ static void test_what_a_creation_made_is_removed_while_nobody_used_it(void **sta
          {"prepare", ""}, {"slot_remove", "GONE"}, {"field claims", "1"});
     fixture_flush(*state);
     struct fixture *fixture = *state;
-    struct args args = {0};
     fixture->keyed = true;
     PLAY(state, {"slot_open f 0", "OK 1"});
-    args_add(&args, "n.1");
-    freeReplyObject(fixture_call(fixture, fixture_script("slot_remove"), &args));
-    args_clear(&args);
-    redisReply *reply = fixture_redis(fixture, "KEYS *{x}");
-    assert_int_equal(reply->elements, 0);
-    freeReplyObject(reply);
+    assert_removed(fixture);
     fixture->keyed = false;
     PLAY(state, {"open m", "OK"});
+}
+
+/* It has a definition last, and once it had one it has a generation for ever. */
+static void test_what_is_half_opened_is_removed_and_what_was_a_slot_is_not(void **state)
+{
+    PLAY(state, {"open m", "OK"}, {"redis HDEL slot{x} def", "1"}, {"slot_remove", "GONE"},
+         {"redis HDEL slot{x} generation", "1"}, {"send a +0", "NO_TOPIC"},
+         {"redis ZADD x 1000 a", "1"}, {"slot_remove", "GONE"}, {"redis ZREM x a", "1"},
+         {"redis HDEL slot{x} claims base owner token definition version pauses", NULL});
+    assert_removed(*state);
 }
 
 int main(void)
@@ -146,6 +163,7 @@ int main(void)
         cmocka_unit_test(test_what_it_knows_of_its_topic),
         cmocka_unit_test(test_a_slot_without_keys),
         cmocka_unit_test(test_what_a_creation_made_is_removed_while_nobody_used_it),
+        cmocka_unit_test(test_what_is_half_opened_is_removed_and_what_was_a_slot_is_not),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
