@@ -1,5 +1,6 @@
 /* test_claiming.c - claiming and settling against a fake of the Redis client: what may be said of
- * answers whose reply was lost, and who may claim next. */
+ * answers whose reply was lost, who may claim next, and when a slot is damaged. */
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,6 +48,8 @@ static struct model {
     bool hold_answers;                 /* keep them back */
     size_t answered[CALLS_MAX], calls; /* the answers of each call that has some */
     size_t most_args;                  /* of one consume, with the name of the command */
+    int refuse;                        /* so many claims: the slot has another definition */
+    int damaged, repaired;             /* of these events */
     smq_status lease_lost;             /* of that event; 1: it has not come */
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -132,6 +135,12 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
     bool repeated = fake_arg_is(command, fake_argv(command, SCRIPT_CONSUME_ARGV_FLAGS), "r");
     char result = model.result;
 
+    if (model.refuse > 0) {
+        model.refuse--;
+        answer->reply = fake_array(1);
+        fake_put(answer->reply, 0, fake_text("STALE"));
+        return true;
+    }
     if ((repeated && model.hold_repeated) || (answers > 0 && model.hold_answers)) {
         return false;
     }
@@ -188,11 +197,13 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
 static void on_event(const smq_event *event, void *user)
 {
     (void) user;
+    pthread_mutex_lock(&model.lock);
     if (event->kind == SMQ_EVENT_LEASE_LOST) {
-        pthread_mutex_lock(&model.lock);
         model.lease_lost = event->status;
-        pthread_mutex_unlock(&model.lock);
     }
+    model.damaged += event->kind == SMQ_EVENT_DAMAGED ? 1 : 0;
+    model.repaired += event->kind == SMQ_EVENT_REPAIRED ? 1 : 0;
+    pthread_mutex_unlock(&model.lock);
 }
 
 static int set_up(void **state)
@@ -203,6 +214,7 @@ static int set_up(void **state)
     model.waiting = 1;
     model.claims = 0;
     model.calls = model.most_args = 0;
+    model.refuse = model.damaged = model.repaired = 0;
     model.hold_answers = false;
     model.lose = model.hold_repeated = false;
     model.result = '1';
@@ -478,6 +490,58 @@ static void no_call_has_more_arguments_than_a_managed_server_takes(void **state)
     }
 }
 
+/* --- slots that refuse the definition of their topic --- */
+
+/* All events have been told. */
+static void end_client(smq_consumer *consumer)
+{
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+    client = NULL;
+}
+
+/* It looks like this for a moment when a topic is altered: the definition was not read twice since.
+ */
+static void a_slot_that_refuses_twice_is_not_called_damaged(void **state)
+{
+    smq_consumer *consumer;
+
+    (void) state;
+    model.refuse = 2;
+    consumer = consumer_of_topic(0);
+    answer_done(consumer);
+    end_client(consumer);
+    assert_int_equal(model.refuse, 0);
+    assert_int_equal(model.damaged, 0);
+    assert_int_equal(model.repaired, 0);
+}
+
+static bool damage_is_told(void *arg)
+{
+    bool told;
+
+    (void) arg;
+    pthread_mutex_lock(&model.lock);
+    told = model.damaged > 0;
+    model.refuse = told ? 0 : model.refuse;
+    pthread_mutex_unlock(&model.lock);
+    return told;
+}
+
+static void one_that_goes_on_refusing_is_until_it_accepts(void **state)
+{
+    smq_consumer *consumer;
+
+    (void) state;
+    model.refuse = INT_MAX;
+    consumer = consumer_of_topic(0);
+    assert_true(wait_until(damage_is_told, NULL, WAIT_MS));
+    answer_done(consumer);
+    end_client(consumer);
+    assert_int_equal(model.damaged, 1);
+    assert_int_equal(model.repaired, 1);
+}
+
 #define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -489,6 +553,8 @@ int main(void)
         CLAIMING_TEST(every_slot_has_its_turn),
         CLAIMING_TEST(a_full_batch_is_settled_by_one_call),
         CLAIMING_TEST(a_group_of_answers_is_not_cut),
+        CLAIMING_TEST(a_slot_that_refuses_twice_is_not_called_damaged),
+        CLAIMING_TEST(one_that_goes_on_refusing_is_until_it_accepts),
         CLAIMING_TEST(no_call_has_more_arguments_than_a_managed_server_takes),
     };
 
