@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,8 @@ STAILQ_HEAD(chunks, chunk);
 struct link {
     int client, server;
     bool subscribes;
+    bool answered; /* it was given a reply since its last request */
+    atomic_int round_trips;
     struct chunks requests, replies;
 };
 
@@ -111,7 +114,8 @@ static void link_accept(struct proxy *proxy)
             }
             proxy->links[i].client = client;
             proxy->links[i].server = server;
-            proxy->links[i].subscribes = false;
+            proxy->links[i].subscribes = proxy->links[i].answered = false;
+            atomic_store(&proxy->links[i].round_trips, 0);
             return;
         }
     }
@@ -174,6 +178,8 @@ static bool link_read(struct proxy *proxy, struct link *link, const struct pollf
             return false;
         }
         link->subscribes = link->subscribes || is_subscription(chunk->data, chunk->len);
+        atomic_fetch_add(&link->round_trips, link->answered ? 1 : 0);
+        link->answered = false;
     }
     if (polled[1].revents != 0) {
         if (take_chunk(link->server, &link->replies, delay_ms) == NULL) {
@@ -188,14 +194,29 @@ static bool link_read(struct proxy *proxy, struct link *link, const struct pollf
     return true;
 }
 
+static bool link_give(struct link *link, enum proxy_wish wish)
+{
+    const struct chunk *reply = STAILQ_FIRST(&link->replies);
+
+    if (!give_chunks(link->server, &link->requests)) {
+        return false;
+    }
+    if (link_holds(link, wish)) {
+        return true;
+    }
+    if (!give_chunks(link->client, &link->replies)) {
+        return false;
+    }
+    link->answered = link->answered || reply != STAILQ_FIRST(&link->replies);
+    return true;
+}
+
 static void links_give(struct proxy *proxy, enum proxy_wish wish)
 {
     for (int i = 0; i < LINKS_MAX; i++) {
         struct link *link = &proxy->links[i];
 
-        if (link->client >= 0 &&
-            (!give_chunks(link->server, &link->requests) ||
-             (!link_holds(link, wish) && !give_chunks(link->client, &link->replies)))) {
+        if (link->client >= 0 && !link_give(link, wish)) {
             link_close(link);
         }
     }
@@ -382,6 +403,25 @@ void proxy_delay(struct proxy *proxy, int64_t one_way_ms)
     proxy->state.delay_ms = one_way_ms;
     wake(proxy);
     pthread_mutex_unlock(&proxy->state.lock);
+}
+
+void proxy_count(struct proxy *proxy)
+{
+    for (int i = 0; i < LINKS_MAX; i++) {
+        atomic_store(&proxy->links[i].round_trips, 0);
+    }
+}
+
+int proxy_round_trips(struct proxy *proxy)
+{
+    int most = 0;
+
+    for (int i = 0; i < LINKS_MAX; i++) {
+        int trips = atomic_load(&proxy->links[i].round_trips);
+
+        most = trips > most ? trips : most;
+    }
+    return most;
 }
 
 void proxy_hold(struct proxy *proxy)

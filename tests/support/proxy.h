@@ -21,6 +21,11 @@ const char *proxy_address(const struct proxy *proxy); /* "127.0.0.1:12345" */
 /* From now on every byte takes `one_way_ms` in each direction: half a round trip. */
 void proxy_delay(struct proxy *proxy, int64_t one_way_ms);
 
+/* Count round trips from now on: how often a client said something more after it was given a reply.
+ * proxy_round_trips() is the largest count of one connection. */
+void proxy_count(struct proxy *proxy);
+int proxy_round_trips(struct proxy *proxy);
+
 /* Keep replies back from now on. */
 void proxy_hold(struct proxy *proxy);
 
