@@ -106,7 +106,7 @@ static bool by_library(struct scene *scene, uint64_t count)
     return library_store(scene->lab, scene->client, scene->topic, count, &cost);
 }
 
-/* Bytes a message; what the empty topic needs is not counted. */
+/* Bytes per message, without those of the empty topic. */
 static bool weigh(struct lab *lab, smq_client *client, store_fn *store, const char *name,
                   double *out)
 {

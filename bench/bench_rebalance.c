@@ -23,7 +23,7 @@ enum {
     MEMBERS_MAX = MEMBERS + 1,
     PATIENCE_MS = 60000,
     NOBODY = -1,
-    RATE = 200, /* messages a second: enough to see a loss, too few to slow anything */
+    RATE = 200, /* messages per second: enough to show a loss, too few to slow the fleet */
     MESSAGES_MAX = 100000
 };
 
@@ -42,7 +42,7 @@ struct fleet {
     int64_t joined_ns[MEMBERS_MAX];
     int owner[SLOTS];
     int64_t gained_ns[SLOTS], lost_ns[SLOTS];
-    int wanted; /* so many members share all slots alike, */
+    int wanted; /* this number of members share all slots alike, */
     int gone;   /* and this one has none; NOBODY */
 };
 
@@ -261,7 +261,7 @@ static bool settle(struct fleet *fleet)
     struct tally_counts counts = tally_counts(fleet->tally);
     counts.sent = fleet->sent;
     counts.lost = counts.sent - counts.handled;
-    report_tally(lab_report(fleet->lab), "meanwhile", counts,
+    report_tally(lab_report(fleet->lab), "during the changes", counts,
                  (double) (meter_now_ns() - fleet->begin_ns) / 1e9);
     return true;
 }

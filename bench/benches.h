@@ -8,7 +8,7 @@
 
 #include "lab.h"
 
-/* `run` measures lab_runs() times and reports; false: it could not, which was said. */
+/* `run` measures lab_runs() times and reports.  false: it failed, and has printed why. */
 struct bench {
     const char *name;
     const char *about;

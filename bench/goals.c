@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* figures.py has their words.  delayed-p99 is of a million messages due evenly within 10 s: within
- * one second no master can follow, which delayed-1s-span/drain tells. */
+ * one second no master can follow, as delayed-1s-span/drain shows. */
 static const struct goal goals[] = {
     {"send/raw", 0.95, 0.80},          {"send/zadd", 0.8, 0.5},
     {"send-8-threads/1-thread", 5, 3}, {"drain/raw", 0.95, 0.80},

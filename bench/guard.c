@@ -75,7 +75,7 @@ static void end_children(void)
     } while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
 }
 
-/* Until it has ended, or somebody wants us to: then false. */
+/* Wait until it has ended.  false: a signal asks this process to end. */
 static bool await(pid_t pid, const sigset_t *held, int *status)
 {
     pid_t ended = 0;

@@ -1,5 +1,5 @@
-/* guard.h - runs the benchmarks in a process of their own: whatever becomes of it, nothing that it
- * has started stays.
+/* guard.h - runs the benchmarks in a process of their own, so that no process that they started
+ * survives, however they end.
  *
  * Thread: main, before there is another. */
 #ifndef BENCH_GUARD_H

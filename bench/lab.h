@@ -1,5 +1,5 @@
-/* lab.h - where benchmarks run: servers on one core, this process on another, and how much is
- * asked for.
+/* lab.h - what benchmarks run on: servers on one core, this process on another, and the options of
+ * the command line.
  *
  * Thread: main. */
 #ifndef BENCH_LAB_H
@@ -18,7 +18,7 @@ struct lab;
 
 struct lab_options {
     bool quick, json;
-    int rate;            /* messages/s of open loops; 0: as the benchmark says */
+    int rate;            /* messages/s of open loops; 0: the benchmark chooses */
     const char *program; /* this program, to be started as a member of a fleet */
     const char *folder;  /* where figures are kept; NULL: nowhere */
 };
@@ -30,7 +30,7 @@ void lab_free(struct lab *lab);
 const struct lab_options *lab_options(const struct lab *lab);
 struct report *lab_report(struct lab *lab);
 
-/* How many runs, fewer of what takes long; and `full` or `quick` of something. */
+/* The number of runs, fewer for long benchmarks; and `full`, or `quick` with --quick. */
 enum lab_pace { LAB_SHORT, LAB_LONG };
 int lab_runs(const struct lab *lab, enum lab_pace pace);
 uint64_t lab_count(const struct lab *lab, uint64_t full, uint64_t quick);
@@ -38,25 +38,25 @@ uint64_t lab_count(const struct lab *lab, uint64_t full, uint64_t quick);
 /* Call `measure` for each run. */
 bool lab_repeat(struct lab *lab, enum lab_pace pace, bool (*measure)(struct lab *lab));
 
-/* A Redis Cluster of so many masters, empty, each with so many replicas; `zookeeper`: and a
- * ZooKeeper.  Servers that fit are used again.  false, said on standard error: they cannot be had.
- */
+/* Provide an empty Redis Cluster with this number of masters, and of replicas for each, and if
+ * `zookeeper` a ZooKeeper.  Servers that fit are used again.  false: they cannot be started; the
+ * reason is on standard error. */
 bool lab_servers(struct lab *lab, int masters, bool zookeeper);
 bool lab_servers_with_replicas(struct lab *lab, int masters, int replicas, bool zookeeper);
 
 const char *lab_redis(const struct lab *lab);     /* addresses, as smq_client_options wants them */
 const char *lab_zookeeper(const struct lab *lab); /* NULL: none */
 int lab_masters(const struct lab *lab);
-struct wire *lab_wire(struct lab *lab, int master); /* a connection for looking */
+struct wire *lab_wire(struct lab *lab, int master); /* a connection for questions */
 
 /* Start another server on the core of the servers. */
 struct process_options;
 pid_t lab_start_server(struct lab *lab, const struct process_options *options);
 
-/* Forget all data, and give memory back. */
+/* Remove all data, and release the memory. */
 bool lab_empty(struct lab *lab);
 
-/* A client of the library.  NULL, said on standard error: none. */
+/* A client of the library.  NULL: it failed; the reason is on standard error. */
 smq_client *lab_client(struct lab *lab);
 
 /* A topic of type fixed_time under a new name, in `name`; layout inline, or as given. */

@@ -1,6 +1,6 @@
-/* library.h - the same loops by the library: what programs would write with the public headers.
+/* library.h - the same loops with the library, as programs write them with the public headers.
  *
- * Thread: main.  What fails is said on standard error. */
+ * Thread: main.  Failures are printed on standard error. */
 #ifndef BENCH_LIBRARY_H
 #define BENCH_LIBRARY_H
 
@@ -17,7 +17,7 @@
 /* The same message that all loops send: `number` in a body of TALLY_BODY bytes, due at once. */
 smq_message library_message(char body[TALLY_BODY], uint64_t number);
 
-/* Makes message `number`, which is as above, another one; or waits until it is time to send it. */
+/* Change message `number`, which is as above, or wait until it is time to send it. */
 typedef void library_shape_fn(smq_message *message, uint64_t number, void *user);
 
 /* Send messages 0 .. count - 1 and wait until all are stored.  false: some are not. */
@@ -27,7 +27,7 @@ bool library_send_shaped(smq_producer *producer, const char *topic, uint64_t cou
 bool library_send_batches(smq_producer *producer, const char *topic, uint64_t count, int batch);
 bool library_send_blocking(smq_producer *producer, const char *topic, uint64_t count, int threads);
 
-/* A patient producer; and one of these sends by it: what that has cost. */
+/* A producer that waits for room; and the cost of sending with it. */
 smq_producer *library_producer(smq_client *client);
 bool library_store(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
                    struct meter *cost);
@@ -37,7 +37,7 @@ bool library_store_shaped(struct lab *lab, smq_client *client, const char *topic
 /* Called for each message, on the thread of the handler. */
 typedef void library_seen_fn(const smq_message_info *info, void *user);
 
-/* A worker with one handler thread, which does nothing but tick off what it gets.
+/* A worker with one handler thread, which only ticks off the messages that it gets.
  *
  * Invariant: tally, messages, seen and user are set by the owner and stay while it runs; `all` is
  * posted when `messages` different ones were handled. */
@@ -50,13 +50,13 @@ struct library_consumer {
     smq_worker *worker;
 };
 
-/* `batch`: of a claim; 0: the library's own.  Whatever start has returned, stop is allowed: once.
- */
+/* `batch`: messages of a claim; 0: the library's default.  Stop may be called once, whatever start
+ * has returned. */
 bool library_consumer_start(struct library_consumer *consumer, smq_client *client,
                             const char *topic, int batch);
 void library_consumer_stop(struct library_consumer *consumer);
 
-/* Until all are handled, or nothing was for half a minute: the tally tells. */
+/* Wait until all messages are handled, or none was for half a minute; the tally has the counts. */
 void library_consumer_await(struct library_consumer *consumer);
 
 /* Consume until `messages` are handled; `cost` is from the start of the worker until it has stopped
@@ -64,7 +64,7 @@ void library_consumer_await(struct library_consumer *consumer);
 bool library_drain(struct lab *lab, smq_client *client, const char *topic, int batch,
                    uint64_t messages, struct tally *tally, struct meter *cost);
 
-/* Wait for a post, at most so long. */
+/* Wait for a post, at most this long. */
 bool library_await(sem_t *semaphore, int seconds);
 
 #endif

@@ -1,5 +1,6 @@
-/* load.h - messages sent at a given rate whatever becomes of them, consumed meanwhile; times are
- * from when a message should have been sent, so that a stall counts for all it held up.
+/* load.h - sends messages at a given rate, however fast they are handled, and consumes them at the
+ * same time.  Times count from when a message should have been sent, so a stall counts for every
+ * message that it delays.
  *
  * Thread: main sends; the handler runs on one thread of the worker. */
 #ifndef BENCH_LOAD_H
@@ -12,11 +13,12 @@
 
 #include "lab.h"
 
-/* Send so many at `rate` a second and report a run: the figures "NAME-p50", "-p99", "-p99.9",
+/* Send this many messages at `rate` per second and report a run: the figures "NAME-p50", "-p99",
+ * "-p99.9",
  * "-client-cpu" and "-redis-cpu". */
 bool load_at(struct lab *lab, smq_client *client, double rate, uint64_t messages, const char *name);
 
-/* Send them as fast as they are taken: the figure "NAME", messages a second, also in `rate`. */
+/* Send them as fast as possible: the figure "NAME", messages per second, also in `rate`. */
 bool load_most(struct lab *lab, smq_client *client, uint64_t messages, const char *name,
                double *rate);
 

@@ -1,4 +1,4 @@
-/* meter.h - what something has cost: time, CPU of this process, CPU and traffic of all Redis nodes.
+/* meter.h - measures a cost: time, CPU of this process, CPU and traffic of all Redis nodes.
  *
  * Thread: main. */
 #ifndef BENCH_METER_H
@@ -20,7 +20,7 @@ struct meter {
 
 struct lab;
 
-/* Begin; stop: `meter` becomes the difference.  false: Redis did not say. */
+/* Begin; stop: `meter` becomes the difference.  false: Redis did not answer. */
 bool meter_start(struct meter *meter, struct lab *lab);
 bool meter_stop(struct meter *meter, struct lab *lab);
 
@@ -28,7 +28,7 @@ bool meter_stop(struct meter *meter, struct lab *lab);
 void meter_start_here(struct meter *meter);
 void meter_stop_here(struct meter *meter);
 
-/* Of the whole of Redis, now. */
+/* The memory of all Redis nodes, now. */
 bool meter_used_memory(uint64_t *out, struct lab *lab);
 
 #endif

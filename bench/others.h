@@ -1,4 +1,4 @@
-/* others.h - how much of the machine everybody else takes: figures of a busy machine mean little.
+/* others.h - the processor time of all other processes: figures of a busy machine mean little.
  *
  * Thread: main. */
 #ifndef BENCH_OTHERS_H
@@ -8,8 +8,8 @@ struct others {
     double seconds, cpu_s;
 };
 
-/* Begin; stop: the CPU that others took since, in percent of one core.  Ours is that of this
- * process and of its children. */
+/* Begin; stop: the CPU that other processes took since, in percent of one core.  This process and
+ * its children do not count. */
 void others_start(struct others *others);
 double others_stop(const struct others *others);
 

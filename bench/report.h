@@ -1,5 +1,4 @@
-/* report.h - collects the values of all runs of a benchmark; prints runs, medians and what they
- * were meant to be.
+/* report.h - collects the values of all runs of a benchmark; prints runs, medians and goals.
  *
  * A table goes to standard output and the runs to standard error; with JSON, lines for both go to
  * standard output and the table to standard error.  With a folder the lines of a finished benchmark
@@ -19,8 +18,8 @@ struct report;
 struct report *report_new(bool json, const char *folder);
 void report_free(struct report *report);
 
-/* A benchmark begins, and each of its runs.  Values belong to the run that was begun last; one of
- * them, "others", is what everybody else took of the machine meanwhile. */
+/* Begin a benchmark, and each of its runs.  Values belong to the run that was begun last.  The
+ * value "others" is the processor time that other processes took during the run. */
 void report_begin(struct report *report, const char *bench, const char *about);
 void report_run(struct report *report);
 
@@ -28,15 +27,14 @@ void report_run(struct report *report);
 void report_note(struct report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What `who` did in this run.  A run in which anything was lost is void: none of its values
- * counts. */
+/* What `who` did in this run.  A run that lost a message is void: none of its values counts. */
 void report_tally(struct report *report, const char *who, struct tally_counts counts,
                   double seconds);
 
 /* One value of a figure in this run, as "messages/s". */
 void report_value(struct report *report, const char *figure, const char *unit, double value);
 
-/* A figure "send/raw": how one compares with another in this run. */
+/* A figure "send/raw": the ratio of two values in this run. */
 void report_ratio(struct report *report, const char *figure, double value, double by);
 
 /* The ratio of this run does not count: `why`, a constant. */
@@ -45,12 +43,12 @@ void report_uncounted(struct report *report, const char *figure, const char *why
 /* Are lines of this benchmark kept already? */
 bool report_kept(const struct report *report, const char *bench);
 
-/* Print the medians.  `done`: the benchmark came to its end, after `seconds`.  false: it did not, a
- * run was void, or nothing was measured. */
+/* Print the medians.  `done`: the benchmark completed after `seconds`.  false: it did not, a run
+ * was void, or nothing was measured. */
 bool report_end(struct report *report, bool done, double seconds);
 
-/* What a figure should be, and what is not acceptable; the goal is the larger one where more is
- * better.  NULL: nobody set one. */
+/* The goal of a figure, and the limit of what is acceptable; the goal is the larger one where more
+ * is better.  NULL: the figure has none. */
 struct goal {
     const char *figure;
     double goal, limit;

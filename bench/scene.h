@@ -1,6 +1,6 @@
-/* scene.h - what most benchmarks do: make a topic, fill it, drain it, tell what that has cost.
+/* scene.h - what most benchmarks do: make a topic, fill it, drain it, report the cost.
  *
- * Thread: main.  What fails is said on standard error. */
+ * Thread: main.  Failures are printed on standard error. */
 #ifndef BENCH_SCENE_H
 #define BENCH_SCENE_H
 
@@ -25,8 +25,8 @@ struct scene {
     char topic[LAB_NAME_SIZE];
 };
 
-/* Empty the lab and make a topic; or make one beside what is there.  scene_close() is allowed
- * whatever they returned. */
+/* Empty the lab and make a topic; or make another topic.  scene_close() may be called whatever they
+ * returned. */
 bool scene_open(struct scene *scene, struct lab *lab, smq_client *client, int slots);
 bool scene_add(struct scene *scene, struct lab *lab, smq_client *client, int slots);
 void scene_close(struct scene *scene);
@@ -37,12 +37,12 @@ bool scene_fill(struct scene *scene, uint64_t count);
 /* Consume `count` messages by one worker thread with an empty handler. */
 bool scene_drain(struct scene *scene, uint64_t count, struct tally *tally, struct meter *cost);
 
-/* What is not waiting of those sent was lost. */
+/* Count messages that were sent but are not waiting as lost. */
 bool scene_stored(struct scene *scene, uint64_t sent, struct tally_counts *out);
 
-/* What one way costs a message. */
+/* The cost of one message. */
 struct outcome {
-    double rate;                /* messages a second */
+    double rate;                /* messages per second */
     double client_us, redis_us; /* CPU */
 };
 

@@ -1,4 +1,4 @@
-/* tally.h - what became of the messages of one run: each carries its number, and is ticked off.
+/* tally.h - counts the messages of one run: each has a number, and is ticked off when handled.
  *
  * Thread: tally_tick() from any, for one slot by one thread at a time; the rest is one thread's. */
 #ifndef BENCH_TALLY_H
@@ -17,7 +17,7 @@ struct tally_counts {
 
 struct tally;
 
-/* For messages 0 .. messages - 1 over so many slots. */
+/* For messages 0 .. messages - 1 over this number of slots. */
 struct tally *tally_new(uint64_t messages, int slots);
 void tally_free(struct tally *tally);
 

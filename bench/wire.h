@@ -1,7 +1,7 @@
-/* wire.h - a connection as hand-written loops use it: commands are rendered into one buffer,
- * written in one go when there is no reply left to take, and replies are read as they come.
+/* wire.h - the connection of a hand-written loop: it renders commands into one buffer, writes them
+ * at once when no reply is left to read, and reads replies as they arrive.
  *
- * Thread: its owner's.  What fails is said on standard error. */
+ * Thread: its owner's.  Failures are printed on standard error. */
 #ifndef BENCH_WIRE_H
 #define BENCH_WIRE_H
 
@@ -17,7 +17,7 @@ struct wire;
 struct wire *wire_open(const char *address);
 void wire_close(struct wire *wire);
 
-/* Begin a command of so many words, then give them. */
+/* Begin a command of this number of words, then add them. */
 void wire_command(struct wire *wire, size_t words);
 void wire_bytes(struct wire *wire, const void *data, size_t len);
 void wire_text(struct wire *wire, const char *text);

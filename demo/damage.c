@@ -57,7 +57,7 @@ bool damage_do(const struct servers *servers, const char *topic, int32_t slot)
     return done;
 }
 
-bool damage_is_told(const char *path, const char *topic, int32_t slot, const char *what)
+bool damage_is_reported(const char *path, const char *topic, int32_t slot, const char *what)
 {
     char line[2048], wanted[128];
     bool found = false;

@@ -15,6 +15,6 @@ int32_t damage_choose(smq_client *client, const char *topic);
 bool damage_do(const struct servers *servers, const char *topic, int32_t slot);
 
 /* Does a history say that a worker reported this slot as "damaged", or "repaired"? */
-bool damage_is_told(const char *path, const char *topic, int32_t slot, const char *what);
+bool damage_is_reported(const char *path, const char *topic, int32_t slot, const char *what);
 
 #endif

@@ -31,7 +31,7 @@ enum {
     DRAIN_MS = 40000,
     PAUSE_MS = 2500,                     /* between the steps, to see the fleet at work */
     CLAIMED = 20,                        /* messages of each topic, most of which are not begun */
-    BOUND_MS = WORKER_SESSION_MS * 2 / 3 /* a confirmation is good for so long */
+    BOUND_MS = WORKER_SESSION_MS * 2 / 3 /* a confirmation is good for this long */
 };
 
 /* Everything that the demo owns; every part may be missing while it starts and stops. */
@@ -320,16 +320,16 @@ static bool story(struct demo *demo)
            leave(demo) && await(demo, all_sent, "everything is sent", STEP_MS);
 }
 
-/* Every worker's history, and what it says of the damaged slot. */
-static bool damage_told(struct demo *demo)
+/* Has a worker reported the damaged slot in its history? */
+static bool damage_reported(struct demo *demo)
 {
-    bool told = false;
+    bool reported = false;
 
-    for (int i = 0; i < demo->fleet.count && !told; i++) {
-        told = damage_is_told(demo->fleet.workers[i].history, rules_topics[0], demo->damaged,
-                              demo->damage);
+    for (int i = 0; i < demo->fleet.count && !reported; i++) {
+        reported = damage_is_reported(demo->fleet.workers[i].history, rules_topics[0],
+                                      demo->damaged, demo->damage);
     }
-    return told;
+    return reported;
 }
 
 /* Everything is handled: a slot that holds nothing loses its keys, and is repaired. */
@@ -345,7 +345,7 @@ static bool lose_a_slot(struct demo *demo)
     screen_say(&demo->screen, "slot %" PRId32 " of %s has lost its keys", demo->damaged,
                rules_topics[0]);
     demo->damage = "damaged";
-    if (!await(demo, damage_told, "a worker names it", STEP_MS)) {
+    if (!await(demo, damage_reported, "a worker names it", STEP_MS)) {
         return false;
     }
     if (smq_topic_repair(demo->client, rules_topics[0], &report, &err) != SMQ_OK) {
@@ -355,7 +355,7 @@ static bool lose_a_slot(struct demo *demo)
     screen_say(&demo->screen, "repaired: %s", report.text);
     demo->damage = "repaired";
     return report.slots_reopened == 1 &&
-           await(demo, damage_told, "a worker consumes it again", STEP_MS);
+           await(demo, damage_reported, "a worker consumes it again", STEP_MS);
 }
 
 /* --- the end ------------------------------------------------------------------------------- */
@@ -366,7 +366,7 @@ static bool note_dead(const smq_message_info *message, void *user)
     return true;
 }
 
-/* Dead letters must be exactly those that always fail; what is dead stands in the history then. */
+/* Dead letters must be exactly the messages that always fail; write them into the history. */
 static bool collect_dead(struct demo *demo)
 {
     smq_filter filter = SMQ_FILTER_INIT;
@@ -430,7 +430,7 @@ static bool run(struct demo *demo, const char *program)
     if (!start(demo, program)) {
         return false;
     }
-    bool told = story(demo);
+    bool in_time = story(demo);
     bool sent = interrupted == 0 && feed_stop(demo->feed);
     uint64_t failing = feed_failing(demo->feed);
     if (!sent) {
@@ -446,8 +446,8 @@ static bool run(struct demo *demo, const char *program)
     bool clean = fleet_stop(&demo->fleet, true);
     bool good = collect_dead(demo) && judge(demo, failing);
     good &= check(repaired, "a slot that lost its keys was named and repaired");
-    good &=
-        check(told && drained && clean, "each step happened in time, and the fleet ended cleanly");
+    good &= check(in_time && drained && clean,
+                  "each step happened in time, and the fleet ended cleanly");
     return good;
 }
 
