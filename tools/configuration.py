@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Check that docs/CONFIGURATION.md is what the library says, and that the library knows each field
-of the structs of options in the public headers.
+"""Check that docs/CONFIGURATION.md is what the library says, that the library knows each field of
+the structs of options in the public headers, and that the comments of these fields name the ranges
+and defaults which the library has.
 
 usage: configuration.py [--write] BUILD_FOLDER [ROOT]
 """
@@ -13,6 +14,14 @@ STRUCT = re.compile(r"typedef struct (smq_\w+_options) \{(.*?)\}", re.DOTALL)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 FIELD = re.compile(r"^\s*([^;]+?)\s*(\w+)\s*;", re.MULTILINE)
 SECTION = re.compile(r"^## \w+: `(\w+)`$(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+# A struct with the comment before it; a field with its comment, which stands before or behind it.
+COMMENTED = re.compile(r"((?:/\*(?:(?!\*/).)*\*/\s*)?)typedef struct (smq_\w+) \{(.*?)\n\}", re.DOTALL)
+ENTRY = re.compile(r"(/\*(?:(?!\*/).)*\*/)?\s*^ +[\w ]+?[ *]+(\w+)(?:, \w+)*;[ \t]*(/\*(?:(?!\*/).)*\*/)?",
+                   re.DOTALL | re.MULTILINE)
+UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "ms": 1, "s": 1000, "m": 60000, "h": 3600000, "d": 86400000}
+NUMBER = r"(\d+)(?:\^(\d+))?(?: ?(KiB|MiB|ms|s|m|h|d)\b)?"
+RANGE = re.compile(rf"-?{NUMBER} \.\. {NUMBER}")
+DEFAULT = re.compile(rf"\b[Dd]efault:? (?:{NUMBER}|([A-Z_]{{3,}}|none|no limit)\b)")
 # Callbacks and what is passed to them have no text; a topic's name and state are no options.
 UNNAMED = re.compile(r"smq_\w+_fn|\bvoid\b|\bsize_t\b")
 NOT_OPTIONS = {("smq_topic_options", "name"), ("smq_topic_options", "paused"),
@@ -29,9 +38,78 @@ def declared(folder):
 
 
 def described(text):
+    """{(struct, field): the cells type, default, range and text}"""
+    found = {}
     for struct, body in SECTION.findall(text):
-        for field in re.findall(r"^\| `(\w+)`", body, re.MULTILINE):
-            yield struct, field
+        for field, cells in re.findall(r"^\| `(\w+)` \|(.*)\|$", body, re.MULTILINE):
+            found[struct, field] = [cell.strip() for cell in re.split(r"(?<!\\)\|", cells)]
+    return found
+
+
+# === Comments ================================================================
+
+def number(digits, power, unit):
+    return (int(digits) ** int(power) if power else int(digits)) * UNITS[unit or ""]
+
+
+def numbers(text):
+    return {number(*parts) for parts in re.findall(NUMBER, text)}
+
+
+def is_among(value, known):
+    """0 is the default of each field; the table writes long durations in whole days."""
+    return value in known | {0} or (value > UNITS["d"] and value - value % UNITS["d"] in known)
+
+
+def is_default(word, default):
+    if word in ("none", "no limit"):
+        return default == "none"
+    return any(word.lower() == known or word.lower().endswith("_" + known) for known in re.findall(r"\w+", default))
+
+
+def doubts(comment, row):
+    """What a comment says of an option that its row in the table does not."""
+    _, default, limits, _ = row
+    # where 0 is the default, a range that begins with 0 begins with 1 in C
+    ends = numbers(limits) | ({1} if numbers(limits) and min(numbers(limits)) == 0 else set())
+    known = set().union(*(numbers(cell) for cell in row)) | ends
+    for parts in RANGE.findall(comment):
+        if limits and not (is_among(number(*parts[:3]), ends) and is_among(number(*parts[3:]), ends)):
+            yield "a range that is not " + limits
+    for *parts, word in DEFAULT.findall(comment):
+        if not (is_default(word, default) if word else is_among(number(*parts), numbers(default))):
+            yield f"a default that is not {default or 'named there'}"
+    for value in numbers(comment):
+        if not is_among(value, known):
+            yield f"{value}, which is not in it"
+
+
+def row_of(rows, struct, field):
+    """A message has fields that stand for options of its topic."""
+    return rows.get(("smq_topic_options" if struct == "smq_message" else struct, field))
+
+
+def comments(folder):
+    """(struct, field, its comment); field None: the comment of the struct"""
+    for header in sorted(folder.glob("*.h")):
+        for before, struct, body in COMMENTED.findall(header.read_text()):
+            yield struct, None, re.sub(r"\n\s*\*? ", " ", before)
+            for above, field, behind in ENTRY.findall(body):
+                yield struct, field, re.sub(r"\n\s*\*? ", " ", f"{above} {behind}")
+
+
+def misleading(folder, rows):
+    for struct, field, comment in comments(folder):
+        row = row_of(rows, struct, field)
+        if field is None and any(name == struct for name, _ in rows):
+            row = ["", "", "", " ".join(" ".join(cells) for (name, _), cells in rows.items() if name == struct)]
+        if row is not None:
+            name = struct if field is None else f"{struct}.{field}"
+            yield from (f"{name}: its comment names {doubt}; see libsrc/model/option_table.c"
+                        for doubt in doubts(comment, row))
+
+
+# =============================================================================
 
 
 def main():
@@ -43,9 +121,11 @@ def main():
                           capture_output=True, text=True).stdout
     if write:
         page.write_text(text)
-    fields, rows = set(declared(pathlib.Path(root) / "include/slotmq")), set(described(text))
+    headers = pathlib.Path(root) / "include/slotmq"
+    fields, rows = set(declared(headers)), described(text)
     found = [f"{struct}.{field} has no row in libsrc/model/option_table.c"
-             for struct, field in sorted(fields - rows)]
+             for struct, field in sorted(fields - rows.keys())]
+    found.extend(misleading(headers, rows))
     if not fields:
         found.append(f"{root}/include/slotmq: no struct of options found")
     if not page.exists() or page.read_text() != text:

@@ -27,6 +27,11 @@
 #define RATE_MAX          1000000000
 #define BYTES_MAX         1099511627776 /* 2^40; also of messages that may wait */
 
+/* Of priorities. */
+#define UP_TO(number) "(from -" DIGITS(number) " to " DIGITS(number) ")"
+#define ARRIVAL_RANGE UP_TO(TOPIC_PRIORITY_ARRIVAL)
+#define BYTES_RANGE   UP_TO(TOPIC_PRIORITY_BYTES)
+
 /* Durations are written as a number and its unit: (30, s). */
 #define UNIT_ms INT64_C(1)
 #define UNIT_s  INT64_C(1000)
@@ -98,9 +103,11 @@ static int64_t option_body(const void *options)
 
 const struct option option_table[] = {
     {CLIENT(redis), STRING, TOLD(""),
-     TEXT("Addresses of Redis: host:port,... or redis://user:password@host:port,...; required.")},
+     TEXT("Addresses of Redis: host:port,... or redis://user:password@host:port,... (default port "
+          "6379); required.")},
     {CLIENT(zookeeper), STRING, TOLD("none"),
-     TEXT("Addresses of ZooKeeper and the root of the fleet: host:port,.../root.")},
+     TEXT("Addresses of ZooKeeper and the root of the fleet: host:port,.../root (default port "
+          "2181, default root /slotmq).")},
     {CLIENT(zookeeper_auth), STRING, TOLD("none"),
      TEXT("Credentials for ZooKeeper: user:password.")},
     {CLIENT(name), STRING, TOLD("host-pid-random"),
@@ -129,7 +136,8 @@ const struct option option_table[] = {
      TEXT("Slots have no owners, and messages of one key may be handled at the same time.")},
     {TOPIC(ties), CHOICE("arrival|bytes", SMQ_TIES_ARRIVAL, SMQ_TIES_BYTES),
      CHOSEN("arrival", SMQ_TIES_ARRIVAL),
-     TEXT("Which of equal priorities comes first: the first sent, or the larger bytes.")},
+     TEXT("Which of equal priorities comes first: the first sent " ARRIVAL_RANGE
+          ", or the larger bytes " BYTES_RANGE ".")},
     {TOPIC(max_retries), INTEGER_OR_NONE(0, TOPIC_RETRIES_MAX), WORD("none", SMQ_NONE),
      MEANING("SMQ_NONE", 0), DEFAULT(16), TEXT("Retries before a message is dead.")},
     {TOPIC(backoff), STRING, .fallback_text = "exp:1000:600000", TOLD("exp:1000:600000"),
@@ -177,7 +185,7 @@ const struct option option_table[] = {
      TEXT("How long an asynchronous send waits for room among them.")},
 
     {WORKER(topic), STRING, TOLD(""), TEXT("The topic to consume; required.")},
-    {WORKER(threads), INTEGER(1, THREADS_MAX), MADE(option_cores, "cores"),
+    {WORKER(threads), INTEGER(1, THREADS_MAX), MADE(option_cores, "number of cores"),
      TEXT("Handlers that run at the same time, and the weight of this member.")},
     {WORKER(batch_size), INTEGER(1, 1000), DEFAULT(100),
      TEXT("Messages claimed from a slot in one call.")},

@@ -11,10 +11,6 @@
 #include "model/member.h"
 #include "model/slot.h"
 
-#define SEND_PRIORITY_BYTES (INT64_C(1) << 40) /* ties by bytes */
-
-enum { SEND_PRIORITY_ARRIVAL = 8191 }; /* ties by arrival */
-
 /* --- what does not depend on the topic --- */
 
 static smq_status send_check_pointer(smq_bytes bytes, const char *what, smq_error *err)
@@ -167,7 +163,7 @@ static smq_status send_place_fixed_time(char *when, const smq_message *message)
 static smq_status send_place_priority(char *when, const struct topic *topic,
                                       const smq_message *message, smq_error *err)
 {
-    int64_t max = topic->ties == SMQ_TIES_ARRIVAL ? SEND_PRIORITY_ARRIVAL : SEND_PRIORITY_BYTES;
+    int64_t max = topic->ties == SMQ_TIES_ARRIVAL ? TOPIC_PRIORITY_ARRIVAL : TOPIC_PRIORITY_BYTES;
 
     if (message->delay_ms > 0) {
         return send_wrong_type(topic, "delay_ms", "range_merge or fixed_time", err);

@@ -19,6 +19,8 @@
 #define TOPIC_BODY_INLINE_MAX    65536 /* also the default */
 #define TOPIC_BODY_KEYED_DEFAULT 1048576
 #define TOPIC_BODY_KEYED_MAX     67108864
+#define TOPIC_PRIORITY_ARRIVAL   8191               /* the largest with ties by arrival */
+#define TOPIC_PRIORITY_BYTES     1099511627776      /* with ties by bytes, 2^40 */
 #define TOPIC_TIME_MAX_MS        (INT64_C(1) << 43) /* of delays, times to live and points in time */
 
 enum {

@@ -246,29 +246,52 @@ class Features(Folder):
 
 
 class Configuration(Folder):
-    PAGE = "## Topic: `smq_topic_options`\n\n| `slots` | integer |\n"
+    PAGE = ("## Topic: `smq_topic_options`\n\n| `slots` | integer | 64 | 1 .. 65536 | Parts. |\n"
+            "| `lease_ms` | duration | 30s | 100ms .. 1d | A claim lives. |\n"
+            "| `ties` | arrival\\|bytes | arrival |  | By arrival, or by bytes (-8191 to 8191). |\n"
+            "| `max_body` | integer | 1048576 (inline 65536) | 1 .. 67108864 (inline 65536) | Bytes. |\n"
+            "| `ttl_ms` | duration | none | 1ms .. 101806d, or none | It lives. |\n")
+    FIELDS = ("    int32_t slots; /* 1 .. 65536; default\n                      * 64 */\n"
+              "    /* Default 30000. */\n    int64_t lease_ms;\n"
+              "    int ties; /* up to 8191; default SMQ_TIES_ARRIVAL */\n"
+              "    /* 1 .. 64 MiB, default 1 MiB; inline 1 .. 64 KiB. */\n    int64_t max_body;\n"
+              "    int64_t ttl_ms; /* 1 .. 2^43; default none; 0: of the topic */\n")
 
-    def verdict(self, page, fields):
-        self.write("include/slotmq/topic.h", "typedef struct smq_topic_options {\n    size_t struct_size;\n"
-                   f"    smq_event_fn *event;\n    int32_t slots; /* a; b */\n{fields}}} smq_topic_options;\n")
+    def verdict(self, page, fields, before=""):
+        self.write("include/slotmq/topic.h", f"{before}typedef struct smq_topic_options {{\n    size_t struct_size;\n"
+                   f"    smq_event_fn *event;\n{fields}}} smq_topic_options;\n")
         self.write("docs/CONFIGURATION.md", page)
         self.write("build/tools/configuration", f"#!/bin/sh\ncat <<'END'\n{self.PAGE}END\n")
         (self.root / "build/tools/configuration").chmod(0o755)
         return run("configuration.py", self.root / "build", self.root)
 
     def test_exact(self):
-        result = self.verdict(self.PAGE, "")
+        result = self.verdict(self.PAGE, self.FIELDS, "/* At most 2^43 ms. */\n")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_page_is_old(self):
-        result = self.verdict("## Topic\n", "")
+        result = self.verdict("## Topic\n", self.FIELDS)
         self.assertEqual(result.returncode, 1)
         self.assertIn("out of date", result.stderr)
 
     def test_field_without_a_row(self):
-        result = self.verdict(self.PAGE, "    bool shared;\n")
+        result = self.verdict(self.PAGE, self.FIELDS + "    bool shared;\n")
         self.assertEqual(result.returncode, 1)
         self.assertIn("smq_topic_options.shared has no row", result.stderr)
+
+    def test_comments_with_other_numbers(self):
+        for good, bad, field in (("65536;", "65535;", "slots"), ("* 64 ", "* 32 ", "slots"), ("1 .. 65536", "2 .. 65536", "slots"),
+                                 ("30000", "20000", "lease_ms"), ("8191", "8192", "ties"), ("ARRIVAL", "BYTES", "ties"),
+                                 ("64 MiB", "65 MiB", "max_body"), ("1 MiB", "2 MiB", "max_body"), ("2^43", "2^42", "ttl_ms")):
+            self.assertIn(good, self.FIELDS)
+            result = self.verdict(self.PAGE, self.FIELDS.replace(good, bad))
+            self.assertEqual(result.returncode, 1, bad)
+            self.assertIn(f"smq_topic_options.{field}: its comment names", result.stderr)
+
+    def test_a_comment_before_the_struct(self):
+        result = self.verdict(self.PAGE, self.FIELDS, "/* At most 2^42 ms. */\n")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("smq_topic_options: its comment names 4398046511104", result.stderr)
 
 
 class Bench(Folder):
