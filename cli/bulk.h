@@ -26,24 +26,24 @@ struct bulk_filter {
 #define BULK_OLDER(struct_, help_)                                                                 \
     {                                                                                              \
         .name = "older-than", .type = FLAG_DURATION,                                               \
-        .offset = offsetof(struct_, filter.older_than), .operand = "TIME", .min = 1,               \
-        .max = INT64_C(1) << 43, .help = (help_)                                                   \
+        .offset = offsetof(struct_, filter.older_than), .operand = "TIME", .min = "1ms",           \
+        .help = (help_)                                                                            \
     }
 #define BULK_LIMIT(struct_)                                                                        \
     {                                                                                              \
         .name = "limit", .type = FLAG_NUMBER, .offset = offsetof(struct_, filter.limit),           \
-        .operand = "N", .min = 1, .max = INT64_MAX, .help = "at most N; default all"               \
+        .operand = "N", .min = "1", .help = "at most N; default all"                               \
     }
 #define BULK_RATE(struct_)                                                                         \
     {                                                                                              \
         .name = "rate", .type = FLAG_NUMBER, .offset = offsetof(struct_, filter.rate),             \
-        .operand = "N", .min = 1, .max = 1000000000, .help = "N a second; default no limit"        \
+        .operand = "N", .min = "1", .help = "N a second; default no limit"                         \
     }
 
 /* Is anything given that leaves out some messages? */
 bool bulk_selects(const struct bulk_filter *filter);
 
-/* --key without --id is refused. */
+/* Refuses --key without --id. */
 enum exit_code bulk_check(const struct bulk_filter *filter);
 
 /* Fills `out` and, if one message is named, *which, which must live as long. */

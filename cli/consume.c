@@ -8,19 +8,19 @@
 #include <unistd.h>
 
 #include "connect.h"
+#include "option.h"
 #include "say.h"
 #include "signals.h"
 
-/* How often to look whether the topic is empty: at first, and when it is long not so. */
-#define LOOK_FIRST_MS 100
-#define LOOK_LAST_MS  1000
+/* Poll interval for "is the topic empty?": initial and maximum. */
+enum { POLL_FIRST_MS = 100, POLL_LAST_MS = 1000 };
 
-/* What the worker has beyond the time to drain, for the messages of killed programs to go back. */
-enum { DRAIN_DEFAULT_MS = 30000, DRAIN_GRACE_MS = 3000 };
+/* How much longer than its programs the worker may drain, so that the messages of programs that
+ * were killed are given back. */
+enum { DRAIN_GRACE_MS = 3000 };
 
 struct consume_options {
-    smq_worker_options worker;
-    struct flag_value count;
+    smq_worker_options worker; /* its drain_timeout_ms is never 0 */
     bool exit_when_empty;
 };
 
@@ -31,53 +31,47 @@ struct consume_options {
 
 static const struct flag consume_flags[] = {
     {WORKER("threads", "threads", "N")},
-    {.name = "count",
-     .type = FLAG_NUMBER,
-     .offset = CONSUME(count),
-     .operand = "N",
-     .min = 1,
-     .max = INT64_MAX,
-     .help = "end when N messages were answered; never more are claimed"},
+    {WORKER("count", "max_messages", "N")},
     {.name = "exit-when-empty",
      .type = FLAG_SWITCH,
      .offset = CONSUME(exit_when_empty),
      .help = "end when nothing is waiting, claimed or resting"},
     {WORKER("batch", "batch_size", "N")},
-    {WORKER("max-in-flight", "max_in_flight", "N"),
-     .help = "messages claimed and not yet answered; default 10 * threads * batch"},
+    {WORKER("max-in-flight", "max_in_flight", "N")},
     {WORKER("rate", "rate_per_s", "N")},
     {WORKER("handler-timeout", "handler_timeout_ms", "TIME"),
-     .help = "how long a message may be handled; then it fails, and its program is told to end; "
-             "default "
-             "none"},
+     .help = "how long a message may be handled; then the slot continues without it, and its "
+             "program is told to end"},
     {WORKER("drain-timeout", "drain_timeout_ms", "TIME"),
-     .help = "how long handlers may take to end after a signal, or when a slot moves; default 30s"},
+     .help = "how long handlers may take to end after a signal, or when a slot moves"},
 };
 
 static void consume_init(void *options)
 {
-    *(struct consume_options *) options =
-        (struct consume_options){.worker = SMQ_WORKER_OPTIONS_INIT};
+    struct consume_options *flags = options;
+
+    *flags = (struct consume_options){.worker = SMQ_WORKER_OPTIONS_INIT};
+    option_apply_default(&flags->worker, SMQ_OPTION_SET_WORKER, "drain_timeout_ms");
 }
 
 /* === Waiting for the end ================================================ */
 
-/* When to look next at what the topic holds. */
-struct look {
-    unsigned long long handled; /* at the last look */
-    int64_t interval_ms;
+struct poll {
+    unsigned long long handled; /* as many handlers had returned at the last poll */
+    int64_t interval_ms;        /* until the next one */
 };
 
-/* Is nothing left?  Asked only when no handler returned since the last look.  A server that is
- * away does not end the worker, so it says no; anything worse is a failure. */
-static bool consume_is_empty(struct consume *consume, struct look *look)
+/* Is nothing left?  Redis is asked only when no handler has returned since the last poll.  While
+ * it cannot be reached the answer is no, because that does not end the worker; what would end it
+ * is a failure of the command. */
+static bool consume_is_empty(struct consume *consume, struct poll *poll)
 {
     const unsigned long long handled = atomic_load(&consume->handled);
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    if (handled != look->handled) {
-        *look = (struct look){.handled = handled, .interval_ms = LOOK_FIRST_MS};
+    if (handled != poll->handled) {
+        *poll = (struct poll){.handled = handled, .interval_ms = POLL_FIRST_MS};
         return false;
     }
     const smq_status status =
@@ -89,19 +83,21 @@ static bool consume_is_empty(struct consume *consume, struct look *look)
     if (class == SMQ_CLASS_USAGE || class == SMQ_CLASS_FATAL) {
         consume_fail(consume, exit_code_of(status), "%s", err.text);
     }
-    const int64_t doubled = 2 * look->interval_ms;
-    look->interval_ms = doubled < LOOK_LAST_MS ? doubled : LOOK_LAST_MS;
+    const int64_t doubled = 2 * poll->interval_ms;
+    poll->interval_ms = doubled < POLL_LAST_MS ? doubled : POLL_LAST_MS;
     return false;
 }
 
-/* Is the worker told to stop, or does it stop by itself?  Then only its end is waited for. */
+/* Was the worker told to stop, or does it stop by itself?  Then only its end is left to wait for.
+ */
 static bool consume_is_ending(struct consume *consume)
 {
     const struct consume_options *flags = consume->command->options;
     const unsigned long long handled = atomic_load(&consume->handled);
 
     return signals_came() || consume_has_failed(consume) ||
-           (flags->count.given && handled >= (unsigned long long) flags->count.value);
+           (flags->worker.max_messages > 0 &&
+            handled >= (unsigned long long) flags->worker.max_messages);
 }
 
 /* Waits until the worker ends by itself, by a signal, by a failure or because nothing is left.
@@ -110,15 +106,15 @@ static bool consume_is_ending(struct consume *consume)
 static smq_status consume_wait_for_end(struct consume *consume, smq_error *err)
 {
     const struct consume_options *flags = consume->command->options;
-    struct look look = {.interval_ms = LOOK_FIRST_MS};
+    struct poll poll = {.interval_ms = POLL_FIRST_MS};
 
     while (!consume_is_ending(consume)) {
         const smq_status status = smq_worker_wait(
-            consume->worker, flags->exit_when_empty ? look.interval_ms : SMQ_FOREVER, err);
+            consume->worker, flags->exit_when_empty ? poll.interval_ms : SMQ_FOREVER, err);
         if (status != SMQ_TIMED_OUT) {
             return status;
         }
-        if (flags->exit_when_empty && consume_is_empty(consume, &look)) {
+        if (flags->exit_when_empty && consume_is_empty(consume, &poll)) {
             smq_worker_stop(consume->worker);
             break;
         }
@@ -161,15 +157,20 @@ static enum exit_code consume_await_worker(struct consume *consume)
 
 /* === The verb =========================================================== */
 
-/* How long programs may run after the worker was told to stop. */
+/* How long programs may run after the worker was told to stop.  The longest time to drain leaves
+ * them less than that, because the worker has no more. */
 static int64_t consume_drain_ms(const struct consume_options *flags)
 {
+    smq_worker_options scratch = SMQ_WORKER_OPTIONS_INIT;
     const int64_t given_ms = flags->worker.drain_timeout_ms;
 
     if (given_ms == SMQ_NONE) {
         return 0;
     }
-    return given_ms > 0 ? given_ms : DRAIN_DEFAULT_MS;
+    return option_takes(&scratch, SMQ_OPTION_SET_WORKER, "drain_timeout_ms",
+                        given_ms + DRAIN_GRACE_MS)
+               ? given_ms
+               : given_ms - DRAIN_GRACE_MS;
 }
 
 static smq_worker_options consume_worker_options(struct consume *consume)
@@ -180,7 +181,6 @@ static smq_worker_options consume_worker_options(struct consume *consume)
     options.topic = consume->command->words[0];
     options.handler = consume->command->tail ? consume_run : consume_print;
     options.user = consume;
-    options.max_messages = flags->count.value;
     if (consume->command->tail) {
         options.drain_timeout_ms = consume->drain_ms + DRAIN_GRACE_MS;
     }
@@ -197,14 +197,25 @@ static enum exit_code consume_run_worker(struct consume *consume)
         return say_failure(&err);
     }
     signals_watch(consume->worker);
-    if (!signals_came() && smq_worker_start(consume->worker, &err) == SMQ_OK) {
-        code = consume_await_worker(consume);
-    } else if (!signals_came()) {
-        code = say_failure(&err);
+    if (!signals_came()) {
+        code = smq_worker_start(consume->worker, &err) == SMQ_OK ? consume_await_worker(consume)
+                                                                 : say_failure(&err);
     }
     signals_watch(NULL);
     smq_worker_free(consume->worker);
     return code;
+}
+
+static enum exit_code consume_check_tail(const struct command *command)
+{
+    if (!command->tail) {
+        return EXIT_DONE;
+    }
+    if (command->global.json) {
+        return say_error(EXIT_USAGE, "--json is for messages on standard output; leave it out "
+                                     "when a program is run");
+    }
+    return consume_check_program(command->tail[0]);
 }
 
 static enum exit_code consume_verb_run(const struct command *command)
@@ -214,15 +225,8 @@ static enum exit_code consume_verb_run(const struct command *command)
         .drain_ms = consume_drain_ms(command->options),
         .failure = {.lock = PTHREAD_MUTEX_INITIALIZER},
     };
-    enum exit_code code = EXIT_DONE;
+    enum exit_code code = consume_check_tail(command);
 
-    if (command->tail && command->global.json) {
-        return say_error(EXIT_USAGE, "--json is for messages on standard output; leave it out "
-                                     "when a program is run");
-    }
-    if (command->tail) {
-        code = consume_check_program(command->tail[0]);
-    }
     if (code != EXIT_DONE) {
         return code;
     }

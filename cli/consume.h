@@ -23,8 +23,8 @@ struct consume {
     } failure;
 };
 
-/* A handler cannot go on (standard output is gone, the program cannot be started): the worker stops
- * and the command ends with `code` and this text.  Later failures are not kept. */
+/* A handler cannot continue (standard output is gone, the program cannot be started): the worker
+ * stops and the command ends with `code` and this text.  Later failures are not kept. */
 void consume_fail(struct consume *consume, enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -34,11 +34,11 @@ bool consume_has_failed(struct consume *consume);
 smq_verdict consume_print(smq_delivery *delivery, void *user);
 smq_verdict consume_run(smq_delivery *delivery, void *user);
 
-/* Can the program be found, and run?  Anything but EXIT_DONE has been said.  While there is no
- * other thread. */
+/* Can the program be found, and run?  On any other result than EXIT_DONE the error has already been
+ * printed.  Call it while there is no other thread. */
 enum exit_code consume_check_program(const char *program);
 
-/* Kills all programs: the time to drain is over.  Were they? */
+/* Kills all programs, because the time to drain has ended; and says whether that was done. */
 void consume_kill_programs(void);
 bool consume_programs_are_killed(void);
 

@@ -2,7 +2,6 @@
 #include "flags.h"
 
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,63 +114,81 @@ static enum exit_code flags_say_refused(const struct reader *reader, int code, c
     return say_error(EXIT_USAGE, "--%s takes no value", flag->name);
 }
 
-/* What a number may be, in words. */
+/* What may be given, in words. */
 static void flags_range_text(char *text, size_t size, const struct flag *flag)
 {
-    const char *what =
-        flag->type == FLAG_DURATION ? "a duration such as 500ms, 30s or 5m" : "a whole number";
+    const char *what = "a whole number";
 
-    if (flag->type == FLAG_TIME) {
-        snprintf(text, size,
-                 "milliseconds since 1970, or a time with its zone such as "
-                 "2026-12-01T00:00:00Z or 2026-12-01T01:00:00+01:00");
-        return;
+    if (flag->type == FLAG_DURATION) {
+        what = "a duration such as 500ms, 30s or 5m";
+    } else if (flag->type == FLAG_TIME) {
+        what = "milliseconds since 1970, or a time with its zone such as 2026-12-01T00:00:00Z or "
+               "2026-12-01T01:00:00+01:00";
     }
-
-    if (flag->min == INT64_MIN && flag->max == INT64_MAX) {
-        snprintf(text, size, "%s", what);
-    } else if (flag->max == INT32_MAX || flag->max == INT64_MAX) {
-        snprintf(text, size, "%s of at least %" PRId64, what, flag->min);
+    if (flag->min && flag->max) {
+        snprintf(text, size, "%s, %s to %s", what, flag->min, flag->max);
+    } else if (flag->min) {
+        snprintf(text, size, "%s of at least %s", what, flag->min);
+    } else if (flag->max) {
+        snprintf(text, size, "%s, at most %s", what, flag->max);
     } else {
-        const char *unit = flag->type == FLAG_DURATION ? " ms" : "";
-        snprintf(text, size, "%s, %" PRId64 " to %" PRId64 "%s", what, flag->min, flag->max, unit);
+        snprintf(text, size, "%s", what);
     }
+}
+
+static bool flag_parse_any(int64_t *out, enum flag_type type, const char *text)
+{
+    switch (type) {
+    case FLAG_DURATION:
+        return parse_duration(out, text);
+    case FLAG_TIME:
+        return parse_time(out, text);
+    default:
+        return parse_number(out, text);
+    }
+}
+
+bool flag_parse(int64_t *out, const struct flag *flag, const char *text)
+{
+    int64_t value = 0;
+    int64_t min = INT64_MIN;
+    int64_t max = INT64_MAX;
+
+    if (!flag_parse_any(&value, flag->type, text) ||
+        (flag->min && !flag_parse_any(&min, flag->type, flag->min)) ||
+        (flag->max && !flag_parse_any(&max, flag->type, flag->max))) {
+        return false;
+    }
+    if (value < min || value > max) {
+        return false;
+    }
+    *out = value;
+    return true;
 }
 
 static enum exit_code flags_read_amount(struct flag_value *out, const struct flag *flag,
                                         const char *text)
 {
-    int64_t value = 0;
-    const bool good = flag->type == FLAG_DURATION ? parse_duration(&value, text)
-                      : flag->type == FLAG_TIME   ? parse_time(&value, text)
-                                                  : parse_number(&value, text);
+    char range[192];
 
-    if (!good || value < flag->min || value > flag->max) {
-        char range[128];
-        flags_range_text(range, sizeof(range), flag);
-        return say_error(EXIT_USAGE, "--%s \"%s\" cannot be used; give %s", flag->name, text,
-                         range);
+    if (flag_parse(&out->value, flag, text)) {
+        out->given = true;
+        return EXIT_DONE;
     }
-    *out = (struct flag_value){.given = true, .value = value};
-    return EXIT_DONE;
+    flags_range_text(range, sizeof(range), flag);
+    return say_error(EXIT_USAGE, "--%s \"%s\" cannot be used; give %s", flag->name, text, range);
 }
 
-static enum exit_code flags_read_choice(struct flag_value *out, const struct flag *flag,
-                                        const char *text)
+/* Amounts that are not given have the value of their fallback. */
+static void flags_set_fallbacks(const struct flag_set *set)
 {
-    char all[256] = "";
-    size_t used = 0;
-
-    for (size_t i = 0; flag->choices[i]; i++) {
-        if (strcmp(flag->choices[i], text) == 0) {
-            *out = (struct flag_value){.given = true, .value = (int64_t) i};
-            return EXIT_DONE;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct flag *flag = &set->flags[i];
+        if (flag->fallback && flag->type != FLAG_OPTION) {
+            struct flag_value *value = (void *) ((char *) set->values + flag->offset);
+            (void) flag_parse(&value->value, flag, flag->fallback);
         }
-        used += (size_t) snprintf(all + used, sizeof(all) - used, "%s%s", i > 0 ? ", " : "",
-                                  flag->choices[i]);
     }
-    return say_error(EXIT_USAGE, "--%s \"%s\" cannot be used; give one of %s", flag->name, text,
-                     all);
 }
 
 static enum exit_code flag_apply(const struct flag *flag, void *values, const char *text)
@@ -192,8 +209,6 @@ static enum exit_code flag_apply(const struct flag *flag, void *values, const ch
     case FLAG_DURATION:
     case FLAG_TIME:
         return flags_read_amount(member, flag, text);
-    case FLAG_CHOICE:
-        return flags_read_choice(member, flag, text);
     case FLAG_OPTION:
         return option_apply(member, flag, text);
     case FLAG_PAIR:
@@ -234,6 +249,9 @@ enum exit_code flags_read(struct words *words, const struct flag_set *sets, size
 {
     struct reader reader;
 
+    for (size_t i = 0; i < set_count; i++) {
+        flags_set_fallbacks(&sets[i]);
+    }
     reader_init(&reader, sets, set_count, until_word);
     *words = (struct words){.word = say_alloc((size_t) argc + 1, sizeof(char *))};
     opterr = 0;

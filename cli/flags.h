@@ -17,7 +17,6 @@ enum flag_type {
     FLAG_NUMBER,   /* struct flag_value */
     FLAG_DURATION, /* struct flag_value, in milliseconds */
     FLAG_TIME,     /* struct flag_value, in milliseconds since 1970 */
-    FLAG_CHOICE,   /* struct flag_value, the index in `choices` */
     FLAG_OPTION,   /* a struct of the library: one option of it, "true" when there is no operand */
     FLAG_PAIR      /* a struct of the library: KEY=VALUE sets an option of it */
 };
@@ -25,20 +24,22 @@ enum flag_type {
 /* A value of which 0 and "not given" are not the same. */
 struct flag_value {
     bool given;
-    int64_t value;
+    int64_t value; /* the fallback of the flag, or 0, when it is not given */
 };
 
+/* Range and default of an option are those that the library gives for it, where `fallback` does not
+ * tell of another default.  Those of a number, a duration or a time stand here as a user would type
+ * them, and NULL is none.  The parser, the errors and the help read the same texts. */
 struct flag {
     const char *name; /* without the hyphens */
     char letter;      /* of the short form, or 0 */
     enum flag_type type;
-    size_t offset;              /* of the member in the struct of values */
-    const char *operand;        /* what follows it, for the help; NULL: nothing does */
-    const char *help;           /* one line; NULL: that of the option */
-    int64_t min, max;           /* numbers and durations */
-    const char *const *choices; /* ends with NULL */
-    smq_option_set set;         /* options and pairs */
-    const char *option;         /* options: its name */
+    size_t offset;       /* of the member in the struct of values */
+    const char *operand; /* what follows it, for the help; NULL: nothing does */
+    const char *help;    /* one line, which range and default follow; NULL: that of the option */
+    const char *min, *max, *fallback;
+    smq_option_set set; /* options and pairs */
+    const char *option; /* options: its name */
 };
 
 /* A table and the struct it fills. */
@@ -56,10 +57,15 @@ struct words {
 };
 
 /* Reads the flags of argv[1] and after into the `set_count` sets.  `until_word`: stops before the
- * first word and leaves it and all after it in `words`.  Anything but EXIT_DONE has been said. */
+ * first word and leaves it and all after it in `words`.  On any other result than EXIT_DONE the
+ * error has already been printed. */
 enum exit_code flags_read(struct words *words, const struct flag_set *sets, size_t set_count,
                           bool until_word, int argc, char **argv);
 
 void words_fini(struct words *words);
+
+/* Reads what a user types for a number, a duration or a time.  false: it cannot be read, or lies
+ * outside of the range. */
+bool flag_parse(int64_t *out, const struct flag *flag, const char *text);
 
 #endif

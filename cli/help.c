@@ -66,14 +66,14 @@ static void help_print_flags(FILE *out, const struct flag *flags, size_t count)
     for (size_t i = 0; i < count; i++) {
         char left[64];
         char letter[8] = "    ";
-        char *help = flags[i].help ? NULL : option_help(option_info(flags[i].set, flags[i].option));
+        char *help = option_help(&flags[i]);
         if (flags[i].letter != 0) {
             snprintf(letter, sizeof(letter), "-%c, ", flags[i].letter);
         }
         snprintf(left, sizeof(left), "%s--%s%s%s", letter, flags[i].name,
                  flags[i].operand ? " " : "", flags[i].operand ? flags[i].operand : "");
         fprintf(out, "  %-*s  ", FLAG_WIDTH, left);
-        help_print_wrapped(out, help ? help : (flags[i].help ? flags[i].help : ""), FLAG_WIDTH + 4);
+        help_print_wrapped(out, help, FLAG_WIDTH + 4);
         free(help);
     }
 }

@@ -2,6 +2,7 @@
 #include "option.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,48 +66,83 @@ enum exit_code option_apply_pair(void *options, smq_option_set set, const char *
     return EXIT_DONE;
 }
 
-/* Of these defaults the text itself tells, or nothing needs to be told. */
-static bool option_default_is_plain(const char *value)
+void option_apply_default(void *options, smq_option_set set, const char *name)
 {
-    return value[0] == '\0' || strcmp(value, "none") == 0 || strcmp(value, "false") == 0;
+    const smq_option_info *info = option_info(set, name);
+
+    (void) smq_option_parse(options, set, name, info->default_value, NULL);
 }
 
-/* The words "a|b|c" of an option as "a, b or c", or its range; "" when there is nothing to say. */
-static void option_values_text(char *text, size_t size, const smq_option_info *info)
+bool option_takes(void *scratch, smq_option_set set, const char *name, int64_t value)
 {
-    const char *word = info->type;
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    return smq_option_parse(scratch, set, name, text, NULL) == SMQ_OK;
+}
+
+/* === Help =============================================================== */
+
+/* The text itself tells of these defaults, or there is nothing to tell. */
+static bool option_default_is_plain(const char *value)
+{
+    return strcmp(value, "none") == 0 || strcmp(value, "false") == 0;
+}
+
+/* The words "a|b|c" as "a, b or c". */
+static void option_words_text(char *text, size_t size, const char *words)
+{
     size_t used = 0;
 
-    snprintf(text, size, "%s", info->range);
-    if (!strchr(word, '|') || strcmp(word, "false|true") == 0) {
-        return;
-    }
-    for (;; word++) {
+    for (const char *word = words; used < size; word++) {
         const size_t length = strcspn(word, "|");
         const char *before = used == 0 ? "" : word[length] == '\0' ? " or " : ", ";
         used += (size_t) snprintf(text + used, size - used, "%s%.*s", before, (int) length, word);
         word += length;
-        if (*word == '\0' || used >= size) {
+        if (*word == '\0') {
             return;
         }
     }
 }
 
-char *option_help(const smq_option_info *info)
+static void option_values_of_info(struct option_values *out, const smq_option_info *info)
 {
-    char values[128];
+    if (strchr(info->type, '|') && strcmp(info->type, "false|true") != 0) {
+        option_words_text(out->range, sizeof(out->range), info->type);
+    } else {
+        snprintf(out->range, sizeof(out->range), "%s", info->range);
+    }
+    if (out->fallback[0] == '\0' && !option_default_is_plain(info->default_value)) {
+        out->fallback = info->default_value;
+    }
+}
+
+void option_values(struct option_values *out, const struct flag *flag)
+{
+    *out = (struct option_values){.fallback = flag->fallback ? flag->fallback : ""};
+    if (flag->type == FLAG_OPTION) {
+        option_values_of_info(out, option_info(flag->set, flag->option));
+    } else if (flag->min && flag->max) {
+        snprintf(out->range, sizeof(out->range), "%s .. %s", flag->min, flag->max);
+    }
+}
+
+char *option_help(const struct flag *flag)
+{
+    const char *text = flag->help ? flag->help : option_info(flag->set, flag->option)->text;
+    const size_t length = strlen(text);
+    const bool stop = length > 0 && text[length - 1] == '.';
+    struct option_values values;
     char *line = NULL;
 
-    if (!info) {
-        return NULL;
-    }
-    const int length = (int) strlen(info->text) - 1; /* without the full stop */
-    const bool plain = option_default_is_plain(info->default_value);
-    option_values_text(values, sizeof(values), info);
-    if (asprintf(&line, "%.*s%s%s%s%s", length, info->text, values[0] != '\0' ? "; " : "", values,
-                 plain ? "" : "; default ", plain ? "" : info->default_value) < 0) {
+    option_values(&values, flag);
+    if (asprintf(&line, "%.*s%s%s%s%s", (int) (length - (stop ? 1 : 0)), text,
+                 values.range[0] != '\0' ? "; " : "", values.range,
+                 values.fallback[0] != '\0' ? "; default " : "", values.fallback) < 0) {
         say_no_memory();
     }
-    line[0] = (char) tolower((unsigned char) line[0]);
+    if (!flag->help) {
+        line[0] = (char) tolower((unsigned char) line[0]); /* the library writes sentences */
+    }
     return line;
 }

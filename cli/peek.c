@@ -5,8 +5,6 @@
 #include "output.h"
 #include "say.h"
 
-#define PEEK_DEFAULT 100
-
 struct peek_options {
     const char *state, *match, *reason, *cursor;
     struct flag_value limit;
@@ -34,14 +32,14 @@ static const struct flag peek_flags[] = {
      .type = FLAG_NUMBER,
      .offset = PEEK(limit),
      .operand = "N",
-     .min = 1,
-     .max = INT64_MAX,
-     .help = "at most N; default 100"},
+     .min = "1",
+     .fallback = "100",
+     .help = "at most N"},
     {.name = "cursor",
      .type = FLAG_TEXT,
      .offset = PEEK(cursor),
      .operand = "CURSOR",
-     .help = "go on where a peek that showed this cursor ended"},
+     .help = "continue where the peek that showed this cursor ended"},
 };
 
 static enum exit_code peek_print(smq_client *client, const struct command *command,
@@ -78,7 +76,7 @@ static enum exit_code peek_run(const struct command *command)
     filter.contains = flags->match;
     filter.reason = flags->reason;
     filter.cursor = flags->cursor;
-    filter.limit = flags->limit.given ? (uint64_t) flags->limit.value : PEEK_DEFAULT;
+    filter.limit = (uint64_t) flags->limit.value;
     if (flags->state) {
         code = message_states_read(&filter.states, flags->state);
     }

@@ -8,21 +8,19 @@
 #include <unistd.h>
 
 #include "connect.h"
-#include "field.h"
+#include "nth_field.h"
 #include "output.h"
 #include "progress.h"
 #include "say.h"
 #include "signals.h"
 #include "source.h"
-#include "when.h"
+#include "when_flags.h"
 
-/* How long to wait for room among the unanswered sends: longer than any of them lives. */
-#define ROOM_TIMEOUT_MS 30000
 struct send_options {
-    const char *key, *file;
-    const char *id;
-    struct flag_value key_field, id_field, ttl, retries, replicas;
+    const char *key, *id, *file;
+    struct flag_value key_field, id_field;
     struct when when;
+    smq_producer_options producer;
 };
 
 #define SEND(member) offsetof(struct send_options, member)
@@ -37,8 +35,7 @@ static const struct flag send_flags[] = {
      .type = FLAG_NUMBER,
      .offset = SEND(key_field),
      .operand = "N",
-     .min = 1,
-     .max = INT32_MAX,
+     .min = "1",
      .help = "the N-th white-space separated field of the body is the key"},
     {.name = "id",
      .type = FLAG_TEXT,
@@ -49,31 +46,18 @@ static const struct flag send_flags[] = {
      .type = FLAG_NUMBER,
      .offset = SEND(id_field),
      .operand = "N",
-     .min = 1,
-     .max = INT32_MAX,
+     .min = "1",
      .help = "layout keyed: the N-th white-space separated field of the body is the id"},
     WHEN_FLAGS(struct send_options),
-    {.name = "ttl",
-     .type = FLAG_DURATION,
-     .offset = SEND(ttl),
-     .operand = "TIME",
-     .min = 1,
-     .max = WHEN_TIME_MAX,
-     .help = "layout keyed: time to live, instead of the topic's"},
-    {.name = "retries",
-     .type = FLAG_NUMBER,
-     .offset = SEND(retries),
-     .operand = "N",
-     .min = 0,
-     .max = 63,
-     .help = "layout keyed: retries before it is dead, 0 to 63, instead of the topic's"},
+    WHEN_OWN(struct send_options, "ttl", "ttl_ms", "TIME", "layout keyed: time to live"),
+    WHEN_OWN(struct send_options, "retries", "max_retries", "N",
+             "layout keyed: retries before the message is dead"),
     {.name = "replicas",
-     .type = FLAG_NUMBER,
-     .offset = SEND(replicas),
+     .type = FLAG_OPTION,
+     .offset = SEND(producer),
      .operand = "N",
-     .min = 0,
-     .max = 16,
-     .help = "wait until N replicas of its node have it, too, 0 to 16; default 0"},
+     .set = SMQ_OPTION_SET_PRODUCER,
+     .option = "replicas"},
     {.name = "file",
      .type = FLAG_TEXT,
      .offset = SEND(file),
@@ -101,32 +85,50 @@ struct sender {
     struct topic_facts topic_facts;
     struct source source;
     struct progress progress;
-    char id[47]; /* that the library made for the body of the command line, or "" */
+    char id[SMQ_ID_SIZE]; /* that the library made for the body of the command line, or "" */
     struct tally tally;
 };
 
 /* === The message ======================================================== */
 
+static void send_init(void *options)
+{
+    struct send_options *flags = options;
+
+    when_init(&flags->when);
+    flags->producer = (smq_producer_options) SMQ_PRODUCER_OPTIONS_INIT;
+}
+
+/* The flag of layout keyed that is given; NULL: none. */
+static const char *send_keyed_flag(const struct send_options *flags)
+{
+    if (flags->id) {
+        return "--id";
+    }
+    if (flags->id_field.given) {
+        return "--id-field";
+    }
+    if (flags->when.own.ttl_ms != 0) {
+        return "--ttl";
+    }
+    return flags->when.own.max_retries != 0 ? "--retries" : NULL;
+}
+
 /* An option that the topic does not have is refused, whatever its value. */
 static enum exit_code send_check_options(const struct send_options *flags, const char *name,
                                          const struct topic_facts *topic)
 {
-    const char *keyed = flags->id               ? "--id"
-                        : flags->id_field.given ? "--id-field"
-                        : flags->ttl.given      ? "--ttl"
-                        : flags->retries.given  ? "--retries"
-                                                : NULL;
+    const char *keyed = send_keyed_flag(flags);
+    struct when when = flags->when;
 
     if (keyed && topic->layout != SMQ_LAYOUT_KEYED) {
         return say_error(EXIT_USAGE, "topic %s has layout inline: it has no %s", name, keyed);
     }
-    struct when when = flags->when;
-    if (when.delay.value == 0 &&
-        (topic->type == SMQ_TYPE_PRIORITY || topic->type == SMQ_TYPE_FIFO)) {
-        when.delay.given = false; /* whatever they get is due at once */
+    if (when.own.delay_ms == SMQ_NONE && !topic->lacks_delay) {
+        when.own.delay_ms = 0; /* topics of every type take what is due at once */
     }
     const enum exit_code code = when_check(&when, name, topic);
-    if (code == EXIT_DONE && topic->lacks_delay && !when.delay.given) {
+    if (code == EXIT_DONE && topic->lacks_delay && when.own.delay_ms == 0) {
         return say_error(EXIT_USAGE, "topic %s has no delay of its own: give --delay", name);
     }
     return code;
@@ -145,10 +147,6 @@ static smq_message send_make_message(const struct send_options *flags, const cha
         message.id = smq_text(flags->id);
     }
     when_apply(&message, &flags->when);
-    message.ttl_ms = flags->ttl.value;
-    if (flags->retries.given) {
-        message.max_retries = flags->retries.value > 0 ? (int32_t) flags->retries.value : SMQ_NONE;
-    }
     return message;
 }
 
@@ -183,27 +181,27 @@ static void tally_count(struct tally *tally, const smq_receipt *receipt)
     ++*count;
 }
 
-/* One send in the air. */
-struct flight {
+/* One send without a receipt. */
+struct send_pending {
     struct tally *tally;
     uint64_t line;
 };
 
 /* Thread: smq:call. */
-static void send_landed(const smq_receipt *receipt, void *user)
+static void send_on_receipt(const smq_receipt *receipt, void *user)
 {
-    struct flight *flight = user;
-    struct tally *tally = flight->tally;
+    struct send_pending *pending = user;
+    struct tally *tally = pending->tally;
 
     if (receipt->status == SMQ_OK) {
         pthread_mutex_lock(&tally->lock);
         tally_count(tally, receipt);
         pthread_mutex_unlock(&tally->lock);
     } else {
-        tally_failed(tally, flight->line, exit_code_of(receipt->status),
+        tally_failed(tally, pending->line, exit_code_of(receipt->status),
                      smq_status_text(receipt->status));
     }
-    free(flight);
+    free(pending);
 }
 
 /* === Sending ============================================================ */
@@ -219,7 +217,7 @@ static bool send_take_field(const void **start, size_t *size, struct sender *sen
     if (!number->given) {
         return true;
     }
-    const struct field field = field_of(body, body_size, (size_t) number->value);
+    const struct nth_field field = nth_field(body, body_size, (size_t) number->value);
     if (field.size == 0) {
         snprintf(text, sizeof(text), "there is no such field to be the %s; see --%s-field", what,
                  what);
@@ -276,12 +274,12 @@ static void send_line(struct sender *sender, uint64_t line, const char *body, si
     if (!send_prepare(&message, sender, line, body, size)) {
         return;
     }
-    struct flight *flight = say_alloc(1, sizeof(*flight));
-    *flight = (struct flight){.tally = &sender->tally, .line = line};
-    if (smq_send_async(sender->producer, sender->topic, &message, send_landed, flight, &err) !=
+    struct send_pending *pending = say_alloc(1, sizeof(*pending));
+    *pending = (struct send_pending){.tally = &sender->tally, .line = line};
+    if (smq_send_async(sender->producer, sender->topic, &message, send_on_receipt, pending, &err) !=
         SMQ_OK) {
         tally_failed(&sender->tally, line, exit_code_of(err.status), err.text);
-        free(flight);
+        free(pending);
     }
 }
 
@@ -399,12 +397,11 @@ static enum exit_code send_report(struct sender *sender)
 
 static enum exit_code send_all(struct sender *sender, smq_client *client)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer_options options = sender->flags->producer;
     const char *body = sender->command->words[1];
     smq_error err;
 
-    options.full_timeout_ms = ROOM_TIMEOUT_MS;
-    options.replicas = (int32_t) sender->flags->replicas.value;
+    options.full_timeout_ms = SMQ_FOREVER; /* no send outlives send_timeout_ms */
     if (smq_producer_new(&sender->producer, client, &options, &err) != SMQ_OK) {
         return say_failure(&err);
     }
@@ -438,7 +435,7 @@ static enum exit_code send_check_flags(const struct command *command)
         return say_error(EXIT_USAGE,
                          "--id names one message: give its BODY; lines have --id-field");
     }
-    if (flags->when.delay.given && flags->when.at.given) {
+    if (flags->when.own.delay_ms != 0 && flags->when.at.given) {
         return say_error(EXIT_USAGE, "--delay and --at both say when; give one");
     }
     if (flags->key && flags->key[0] == '\0') {
@@ -453,6 +450,17 @@ static enum exit_code send_check_flags(const struct command *command)
     return EXIT_DONE;
 }
 
+static enum exit_code send_connected(struct sender *sender, smq_client *client)
+{
+    enum exit_code code = topic_look_up(&sender->topic_facts, client, sender->topic);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    code = send_check_options(sender->flags, sender->topic, &sender->topic_facts);
+    return code == EXIT_DONE ? send_all(sender, client) : code;
+}
+
 static enum exit_code send_run(const struct command *command)
 {
     struct sender sender = {
@@ -464,20 +472,16 @@ static enum exit_code send_run(const struct command *command)
     smq_client *client = NULL;
     enum exit_code code = send_check_flags(command);
 
-    if (code == EXIT_DONE) {
-        code = source_open(&sender.source, sender.flags->file);
+    if (code != EXIT_DONE) {
+        return code;
     }
-    if (code == EXIT_DONE) {
-        code = connect_client(&client, command);
+    code = source_open(&sender.source, sender.flags->file);
+    if (code != EXIT_DONE) {
+        return code;
     }
+    code = connect_client(&client, command);
     if (code == EXIT_DONE) {
-        code = topic_look_up(&sender.topic_facts, client, sender.topic);
-    }
-    if (code == EXIT_DONE) {
-        code = send_check_options(sender.flags, sender.topic, &sender.topic_facts);
-    }
-    if (code == EXIT_DONE) {
-        code = send_all(&sender, client);
+        code = send_connected(&sender, client);
     }
     smq_client_free(client);
     source_close(&sender.source);
@@ -495,6 +499,7 @@ const struct verb send_verb = {
     .flags = send_flags,
     .flag_count = sizeof(send_flags) / sizeof(send_flags[0]),
     .options_size = sizeof(struct send_options),
+    .init = send_init,
     .min_words = 1,
     .max_words = 2,
     .run = send_run,

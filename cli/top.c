@@ -37,22 +37,17 @@ static const struct flag top_flags[] = {
      .type = FLAG_DURATION,
      .offset = offsetof(struct top_options, interval),
      .operand = "TIME",
-     .min = 100,
-     .max = 3600000,
-     .help = "between two looks, 100ms to 1h; default 1s"},
+     .min = "100ms",
+     .max = "1h",
+     .fallback = "1s",
+     .help = "between two looks"},
     {.name = "count",
      .type = FLAG_NUMBER,
      .offset = offsetof(struct top_options, count),
      .operand = "N",
-     .min = 1,
-     .max = INT64_MAX,
-     .help = "end after so many looks, and leave them on the terminal"},
+     .min = "1",
+     .help = "end after N looks, and leave them on the terminal"},
 };
-
-static void top_init(void *options)
-{
-    ((struct top_options *) options)->interval.value = 1000;
-}
 
 /* A topic as it was looked at last. */
 struct seen {
@@ -454,7 +449,6 @@ const struct verb top_verb = {
     .flags = top_flags,
     .flag_count = sizeof(top_flags) / sizeof(top_flags[0]),
     .options_size = sizeof(struct top_options),
-    .init = top_init,
     .max_words = 1,
     .run = top_run,
 };

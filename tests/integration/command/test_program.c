@@ -406,6 +406,17 @@ static bool ignores_no_interrupt(void *arg)
     return (caught >> (SIGINT - 1) & 1) == 0;
 }
 
+/* Programs end before the worker does; its own time may not be longer than a day. */
+static void test_the_longest_time_to_drain_is_taken(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "day", "--type", "priority"));
+    command_done(NULL, ARGS("send", "day", "a"));
+    command_done(
+        NULL, ARGS("consume", "day", "--drain-timeout", "1d", "--exit-when-empty", "--", "true"));
+    assert_int_equal(command_stat("day", "done"), 1);
+}
+
 /* As the library ends it when there is no memory. */
 static void test_an_abort_is_said(void **state)
 {
@@ -458,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_a_script_is_run_once_for_a_message),
         cmocka_unit_test(test_a_signal_lets_the_program_end),
         cmocka_unit_test(test_a_program_that_does_not_end_in_time_is_killed),
+        cmocka_unit_test(test_the_longest_time_to_drain_is_taken),
         cmocka_unit_test(test_an_abort_is_said),
         cmocka_unit_test(test_a_second_interrupt_ends_the_command),
     };

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "cli/base64.h"
-#include "cli/field.h"
+#include "cli/nth_field.h"
 #include "cli/output.h"
 #include "cli/printable.h"
 
@@ -128,7 +128,8 @@ static void test_a_field_is_found_between_white_space(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct field found = field_of(rows[i].line, strlen(rows[i].line), rows[i].number);
+        const struct nth_field found =
+            nth_field(rows[i].line, strlen(rows[i].line), rows[i].number);
         assert_int_equal(found.size, strlen(rows[i].field));
         assert_memory_equal(found.start, rows[i].field, found.size);
     }
@@ -136,7 +137,7 @@ static void test_a_field_is_found_between_white_space(void **state)
 
 static void test_a_field_may_hold_any_byte(void **state)
 {
-    const struct field found = field_of("a\0b c", 5, 1);
+    const struct nth_field found = nth_field("a\0b c", 5, 1);
 
     (void) state;
     assert_int_equal(found.size, 3);

@@ -19,11 +19,9 @@ struct values {
     bool fast;
     int64_t loud;
     const char *name;
-    struct flag_value count, wait, colour;
+    struct flag_value count, wait, at;
     smq_topic_options topic;
 };
-
-static const char *const colours[] = {"red", "green", NULL};
 
 #define VALUE(member) offsetof(struct values, member)
 
@@ -35,18 +33,19 @@ static const struct flag flags[] = {
      .type = FLAG_NUMBER,
      .offset = VALUE(count),
      .operand = "N",
-     .min = 1,
-     .max = 9},
+     .min = "1",
+     .max = "9"},
     {.name = "wait",
      .type = FLAG_DURATION,
      .offset = VALUE(wait),
      .operand = "TIME",
-     .max = INT64_MAX},
-    {.name = "colour",
-     .type = FLAG_CHOICE,
-     .offset = VALUE(colour),
-     .operand = "COLOUR",
-     .choices = colours},
+     .max = "1h",
+     .fallback = "5s"},
+    {.name = "at",
+     .type = FLAG_TIME,
+     .offset = VALUE(at),
+     .operand = "WHEN",
+     .max = "2248-09-26T00:00:00Z"},
     {.name = "lease",
      .type = FLAG_OPTION,
      .offset = VALUE(topic),
@@ -108,7 +107,7 @@ static void test_every_type_is_read(void **state)
     struct reading reading;
 
     (void) state;
-    read_line(&reading, "--fast one -ll --name=x --count 9 two --wait 2s --colour green", false);
+    read_line(&reading, "--fast one -ll --name=x --count 9 two --wait 2s --at 7", false);
     assert_int_equal(reading.code, EXIT_DONE);
     assert_string_equal(reading.said, "");
     assert_true(reading.values.fast);
@@ -116,7 +115,7 @@ static void test_every_type_is_read(void **state)
     assert_string_equal(reading.values.name, "x");
     assert_int_equal(reading.values.count.value, 9);
     assert_int_equal(reading.values.wait.value, 2000);
-    assert_int_equal(reading.values.colour.value, 1);
+    assert_int_equal(reading.values.at.value, 7);
     assert_int_equal(reading.words.count, 2);
     assert_string_equal(reading.words.word[0], "one");
     assert_string_equal(reading.words.word[1], "two");
@@ -147,7 +146,20 @@ static void test_not_given_is_not_zero(void **state)
     (void) state;
     read_line(&reading, "--wait 0", false);
     assert_true(reading.values.wait.given);
+    assert_int_equal(reading.values.wait.value, 0);
     assert_false(reading.values.count.given);
+    words_fini(&reading.words);
+}
+
+static void test_what_is_not_given_has_its_fallback(void **state)
+{
+    struct reading reading;
+
+    (void) state;
+    read_line(&reading, "one", false);
+    assert_false(reading.values.wait.given);
+    assert_int_equal(reading.values.wait.value, 5000);
+    assert_int_equal(reading.values.count.value, 0);
     words_fini(&reading.words);
 }
 
@@ -200,8 +212,9 @@ static void test_each_mistake_is_told_in_one_line(void **state)
         {"--count 5x", "--count \"5x\""},
         {"--wait -1", "a duration such as 500ms, 30s or 5m"},
         {"--wait 5weeks", "--wait \"5weeks\""},
-        {"--colour blue", "give one of red, green"},
-        {"--colour ", "give one of red, green"},
+        {"--wait 61m", "a duration such as 500ms, 30s or 5m, at most 1h"},
+        {"--at 2248-09-26T00:00:01Z", "2026-12-01T00:00:00Z or 2026-12-01T01:00:00+01:00, at most"},
+        {"--at 2248-09-26T00:00:01Z", "at most 2248-09-26T00:00:00Z"},
         {"--lease 5", "--lease \"5\" cannot be used; give a duration"},
         {"--shared=true", "--shared takes no value"},
         {"-T slots", "give KEY=VALUE"},
@@ -229,6 +242,7 @@ int main(void)
         cmocka_unit_test(test_every_type_is_read),
         cmocka_unit_test(test_options_of_the_library_are_read),
         cmocka_unit_test(test_not_given_is_not_zero),
+        cmocka_unit_test(test_what_is_not_given_has_its_fallback),
         cmocka_unit_test(test_what_follows_two_hyphens_is_left_alone),
         cmocka_unit_test(test_reading_stops_at_the_first_word),
         cmocka_unit_test(test_each_mistake_is_told_in_one_line),

@@ -1,4 +1,5 @@
 /* test_help.c - the help of each verb names each flag that the verb takes. */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,9 @@
 
 #include "cli/help.h"
 #include "cli/option.h"
+#include "cli/parse.h"
 #include "cli/verbs.h"
+#include "cli/when_flags.h"
 
 static char *help_text(const struct verb *verb)
 {
@@ -168,6 +171,257 @@ static void test_each_verb_and_flag_is_in_the_manual(void **state)
     free(text);
 }
 
+/* === The manual page and the table of options =========================== */
+
+/* Macros of mdoc that stand before words and are none of them. */
+static bool manual_is_macro(const char *word)
+{
+    static const char *const macros[] = {"Ar", "Cm", "Dq", "Fl", "It",
+                                         "Li", "No", "Ns", "Pp", "Xr"};
+
+    for (size_t i = 0; i < sizeof(macros) / sizeof(macros[0]); i++) {
+        if (strcmp(word, macros[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes the macros away: `text` is then words with one blank between them, in small letters. */
+static void manual_flatten(char *text)
+{
+    char *rest = strdup(text);
+    char *place = rest;
+    char *word = NULL;
+    size_t used = 0;
+
+    assert_non_null(rest);
+    while ((word = strsep(&place, " \n")) != NULL) {
+        word += word[0] == '.' && word[1] != '\0' ? 1 : 0;
+        if (word[0] == '\0' || manual_is_macro(word)) {
+            continue;
+        }
+        if (used > 0 && !strchr(".,;:", word[0])) {
+            text[used++] = ' ';
+        }
+        for (; *word != '\0'; word++) {
+            text[used++] = (char) tolower((unsigned char) *word);
+        }
+    }
+    text[used] = '\0';
+    free(rest);
+}
+
+/* From `start` to the first of these ends, to be freed; NULL: there is no such start. */
+static char *manual_part(const char *text, const char *start, const char *end, const char *other)
+{
+    const char *from = strstr(text, start);
+
+    if (!from) {
+        return NULL;
+    }
+    from += strlen(start);
+    const char *to = strstr(from, end);
+    const char *before = strstr(from, other);
+    to = before && (!to || before < to) ? before : to;
+    assert_non_null(to);
+    return strndup(from, (size_t) (to - from));
+}
+
+/* What the page says of a flag in the section of its verb, to be freed; NULL: it has no item. */
+static char *manual_item(const char *manual, const struct verb *verb, const struct flag *flag)
+{
+    char start[80];
+
+    snprintf(start, sizeof(start), "\n.Ss %s\n", verb->name);
+    char *section = manual_part(manual, start, "\n.Ss ", "\n.Sh ");
+    assert_non_null(section);
+    snprintf(start, sizeof(start), "\n.It Fl -%s%s", flag->name, flag->operand ? " " : "\n");
+    char *item = manual_part(section, start, "\n.It ", "\n.El");
+    free(section);
+    if (item) {
+        manual_flatten(item);
+    }
+    return item;
+}
+
+static void manual_must_say(const struct verb *verb, const struct flag *flag, const char *item,
+                            const char *wanted)
+{
+    if (!strstr(item, wanted)) {
+        fail_msg("%s --%s: the manual page does not say \"%s\" but: %s", verb->name, flag->name,
+                 wanted, item);
+    }
+}
+
+/* A range "a .. b" stands there as "a to b", and of words each one. */
+static void manual_must_say_range(const struct verb *verb, const struct flag *flag,
+                                  const char *item, const char *range)
+{
+    const char *dots = strstr(range, " .. ");
+    char text[160];
+
+    if (dots) {
+        snprintf(text, sizeof(text), "%.*s to %s", (int) (dots - range), range, dots + 4);
+        manual_must_say(verb, flag, item, text);
+    } else if (strchr(option_info(flag->set, flag->option)->type, '|')) {
+        snprintf(text, sizeof(text), "%s", option_info(flag->set, flag->option)->type);
+        for (char *rest = text, *word = NULL; (word = strsep(&rest, "|")) != NULL;) {
+            manual_must_say(verb, flag, item, word);
+        }
+    } else {
+        manual_must_say(verb, flag, item, range);
+    }
+}
+
+/* Does `text` hold this word, with no letter or digit beside it? */
+static bool text_has_word(const char *text, const char *word)
+{
+    const size_t length = strlen(word);
+
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at++) {
+        if ((at == text || !isalnum((unsigned char) at[-1])) &&
+            !isalnum((unsigned char) at[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Numbers that the page says of an option are numbers that the library says of it, but for exit
+ * codes. */
+static void manual_must_say_no_other(const struct verb *verb, const struct flag *flag, char *item)
+{
+    const smq_option_info *info = option_info(flag->set, flag->option);
+    char *known = NULL;
+    const char *before = "";
+
+    assert_true(asprintf(&known, "%s %s %s", info->range, info->default_value, info->text) > 0);
+    for (char *rest = item, *word = NULL; (word = strsep(&rest, " ")) != NULL; before = word) {
+        word += strspn(word, "(\"");
+        word[strcspn(word, ".,;)\"")] = '\0';
+        if (strpbrk(word, "0123456789") && strcmp(before, "code") != 0 &&
+            !text_has_word(known, word)) {
+            fail_msg("%s --%s: the manual page says \"%s\", the library: %s", verb->name,
+                     flag->name, word, known);
+        }
+    }
+    free(known);
+}
+
+static void assert_manual_agrees(const char *manual, const struct verb *verb,
+                                 const struct flag *flag)
+{
+    char *item = manual_item(manual, verb, flag);
+    struct option_values values;
+
+    if (!item) { /* the page says whose flags these are */
+        assert_true(flag->type != FLAG_OPTION || verb == &reschedule_verb);
+        return;
+    }
+    option_values(&values, flag);
+    if (values.range[0] != '\0') {
+        manual_must_say_range(verb, flag, item, values.range);
+    }
+    if (values.fallback[0] != '\0') {
+        char text[160];
+        snprintf(text, sizeof(text), "default %s", values.fallback);
+        manual_must_say(verb, flag, item, text);
+    }
+    if (flag->type == FLAG_OPTION) {
+        manual_must_say_no_other(verb, flag, item);
+    }
+    free(item);
+}
+
+static void test_the_manual_has_the_ranges_and_defaults_of_the_library(void **state)
+{
+    char *manual = manual_text();
+
+    (void) state;
+    for (size_t i = 0; verbs[i]; i++) {
+        for (size_t f = 0; f < verbs[i]->flag_count; f++) {
+            assert_manual_agrees(manual, verbs[i], &verbs[i]->flags[f]);
+        }
+    }
+    free(manual);
+}
+
+/* The line of a verb in the SYNOPSIS names its flags, or says that they are those of a filter. */
+static void test_the_synopsis_names_each_flag(void **state)
+{
+    char *manual = manual_text();
+    char wanted[80];
+
+    (void) state;
+    for (size_t i = 0; verbs[i]; i++) {
+        snprintf(wanted, sizeof(wanted), ".Cm %s\n", verbs[i]->name);
+        char *line = manual_part(manual, wanted, "\n.Nm\n", "\n.Sh ");
+        assert_non_null(line);
+        for (size_t f = 0; f < verbs[i]->flag_count && !strstr(line, "Ar filter"); f++) {
+            snprintf(wanted, sizeof(wanted), "-%s", verbs[i]->flags[f].name);
+            if (!text_has_word(line, wanted + 1)) {
+                fail_msg("the synopsis of %s lacks -%s", verbs[i]->name, wanted);
+            }
+        }
+        free(line);
+    }
+    free(manual);
+}
+
+/* === Texts and numbers ================================================== */
+
+static void assert_texts_can_be_read(const struct flag *flag)
+{
+    const char *const texts[] = {flag->min, flag->max, flag->fallback};
+    int64_t value = 0;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (texts[i] && !flag_parse(&value, flag, texts[i])) {
+            fail_msg("--%s: \"%s\" cannot be read", flag->name, texts[i]);
+        }
+    }
+}
+
+static void test_ranges_and_defaults_of_flags_can_be_read(void **state)
+{
+    (void) state;
+    for (size_t i = 0; verbs[i]; i++) {
+        for (size_t f = 0; f < verbs[i]->flag_count; f++) {
+            const struct flag *flag = &verbs[i]->flags[f];
+            if (flag->type == FLAG_NUMBER || flag->type == FLAG_DURATION ||
+                flag->type == FLAG_TIME) {
+                assert_texts_can_be_read(flag);
+            }
+        }
+    }
+}
+
+/* Two numbers of the library that the command needs to check a whole file before it is sent. */
+static void test_times_and_priorities_reach_as_far_as_the_library_says(void **state)
+{
+    const char *ties = option_info(SMQ_OPTION_SET_TOPIC, "ties")->text;
+    const char *range = option_info(SMQ_OPTION_SET_TOPIC, "delay_ms")->range;
+    char longest[32];
+    char wanted[64];
+    int64_t at = 0;
+    int64_t delay = 0;
+
+    (void) state;
+    assert_int_equal(sscanf(range, "0 .. %31[0-9d]", longest), 1);
+    assert_true(parse_duration(&delay, longest));
+    assert_true(parse_time(&at, WHEN_LAST_DAY));
+    assert_int_equal(at, delay);
+    snprintf(wanted, sizeof(wanted), "the first sent (from -%lld to %lld)",
+             (long long) WHEN_PRIORITY_ARRIVAL, (long long) WHEN_PRIORITY_ARRIVAL);
+    assert_non_null(strstr(ties, wanted));
+    snprintf(wanted, sizeof(wanted), "bytes (from -%lld to %lld)", (long long) WHEN_PRIORITY_BYTES,
+             (long long) WHEN_PRIORITY_BYTES);
+    assert_non_null(strstr(ties, wanted));
+}
+
+/* ======================================================================== */
+
 static void test_each_verb_is_in_the_overview(void **state)
 {
     (void) state;
@@ -269,6 +523,10 @@ int main(void)
         cmocka_unit_test(test_no_line_is_longer_than_the_terminal_is_wide),
         cmocka_unit_test(test_flags_list_their_values),
         cmocka_unit_test(test_each_verb_and_flag_is_in_the_manual),
+        cmocka_unit_test(test_the_manual_has_the_ranges_and_defaults_of_the_library),
+        cmocka_unit_test(test_the_synopsis_names_each_flag),
+        cmocka_unit_test(test_ranges_and_defaults_of_flags_can_be_read),
+        cmocka_unit_test(test_times_and_priorities_reach_as_far_as_the_library_says),
         cmocka_unit_test(test_each_verb_is_in_the_overview),
         cmocka_unit_test(test_values_that_need_an_operand_name_it),
         cmocka_unit_test(test_each_option_of_a_topic_has_its_flag),

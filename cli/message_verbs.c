@@ -1,4 +1,5 @@
-/* one.c - get, rank, remove, reschedule: what can be asked or changed about one message. */
+/* message_verbs.c - get, rank, remove, reschedule: what can be asked or changed about one message.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +8,11 @@
 #include "output.h"
 #include "say.h"
 #include "verb.h"
-#include "when.h"
+#include "when_flags.h"
 
 /* === get ================================================================ */
 
-struct one_options {
+struct message_options {
     const char *key;
 };
 
@@ -21,17 +22,17 @@ struct one_options {
         .help = "the key it was sent with; default: none"                                          \
     }
 
-static const struct flag one_flags[] = {KEY(struct one_options)};
+static const struct flag message_flags[] = {KEY(struct message_options)};
 
-static void one_add_bytes(struct libscols_table *table, const char *name, const void *bytes,
-                          size_t size)
+static void message_add_bytes(struct libscols_table *table, const char *name, const void *bytes,
+                              size_t size)
 {
     if (bytes) {
         output_pair_bytes(table, name, bytes, size);
     }
 }
 
-static void one_add_number(struct libscols_table *table, const char *name, int64_t value)
+static void message_add_number(struct libscols_table *table, const char *name, int64_t value)
 {
     char text[24];
 
@@ -40,7 +41,7 @@ static void one_add_number(struct libscols_table *table, const char *name, int64
 }
 
 /* A time that is not set has no row. */
-static void one_add_time(struct libscols_table *table, const char *name, int64_t at_ms)
+static void message_add_time(struct libscols_table *table, const char *name, int64_t at_ms)
 {
     char text[40];
 
@@ -50,37 +51,37 @@ static void one_add_time(struct libscols_table *table, const char *name, int64_t
     }
 }
 
-static void one_print_message(const smq_message_info *message, const struct topic_facts *topic)
+static void message_print(const smq_message_info *message, const struct topic_facts *topic)
 {
     struct libscols_table *table = output_pairs();
 
     output_pair(table, "state", message_state_name(message->state));
-    one_add_number(table, "slot", message->slot);
-    one_add_bytes(table, "key", message->key.data, message->key.len);
+    message_add_number(table, "slot", message->slot);
+    message_add_bytes(table, "key", message->key.data, message->key.len);
     if (topic->layout == SMQ_LAYOUT_KEYED) {
-        one_add_bytes(table, "id", message->id.data, message->id.len);
+        message_add_bytes(table, "id", message->id.data, message->id.len);
     }
     if (topic->type == SMQ_TYPE_PRIORITY) {
-        one_add_number(table, "priority", message->priority);
+        message_add_number(table, "priority", message->priority);
     }
-    one_add_time(table, "due_at", message->due_at_ms);
-    one_add_time(table, "sent_at", message->sent_at_ms);
-    one_add_time(table, "expires_at", message->expires_at_ms);
-    one_add_time(table, "lease_at", message->lease_at_ms);
-    one_add_time(table, "dead_at", message->dead_at_ms);
-    one_add_number(table, "attempt", message->attempt);
-    one_add_number(table, "retries_left", message->retries_left);
+    message_add_time(table, "due_at", message->due_at_ms);
+    message_add_time(table, "sent_at", message->sent_at_ms);
+    message_add_time(table, "expires_at", message->expires_at_ms);
+    message_add_time(table, "lease_at", message->lease_at_ms);
+    message_add_time(table, "dead_at", message->dead_at_ms);
+    message_add_number(table, "attempt", message->attempt);
+    message_add_number(table, "retries_left", message->retries_left);
     if (message->reason && message->reason[0] != '\0') {
         output_pair(table, "reason", message->reason);
     }
-    one_add_bytes(table, "body", message->body.data, message->body.len);
+    message_add_bytes(table, "body", message->body.data, message->body.len);
     output_table_print(table);
 }
 
-static enum exit_code one_get_one(smq_client *client, const struct command *command,
+static enum exit_code message_get(smq_client *client, const struct command *command,
                                   const struct topic_facts *topic)
 {
-    const struct one_options *flags = command->options;
+    const struct message_options *flags = command->options;
     const smq_message which = message_named(topic, command->words[1], flags->key);
     smq_message_info *message = NULL;
     smq_error err;
@@ -91,16 +92,16 @@ static enum exit_code one_get_one(smq_client *client, const struct command *comm
     if (command->global.json) {
         output_json(message_info_json(message));
     } else {
-        one_print_message(message, topic);
+        message_print(message, topic);
     }
     smq_message_info_free(message);
     return EXIT_DONE;
 }
 
-static enum exit_code one_rank_one(smq_client *client, const struct command *command,
+static enum exit_code message_rank(smq_client *client, const struct command *command,
                                    const struct topic_facts *topic)
 {
-    const struct one_options *flags = command->options;
+    const struct message_options *flags = command->options;
     const smq_message which = message_named(topic, command->words[1], flags->key);
     uint64_t rank = 0;
     smq_error err;
@@ -118,14 +119,14 @@ static enum exit_code one_rank_one(smq_client *client, const struct command *com
     return EXIT_DONE;
 }
 
-static enum exit_code one_get_run(const struct command *command)
+static enum exit_code message_get_run(const struct command *command)
 {
-    return topic_run(command, one_get_one);
+    return topic_run(command, message_get);
 }
 
-static enum exit_code one_rank_run(const struct command *command)
+static enum exit_code message_rank_run(const struct command *command)
 {
-    return topic_run(command, one_rank_one);
+    return topic_run(command, message_rank);
 }
 
 const struct verb get_verb = {
@@ -134,12 +135,12 @@ const struct verb get_verb = {
     .summary = "everything about one message, in whatever state",
     .text = "ID is the id of the message; in layout inline it is the body. If the message was sent "
             "with a key, give --key, too.",
-    .flags = one_flags,
-    .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
-    .options_size = sizeof(struct one_options),
+    .flags = message_flags,
+    .flag_count = sizeof(message_flags) / sizeof(message_flags[0]),
+    .options_size = sizeof(struct message_options),
     .min_words = 2,
     .max_words = 2,
-    .run = one_get_run,
+    .run = message_get_run,
 };
 
 const struct verb rank_verb = {
@@ -149,18 +150,18 @@ const struct verb rank_verb = {
     .text = "Counted are the messages of the topic with a strictly better time or priority, and "
             "those before it in its own slot; in a fifo topic only those in its own slot. ID is "
             "the id of the message; in layout inline it is the body.",
-    .flags = one_flags,
-    .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
-    .options_size = sizeof(struct one_options),
+    .flags = message_flags,
+    .flag_count = sizeof(message_flags) / sizeof(message_flags[0]),
+    .options_size = sizeof(struct message_options),
     .min_words = 2,
     .max_words = 2,
-    .run = one_rank_run,
+    .run = message_rank_run,
 };
 
 /* === Changes ============================================================ */
 
 /* "DONE" as a word, or {"DONE":1}. */
-static void one_report(const struct command *command, const char *done)
+static void message_report_done(const struct command *command, const char *done)
 {
     if (command->global.json) {
         json_t *document = json_object();
@@ -173,23 +174,23 @@ static void one_report(const struct command *command, const char *done)
 
 /* === remove ============================================================= */
 
-static enum exit_code one_remove_one(smq_client *client, const struct command *command,
+static enum exit_code message_remove(smq_client *client, const struct command *command,
                                      const struct topic_facts *topic)
 {
-    const struct one_options *flags = command->options;
+    const struct message_options *flags = command->options;
     const smq_message which = message_named(topic, command->words[1], flags->key);
     smq_error err;
 
     if (smq_message_remove(client, command->words[0], &which, &err) != SMQ_OK) {
         return message_say_failure(&err, flags->key);
     }
-    one_report(command, "removed");
+    message_report_done(command, "removed");
     return EXIT_DONE;
 }
 
-static enum exit_code one_remove_run(const struct command *command)
+static enum exit_code message_remove_run(const struct command *command)
 {
-    return topic_run(command, one_remove_one);
+    return topic_run(command, message_remove);
 }
 
 const struct verb remove_verb = {
@@ -198,12 +199,12 @@ const struct verb remove_verb = {
     .summary = "remove one message, unless it is claimed",
     .text = "ID is the id of the message; in layout inline it is the body. A message that a "
             "consumer works on is not removed (exit code 75).",
-    .flags = one_flags,
-    .flag_count = sizeof(one_flags) / sizeof(one_flags[0]),
-    .options_size = sizeof(struct one_options),
+    .flags = message_flags,
+    .flag_count = sizeof(message_flags) / sizeof(message_flags[0]),
+    .options_size = sizeof(struct message_options),
     .min_words = 2,
     .max_words = 2,
-    .run = one_remove_run,
+    .run = message_remove_run,
 };
 
 /* === reschedule ========================================================= */
@@ -218,7 +219,12 @@ static const struct flag reschedule_flags[] = {
     WHEN_FLAGS(struct reschedule_options),
 };
 
-static enum exit_code one_reschedule_one(smq_client *client, const struct command *command,
+static void message_reschedule_init(void *options)
+{
+    when_init(&((struct reschedule_options *) options)->when);
+}
+
+static enum exit_code message_reschedule(smq_client *client, const struct command *command,
                                          const struct topic_facts *topic)
 {
     const struct reschedule_options *flags = command->options;
@@ -233,19 +239,19 @@ static enum exit_code one_reschedule_one(smq_client *client, const struct comman
     if (smq_message_reschedule(client, command->words[0], &which, &err) != SMQ_OK) {
         return message_say_failure(&err, flags->key);
     }
-    one_report(command, "rescheduled");
+    message_report_done(command, "rescheduled");
     return EXIT_DONE;
 }
 
-static enum exit_code one_reschedule_run(const struct command *command)
+static enum exit_code message_reschedule_run(const struct command *command)
 {
     const struct reschedule_options *flags = command->options;
     const struct when *when = &flags->when;
 
-    if (when->delay.given + when->at.given + when->priority.given != 1) {
+    if ((when->own.delay_ms != 0) + when->at.given + when->priority.given != 1) {
         return say_error(EXIT_USAGE, "reschedule needs one of --delay, --at and --priority");
     }
-    return topic_run(command, one_reschedule_one);
+    return topic_run(command, message_reschedule);
 }
 
 const struct verb reschedule_verb = {
@@ -257,7 +263,8 @@ const struct verb reschedule_verb = {
     .flags = reschedule_flags,
     .flag_count = sizeof(reschedule_flags) / sizeof(reschedule_flags[0]),
     .options_size = sizeof(struct reschedule_options),
+    .init = message_reschedule_init,
     .min_words = 2,
     .max_words = 2,
-    .run = one_reschedule_run,
+    .run = message_reschedule_run,
 };
