@@ -88,8 +88,8 @@ static int64_t oldest_due(const struct model *model)
 
 static void model_inspect(struct model *model, struct buf *reply, const struct call *call)
 {
-    struct hand hand = model_hand(model);
-    int64_t next = hand.first_rest;
+    struct in_flight in_flight = model_in_flight(model);
+    int64_t next = in_flight.first_rest;
     size_t due = 0;
 
     if (model_refused(model, reply, call, false)) {
@@ -102,7 +102,7 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
         next = at < next ? at : next;
     }
     buf_printf(reply, "OK %" PRId64 " %zu %zu %zu %zu %zu", model->now, model->waiting.count, due,
-               hand.count, model->prepare.count - hand.count, model->dead.count);
+               in_flight.count, model->prepare.count - in_flight.count, model->dead.count);
     add_time(reply, oldest_due(model));
     add_time(reply, next);
     if (model->owner == 0) {

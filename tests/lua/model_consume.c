@@ -220,9 +220,9 @@ static void take(struct claim *claim, struct model_message message)
 /* A suspect is claimed alone. */
 static bool may_join(const struct model *model, const struct model_message *message)
 {
-    struct hand hand = model_hand(model);
+    struct in_flight in_flight = model_in_flight(model);
 
-    return !hand.suspect && !(message->attempts.suspect && hand.count > 0);
+    return !in_flight.suspect && !(message->attempts.suspect && in_flight.count > 0);
 }
 
 /* Which of the waiting ones comes next; -1: none waits. */
@@ -309,7 +309,7 @@ static void claim(struct claim *claim)
 {
     struct model *model = claim->model;
 
-    if (claim->call->n == 0 || model->paused || model_hand(model).suspect) {
+    if (claim->call->n == 0 || model->paused || model_in_flight(model).suspect) {
         return;
     }
     if (model->kind != 'f') {
@@ -414,57 +414,59 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static bool could_join(const struct hand *hand, const struct model_message *message)
+static bool could_join(const struct in_flight *in_flight, const struct model_message *message)
 {
-    return !hand->suspect && !(message->attempts.suspect && hand->count > 0);
+    return !in_flight->suspect && !(message->attempts.suspect && in_flight->count > 0);
 }
 
 /* Of those that wait the first. */
-static int64_t waiting_due(struct model *model, const struct hand *hand)
+static int64_t waiting_due(struct model *model, const struct in_flight *in_flight)
 {
     int index = next_waiting(model);
 
-    if (index < 0 || !could_join(hand, &model->waiting.item[index])) {
+    if (index < 0 || !could_join(in_flight, &model->waiting.item[index])) {
         return INT64_MAX;
     }
     return model_timed(model) ? model->waiting.item[index].at : model->now;
 }
 
 /* Kind f, letting others pass: a suspect is looked at again when its rest is over. */
-static int64_t passing_due(struct model *model, const struct hand *hand)
+static int64_t passing_due(struct model *model, const struct in_flight *in_flight)
 {
-    int64_t due = waiting_due(model, hand);
+    int64_t due = waiting_due(model, in_flight);
 
     for (size_t i = 0; i < model->prepare.count; i++) {
         const struct model_message *message = &model->prepare.item[i];
 
-        if (message->resting && !hand->suspect &&
-            (message->at > model->now || could_join(hand, message))) {
+        if (message->resting && !in_flight->suspect &&
+            (message->at > model->now || could_join(in_flight, message))) {
             due = earlier(due, message->at);
         }
     }
     return due;
 }
 
-static int64_t due_in_order(struct model *model, const struct hand *hand)
+static int64_t due_in_order(struct model *model, const struct in_flight *in_flight)
 {
     int index = first_rest(model, -1), head = next_waiting(model);
     const struct model_message *rested = index < 0 ? NULL : &model->prepare.item[index];
 
     if (rested == NULL || (head >= 0 && model->waiting.item[head].at < rested->before)) {
-        return waiting_due(model, hand);
+        return waiting_due(model, in_flight);
     }
-    return could_join(hand, rested) ? rested->at : INT64_MAX;
+    return could_join(in_flight, rested) ? rested->at : INT64_MAX;
 }
 
-/* `hand` is of before a lost reply was delivered again. */
-static int64_t next_claim(struct model *model, const struct call *call, const struct hand *hand)
+/* `in_flight` is of before a lost reply was delivered again. */
+static int64_t next_claim(struct model *model, const struct call *call,
+                          const struct in_flight *in_flight)
 {
     if (model->kind != 'f') {
-        return earlier(earlier(hand->first_end, hand->first_rest), waiting_due(model, hand));
+        return earlier(earlier(in_flight->first_end, in_flight->first_rest),
+                       waiting_due(model, in_flight));
     }
-    return earlier(hand->first_end,
-                   call->skip_failed ? passing_due(model, hand) : due_in_order(model, hand));
+    return earlier(in_flight->first_end, call->skip_failed ? passing_due(model, in_flight)
+                                                           : due_in_order(model, in_flight));
 }
 
 /* Sharers who sleep longer learn the time, if they hear. */
@@ -520,7 +522,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     struct buf results = {0}, delivered = {0};
     struct claim claiming = {.model = model, .call = call, .delivered = &delivered};
     bool lost = is_lost(model, call), part = false;
-    struct hand hand;
+    struct in_flight in_flight;
     int64_t next;
     bool again;
 
@@ -536,14 +538,14 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     }
     blur_results(model, &results, call);
     again = bring_back(model, call) || lost;
-    hand = model_hand(model);
+    in_flight = model_in_flight(model);
     if (lost) {
         part = hand_over(model, &delivered, call);
     } else {
         claim(&claiming);
-        hand = model_hand(model);
+        in_flight = model_in_flight(model);
     }
-    next = next_claim(model, call, &hand);
+    next = next_claim(model, call, &in_flight);
     again = again || next <= model->now;
     if (call->n > 0 && claiming.taken == 0 && (model->paused || !again)) {
         park(model, next);

@@ -199,15 +199,15 @@ static const char *law_of_reasons(const struct model *model)
 
 const char *model_broken_law(const struct model *model)
 {
-    struct hand hand = model_hand(model);
+    struct in_flight in_flight = model_in_flight(model);
     int64_t live = (int64_t) (model->waiting.count + model->prepare.count + model->dead.count);
     int64_t gone = (int64_t) model->counters[MODEL_DONE] + model->dropped;
 
     if ((int64_t) model->counters[MODEL_SENT] != live + gone + model->joined) {
         return "a message came from nowhere, or went there";
     }
-    if (hand.suspect && hand.count > 1) {
-        return "a suspect is in hand beside another message";
+    if (in_flight.suspect && in_flight.count > 1) {
+        return "a suspect is in flight beside another message";
     }
     return law_of_reasons(model) != NULL ? law_of_reasons(model) : law_of_claims(model);
 }

@@ -138,19 +138,19 @@ void sort_dead(struct model_list *list)
     list_sort(list, compare_dead);
 }
 
-struct hand model_hand(const struct model *model)
+struct in_flight model_in_flight(const struct model *model)
 {
-    struct hand hand = {.first_end = INT64_MAX, .first_rest = INT64_MAX};
+    struct in_flight in_flight = {.first_end = INT64_MAX, .first_rest = INT64_MAX};
 
     for (size_t i = 0; i < model->prepare.count; i++) {
         const struct model_message *message = &model->prepare.item[i];
-        int64_t *first = message->resting ? &hand.first_rest : &hand.first_end;
+        int64_t *first = message->resting ? &in_flight.first_rest : &in_flight.first_end;
 
         *first = message->at < *first ? message->at : *first;
-        hand.count += message->resting ? 0 : 1;
-        hand.suspect = hand.suspect || (!message->resting && message->attempts.suspect);
+        in_flight.count += message->resting ? 0 : 1;
+        in_flight.suspect = in_flight.suspect || (!message->resting && message->attempts.suspect);
     }
-    return hand;
+    return in_flight;
 }
 
 int model_find_claim(const struct model *model, const char *name)

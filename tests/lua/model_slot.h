@@ -24,13 +24,13 @@ void sort_waiting(struct model_list *list);
 void sort_prepare(struct model_list *list);
 void sort_dead(struct model_list *list);
 
-/* What is in hand now. */
-struct hand {
+/* What is in flight now. */
+struct in_flight {
     size_t count;
     bool suspect;
     int64_t first_end, first_rest; /* INT64_MAX: none */
 };
-struct hand model_hand(const struct model *model);
+struct in_flight model_in_flight(const struct model *model);
 
 /* The claimed message of that name; -1: none. */
 int model_find_claim(const struct model *model, const char *name);

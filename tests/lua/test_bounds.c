@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 enum { REPLY_BYTES_MAX = 8 * 1024 * 1024, BIG = 3 * 1024 * 1024 };
 
@@ -78,15 +78,15 @@ static void test_one_claim_of_which_all_bodies_were_replaced_by_large_ones(void 
         int calls = 0;
 
         snprintf(open, sizeof(open), "open %s keyed", kinds[i]);
-        play_alone(fixture, open);
-        play_alone(fixture, "takeover 1");
+        script_table_call(fixture, open);
+        script_table_call(fixture, "takeover 1");
         for (int j = 0; j < 100; j++) {
             char send[64];
 
             snprintf(send, sizeof(send), "send m%d %s small '' ''", j, i == 0 ? "+0" : "5");
-            play_alone(fixture, send);
+            script_table_call(fixture, send);
         }
-        play_alone(fixture, "consume 1 n=100");
+        script_table_call(fixture, "consume 1 n=100");
         evaluate(fixture, "local big = string.rep('x', 3 * 1024 * 1024) "
                           "for j = 0, 99 do redis.call('HSET', KEYS[6], 'bm' .. j, big) end");
         for (; strcmp(part.claims, "1") != 0; calls++) {
@@ -121,20 +121,20 @@ static long long work_of_a_lost_reply(struct fixture *fixture, int in_flight)
     long long least = INT64_MAX;
     char line[160];
 
-    play_alone(fixture, "open m");
-    play_alone(fixture, "takeover 1");
+    script_table_call(fixture, "open m");
+    script_table_call(fixture, "takeover 1");
     snprintf(line, sizeof(line),
              "for j = 1, %d do redis.call('ZADD', KEYS[2], 500000 + j, j .. 'c1:m' .. j) end",
              in_flight);
     evaluate(fixture, line);
-    play_alone(fixture, "redis HSET slot{x} claims 1");
+    script_table_call(fixture, "redis HSET slot{x} claims 1");
     evaluate(fixture, "for j = 1, 100 do redis.call('ZADD', KEYS[1], 1, 'n' .. j) end");
-    play_alone(fixture, "consume 1 n=100 last=1");
+    script_table_call(fixture, "consume 1 n=100 last=1");
     for (int i = 0; i < 5; i++) {
         long long usec;
 
-        play_alone(fixture, "redis CONFIG RESETSTAT");
-        play_alone(fixture, "consume 1 n=100 last=1");
+        script_table_call(fixture, "redis CONFIG RESETSTAT");
+        script_table_call(fixture, "consume 1 n=100 last=1");
         usec = microseconds(fixture);
         least = usec < least ? usec : least;
     }
@@ -162,13 +162,13 @@ static void test_expired_messages_take_few_calls_when_one_is_asked_for(void **st
         int calls = 0;
         redisReply *left;
 
-        play_alone(fixture, "open m keyed");
-        play_alone(fixture, "takeover 1");
+        script_table_call(fixture, "open m keyed");
+        script_table_call(fixture, "takeover 1");
         evaluate(fixture, "for j = 1, 20000 do redis.call('ZADD', KEYS[1], 1000, 'm' .. j) "
                           "redis.call('HSET', KEYS[6], 'hm' .. j, '900,,950,1', 'bm' .. j, 'text') "
                           "end");
         do {
-            play_alone(fixture, flags[i]);
+            script_table_call(fixture, flags[i]);
             left = redisCommand(fixture->redis, "ZCARD x");
             calls++;
             assert_in_range(calls, 1, 100);

@@ -1,4 +1,5 @@
-/* test_consume.c - the consume script: settle, bring back, claim, park. */
+/* test_consume.c - the consume script: claim, settle, refuse, park.  What comes back:
+ * test_redelivery.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,190 +7,344 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 /* --- claiming --- */
 
 static void test_claims_what_is_due_in_order(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send c +2 b +1 a +1 d +3", "OK aaaa"},
-         {"consume 1", "OK 1000 1001 0 '' 0"}, /* not early */
-         {"at 1002", ""}, {"consume 1", "OK 1002 1003 1 '' 0 1001c1:a 0 1001c1:b 0 1002c1:c 0"},
-         {"store", "d@1003"}, {"prepare", "1001c1:a@31002 1001c1:b@31002 1002c1:c@31002"},
-         {"field claims", "1"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send c +2 b +1 a +1 d +3", "OK aaaa"},
+        {"consume 1", "OK 1000 1001 0 '' 0"}, /* not early */
+        {"at 1002", ""},
+        {"consume 1", "OK 1002 1003 1 '' 0 1001c1:a 0 1001c1:b 0 1002c1:c 0"},
+        {"store", "d@1003"},
+        {"prepare", "1001c1:a@31002 1001c1:b@31002 1002c1:c@31002"},
+        {"field claims", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_claims_priorities_from_the_largest(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send low -5 high 9 mid 0 mie 0", "OK aaaa"},
-         {"consume 1 n=3", "OK 1000 1000 1 '' 1 9c1:high 0 0c1:mie 0 0c1:mid 0"},
-         {"store", "low@-5"}, {"consume 1 last=1", "OK 1000 31000 2 '' 0 -5c2:low 0"},
-         {"store", ""}, {"open p", "OK"}, {"takeover 1", "OK 0 0 0"},
-         {"send a 1 b 2 c 1 d 2", "OK aaaa"},
-         {"consume 1", "OK 1000 31000 1 '' 0 12884901886c1:b 0 12884901884c1:d 0"
-                       " 8589934591c1:a 0 8589934589c1:c 0"});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send low -5 high 9 mid 0 mie 0", "OK aaaa"},
+        {"consume 1 n=3", "OK 1000 1000 1 '' 1 9c1:high 0 0c1:mie 0 0c1:mid 0"},
+        {"store", "low@-5"},
+        {"consume 1 last=1", "OK 1000 31000 2 '' 0 -5c2:low 0"},
+        {"store", ""},
+        {"open p", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"send a 1 b 2 c 1 d 2", "OK aaaa"},
+        {"consume 1", "OK 1000 31000 1 '' 0 12884901886c1:b 0 12884901884c1:d 0"
+                      " 8589934591c1:a 0 8589934589c1:c 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_claims_no_more_than_n_and_says_that_more_is_there(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 0 b 0 c 0", "OK aaa"},
-         {"consume 1 n=2", "OK 1000 1000 1 '' 1 1000c1:a 0 1000c1:b 0"},
-         {"consume 1 n=0 last=1", "OK 1000 1000 1 '' 1"},
-         {"consume 1 n=2 last=1", "OK 1000 31000 2 '' 0 1000c2:c 0"},
-         {"consume 1 n=2 last=2", "OK 1000 31000 2 '' 0"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 b 0 c 0", "OK aaa"},
+        {"consume 1 n=2", "OK 1000 1000 1 '' 1 1000c1:a 0 1000c1:b 0"},
+        {"consume 1 n=0 last=1", "OK 1000 1000 1 '' 1"},
+        {"consume 1 n=2 last=1", "OK 1000 31000 2 '' 0 1000c2:c 0"},
+        {"consume 1 n=2 last=2", "OK 1000 31000 2 '' 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_claims_more_than_are_read_at_once(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 0 b 0 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0 k 0 l 0 m 0 n 0 o 0 p 0 q 0 r 0 s 0 t 0",
-          "OK aaaaaaaaaaaaaaaaaaaa"},
-         {"consume 1 n=19", "OK 1000 1000 1 '' 1 1000c1:a 0 1000c1:b 0 1000c1:c 0 1000c1:d 0"
-                            " 1000c1:e 0 1000c1:f 0 1000c1:g 0 1000c1:h 0 1000c1:i 0 1000c1:j 0"
-                            " 1000c1:k 0 1000c1:l 0 1000c1:m 0 1000c1:n 0 1000c1:o 0 1000c1:p 0"
-                            " 1000c1:q 0 1000c1:r 0 1000c1:s 0"},
-         {"store", "t@1000"}, {"at 1001", ""},
-         {"consume 1 n=17 last=1", "OK 1001 31000 2 '' 0 1000c2:t 0"}, {"open b", "OK"},
-         {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 9 b 8 c 8 d 8 e 8 f 7 g 7 h 6", "OK aaaaaaaa"},
-         {"consume 1 n=7", "OK 1000 1000 1 '' 1 9c1:a 0 8c1:e 0 8c1:d 0 8c1:c 0 8c1:b 0 7c1:g 0"
-                           " 7c1:f 0"},
-         {"store", "h@6"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 b 0 c 0 d 0 e 0 f 0 g 0 h 0 i 0 j 0 k 0 l 0 m 0 n 0 o 0 p 0 q 0 r 0 s 0 t 0",
+         "OK aaaaaaaaaaaaaaaaaaaa"},
+        {"consume 1 n=19", "OK 1000 1000 1 '' 1 1000c1:a 0 1000c1:b 0 1000c1:c 0 1000c1:d 0"
+                           " 1000c1:e 0 1000c1:f 0 1000c1:g 0 1000c1:h 0 1000c1:i 0 1000c1:j 0"
+                           " 1000c1:k 0 1000c1:l 0 1000c1:m 0 1000c1:n 0 1000c1:o 0 1000c1:p 0"
+                           " 1000c1:q 0 1000c1:r 0 1000c1:s 0"},
+        {"store", "t@1000"},
+        {"at 1001", ""},
+        {"consume 1 n=17 last=1", "OK 1001 31000 2 '' 0 1000c2:t 0"},
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 9 b 8 c 8 d 8 e 8 f 7 g 7 h 6", "OK aaaaaaaa"},
+        {"consume 1 n=7", "OK 1000 1000 1 '' 1 9c1:a 0 8c1:e 0 8c1:d 0 8c1:c 0 8c1:b 0 7c1:g 0"
+                          " 7c1:f 0"},
+        {"store", "h@6"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_max_bytes_bounds_a_claim_but_one_always_comes(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send aaaa +0 bbbb +0 cccc +0", "OK aaa"},
-         {"consume 1 bytes=8", "OK 1000 1000 1 '' 1 1000c1:aaaa 0 1000c1:bbbb 0"},
-         {"consume 1 bytes=1 last=1", "OK 1000 31000 2 '' 0 1000c2:cccc 0"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send aaaa +0 bbbb +0 cccc +0", "OK aaa"},
+        {"consume 1 bytes=8", "OK 1000 1000 1 '' 1 1000c1:aaaa 0 1000c1:bbbb 0"},
+        {"consume 1 bytes=1 last=1", "OK 1000 31000 2 '' 0 1000c2:cccc 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_attempts_come_along(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 1000.03125 a", "1"}, /* two retries used */
-         {"consume 1", "OK 1000 31000 1 '' 0 1000c1:a 4"}, {"prepare", "1000c1:a@31000~2"},
-         {"open b", "OK"}, {"takeover 1", "OK 0 0 0"},
-         {"redis ZADD x -7.75 a", "1"}, /* -8, 16 retries used */
-         {"consume 1", "OK 1000 31000 1 '' 0 -8c1:a 32"}, {"prepare", "-8c1:a@31000~16"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"redis ZADD x 1000.03125 a", "1"}, /* two retries used */
+        {"consume 1", "OK 1000 31000 1 '' 0 1000c1:a 4"},
+        {"prepare", "1000c1:a@31000~2"},
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"redis ZADD x -7.75 a", "1"}, /* -8, 16 retries used */
+        {"consume 1", "OK 1000 31000 1 '' 0 -8c1:a 32"},
+        {"prepare", "-8c1:a@31000~16"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_retried_message_is_due_in_its_millisecond(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 1000.9921875 a", "1"}, {"consume 1 n=0", "OK 1000 1000 0 '' 1"},
-         {"consume 1", "OK 1000 31000 1 '' 0 1000c1:a 127"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"redis ZADD x 1000.9921875 a", "1"},
+        {"consume 1 n=0", "OK 1000 1000 0 '' 1"},
+        {"consume 1", "OK 1000 31000 1 '' 0 1000c1:a 127"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* --- answers --- */
 
 static void test_done_is_gone(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 b +0", "OK aa"}, {"consume 1", NULL},
-         {"consume 1 last=1 done 1000c1:a done 1000c1:b", "OK 1000 '' 1 11 0"}, {"prepare", ""},
-         {"field done", "2"},
-         /* repeated, nothing changes */
-         {"consume 1 last=1 flags=r done 1000c1:a done 1000c1:b", "OK 1000 '' 1 00 0"},
-         {"field done", "2"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 b +0", "OK aa"},
+        {"consume 1", NULL},
+        {"consume 1 last=1 done 1000c1:a done 1000c1:b", "OK 1000 '' 1 11 0"},
+        {"prepare", ""},
+        {"field done", "2"},
+        /* repeated, nothing changes */
+        {"consume 1 last=1 flags=r done 1000c1:a done 1000c1:b", "OK 1000 '' 1 00 0"},
+        {"field done", "2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* An owner's answers are not looked up, so of several nobody knows which was missing. */
 static void test_a_missing_claim_is_told_only_when_asked_for(void **state)
 {
-    PLAY(
-        state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-        {"send a +0 b +0 c +0 d +0", "OK aaaa"}, {"consume 1", NULL},
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 b +0 c +0 d +0", "OK aaaa"},
+        {"consume 1", NULL},
         {"consume 1 n=0 last=1 flags=r done 1000c1:a done 1000c1:x done 1000c1:b",
          "OK 1000 31000 1 101 0"},
         {"consume 1 n=0 last=1 done 1000c1:c done 1000c1:x done 1000c1:y", "OK 1000 31000 1 uuu 0"},
         {"consume 1 n=0 last=1 done 1000c1:x done 1000c1:y", "OK 1000 31000 1 00 0"},
         {"consume 1 n=0 last=1 done '' done 1000c1:x", "OK 1000 31000 1 00 0"},
-        {"prepare", "1000c1:d@31000"}, {"field done", "3"}, {"open m shared", "OK"},
-        {"at 1000", ""}, {"send a +0 b +0", "OK aa"}, {"consume shared", NULL},
-        {"consume shared n=0 done 1000c1:a done 1000c1:x", NULL}, {"field done", "1"});
+        {"prepare", "1000c1:d@31000"},
+        {"field done", "3"},
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"send a +0 b +0", "OK aa"},
+        {"consume shared", NULL},
+        {"consume shared n=0 done 1000c1:a done 1000c1:x", NULL},
+        {"field done", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_what_was_tried_before_has_its_size_once(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send aaaa +0 bbbb +1", "OK aa"}, {"at 1001", ""}, {"consume 1", NULL},
-         {"consume 1 bytes=8 last=1 retry 1001c1:bbbb 0 why release 1000c1:aaaa 0",
-          "OK 1001 31001 2 11 0 1000c2:aaaa 0 1001c2:bbbb 2"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send aaaa +0 bbbb +1", "OK aa"},
+        {"at 1001", ""},
+        {"consume 1", NULL},
+        {"consume 1 bytes=8 last=1 retry 1001c1:bbbb 0 why release 1000c1:aaaa 0",
+         "OK 1001 31001 2 11 0 1000c2:aaaa 0 1001c2:bbbb 2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_retry_without_a_delay_goes_straight_back(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 0 b 0", "OK aa"}, {"consume 1 n=1", NULL}, {"at 1500", ""},
-         {"consume 1 n=0 last=1 retry 1000c1:a 0 why", "OK 1500 1000 1 1 1"},
-         {"store", "b@1000 a@1000~1"}, {"prepare", ""}, {"field retried", "1"},
-         {"consume 1 n=0 last=1 retry 1000c1:a 0 why", "OK 1500 1000 1 0 1"},
-         {"store", "b@1000 a@1000~1"}, {"field retried", "1"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 b 0", "OK aa"},
+        {"consume 1 n=1", NULL},
+        {"at 1500", ""},
+        {"consume 1 n=0 last=1 retry 1000c1:a 0 why", "OK 1500 1000 1 1 1"},
+        {"store", "b@1000 a@1000~1"},
+        {"prepare", ""},
+        {"field retried", "1"},
+        {"consume 1 n=0 last=1 retry 1000c1:a 0 why", "OK 1500 1000 1 0 1"},
+        {"store", "b@1000 a@1000~1"},
+        {"field retried", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_retry_with_a_delay_rests_and_keeps_its_time(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"send a 0", "OK a"},
-         {"consume 1", NULL}, {"consume 1 last=1 retry 1000c1:a 500 why", "OK 1000 1500 1 1 0"},
-         {"prepare", "1000r1:a@17592186045916~1"}, /* 2^44 + 1500 */
-         {"store", ""}, {"consume 1 n=0 last=1 retry 1000c1:a 900 why", "OK 1000 1500 1 0 0"},
-         {"at 1499", ""}, {"consume 1 last=1", "OK 1499 1500 1 '' 0"}, {"at 1500", ""},
-         {"consume 1 last=1", "OK 1500 31500 2 '' 0 1000c2:a 2"}, {"prepare", "1000c2:a@31500~1"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 last=1 retry 1000c1:a 500 why", "OK 1000 1500 1 1 0"},
+        {"prepare", "1000r1:a@17592186045916~1"}, /* 2^44 + 1500 */
+        {"store", ""},
+        {"consume 1 n=0 last=1 retry 1000c1:a 900 why", "OK 1000 1500 1 0 0"},
+        {"at 1499", ""},
+        {"consume 1 last=1", "OK 1499 1500 1 '' 0"},
+        {"at 1500", ""},
+        {"consume 1 last=1", "OK 1500 31500 2 '' 0 1000c2:a 2"},
+        {"prepare", "1000c2:a@31500~1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_retries_end_in_dead(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"send a 3", "OK a"},
-         {"consume 1 max=2", "OK 1000 31000 1 '' 0 3c1:a 0"},
-         {"consume 1 max=2 last=1 retry 3c1:a 0 first", "OK 1000 31000 2 1 0 3c2:a 2"},
-         {"consume 1 max=2 last=2 retry 3c2:a 0 second", "OK 1000 31000 3 1 0 3c3:a 4"},
-         {"at 1234", ""}, {"consume 1 max=2 last=3 retry 3c3:a 0 third", "OK 1234 '' 3 1 0"},
-         {"dead", "3d:a@1234~2"}, {"why", "3d:a=third"}, {"field retried", "2"},
-         {"field rejected", "1"}, {"store", ""}, {"prepare", ""});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 3", "OK a"},
+        {"consume 1 max=2", "OK 1000 31000 1 '' 0 3c1:a 0"},
+        {"consume 1 max=2 last=1 retry 3c1:a 0 first", "OK 1000 31000 2 1 0 3c2:a 2"},
+        {"consume 1 max=2 last=2 retry 3c2:a 0 second", "OK 1000 31000 3 1 0 3c3:a 4"},
+        {"at 1234", ""},
+        {"consume 1 max=2 last=3 retry 3c3:a 0 third", "OK 1234 '' 3 1 0"},
+        {"dead", "3d:a@1234~2"},
+        {"why", "3d:a=third"},
+        {"field retried", "2"},
+        {"field rejected", "1"},
+        {"store", ""},
+        {"prepare", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_no_retries_at_all(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0", "OK a"}, {"consume 1 max=0", "OK 1000 31000 1 '' 0 1000c1:a 0"},
-         {"consume 1 max=0 last=1 retry 1000c1:a 50 once", "OK 1000 '' 1 1 0"},
-         {"dead", "1000d:a@1000"}, {"why", "1000d:a=once"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0", "OK a"},
+        {"consume 1 max=0", "OK 1000 31000 1 '' 0 1000c1:a 0"},
+        {"consume 1 max=0 last=1 retry 1000c1:a 50 once", "OK 1000 '' 1 1 0"},
+        {"dead", "1000d:a@1000"},
+        {"why", "1000d:a=once"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_reject_is_dead_at_once(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 900.0234375 a", "1"}, /* one retry used, suspect */
-         {"consume 1", "OK 1000 31000 1 '' 0 900c1:a 3"},
-         {"consume 1 last=1 reject 900c1:a broken", "OK 1000 '' 1 1 0"}, {"dead", "900d:a@1000~1"},
-         {"why", "900d:a=broken"}, {"field rejected", "1"},
-         {"consume 1 last=1 reject 900c1:a again", "OK 1000 '' 1 0 0"}, {"why", "900d:a=broken"},
-         {"field rejected", "1"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"redis ZADD x 900.0234375 a", "1"}, /* one retry used, suspect */
+        {"consume 1", "OK 1000 31000 1 '' 0 900c1:a 3"},
+        {"consume 1 last=1 reject 900c1:a broken", "OK 1000 '' 1 1 0"},
+        {"dead", "900d:a@1000~1"},
+        {"why", "900d:a=broken"},
+        {"field rejected", "1"},
+        {"consume 1 last=1 reject 900c1:a again", "OK 1000 '' 1 0 0"},
+        {"why", "900d:a=broken"},
+        {"field rejected", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_second_death_replaces_the_first(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"send a 3", "OK a"},
-         {"consume 1", NULL}, {"consume 1 last=1 reject 3c1:a one", NULL}, {"at 2000", ""},
-         {"send a 3", "OK a"}, {"consume 1 last=1", NULL},
-         {"consume 1 last=2 reject 3c2:a two", NULL}, {"dead", "3d:a@2000"}, {"why", "3d:a=two"},
-         {"field rejected", "2"}, {"field merged", "1"});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 3", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 last=1 reject 3c1:a one", NULL},
+        {"at 2000", ""},
+        {"send a 3", "OK a"},
+        {"consume 1 last=1", NULL},
+        {"consume 1 last=2 reject 3c2:a two", NULL},
+        {"dead", "3d:a@2000"},
+        {"why", "3d:a=two"},
+        {"field rejected", "2"},
+        {"field merged", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_reason_is_cut(void **state)
 {
+    /* clang-format off */
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0", "OK a"},
+        {"consume 1", NULL},
+    };
+    /* clang-format on */
     struct fixture *fixture = *state;
     struct args args = {0};
     redisReply *reply;
     char reason[300];
 
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0", "OK a"}, {"consume 1", NULL});
+    SCRIPT_TABLE(state, rows);
     memset(reason, 'r', sizeof(reason));
     args_add(&args, "n.1");
     args_add(&args, "000000010000000000000001");
@@ -211,243 +366,245 @@ static void test_a_reason_is_cut(void **state)
 
 static void test_release_is_as_if_never_claimed(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 900.0234375 a", "1"}, /* one retry used, suspect */
-         {"consume 1", "OK 1000 31000 1 '' 0 900c1:a 3"},
-         {"consume 1 n=0 last=1 release 900c1:a 0", "OK 1000 900 1 1 1"}, {"store", "a@900~1s"},
-         {"consume 1 last=1", "OK 1000 31000 2 '' 0 900c2:a 3"},
-         {"consume 1 n=0 last=2 release 900c2:a 70", "OK 1000 1070 2 1 0"},
-         {"prepare", "900r2:a@17592186045486~1s"}, {"field released", "2"}, {"at 1070", ""},
-         {"consume 1 last=2", "OK 1070 31070 3 '' 0 900c3:a 3"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"redis ZADD x 900.0234375 a", "1"}, /* one retry used, suspect */
+        {"consume 1", "OK 1000 31000 1 '' 0 900c1:a 3"},
+        {"consume 1 n=0 last=1 release 900c1:a 0", "OK 1000 900 1 1 1"},
+        {"store", "a@900~1s"},
+        {"consume 1 last=1", "OK 1000 31000 2 '' 0 900c2:a 3"},
+        {"consume 1 n=0 last=2 release 900c2:a 70", "OK 1000 1070 2 1 0"},
+        {"prepare", "900r2:a@17592186045486~1s"},
+        {"field released", "2"},
+        {"at 1070", ""},
+        {"consume 1 last=2", "OK 1070 31070 3 '' 0 900c3:a 3"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_an_answer_clears_the_suspicion(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 900.0234375 a", "1"}, {"consume 1", "OK 1000 31000 1 '' 0 900c1:a 3"},
-         {"consume 1 n=0 last=1 retry 900c1:a 0 why", "OK 1000 900 1 1 1"}, {"store", "a@900~2"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"redis ZADD x 900.0234375 a", "1"},
+        {"consume 1", "OK 1000 31000 1 '' 0 900c1:a 3"},
+        {"consume 1 n=0 last=1 retry 900c1:a 0 why", "OK 1000 900 1 1 1"},
+        {"store", "a@900~2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_answers_of_all_kinds_in_one_call(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 b +0 c +0 d +0 e +0", "OK aaaaa"}, {"consume 1", NULL},
-         {"consume 1 last=1 done 1000c1:a done 1000c1:b retry 1000c1:c 9 no reject 1000c1:d bad"
-          " release 1000c1:e 0 retry 1000c1:z 0 gone",
-          "OK 1000 1009 2 111110 0 1000c2:e 0"},
-         {"prepare", "1000c2:e@31000 1000r1:c@17592186045425~1"}, {"dead", "1000d:d@1000"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 b +0 c +0 d +0 e +0", "OK aaaaa"},
+        {"consume 1", NULL},
+        {"consume 1 last=1 done 1000c1:a done 1000c1:b retry 1000c1:c 9 no reject 1000c1:d bad"
+         " release 1000c1:e 0 retry 1000c1:z 0 gone",
+         "OK 1000 1009 2 111110 0 1000c2:e 0"},
+        {"prepare", "1000c2:e@31000 1000r1:c@17592186045425~1"},
+        {"dead", "1000d:d@1000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_answers_to_what_was_never_claimed(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0", "OK a"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 retry 1000c1:a 500 why", NULL},
-         {"consume 1 n=0 last=1 done '' retry '' 0 x retry nonsense 0 x reject 1000r1:a x"
-          " release 1000r1:a 0",
-          "OK 1000 1500 1 00000 0"},
-         {"prepare", "1000r1:a@17592186045916~1"});
-}
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:a 500 why", NULL},
+        {"consume 1 n=0 last=1 done '' retry '' 0 x retry nonsense 0 x reject 1000r1:a x"
+         " release 1000r1:a 0",
+         "OK 1000 1500 1 00000 0"},
+        {"prepare", "1000r1:a@17592186045916~1"},
+    };
 
-/* --- merging on the way back --- */
-
-static void test_a_return_merges_by_the_type(void **state)
-{
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0", "OK a"}, {"consume 1", NULL}, {"send a +50", "OK a"},
-         {"consume 1 n=0 last=1 retry 1000c1:a 0 why", NULL}, {"store", "a@1000~1"},
-         {"field merged", "1"}, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"send a 0", "OK a"},
-         {"consume 1", NULL}, {"send a 1050", "OK a"},
-         {"consume 1 n=0 last=1 retry 1000c1:a 0 why", NULL}, {"store", "a@1050~1"},
-         {"field merged", "1"}, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"send a 7", "OK a"},
-         {"consume 1", NULL}, {"send a -7", "OK a"},
-         {"consume 1 n=0 last=1 retry 7c1:a 0 why", NULL}, {"store", "a@-7~1"},
-         {"field merged", "1"});
-}
-
-static void test_the_waiting_earlier_time_stays(void **state)
-{
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 2000", ""},
-         {"send a +0", "OK a"}, {"consume 1", NULL}, {"redis ZADD x 1500 a", "1"},
-         {"consume 1 n=0 last=1 release 2000c1:a 0", NULL}, {"store", "a@1500"});
-}
-
-static void test_a_merge_takes_the_larger_retries_and_either_suspicion(void **state)
-{
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 1000.03125 a", "1"},                        /* 2 retries */
-         {"consume 1", NULL}, {"redis ZADD x 1000.0234375 a", "1"}, /* 1 retry, suspect */
-         {"consume 1 n=0 last=1 release 1000c1:a 0", NULL}, {"store", "a@1000~2s"},
-         {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 1000 a", "1"}, {"consume 1", NULL},
-         {"redis ZADD x 1000.046875 a", "1"}, /* 3 retries */
-         {"consume 1 n=0 last=1 retry 1000c1:a 0 why", NULL}, {"store", "a@1000~3"});
-}
-
-/* --- lapsed claims --- */
-
-static void test_an_owner_keeps_what_it_meets_lapsed(void **state)
-{
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0", "OK a"}, {"consume 1", NULL}, {"at 900000", ""},
-         {"consume 1 last=1", "OK 900000 930000 1 '' 0"}, {"prepare", "1000c1:a@930000"},
-         {"field lease_lost", "nil"});
-}
-
-static void test_a_shared_claim_lapses_and_comes_back_suspect(void **state)
-{
-    PLAY(state, {"open m shared", "OK"}, {"at 1000", ""}, {"send a +0 b +0", "OK aa"},
-         {"consume shared lease=100", "OK 1000 1100 1 '' 0 1000c1:a 0 1000c1:b 0"}, {"at 1099", ""},
-         {"consume shared", "OK 1099 1100 1 '' 0"}, {"at 1100", ""},
-         {"consume shared lease=100", "OK 1100 1200 2 '' 0 1000c2:a 1"}, {"store", "b@1000~0s"},
-         {"field lease_lost", "2"},
-         {"consume shared done 1000c1:b done 1000c1:a", "OK 1100 1200 2 00 0"},
-         /* lost as a suspect: costs a retry */
-         {"at 1200", ""}, {"consume shared n=0", "OK 1200 1000 2 '' 1"},
-         {"store", "b@1000~0s a@1000~1s"}, {"field lease_lost", "3"});
-}
-
-static void test_a_suspect_without_retries_left_dies(void **state)
-{
-    PLAY(state, {"open b shared", "OK"}, {"at 1000", ""}, {"send a 5", "OK a"},
-         {"consume shared lease=10 max=1", "OK 1000 1010 1 '' 0 5c1:a 0"}, {"at 1010", ""},
-         {"consume shared lease=10 max=1", "OK 1010 1020 2 '' 0 5c2:a 1"}, {"at 1020", ""},
-         {"consume shared lease=10 max=1", "OK 1020 1030 3 '' 0 5c3:a 3"}, {"at 1030", ""},
-         {"consume shared lease=10 max=1", "OK 1030 '' 3 '' 0"}, {"dead", "5d:a@1030~1s"},
-         {"redis HGET why{x} 5d:a", "its process died or hung"}, {"field lease_lost", "3"},
-         {"field rejected", "nil"});
-}
-
-/* --- suspects --- */
-
-static void test_a_suspect_is_claimed_alone(void **state)
-{
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 900 a 901.0078125 b 902 c", "3"},
-         {"consume 1", "OK 1000 31000 1 '' 0 900c1:a 0"}, /* not the suspect */
-         {"consume 1 last=1", "OK 1000 31000 1 '' 0"},    /* nor while a is in hand */
-         {"consume 1 n=0 last=1", "OK 1000 31000 1 '' 0"},
-         {"consume 1 last=1 done 900c1:a", "OK 1000 31000 2 1 0 901c2:b 1"},
-         {"consume 1 last=2", "OK 1000 31000 2 '' 0"}, /* nothing beside it */
-         {"send d +0", "OK a"}, {"consume 1 last=2", "OK 1000 31000 2 '' 0"},
-         {"consume 1 last=2 done 901c2:b", "OK 1000 31000 3 1 0 902c3:c 0 1000c3:d 0"});
-}
-
-static void test_a_more_urgent_message_passes_a_blocked_suspect(void **state)
-{
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 9 a 5.0078125 b", "2"}, {"consume 1", "OK 1000 31000 1 '' 0 9c1:a 0"},
-         {"send c 7", "OK a"}, {"consume 1 last=1", "OK 1000 31000 2 '' 0 7c2:c 0"});
-}
-
-/* --- lost replies --- */
-
-static void test_a_lost_reply_is_delivered_again(void **state)
-{
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 b +0 c +0", "OK aaa"}, {"consume 1 n=1", "OK 1000 1000 1 '' 1 1000c1:a 0"},
-         {"consume 1 n=1 last=1", NULL}, /* lost */
-         {"at 5000", ""}, {"consume 1 n=9 last=1", "OK 5000 1000 2 '' 1 1000c2:b 0"},
-         {"prepare", "1000c1:a@31000 1000c2:b@35000"},
-         /* also when nothing is asked for: it is the caller's */
-         {"consume 1 n=0 last=1 done 1000c1:a", "OK 5000 1000 2 1 1 1000c2:b 0"},
-         {"consume 1 n=9 last=2", "OK 5000 35000 3 '' 0 1000c3:c 0"});
-}
-
-static void test_a_server_that_forgot_claims_learns_the_number(void **state)
-{
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0", "OK a"}, {"consume 1 last=7", "OK 1000 31000 8 '' 0 1000c8:a 0"},
-         {"field claims", "8"});
+    SCRIPT_TABLE(state, rows);
 }
 
 /* --- refusals --- */
 
 static void test_fenced_stale_and_no_topic_write_nothing(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"at 1000", ""}, {"send a +0", "OK a"},
-         {"consume 0", "FENCED 000000000000000000000000"},
-         {"consume shared", "FENCED 000000000000000000000000"}, {"takeover 2", "OK 0 0 0"},
-         {"consume 1", "FENCED 000000010000000000000002"},
-         {"consume 3", "FENCED 000000010000000000000002"}, {"consume 2 def=o.1", "STALE"},
-         {"consume 2", "OK 1000 31000 1 '' 0 1000c1:a 0"},
-         {"consume 1 done 1000c1:a", "FENCED 000000010000000000000002"},
-         {"consume 2 def=o.1 done 1000c1:a", "STALE"}, {"prepare", "1000c1:a@31000"},
-         {"slot_seal 1", "OK"}, {"consume 2 last=1 done 1000c1:a", "NO_TOPIC"},
-         {"prepare", "1000c1:a@31000"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"at 1000", ""},
+        {"send a +0", "OK a"},
+        {"consume 0", "FENCED 000000000000000000000000"},
+        {"consume shared", "FENCED 000000000000000000000000"},
+        {"takeover 2", "OK 0 0 0"},
+        {"consume 1", "FENCED 000000010000000000000002"},
+        {"consume 3", "FENCED 000000010000000000000002"},
+        {"consume 2 def=o.1", "STALE"},
+        {"consume 2", "OK 1000 31000 1 '' 0 1000c1:a 0"},
+        {"consume 1 done 1000c1:a", "FENCED 000000010000000000000002"},
+        {"consume 2 def=o.1 done 1000c1:a", "STALE"},
+        {"prepare", "1000c1:a@31000"},
+        {"slot_seal 1", "OK"},
+        {"consume 2 last=1 done 1000c1:a", "NO_TOPIC"},
+        {"prepare", "1000c1:a@31000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* --- parking --- */
 
 static void test_parks_until_the_next_claim_can_succeed(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"consume 1 n=0", "OK 1000 '' 0 '' 0"}, {"field parked", "nil"}, /* n = 0 never parks */
-         {"consume 1", "OK 1000 '' 0 '' 0"}, {"field parked", "9007199254740992"},
-         {"send a +100", "OK a"}, {"consume 1", "OK 1000 1100 0 '' 0"}, {"field parked", "1100"},
-         {"at 1100", ""}, {"consume 1", "OK 1100 31100 1 '' 0 1100c1:a 0"}, {"field parked", "nil"},
-         {"consume 1 last=1 retry 1100c1:a 50 why", "OK 1100 1150 1 1 0"}, {"field parked", "1150"},
-         {"send b +20", "OK a"}, {"consume 1 last=1", "OK 1100 1120 1 '' 0"},
-         {"field parked", "1120"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"consume 1 n=0", "OK 1000 '' 0 '' 0"},
+        {"field parked", "nil"}, /* n = 0 never parks */
+        {"consume 1", "OK 1000 '' 0 '' 0"},
+        {"field parked", "9007199254740992"},
+        {"send a +100", "OK a"},
+        {"consume 1", "OK 1000 1100 0 '' 0"},
+        {"field parked", "1100"},
+        {"at 1100", ""},
+        {"consume 1", "OK 1100 31100 1 '' 0 1100c1:a 0"},
+        {"field parked", "nil"},
+        {"consume 1 last=1 retry 1100c1:a 50 why", "OK 1100 1150 1 1 0"},
+        {"field parked", "1150"},
+        {"send b +20", "OK a"},
+        {"consume 1 last=1", "OK 1100 1120 1 '' 0"},
+        {"field parked", "1120"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_an_owner_that_sleeps_is_woken(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"listen", ""},
-         {"consume 1", "OK 1000 '' 0 '' 0"}, {"send a +100", "OK a"}, {"woken", "1"},
-         {"consume 1", "OK 1000 1100 0 '' 0"}, {"send b +100", "OK a"}, {"woken", "0"},
-         {"send c +50", "OK a"}, {"woken", "1"},
-         /* its own answers wake nobody: it has the reply */
-         {"consume 1", "OK 1000 1050 0 '' 0"}, {"at 1100", ""}, {"consume 1 n=2", NULL},
-         {"consume 1 n=0 last=1 release 1050c1:c 0", NULL}, {"woken", "0"}, {"deaf", ""});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"consume 1", "OK 1000 '' 0 '' 0"},
+        {"send a +100", "OK a"},
+        {"woken", "1"},
+        {"consume 1", "OK 1000 1100 0 '' 0"},
+        {"send b +100", "OK a"},
+        {"woken", "0"},
+        {"send c +50", "OK a"},
+        {"woken", "1"},
+        /* its own answers wake nobody: it has the reply */
+        {"consume 1", "OK 1000 1050 0 '' 0"},
+        {"at 1100", ""},
+        {"consume 1 n=2", NULL},
+        {"consume 1 n=0 last=1 release 1050c1:c 0", NULL},
+        {"woken", "0"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_sharers_wake_each_other(void **state)
 {
-    PLAY(state, {"open m shared", "OK"}, {"at 1000", ""}, {"listen", ""}, {"send b +500", "OK a"},
-         {"consume shared", "OK 1000 1500 0 '' 0"}, {"field parked", "1500"}, {"send a +0", "OK a"},
-         {"woken", "1"}, {"consume shared n=1", "OK 1000 1500 1 '' 0 1000c1:a 0"}, {"woken", "0"},
-         {"consume shared", "OK 1000 1500 1 '' 0"}, /* another one parks */
-         {"field parked", "1500"},
-         /* who gives back and takes nothing must wake another */
-         {"consume shared n=0 retry 1000c1:a 100 why", "OK 1000 1100 1 1 0"}, {"woken", "1"},
-         {"field parked", "nil"}, {"consume shared", "OK 1000 1100 1 '' 0"},
-         {"field parked", "1100"}, {"at 1100", ""},
-         {"consume shared lease=50", "OK 1100 1150 2 '' 0 1000c2:a 2"},
-         {"field parked", "1100"}, /* a claim does not clear it */
-         {"woken", "0"}, {"consume shared", "OK 1100 1150 2 '' 0"}, {"field parked", "1150"},
-         {"consume shared n=0 done 1000c2:a", "OK 1100 1500 2 1 0"},
-         {"consume shared", "OK 1100 1500 2 '' 0"}, {"field parked", "1500"},
-         /* those who sleep longer learn it */
-         {"redis HSET slot{x} parked 1700", "0"}, {"consume shared", "OK 1100 1500 2 '' 0"},
-         {"woken", "1"}, {"field parked", "1500"}, {"deaf", ""},
-         /* nobody heard: it is the last of the sleepers */
-         {"redis HSET slot{x} parked 1700", "0"}, {"consume shared", "OK 1100 1500 2 '' 0"},
-         {"field parked", "1700"});
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"send b +500", "OK a"},
+        {"consume shared", "OK 1000 1500 0 '' 0"},
+        {"field parked", "1500"},
+        {"send a +0", "OK a"},
+        {"woken", "1"},
+        {"consume shared n=1", "OK 1000 1500 1 '' 0 1000c1:a 0"},
+        {"woken", "0"},
+        {"consume shared", "OK 1000 1500 1 '' 0"}, /* another one parks */
+        {"field parked", "1500"},
+        /* who gives back and takes nothing must wake another */
+        {"consume shared n=0 retry 1000c1:a 100 why", "OK 1000 1100 1 1 0"},
+        {"woken", "1"},
+        {"field parked", "nil"},
+        {"consume shared", "OK 1000 1100 1 '' 0"},
+        {"field parked", "1100"},
+        {"at 1100", ""},
+        {"consume shared lease=50", "OK 1100 1150 2 '' 0 1000c2:a 2"},
+        {"field parked", "1100"}, /* a claim does not clear it */
+        {"woken", "0"},
+        {"consume shared", "OK 1100 1150 2 '' 0"},
+        {"field parked", "1150"},
+        {"consume shared n=0 done 1000c2:a", "OK 1100 1500 2 1 0"},
+        {"consume shared", "OK 1100 1500 2 '' 0"},
+        {"field parked", "1500"},
+        /* those who sleep longer learn it */
+        {"redis HSET slot{x} parked 1700", "0"},
+        {"consume shared", "OK 1100 1500 2 '' 0"},
+        {"woken", "1"},
+        {"field parked", "1500"},
+        {"deaf", ""},
+        /* nobody heard: it is the last of the sleepers */
+        {"redis HSET slot{x} parked 1700", "0"},
+        {"consume shared", "OK 1100 1500 2 '' 0"},
+        {"field parked", "1700"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_lease_wakes_a_sharer_that_sleeps_for_ever(void **state)
 {
-    PLAY(state, {"open b shared", "OK"}, {"at 1000", ""}, {"consume shared", "OK 1000 '' 0 '' 0"},
-         {"send a 1", "OK a"}, {"field parked", "9007199254740992"}, /* nobody listened */
-         {"listen", ""}, {"consume shared lease=100", "OK 1000 1100 1 '' 0 1c1:a 0"},
-         {"woken", "1"}, {"consume shared", "OK 1000 1100 1 '' 0"}, {"field parked", "1100"},
-         {"deaf", ""});
+    static const struct script_row rows[] = {
+        {"open b shared", "OK"},
+        {"at 1000", ""},
+        {"consume shared", "OK 1000 '' 0 '' 0"},
+        {"send a 1", "OK a"},
+        {"field parked", "9007199254740992"}, /* nobody listened */
+        {"listen", ""},
+        {"consume shared lease=100", "OK 1000 1100 1 '' 0 1c1:a 0"},
+        {"woken", "1"},
+        {"consume shared", "OK 1000 1100 1 '' 0"},
+        {"field parked", "1100"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* --- bounds --- */
 
 static void test_brings_back_a_thousand_a_call(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 5000", ""},
-         {"redis EVAL for\ti=1,2500\tdo\tredis.call('ZADD',KEYS[1],17592186045416,'7r1:m'..i)\tend"
-          " 1 prepare{x}",
-          "nil"},
-         {"consume 1 n=0", "OK 5000 7 0 '' 1"}, {"redis ZCARD x", "1001"},
-         {"redis ZCARD prepare{x}", "1501"}, {"consume 1 n=0", "OK 5000 7 0 '' 1"},
-         {"consume 1 n=0", "OK 5000 7 0 '' 1"}, {"redis ZCARD x", "2501"},
-         {"redis ZCARD prepare{x}", "1"}, {"consume 1 n=5000", NULL}, {"redis ZCARD x", "1501"},
-         {"redis ZCARD prepare{x}", "1001"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 5000", ""},
+        {"redis EVAL for\ti=1,2500\tdo\tredis.call('ZADD',KEYS[1],17592186045416,'7r1:m'..i)\tend"
+         " 1 prepare{x}",
+         "nil"},
+        {"consume 1 n=0", "OK 5000 7 0 '' 1"},
+        {"redis ZCARD x", "1001"},
+        {"redis ZCARD prepare{x}", "1501"},
+        {"consume 1 n=0", "OK 5000 7 0 '' 1"},
+        {"consume 1 n=0", "OK 5000 7 0 '' 1"},
+        {"redis ZCARD x", "2501"},
+        {"redis ZCARD prepare{x}", "1"},
+        {"consume 1 n=5000", NULL},
+        {"redis ZCARD x", "1501"},
+        {"redis ZCARD prepare{x}", "1001"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 int main(void)
@@ -474,16 +631,6 @@ int main(void)
         cmocka_unit_test(test_an_answer_clears_the_suspicion),
         cmocka_unit_test(test_answers_of_all_kinds_in_one_call),
         cmocka_unit_test(test_answers_to_what_was_never_claimed),
-        cmocka_unit_test(test_a_return_merges_by_the_type),
-        cmocka_unit_test(test_the_waiting_earlier_time_stays),
-        cmocka_unit_test(test_a_merge_takes_the_larger_retries_and_either_suspicion),
-        cmocka_unit_test(test_an_owner_keeps_what_it_meets_lapsed),
-        cmocka_unit_test(test_a_shared_claim_lapses_and_comes_back_suspect),
-        cmocka_unit_test(test_a_suspect_without_retries_left_dies),
-        cmocka_unit_test(test_a_suspect_is_claimed_alone),
-        cmocka_unit_test(test_a_more_urgent_message_passes_a_blocked_suspect),
-        cmocka_unit_test(test_a_lost_reply_is_delivered_again),
-        cmocka_unit_test(test_a_server_that_forgot_claims_learns_the_number),
         cmocka_unit_test(test_fenced_stale_and_no_topic_write_nothing),
         cmocka_unit_test(test_parks_until_the_next_claim_can_succeed),
         cmocka_unit_test(test_an_owner_that_sleeps_is_woken),

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 enum { LINE_MAX_BYTES = 4096, FIELDS_MAX = 6 };
 
@@ -165,20 +165,20 @@ static void check_entry(struct fixture *fixture, const struct vector *vector)
 static void check_ties(struct fixture *fixture, const struct vector *vector)
 {
     char line[128];
-    struct play_line lines[] = {{"open p", "OK"},
-                                {"redis ZADD prepare{x} 5 5c1:z", "1"}, /* not empty */
-                                {line, NULL},
-                                {line, NULL},
-                                {line, NULL}};
+    struct script_row lines[] = {{"open p", "OK"},
+                                 {"redis ZADD prepare{x} 5 5c1:z", "1"}, /* not empty */
+                                 {line, NULL},
+                                 {line, NULL},
+                                 {line, NULL}};
 
-    play(fixture, lines, 2);
+    script_table_run(fixture, lines, 2);
     snprintf(line, sizeof(line), "redis HSET slot{x} seq %s", vector->fields[2]);
-    play(fixture, lines + 2, 1);
+    script_table_run(fixture, lines + 2, 1);
     snprintf(line, sizeof(line), "send a %s", vector->fields[1]);
-    play(fixture, lines + 3, 1);
+    script_table_run(fixture, lines + 3, 1);
     snprintf(line, sizeof(line), "redis ZSCORE x a");
     lines[4].expected = vector->fields[3];
-    play(fixture, lines + 4, 1);
+    script_table_run(fixture, lines + 4, 1);
 }
 
 static void test_scores(void **state)

@@ -5,76 +5,124 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 static void test_an_empty_slot(void **state)
 {
-    PLAY(state, {"open m", "OK"},
-         {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0"},
-         {"open p", "OK"},
-         {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0"},
+        {"open p", "OK"},
+        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_counts_every_state(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1 owner=host", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 b +0 c +0 d +0 e +0 f +50 a +0", "OK aaaaaam"}, {"consume 1 n=5", NULL},
-         {"consume 1 n=0 last=1 done 1000c1:a retry 1000c1:b 30 no reject 1000c1:c bad"
-          " release 1000c1:d 0",
-          NULL},
-         {"at 1010", ""},
-         {"inspect", "OK 1010 2 1 1 1 1 1000 1000 host 000000010000000000000001 6 1 1 1 1 0 1 0 0"},
-         {"consume 1 n=5 last=1", NULL},
-         /* nothing is due: the rest ends first */
-         {"inspect", "OK 1010 1 0 2 1 1 '' 1030 host 000000010000000000000001 6 1 1 1 1 0 1 0 0"},
-         {"takeover 2", "OK 2 2 0"},
-         {"inspect", "OK 1010 3 2 0 1 1 1000 1000 me 000000010000000000000002 6 1 1 1 1 0 1 2 0"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1 owner=host", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 b +0 c +0 d +0 e +0 f +50 a +0", "OK aaaaaam"},
+        {"consume 1 n=5", NULL},
+        {"consume 1 n=0 last=1 done 1000c1:a retry 1000c1:b 30 no reject 1000c1:c bad"
+         " release 1000c1:d 0",
+         NULL},
+        {"at 1010", ""},
+        {"inspect", "OK 1010 2 1 1 1 1 1000 1000 host 000000010000000000000001 6 1 1 1 1 0 1 0 0"},
+        {"consume 1 n=5 last=1", NULL},
+        /* nothing is due: the rest ends first */
+        {"inspect", "OK 1010 1 0 2 1 1 '' 1030 host 000000010000000000000001 6 1 1 1 1 0 1 0 0"},
+        {"takeover 2", "OK 2 2 0"},
+        {"inspect", "OK 1010 3 2 0 1 1 1000 1000 me 000000010000000000000002 6 1 1 1 1 0 1 2 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_priorities_are_due_now(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a -5 b 5", "OK aa"},
-         {"inspect", "OK 1000 2 2 0 0 0 '' 1000 me 000000010000000000000001 2 0 0 0 0 0 0 0 0"},
-         {"consume 1", NULL}, {"consume 1 n=0 last=1 done 5c1:b retry -5c1:a 70 no", NULL},
-         {"inspect", "OK 1000 0 0 0 1 0 '' 1070 me 000000010000000000000001 2 0 1 1 0 0 0 0 0"});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a -5 b 5", "OK aa"},
+        {"inspect", "OK 1000 2 2 0 0 0 '' 1000 me 000000010000000000000001 2 0 0 0 0 0 0 0 0"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 done 5c1:b retry -5c1:a 70 no", NULL},
+        {"inspect", "OK 1000 0 0 0 1 0 '' 1070 me 000000010000000000000001 2 0 1 1 0 0 0 0 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_the_first_of_a_fifo_slot_is_due_since_it_was_sent(void **state)
 {
-    PLAY(state, {"open f keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send c 0 1 '' '' a 0 2 7 5000", "OK aa"}, {"at 1200", ""},
-         {"send b 0 3 '' '' c 0 9 '' ''", "OK am"}, {"at 1500", ""},
-         {"inspect", "OK 1500 3 3 0 0 0 1000 1500 me 000000010000000000000001 3 1 0 0 0 0 0 0 0"},
-         {"consume 1 n=2", NULL}, {"consume 1 n=0 last=1 done 1c1:c done 2c1:a", NULL},
-         {"inspect", "OK 1500 1 1 0 0 0 1200 1500 me 000000010000000000000001 3 1 2 0 0 0 0 0 0"});
+    static const struct script_row rows[] = {
+        {"open f keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send c 0 1 '' '' a 0 2 7 5000", "OK aa"},
+        {"at 1200", ""},
+        {"send b 0 3 '' '' c 0 9 '' ''", "OK am"},
+        {"at 1500", ""},
+        {"inspect", "OK 1500 3 3 0 0 0 1000 1500 me 000000010000000000000001 3 1 0 0 0 0 0 0 0"},
+        {"consume 1 n=2", NULL},
+        {"consume 1 n=0 last=1 done 1c1:c done 2c1:a", NULL},
+        {"inspect", "OK 1500 1 1 0 0 0 1200 1500 me 000000010000000000000001 3 1 2 0 0 0 0 0 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_priority_tells_no_time(void **state)
 {
-    PLAY(state, {"open p keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 5 1 '' ''", "OK a"},
-         {"inspect", "OK 1000 1 1 0 0 0 '' 1000 me 000000010000000000000001 1 0 0 0 0 0 0 0 0"});
+    static const struct script_row rows[] = {
+        {"open p keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 5 1 '' ''", "OK a"},
+        {"inspect", "OK 1000 1 1 0 0 0 '' 1000 me 000000010000000000000001 1 0 0 0 0 0 0 0 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_paused_slot(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"slot_pause 1", "OK"},
-         {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 1"},
-         {"slot_pause 0", "OK"},
-         {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"slot_pause 1", "OK"},
+        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 1"},
+        {"slot_pause 0", "OK"},
+        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_shared_slot(void **state)
 {
-    PLAY(state, {"open m shared", "OK"},
-         {"inspect", "OK 1000 0 0 0 0 0 '' '' '' shared 0 0 0 0 0 0 0 0 0"});
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' shared 0 0 0 0 0 0 0 0 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_stale_and_no_topic(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"inspect def=o.1", "STALE"}, {"slot_seal 1", "OK"},
-         {"inspect", "NO_TOPIC"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"inspect def=o.1", "STALE"},
+        {"slot_seal 1", "OK"},
+        {"inspect", "NO_TOPIC"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 int main(void)

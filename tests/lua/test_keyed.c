@@ -5,221 +5,448 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 static void test_a_body_lives_as_long_as_its_message(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 text '' '' b +0 '' '' ''", "OK aa"}, {"body", "ba=text bb= ha=1000 hb=1000"},
-         {"consume 1 n=1", "OK 1000 1000 1 '' 1 1000c1:a 0 1000 text"},
-         {"consume 1 n=1 last=1 done 1000c1:a", "OK 1000 31000 2 1 0 1000c2:b 0 1000 ''"},
-         {"body", "bb= hb=1000"}, {"consume 1 last=2 done 1000c2:b", "OK 1000 '' 2 1 0"},
-         {"body", ""});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 text '' '' b +0 '' '' ''", "OK aa"},
+        {"body", "ba=text bb= ha=1000 hb=1000"},
+        {"consume 1 n=1", "OK 1000 1000 1 '' 1 1000c1:a 0 1000 text"},
+        {"consume 1 n=1 last=1 done 1000c1:a", "OK 1000 31000 2 1 0 1000c2:b 0 1000 ''"},
+        {"body", "bb= hb=1000"},
+        {"consume 1 last=2 done 1000c2:b", "OK 1000 '' 2 1 0"},
+        {"body", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_the_last_body_wins(void **state)
 {
-    PLAY(state, {"open t keyed", "OK"}, {"at 1000", ""}, {"send a +0 one '' ''", "OK a"},
-         {"at 2000", ""}, {"send a +0 two '' '' a +5 three 3 ''", "OK mm"}, {"store", "a@2005"},
-         {"body", "ba=three ha=1000,3,,1"}, {"field merged", "2"});
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"at 1000", ""},
+        {"send a +0 one '' ''", "OK a"},
+        {"at 2000", ""},
+        {"send a +0 two '' '' a +5 three 3 ''", "OK mm"},
+        {"store", "a@2005"},
+        {"body", "ba=three ha=1000,3,,1"},
+        {"field merged", "2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_message_sent_while_claimed_shares_the_body(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' ''", "OK a"}, {"consume 1", NULL}, {"at 1500", ""},
-         {"send a +0 two '' ''", "OK a"}, {"body", "ba=two ha=1500,,,2"},
-         {"consume 1 n=0 last=1 done 1000c1:a", NULL}, {"body", "ba=two ha=1500"},
-         {"consume 1 last=1", "OK 1500 31500 2 '' 0 1500c2:a 0 1500 two"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' ''", "OK a"},
+        {"consume 1", NULL},
+        {"at 1500", ""},
+        {"send a +0 two '' ''", "OK a"},
+        {"body", "ba=two ha=1500,,,2"},
+        {"consume 1 n=0 last=1 done 1000c1:a", NULL},
+        {"body", "ba=two ha=1500"},
+        {"consume 1 last=1", "OK 1500 31500 2 '' 0 1500c2:a 0 1500 two"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_messages_that_become_one_have_one_reference(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' ''", "OK a"}, {"consume 1", NULL}, {"send a +9 two '' ''", "OK a"},
-         {"consume 1 n=0 last=1 release 1000c1:a 0", NULL}, {"store", "a@1000"},
-         {"body", "ba=two ha=1000"}, {"consume 1 last=1", NULL}, {"send a +9 three '' ''", "OK a"},
-         {"consume 1 n=0 last=2 retry 1000c2:a 5 why", NULL}, {"body", "ba=three ha=1000,,,2"},
-         {"at 1005", ""}, {"consume 1 n=0 last=2", NULL}, {"store", "a@1000~1"},
-         {"body", "ba=three ha=1000"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' ''", "OK a"},
+        {"consume 1", NULL},
+        {"send a +9 two '' ''", "OK a"},
+        {"consume 1 n=0 last=1 release 1000c1:a 0", NULL},
+        {"store", "a@1000"},
+        {"body", "ba=two ha=1000"},
+        {"consume 1 last=1", NULL},
+        {"send a +9 three '' ''", "OK a"},
+        {"consume 1 n=0 last=2 retry 1000c2:a 5 why", NULL},
+        {"body", "ba=three ha=1000,,,2"},
+        {"at 1005", ""},
+        {"consume 1 n=0 last=2", NULL},
+        {"store", "a@1000~1"},
+        {"body", "ba=three ha=1000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_two_claims_of_one_member_end_in_one_call(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' ''", "OK a"}, {"consume 1", NULL}, {"send a +0 two '' ''", "OK a"},
-         {"consume 1 last=1", NULL}, {"body", "ba=two ha=1000,,,2"},
-         {"consume 1 n=0 last=2 done 1000c1:a done 1000c2:a", "OK 1000 '' 2 11 0"}, {"body", ""});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' ''", "OK a"},
+        {"consume 1", NULL},
+        {"send a +0 two '' ''", "OK a"},
+        {"consume 1 last=1", NULL},
+        {"body", "ba=two ha=1000,,,2"},
+        {"consume 1 n=0 last=2 done 1000c1:a done 1000c2:a", "OK 1000 '' 2 11 0"},
+        {"body", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_takeover_keeps_bodies(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' '' b +0 two '' ''", "OK aa"}, {"consume 1", NULL},
-         {"send a +0 three '' ''", "OK a"}, {"takeover 2", "OK 1 2 0"},
-         {"store", "a@1000~0s b@1000~0s"}, {"body", "ba=three bb=two ha=1000 hb=1000"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' '' b +0 two '' ''", "OK aa"},
+        {"consume 1", NULL},
+        {"send a +0 three '' ''", "OK a"},
+        {"takeover 2", "OK 1 2 0"},
+        {"store", "a@1000~0s b@1000~0s"},
+        {"body", "ba=three bb=two ha=1000 hb=1000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_lost_reply_comes_again_with_bodies(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one 2 '' b +0 two '' ''", "OK aa"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=0",
-          "OK 1000 31000 1 '' 1 1000c1:a 0 1000,2,,1 one 1000c1:b 0 1000 two"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one 2 '' b +0 two '' ''", "OK aa"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=0",
+         "OK 1000 31000 1 '' 1 1000c1:a 0 1000,2,,1 one 1000c1:b 0 1000 two"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* It was claimed in time; and a send may have given it a larger body. */
 static void test_a_lost_reply_comes_again_whatever_was_sent_since(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' 10 b +0 two '' ''", "OK aa"}, {"consume 1 bytes=8", NULL},
-         {"send b +90 larger '' ''", "OK a"}, {"at 1010", ""},
-         {"consume 1 last=0 bytes=8", "OK 1010 1090 0 '' 1 1000c1:a 0 1000,,1010,1 one"},
-         {"consume 1 last=0,0,1000c1:a bytes=8", "OK 1010 1090 1 '' 1 1000c1:b 0 1000,,,2 larger"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' 10 b +0 two '' ''", "OK aa"},
+        {"consume 1 bytes=8", NULL},
+        {"send b +90 larger '' ''", "OK a"},
+        {"at 1010", ""},
+        {"consume 1 last=0 bytes=8", "OK 1010 1090 0 '' 1 1000c1:a 0 1000,,1010,1 one"},
+        {"consume 1 last=0,0,1000c1:a bytes=8", "OK 1010 1090 1 '' 1 1000c1:b 0 1000,,,2 larger"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_body_missing_at_a_lost_reply_is_a_dead_letter(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' '' b +0 two '' ''", "OK aa"}, {"consume 1", NULL},
-         {"redis HDEL body{x} ba ha", "2"},
-         {"consume 1 n=0 last=0", "OK 1000 31000 1 '' 1 1000c1:b 0 1000 two"},
-         {"prepare", "1000c1:b@31000"}, {"why", "1000d:a=its body is missing"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' '' b +0 two '' ''", "OK aa"},
+        {"consume 1", NULL},
+        {"redis HDEL body{x} ba ha", "2"},
+        {"consume 1 n=0 last=0", "OK 1000 31000 1 '' 1 1000c1:b 0 1000 two"},
+        {"prepare", "1000c1:b@31000"},
+        {"why", "1000d:a=its body is missing"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_dead_letter_holds_its_message(void **state)
 {
-    PLAY(state, {"open p keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 1 one 3 700", "OK a"}, {"consume 1", NULL}, {"send a 2 two '' ''", "OK a"},
-         {"consume 1 n=0 last=1 reject 8589934591c1:a bad", NULL},
-         {"why", "8589934591d:a=bad B8589934591d:a=two H8589934591d:a=1000"},
-         {"body", "ba=two ha=1000"}, {"edit requeue 8589934591d:a", "OK 1"}, {"why", ""},
-         {"store", "a@12884901886"}, {"body", "ba=two ha=1000"});
+    static const struct script_row rows[] = {
+        {"open p keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 1 one 3 700", "OK a"},
+        {"consume 1", NULL},
+        {"send a 2 two '' ''", "OK a"},
+        {"consume 1 n=0 last=1 reject 8589934591c1:a bad", NULL},
+        {"why", "8589934591d:a=bad B8589934591d:a=two H8589934591d:a=1000"},
+        {"body", "ba=two ha=1000"},
+        {"edit requeue 8589934591d:a", "OK 1"},
+        {"why", ""},
+        {"store", "a@12884901886"},
+        {"body", "ba=two ha=1000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_requeue_brings_the_body_back(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one 3 700", "OK a"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL},
-         {"why", "1000d:a=bad B1000d:a=one H1000d:a=1000,3,1700,1"}, {"body", ""}, {"at 5000", ""},
-         {"edit requeue 1000d:a", "OK 1"}, {"why", ""}, {"store", "a@1000"},
-         {"body", "ba=one ha=1000,3,,1"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one 3 700", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL},
+        {"why", "1000d:a=bad B1000d:a=one H1000d:a=1000,3,1700,1"},
+        {"body", ""},
+        {"at 5000", ""},
+        {"edit requeue 1000d:a", "OK 1"},
+        {"why", ""},
+        {"store", "a@1000"},
+        {"body", "ba=one ha=1000,3,,1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_message_has_its_own_retry_limit(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one 1 '' b +0 two 0 ''", "OK aa"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 retry 1000c1:a 0 why retry 1000c1:b 0 why", NULL},
-         {"store", "a@1000~1"}, {"dead", "1000d:b@1000"}, {"consume 1 last=1", NULL},
-         {"takeover 2", NULL}, {"store", "a@1000~1s"}, {"consume 2 last=2", NULL},
-         {"takeover 3", NULL}, {"store", ""}, {"dead", "1000d:b@1000 1000d:a@1000~1s"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one 1 '' b +0 two 0 ''", "OK aa"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:a 0 why retry 1000c1:b 0 why", NULL},
+        {"store", "a@1000~1"},
+        {"dead", "1000d:b@1000"},
+        {"consume 1 last=1", NULL},
+        {"takeover 2", NULL},
+        {"store", "a@1000~1s"},
+        {"consume 2 last=2", NULL},
+        {"takeover 3", NULL},
+        {"store", ""},
+        {"dead", "1000d:b@1000 1000d:a@1000~1s"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_hung_claim_is_lost(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' ''", "OK a"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 hung 1000c1:a 0", "OK 1000 1000 1 1 1"}, {"store", "a@1000~0s"},
-         {"field lease_lost", "1"}, {"consume 1 last=1", NULL},
-         {"consume 1 n=0 max=0 last=2 hung 1000c2:a 0", NULL},
-         {"why", "1000d:a=its handler took too long B1000d:a=one H1000d:a=1000"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' ''", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 hung 1000c1:a 0", "OK 1000 1000 1 1 1"},
+        {"store", "a@1000~0s"},
+        {"field lease_lost", "1"},
+        {"consume 1 last=1", NULL},
+        {"consume 1 n=0 max=0 last=2 hung 1000c2:a 0", NULL},
+        {"why", "1000d:a=its handler took too long B1000d:a=one H1000d:a=1000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_what_has_expired_is_dropped(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' 100 b +0 two '' 101 c +0 three '' 100", "OK aaa"}, {"at 1100", ""},
-         {"consume 1 n=1", "OK 1100 1000 1 '' 1 1000c1:b 0 1000,,1101,1 two 1"},
-         {"consume 1 n=2 last=1", "OK 1100 31100 1 '' 0 1"}, {"prepare", "1000c1:b@31100"},
-         {"store", ""}, {"body", "bb=two hb=1000,,1101,1"}, {"field expired", "2"}, {"dead", ""});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' 100 b +0 two '' 101 c +0 three '' 100", "OK aaa"},
+        {"at 1100", ""},
+        {"consume 1 n=1", "OK 1100 1000 1 '' 1 1000c1:b 0 1000,,1101,1 two 1"},
+        {"consume 1 n=2 last=1", "OK 1100 31100 1 '' 0 1"},
+        {"prepare", "1000c1:b@31100"},
+        {"store", ""},
+        {"body", "bb=two hb=1000,,1101,1"},
+        {"field expired", "2"},
+        {"dead", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_what_has_expired_dies_if_the_topic_says_so(void **state)
 {
-    PLAY(state, {"open b keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 5 one '' 100 b 7 two '' ''", "OK aa"}, {"at 1100", ""},
-         {"consume 1 flags=x", "OK 1100 31100 1 '' 0 7c1:b 0 1000 two 1"}, {"dead", "5d:a@1100"},
-         {"why", "5d:a=expired B5d:a=one H5d:a=1000,,1100,1"}, {"body", "bb=two hb=1000"});
+    static const struct script_row rows[] = {
+        {"open b keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 5 one '' 100 b 7 two '' ''", "OK aa"},
+        {"at 1100", ""},
+        {"consume 1 flags=x", "OK 1100 31100 1 '' 0 7c1:b 0 1000 two 1"},
+        {"dead", "5d:a@1100"},
+        {"why", "5d:a=expired B5d:a=one H5d:a=1000,,1100,1"},
+        {"body", "bb=two hb=1000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_missing_body_is_a_dead_letter(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' ''", "OK a"}, {"redis HDEL body{x} ba ha", "2"},
-         {"consume 1", "OK 1000 '' 0 '' 0"}, {"why", "1000d:a=its body is missing"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' ''", "OK a"},
+        {"redis HDEL body{x} ba ha", "2"},
+        {"consume 1", "OK 1000 '' 0 '' 0"},
+        {"why", "1000d:a=its body is missing"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_header_without_a_body_is_a_dead_letter(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' '' b +0 two '' ''", "OK aa"}, {"redis HDEL body{x} ba", "1"},
-         {"redis HDEL body{x} hb", "1"}, {"consume 1", "OK 1000 '' 0 '' 0"},
-         {"why", "1000d:a=its body is missing 1000d:b=its body is missing B1000d:a= "
-                 "H1000d:a=1000"},
-         {"field expired", "nil"}, {"prepare", ""});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' '' b +0 two '' ''", "OK aa"},
+        {"redis HDEL body{x} ba", "1"},
+        {"redis HDEL body{x} hb", "1"},
+        {"consume 1", "OK 1000 '' 0 '' 0"},
+        {"why", "1000d:a=its body is missing 1000d:b=its body is missing B1000d:a= "
+                "H1000d:a=1000"},
+        {"field expired", "nil"},
+        {"prepare", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_what_is_dropped_takes_no_room_in_a_claim_but_what_dies_does(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 0123456789 '' 5 b +0 0123456789 '' 5 c +0 0123456789 '' 5 d +0 1 '' ''",
-          "OK aaaa"},
-         {"at 1005", ""}, {"consume 1 bytes=22 flags=x", "OK 1005 1000 0 '' 1 2"},
-         {"field expired", "2"}, {"dead", "1000d:a@1005 1000d:b@1005"},
-         {"consume 1 bytes=1", "OK 1005 31005 1 '' 0 1000c1:d 0 1000 1 1"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 0123456789 '' 5 b +0 0123456789 '' 5 c +0 0123456789 '' 5 d +0 1 '' ''",
+         "OK aaaa"},
+        {"at 1005", ""},
+        {"consume 1 bytes=22 flags=x", "OK 1005 1000 0 '' 1 2"},
+        {"field expired", "2"},
+        {"dead", "1000d:a@1005 1000d:b@1005"},
+        {"consume 1 bytes=1", "OK 1005 31005 1 '' 0 1000c1:d 0 1000 1 1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_an_entry_that_is_answered_twice_in_a_call_is_one(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' ''", "OK a"}, {"consume 1", NULL}, {"send a +0 two '' ''", "OK a"},
-         {"consume 1 n=0 last=1 done 1000c1:a done 1000c1:a", NULL}, {"field done", "1"},
-         {"body", "ba=two ha=1000"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' ''", "OK a"},
+        {"consume 1", NULL},
+        {"send a +0 two '' ''", "OK a"},
+        {"consume 1 n=0 last=1 done 1000c1:a done 1000c1:a", NULL},
+        {"field done", "1"},
+        {"body", "ba=two ha=1000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_debouncing_moves_the_time_up_to_its_cap(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"at 1000", ""},
-         {"send debounce=250 a +100 one '' ''", NULL}, {"store", "a@1100"}, {"at 1090", ""},
-         {"send debounce=250 a +100 two '' ''", "OK m"}, {"store", "a@1190"}, {"at 1180", ""},
-         {"send debounce=250 a +100 three '' ''", "OK m"}, {"store", "a@1250"},
-         {"body", "ba=three ha=1000"}, {"at 1200", ""},
-         {"send debounce=250 a +10 four '' ''", "OK m"}, {"store", "a@1210"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"at 1000", ""},
+        {"send debounce=250 a +100 one '' ''", NULL},
+        {"store", "a@1100"},
+        {"at 1090", ""},
+        {"send debounce=250 a +100 two '' ''", "OK m"},
+        {"store", "a@1190"},
+        {"at 1180", ""},
+        {"send debounce=250 a +100 three '' ''", "OK m"},
+        {"store", "a@1250"},
+        {"body", "ba=three ha=1000"},
+        {"at 1200", ""},
+        {"send debounce=250 a +10 four '' ''", "OK m"},
+        {"store", "a@1210"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_bound_refuses_what_would_be_added(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"at 1000", ""},
-         {"send bound=2 a +0 one '' '' b +0 two '' '' c +0 three '' '' a +0 four '' ''", "OK aafm"},
-         {"store", "a@1000 b@1000"}, {"body", "ba=four bb=two ha=1000 hb=1000"},
-         {"field sent", "2"}, {"open p", "OK"}, {"send bound=1 a 1 b 2 a 3", "OK afm"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"at 1000", ""},
+        {"send bound=2 a +0 one '' '' b +0 two '' '' c +0 three '' '' a +0 four '' ''", "OK aafm"},
+        {"store", "a@1000 b@1000"},
+        {"body", "ba=four bb=two ha=1000 hb=1000"},
+        {"field sent", "2"},
+        {"open p", "OK"},
+        {"send bound=1 a 1 b 2 a 3", "OK afm"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_bodies_count_for_the_size_of_a_claim(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 0123456789 '' '' b +0 0123456789 '' '' c +0 0 '' ''", "OK aaa"},
-         {"consume 1 bytes=20", "OK 1000 1000 1 '' 1 1000c1:a 0 1000 0123456789"},
-         {"consume 1 bytes=20 last=1",
-          "OK 1000 31000 2 '' 0 1000c2:b 0 1000 0123456789 1000c2:c 0 1000 0"});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 0123456789 '' '' b +0 0123456789 '' '' c +0 0 '' ''", "OK aaa"},
+        {"consume 1 bytes=20", "OK 1000 1000 1 '' 1 1000c1:a 0 1000 0123456789"},
+        {"consume 1 bytes=20 last=1",
+         "OK 1000 31000 2 '' 0 1000c2:b 0 1000 0123456789 1000c2:c 0 1000 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_cleared_slot_has_no_bodies(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 one '' '' b +0 two '' '' c +0 three '' ''", "OK aaa"}, {"consume 1 n=2", NULL},
-         {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL}, {"slot_seal 1", "OK"},
-         {"slot_clear 2", "OK 1"}, {"slot_clear 9", "OK 0"}, {"body", ""}, {"why", ""});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 one '' '' b +0 two '' '' c +0 three '' ''", "OK aaa"},
+        {"consume 1 n=2", NULL},
+        {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL},
+        {"slot_seal 1", "OK"},
+        {"slot_clear 2", "OK 1"},
+        {"slot_clear 9", "OK 0"},
+        {"body", ""},
+        {"why", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_foreign_key_in_the_place_of_the_bodies(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"redis SET body{x} mine", "OK"},
-         {"redis EVAL return{} 0", ""}, {"redis DEL body{x}", "1"},
-         {"redis HSET body{x} mine 1", "1"}, {"redis HGET body{x} mine", "1"},
-         {"redis DEL body{x}", "1"}, {"slot_open m 0", "OK 0"}, {"body", ""});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"redis SET body{x} mine", "OK"},
+        {"redis EVAL return{} 0", ""},
+        {"redis DEL body{x}", "1"},
+        {"redis HSET body{x} mine 1", "1"},
+        {"redis HGET body{x} mine", "1"},
+        {"redis DEL body{x}", "1"},
+        {"slot_open m 0", "OK 0"},
+        {"body", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 int main(void)

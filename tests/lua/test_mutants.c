@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "clocked.h"
-#include "duel.h"
+#include "lockstep.h"
 
 enum { CALLS_MAX = 60000 };
 
@@ -412,7 +412,7 @@ static bool is_found(struct fixture *fixture, const struct mutant *mutant, const
         scripts[i] =
             strcmp(scripts_all[i]->name, mutant->script) == 0 ? sha1 : scripts_all[i]->sha1;
     }
-    same = duel(fixture, scripts, 1, CALLS_MAX, kinds, &report);
+    same = lockstep_run(fixture, scripts, 1, CALLS_MAX, kinds, &report);
     buf_fini(&text);
     buf_fini(&report);
     return !same;

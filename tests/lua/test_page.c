@@ -8,139 +8,207 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 #define TOKEN "000000010000000000000001"
 
 static void test_waiting_by_time(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"page w", "OK 1000 " TOKEN " 0 '' ''"}, {"send c 3000 a 2000 b 2000", "OK aaa"},
-         {"page w", "OK 1000 " TOKEN " 0 3000 c a 2000 '' b 2000 '' c 3000 ''"},
-         {"page w limit=2", "OK 1000 " TOKEN " 1 2000 b a 2000 '' b 2000 ''"},
-         {"page w 2000 b limit=2", "OK 1000 " TOKEN " 0 3000 c c 3000 ''"},
-         {"page w 3000 c", "OK 1000 " TOKEN " 0 3000 c"},
-         {"page w limit=0", "OK 1000 " TOKEN " 1 '' ''"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"page w", "OK 1000 " TOKEN " 0 '' ''"},
+        {"send c 3000 a 2000 b 2000", "OK aaa"},
+        {"page w", "OK 1000 " TOKEN " 0 3000 c a 2000 '' b 2000 '' c 3000 ''"},
+        {"page w limit=2", "OK 1000 " TOKEN " 1 2000 b a 2000 '' b 2000 ''"},
+        {"page w 2000 b limit=2", "OK 1000 " TOKEN " 0 3000 c c 3000 ''"},
+        {"page w 3000 c", "OK 1000 " TOKEN " 0 3000 c"},
+        {"page w limit=0", "OK 1000 " TOKEN " 1 '' ''"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_waiting_by_priority(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"send a 1 b 2 c 2 d -3", "OK aaaa"},
-         {"page w", "OK 1000 " TOKEN " 0 -3 d c 2 '' b 2 '' a 1 '' d -3 ''"},
-         {"page w limit=1", "OK 1000 " TOKEN " 1 2 c c 2 ''"},
-         {"page w 2 c limit=2", "OK 1000 " TOKEN " 1 1 a b 2 '' a 1 ''"},
-         {"page w -3 d", "OK 1000 " TOKEN " 0 -3 d"});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"send a 1 b 2 c 2 d -3", "OK aaaa"},
+        {"page w", "OK 1000 " TOKEN " 0 -3 d c 2 '' b 2 '' a 1 '' d -3 ''"},
+        {"page w limit=1", "OK 1000 " TOKEN " 1 2 c c 2 ''"},
+        {"page w 2 c limit=2", "OK 1000 " TOKEN " 1 1 a b 2 '' a 1 ''"},
+        {"page w -3 d", "OK 1000 " TOKEN " 0 -3 d"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* The last one seen is gone, or has moved: it goes on where that stood. */
 static void test_goes_on_behind_what_is_gone(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"},
-         {"redis ZADD x 5 a 5 b 5 bb 5 c 6 d 7 e", "6"},
-         {"page w 5 b limit=1", "OK 1000 " TOKEN " 1 5 bb bb 5 ''"},
-         {"page w 5 ba limit=1", "OK 1000 " TOKEN " 1 5 bb bb 5 ''"},
-         {"page w 5 bbb limit=1", "OK 1000 " TOKEN " 1 5 c c 5 ''"},
-         {"page w 5 z limit=1", "OK 1000 " TOKEN " 1 6 d d 6 ''"},
-         {"page w 4 z limit=1", "OK 1000 " TOKEN " 1 5 a a 5 ''"},
-         {"page w 8 a limit=1", "OK 1000 " TOKEN " 0 8 a"}, {"redis ZADD x 9 b", "0"},
-         {"page w 5 b limit=1", "OK 1000 " TOKEN " 1 5 bb bb 5 ''"});
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"},
-         {"redis ZADD x 5 a 5 b 5 bb 5 c 6 d 7 e", "6"},
-         {"page w 5 bbb limit=1", "OK 1000 " TOKEN " 1 5 bb bb 5 ''"},
-         {"page w 5 ba limit=1", "OK 1000 " TOKEN " 1 5 b b 5 ''"},
-         {"page w 6 a limit=1", "OK 1000 " TOKEN " 1 5 c c 5 ''"},
-         {"page w 5 0 limit=1", "OK 1000 " TOKEN " 0 5 0"});
+    static const struct script_row before[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"redis ZADD x 5 a 5 b 5 bb 5 c 6 d 7 e", "6"},
+        {"page w 5 b limit=1", "OK 1000 " TOKEN " 1 5 bb bb 5 ''"},
+        {"page w 5 ba limit=1", "OK 1000 " TOKEN " 1 5 bb bb 5 ''"},
+        {"page w 5 bbb limit=1", "OK 1000 " TOKEN " 1 5 c c 5 ''"},
+        {"page w 5 z limit=1", "OK 1000 " TOKEN " 1 6 d d 6 ''"},
+        {"page w 4 z limit=1", "OK 1000 " TOKEN " 1 5 a a 5 ''"},
+        {"page w 8 a limit=1", "OK 1000 " TOKEN " 0 8 a"},
+        {"redis ZADD x 9 b", "0"},
+        {"page w 5 b limit=1", "OK 1000 " TOKEN " 1 5 bb bb 5 ''"},
+    };
+    static const struct script_row after[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"redis ZADD x 5 a 5 b 5 bb 5 c 6 d 7 e", "6"},
+        {"page w 5 bbb limit=1", "OK 1000 " TOKEN " 1 5 bb bb 5 ''"},
+        {"page w 5 ba limit=1", "OK 1000 " TOKEN " 1 5 b b 5 ''"},
+        {"page w 6 a limit=1", "OK 1000 " TOKEN " 1 5 c c 5 ''"},
+        {"page w 5 0 limit=1", "OK 1000 " TOKEN " 0 5 0"},
+    };
+
+    SCRIPT_TABLE(state, before);
+    SCRIPT_TABLE(state, after);
 }
 
 static void test_claimed_and_resting(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 b +0 c +0 d +0", "OK aaaa"}, {"consume 1 n=4", NULL},
-         {"consume 1 n=0 last=1 retry 1000c1:b 50 no retry 1000c1:d 20 no", NULL},
-         {"page w", "OK 1000 " TOKEN " 0 '' ''"},
-         {"page c", "OK 1000 " TOKEN " 0 31000 1000c1:c 1000c1:a 31000 '' 1000c1:c 31000 ''"},
-         {"page r", "OK 1000 " TOKEN " 0 17592186045466.016 1000r1:b"
-                    " 1000r1:d 17592186045436.016 no 1000r1:b 17592186045466.016 no"},
-         {"page c 31000 1000c1:c", "OK 1000 " TOKEN " 0 31000 1000c1:c"},
-         {"page r 31000 1000c1:c limit=1",
-          "OK 1000 " TOKEN " 1 17592186045436.016 1000r1:d 1000r1:d 17592186045436.016 no"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 b +0 c +0 d +0", "OK aaaa"},
+        {"consume 1 n=4", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:b 50 no retry 1000c1:d 20 no", NULL},
+        {"page w", "OK 1000 " TOKEN " 0 '' ''"},
+        {"page c", "OK 1000 " TOKEN " 0 31000 1000c1:c 1000c1:a 31000 '' 1000c1:c 31000 ''"},
+        {"page r", "OK 1000 " TOKEN " 0 17592186045466.016 1000r1:b"
+                   " 1000r1:d 17592186045436.016 no 1000r1:b 17592186045466.016 no"},
+        {"page c 31000 1000c1:c", "OK 1000 " TOKEN " 0 31000 1000c1:c"},
+        {"page r 31000 1000c1:c limit=1",
+         "OK 1000 " TOKEN " 1 17592186045436.016 1000r1:d 1000r1:d 17592186045436.016 no"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_dead_with_reasons(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send c +0 b +0 a +0", "OK aaa"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 reject 1000c1:c first", NULL}, {"at 2000", ""},
-         {"consume 1 n=0 last=1 reject 1000c1:a second reject 1000c1:b third", NULL},
-         {"page d limit=2",
-          "OK 2000 " TOKEN " 1 2000 1000d:a 1000d:c 1000 first 1000d:a 2000 second"},
-         {"page d 2000 1000d:a limit=2", "OK 2000 " TOKEN " 0 2000 1000d:b 1000d:b 2000 third"},
-         {"page d reason=ir limit=2", "OK 2000 " TOKEN " 1 2000 1000d:a 1000d:c 1000 first"},
-         {"page d member=b", "OK 2000 " TOKEN " 0 2000 1000d:b 1000d:b 2000 third"},
-         {"redis HDEL why{x} 1000d:c", "1"},
-         {"page d limit=1", "OK 2000 " TOKEN " 1 1000 1000d:c 1000d:c 1000 ''"},
-         {"page d older=1000", "OK 2000 " TOKEN " 0 1000 1000d:c 1000d:c 1000 ''"},
-         {"page d older=1001", "OK 2000 " TOKEN " 0 '' ''"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send c +0 b +0 a +0", "OK aaa"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 reject 1000c1:c first", NULL},
+        {"at 2000", ""},
+        {"consume 1 n=0 last=1 reject 1000c1:a second reject 1000c1:b third", NULL},
+        {"page d limit=2",
+         "OK 2000 " TOKEN " 1 2000 1000d:a 1000d:c 1000 first 1000d:a 2000 second"},
+        {"page d 2000 1000d:a limit=2", "OK 2000 " TOKEN " 0 2000 1000d:b 1000d:b 2000 third"},
+        {"page d reason=ir limit=2", "OK 2000 " TOKEN " 1 2000 1000d:a 1000d:c 1000 first"},
+        {"page d member=b", "OK 2000 " TOKEN " 0 2000 1000d:b 1000d:b 2000 third"},
+        {"redis HDEL why{x} 1000d:c", "1"},
+        {"page d limit=1", "OK 2000 " TOKEN " 1 1000 1000d:c 1000d:c 1000 ''"},
+        {"page d older=1000", "OK 2000 " TOKEN " 0 1000 1000d:c 1000d:c 1000 ''"},
+        {"page d older=1001", "OK 2000 " TOKEN " 0 '' ''"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_filters(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send order-1 500 order-2 1500 %d+ 1700 other 1800", "OK aaaa"},
-         {"page w contains=der-", "OK 1000 " TOKEN " 0 1800 other order-1 1000 '' order-2 1500 ''"},
-         {"page w contains=%d", "OK 1000 " TOKEN " 0 1800 other %d+ 1700 ''"},
-         {"page w contains=der- limit=1", "OK 1000 " TOKEN " 1 1000 order-1 order-1 1000 ''"},
-         {"page w reason=x", "OK 1000 " TOKEN " 0 1800 other"},
-         {"page w member=other", "OK 1000 " TOKEN " 0 '' '' other 1800 ''"},
-         {"page w 1800 other member=other", "OK 1000 " TOKEN " 0 1800 other"},
-         {"page w member=othe", "OK 1000 " TOKEN " 0 '' ''"}, {"at 1600", ""},
-         {"page w older=100", "OK 1600 " TOKEN " 0 1500 order-2 order-1 1000 '' order-2 1500 ''"},
-         {"page w older=600 contains=2", "OK 1600 " TOKEN " 0 1000 order-1"});
-    /* claimed and resting ones are not in the order of their times; priorities have none */
-    PLAY(
-        state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
+    static const struct script_row before[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send order-1 500 order-2 1500 %d+ 1700 other 1800", "OK aaaa"},
+        {"page w contains=der-", "OK 1000 " TOKEN " 0 1800 other order-1 1000 '' order-2 1500 ''"},
+        {"page w contains=%d", "OK 1000 " TOKEN " 0 1800 other %d+ 1700 ''"},
+        {"page w contains=der- limit=1", "OK 1000 " TOKEN " 1 1000 order-1 order-1 1000 ''"},
+        {"page w reason=x", "OK 1000 " TOKEN " 0 1800 other"},
+        {"page w member=other", "OK 1000 " TOKEN " 0 '' '' other 1800 ''"},
+        {"page w 1800 other member=other", "OK 1000 " TOKEN " 0 1800 other"},
+        {"page w member=othe", "OK 1000 " TOKEN " 0 '' ''"},
+        {"at 1600", ""},
+        {"page w older=100", "OK 1600 " TOKEN " 0 1500 order-2 order-1 1000 '' order-2 1500 ''"},
+        {"page w older=600 contains=2", "OK 1600 " TOKEN " 0 1000 order-1"},
+    };
+    static const struct script_row after[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
         {"redis ZADD prepare{x} 31000 900c1:a 31000 300c1:b 32000 100c2:c", "3"},
         {"page c older=500", "OK 1000 " TOKEN " 0 32000 100c2:c 300c1:b 31000 '' 100c2:c 32000 ''"},
-        {"open b", "OK"}, {"send a 5", "OK a"},
-        {"page w older=0", "OK 1000 000000000000000000000000 0 5 a"});
+        {"open b", "OK"},
+        {"send a 5", "OK a"},
+        {"page w older=0", "OK 1000 000000000000000000000000 0 5 a"},
+    };
+
+    SCRIPT_TABLE(state, before);
+    /* claimed and resting ones are not in the order of their times; priorities have none */
+    SCRIPT_TABLE(state, after);
 }
 
 /* Header and body of a dead letter are its own. */
 static void test_keyed(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 body-a 3 500 b +0 body-b '' '' c +9 '' '' ''", "OK aaa"},
-         {"page w", "OK 1000 " TOKEN " 0 1009 c a 1000 '' 1000,3,1500,1 body-a"
-                    " b 1000 '' 1000 body-b c 1009 '' 1000 ''"},
-         {"page w bodies=0 limit=1", "OK 1000 " TOKEN " 1 1000 a a 1000 '' 1000,3,1500,1 ''"},
-         {"page w contains=dy-b bodies=0", "OK 1000 " TOKEN " 0 1009 c b 1000 '' 1000 ''"},
-         {"page w member=c", "OK 1000 " TOKEN " 0 '' '' c 1009 '' 1000 ''"},
-         {"page w contains=c", "OK 1000 " TOKEN " 0 1009 c c 1009 '' 1000 ''"},
-         {"page w bytes=7", "OK 1000 " TOKEN " 1 1000 a a 1000 '' 1000,3,1500,1 body-a"},
-         {"consume 1 n=2", NULL},
-         {"page c", "OK 1000 " TOKEN " 0 31000 1000c1:b 1000c1:a 31000 '' 1000,3,1500,1 body-a"
-                    " 1000c1:b 31000 '' 1000 body-b"},
-         {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL}, {"send a +5 new '' ''", "OK a"},
-         {"page d", "OK 1000 " TOKEN " 0 1000 1000d:a 1000d:a 1000 bad 1000,3,1500,1 body-a"},
-         {"page d contains=new", "OK 1000 " TOKEN " 0 1000 1000d:a"},
-         {"redis HDEL body{x} ba ha", "2"},
-         {"page w member=a", "OK 1000 " TOKEN " 0 '' '' a 1005 '' '' ''"});
+    static const struct script_row before[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 body-a 3 500 b +0 body-b '' '' c +9 '' '' ''", "OK aaa"},
+        {"page w", "OK 1000 " TOKEN " 0 1009 c a 1000 '' 1000,3,1500,1 body-a"
+                   " b 1000 '' 1000 body-b c 1009 '' 1000 ''"},
+        {"page w bodies=0 limit=1", "OK 1000 " TOKEN " 1 1000 a a 1000 '' 1000,3,1500,1 ''"},
+        {"page w contains=dy-b bodies=0", "OK 1000 " TOKEN " 0 1009 c b 1000 '' 1000 ''"},
+        {"page w member=c", "OK 1000 " TOKEN " 0 '' '' c 1009 '' 1000 ''"},
+        {"page w contains=c", "OK 1000 " TOKEN " 0 1009 c c 1009 '' 1000 ''"},
+        {"page w bytes=7", "OK 1000 " TOKEN " 1 1000 a a 1000 '' 1000,3,1500,1 body-a"},
+        {"consume 1 n=2", NULL},
+        {"page c", "OK 1000 " TOKEN " 0 31000 1000c1:b 1000c1:a 31000 '' 1000,3,1500,1 body-a"
+                   " 1000c1:b 31000 '' 1000 body-b"},
+        {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL},
+        {"send a +5 new '' ''", "OK a"},
+        {"page d", "OK 1000 " TOKEN " 0 1000 1000d:a 1000d:a 1000 bad 1000,3,1500,1 body-a"},
+        {"page d contains=new", "OK 1000 " TOKEN " 0 1000 1000d:a"},
+        {"redis HDEL body{x} ba ha", "2"},
+        {"page w member=a", "OK 1000 " TOKEN " 0 '' '' a 1005 '' '' ''"},
+    };
+    static const struct script_row after[] = {
+        {"open b keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 5 '' '' ''", "OK a"},
+        {"at 1500", ""},
+        {"send b 4 '' '' ''", "OK a"},
+        {"page w older=100", "OK 1500 " TOKEN " 0 4 b a 5 '' 1000 ''"},
+    };
+
+    SCRIPT_TABLE(state, before);
     /* what has no time of its own is as old as its first send */
-    PLAY(state, {"open b keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 5 '' '' ''", "OK a"}, {"at 1500", ""}, {"send b 4 '' '' ''", "OK a"},
-         {"page w older=100", "OK 1500 " TOKEN " 0 4 b a 5 '' 1000 ''"});
+    SCRIPT_TABLE(state, after);
 }
 
 /* A text is looked for in key and id, each by itself. */
 static void test_text_in_key_and_id(void **state)
 {
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+    };
     struct fixture *fixture = *state;
     static const struct {
         const char *contains;
         bool found;
     } cases[] = {{"key", true}, {"the-id", true}, {"yt", false}, {"5:", false}, {"t", true}};
 
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"});
+    SCRIPT_TABLE(state, rows);
     freeReplyObject(redisCommand(fixture->redis, "ZADD x 1000 %b",
                                  "\0"
                                  "5:a-keythe-id",
@@ -164,31 +232,46 @@ static void test_text_in_key_and_id(void **state)
 /* Bytes bound a page, but for the first. */
 static void test_bytes(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"},
-         {"redis ZADD x 1 aaaa 2 bbbb 3 cccc 4 dddd 5 eeee 6 ffff", "6"},
-         {"page w bytes=1", "OK 1000 " TOKEN " 1 1 aaaa aaaa 1 ''"},
-         {"page w bytes=8", "OK 1000 " TOKEN " 1 2 bbbb aaaa 1 '' bbbb 2 ''"},
-         {"page w 2 bbbb bytes=19",
-          "OK 1000 " TOKEN " 0 6 ffff cccc 3 '' dddd 4 '' eeee 5 '' ffff 6 ''"},
-         {"page w bytes=21",
-          "OK 1000 " TOKEN " 1 5 eeee aaaa 1 '' bbbb 2 '' cccc 3 '' dddd 4 '' eeee 5 ''"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"redis ZADD x 1 aaaa 2 bbbb 3 cccc 4 dddd 5 eeee 6 ffff", "6"},
+        {"page w bytes=1", "OK 1000 " TOKEN " 1 1 aaaa aaaa 1 ''"},
+        {"page w bytes=8", "OK 1000 " TOKEN " 1 2 bbbb aaaa 1 '' bbbb 2 ''"},
+        {"page w 2 bbbb bytes=19",
+         "OK 1000 " TOKEN " 0 6 ffff cccc 3 '' dddd 4 '' eeee 5 '' ffff 6 ''"},
+        {"page w bytes=21",
+         "OK 1000 " TOKEN " 1 5 eeee aaaa 1 '' bbbb 2 '' cccc 3 '' dddd 4 '' eeee 5 ''"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_stale_and_no_topic(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"page w def=z.1", "STALE"}, {"slot_seal 1", "OK"},
-         {"page w", "NO_TOPIC"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"page w def=z.1", "STALE"},
+        {"slot_seal 1", "OK"},
+        {"page w", "NO_TOPIC"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* Walks through thousands of equal scores, where each last one seen is gone when it goes on. */
 static void test_equal_scores_page_by_page(void **state)
 {
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+    };
     enum { COUNT = 3000 };
     struct fixture *fixture = *state;
     char name[32] = "", score[32] = "";
     int seen = 0;
 
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"});
+    SCRIPT_TABLE(state, rows);
     for (int i = 0; i < COUNT; i++) {
         redisAppendCommand(fixture->redis, "ZADD x 7 m-%d", i);
     }

@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "clocked.h"
-#include "duel.h"
+#include "lockstep.h"
 
 static uint64_t from_environment(const char *name, uint64_t otherwise)
 {
@@ -34,7 +34,7 @@ static void test_the_scripts_do_what_the_model_does(void **state)
     }
     printf("SMQ_TEST_SEED=%" PRIu64 " SMQ_TEST_STEPS=%" PRIu64 "\n", seed, steps);
     fflush(stdout);
-    same = duel(*state, scripts, seed, steps, NULL, &report);
+    same = lockstep_run(*state, scripts, seed, steps, NULL, &report);
     if (!same) { /* cmocka would cut it off */
         fputs(report.data, stderr);
     }

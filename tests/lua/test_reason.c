@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 #define TOKEN "000000010000000000000001"
 #define LOST  "its process died or hung"
@@ -15,39 +15,73 @@
 
 static void test_shown_while_it_rests_waits_and_is_claimed(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"send a 0", "OK a"},
-         {"consume 1", NULL}, {"find a", "OK 1000 " TOKEN " c 1000c1:a 31000 ''"},
-         {"consume 1 n=0 last=1 retry 1000c1:a 50 first", NULL}, {"why", "Ra=first"},
-         {"find a", "OK 1000 " TOKEN " r 1000r1:a 17592186045466.016 first"}, {"at 1050", ""},
-         {"consume 1 n=0 last=1", NULL}, {"find a", "OK 1050 " TOKEN " w a 1000.015625 first"},
-         {"consume 1 last=1", NULL}, {"find a", "OK 1050 " TOKEN " c 1000c2:a 31050.015625 first"},
-         {"consume 1 n=0 last=2 retry 1000c2:a 0 second", NULL},
-         {"find a", "OK 1050 " TOKEN " w a 1000.03125 second"}, {"consume 1 last=2", NULL},
-         {"consume 1 n=0 last=3 retried-done 1000c3:a 0", "OK 1050 '' 3 1 0"}, {"why", ""},
-         {"prepare", ""}, {"field done", "1"},
-         {"consume 1 n=0 last=3 retried-done 1000c3:a 0", "OK 1050 '' 3 0 0"}, {"field done", "1"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0", "OK a"},
+        {"consume 1", NULL},
+        {"find a", "OK 1000 " TOKEN " c 1000c1:a 31000 ''"},
+        {"consume 1 n=0 last=1 retry 1000c1:a 50 first", NULL},
+        {"why", "Ra=first"},
+        {"find a", "OK 1000 " TOKEN " r 1000r1:a 17592186045466.016 first"},
+        {"at 1050", ""},
+        {"consume 1 n=0 last=1", NULL},
+        {"find a", "OK 1050 " TOKEN " w a 1000.015625 first"},
+        {"consume 1 last=1", NULL},
+        {"find a", "OK 1050 " TOKEN " c 1000c2:a 31050.015625 first"},
+        {"consume 1 n=0 last=2 retry 1000c2:a 0 second", NULL},
+        {"find a", "OK 1050 " TOKEN " w a 1000.03125 second"},
+        {"consume 1 last=2", NULL},
+        {"consume 1 n=0 last=3 retried-done 1000c3:a 0", "OK 1050 '' 3 1 0"},
+        {"why", ""},
+        {"prepare", ""},
+        {"field done", "1"},
+        {"consume 1 n=0 last=3 retried-done 1000c3:a 0", "OK 1050 '' 3 0 0"},
+        {"field done", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_retry_without_one_takes_it_away_a_release_keeps_it(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"send a 3", "OK a"},
-         {"consume 1", NULL}, {"consume 1 last=1 retry 3c1:a 0 bad", NULL},
-         {"consume 1 last=2 release 3c2:a 0", NULL},
-         {"consume 1 n=0 last=3 release 3c3:a 50", NULL}, {"why", "Ra=bad"}, {"at 1050", ""},
-         {"consume 1 last=3", NULL}, {"consume 1 n=0 last=4 retry 3c4:a 50 ''", NULL}, {"why", ""},
-         {"find a", "OK 1050 " TOKEN " r 3r4:a 17592186045516.031 ''"});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 3", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 last=1 retry 3c1:a 0 bad", NULL},
+        {"consume 1 last=2 release 3c2:a 0", NULL},
+        {"consume 1 n=0 last=3 release 3c3:a 50", NULL},
+        {"why", "Ra=bad"},
+        {"at 1050", ""},
+        {"consume 1 last=3", NULL},
+        {"consume 1 n=0 last=4 retry 3c4:a 50 ''", NULL},
+        {"why", ""},
+        {"find a", "OK 1050 " TOKEN " r 3r4:a 17592186045516.031 ''"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_it_is_cut(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"send a 3", "OK a"},
-         {"consume 1", NULL},
-         {"consume 1 n=0 last=1 retry 3c1:a 0 "
-          "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"
-          "8901234567890123456789012345678901234567890123456789012345678901234567890123456789012345"
-          "67890123456789012345678901234567890123456789",
-          NULL},
-         {"redis HSTRLEN why{x} Ra", "200"});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"send a 3", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 retry 3c1:a 0 "
+         "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"
+         "8901234567890123456789012345678901234567890123456789012345678901234567890123456789012345"
+         "67890123456789012345678901234567890123456789",
+         NULL},
+        {"redis HSTRLEN why{x} Ra", "200"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* 198 bytes, then characters of 2, 3 and 4 bytes. */
@@ -58,124 +92,230 @@ static void test_it_is_cut(void **state)
 
 static void test_it_is_not_cut_inside_a_character(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"send a 3 b 2 c 1", "OK aaa"},
-         {"consume 1", NULL},
-         {"consume 1 n=0 last=1 retry 3c1:a 0 " BYTES_198 "\xc3\xa9! retry 2c1:b 0 " BYTES_198
-          "\xe2\x82\xac retry 1c1:c 0 x" BYTES_198 "\xf0\x9f\x98\x80",
-          NULL},
-         {"redis HSTRLEN why{x} Ra", "200"}, {"redis HSTRLEN why{x} Rb", "198"},
-         {"redis HSTRLEN why{x} Rc", "199"});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"send a 3 b 2 c 1", "OK aaa"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 retry 3c1:a 0 " BYTES_198 "\xc3\xa9! retry 2c1:b 0 " BYTES_198
+         "\xe2\x82\xac retry 1c1:c 0 x" BYTES_198 "\xf0\x9f\x98\x80",
+         NULL},
+        {"redis HSTRLEN why{x} Ra", "200"},
+        {"redis HSTRLEN why{x} Rb", "198"},
+        {"redis HSTRLEN why{x} Rc", "199"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_of_fifo_it_stays_while_it_is_claimed_from_its_rest(void **state)
 {
-    PLAY(state, {"open f keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 0 one '' '' b 0 two '' ''", "OK aa"}, {"consume 1 n=1", NULL},
-         {"consume 1 last=1 retry 1c1:a 50 bad", NULL}, {"at 1050", ""}, {"consume 1 last=1", NULL},
-         {"find a", "OK 1050 " TOKEN " c 1c2:a 31050.015625 bad 1000 one"},
-         {"consume 1 n=0 last=2 retried-done 1c2:a 0", NULL}, {"why", ""},
-         {"body", "bb=two hb=1000"});
+    static const struct script_row rows[] = {
+        {"open f keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 one '' '' b 0 two '' ''", "OK aa"},
+        {"consume 1 n=1", NULL},
+        {"consume 1 last=1 retry 1c1:a 50 bad", NULL},
+        {"at 1050", ""},
+        {"consume 1 last=1", NULL},
+        {"find a", "OK 1050 " TOKEN " c 1c2:a 31050.015625 bad 1000 one"},
+        {"consume 1 n=0 last=2 retried-done 1c2:a 0", NULL},
+        {"why", ""},
+        {"body", "bb=two hb=1000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* --- of lost claims nothing is stored --- */
 
 static void test_a_suspect_says_that_its_claim_was_lost(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 0 b 0", "OK aa"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 retry 1000c1:a 0 bad", NULL}, {"consume 1 last=1", NULL},
-         {"takeover 2", "OK 2 2 0"}, {"store", "b@1000~0s a@1000~1s"}, {"why", "Ra=bad"},
-         {"page w", "OK 1000 000000010000000000000002 0 1000.0234375 a b 1000.0078125 " LOST
-                    " a 1000.0234375 " LOST},
-         {"consume 2 last=2", NULL}, {"consume 2 n=0 last=3 done 1000c3:b", NULL},
-         {"consume 2 last=3", NULL}, {"consume 2 n=0 last=4 hung 1000c4:a 0", NULL},
-         {"find a", "OK 1000 000000010000000000000002 w a 1000.0390625 " LOST},
-         {"consume 2 last=4", NULL}, {"consume 2 n=0 last=5 retry 1000c5:a 0 worse", NULL},
-         {"find a", "OK 1000 000000010000000000000002 w a 1000.046875 worse"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 b 0", "OK aa"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:a 0 bad", NULL},
+        {"consume 1 last=1", NULL},
+        {"takeover 2", "OK 2 2 0"},
+        {"store", "b@1000~0s a@1000~1s"},
+        {"why", "Ra=bad"},
+        {"page w", "OK 1000 000000010000000000000002 0 1000.0234375 a b 1000.0078125 " LOST
+                   " a 1000.0234375 " LOST},
+        {"consume 2 last=2", NULL},
+        {"consume 2 n=0 last=3 done 1000c3:b", NULL},
+        {"consume 2 last=3", NULL},
+        {"consume 2 n=0 last=4 hung 1000c4:a 0", NULL},
+        {"find a", "OK 1000 000000010000000000000002 w a 1000.0390625 " LOST},
+        {"consume 2 last=4", NULL},
+        {"consume 2 n=0 last=5 retry 1000c5:a 0 worse", NULL},
+        {"find a", "OK 1000 000000010000000000000002 w a 1000.046875 worse"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* --- gone with the message --- */
 
 static void test_the_dead_letter_has_it_alone(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 3 b 2", "OK aa"}, {"consume 1", NULL},
-         {"consume 1 max=1 last=1 retry 3c1:a 0 bad retry 2c1:b 0 bad", NULL},
-         {"why", "Ra=bad Rb=bad"},
-         {"consume 1 n=0 max=1 last=2 retry 3c2:a 0 worse reject 2c2:b odd", NULL},
-         {"why", "2d:b=odd 3d:a=worse"}, {"edit requeue 3d:a", "OK 1"}, {"why", "2d:b=odd"},
-         {"find a", "OK 1000 " TOKEN " w a 3 ''"});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 3 b 2", "OK aa"},
+        {"consume 1", NULL},
+        {"consume 1 max=1 last=1 retry 3c1:a 0 bad retry 2c1:b 0 bad", NULL},
+        {"why", "Ra=bad Rb=bad"},
+        {"consume 1 n=0 max=1 last=2 retry 3c2:a 0 worse reject 2c2:b odd", NULL},
+        {"why", "2d:b=odd 3d:a=worse"},
+        {"edit requeue 3d:a", "OK 1"},
+        {"why", "2d:b=odd"},
+        {"find a", "OK 1000 " TOKEN " w a 3 ''"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_suspect_dies_with_the_reason_of_its_loss(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"send a 3", "OK a"},
-         {"consume 1", NULL}, {"consume 1 max=1 last=1 retry 3c1:a 0 bad", NULL},
-         {"takeover 2 max=1", "OK 2 1 0"}, {"consume 2 max=1 last=2", NULL}, {"why", "Ra=bad"},
-         {"takeover 3 max=1", "OK 3 1 0"}, {"why", "3d:a=" LOST});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 3", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 max=1 last=1 retry 3c1:a 0 bad", NULL},
+        {"takeover 2 max=1", "OK 2 1 0"},
+        {"consume 2 max=1 last=2", NULL},
+        {"why", "Ra=bad"},
+        {"takeover 3 max=1", "OK 3 1 0"},
+        {"why", "3d:a=" LOST},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_suspect_whose_handler_hung_dies_with_that_reason(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"send a 3", "OK a"},
-         {"consume 1", NULL}, {"consume 1 max=0 last=1 hung 3c1:a 0", NULL},
-         {"consume 1 n=0 max=0 last=2 hung 3c2:a 0", NULL}, {"why", "3d:a=" HUNG});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 3", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 max=0 last=1 hung 3c1:a 0", NULL},
+        {"consume 1 n=0 max=0 last=2 hung 3c2:a 0", NULL},
+        {"why", "3d:a=" HUNG},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_removed_and_expired_messages_leave_none(void **state)
 {
-    PLAY(state, {"open m keyed", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 A '' '' b +0 B '' '' c +0 C '' 100", "OK aaa"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 retry 1000c1:a 0 one retry 1000c1:b 50 two retry 1000c1:c 0 three",
-          NULL},
-         {"why", "Ra=one Rb=two Rc=three"}, {"edit remove w a a", "OK 10"},
-         {"why", "Rb=two Rc=three"}, {"edit remove r 1000r1:x 1000r1:b", "OK 01"},
-         {"why", "Rc=three"}, {"at 1100", ""}, {"consume 1 last=1", "OK 1100 '' 1 '' 0 1"},
-         {"why", ""}, {"body", ""});
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 A '' '' b +0 B '' '' c +0 C '' 100", "OK aaa"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:a 0 one retry 1000c1:b 50 two retry 1000c1:c 0 three",
+         NULL},
+        {"why", "Ra=one Rb=two Rc=three"},
+        {"edit remove w a a", "OK 10"},
+        {"why", "Rb=two Rc=three"},
+        {"edit remove r 1000r1:x 1000r1:b", "OK 01"},
+        {"why", "Rc=three"},
+        {"at 1100", ""},
+        {"consume 1 last=1", "OK 1100 '' 1 '' 0 1"},
+        {"why", ""},
+        {"body", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_cleared_slot_has_none(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 0 b 0", "OK aa"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 retry 1000c1:a 0 one retry 1000c1:b 50 two", NULL},
-         {"slot_seal 1", "OK"}, {"slot_clear 1", "OK 1"}, {"slot_clear 1", "OK 0"}, {"why", ""});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 b 0", "OK aa"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:a 0 one retry 1000c1:b 50 two", NULL},
+        {"slot_seal 1", "OK"},
+        {"slot_clear 1", "OK 1"},
+        {"slot_clear 1", "OK 0"},
+        {"why", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* --- sent again --- */
 
 static void test_a_copy_that_never_failed_leaves_it_alone(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""}, {"send a 0", "OK a"},
-         {"consume 1", NULL}, {"consume 1 n=0 last=1 retry 1000c1:a 50 bad", NULL},
-         {"send a 0", "OK a"}, {"find a", "OK 1000 " TOKEN " w a 1000 ''"},
-         {"consume 1 last=1", NULL}, {"consume 1 n=0 last=2 done 1000c2:a", NULL},
-         {"why", "Ra=bad"}, {"send a 0", "OK a"}, {"edit remove w a", "OK 1"}, {"why", "Ra=bad"},
-         {"send a 0", "OK a"}, {"consume 1 last=2", NULL},
-         {"consume 1 n=0 last=3 reject 1000c3:a odd", NULL}, {"why", "1000d:a=odd Ra=bad"},
-         {"send a 0", "OK a"}, {"at 1050", ""}, {"consume 1 n=0 last=3", NULL},
-         {"find a", "OK 1050 " TOKEN " w a 1000.015625 bad"}, {"send a 2000", "OK m"},
-         {"find a", "OK 1050 " TOKEN " w a 2000.015625 bad"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:a 50 bad", NULL},
+        {"send a 0", "OK a"},
+        {"find a", "OK 1000 " TOKEN " w a 1000 ''"},
+        {"consume 1 last=1", NULL},
+        {"consume 1 n=0 last=2 done 1000c2:a", NULL},
+        {"why", "Ra=bad"},
+        {"send a 0", "OK a"},
+        {"edit remove w a", "OK 1"},
+        {"why", "Ra=bad"},
+        {"send a 0", "OK a"},
+        {"consume 1 last=2", NULL},
+        {"consume 1 n=0 last=3 reject 1000c3:a odd", NULL},
+        {"why", "1000d:a=odd Ra=bad"},
+        {"send a 0", "OK a"},
+        {"at 1050", ""},
+        {"consume 1 n=0 last=3", NULL},
+        {"find a", "OK 1050 " TOKEN " w a 1000.015625 bad"},
+        {"send a 2000", "OK m"},
+        {"find a", "OK 1050 " TOKEN " w a 2000.015625 bad"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* --- looked for --- */
 
 static void test_page_shows_and_filters_it_in_every_state(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a 0 b 0 c 0 d 0 e 0", "OK aaaaa"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 retry 1000c1:a 0 one retry 1000c1:b 50 two retry 1000c1:c 50 ''"
-          " release 1000c1:d 0 hung 1000c1:e 0",
-          NULL},
-         {"page w",
-          "OK 1000 " TOKEN " 0 1000.015625 a d 1000 '' e 1000.0078125 " LOST " a 1000.015625 one"},
-         {"page w reason=on", "OK 1000 " TOKEN " 0 1000.015625 a a 1000.015625 one"},
-         {"page w reason=died", "OK 1000 " TOKEN " 0 1000.015625 a e 1000.0078125 " LOST},
-         {"page r", "OK 1000 " TOKEN " 0 17592186045466.016 1000r1:c"
-                    " 1000r1:b 17592186045466.016 two 1000r1:c 17592186045466.016 ''"},
-         {"page r reason=tw", "OK 1000 " TOKEN " 0 17592186045466.016 1000r1:c"
-                              " 1000r1:b 17592186045466.016 two"},
-         {"page w reason=x", "OK 1000 " TOKEN " 0 1000.015625 a"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 b 0 c 0 d 0 e 0", "OK aaaaa"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:a 0 one retry 1000c1:b 50 two retry 1000c1:c 50 ''"
+         " release 1000c1:d 0 hung 1000c1:e 0",
+         NULL},
+        {"page w",
+         "OK 1000 " TOKEN " 0 1000.015625 a d 1000 '' e 1000.0078125 " LOST " a 1000.015625 one"},
+        {"page w reason=on", "OK 1000 " TOKEN " 0 1000.015625 a a 1000.015625 one"},
+        {"page w reason=died", "OK 1000 " TOKEN " 0 1000.015625 a e 1000.0078125 " LOST},
+        {"page r", "OK 1000 " TOKEN " 0 17592186045466.016 1000r1:c"
+                   " 1000r1:b 17592186045466.016 two 1000r1:c 17592186045466.016 ''"},
+        {"page r reason=tw", "OK 1000 " TOKEN " 0 17592186045466.016 1000r1:c"
+                             " 1000r1:b 17592186045466.016 two"},
+        {"page w reason=x", "OK 1000 " TOKEN " 0 1000.015625 a"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 int main(void)

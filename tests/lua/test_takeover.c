@@ -5,122 +5,230 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 static void test_the_first_owner(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 7 owner=host-1", "OK 0 0 0"},
-         {"field token", "000000010000000000000007"}, {"field owner", "host-1"},
-         {"field base", "0"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 7 owner=host-1", "OK 0 0 0"},
+        {"field token", "000000010000000000000007"},
+        {"field owner", "host-1"},
+        {"field base", "0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_claims_come_back_as_suspects(void **state)
 {
-    PLAY(state, {"open t", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 900 a 901.015625 b", "2"}, /* b: one retry used */
-         {"consume 1", NULL}, {"send c 0 a 950", "OK aa"}, {"takeover 2", "OK 1 2 0"},
-         {"store", "b@901~1s c@1000 a@1000~0s"}, /* a joined the new one */
-         {"prepare", ""}, {"field base", "1"}, {"field lease_lost", "2"}, {"field merged", "1"},
-         {"consume 2 last=1", "OK 1000 31000 2 '' 0 901c2:b 3"});
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"redis ZADD x 900 a 901.015625 b", "2"}, /* b: one retry used */
+        {"consume 1", NULL},
+        {"send c 0 a 950", "OK aa"},
+        {"takeover 2", "OK 1 2 0"},
+        {"store", "b@901~1s c@1000 a@1000~0s"}, /* a joined the new one */
+        {"prepare", ""},
+        {"field base", "1"},
+        {"field lease_lost", "2"},
+        {"field merged", "1"},
+        {"consume 2 last=1", "OK 1000 31000 2 '' 0 901c2:b 3"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_suspect_uses_a_retry_and_dies_without_one(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"redis ZADD x 5.0078125 a", "1"}, {"consume 1", "OK 1000 31000 1 '' 0 5c1:a 1"},
-         {"takeover 2 max=1", "OK 1 1 0"}, {"store", "a@5~1s"},
-         {"consume 2 last=1", "OK 1000 31000 2 '' 0 5c2:a 3"}, {"takeover 3 max=1", "OK 2 1 0"},
-         {"store", ""}, {"prepare", ""}, {"dead", "5d:a@1000~1s"},
-         {"redis HGET why{x} 5d:a", "its process died or hung"}, {"field lease_lost", "2"});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"redis ZADD x 5.0078125 a", "1"},
+        {"consume 1", "OK 1000 31000 1 '' 0 5c1:a 1"},
+        {"takeover 2 max=1", "OK 1 1 0"},
+        {"store", "a@5~1s"},
+        {"consume 2 last=1", "OK 1000 31000 2 '' 0 5c2:a 3"},
+        {"takeover 3 max=1", "OK 2 1 0"},
+        {"store", ""},
+        {"prepare", ""},
+        {"dead", "5d:a@1000~1s"},
+        {"redis HGET why{x} 5d:a", "its process died or hung"},
+        {"field lease_lost", "2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_resting_messages_are_left_alone(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0", "OK a"}, {"consume 1", NULL},
-         {"consume 1 n=0 last=1 retry 1000c1:a 500 why", NULL}, {"takeover 2", "OK 1 0 0"},
-         {"prepare", "1000r1:a@17592186045916~1"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0", "OK a"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:a 500 why", NULL},
+        {"takeover 2", "OK 1 0 0"},
+        {"prepare", "1000r1:a@17592186045916~1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_gives_back_in_steps(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0 b +0 c +0", "OK aaa"}, {"consume 1", NULL}, {"takeover 2 limit=2", "OK 1 2 1"},
-         {"prepare", "1000c1:c@31000"}, {"takeover 2 limit=2", "OK 1 1 0"},
-         {"takeover 2 limit=2", "OK 1 0 0"}, {"store", "a@1000~0s b@1000~0s c@1000~0s"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 b +0 c +0", "OK aaa"},
+        {"consume 1", NULL},
+        {"takeover 2 limit=2", "OK 1 2 1"},
+        {"prepare", "1000c1:c@31000"},
+        {"takeover 2 limit=2", "OK 1 1 0"},
+        {"takeover 2 limit=2", "OK 1 0 0"},
+        {"store", "a@1000~0s b@1000~0s c@1000~0s"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_strict_waits_for_the_leases(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0", "OK a"}, {"consume 1", NULL}, {"takeover 2 mode=strict", "OK 1 0 0"},
-         {"send b +0", "OK a"}, {"consume 2 last=1", "OK 1000 31000 2 '' 0 1000c2:b 0"},
-         {"at 30999", ""}, {"renew 2 1000c2:b", "OK 30999 1"},
-         {"consume 2 last=2", "OK 30999 31000 2 '' 0"}, {"field parked", "31000"}, {"at 31000", ""},
-         {"consume 2 last=2", "OK 31000 60999 2 '' 0"}, /* a suspect waits for b */
-         {"store", "a@1000~0s"},
-         {"consume 2 last=2 done 1000c2:b", "OK 31000 61000 3 1 0 1000c3:a 1"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0", "OK a"},
+        {"consume 1", NULL},
+        {"takeover 2 mode=strict", "OK 1 0 0"},
+        {"send b +0", "OK a"},
+        {"consume 2 last=1", "OK 1000 31000 2 '' 0 1000c2:b 0"},
+        {"at 30999", ""},
+        {"renew 2 1000c2:b", "OK 30999 1"},
+        {"consume 2 last=2", "OK 30999 31000 2 '' 0"},
+        {"field parked", "31000"},
+        {"at 31000", ""},
+        {"consume 2 last=2", "OK 31000 60999 2 '' 0"}, /* a suspect waits for b */
+        {"store", "a@1000~0s"},
+        {"consume 2 last=2 done 1000c2:b", "OK 31000 61000 3 1 0 1000c3:a 1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_smaller_token_is_refused(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 5", "OK 0 0 0"},
-         {"takeover 4 owner=late", "FENCED 000000010000000000000005"},
-         {"takeover 000000000000000000000000 owner=nobody", "FENCED 000000010000000000000005"},
-         {"field token", "000000010000000000000005"}, {"field owner", "me"},
-         {"takeover 000000020000000000000001", "OK 0 0 0"},
-         {"takeover 00000001ffffffffffffffff", "FENCED 000000020000000000000001"},
-         {"takeover 000000020000000100000000", "OK 0 0 0"},
-         {"takeover 0000000200000000ffffffff", "FENCED 000000020000000100000000"},
-         {"takeover ffffffffffffffffffffffff", "OK 0 0 0"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 5", "OK 0 0 0"},
+        {"takeover 4 owner=late", "FENCED 000000010000000000000005"},
+        {"takeover 000000000000000000000000 owner=nobody", "FENCED 000000010000000000000005"},
+        {"field token", "000000010000000000000005"},
+        {"field owner", "me"},
+        {"takeover 000000020000000000000001", "OK 0 0 0"},
+        {"takeover 00000001ffffffffffffffff", "FENCED 000000020000000000000001"},
+        {"takeover 000000020000000100000000", "OK 0 0 0"},
+        {"takeover 0000000200000000ffffffff", "FENCED 000000020000000100000000"},
+        {"takeover ffffffffffffffffffffffff", "OK 0 0 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* Redis lost what made the tokens differ: one of two owners must get another token. */
 static void test_an_equal_token_of_another_owner_is_refused(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 5 owner=host-1", "OK 0 0 0"}, {"at 1000", ""},
-         {"send a +0", "OK a"}, {"consume 5", NULL},
-         {"takeover 5 owner=host-2", "FENCED 000000010000000000000005"}, {"field owner", "host-1"},
-         {"prepare", "1000c1:a@31000"}, {"takeover 5 owner=host-1", "OK 0 0 0"},
-         {"takeover 6 owner=host-2", "OK 1 1 0"}, {"field owner", "host-2"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 5 owner=host-1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0", "OK a"},
+        {"consume 5", NULL},
+        {"takeover 5 owner=host-2", "FENCED 000000010000000000000005"},
+        {"field owner", "host-1"},
+        {"prepare", "1000c1:a@31000"},
+        {"takeover 5 owner=host-1", "OK 0 0 0"},
+        {"takeover 6 owner=host-2", "OK 1 1 0"},
+        {"field owner", "host-2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_nobody_is_no_owner(void **state)
 {
-    PLAY(state, {"open m", "OK"},
-         {"takeover 000000000000000000000000", "FENCED 000000000000000000000000"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 000000000000000000000000", "FENCED 000000000000000000000000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_shared_slots_have_no_owner(void **state)
 {
-    PLAY(state, {"open m shared", "OK"}, {"takeover 1", "FENCED shared"},
-         {"field token", "shared"});
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"takeover 1", "FENCED shared"},
+        {"field token", "shared"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_stale_and_no_topic_write_nothing(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1 def=o.1", "STALE"}, {"slot_seal 1", "OK"},
-         {"takeover 1", "NO_TOPIC"}, {"field token", "000000000000000000000000"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1 def=o.1", "STALE"},
+        {"slot_seal 1", "OK"},
+        {"takeover 1", "NO_TOPIC"},
+        {"field token", "000000000000000000000000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 /* What was told later has a larger generation: that of the token, or of the topic that was bound to
  * something else. */
 static void test_the_slot_is_told_what_the_topic_is_bound_to(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"field bound", "nil"}, {"takeover 5 coord=a", "OK 0 0 0"},
-         {"field bound", "1 a"}, {"takeover 4 coord=b", "FENCED 000000010000000000000005"},
-         {"takeover 5 coord=b", "OK 0 0 0"}, {"field bound", "1 a"},
-         {"takeover 6 coord=b", "OK 0 0 0"}, {"field bound", "1 b"}, {"slot_bind 7 c", "OK"},
-         {"takeover 000000060000000000000001 coord=b", "OK 0 0 0"}, {"field bound", "7 c"},
-         {"takeover 000000070000000000000001 coord=d", "OK 0 0 0"}, {"field bound", "7 d"},
-         {"takeover ffffffff0000000000000001 coord=e", "OK 0 0 0"},
-         {"field bound", "4294967295 e"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"field bound", "nil"},
+        {"takeover 5 coord=a", "OK 0 0 0"},
+        {"field bound", "1 a"},
+        {"takeover 4 coord=b", "FENCED 000000010000000000000005"},
+        {"takeover 5 coord=b", "OK 0 0 0"},
+        {"field bound", "1 a"},
+        {"takeover 6 coord=b", "OK 0 0 0"},
+        {"field bound", "1 b"},
+        {"slot_bind 7 c", "OK"},
+        {"takeover 000000060000000000000001 coord=b", "OK 0 0 0"},
+        {"field bound", "7 c"},
+        {"takeover 000000070000000000000001 coord=d", "OK 0 0 0"},
+        {"field bound", "7 d"},
+        {"takeover ffffffff0000000000000001 coord=e", "OK 0 0 0"},
+        {"field bound", "4294967295 e"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_repairs_sentinels(void **state)
 {
-    PLAY(state, {"open b", "OK"}, {"redis DEL x prepare{x} dead{x} why{x}", "4"},
-         {"takeover 1", "OK 0 0 0"});
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"redis DEL x prepare{x} dead{x} why{x}", "4"},
+        {"takeover 1", "OK 0 0 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 int main(void)

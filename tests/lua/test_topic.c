@@ -5,223 +5,367 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 /* A topic that is ready, at 1000. */
 static void given_a_topic(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic create slots=4 n 0 0 0", "OK creating slots=4 n 1 1"},
+        {"topic ready n", "OK"},
+        {"at 1000", ""},
+    };
+
     fixture_flush(*state);
-    PLAY(state, {"topic create slots=4 n 0 0 0", "OK creating slots=4 n 1 1"},
-         {"topic ready n", "OK"}, {"at 1000", ""});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_create_is_finished_by_ready(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic create slots=4 n 0 0 0", "OK creating slots=4 n 1 1"},
+        /* repeated, or by another caller: what is stored */
+        {"topic create slots=8 m 0 0 0", "OK creating slots=4 n 1 1"},
+        {"topic ready m", "NO_TOPIC"},
+        {"topic ready n", "OK"},
+        {"topic ready n", "OK"},
+        {"topic create slots=4 o 0 0 0", "OK ready slots=4 n 1 1"},
+        {"topic", "definition=slots=4 generation=1 nonce=n state=ready version=1"},
+    };
+
     fixture_flush(*state);
-    PLAY(state, {"topic create slots=4 n 0 0 0", "OK creating slots=4 n 1 1"},
-         /* repeated, or by another caller: what is stored */
-         {"topic create slots=8 m 0 0 0", "OK creating slots=4 n 1 1"},
-         {"topic ready m", "NO_TOPIC"}, {"topic ready n", "OK"}, {"topic ready n", "OK"},
-         {"topic create slots=4 o 0 0 0", "OK ready slots=4 n 1 1"},
-         {"topic", "definition=slots=4 generation=1 nonce=n state=ready version=1"});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_nothing_is_there(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic ready n", "NO_TOPIC"},
+        {"topic delete n 0 a", "NO_TOPIC"},
+        {"topic bind n zk", "NO_TOPIC"},
+        {"topic removed n 1", "OK"},
+        {"topic keep n 1", "NO_TOPIC"},
+        {"topic undone n", "OK"},
+        {"topic", ""},
+    };
+
     fixture_flush(*state);
-    PLAY(state, {"topic ready n", "NO_TOPIC"}, {"topic delete n 0 a", "NO_TOPIC"},
-         {"topic bind n zk", "NO_TOPIC"}, {"topic removed n 1", "OK"},
-         {"topic keep n 1", "NO_TOPIC"}, {"topic undone n", "OK"}, {"topic", ""});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_creation_that_cannot_be_finished_leaves_nothing(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic create slots=4 n 0 0 0", NULL},
+        {"topic undone m", "OK"},
+        {"redis HGET topic{x} state", "creating"},
+        {"topic undone n", "OK"},
+        {"topic undone n", "OK"},
+        {"redis EXISTS topic{x}", "0"},
+        /* what must never go back stays */
+        {"topic create slots=4 n 0 0 0", NULL},
+        {"topic ready n", "OK"},
+        {"topic undone n", "OK"},
+        {"topic delete n 0 a", "OK 1"},
+        {"topic removed n 1", "OK"},
+        {"topic create slots=4 m 1 0 0", "OK creating slots=4 m 1 2"},
+        {"topic undone m", "OK"},
+        {"topic", "deletes=1 generation=2"},
+    };
+
     fixture_flush(*state);
-    PLAY(state, {"topic create slots=4 n 0 0 0", NULL}, {"topic undone m", "OK"},
-         {"redis HGET topic{x} state", "creating"}, {"topic undone n", "OK"},
-         {"topic undone n", "OK"}, {"redis EXISTS topic{x}", "0"},
-         /* what must never go back stays */
-         {"topic create slots=4 n 0 0 0", NULL}, {"topic ready n", "OK"}, {"topic undone n", "OK"},
-         {"topic delete n 0 a", "OK 1"}, {"topic removed n 1", "OK"},
-         {"topic create slots=4 m 1 0 0", "OK creating slots=4 m 1 2"}, {"topic undone m", "OK"},
-         {"topic", "deletes=1 generation=2"});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_the_first_consumer_binds_the_fleet(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic bind n zookeeper:/slotmq", "OK 1"},
+        {"topic bind n zookeeper:/slotmq", "OK 1"},
+        {"topic bind n standalone", "OTHER_FLEET zookeeper:/slotmq"},
+        {"topic bind m zookeeper:/slotmq", "NO_TOPIC"},
+        {"topic delete n 0 a", "OK 1"},
+        {"topic bind n zookeeper:/slotmq", "DELETING"},
+    };
+
     given_a_topic(state);
-    PLAY(state, {"topic bind n zookeeper:/slotmq", "OK 1"},
-         {"topic bind n zookeeper:/slotmq", "OK 1"},
-         {"topic bind n standalone", "OTHER_FLEET zookeeper:/slotmq"},
-         {"topic bind m zookeeper:/slotmq", "NO_TOPIC"}, {"topic delete n 0 a", "OK 1"},
-         {"topic bind n zookeeper:/slotmq", "DELETING"});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_rebind_raises_the_generation(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic bind n standalone", "OK 1"},
+        {"topic rebind n zookeeper:/slotmq 0 0", "OK 2"},
+        {"topic bind n standalone", "OTHER_FLEET zookeeper:/slotmq"},
+        {"topic bind n zookeeper:/slotmq", "OK 2"},
+        {"topic rebind n standalone 7 0", "OK 8"}, /* a slot has a token of generation 7 */
+        {"topic rebind n standalone 3 0", "OK 9"}, /* the same again: still a new generation */
+        {"topic rebind m standalone 0 1", "NO_TOPIC"},
+        {"topic delete n 0 a", "OK 1"},
+        {"topic rebind n standalone 0 1", "DELETING"},
+        {"topic removed n 1", "OK"},
+        {"topic rebind n standalone 0 1", "NO_TOPIC"},
+        {"topic", "deletes=1 generation=9"},
+    };
+
     given_a_topic(state);
-    PLAY(state, {"topic bind n standalone", "OK 1"},
-         {"topic rebind n zookeeper:/slotmq 0 0", "OK 2"},
-         {"topic bind n standalone", "OTHER_FLEET zookeeper:/slotmq"},
-         {"topic bind n zookeeper:/slotmq", "OK 2"},
-         {"topic rebind n standalone 7 0", "OK 8"}, /* a slot has a token of generation 7 */
-         {"topic rebind n standalone 3 0", "OK 9"}, /* the same again: still a new generation */
-         {"topic rebind m standalone 0 1", "NO_TOPIC"}, {"topic delete n 0 a", "OK 1"},
-         {"topic rebind n standalone 0 1", "DELETING"}, {"topic removed n 1", "OK"},
-         {"topic rebind n standalone 0 1", "NO_TOPIC"}, {"topic", "deletes=1 generation=9"});
+    SCRIPT_TABLE(state, rows);
 }
 
 /* The same fleet under another identity: no new generation, so its members continue. */
 static void test_a_topic_follows_its_fleet(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic follow n z:1 z:2", "OTHER_FLEET ''"},
+        {"topic bind n z:1", "OK 1"},
+        {"topic follow n z:1 z:2", "OK"},
+        {"topic follow n z:1 z:2", "OK"}, /* a repeat */
+        {"topic bind n z:2", "OK 1"},
+        {"topic bind n z:1", "OTHER_FLEET z:2"},
+        {"topic follow n z:3 z:4", "OTHER_FLEET z:2"},
+        {"topic follow m z:2 z:3", "NO_TOPIC"},
+    };
+
     given_a_topic(state);
-    PLAY(state, {"topic follow n z:1 z:2", "OTHER_FLEET ''"}, {"topic bind n z:1", "OK 1"},
-         {"topic follow n z:1 z:2", "OK"}, {"topic follow n z:1 z:2", "OK"}, /* a repeat */
-         {"topic bind n z:2", "OK 1"}, {"topic bind n z:1", "OTHER_FLEET z:2"},
-         {"topic follow n z:3 z:4", "OTHER_FLEET z:2"}, {"topic follow m z:2 z:3", "NO_TOPIC"});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_rebind_ends_the_lease(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic bind n standalone", "OK 1"},
+        {"lease acquire n me 15000", "OK 1 1 15000"},
+        {"at 2000", ""},
+        {"topic rebind n zookeeper:/slotmq 0 0", "HELD me 14000"},
+        {"topic bind n standalone", "OK 1"},
+        {"topic rebind n zookeeper:/slotmq 0 1", "OK 2"},
+        {"lease renew n me 15000", "HELD '' 0"},
+        {"lease acquire n me 15000", "OTHER_FLEET zookeeper:/slotmq"},
+        {"topic rebind n standalone 0 0", "OK 3"},
+        {"lease acquire n me 15000", "OK 3 2 15000"},
+        {"at 17000", ""},
+        {"topic rebind n standalone 0 0", "OK 4"},
+    };
+
     given_a_topic(state);
-    PLAY(state, {"topic bind n standalone", "OK 1"}, {"lease acquire n me 15000", "OK 1 1 15000"},
-         {"at 2000", ""}, {"topic rebind n zookeeper:/slotmq 0 0", "HELD me 14000"},
-         {"topic bind n standalone", "OK 1"}, {"topic rebind n zookeeper:/slotmq 0 1", "OK 2"},
-         {"lease renew n me 15000", "HELD '' 0"},
-         {"lease acquire n me 15000", "OTHER_FLEET zookeeper:/slotmq"},
-         {"topic rebind n standalone 0 0", "OK 3"}, {"lease acquire n me 15000", "OK 3 2 15000"},
-         {"at 17000", ""}, {"topic rebind n standalone 0 0", "OK 4"}); /* it is over */
+    SCRIPT_TABLE(state, rows); /* it is over */
 }
 
 static void test_a_delete_is_finished_by_removed(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic bind n standalone", "OK 1"},
+        {"lease acquire n me 15000", "OK 1 1 15000"},
+        {"topic removed n 1", "CHANGED"}, /* nobody deletes it */
+        {"topic delete n 0 a", "OK 1"},
+        {"topic delete n 0 a", "OK 1"},
+        {"topic create slots=4 m 1 0 0", "OK deleting slots=4 n 1 1"},
+        {"topic removed n 1", "OK"},
+        {"topic removed n 1", "OK"},
+        {"topic", "deletes=1 generation=1 lease_epoch=1"},
+    };
+
     given_a_topic(state);
-    PLAY(state, {"topic bind n standalone", "OK 1"}, {"lease acquire n me 15000", "OK 1 1 15000"},
-         {"topic removed n 1", "CHANGED"}, /* nobody deletes it */
-         {"topic delete n 0 a", "OK 1"}, {"topic delete n 0 a", "OK 1"},
-         {"topic create slots=4 m 1 0 0", "OK deleting slots=4 n 1 1"}, {"topic removed n 1", "OK"},
-         {"topic removed n 1", "OK"}, {"topic", "deletes=1 generation=1 lease_epoch=1"});
+    SCRIPT_TABLE(state, rows);
 }
 
 /* topic{x} was lost after earlier creations and deletions, of which the slots know. */
 static void test_a_creation_passes_what_the_slots_have_seen(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic create slots=4 n 0 5 3", "OK creating slots=4 n 1 6"},
+        {"topic", "definition=slots=4 deletes=3 generation=6 nonce=n state=creating version=1"},
+    };
+
     fixture_flush(*state);
-    PLAY(state, {"topic create slots=4 n 0 5 3", "OK creating slots=4 n 1 6"},
-         {"topic", "definition=slots=4 deletes=3 generation=6 nonce=n state=creating version=1"});
+    SCRIPT_TABLE(state, rows);
 }
 
 /* Each deletion has a number; only the last one may end it or take it back. */
 static void test_two_deletions(void **state)
 {
+    /* clang-format off */
+    static const struct script_row rows[] = {
+        {"topic delete n 0 a", "OK 1"},
+        {"topic delete n 0 b", "CHANGED"},
+        {"topic delete n 1 b", "OK 2"},
+        {"topic keep n 1", "CHANGED"},
+        {"topic removed n 1", "CHANGED"},
+        {"topic ready n", "DELETING"},
+        {"topic removed n 2", "OK"},
+        {"topic", "deletes=2 generation=1"},
+    };
+    /* clang-format on */
+
     given_a_topic(state);
-    PLAY(state, {"topic delete n 0 a", "OK 1"}, {"topic delete n 0 b", "CHANGED"},
-         {"topic delete n 1 b", "OK 2"}, {"topic keep n 1", "CHANGED"},
-         {"topic removed n 1", "CHANGED"}, {"topic ready n", "DELETING"},
-         {"topic removed n 2", "OK"}, {"topic", "deletes=2 generation=1"});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_late_calls_change_nothing(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic delete n 0 a", "OK 1"},
+        {"topic keep n 1", "OK"},
+        {"topic keep n 1", "OK"},
+        /* the deletion once more, when it was taken back */
+        {"topic delete n 0 a", "CHANGED"},
+        {"topic delete n 1 b", "OK 2"},
+        {"topic keep n 1", "CHANGED"},
+        {"topic ready n", "DELETING"},
+        {"topic removed n 2", "OK"},
+        /* the creation, and the pause, once more, when the topic is gone */
+        {"topic create slots=4 n 0 0 0", "CHANGED"},
+        {"topic pause n 0 1", "NO_TOPIC"},
+        {"topic create slots=4 m 1 0 0", "OK creating slots=4 m 1 2"},
+        {"topic keep m 2", "CHANGED"},
+        {"redis HGET topic{x} state", "creating"},
+        {"topic ready m", "OK"},
+        {"topic delete n 0 a", "NO_TOPIC"},
+        {"topic keep n 1", "NO_TOPIC"},
+        {"topic removed n 2", "OK"},
+        {"topic pause m 0 1", "OK 1"},
+        {"topic pause m 1 0", "OK 2"},
+        {"topic pause m 0 1", "CHANGED"},
+        {"topic pause m 1 1", "CHANGED"},
+        {"topic pause m 1 0", "OK 2"},
+        {"topic", "definition=slots=4 deletes=2 generation=2 nonce=m pauses=2 state=ready "
+                  "version=1"},
+        {"topic pause m 2 1", "OK 3"},
+        {"topic pause m 0 1", "CHANGED"},
+    };
+
     given_a_topic(state);
-    PLAY(state, {"topic delete n 0 a", "OK 1"}, {"topic keep n 1", "OK"}, {"topic keep n 1", "OK"},
-         /* the deletion once more, when it was taken back */
-         {"topic delete n 0 a", "CHANGED"}, {"topic delete n 1 b", "OK 2"},
-         {"topic keep n 1", "CHANGED"}, {"topic ready n", "DELETING"}, {"topic removed n 2", "OK"},
-         /* the creation, and the pause, once more, when the topic is gone */
-         {"topic create slots=4 n 0 0 0", "CHANGED"}, {"topic pause n 0 1", "NO_TOPIC"},
-         {"topic create slots=4 m 1 0 0", "OK creating slots=4 m 1 2"},
-         {"topic keep m 2", "CHANGED"}, {"redis HGET topic{x} state", "creating"},
-         {"topic ready m", "OK"}, {"topic delete n 0 a", "NO_TOPIC"},
-         {"topic keep n 1", "NO_TOPIC"}, {"topic removed n 2", "OK"}, {"topic pause m 0 1", "OK 1"},
-         {"topic pause m 1 0", "OK 2"}, {"topic pause m 0 1", "CHANGED"},
-         {"topic pause m 1 1", "CHANGED"}, {"topic pause m 1 0", "OK 2"},
-         {"topic", "definition=slots=4 deletes=2 generation=2 nonce=m pauses=2 state=ready "
-                   "version=1"},
-         {"topic pause m 2 1", "OK 3"}, {"topic pause m 0 1", "CHANGED"});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_altered_by_one_at_a_time(void **state)
 {
+    static const struct script_row before[] = {
+        {"topic alter n 1 slots=5", "OK 2"},
+        {"topic alter n 1 slots=5", "OK 2"},
+        {"topic alter n 1 slots=6", "CHANGED"},
+        {"topic alter n 3 slots=6", "CHANGED"},
+        {"topic alter n 2 slots=6", "OK 3"},
+        {"topic alter n 1 slots=6", "CHANGED"},
+        {"topic alter m 3 slots=7", "NO_TOPIC"},
+        {"topic", "definition=slots=6 generation=1 nonce=n state=ready version=3"},
+        {"topic delete n 0 a", "OK 1"},
+        {"topic alter n 3 slots=7", "DELETING"},
+        {"topic removed n 1", "OK"},
+        {"topic alter n 3 slots=7", "NO_TOPIC"},
+    };
+    static const struct script_row after[] = {
+        {"topic create slots=4 n 0 0 0", "OK creating slots=4 n 1 1"},
+        {"topic alter n 1 slots=5", "NO_TOPIC"},
+        {"topic pause n 0 1", "NO_TOPIC"},
+    };
+
     given_a_topic(state);
-    PLAY(state, {"topic alter n 1 slots=5", "OK 2"}, {"topic alter n 1 slots=5", "OK 2"},
-         {"topic alter n 1 slots=6", "CHANGED"}, {"topic alter n 3 slots=6", "CHANGED"},
-         {"topic alter n 2 slots=6", "OK 3"}, {"topic alter n 1 slots=6", "CHANGED"},
-         {"topic alter m 3 slots=7", "NO_TOPIC"},
-         {"topic", "definition=slots=6 generation=1 nonce=n state=ready version=3"},
-         {"topic delete n 0 a", "OK 1"}, {"topic alter n 3 slots=7", "DELETING"},
-         {"topic removed n 1", "OK"}, {"topic alter n 3 slots=7", "NO_TOPIC"});
+    SCRIPT_TABLE(state, before);
     fixture_flush(*state);
-    PLAY(state, {"topic create slots=4 n 0 0 0", "OK creating slots=4 n 1 1"},
-         {"topic alter n 1 slots=5", "NO_TOPIC"}, {"topic pause n 0 1", "NO_TOPIC"});
+    SCRIPT_TABLE(state, after);
 }
 
 static void test_paused_until_resumed_or_deleted(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic pause n 0 0", "OK 0"},
+        {"topic pause n 0 1", "OK 1"},
+        {"topic pause n 0 1", "OK 1"},
+        {"topic pause n 1 1", "OK 1"},
+        {"topic",
+         "definition=slots=4 generation=1 nonce=n paused=1 pauses=1 state=ready version=1"},
+        {"topic pause n 1 0", "OK 2"},
+        {"topic pause n 1 0", "OK 2"},
+        {"topic", "definition=slots=4 generation=1 nonce=n pauses=2 state=ready version=1"},
+        {"topic pause m 2 1", "NO_TOPIC"},
+        {"topic pause n 2 1", "OK 3"},
+        {"topic delete n 0 a", NULL},
+        {"topic pause n 3 0", "DELETING"},
+        {"topic pause m 3 0", "NO_TOPIC"},
+        {"topic removed n 1", "OK"},
+        {"topic", "deletes=1 generation=1"},
+    };
+
     given_a_topic(state);
-    PLAY(state, {"topic pause n 0 0", "OK 0"}, {"topic pause n 0 1", "OK 1"},
-         {"topic pause n 0 1", "OK 1"}, {"topic pause n 1 1", "OK 1"},
-         {"topic",
-          "definition=slots=4 generation=1 nonce=n paused=1 pauses=1 state=ready version=1"},
-         {"topic pause n 1 0", "OK 2"}, {"topic pause n 1 0", "OK 2"},
-         {"topic", "definition=slots=4 generation=1 nonce=n pauses=2 state=ready version=1"},
-         {"topic pause m 2 1", "NO_TOPIC"}, {"topic pause n 2 1", "OK 3"},
-         {"topic delete n 0 a", NULL}, {"topic pause n 3 0", "DELETING"},
-         {"topic pause m 3 0", "NO_TOPIC"}, {"topic removed n 1", "OK"},
-         {"topic", "deletes=1 generation=1"});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_refused_delete_is_taken_back(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic delete n 0 a", "OK 1"},
+        {"topic keep n 1", "OK"},
+        {"topic removed n 1", "CHANGED"},
+        {"topic create slots=4 m 1 0 0", "OK ready slots=4 n 1 1"},
+    };
+
     given_a_topic(state);
-    PLAY(state, {"topic delete n 0 a", "OK 1"}, {"topic keep n 1", "OK"},
-         {"topic removed n 1", "CHANGED"},
-         {"topic create slots=4 m 1 0 0", "OK ready slots=4 n 1 1"});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_tokens_grow_across_creations(void **state)
 {
+    static const struct script_row rows[] = {
+        {"lease acquire n me 15000", "OK 1 1 15000"},
+        {"topic delete n 0 a", "OK 1"},
+        {"topic removed n 1", "OK"},
+        {"topic create slots=2 m 1 0 0", "OK creating slots=2 m 1 2"},
+        {"topic ready m", "OK"},
+        {"topic removed n 1", "OK"}, /* late: that creation is gone */
+        {"topic ready n", "NO_TOPIC"},
+        {"lease acquire m me 15000", "OK 2 2 15000"},
+    };
+
     given_a_topic(state);
-    PLAY(state, {"lease acquire n me 15000", "OK 1 1 15000"}, {"topic delete n 0 a", "OK 1"},
-         {"topic removed n 1", "OK"}, {"topic create slots=2 m 1 0 0", "OK creating slots=2 m 1 2"},
-         {"topic ready m", "OK"}, {"topic removed n 1", "OK"}, /* late: that creation is gone */
-         {"topic ready n", "NO_TOPIC"}, {"lease acquire m me 15000", "OK 2 2 15000"});
+    SCRIPT_TABLE(state, rows);
 }
 
 /* repair: nonce, definition, version, generation, pauses, paused, deletes; what is to be replaced;
  * what it is bound to. */
 static void test_a_lost_definition_is_put_back(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic repair n slots=4 3 2 5 1 7 0.0.0.0 ''", "OK"},
+        {"topic repair n slots=4 3 2 5 1 7 0.0.0.0 ''", "OK"},
+        {"topic", "definition=slots=4 deletes=7 generation=2 nonce=n paused=1 pauses=5 "
+                  "state=ready version=3"},
+        {"topic repair m slots=4 3 2 5 1 7 3.2.5.7 ''", "CHANGED"},
+        {"topic repair n slots=5 4 2 6 0 7 2.2.5.7 ''", "CHANGED"},
+        {"topic repair n slots=5 4 2 6 0 7 3.1.5.7 ''", "CHANGED"},
+        {"topic repair n slots=5 4 2 6 0 7 3.2.4.7 ''", "CHANGED"},
+        {"topic repair n slots=5 4 2 6 0 7 3.2.5.6 ''", "CHANGED"},
+        {"topic repair n slots=5 4 2 6 0 7 3.2.5.7 ''", "OK"},
+        {"topic", "definition=slots=5 deletes=7 generation=2 nonce=n pauses=6 state=ready "
+                  "version=4"},
+        {"topic delete n 7 a", "OK 8"},
+        {"topic repair n slots=6 5 3 6 0 8 4.2.6.8 ''", "CHANGED"},
+        {"topic removed n 8", "OK"},
+        /* late: the topic was deleted since */
+        {"topic repair n slots=4 3 2 5 1 7 0.0.0.0 ''", "CHANGED"},
+        {"topic create slots=2 m 2 0 0", NULL},
+        {"topic repair m slots=6 5 3 6 0 8 1.3.0.8 ''", "CHANGED"},
+    };
+
     fixture_flush(*state);
-    PLAY(state, {"topic repair n slots=4 3 2 5 1 7 0.0.0.0 ''", "OK"},
-         {"topic repair n slots=4 3 2 5 1 7 0.0.0.0 ''", "OK"},
-         {"topic", "definition=slots=4 deletes=7 generation=2 nonce=n paused=1 pauses=5 "
-                   "state=ready version=3"},
-         {"topic repair m slots=4 3 2 5 1 7 3.2.5.7 ''", "CHANGED"},
-         {"topic repair n slots=5 4 2 6 0 7 2.2.5.7 ''", "CHANGED"},
-         {"topic repair n slots=5 4 2 6 0 7 3.1.5.7 ''", "CHANGED"},
-         {"topic repair n slots=5 4 2 6 0 7 3.2.4.7 ''", "CHANGED"},
-         {"topic repair n slots=5 4 2 6 0 7 3.2.5.6 ''", "CHANGED"},
-         {"topic repair n slots=5 4 2 6 0 7 3.2.5.7 ''", "OK"},
-         {"topic", "definition=slots=5 deletes=7 generation=2 nonce=n pauses=6 state=ready "
-                   "version=4"},
-         {"topic delete n 7 a", "OK 8"}, {"topic repair n slots=6 5 3 6 0 8 4.2.6.8 ''", "CHANGED"},
-         {"topic removed n 8", "OK"},
-         /* late: the topic was deleted since */
-         {"topic repair n slots=4 3 2 5 1 7 0.0.0.0 ''", "CHANGED"},
-         {"topic create slots=2 m 2 0 0", NULL},
-         {"topic repair m slots=6 5 3 6 0 8 1.3.0.8 ''", "CHANGED"});
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_what_it_was_bound_to_is_put_back(void **state)
 {
+    static const struct script_row rows[] = {
+        {"topic repair n slots=4 3 2 5 0 7 0.0.0.0 fleet", "OK"},
+        {"topic repair n slots=4 3 2 5 0 7 0.0.0.0 fleet", "OK"},
+        {"topic bind n other", "OTHER_FLEET fleet"},
+        {"topic bind n fleet", "OK 2"},
+        /* nobody had to be asked */
+        {"topic repair n slots=5 4 2 6 0 7 3.2.5.7 ''", "OK"},
+        {"topic bind n other", "OTHER_FLEET fleet"},
+    };
+
     fixture_flush(*state);
-    PLAY(state, {"topic repair n slots=4 3 2 5 0 7 0.0.0.0 fleet", "OK"},
-         {"topic repair n slots=4 3 2 5 0 7 0.0.0.0 fleet", "OK"},
-         {"topic bind n other", "OTHER_FLEET fleet"}, {"topic bind n fleet", "OK 2"},
-         /* nobody had to be asked */
-         {"topic repair n slots=5 4 2 6 0 7 3.2.5.7 ''", "OK"},
-         {"topic bind n other", "OTHER_FLEET fleet"});
+    SCRIPT_TABLE(state, rows);
 }
 
 int main(void)

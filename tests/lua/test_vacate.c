@@ -5,23 +5,40 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 static void test_forgets_the_owner_and_keeps_the_token(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"vacate 1", "OK"},
-         {"field owner", "''"}, {"field token", "000000010000000000000001"},
-         {"vacate 1", "OK"}, /* again is fine */
-         {"takeover 1 owner=late", "OK 0 0 0"}, {"field owner", "''"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"vacate 1", "OK"},
+        {"field owner", "''"},
+        {"field token", "000000010000000000000001"},
+        {"vacate 1", "OK"}, /* again is fine */
+        {"takeover 1 owner=late", "OK 0 0 0"},
+        {"field owner", "''"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 static void test_a_late_one_changes_nothing(void **state)
 {
-    PLAY(state, {"open m", "OK"}, {"takeover 1", "OK 0 0 0"}, {"takeover 2 owner=new", "OK 0 0 0"},
-         {"vacate 1", "FENCED 000000010000000000000002"},
-         {"vacate 0", "FENCED 000000010000000000000002"}, {"vacate 2 def=o.1", "STALE"},
-         {"field owner", "new"}, {"slot_seal 1", "OK"}, {"vacate 2", "NO_TOPIC"},
-         {"field owner", "new"});
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"takeover 2 owner=new", "OK 0 0 0"},
+        {"vacate 1", "FENCED 000000010000000000000002"},
+        {"vacate 0", "FENCED 000000010000000000000002"},
+        {"vacate 2 def=o.1", "STALE"},
+        {"field owner", "new"},
+        {"slot_seal 1", "OK"},
+        {"vacate 2", "NO_TOPIC"},
+        {"field owner", "new"},
+    };
+
+    SCRIPT_TABLE(state, rows);
 }
 
 int main(void)

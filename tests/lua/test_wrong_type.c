@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "play.h"
+#include "script_table.h"
 
 enum { STEPS_MAX = 6 };
 
@@ -184,7 +184,7 @@ static void do_send(const struct trial *trial, const char *line)
              !trial->keyed ? ""
              : expires     ? " text '' 500"
                            : " text '' ''");
-    play_alone(trial->fixture, command);
+    script_table_call(trial->fixture, command);
 }
 
 /* A `$` of a line is the place of "a". */
@@ -203,7 +203,7 @@ static void do_line(const struct trial *trial, const char *line)
         len += (size_t) (*line == '$' ? sprintf(command + len, "%s", place)
                                       : sprintf(command + len, "%c", *line));
     }
-    play_alone(trial->fixture, command);
+    script_table_call(trial->fixture, command);
 }
 
 static void set_up(const struct trial *trial)

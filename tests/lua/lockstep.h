@@ -1,15 +1,15 @@
-/* duel.h - drives the scripts and the model with the same random calls, and compares.
+/* lockstep.h - drives the scripts and the model with the same random calls, and compares.
  *
  * Senders, owners and sharers behave as the library does; their replies get lost, their calls come
  * late or twice, processes die and others take over while the dead ones go on calling, and somebody
  * edits, pauses, alters and deletes.  Each reply and the whole slot must be as the model says, and
  * over all calls some laws must hold: nothing is lost, nothing is delivered again while it is in
- * hand or when it has expired, every body has as many references as there are entries, kind f keeps
- * the order of sends, and in the end everything is handled.
+ * flight or when it has expired, every body has as many references as there are entries, kind f
+ * keeps the order of sends, and in the end everything is handled.
  *
  * Thread: main. */
-#ifndef TESTS_LUA_DUEL_H
-#define TESTS_LUA_DUEL_H
+#ifndef TESTS_LUA_LOCKSTEP_H
+#define TESTS_LUA_LOCKSTEP_H
 
 #include "fixture.h"
 #include "model.h"
@@ -17,7 +17,7 @@
 /* Run about `calls` calls from `seed`.  `scripts[i]` is the SHA1 to run for scripts_all[i].
  * `kinds`: of the slots, a letter each; NULL: all.  false: the scripts and the model differ, or a
  * law is broken; `report` says how and after which calls. */
-bool duel(struct fixture *fixture, const char *const scripts[], uint64_t seed, uint64_t calls,
-          const char *kinds, struct buf *report);
+bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t seed,
+                  uint64_t calls, const char *kinds, struct buf *report);
 
 #endif

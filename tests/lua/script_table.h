@@ -1,5 +1,5 @@
-/* play.h - tables of calls: each line is a call and what it must answer, or a look at the keys and
- * what they must hold.
+/* script_table.h - tables of calls: each row is a call and what it must answer, or a look at the
+ * keys and what they must hold.
  *
  *   open KIND [shared] [keyed]  empty the server and open the slot with a kind: m t p b f; keyed
  *                             scripts get the key of the bodies too
@@ -12,30 +12,30 @@
  *   field NAME                a field of slot{x}
  *   redis WORD...             any command
  *
+ * A table has one row a line.  Where clang-format would put short rows side by side, the table is
+ * fenced off from it.
+ *
  * Tokens are small numbers, "shared", or 24 digits.  Times in answers of consume, and all others,
  * are those of `at`.  After each call every key of the slot must still have its sentinel.
  *
  * Thread: main. */
-#ifndef TESTS_LUA_PLAY_H
-#define TESTS_LUA_PLAY_H
+#ifndef TESTS_LUA_SCRIPT_TABLE_H
+#define TESTS_LUA_SCRIPT_TABLE_H
 
 #include "fixture.h"
 
-struct play_line {
+struct script_row {
     const char *command;
     const char *expected; /* NULL: whatever it is */
 };
 
-/* Ends the test at the first line that differs. */
-void play(struct fixture *fixture, const struct play_line *lines, size_t count);
+/* Runs the rows; ends the test at the first one that differs. */
+void script_table_run(struct fixture *fixture, const struct script_row *rows, size_t count);
 
-/* Plays one line whatever it answers, and whatever the keys hold then. */
-void play_alone(struct fixture *fixture, const char *command);
+/* The same with an array, and the state of the test that cmocka hands it. */
+#define SCRIPT_TABLE(state, rows) script_table_run(*(state), rows, sizeof(rows) / sizeof((rows)[0]))
 
-#define PLAY(state, ...)                                                                           \
-    do {                                                                                           \
-        static const struct play_line play_lines[] = {__VA_ARGS__};                                \
-        play(*(state), play_lines, sizeof(play_lines) / sizeof(play_lines[0]));                    \
-    } while (0)
+/* Runs one row whatever it answers, and whatever the keys hold then. */
+void script_table_call(struct fixture *fixture, const char *command);
 
 #endif

@@ -1,5 +1,5 @@
-/* duel_call.c - the two sides of a duel: does calls on both and compares. */
-#include "duel_round.h"
+/* lockstep_call.c - the two sides of a round: does calls on both and compares. */
+#include "lockstep_round.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -39,25 +39,25 @@ static const char look_text[] =
 
 /* --- chance --- */
 
-uint64_t chance(struct duel *duel, uint64_t below)
+uint64_t round_chance(struct round *round, uint64_t below)
 {
-    duel->random ^= duel->random << 13;
-    duel->random ^= duel->random >> 7;
-    duel->random ^= duel->random << 17;
-    return (duel->random >> 11) % below;
+    round->random ^= round->random << 13;
+    round->random ^= round->random >> 7;
+    round->random ^= round->random << 17;
+    return (round->random >> 11) % below;
 }
 
-bool percent(struct duel *duel, uint64_t of)
+bool round_percent(struct round *round, uint64_t of)
 {
-    return chance(duel, 100) < of;
+    return round_chance(round, 100) < of;
 }
 
 /* --- one call on both sides --- */
 
-void fail_duel(struct duel *duel, const char *what)
+void round_fail(struct round *round, const char *what)
 {
-    buf_printf(duel->report, "step %" PRIu64 ": %s\n", duel->model->step, what);
-    duel->failed = true;
+    buf_printf(round->report, "step %" PRIu64 ": %s\n", round->model->step, what);
+    round->failed = true;
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -117,20 +117,21 @@ static void show_state(struct buf *out, const redisReply *state)
     }
 }
 
-static void compare(struct duel *duel, const char *what, struct buf *expected, struct buf *got)
+static void compare(struct round *round, const char *what, struct buf *expected, struct buf *got)
 {
-    if (!duel->failed && !reply_same(expected->data, got->data)) {
-        fail_duel(duel, what);
-        buf_printf(duel->report, "--- the model:\n%s\n--- redis:\n%s\n", expected->data, got->data);
+    if (!round->failed && !reply_same(expected->data, got->data)) {
+        round_fail(round, what);
+        buf_printf(round->report, "--- the model:\n%s\n--- redis:\n%s\n", expected->data,
+                   got->data);
     }
 }
 
-static void compare_state(struct duel *duel)
+static void compare_state(struct round *round)
 {
-    redisReply *state = fixture_reply(duel->fixture);
+    redisReply *state = fixture_reply(round->fixture);
     struct buf expected = {0}, got = {0};
 
-    model_show(&expected, duel->model);
+    model_show(&expected, round->model);
     buf_add(&got, "", 0);
     if (state->type != REDIS_REPLY_ARRAY) {
         fail_msg("cannot look: %s", state->str);
@@ -138,7 +139,7 @@ static void compare_state(struct duel *duel)
     show_state(&got, state);
     sort_lines(&expected);
     sort_lines(&got);
-    compare(duel, "the states differ", &expected, &got);
+    compare(round, "the states differ", &expected, &got);
     freeReplyObject(state);
     buf_fini(&expected);
     buf_fini(&got);
@@ -154,128 +155,128 @@ static size_t script_index(const char *name)
     abort();
 }
 
-static void append(struct duel *duel, const char *format, ...)
+static void append(struct round *round, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    assert_int_equal(redisvAppendCommand(duel->fixture->redis, format, args), REDIS_OK);
+    assert_int_equal(redisvAppendCommand(round->fixture->redis, format, args), REDIS_OK);
     va_end(args);
 }
 
-static void check_laws(struct duel *duel)
+static void check_laws(struct round *round)
 {
-    const char *law = model_broken_law(duel->model);
+    const char *law = model_broken_law(round->model);
 
-    if (law != NULL && !duel->failed) {
-        fail_duel(duel, law);
+    if (law != NULL && !round->failed) {
+        round_fail(round, law);
     }
 }
 
 /* "OK amf" */
-static void note_sends(struct duel *duel, const struct call *call, const char *seen)
+static void note_sends(struct round *round, const struct call *call, const char *seen)
 {
     for (size_t i = 0; strncmp(seen, "OK", 2) == 0 && i < call->count; i++) {
         if (seen[3 + i] != 'f') {
-            duel->sent_step[call->sends[i].member] = duel->model->step;
+            round->sent_step[call->sends[i].member] = round->model->step;
         }
     }
 }
 
-static void report_call(struct duel *duel, const struct args *args, const char *reply)
+static void report_call(struct round *round, const struct args *args, const char *reply)
 {
-    buf_printf(duel->report, "%" PRIu64 " at %" PRId64 ":", duel->model->step, duel->model->now);
+    buf_printf(round->report, "%" PRIu64 " at %" PRId64 ":", round->model->step, round->model->now);
     for (size_t i = 0; i < args->count; i++) {
-        buf_add(duel->report, " ", 1);
-        text_format(duel->report, args->data[i], args->lens[i]);
+        buf_add(round->report, " ", 1);
+        text_format(round->report, args->data[i], args->lens[i]);
     }
-    buf_printf(duel->report, "\n    %s\n", reply);
+    buf_printf(round->report, "\n    %s\n", reply);
 }
 
-void execute(struct duel *duel, const struct call *call, struct buf *seen)
+void round_execute(struct round *round, const struct call *call, struct buf *seen)
 {
     size_t index = script_index(call_script(call));
-    bool look = ++duel->model->step % LOOK_EVERY == 0;
+    bool look = ++round->model->step % LOOK_EVERY == 0;
     struct args *args = memory_new(sizeof(*args));
     struct buf expected = {0};
     redisReply *reply;
 
-    call_args(args, duel->model, call);
-    append(duel, "HSET %s test.now %lld",
-           duel->model->keyed && scripts_all[index]->optional ? "body{x}" : "slot{x}",
-           (long long) duel->model->now);
-    fixture_append(duel->fixture, scripts_all[index], duel->scripts[index], args);
+    call_args(args, round->model, call);
+    append(round, "HSET %s test.now %lld",
+           round->model->keyed && scripts_all[index]->optional ? "body{x}" : "slot{x}",
+           (long long) round->model->now);
+    fixture_append(round->fixture, scripts_all[index], round->scripts[index], args);
     if (look) {
-        append(duel, LOOK, look_text);
+        append(round, LOOK, look_text);
     }
-    freeReplyObject(fixture_reply(duel->fixture));
-    reply = fixture_reply(duel->fixture);
+    freeReplyObject(fixture_reply(round->fixture));
+    reply = fixture_reply(round->fixture);
     buf_clear(seen);
     reply_format(seen, reply);
     freeReplyObject(reply);
-    model_call(duel->model, &expected, call);
-    report_call(duel, args, seen->data);
-    compare(duel, "the replies differ", &expected, seen);
+    model_call(round->model, &expected, call);
+    report_call(round, args, seen->data);
+    compare(round, "the replies differ", &expected, seen);
     if (look) {
-        compare_state(duel);
+        compare_state(round);
     }
-    check_laws(duel);
+    check_laws(round);
     if (call->kind == CALL_SEND) {
-        note_sends(duel, call, seen->data);
+        note_sends(round, call, seen->data);
     }
     buf_fini(&expected);
     args_clear(args);
     free(args);
 }
 
-void compare_now(struct duel *duel)
+void round_compare(struct round *round)
 {
-    append(duel, LOOK, look_text);
-    compare_state(duel);
+    append(round, LOOK, look_text);
+    compare_state(round);
 }
 
-void run_script(struct duel *duel, const char *name, struct args *args, struct buf *seen)
+void round_run_script(struct round *round, const char *name, struct args *args, struct buf *seen)
 {
     size_t index = script_index(name);
     redisReply *reply;
 
-    fixture_append(duel->fixture, scripts_all[index], duel->scripts[index], args);
-    reply = fixture_reply(duel->fixture);
+    fixture_append(round->fixture, scripts_all[index], round->scripts[index], args);
+    reply = fixture_reply(round->fixture);
     buf_clear(seen);
     reply_format(seen, reply);
     freeReplyObject(reply);
-    buf_printf(duel->report, "%s:", name);
+    buf_printf(round->report, "%s:", name);
     for (size_t i = 0; i < args->count; i++) {
-        buf_printf(duel->report, " %s", args->data[i]);
+        buf_printf(round->report, " %s", args->data[i]);
     }
-    buf_printf(duel->report, "\n    %s\n", seen->data);
+    buf_printf(round->report, "\n    %s\n", seen->data);
     args_clear(args);
 }
 
-void open_slot(struct duel *duel)
+void round_open_slot(struct round *round)
 {
-    const char kind[2] = {duel->model->kind, '\0'};
+    const char kind[2] = {round->model->kind, '\0'};
     char def[24];
     struct args args = {0};
     struct buf seen = {0};
 
-    fixture_flush(duel->fixture);
-    duel->fixture->keyed = duel->model->keyed;
-    snprintf(def, sizeof(def), "n.%d", duel->model->version);
+    fixture_flush(round->fixture);
+    round->fixture->keyed = round->model->keyed;
+    snprintf(def, sizeof(def), "n.%d", round->model->version);
     args_add(&args, def);
     args_add(&args, kind);
-    args_add(&args, duel->model->shared ? "1" : "0");
-    snprintf(def, sizeof(def), "d%d", duel->model->version);
+    args_add(&args, round->model->shared ? "1" : "0");
+    snprintf(def, sizeof(def), "d%d", round->model->version);
     args_add(&args, def);
     args_add(&args, "1");
     args_add(&args, "0");
     args_add(&args, "0");
     args_add(&args, "0");
-    run_script(duel, "slot_open", &args, &seen);
-    duel->model->text = duel->model->version;
-    duel->pauses = 0;
+    round_run_script(round, "slot_open", &args, &seen);
+    round->model->text = round->model->version;
+    round->pauses = 0;
     if (strcmp(seen.data, "OK 1") != 0) {
-        fail_duel(duel, "the slot does not open");
+        round_fail(round, "the slot does not open");
     }
     buf_fini(&seen);
 }

@@ -1,12 +1,12 @@
-/* duel_round.h - one round of a duel: the two sides, the chances, and who plays.
+/* lockstep_round.h - one round of calls: the two sides, the chances, and who calls.
  *
  * Thread: main. */
-#ifndef TESTS_LUA_DUEL_ROUND_H
-#define TESTS_LUA_DUEL_ROUND_H
+#ifndef TESTS_LUA_LOCKSTEP_ROUND_H
+#define TESTS_LUA_LOCKSTEP_ROUND_H
 
-#include "duel.h"
+#include "lockstep.h"
 
-enum { HAND_MAX = 256, LATE_MAX = 8, SHARERS = 3 };
+enum { IN_FLIGHT_MAX = 256, LATE_MAX = 8, SHARERS = 3 };
 
 /* A claimed message, as its consumer knows it. */
 struct held {
@@ -26,7 +26,7 @@ struct consumer {
     uint64_t last;
     char position[64];
     int position_attempts;
-    struct held hand[HAND_MAX];
+    struct held in_flight[IN_FLIGHT_MAX];
     size_t count;
 };
 
@@ -39,7 +39,7 @@ struct definition {
 };
 
 /* One round: one slot, from its opening until it is empty. */
-struct duel {
+struct round {
     struct fixture *fixture;
     const char *const *scripts;
     const char *kinds;
@@ -61,54 +61,54 @@ struct duel {
     bool failed;
 };
 
-uint64_t chance(struct duel *duel, uint64_t below);
-bool percent(struct duel *duel, uint64_t of);
+uint64_t round_chance(struct round *round, uint64_t below);
+bool round_percent(struct round *round, uint64_t of);
 
-void fail_duel(struct duel *duel, const char *what);
+void round_fail(struct round *round, const char *what);
 
-/* --- both sides: duel_call.c --- */
+/* --- both sides: lockstep_call.c --- */
 
 /* Do the call on both sides and compare; `seen` gets the reply. */
-void execute(struct duel *duel, const struct call *call, struct buf *seen);
+void round_execute(struct round *round, const struct call *call, struct buf *seen);
 
 /* Run a script that the model has no call for; `seen` gets the reply. */
-void run_script(struct duel *duel, const char *name, struct args *args, struct buf *seen);
+void round_run_script(struct round *round, const char *name, struct args *args, struct buf *seen);
 
 /* Open the slot, and look at all of it. */
-void open_slot(struct duel *duel);
-void compare_now(struct duel *duel);
+void round_open_slot(struct round *round);
+void round_compare(struct round *round);
 
-/* --- players: duel_play.c --- */
+/* --- callers: lockstep_callers.c --- */
 
 /* A call that came late comes now. */
-void run_late(struct duel *duel);
+void round_run_late(struct round *round);
 
 /* A call with what all of its caller's calls carry. */
-struct call *new_call(struct duel *duel, enum call_kind kind, uint64_t token);
+struct call *round_new_call(struct round *round, enum call_kind kind, uint64_t token);
 
 /* It arrives once, twice, late or not at all. */
-void send_through(struct duel *duel, const struct call *call, struct buf *seen);
+void round_send_through(struct round *round, const struct call *call, struct buf *seen);
 
-void fill_sends(struct duel *duel, struct call *call);
-void send_some(struct duel *duel);
-void consume(struct duel *duel, struct consumer *consumer);
-void renew(struct duel *duel, const struct consumer *consumer);
+void round_fill_sends(struct round *round, struct call *call);
+void round_send_some(struct round *round);
+void round_consume(struct round *round, struct consumer *consumer);
+void round_renew(struct round *round, const struct consumer *consumer);
 
 /* Until it is complete; now and then the new owner dies on the way. */
-void take_over(struct duel *duel);
+void round_take_over(struct round *round);
 
-/* --- who looks after the topic: duel_admin.c --- */
+/* --- who looks after the topic: lockstep_admin.c --- */
 
-void new_definition(struct duel *duel);
-void look_after(struct duel *duel);
+void round_new_definition(struct round *round);
+void round_look_after(struct round *round);
 
 /* The owner before goes on as if nothing had happened. */
-void zombie_calls(struct duel *duel);
+void round_former_owner_calls(struct round *round);
 
 /* A slot that is paused goes on. */
-void resume(struct duel *duel);
+void round_resume(struct round *round);
 
 /* The topic is deleted, whatever it holds; those who do not know yet are refused. */
-void delete_topic(struct duel *duel);
+void round_delete_topic(struct round *round);
 
 #endif

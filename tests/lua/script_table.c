@@ -1,5 +1,5 @@
-/* play.c - see play.h. */
-#include "play.h"
+/* script_table.c - see script_table.h. */
+#include "script_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -393,8 +393,8 @@ static void show_all(struct fixture *fixture, struct buf *out, const struct word
 }
 
 /* false: not one of these. */
-static bool play_other(struct fixture *fixture, struct buf *out, const struct words *words,
-                       const char *command)
+static bool script_table_other(struct fixture *fixture, struct buf *out, const struct words *words,
+                               const char *command)
 {
     const char *what = words->word[0];
 
@@ -418,7 +418,7 @@ static bool play_other(struct fixture *fixture, struct buf *out, const struct wo
     return true;
 }
 
-static void play_script(struct fixture *fixture, struct buf *out, const struct words *words)
+static void script_table_script(struct fixture *fixture, struct buf *out, const struct words *words)
 {
     const char *name = words->word[0];
     struct args args = {0};
@@ -434,7 +434,7 @@ static void play_script(struct fixture *fixture, struct buf *out, const struct w
             return;
         }
     }
-    fail_msg("unknown line: %s", name);
+    fail_msg("unknown row: %s", name);
 }
 
 /* A slot that was ever opened keeps its sentinels, whatever is called. */
@@ -461,26 +461,26 @@ static void check_sentinels(struct fixture *fixture, const char *command)
     }
 }
 
-static void play_words(struct fixture *fixture, struct buf *out, struct words *words,
-                       const char *command)
+static void script_table_words(struct fixture *fixture, struct buf *out, struct words *words,
+                               const char *command)
 {
     buf_add(out, "", 0);
     words_split(words, command);
-    if (!play_other(fixture, out, words, command)) {
-        play_script(fixture, out, words);
+    if (!script_table_other(fixture, out, words, command)) {
+        script_table_script(fixture, out, words);
     }
 }
 
-void play_alone(struct fixture *fixture, const char *command)
+void script_table_call(struct fixture *fixture, const char *command)
 {
     struct words words;
     struct buf out = {0};
 
-    play_words(fixture, &out, &words, command);
+    script_table_words(fixture, &out, &words, command);
     buf_fini(&out);
 }
 
-void play(struct fixture *fixture, const struct play_line *lines, size_t count)
+void script_table_run(struct fixture *fixture, const struct script_row *rows, size_t count)
 {
     bool opened = false;
 
@@ -488,15 +488,15 @@ void play(struct fixture *fixture, const struct play_line *lines, size_t count)
         struct words words;
         struct buf out = {0};
 
-        play_words(fixture, &out, &words, lines[i].command);
-        if (lines[i].expected != NULL && !reply_same(out.data, lines[i].expected)) {
-            fail_msg("line %zu: `%s`\n  expected: %s\n  got:      %s", i + 1, lines[i].command,
-                     lines[i].expected, out.data);
+        script_table_words(fixture, &out, &words, rows[i].command);
+        if (rows[i].expected != NULL && !reply_same(out.data, rows[i].expected)) {
+            fail_msg("row %zu: `%s`\n  expected: %s\n  got:      %s", i + 1, rows[i].command,
+                     rows[i].expected, out.data);
         }
         buf_fini(&out);
         opened = opened || strcmp(words.word[0], "open") == 0;
         if (opened && strcmp(words.word[0], "redis") != 0) {
-            check_sentinels(fixture, lines[i].command);
+            check_sentinels(fixture, rows[i].command);
         }
     }
 }

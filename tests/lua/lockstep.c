@@ -1,0 +1,172 @@
+/* lockstep.c - see lockstep.h. */
+#include "lockstep_round.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+
+enum { ROUND_CALLS = 160 };
+
+/* --- one round --- */
+
+static void pass_time(struct round *round)
+{
+    uint64_t x = round_chance(round, 40);
+
+    if (x == 0) {
+        round->model->now -= 3; /* clocks are set back */
+    } else if (x < 5) {
+        round->model->now += round->lease + (int64_t) round_chance(round, 100);
+    } else {
+        round->model->now += 1 + (int64_t) round_chance(round, 10);
+    }
+}
+
+static void step(struct round *round)
+{
+    bool shared = round->model->shared;
+    struct consumer *consumer = &round->consumers[shared ? round_chance(round, SHARERS) : 0];
+    uint64_t x = round_chance(round, 100);
+
+    if (x < 30) {
+        round_send_some(round);
+    } else if (x < 41) {
+        pass_time(round);
+    } else if (x < 75) {
+        if (consumer->ready) {
+            round_consume(round, consumer);
+        }
+    } else if (x < 79) {
+        round_renew(round, consumer);
+    } else if (x < 83) {
+        if (!shared) {
+            round_take_over(round);
+        }
+    } else if (x < 87) {
+        round_run_late(round);
+    } else if (x < 90) {
+        round_former_owner_calls(round);
+    } else {
+        round_look_after(round);
+    }
+}
+
+static bool is_empty(const struct round *round)
+{
+    return round->model->waiting.count == 0 && round->model->prepare.count == 0;
+}
+
+/* No more faults: everything must be handled. */
+static void drain(struct round *round)
+{
+    struct consumer *consumer = &round->consumers[0];
+
+    round->faults = false;
+    while (round->late_count > 0 && !round->failed) {
+        round_run_late(round);
+    }
+    round_resume(round);
+    if (!consumer->ready && !round->failed) {
+        round_take_over(round);
+    }
+    for (int i = 0; i < 400 && !round->failed && !is_empty(round); i++) {
+        for (size_t j = 0; j < consumer->count; j++) {
+            if (consumer->in_flight[j].op == 0) {
+                consumer->in_flight[j].op = 'd';
+            }
+        }
+        round_consume(round, consumer);
+        round->model->now += round->lease / 4;
+    }
+    if (!round->failed && !is_empty(round)) {
+        round_fail(round, "the slot does not drain");
+    }
+    for (int i = 0; i < MODEL_MEMBERS && !round->failed; i++) {
+        if (round->sent_step[i] > 0 && round->model->handled_step[i] <= round->sent_step[i]) {
+            round_fail(round, "a message that was sent was never handled");
+        }
+    }
+}
+
+static void begin(struct round *round)
+{
+    bool shared = round_chance(round, 4) == 0;
+    char kind = round->kinds[round_chance(round, strlen(round->kinds))];
+
+    shared = shared && kind != 'f';
+    model_init(round->model, kind, shared, kind == 'f' || round_percent(round, 55));
+    round->model->heard = round_chance(round, 2) == 0;
+    round->model->now = 1700000000000 + (int64_t) round_chance(round, 1000);
+    round->strict = round_chance(round, 3) == 0;
+    round->faults = round_chance(round, 5) != 0;
+    round->lease = 20 + (int64_t) round_chance(round, 60);
+    round->max_bytes = round_chance(round, 3) == 0 ? MODEL_FEW_BYTES : 1048576;
+    round->members = 4 + round_chance(round, MODEL_MEMBERS - 3);
+    for (size_t i = 0; i < SHARERS; i++) {
+        round->consumers[i].ready = shared;
+    }
+    buf_clear(round->report);
+    buf_printf(round->report, "kind %c, %s, %s, %s, lease %" PRId64 "\n", kind,
+               round->model->keyed ? "keyed" : "inline", shared ? "shared" : "exclusive",
+               round->strict ? "strict" : "fast", round->lease);
+    round->definition.version = 7 + (int) round_chance(round, 3); /* 9 and 10 are near */
+    round_new_definition(round);
+    round->model->version = round->definition.version;
+    fixture_listen(round->fixture, round->model->heard);
+    round_open_slot(round);
+}
+
+static void round_run(struct round *round)
+{
+    begin(round);
+    if (!round->model->shared) {
+        round_take_over(round);
+    }
+    for (int i = 0; i < ROUND_CALLS && !round->failed; i++) {
+        step(round);
+    }
+    if (!round->failed && round_percent(round, 15)) {
+        round_delete_topic(round);
+    } else if (!round->failed) {
+        drain(round);
+    }
+    if (!round->failed) {
+        round_compare(round);
+    }
+    if (fixture_woken(round->fixture) != round->model->wakes && !round->failed) {
+        round_fail(round, "other wake-ups came than should");
+    }
+}
+
+bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t seed,
+                  uint64_t calls, const char *kinds, struct buf *report)
+{
+    struct model *model = memory_new(sizeof(*model));
+    uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    uint64_t done = 0;
+    bool failed = false;
+
+    while (done < calls && !failed) {
+        struct round *round = memory_new(sizeof(*round));
+
+        round->fixture = fixture;
+        round->scripts = scripts;
+        round->kinds = kinds == NULL ? "mtpbfm" : kinds;
+        round->report = report;
+        round->model = model;
+        round->random = random;
+        round_run(round);
+        random = round->random;
+        done += model->step;
+        failed = round->failed;
+        free(round);
+    }
+    free(model);
+    return !failed;
+}

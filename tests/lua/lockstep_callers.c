@@ -1,0 +1,362 @@
+/* lockstep_callers.c - who calls in a round: senders, owners and sharers, as the library would,
+ * over a network that loses, delays and doubles calls. */
+#include "lockstep_round.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+
+/* --- what the network does to a call --- */
+
+enum fate { FATE_SEEN, FATE_LOST, FATE_LATE, FATE_TWICE };
+
+static enum fate draw_fate(struct round *round)
+{
+    uint64_t x = round_chance(round, 100);
+
+    if (!round->faults || x < 68) {
+        return FATE_SEEN;
+    }
+    if (x < 80) {
+        return FATE_LOST;
+    }
+    return x < 90 && round->late_count < LATE_MAX ? FATE_LATE : FATE_TWICE;
+}
+
+/* true: the caller sees the reply. */
+static bool deliver(struct round *round, const struct call *call, enum fate fate, struct buf *seen)
+{
+    struct buf other = {0};
+
+    if (fate == FATE_LATE) {
+        round->late[round->late_count++] = *call;
+        return false;
+    }
+    round_execute(round, call, seen);
+    if (fate == FATE_TWICE) {
+        round_execute(round, call, round_chance(round, 2) == 0 ? seen : &other);
+    }
+    buf_fini(&other);
+    return fate != FATE_LOST;
+}
+
+void round_send_through(struct round *round, const struct call *call, struct buf *seen)
+{
+    (void) deliver(round, call, draw_fate(round), seen);
+}
+
+void round_run_late(struct round *round)
+{
+    struct buf seen = {0};
+    size_t index;
+    struct call *call;
+
+    if (round->late_count > 0) {
+        call = memory_new(sizeof(*call));
+        index = round_chance(round, round->late_count);
+        *call = round->late[index];
+        round->late[index] = round->late[--round->late_count];
+        round_execute(round, call, &seen);
+        free(call);
+    }
+    buf_fini(&seen);
+}
+
+/* --- calls --- */
+
+/* Mostly that of the topic as it is now; or of before an alteration, or of another topic. */
+static void choose_definition(struct round *round, struct call *call)
+{
+    call->version = round->definition.version;
+    call->other_topic = round_percent(round, 2);
+    if (round_percent(round, 3) && call->version > 1) {
+        call->version--;
+    }
+}
+
+struct call *round_new_call(struct round *round, enum call_kind kind, uint64_t token)
+{
+    struct call *call = memory_new(sizeof(*call));
+
+    call->kind = kind;
+    call->token = token;
+    choose_definition(round, call);
+    call->lease = round->lease;
+    call->strict = round->strict;
+    call->max_bytes = round->max_bytes;
+    call->max_retries = round->definition.max_retries;
+    call->max_waiting = round->definition.max_waiting;
+    call->debounce = round->definition.debounce;
+    call->skip_failed = round->definition.skip_failed;
+    call->expired_to_dead = round->definition.expired_to_dead;
+    return call;
+}
+
+/* --- senders --- */
+
+static int64_t choose_when(struct round *round, bool relative)
+{
+    static const int64_t priorities[] = {-8191, -1, 0, 0, 1, 5, 8191};
+    int64_t when = (int64_t) round_chance(round, 12);
+
+    switch (round->model->kind) {
+    case 'f':
+        return 0;
+    case 'p':
+    case 'b':
+        return priorities[round_chance(round, 7)];
+    default:
+        break;
+    }
+    if (!relative) {
+        return when + round->model->now - 4;
+    }
+    return round_chance(round, 2) == 0 ? 0 : when;
+}
+
+void round_fill_sends(struct round *round, struct call *call)
+{
+    bool timed = round->model->kind == 'm' || round->model->kind == 't';
+
+    call->count = 1 + round_chance(round, 3);
+    for (size_t i = 0; i < call->count; i++) {
+        bool relative = round->model->kind == 'm' || (timed && round_chance(round, 2) == 0);
+
+        call->sends[i].member = (int) round_chance(round, round->members);
+        call->sends[i].relative = relative;
+        call->sends[i].when = choose_when(round, relative);
+        call->sends[i].text = ++round->texts;
+        call->sends[i].limit = round_percent(round, 70) ? -1 : (int32_t) round_chance(round, 4);
+        call->sends[i].ttl = round_percent(round, 75) ? -1 : 1 + (int64_t) round_chance(round, 60);
+    }
+}
+
+void round_send_some(struct round *round)
+{
+    struct call *call = round_new_call(round, CALL_SEND, 0);
+    struct buf seen = {0};
+
+    round_fill_sends(round, call);
+    if (!deliver(round, call, draw_fate(round), &seen) && round_percent(round, 80)) {
+        call->repeated = true; /* the first try is unknown */
+        round_execute(round, call, &seen);
+    }
+    buf_fini(&seen);
+    free(call);
+}
+
+/* --- consumers --- */
+
+static void decide(struct round *round, struct held *held)
+{
+    static const char *const reasons[] = {"", "why", "because"};
+    uint64_t x = round_chance(round, 100);
+
+    held->op = "dtxbh"[x < 55 ? 0 : x < 75 ? 1 : x < 80 ? 2 : x < 94 ? 3 : 4];
+    held->delay = round_chance(round, 2) == 0 ? 0 : (int64_t) round_chance(round, 20);
+    held->reason = reasons[round_chance(round, 3)];
+}
+
+static char op_of(const struct held *held)
+{
+    return (char) (held->op == 'd' && held->retried ? 'D' : held->op);
+}
+
+/* The answers that are decided, those done without a retry first. */
+static void fill_answers(struct call *call, const struct consumer *consumer)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < consumer->count && call->count < CALL_ITEMS_MAX; i++) {
+            const struct held *held = &consumer->in_flight[i];
+
+            if (held->op != 0 && (op_of(held) == 'd') == (pass == 0)) {
+                struct call_answer *answer = &call->answers[call->count++];
+
+                call->repeated = call->repeated || held->sent;
+
+                answer->op = op_of(held);
+                answer->reason = held->reason;
+                answer->delay = held->delay;
+                memcpy(answer->entry, held->entry, sizeof(held->entry));
+            }
+        }
+    }
+}
+
+static struct held *find_held(struct consumer *consumer, const char *entry)
+{
+    for (size_t i = 0; i < consumer->count; i++) {
+        if (strcmp(consumer->in_flight[i].entry, entry) == 0) {
+            return &consumer->in_flight[i];
+        }
+    }
+    return NULL;
+}
+
+static void drop_held(struct consumer *consumer, struct held *held)
+{
+    *held = consumer->in_flight[--consumer->count];
+}
+
+/* An owner's answer may find its claim gone only if an earlier try got through. */
+static void see_results(struct round *round, struct consumer *consumer, const struct call *call,
+                        const char *results, bool doubled)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        struct held *held = find_held(consumer, call->answers[i].entry);
+
+        if (held == NULL) {
+            round_fail(round, "an answer to nothing");
+            return;
+        }
+        if (results[i] != '1' && !held->sent && !doubled && !round->model->shared) {
+            round_fail(round, "an owner lost a claim for no reason");
+        }
+        drop_held(consumer, held);
+    }
+}
+
+static void see_message(struct round *round, struct consumer *consumer, const char *entry,
+                        int attempts)
+{
+    snprintf(consumer->position, sizeof(consumer->position), "%s", entry);
+    consumer->position_attempts = attempts;
+    struct held held = {.reason = "", .retried = attempts > 1};
+
+    if (find_held(consumer, entry) != NULL) {
+        round_fail(round, "a message was delivered again while it was in flight");
+        return;
+    }
+    assert_true(consumer->count < IN_FLIGHT_MAX);
+    snprintf(held.entry, sizeof(held.entry), "%s", entry);
+    consumer->in_flight[consumer->count++] = held;
+}
+
+/* Behind the last one may stand how many had expired. */
+static void see_messages(struct round *round, struct consumer *consumer, char *words)
+{
+    char *save = NULL;
+    const char *entry = strtok_r(words, " ", &save);
+
+    while (entry != NULL && !round->failed) {
+        const char *attempts = strtok_r(NULL, " ", &save);
+
+        if (attempts == NULL) {
+            return;
+        }
+        see_message(round, consumer, entry, atoi(attempts));
+        entry = strtok_r(NULL, " ", &save);
+        if (round->model->keyed) {
+            (void) strtok_r(NULL, " ", &save); /* the header was `entry` */
+            entry = strtok_r(NULL, " ", &save);
+        }
+    }
+}
+
+/* OK, now, next, claims, results, again, (entry, attempts [, header, body])... */
+static void see_consumed(struct round *round, struct consumer *consumer, const struct call *call,
+                         struct buf *seen, bool doubled)
+{
+    char *save = NULL;
+    char *words[6];
+    static char nothing[] = "";
+    uint64_t last;
+
+    for (size_t i = 0; i < 6; i++) {
+        words[i] = strtok_r(i == 0 ? seen->data : NULL, " ", &save);
+        if (words[i] == NULL) {
+            return; /* FENCED or STALE */
+        }
+    }
+    see_results(round, consumer, call, words[4], doubled);
+    last = consumer->last;
+    consumer->last = strtoull(words[3], NULL, 10);
+    consumer->position[0] = '\0';
+    see_messages(round, consumer, save != NULL ? save : nothing);
+    if (consumer->last != last || round->model->shared) {
+        consumer->position[0] = '\0';
+    }
+}
+
+void round_consume(struct round *round, struct consumer *consumer)
+{
+    static const int32_t sizes[] = {0, 1, 2, 5, 40};
+    struct call *call = round_new_call(round, CALL_CONSUME, consumer->token);
+    enum fate fate = draw_fate(round);
+    struct buf seen = {0};
+
+    for (size_t i = 0; i < consumer->count; i++) {
+        if (consumer->in_flight[i].op == 0 && round_percent(round, 60)) {
+            decide(round, &consumer->in_flight[i]);
+        }
+    }
+    call->n = sizes[round_chance(round, 5)];
+    if (round_percent(round, 30)) {
+        call->max_bytes = MODEL_FEW_BYTES; /* so that a lost reply comes again in parts */
+    }
+    call->last = consumer->last;
+    memcpy(call->position, consumer->position, sizeof(call->position));
+    call->position_attempts = consumer->position_attempts;
+    fill_answers(call, consumer);
+    if (deliver(round, call, fate, &seen)) {
+        see_consumed(round, consumer, call, &seen, fate == FATE_TWICE);
+    } else {
+        for (size_t i = 0; i < call->count; i++) {
+            find_held(consumer, call->answers[i].entry)->sent = true;
+        }
+    }
+    buf_fini(&seen);
+    free(call);
+}
+
+void round_renew(struct round *round, const struct consumer *consumer)
+{
+    struct call *call = round_new_call(round, CALL_RENEW, consumer->token);
+    struct buf seen = {0};
+
+    call->lease += (int64_t) round_chance(round, 5);
+    for (size_t i = 0; i < consumer->count && call->count < CALL_ITEMS_MAX; i++) {
+        if (round_percent(round, 70)) {
+            memcpy(call->answers[call->count++].entry, consumer->in_flight[i].entry,
+                   sizeof(consumer->in_flight[i].entry));
+        }
+    }
+    (void) deliver(round, call, draw_fate(round), &seen);
+    buf_fini(&seen);
+    free(call);
+}
+
+void round_take_over(struct round *round)
+{
+    struct consumer *owner = &round->consumers[0];
+    struct call *call;
+    struct buf seen = {0};
+
+    round->consumers[1] = *owner;
+    memset(owner, 0, sizeof(*owner));
+    owner->token = ++round->tokens;
+    call = round_new_call(round, CALL_TAKEOVER, owner->token);
+    call->limit = 1 + (int32_t) round_chance(round, 4);
+    while (!owner->ready && !round->failed && !(round->faults && round_percent(round, 5))) {
+        unsigned long long base = 0;
+        int more = 1;
+
+        choose_definition(round, call);
+        if (deliver(round, call, draw_fate(round), &seen)) {
+            (void) sscanf(seen.data, "OK %llu %*d %d", &base, &more);
+            owner->last = base;
+            owner->ready = more == 0;
+        }
+    }
+    if (round->faults && round_percent(round, 20) && round->late_count < LATE_MAX) {
+        round->late[round->late_count++] = *call;
+    }
+    buf_fini(&seen);
+    free(call);
+}
