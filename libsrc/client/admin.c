@@ -17,12 +17,12 @@ SMQ_API smq_status smq_topic_stats(smq_client *client, const char *topic, smq_st
     if (status != SMQ_OK) {
         return status;
     }
-    status = options_give(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err);
+    status = options_copy_out(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err);
     if (status != SMQ_OK) {
         return status;
     }
     status = admin_stats(&stats, client->core, topic, err);
-    return status == SMQ_OK ? options_give(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err)
+    return status == SMQ_OK ? options_copy_out(out, &stats, sizeof(stats), "SMQ_STATS_INIT", err)
                             : status;
 }
 
@@ -35,12 +35,13 @@ SMQ_API smq_status smq_topic_slots(smq_client *client, const char *topic, smq_sl
 }
 
 /* NULL: all defaults. */
-static smq_status admin_take_filter(smq_filter *out, const smq_filter *filter, smq_error *err)
+static smq_status admin_check_and_copy_filter(smq_filter *out, const smq_filter *filter,
+                                              smq_error *err)
 {
     static const smq_filter defaults = SMQ_FILTER_INIT;
 
-    return options_take(out, sizeof(*out), filter != NULL ? filter : &defaults, "SMQ_FILTER_INIT",
-                        err);
+    return options_check_and_copy(out, sizeof(*out), filter != NULL ? filter : &defaults,
+                                  "SMQ_FILTER_INIT", err);
 }
 
 /* What precedes an edit of many messages. */
@@ -52,7 +53,7 @@ static smq_status admin_begin_edit(smq_filter *out, uint64_t *count, const smq_c
     if (count != NULL) {
         *count = 0;
     }
-    return status == SMQ_OK ? admin_take_filter(out, filter, err) : status;
+    return status == SMQ_OK ? admin_check_and_copy_filter(out, filter, err) : status;
 }
 
 SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const smq_filter *filter,
@@ -64,7 +65,7 @@ SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const
     if (status != SMQ_OK) {
         return status;
     }
-    status = admin_take_filter(&known, filter, err);
+    status = admin_check_and_copy_filter(&known, filter, err);
     return status == SMQ_OK ? admin_message_each(client->core, topic, &known, visit, user, err)
                             : status;
 }

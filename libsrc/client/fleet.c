@@ -15,13 +15,14 @@ SMQ_API smq_status smq_fleet_raise_fence(smq_client *client, smq_fence *out, smq
     if (status != SMQ_OK) {
         return status;
     }
-    status = out != NULL ? options_give(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err) : SMQ_OK;
+    status =
+        out != NULL ? options_copy_out(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err) : SMQ_OK;
     if (status != SMQ_OK) {
         return status;
     }
     status = admin_raise_fence(&fence, client->core, err);
     return status == SMQ_OK && out != NULL
-               ? options_give(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err)
+               ? options_copy_out(out, &fence, sizeof(fence), "SMQ_FENCE_INIT", err)
                : status;
 }
 
@@ -32,7 +33,8 @@ SMQ_API smq_status smq_fleet_describe(smq_client *client, const smq_fleet_visito
     smq_status status = client_check_visit(client, visitor != NULL, err);
 
     if (status == SMQ_OK) {
-        status = options_take(&full, sizeof(full), visitor, "SMQ_FLEET_VISITOR_INIT", err);
+        status =
+            options_check_and_copy(&full, sizeof(full), visitor, "SMQ_FLEET_VISITOR_INIT", err);
     }
     return status == SMQ_OK ? admin_fleet_describe(client->core, &full, err) : status;
 }

@@ -17,7 +17,7 @@ SMQ_API smq_status smq_client_metrics(smq_client *client, smq_metrics *out, smq_
         return status;
     }
     metrics_report(&metrics, client->core);
-    return options_give(out, &metrics, sizeof(metrics), "SMQ_METRICS_INIT", err);
+    return options_copy_out(out, &metrics, sizeof(metrics), "SMQ_METRICS_INIT", err);
 }
 
 SMQ_API smq_status smq_metrics_text(smq_client *client, const char *topics, char **out,

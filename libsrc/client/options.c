@@ -31,8 +31,8 @@ static smq_status options_check_size(size_t *out, const void *options, size_t si
     return SMQ_OK;
 }
 
-smq_status options_take(void *out, size_t size, const void *options, const char *init,
-                        smq_error *err)
+smq_status options_check_and_copy(void *out, size_t size, const void *options, const char *init,
+                                  smq_error *err)
 {
     size_t known = 0;
     smq_status status = options_check_size(&known, options, size, init, err);
@@ -58,12 +58,14 @@ smq_status options_complete(void *out, smq_option_set set, const void *options, 
         [SMQ_OPTION_SET_WORKER] = {sizeof(smq_worker_options), "SMQ_WORKER_OPTIONS_INIT"},
         [SMQ_OPTION_SET_CONSUMER] = {sizeof(smq_consumer_options), "SMQ_CONSUMER_OPTIONS_INIT"},
     };
-    smq_status status = options_take(out, structs[set].size, options, structs[set].init, err);
+    smq_status status =
+        options_check_and_copy(out, structs[set].size, options, structs[set].init, err);
 
     return status == SMQ_OK ? option_complete(out, set, err) : status;
 }
 
-smq_status options_give(void *out, const void *from, size_t size, const char *init, smq_error *err)
+smq_status options_copy_out(void *out, const void *from, size_t size, const char *init,
+                            smq_error *err)
 {
     size_t known = 0;
     smq_status status = options_check_size(&known, out, size, init, err);

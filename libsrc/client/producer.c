@@ -21,7 +21,7 @@ static smq_status producer_check(const smq_producer *producer, smq_error *err)
 static smq_status producer_take_message(smq_message *out, const smq_message *message,
                                         smq_error *err)
 {
-    return options_take(out, sizeof(*out), message, "SMQ_MESSAGE_INIT", err);
+    return options_check_and_copy(out, sizeof(*out), message, "SMQ_MESSAGE_INIT", err);
 }
 
 /* What precedes a send of one message. */

@@ -15,7 +15,7 @@ static smq_status topic_check_report(smq_topic_report *out, smq_client *client, 
     smq_status status = client_check(client, err);
 
     return status == SMQ_OK && out != NULL
-               ? options_give(out, &report, sizeof(report), "SMQ_TOPIC_REPORT_INIT", err)
+               ? options_copy_out(out, &report, sizeof(report), "SMQ_TOPIC_REPORT_INIT", err)
                : status;
 }
 
@@ -23,7 +23,7 @@ static smq_status topic_give_report(smq_topic_report *out, const smq_topic_repor
                                     smq_status status, smq_error *err)
 {
     return status == SMQ_OK && out != NULL
-               ? options_give(out, report, sizeof(*report), "SMQ_TOPIC_REPORT_INIT", err)
+               ? options_copy_out(out, report, sizeof(*report), "SMQ_TOPIC_REPORT_INIT", err)
                : status;
 }
 
@@ -37,7 +37,7 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
     if (status != SMQ_OK) {
         return status;
     }
-    status = options_take(&known, sizeof(known), options, "SMQ_TOPIC_OPTIONS_INIT", err);
+    status = options_check_and_copy(&known, sizeof(known), options, "SMQ_TOPIC_OPTIONS_INIT", err);
     if (status == SMQ_OK) {
         status = admin_topic_create(&report, client->core, &known, err);
     }

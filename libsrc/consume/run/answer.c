@@ -1,4 +1,4 @@
-/* answer.c - who may answer a delivery, and the way of the answer into its queue.
+/* answer.c - answering a delivery: who may do it, and the answer's way into the run queue.
  *
  * Thread: as each function of answer.h says. */
 #include "consume/run/answer.h"
@@ -12,12 +12,12 @@ enum { REASON_MAX = 200 };
 
 smq_status answer_check(const smq_delivery *delivery)
 {
-    smq_status standing = delivery_standing(delivery);
+    smq_status validity = delivery_validity(delivery);
 
-    if (delivery_is_late(standing) || standing == SMQ_UNKNOWN) {
-        return standing;
+    if (delivery_is_late(validity) || validity == SMQ_UNKNOWN) {
+        return validity;
     }
-    return run_queue_is_over(run_queue_of(delivery)) ? SMQ_LEASE_LOST : standing;
+    return run_queue_is_over(run_queue_of(delivery)) ? SMQ_LEASE_LOST : validity;
 }
 
 static smq_status answer_refuse(const smq_delivery *delivery, smq_status status, smq_error *err)
@@ -32,25 +32,26 @@ static smq_status answer_refuse(const smq_delivery *delivery, smq_status status,
         return status_set(err, status, "the lease of this message of slot %d of topic %s is over",
                           info->slot, info->topic);
     }
-    return status_set(err, status,
-                      "what consumed topic %s has ended; the message is delivered again",
-                      info->topic);
+    return status_set(
+        err, status, "the worker or consumer of topic %s has ended; the message is delivered again",
+        info->topic);
 }
 
-/* Take the right to answer.  INVALID: somebody has answered; LEASE_LOST, FENCED: it is too late.
- * Only after INVALID the caller's reference is not his to end. */
-static smq_status answer_take_right(smq_delivery *delivery)
+/* Claim the right to answer.  Returns INVALID if the delivery was answered already, and LEASE_LOST
+ * or FENCED if it is too late.  Only after INVALID the caller still has its reference to the
+ * delivery. */
+static smq_status answer_claim_right(smq_delivery *delivery)
 {
-    smq_status standing = delivery_standing(delivery);
+    smq_status validity = delivery_validity(delivery);
     int was = atomic_exchange(&delivery->answered, DELIVERY_ANSWERED);
 
     if (was == DELIVERY_ANSWERED) {
         return SMQ_INVALID;
     }
-    if (was == DELIVERY_OVERDUE && !delivery_is_late(standing)) {
+    if (was == DELIVERY_OVERDUE && !delivery_is_late(validity)) {
         return SMQ_LEASE_LOST;
     }
-    return delivery_is_late(standing) ? standing : SMQ_OK;
+    return delivery_is_late(validity) ? validity : SMQ_OK;
 }
 
 static char *answer_copy_reason(const char *reason)
@@ -62,7 +63,7 @@ static char *answer_copy_reason(const char *reason)
 smq_status answer_give(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
                        const char *reason, smq_error *err)
 {
-    smq_status status = answer_take_right(delivery);
+    smq_status status = answer_claim_right(delivery);
 
     if (status == SMQ_INVALID) {
         return status_set(err, status, "the delivery was answered already");
@@ -86,7 +87,7 @@ smq_status answer_give(smq_delivery *delivery, enum store_answer_op op, int64_t 
 
 smq_status answer_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err)
 {
-    smq_status status = delivery_standing(delivery);
+    smq_status status = delivery_validity(delivery);
 
     if (delivery_is_late(status)) {
         return answer_refuse(delivery, status, err);
@@ -113,14 +114,14 @@ static enum store_answer_op answer_op(smq_verdict verdict)
     return STORE_RETRY;
 }
 
-enum answer_verdict answer_take_verdict(smq_delivery *delivery, smq_verdict verdict)
+enum answer_verdict answer_by_verdict(smq_delivery *delivery, smq_verdict verdict)
 {
-    smq_status status = verdict == SMQ_LATER ? SMQ_INVALID : answer_take_right(delivery);
+    smq_status status = verdict == SMQ_LATER ? SMQ_INVALID : answer_claim_right(delivery);
 
     if (status != SMQ_OK) {
         return status == SMQ_INVALID ? ANSWER_LEFT : ANSWER_TOO_LATE;
     }
     delivery->answer.op = answer_op(verdict);
     delivery->answer.delay_ms = delivery->answer.op == STORE_RETRY ? SMQ_BACKOFF : 0;
-    return ANSWER_TAKEN;
+    return ANSWER_GIVEN;
 }

@@ -1,4 +1,4 @@
-/* delivery.c - a claimed message on its way from a slot to a handler and back as an answer.
+/* delivery.c - a claimed message, on its way from a slot to a handler, and back as an answer.
  *
  * Thread: as each function of delivery.h says. */
 #include "consume/run/delivery.h"
@@ -14,7 +14,7 @@
 #include "model/member.h"
 
 enum {
-    USUAL_LEN = 256, /* of entry and body */
+    USUAL_LEN = 256, /* bytes of entry and body */
     SPARE_MAX = 1000 /* deliveries in a pool */
 };
 
@@ -49,7 +49,7 @@ static void delivery_fill_order(smq_message_info *info, const struct topic *topi
     }
 }
 
-/* false: what the entry holds is no member. */
+/* Returns false if the entry holds no valid member. */
 static bool delivery_fill_info(smq_delivery *delivery, const struct topic *topic, int32_t slot,
                                const struct entry *entry, const struct store_claimed *claimed)
 {
@@ -115,9 +115,10 @@ void delivery_origin_unref(struct delivery_origin *origin)
 
 /* --- memory --- */
 
-/* With room for `len` bytes of entry and body, not zeroed; it holds a reference of the origin. */
-static smq_delivery *delivery_take(struct delivery_pool *pool, struct delivery_origin *origin,
-                                   size_t len)
+/* A delivery with room for `len` bytes of entry and body, which are not zeroed.  It holds a
+ * reference of the origin. */
+static smq_delivery *delivery_alloc(struct delivery_pool *pool, struct delivery_origin *origin,
+                                    size_t len)
 {
     bool usual = pool != NULL && len <= USUAL_LEN;
     smq_delivery *delivery = usual ? STAILQ_FIRST(&pool->spare) : NULL;
@@ -141,8 +142,8 @@ static void delivery_free(smq_delivery *delivery)
     delivery_origin_unref(origin);
 }
 
-/* It has no reference any more. */
-static void delivery_give_back(smq_delivery *delivery, struct delivery_pool *pool)
+/* Precondition: the delivery has no reference left. */
+static void delivery_recycle(smq_delivery *delivery, struct delivery_pool *pool)
 {
     if (pool == NULL || !delivery->usual || pool->count == SPARE_MAX) {
         delivery_free(delivery);
@@ -181,7 +182,7 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *o
     if (!entry_decode(&entry, claimed->entry, claimed->entry_len) || entry.kind != ENTRY_CLAIMED) {
         return NULL;
     }
-    delivery = delivery_take(pool, origin, len);
+    delivery = delivery_alloc(pool, origin, len);
     memcpy(delivery->entry, claimed->entry, claimed->entry_len);
     delivery->entry_len = claimed->entry_len;
     entry.member = delivery->entry + (entry.member - claimed->entry);
@@ -195,7 +196,7 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *o
     atomic_init(&delivery->references, 2);
     memcpy(delivery->token, token, strnlen(token, sizeof(delivery->token) - 1));
     if (!delivery_fill_info(delivery, topic, slot, &entry, claimed)) {
-        delivery_give_back(delivery, pool);
+        delivery_recycle(delivery, pool);
         return NULL;
     }
     return delivery;
@@ -208,7 +209,8 @@ void delivery_ref(smq_delivery *delivery)
     atomic_fetch_add_explicit(&delivery->references, 1, memory_order_relaxed);
 }
 
-/* Were these the last ones?  Whoever has all that there are shares them with nobody. */
+/* Drops `count` references; returns whether these were the last ones.  A caller that holds all
+ * references shares the delivery with no other thread, so it needs no atomic step. */
 static bool delivery_drop(smq_delivery *delivery, int count)
 {
     if (atomic_load_explicit(&delivery->references, memory_order_acquire) != count &&
@@ -229,25 +231,25 @@ void delivery_unref(smq_delivery *delivery)
 void delivery_leave_flight(smq_delivery *delivery, struct delivery_pool *pool)
 {
     if (delivery_drop(delivery, delivery->held)) {
-        delivery_give_back(delivery, pool);
+        delivery_recycle(delivery, pool);
     }
 }
 
-bool delivery_is_late(smq_status standing)
+bool delivery_is_late(smq_status validity)
 {
-    return standing == SMQ_LEASE_LOST || standing == SMQ_FENCED;
+    return validity == SMQ_LEASE_LOST || validity == SMQ_FENCED;
 }
 
-void delivery_tell(smq_delivery *delivery, smq_status standing)
+void delivery_set_validity(smq_delivery *delivery, smq_status validity)
 {
-    if (!delivery_is_late(delivery_standing(delivery))) {
-        atomic_store(&delivery->standing, standing);
+    if (!delivery_is_late(delivery_validity(delivery))) {
+        atomic_store(&delivery->validity, validity);
     }
 }
 
-smq_status delivery_standing(const smq_delivery *delivery)
+smq_status delivery_validity(const smq_delivery *delivery)
 {
-    return (smq_status) atomic_load_explicit(&delivery->standing, memory_order_relaxed);
+    return (smq_status) atomic_load_explicit(&delivery->validity, memory_order_relaxed);
 }
 
 void delivery_leased(smq_delivery *delivery, int64_t asked_ms, int64_t lease_ms)
@@ -262,12 +264,12 @@ void delivery_leased(smq_delivery *delivery, int64_t asked_ms, int64_t lease_ms)
 smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err)
 {
     if (delivery->origin->pid != getpid()) {
-        return status_set(err, SMQ_FORKED, "what consumes the topic was made before fork()");
+        return status_set(err, SMQ_FORKED, "the worker or consumer was made before fork()");
     }
     return SMQ_OK;
 }
 
-bool delivery_is_over(enum store_answer_op op)
+bool delivery_op_is_final(enum store_answer_op op)
 {
     return op == STORE_DONE || op == STORE_REJECT;
 }

@@ -1,7 +1,7 @@
-/* delivery.h - a claimed message on its way from a slot to a handler and back as an answer.
+/* delivery.h - a claimed message, on its way from a slot to a handler, and back as an answer.
  *
- * Those of usual size are kept in a pool of their worker when they have ended: a message in the
- * steady state allocates nothing.
+ * Deliveries of usual size return to a pool of their worker when they have ended, so in the steady
+ * state a message allocates nothing.
  *
  * Thread: as each function says. */
 #ifndef CONSUME_RUN_DELIVERY_H
@@ -19,75 +19,76 @@
 
 struct run_lane;
 
-/* The queue as its deliveries know it: it outlives them.  One reference of its maker, and one of
- * each delivery. */
+/* The part of a run queue that its deliveries refer to; it lives as long as they do.  Its maker
+ * holds one reference, and each delivery another. */
 struct delivery_origin {
     atomic_int references;
     pid_t pid;
     char *topic;
-    void (*free)(struct delivery_origin *origin); /* the last reference has ended */
+    void (*free)(struct delivery_origin *origin); /* called when the last reference was dropped */
 };
 
-/* Who may still answer. */
+/* Whether a delivery may still be answered. */
 enum delivery_answered {
-    DELIVERY_OPEN,     /* whoever must answer it */
-    DELIVERY_ANSWERED, /* nobody: that was done */
-    DELIVERY_OVERDUE   /* nobody: its time is over, and smq:io has written the answer */
+    DELIVERY_OPEN,     /* the handler or poller still has to answer it */
+    DELIVERY_ANSWERED, /* it was answered */
+    DELIVERY_OVERDUE   /* its handler time-out has expired, and smq:io answered instead */
 };
 
-/* Invariant: `answered` leaves OPEN once; who changed it alone writes the answer, and then gives
- * the delivery to the queue.  The late answer of an overdue one makes it ANSWERED, and changes
- * nothing else.  `lane` is NULL as soon as the slot has dropped it.
+/* Invariants: `answered` leaves OPEN once; the thread that changes it is the only one to write the
+ * answer, and then passes the delivery to the queue.  A late answer of an overdue delivery sets it
+ * to ANSWERED and changes nothing else.  `lane` is NULL once the slot has dropped the delivery.
  *
- * References: one of the slot while it has the delivery in flight, one of whoever must answer it
- * (un-begun: the lane; begun: the user; answered: the queue, then the slot).  A call of a handler
- * lives on that of the answer which it waits for; it gets one of its own when somebody else
- * answers. */
+ * References: the slot holds one while the delivery is in flight.  Another one belongs to the part
+ * that must answer it: to the lane before a handler or poll has begun it, to the application after
+ * that, and once it is answered to the queue, then to the slot.  A call of a handler has no
+ * reference of its own while it waits for its answer; it gets one when another thread answers. */
 struct smq_delivery {
     struct delivery_origin *origin;
     struct run_lane *lane; /* guarded by the queue's lock */
     STAILQ_ENTRY(smq_delivery)
-    link; /* of the lane, the queue's or the slot's answers, the pool */
+    link; /* in the lane, in the answers of the queue or slot, or in the pool */
     TAILQ_ENTRY(smq_delivery) in_flight_link; /* smq:io */
     atomic_int references;
     atomic_int answered;             /* enum delivery_answered */
-    atomic_int standing;             /* what smq_delivery_check() says while the membership lasts */
-    _Atomic int64_t leased_until_ms; /* by clock_now_ms(), counted from when it was asked for */
-    int held;                        /* smq:io: references of its slot */
-    bool begun;                      /* the queue's lock: counted in the lane */
-    bool holds;                      /* the same: its answer holds the lane */
-    bool called;                     /* the same: a call of a handler has it, without a reference */
-    bool in_flight, unanswered;      /* smq:io: how its slot counts it */
-    bool unseen;                     /* smq:io: it goes back before a handler has seen it */
-    bool usual;                      /* its size is that of the pool's */
+    atomic_int validity;             /* smq_status: whether an answer still counts */
+    _Atomic int64_t leased_until_ms; /* by clock_now_ms(), from when the lease was requested */
+    int held;                        /* smq:io: number of its slot's references */
+    bool begun;                      /* queue's lock: counted in lane->begun */
+    bool holds;                      /* queue's lock: its answer holds the lane */
+    bool called;                     /* queue's lock: a handler call has it, without a reference */
+    bool in_flight, unanswered;      /* smq:io: whether its slot counts it as such */
+    bool unseen;                     /* smq:io: it is requeued and no handler saw it */
+    bool usual;                      /* it has the size of the pool's deliveries */
     struct {
         enum store_answer_op op;
         int64_t delay_ms;
-        char *reason; /* NULL: none */
-        size_t group; /* so many answers, itself the first, belong together; 0: it alone */
+        char *reason; /* NULL: no reason */
+        size_t group; /* this answer begins a group of so many that belong together; 0: no group */
     } answer;
-    int64_t claimed_us; /* smq:io: when it came, by clock_now_us() */
-    int64_t leased_ms;  /* smq:io: when its lease was asked for last */
+    int64_t claimed_us; /* smq:io: when it was claimed, by clock_now_us() */
+    int64_t leased_ms;  /* smq:io: when its lease was last requested */
     size_t entry_len;
     struct attempts attempts;
-    int32_t max_retries; /* its own limit; -1: the topic's */
+    int32_t max_retries; /* limit of the message; -1: that of the topic */
 
-    /* what most deliveries do not need */
-    int64_t begun_ms; /* the queue's lock: when, if the queue has a handler time-out */
+    /* fields that most deliveries do not use */
+    int64_t begun_ms; /* queue's lock: when it was begun, if there is a handler time-out */
     TAILQ_ENTRY(smq_delivery) begun_link;
-    uint64_t flush_number; /* the same: of its answer, while a flush waits for it; 0: none does */
+    uint64_t flush_number; /* queue's lock: number of its answer while flushes wait for it; 0: none
+                              does */
     TAILQ_ENTRY(smq_delivery) flush_link;
 
-    smq_message_info info; /* points into what follows, and to the name of the topic */
+    smq_message_info info; /* points into `entry` and to the name of the topic */
     char token[TOKEN_TEXT_LEN + 1];
-    char entry[]; /* as it was claimed; layout keyed: then the body */
+    char entry[]; /* the entry as it was claimed, in layout keyed followed by the body */
 };
 
 STAILQ_HEAD(delivery_list, smq_delivery);
 TAILQ_HEAD(delivery_in_flight, smq_delivery);
 TAILQ_HEAD(delivery_begun, smq_delivery);
 
-/* Deliveries of one queue that have ended, to be used again.  Thread: smq:io. */
+/* Ended deliveries of one queue, to be reused.  Thread: smq:io. */
 struct delivery_pool {
     struct delivery_list spare; /* each holds a reference of the origin */
     size_t count;
@@ -103,44 +104,45 @@ void delivery_origin_unref(struct delivery_origin *origin);
 
 void delivery_pool_init(struct delivery_pool *pool);
 
-/* Make a delivery of what was claimed; NULL: its entry is none.  It has two references, and holds
- * one of `origin`.  `pool`: NULL for none.  Thread: smq:io. */
+/* Make a delivery of a claimed message; NULL if its entry cannot be read.  It starts with two
+ * references, and holds one of `origin`.  `pool` may be NULL.  Thread: smq:io. */
 smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *origin,
                            struct run_lane *lane, const struct topic *topic, int32_t slot,
                            const char *token, const struct store_claimed *claimed);
 
-/* End the references of its slot; the last one gives it to the pool.  Thread: smq:io. */
+/* Drop the slot's references; the last reference returns the delivery to the pool.  Thread: smq:io.
+ */
 void delivery_leave_flight(smq_delivery *delivery, struct delivery_pool *pool);
 
-/* Free what is in the pool.  Thread: any, when smq:io does not know it any more. */
+/* Free the deliveries in the pool.  Thread: any, once smq:io does not use the pool any more. */
 void delivery_pool_fini(struct delivery_pool *pool);
 
 /* Thread: any. */
 void delivery_ref(smq_delivery *delivery);
 void delivery_unref(smq_delivery *delivery);
 
-/* Tell how it stands: CLOSED, or LEASE_LOST or FENCED, which then stays; UNKNOWN: nobody knows
- * whether its answer is stored.  Thread: smq:io. */
-void delivery_tell(smq_delivery *delivery, smq_status standing);
-smq_status delivery_standing(const smq_delivery *delivery);
+/* Set whether an answer still counts: CLOSED (it does, but the worker stops), LEASE_LOST or FENCED
+ * (it does not, and this is final), UNKNOWN (it is not known whether the answer is stored).
+ * Thread: smq:io. */
+void delivery_set_validity(smq_delivery *delivery, smq_status validity);
+smq_status delivery_validity(const smq_delivery *delivery);
 
-/* Does this standing say that an answer comes too late? */
-bool delivery_is_late(smq_status standing);
+/* Does an answer come too late? */
+bool delivery_is_late(smq_status validity);
 
-/* Its lease was asked for at `asked_ms`, and granted.  Thread: smq:io. */
+/* The lease that was requested at `asked_ms` was granted.  Thread: smq:io. */
 void delivery_leased(smq_delivery *delivery, int64_t asked_ms, int64_t lease_ms);
 
-/* SMQ_FORKED in a child of fork().  Thread: any. */
+/* Returns SMQ_FORKED in a child of fork().  Thread: any. */
 smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err);
 
-/* The failures it may still have, by its own limit or the topic's. */
+/* How many times the message may still fail, by its own limit or that of the topic. */
 int32_t delivery_retries_left(const smq_delivery *delivery, const struct topic *topic);
 
-/* Does this answer let what comes behind it in its slot go on?  Not so RETRY, RELEASE and HUNG:
- * with them the message comes back. */
-bool delivery_is_over(enum store_answer_op op);
+/* Does this answer end the delivery's message?  RETRY, RELEASE and HUNG do not: they requeue it. */
+bool delivery_op_is_final(enum store_answer_op op);
 
-/* Its id for people: hex-escaped, cut at 64 bytes. */
+/* The id of the message for people: hex-escaped, cut at 64 bytes. */
 enum { DELIVERY_ID_MAX = 65 };
 void delivery_id(char out[DELIVERY_ID_MAX], const smq_delivery *delivery);
 

@@ -24,22 +24,22 @@ void flush_note_refused(struct flushes *flushes, smq_status status)
 
 void flush_track(struct flushes *flushes, smq_delivery *delivery)
 {
-    smq_status standing = delivery_standing(delivery);
+    smq_status validity = delivery_validity(delivery);
 
-    if (delivery->lane == NULL) { /* its slot has dropped it since it was looked at */
-        flush_note_refused(flushes, delivery_is_late(standing) ? standing : SMQ_LEASE_LOST);
+    if (delivery->lane == NULL) { /* its slot has dropped it in the meantime */
+        flush_note_refused(flushes, delivery_is_late(validity) ? validity : SMQ_LEASE_LOST);
         return;
     }
     delivery->flush_number = ++flushes->last_number;
     TAILQ_INSERT_TAIL(&flushes->tracked, delivery, flush_link);
 }
 
-/* A flush reports what is certain rather than what is not. */
-static void flush_note_standing(struct flushes *flushes, smq_status standing)
+/* An answer that certainly came too late outranks one whose outcome is unknown. */
+static void flush_note_validity(struct flushes *flushes, smq_status validity)
 {
-    if (delivery_is_late(standing) ||
-        (standing == SMQ_UNKNOWN && !delivery_is_late(flushes->late))) {
-        flushes->late = standing;
+    if (delivery_is_late(validity) ||
+        (validity == SMQ_UNKNOWN && !delivery_is_late(flushes->late))) {
+        flushes->late = validity;
     }
 }
 
@@ -50,7 +50,7 @@ void flush_untrack(struct flushes *flushes, smq_delivery *delivery)
     }
     delivery->flush_number = 0;
     TAILQ_REMOVE(&flushes->tracked, delivery, flush_link);
-    flush_note_standing(flushes, delivery_standing(delivery));
+    flush_note_validity(flushes, delivery_validity(delivery));
     pthread_cond_broadcast(&flushes->stored);
 }
 

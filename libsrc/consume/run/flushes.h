@@ -1,6 +1,6 @@
 /* flushes.h - the answers of a polled queue that are not stored yet, for which a flush waits.
  *
- * Thread: any; the lock of the queue is held, but not for flush_init() and flush_fini(). */
+ * Thread: any.  The lock of the queue is held, except in flush_init() and flush_fini(). */
 #ifndef CONSUME_RUN_FLUSHES_H
 #define CONSUME_RUN_FLUSHES_H
 
@@ -9,21 +9,22 @@
 #include "consume/run/delivery.h"
 
 struct flushes {
-    struct delivery_in_flight tracked; /* answered, not stored yet; in the order of their numbers */
+    struct delivery_in_flight
+        tracked; /* answered and not stored yet, in the order of their numbers */
     uint64_t last_number;
-    smq_status late;       /* of the last answer that came too late; UNKNOWN only if none did */
+    smq_status late;       /* status of the last late answer; UNKNOWN only if no answer was late */
     pthread_cond_t stored; /* on CLOCK_MONOTONIC */
 };
 
 void flush_init(struct flushes *flushes);
 void flush_fini(struct flushes *flushes);
 
-/* A delivery is answered: flushes wait for it from now on.  Its answer is too late if its slot has
- * dropped it. */
+/* A delivery was answered: flushes wait until the answer is stored.  If the slot has dropped the
+ * delivery the answer is too late. */
 void flush_track(struct flushes *flushes, smq_delivery *delivery);
 
-/* The answer of a delivery is stored, or will not be, as its standing says: no flush waits for it
- * any more. */
+/* The answer of a delivery is stored, or never will be (its validity says why): no flush waits for
+ * it any more. */
 void flush_untrack(struct flushes *flushes, smq_delivery *delivery);
 
 /* An answer was refused with this status. */
@@ -32,7 +33,7 @@ void flush_note_refused(struct flushes *flushes, smq_status status);
 /* Is an answer up to this number not stored yet? */
 bool flush_is_waiting(const struct flushes *flushes, uint64_t number);
 
-/* What a flush reports: the status of the last answer that came too late, which is forgotten. */
+/* Returns the status of the last answer that came too late, and forgets it. */
 smq_status flush_take_late(struct flushes *flushes);
 
 #endif

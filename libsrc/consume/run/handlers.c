@@ -43,13 +43,13 @@ static void run_call_run(struct run_queue *queue, struct run_call *call)
     STAILQ_INIT(&call->answers);
     for (size_t i = 0; i < call->count; i++) {
         smq_delivery *delivery = call->deliveries[i];
-        enum answer_verdict taken = answer_take_verdict(delivery, verdict);
+        enum answer_verdict taken = answer_by_verdict(delivery, verdict);
 
-        if (taken == ANSWER_TAKEN) {
+        if (taken == ANSWER_GIVEN) {
             STAILQ_INSERT_TAIL(&call->answers, delivery, link);
             group++;
         } else if (taken == ANSWER_TOO_LATE) {
-            delivery_unref(delivery); /* its answerer's */
+            delivery_unref(delivery); /* the answerer's reference */
         }
         call->deliveries[i] = taken == ANSWER_LEFT ? delivery : NULL;
     }
@@ -58,8 +58,8 @@ static void run_call_run(struct run_queue *queue, struct run_call *call)
     }
 }
 
-/* The lock is held.  The delivery was not shown to the handler: it is the lane's first again,
- * unless the slot has dropped it, or its time was over meanwhile. */
+/* The lock is held.  The handler did not get the delivery, so it becomes the first of its lane
+ * again, unless the slot has dropped it or its handler time-out has expired. */
 static void run_call_put_back(struct run_queue *queue, smq_delivery *delivery)
 {
     struct run_lane *lane = delivery->lane;
@@ -67,14 +67,14 @@ static void run_call_put_back(struct run_queue *queue, smq_delivery *delivery)
     delivery->called = false;
     if (lane == NULL || atomic_load(&delivery->answered) != DELIVERY_OPEN) {
         atomic_store(&delivery->answered, DELIVERY_ANSWERED);
-        delivery_unref(delivery); /* its answerer's */
+        delivery_unref(delivery); /* the answerer's reference */
         return;
     }
     run_lane_unbegin(queue, delivery);
     STAILQ_INSERT_HEAD(&lane->ready, delivery, link);
 }
 
-/* The lock is held.  Nothing of the call was run: have smq:io ask about the lane. */
+/* The lock is held.  No delivery of the call was begun: smq:io confirms the lane first. */
 static void run_call_cancel(struct run_queue *queue, struct run_call *call)
 {
     struct run_lane *lane = call->lane;
@@ -85,7 +85,7 @@ static void run_call_cancel(struct run_queue *queue, struct run_call *call)
     if (lane != NULL) {
         lane->call = NULL;
         queue->state.busy--;
-        run_lane_doubt(queue, lane);
+        run_lane_await_confirmation(queue, lane);
     } else {
         queue->state.hung--;
     }
@@ -104,15 +104,15 @@ static void run_call_drop_deliveries(struct run_call *call)
     for (size_t i = 0; i < call->count; i++) {
         delivery = call->deliveries[i];
         if (delivery != NULL && !delivery->called) {
-            delivery_unref(delivery); /* somebody has answered it meanwhile */
+            delivery_unref(delivery); /* another thread has answered it */
         } else if (delivery != NULL) {
             delivery->called = false;
         }
     }
 }
 
-/* The lock is held.  What nobody has answered is left for later.  Answers the lane, if that has
- * waited for the call. */
+/* The lock is held.  Deliveries without an answer are left for later (SMQ_LATER).  Returns the lane
+ * if it has waited for the call. */
 static struct run_lane *run_call_end(struct run_queue *queue, struct run_call *call)
 {
     struct run_lane *lane = call->lane;
@@ -122,7 +122,7 @@ static struct run_lane *run_call_end(struct run_queue *queue, struct run_call *c
     if (!run_lanes_answer(queue, &call->answers, &call->post)) {
         while ((delivery = STAILQ_FIRST(&call->answers)) != NULL) {
             STAILQ_REMOVE_HEAD(&call->answers, link);
-            delivery_unref(delivery); /* its answerer's */
+            delivery_unref(delivery); /* the answerer's reference */
         }
     }
     if (lane != NULL) {
@@ -135,7 +135,7 @@ static struct run_lane *run_call_end(struct run_queue *queue, struct run_call *c
     return lane;
 }
 
-/* The loop stays until this thread has ended. */
+/* The loop exists until this thread has ended. */
 static void run_call_post(struct run_queue *queue, struct run_call *call)
 {
     if (call->post) {
@@ -144,15 +144,15 @@ static void run_call_post(struct run_queue *queue, struct run_call *call)
     }
 }
 
-/* The lock is held, but not while the handler runs. */
+/* The lock is held on entry and return, and released while the handler runs. */
 static void run_call_run_lane(struct run_queue *queue, struct run_lane *lane, struct run_call *call)
 {
     for (size_t run = 0; run < (size_t) queue->turn && !queue->state.ended; run += call->count) {
         run_call_begin(queue, call, lane);
         run_lanes_unlock_first(queue);
         run_call_post(queue, call);
-        /* as late as can be: the process may have been stopped until now */
-        if (run_lanes_judge(queue, call->until_ms, clock_now_ms()) != CONFIRMATION_GOOD) {
+        /* checked as late as possible, because the process may have been stopped until now */
+        if (run_lanes_confirmation(queue, call->until_ms, clock_now_ms()) != CONFIRMATION_GOOD) {
             run_lanes_lock(queue);
             run_call_cancel(queue, call);
             return;
@@ -167,7 +167,7 @@ static void run_call_run_lane(struct run_queue *queue, struct run_lane *lane, st
     run_lane_offer(queue, lane);
 }
 
-/* The lock is held, but not while somebody is told. */
+/* The lock is held on entry and return, and released during the callback. */
 static void run_dead_notify(struct run_queue *queue, struct run_dead *dead)
 {
     STAILQ_REMOVE_HEAD(&queue->state.dead, link);

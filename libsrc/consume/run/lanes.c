@@ -1,6 +1,6 @@
-/* lanes.c - the locked state of a run queue: which lane may run what, and its wake-ups.
+/* lanes.c - the locked state of a run queue: which lane may run, and which threads are woken.
  *
- * Thread: any; the lock of the queue is held, but where lanes.h says otherwise. */
+ * Thread: any.  The lock of the queue is held, except where lanes.h says otherwise. */
 #include "consume/run/lanes.h"
 
 #include <sys/eventfd.h>
@@ -20,10 +20,11 @@ void run_lanes_wake(struct run_queue *queue)
     }
 }
 
-/* Only the first and the last reason to poll cost a call of the kernel. */
+/* A system call is made only when the descriptor changes between readable and not readable. */
 static void run_lanes_update_descriptor(struct run_queue *queue)
 {
-    bool readable = queue->state.closed || queue->state.nudged || !TAILQ_EMPTY(&queue->state.lanes);
+    bool readable =
+        queue->state.closed || queue->state.poller_woken || !TAILQ_EMPTY(&queue->state.lanes);
     eventfd_t count;
 
     if (queue->state.descriptor < 0 || queue->state.readable == readable) {
@@ -37,7 +38,7 @@ static void run_lanes_update_descriptor(struct run_queue *queue)
     }
 }
 
-void run_lanes_settle(struct run_queue *queue)
+void run_lanes_before_unlock(struct run_queue *queue)
 {
     run_lanes_update_descriptor(queue);
     run_lanes_wake(queue);
@@ -45,7 +46,7 @@ void run_lanes_settle(struct run_queue *queue)
 
 void run_lanes_unlock(struct run_queue *queue)
 {
-    run_lanes_settle(queue);
+    run_lanes_before_unlock(queue);
     pthread_mutex_unlock(&queue->state.lock);
 }
 
@@ -61,7 +62,7 @@ void run_lanes_unlock_first(struct run_queue *queue)
     }
 }
 
-/* The loop is there until run_queue_close(). */
+/* The loop exists until run_queue_close(). */
 void run_lanes_post(struct run_queue *queue)
 {
     if (!queue->state.closed) {
@@ -102,26 +103,27 @@ int64_t run_lanes_member_until(const struct run_queue *queue)
                : INT64_MAX;
 }
 
-enum confirmation run_lanes_judge(const struct run_queue *queue, int64_t until_ms, int64_t now_ms)
+enum confirmation run_lanes_confirmation(const struct run_queue *queue, int64_t until_ms,
+                                         int64_t now_ms)
 {
     return confirmation_judge(now_ms, until_ms, run_lanes_member_until(queue));
 }
 
-void run_lane_doubt(struct run_queue *queue, struct run_lane *lane)
+void run_lane_await_confirmation(struct run_queue *queue, struct run_lane *lane)
 {
-    if (!lane->doubted && !STAILQ_EMPTY(&lane->ready)) {
+    if (!lane->unconfirmed && !STAILQ_EMPTY(&lane->ready)) {
         run_lane_withdraw(queue, lane);
-        lane->doubted = true;
-        TAILQ_INSERT_TAIL(&queue->state.doubted, lane, link);
+        lane->unconfirmed = true;
+        TAILQ_INSERT_TAIL(&queue->state.unconfirmed, lane, link);
     }
 }
 
-void run_lane_trust(struct run_queue *queue, struct run_lane *lane)
+void run_lane_confirmed(struct run_queue *queue, struct run_lane *lane)
 {
-    if (lane->doubted && !lane->doubt_told) {
-        TAILQ_REMOVE(&queue->state.doubted, lane, link);
+    if (lane->unconfirmed && !lane->unconfirmed_taken) {
+        TAILQ_REMOVE(&queue->state.unconfirmed, lane, link);
     }
-    lane->doubted = lane->doubt_told = false;
+    lane->unconfirmed = lane->unconfirmed_taken = false;
 }
 
 /* --- lanes --- */
@@ -134,13 +136,13 @@ void run_lane_init(struct run_lane *lane)
 
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane)
 {
-    if (lane->queued || lane->doubted || lane->held || lane->call != NULL ||
+    if (lane->queued || lane->unconfirmed || lane->held || lane->call != NULL ||
         lane->begun >= queue->per_slot || STAILQ_EMPTY(&lane->ready)) {
         return;
     }
     lane->queued = true;
     TAILQ_INSERT_TAIL(&queue->state.lanes, lane, link);
-    run_lanes_wake(queue); /* one for each */
+    run_lanes_wake(queue); /* one thread for each lane */
     queue->state.offered = true;
 }
 
@@ -184,9 +186,9 @@ void run_lane_answered(struct run_queue *queue, smq_delivery *delivery, enum sto
     struct run_lane *lane = delivery->lane;
 
     if (lane == NULL) {
-        return; /* its slot has dropped it */
+        return; /* the slot has dropped the delivery */
     }
-    if (queue->state.strict && !delivery_is_over(op)) {
+    if (queue->state.strict && !delivery_op_is_final(op)) {
         delivery->holds = true;
         lane->held++;
     }
@@ -222,7 +224,7 @@ bool run_lane_remove(struct run_queue *queue, struct run_lane *lane, smq_deliver
             STAILQ_REMOVE(&lane->ready, delivery, smq_delivery, link);
             if (STAILQ_EMPTY(&lane->ready)) {
                 run_lane_withdraw(queue, lane);
-                run_lane_trust(queue, lane);
+                run_lane_confirmed(queue, lane);
             }
             return true;
         }
@@ -233,7 +235,7 @@ bool run_lane_remove(struct run_queue *queue, struct run_lane *lane, smq_deliver
 void run_lane_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out)
 {
     run_lane_withdraw(queue, lane);
-    run_lane_trust(queue, lane);
+    run_lane_confirmed(queue, lane);
     STAILQ_CONCAT(out, &lane->ready);
 }
 
@@ -264,7 +266,7 @@ bool run_lanes_answer(struct run_queue *queue, struct delivery_list *answers, bo
         return false;
     }
     if (!STAILQ_EMPTY(answers)) {
-        *post = STAILQ_EMPTY(&queue->state.answers); /* else smq:io knows already */
+        *post = STAILQ_EMPTY(&queue->state.answers); /* else a post is pending already */
         STAILQ_CONCAT(&queue->state.answers, answers);
     }
     return true;

@@ -1,6 +1,6 @@
-/* lanes.h - the locked state of a run queue, and what changes its lanes.
+/* lanes.h - the locked state of a run queue, and the functions that change its lanes.
  *
- * Thread: any; but where a function says otherwise the queue's lock is held. */
+ * Thread: any.  The lock of the queue is held, except where a function says otherwise. */
 #ifndef CONSUME_RUN_LANES_H
 #define CONSUME_RUN_LANES_H
 
@@ -12,7 +12,7 @@
 
 TAILQ_HEAD(run_lanes, run_lane);
 
-/* A dead letter that somebody wants to know of; holds a reference of its delivery. */
+/* A dead letter whose callback has to be called; holds a reference of its delivery. */
 struct run_dead {
     STAILQ_ENTRY(run_dead) link;
     smq_delivery *delivery;
@@ -20,63 +20,65 @@ struct run_dead {
 };
 STAILQ_HEAD(run_deads, run_dead);
 
-/* What a thread has the handler do, one call after another. */
+/* One call of the handler by a thread. */
 struct run_call {
-    struct run_lane *lane;     /* guarded by the queue's lock; NULL: it goes on without the call */
-    smq_delivery **deliveries; /* room for `most`; NULL: its verdict has ended it for the call */
+    struct run_lane
+        *lane; /* guarded by the queue's lock; NULL: the lane does not wait for this call */
+    smq_delivery *
+        *deliveries; /* room for `most`; an element is NULL once the verdict has answered it */
     size_t most, count;
-    int64_t until_ms;             /* it may begin until then */
-    struct delivery_list answers; /* by its verdict */
-    bool post;                    /* smq:io is to be told, when the lock is given back */
+    int64_t until_ms;             /* the call may begin until then */
+    struct delivery_list answers; /* given by the handler's verdict */
+    bool post;                    /* post the task to smq:io after unlocking */
 };
 
-/* Only `state` changes after run_queue_new(), and what run_queue_guard() says before the first
- * delivery. */
+/* After run_queue_new() only `state` changes, and before the first delivery the fields that
+ * run_queue_guard() sets. */
 struct run_queue {
-    struct delivery_origin origin; /* counts the references */
-    smq_handler_fn *handler;       /* or `batch` */
+    struct delivery_origin origin; /* holds the reference count */
+    smq_handler_fn *handler;       /* either `handler` or `batch` is set */
     smq_batch_fn *batch;
     smq_dead_fn *dead;
     void *user;
     int32_t turn;
     bool timed;
-    size_t threads;  /* that run something at once, not counting those that hang; 0: no limit */
-    size_t per_slot; /* deliveries of a lane that are begun at once */
+    size_t threads;  /* threads that may run handlers at once, without hung ones; 0: no limit */
+    size_t per_slot; /* deliveries of a lane that may be begun at once */
     bool polled;
     struct loop *io;
     struct loop_task *task, *back;
     struct extensions extensions;
     struct membership *membership; /* NULL: the topic is shared */
-    _Atomic int64_t lease_ms;      /* INT64_MAX: nothing has to be confirmed */
+    _Atomic int64_t lease_ms;      /* INT64_MAX: lanes need no confirmation */
     struct {
         pthread_mutex_t lock;
         pthread_cond_t ready;
-        struct run_lanes lanes, doubted;
-        struct delivery_begun begun; /* if `timed`: the first begun first */
+        struct run_lanes lanes, unconfirmed;
+        struct delivery_begun begun; /* if `timed`: in the order in which they were begun */
         bool strict;
         struct run_deads dead;
-        int deads;    /* in the list, or being told */
-        size_t busy;  /* threads that run something */
-        int32_t hung; /* threads whose lane goes on without them */
+        int deads;    /* in the list, or in their callback */
+        size_t busy;  /* threads that run a handler */
+        int32_t hung; /* threads whose lane continues without them */
         struct delivery_list answers;
-        bool offered; /* a lane was queued, and nobody is woken for it yet */
-        size_t added; /* lanes that were, and wait for run_queue_rouse() */
+        bool offered; /* a lane was queued, and no thread was woken for it yet */
+        size_t added; /* lanes that were queued and wait for run_queue_wake_threads() */
         bool watched;
-        bool closed; /* no answer is taken */
-        bool ended;  /* no handler is begun */
+        bool closed; /* answers are refused */
+        bool ended;  /* no handler is called any more */
 
-        /* polled */
+        /* only of a polled queue: */
         int pollers;
         int64_t polled_ms; /* when the last poll ended */
-        bool resting;      /* the next poll posts `back` */
-        bool nudged;       /* readable until the next poll */
-        bool readable;     /* the descriptor, if it is shown */
+        bool suspended;    /* the next poll posts `back` */
+        bool poller_woken; /* the descriptor stays readable until the next poll */
+        bool readable;     /* the descriptor is readable */
         int descriptor;    /* -1: none */
         struct flushes flushes;
     } state;
 };
 
-/* Take and give back the lock, which is not held before and after. */
+/* Lock and unlock the queue. */
 void run_lanes_lock(struct run_queue *queue);
 void run_lanes_unlock(struct run_queue *queue);
 
@@ -84,68 +86,69 @@ void run_lanes_unlock(struct run_queue *queue);
  * the lock.  The caller holds a reference of the queue. */
 void run_lanes_unlock_first(struct run_queue *queue);
 
-/* Do what precedes every end of holding the lock: make the descriptor readable or not, and wake a
- * thread for a lane that was offered. */
-void run_lanes_settle(struct run_queue *queue);
+/* Called before the lock is released: makes the descriptor readable or not, and wakes a thread for
+ * a lane that was queued. */
+void run_lanes_before_unlock(struct run_queue *queue);
 
-/* Wake a thread for a lane that was offered, if none was woken for it yet. */
+/* Wake a thread for a lane that was queued, if none was woken for it yet. */
 void run_lanes_wake(struct run_queue *queue);
 
-/* Have smq:io look at the answers, and at handlers that have returned. */
+/* Post the task by which smq:io takes the answers and sees that handlers have returned. */
 void run_lanes_post(struct run_queue *queue);
 
-/* Take answers, with the references of those who answer, out of the list; false: the queue is
- * closed, and they stay.  `*post`: run_lanes_post() is due. */
+/* Accept the answers in the list, with the answerers' references; false: the queue is closed, and
+ * the list is unchanged.  If *post is set the caller has to call run_lanes_post(). */
 bool run_lanes_answer(struct run_queue *queue, struct delivery_list *answers, bool *post);
 
-/* Until when does the membership of this process last by our clock?  INT64_MAX: for ever.  The lock
- * need not be held. */
+/* When the membership of this process expires by its own clock; INT64_MAX: never.  The lock need
+ * not be held. */
 int64_t run_lanes_member_until(const struct run_queue *queue);
 
-/* What follows at `now_ms` for a lane that may be begun until `until_ms`.  The lock need not be
+/* Whether a lane that may be begun until `until_ms` may be begun at `now_ms`.  The lock need not be
  * held. */
-enum confirmation run_lanes_judge(const struct run_queue *queue, int64_t until_ms, int64_t now_ms);
+enum confirmation run_lanes_confirmation(const struct run_queue *queue, int64_t until_ms,
+                                         int64_t now_ms);
 
 /* --- one lane --- */
 
-/* Queue the lane if something of it can be run; take it out of the queue. */
+/* Queue the lane if a delivery of it can be run; remove it from the queue. */
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane);
 void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane);
 
-/* Until when may this delivery be begun? */
+/* Until when this delivery may be begun. */
 int64_t run_lane_until(const struct run_queue *queue, const smq_delivery *delivery);
 
-/* Nothing more of the lane is begun until run_lane_trust(). */
-void run_lane_doubt(struct run_queue *queue, struct run_lane *lane);
-void run_lane_trust(struct run_queue *queue, struct run_lane *lane);
+/* Begin no more deliveries of the lane until run_lane_confirmed(). */
+void run_lane_await_confirmation(struct run_queue *queue, struct run_lane *lane);
+void run_lane_confirmed(struct run_queue *queue, struct run_lane *lane);
 
-/* A handler or a poll is given this delivery, which was the lane's first. */
+/* Give this delivery, the first one of its lane, to a handler or poll. */
 void run_lane_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now_ms);
 
-/* The delivery is begun no longer. */
+/* The delivery is no longer begun. */
 void run_lane_unbegin(struct run_queue *queue, smq_delivery *delivery);
 
-/* The same, if it is begun, and the lane continues: nobody has to answer the delivery any more. */
+/* If the delivery is begun: it is no longer, needs no answer any more, and the lane continues. */
 void run_lane_settle(struct run_queue *queue, smq_delivery *delivery);
 
-/* The delivery is answered by `op`: the same, and a strict queue holds the lane of a message that
- * is requeued. */
+/* The delivery was answered with `op`: as run_lane_settle(), but a strict queue holds the lane of a
+ * message that is requeued. */
 void run_lane_answered(struct run_queue *queue, smq_delivery *delivery, enum store_answer_op op);
 
-/* The answer of this delivery holds its lane no longer. */
+/* The answer of this delivery no longer holds its lane. */
 void run_lane_end_hold(struct run_lane *lane, smq_delivery *delivery);
 
-/* Let the lane continue without the handler that has its delivery, and another thread run in the
- * place of that one. */
+/* Let the lane continue without the handler that has its delivery, and allow another thread to run
+ * in place of the hung one. */
 void run_lane_detach(struct run_queue *queue, struct run_lane *lane);
 
-/* Remove an un-begun delivery from its lane; false: it is begun. */
+/* Remove a delivery that is not begun from its lane; false: it is begun. */
 bool run_lane_remove(struct run_queue *queue, struct run_lane *lane, smq_delivery *delivery);
 
-/* Move the un-begun deliveries of the lane to the end of `out`. */
+/* Move the deliveries of the lane that are not begun to the end of `out`. */
 void run_lane_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out);
 
-/* Somebody else answers what a call has: the call gets a reference. */
+/* Another thread answers a delivery that a handler call has: the call gets a reference. */
 void run_call_keep(smq_delivery *delivery);
 
 #endif

@@ -9,17 +9,17 @@
 
 /* --- polls --- */
 
-/* The lock is held.  false: the time is over. */
+/* The lock is held.  Returns false when the time is over. */
 static bool poll_wait(struct run_queue *queue, pthread_cond_t *changed, int64_t timeout_ms,
                       const struct timespec *deadline)
 {
-    run_lanes_settle(queue);
+    run_lanes_before_unlock(queue);
     return (timeout_ms < 0
                 ? pthread_cond_wait(changed, &queue->state.lock)
                 : pthread_cond_timedwait(changed, &queue->state.lock, deadline)) != ETIMEDOUT;
 }
 
-/* The lock is held.  Take what may be begun of a lane; NULL: no more of it. */
+/* The lock is held.  Take the next delivery of a lane that may be begun; NULL: there is none. */
 static smq_delivery *poll_take_first(struct run_queue *queue, struct run_lane *lane, int64_t now_ms)
 {
     smq_delivery *delivery = STAILQ_FIRST(&lane->ready);
@@ -27,8 +27,9 @@ static smq_delivery *poll_take_first(struct run_queue *queue, struct run_lane *l
     if (delivery == NULL || lane->begun >= queue->per_slot) {
         return NULL;
     }
-    if (run_lanes_judge(queue, run_lane_until(queue, delivery), now_ms) != CONFIRMATION_GOOD) {
-        run_lane_doubt(queue, lane);
+    if (run_lanes_confirmation(queue, run_lane_until(queue, delivery), now_ms) !=
+        CONFIRMATION_GOOD) {
+        run_lane_await_confirmation(queue, lane);
         run_lanes_post(queue);
         return NULL;
     }
@@ -58,9 +59,9 @@ static size_t poll_take(struct run_queue *queue, smq_delivery **out, size_t capa
 static void poll_begin(struct run_queue *queue)
 {
     queue->state.pollers++;
-    queue->state.nudged = false;
-    if (queue->state.resting && !queue->state.closed) {
-        queue->state.resting = false;
+    queue->state.poller_woken = false;
+    if (queue->state.suspended && !queue->state.closed) {
+        queue->state.suspended = false;
         loop_post(queue->io, queue->back);
     }
 }
@@ -107,19 +108,19 @@ int64_t run_queue_idle_ms(struct run_queue *queue)
 void run_queue_wake_poller(struct run_queue *queue)
 {
     run_lanes_lock(queue);
-    queue->state.nudged = true;
+    queue->state.poller_woken = true;
     run_lanes_unlock(queue);
 }
 
 bool run_queue_suspend(struct run_queue *queue, int64_t gap_ms)
 {
-    bool rest;
+    bool idle;
 
     run_lanes_lock(queue);
-    rest = queue->state.pollers == 0 && clock_now_ms() - queue->state.polled_ms >= gap_ms;
-    queue->state.resting = queue->state.nudged = rest;
+    idle = queue->state.pollers == 0 && clock_now_ms() - queue->state.polled_ms >= gap_ms;
+    queue->state.suspended = queue->state.poller_woken = idle;
     run_lanes_unlock(queue);
-    return rest;
+    return idle;
 }
 
 /* --- flushes --- */

@@ -1,4 +1,4 @@
-/* run_queue.c - what smq:io, handlers and polls ask of a run queue, each under its lock.
+/* run_queue.c - the calls of smq:io, handlers and polls to a run queue, each under its lock.
  *
  * Thread: as each function of run_queue.h says. */
 #include "consume/run/lanes.h"
@@ -19,7 +19,7 @@ static void run_queue_init_state(struct run_queue *queue)
     pthread_cond_init(&queue->state.ready, &attributes);
     pthread_condattr_destroy(&attributes);
     TAILQ_INIT(&queue->state.lanes);
-    TAILQ_INIT(&queue->state.doubted);
+    TAILQ_INIT(&queue->state.unconfirmed);
     TAILQ_INIT(&queue->state.begun);
     STAILQ_INIT(&queue->state.dead);
     STAILQ_INIT(&queue->state.answers);
@@ -101,24 +101,24 @@ bool run_queue_is_over(const struct run_queue *queue)
     return until_ms != INT64_MAX && clock_now_ms() >= until_ms;
 }
 
-struct run_lane *run_queue_take_doubted(struct run_queue *queue)
+struct run_lane *run_queue_take_unconfirmed(struct run_queue *queue)
 {
     struct run_lane *lane;
 
     run_lanes_lock(queue);
-    lane = TAILQ_FIRST(&queue->state.doubted);
+    lane = TAILQ_FIRST(&queue->state.unconfirmed);
     if (lane != NULL) {
-        TAILQ_REMOVE(&queue->state.doubted, lane, link);
-        lane->doubt_told = true;
+        TAILQ_REMOVE(&queue->state.unconfirmed, lane, link);
+        lane->unconfirmed_taken = true;
     }
     run_lanes_unlock(queue);
     return lane;
 }
 
-void run_queue_trust(struct run_queue *queue, struct run_lane *lane)
+void run_queue_set_confirmed(struct run_queue *queue, struct run_lane *lane)
 {
     run_lanes_lock(queue);
-    run_lane_trust(queue, lane);
+    run_lane_confirmed(queue, lane);
     run_lane_offer(queue, lane);
     run_lanes_unlock(queue);
 }
@@ -160,7 +160,7 @@ void run_queue_add(struct run_queue *queue, struct run_lane *lane, struct delive
     run_lanes_unlock(queue);
 }
 
-void run_queue_rouse(struct run_queue *queue)
+void run_queue_wake_threads(struct run_queue *queue)
 {
     size_t added;
 
@@ -168,7 +168,7 @@ void run_queue_rouse(struct run_queue *queue)
     added = queue->state.added;
     queue->state.added = 0;
     run_lanes_unlock(queue);
-    for (; added > 0; added--) { /* outside: who is woken finds the lock free */
+    for (; added > 0; added--) { /* after unlocking, so that a woken thread finds the lock free */
         pthread_cond_signal(&queue->state.ready);
     }
 }
@@ -229,10 +229,10 @@ int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct deli
         next = TAILQ_NEXT(delivery, begun_link);
         if (atomic_compare_exchange_strong(&delivery->answered, &open, DELIVERY_OVERDUE)) {
             STAILQ_INSERT_TAIL(out, delivery, link);
-            delivery_tell(delivery, SMQ_LEASE_LOST);
+            delivery_set_validity(delivery, SMQ_LEASE_LOST);
             run_lane_detach(queue, delivery->lane);
             run_lane_answered(queue, delivery, STORE_HUNG);
-        } /* else its answer is about to come */
+        } /* else it is being answered just now */
     }
     delivery = TAILQ_FIRST(&queue->state.begun);
     first_ms = delivery != NULL ? delivery->begun_ms : -1;
@@ -253,7 +253,7 @@ bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery)
     } else if (lane != NULL && !atomic_load(&delivery->answered)) {
         unbegun = run_lane_remove(queue, lane, delivery);
     }
-    if (lane != NULL && delivery->holds) { /* its answer comes too late to be looked at */
+    if (lane != NULL && delivery->holds) { /* its answer will not be looked at any more */
         run_lane_end_hold(lane, delivery);
         run_lane_offer(queue, lane);
     }

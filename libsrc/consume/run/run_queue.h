@@ -1,20 +1,23 @@
-/* run_queue.h - between smq:io and the handler threads: slots with something to run, and answers
- * on their way back.
+/* run_queue.h - hands deliveries from smq:io to handler threads or polls, and their answers back.
  *
- * Which file calls which, lowest first: delivery, flushes, lanes, run_queue, then answer, polls and
- * handlers, which calls answer.  A delivery knows its queue as its origin only.
+ * The files call each other in this order, lowest first: delivery, flushes, lanes, run_queue, then
+ * answer, polls and handlers, which calls answer.  A delivery refers to its queue as its origin
+ * only.
  *
- * A lane is what the threads see of a slot: its un-begun deliveries, handed to one call of the
- * handler after another, never to two at once.  A lane whose handler said "later" waits until
- * those deliveries are answered.  What a handler holds beyond its time is overdue: the lane goes on
- * without that handler, on another thread.
+ * A lane is what the threads see of a slot: deliveries that are not begun yet.  They are handed to
+ * one call of the handler after another, never to two at once.  If a handler returns SMQ_LATER its
+ * lane waits until those deliveries are answered.  If a handler holds a delivery longer than the
+ * handler time-out, the delivery is overdue: the lane continues without that handler, on another
+ * thread.
  *
- * A strict queue (fifo) holds a lane whose delivery comes back, until smq:io has recalled the rest.
+ * In a strict queue (fifo) an answer that requeues its message holds the lane, until smq:io has
+ * recalled the other deliveries of the lane.
  *
- * Nothing of a lane is begun whose last confirmation is too old (confirmation.h): such a lane is
- * doubted until smq:io has had an answer about it.
+ * Deliveries of a lane are begun only while its last confirmation is recent enough
+ * (confirmation.h).  Otherwise the lane is unconfirmed, and waits until smq:io has asked Redis
+ * about it.
  *
- * Thread: any, but where a function says otherwise. */
+ * Thread: any, except where a function says otherwise. */
 #ifndef CONSUME_RUN_RUN_QUEUE_H
 #define CONSUME_RUN_RUN_QUEUE_H
 
@@ -31,45 +34,46 @@
 struct run_queue;
 struct run_call;
 
-/* Guarded by the queue's lock.  Invariant: in the queue's list (`queued`) only while it has
- * un-begun deliveries, no call, nothing begun, and is neither held nor doubted.  `doubted` is true
- * from when the lane enters the list of that name until run_queue_trust(). */
+/* Guarded by the queue's lock.  Invariants: the lane is in the queue's list (`queued`) only while
+ * it has deliveries that are not begun, no call, none begun, and is neither held nor unconfirmed.
+ * `unconfirmed` is true from when the lane enters the list of that name until
+ * run_queue_set_confirmed(). */
 struct run_lane {
     struct delivery_list ready;
-    struct run_call *call; /* a handler that has not returned; NULL: none that it waits for */
-    size_t begun;          /* deliveries that a handler was given, and that nobody has answered */
-    bool queued, doubted;
-    bool doubt_told;              /* it was taken out of the list of the doubted */
-    _Atomic int64_t confirmed_ms; /* when the last question was sent whose answer accepted the
-                                     slot's token; 0: none.  Not for shared topics */
-    size_t held;                  /* by so many answers, until the rest of it is recalled */
+    struct run_call *call; /* the handler call that the lane waits for; NULL: none */
+    size_t begun;          /* deliveries that a handler or poll has, and that are not answered */
+    bool queued, unconfirmed;
+    bool unconfirmed_taken;       /* smq:io has taken it out of that list */
+    _Atomic int64_t confirmed_ms; /* when the last call was sent in which Redis accepted the slot's
+                                     token; 0: never. Not used in shared topics */
+    size_t held; /* number of answers that hold it, until its other deliveries are recalled */
     TAILQ_ENTRY(run_lane) link;
 };
 
 struct run_queue_options {
     const char *topic;
-    smq_handler_fn *handler; /* this */
-    smq_batch_fn *batch;     /* or this */
-    smq_dead_fn *dead;       /* NULL: nobody is told of dead letters */
+    smq_handler_fn *handler; /* either `handler` */
+    smq_batch_fn *batch;     /* or `batch` */
+    smq_dead_fn *dead;       /* NULL: none */
     void *user;
-    int32_t turn; /* deliveries of a lane that a thread runs before it looks for another, and that
-                     one call of `batch` gets */
-    int32_t per_slot; /* polled, without handlers: so many of a lane are begun at once; 0: it has
-                         handlers */
+    int32_t turn; /* deliveries of a lane that a thread runs before it looks for another lane; for
+                     `batch`, those of one call */
+    int32_t per_slot; /* without handlers: deliveries of a lane that polls may have begun at once;
+                         0: with handlers */
     bool timed;       /* handlers have a time-out */
-    int32_t threads;  /* that run something at once, not counting those that hang; 0: no limit */
+    int32_t threads;  /* threads that may run handlers at once, without hung ones; 0: no limit */
     struct loop *io;
     struct loop_task
-        *task; /* posted to `io` when there are answers, or a watched handler is back */
-    struct loop_task *extended; /* the same when there are extensions */
-    struct loop_task *back;     /* polled: posted to `io` by the first poll of a queue at rest */
+        *task; /* posted to `io` when there are answers, or a watched handler has returned */
+    struct loop_task *extended; /* posted to `io` when there are extensions */
+    struct loop_task *back;     /* polled: posted to `io` by the first poll of a suspended queue */
 };
 
-/* The queue has one reference of its maker, and one of each delivery. */
+/* The maker of the queue holds one reference, and each delivery another. */
 struct run_queue *run_queue_new(const struct run_queue_options *options);
 void run_queue_unref(struct run_queue *queue);
 
-/* The queue as its deliveries know it, and the queue of a delivery. */
+/* The origin that the deliveries refer to, and the queue of a delivery. */
 struct delivery_origin *run_queue_origin(struct run_queue *queue);
 struct run_queue *run_queue_of(const smq_delivery *delivery);
 
@@ -85,110 +89,118 @@ bool run_queue_inside(const struct run_queue *queue);
 
 /* --- polls --- */
 
-/* Begin deliveries: take up to `capacity` into out[], their number into *count; wait for the first
- * one for `timeout_ms`.  false: the queue is closed, *count stays. */
+/* Begin up to `capacity` deliveries and store them in out[], their number in *count.  Waits up to
+ * `timeout_ms` for the first one.  Returns false if the queue is closed; then *count is unchanged.
+ */
 bool run_queue_poll(struct run_queue *queue, smq_delivery **out, size_t *count, size_t capacity,
                     int64_t timeout_ms);
 
-/* Wait until each answer taken so far is stored, or known to be too late: *late gets the status of
- * the last such one since the last flush; else UNKNOWN if there was one of those, or SMQ_OK.
- * false: the time passed first. */
+/* Wait until each answer so far is stored or known to be too late.  *late is the status of the last
+ * late answer since the last flush, else UNKNOWN if the outcome of an answer is unknown, else
+ * SMQ_OK.  Returns false when the time is over. */
 bool run_queue_flush(struct run_queue *queue, smq_status *late, int64_t timeout_ms);
 
-/* From now on keep an eventfd readable while a poll would not wait; -1: none. */
+/* Keep this eventfd readable from now on while a poll would not wait; -1: none. */
 void run_queue_set_descriptor(struct run_queue *queue, int descriptor);
 
 /* --- answers --- */
 
-/* Is the membership of this process over by our clock?  Cheap. */
+/* Has the membership of this process expired by its own clock?  Cheap. */
 bool run_queue_is_over(const struct run_queue *queue);
 
-/* Take the answer that stands in the delivery, with the reference of the one who answers; false:
- * the queue is closed. */
+/* Accept the answer that the delivery holds, with the answerer's reference; false: the queue is
+ * closed. */
 bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery);
 
-/* An answer of this delivery is refused, before its answerer's reference ends: a flush says so. */
+/* An answer of this delivery was refused; the next flush reports it.  Called before the answerer's
+ * reference is dropped. */
 void run_queue_refuse(struct run_queue *queue, smq_delivery *delivery, smq_status status);
 
 /* --- smq:io --- */
 
 void run_lane_init(struct run_lane *lane);
 
-/* From now on what is claimed has to be confirmed: within `lease_ms`, and in the way of this
- * membership, of which the queue takes a reference the first time; NULL: the topic is shared, and
- * each claim's own lease is what counts. */
+/* Require confirmations for claimed messages from now on: within `lease_ms`, and by the rules of
+ * this membership, of which the queue takes a reference the first time.  NULL: the topic is shared,
+ * and only the lease of each claim counts. */
 void run_queue_guard(struct run_queue *queue, struct membership *membership, int64_t lease_ms);
 
 /* Redis has accepted the token of the lane's slot in a call that was sent at `asked_ms`. */
 void run_lane_confirm(struct run_lane *lane, int64_t asked_ms);
 
-/* Take one lane that is doubted; NULL: none is left.  run_queue_trust() or a recall follows. */
-struct run_lane *run_queue_take_doubted(struct run_queue *queue);
+/* Take one unconfirmed lane; NULL: none is left.  The caller then calls run_queue_set_confirmed()
+ * or recalls the lane. */
+struct run_lane *run_queue_take_unconfirmed(struct run_queue *queue);
 
-/* The lane may be looked at again. */
-void run_queue_trust(struct run_queue *queue, struct run_lane *lane);
+/* The lane was confirmed: deliveries of it may be begun again. */
+void run_queue_set_confirmed(struct run_queue *queue, struct run_lane *lane);
 
-/* Give claimed messages to the handlers; the list is empty afterwards.  Nobody is woken for them
- * before run_queue_rouse(): what several claims have brought in one turn of the loop wakes once. */
+/* Pass claimed messages to the handlers; the list is empty afterwards.  No thread is woken before
+ * run_queue_wake_threads(), so that several claims in one turn of the loop wake the threads once.
+ */
 void run_queue_add(struct run_queue *queue, struct run_lane *lane, struct delivery_list *list);
-void run_queue_rouse(struct run_queue *queue);
+void run_queue_wake_threads(struct run_queue *queue);
 
-/* Take the answers so far. */
+/* Move all answers to `out`. */
 void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out);
 
-/* Take the un-begun deliveries of a lane back, in their order; it is not held any more. */
+/* Move the deliveries of a lane that are not begun to `out`, in their order; the lane is no longer
+ * held. */
 void run_queue_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out);
 
-/* The same, if this delivery's answer holds its lane: that ends. */
+/* If the answer of this delivery holds its lane: end that hold, and recall the lane. */
 void run_queue_recall_held(struct run_queue *queue, smq_delivery *delivery,
                            struct delivery_list *out);
 
-/* Hold lanes whose delivery comes back, or do not. */
+/* Whether an answer that requeues its message holds the lane. */
 void run_queue_set_strict(struct run_queue *queue, bool strict);
 
-/* Take what was begun at `begun_ms` or before and is not answered: it is told LEASE_LOST, and its
- * lane goes on.  Answers when the first of those that stay was begun; -1: none. */
+/* Move deliveries that were begun at `begun_ms` or before and are not answered to `out`.  They are
+ * LEASE_LOST for their handlers, and their lanes continue.  Returns when the first of the other
+ * begun deliveries was begun; -1: there is none. */
 int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct delivery_list *out);
 
 /* How many threads are in handlers that are overdue. */
 int32_t run_queue_hung(struct run_queue *queue);
 
-/* The slot has dropped one delivery: the lane forgets it, and goes on if it waited for it.
- * true: no handler had begun it, so its answerer's reference is the caller's now. */
+/* The slot has dropped a delivery: the lane no longer refers to it, and continues if it has waited
+ * for it.  Returns true if no handler had begun it; then the caller owns the answerer's reference.
+ */
 bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery);
 
-/* The same for deliveries that are answered. */
+/* The same for several deliveries that are answered. */
 void run_queue_forget_answered(struct run_queue *queue, smq_delivery **deliveries, size_t count);
 
-/* The delivery is stored as dead since `at_ms`: have a thread tell it. */
+/* The delivery's message is a dead letter since `at_ms`: a handler thread calls the callback. */
 void run_queue_notify_dead(struct run_queue *queue, smq_delivery *delivery, const char *reason,
                            int64_t at_ms);
 
-/* Is somebody yet to be told of a dead letter, or being told? */
+/* Are callbacks of dead letters pending or running? */
 bool run_queue_has_dead(struct run_queue *queue);
 
-/* Is no handler of this lane running, and none awaited? */
+/* Does no handler of this lane run, and is no answer expected? */
 bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane);
 
-/* Does the lane wait for a late answer?  Not if it is polled: there none is late. */
+/* Does the lane wait for an answer that was left for later?  Never in a polled queue. */
 bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane);
 
-/* From now on post the task also each time a handler returns: somebody waits for it. */
+/* Also post the task each time a handler returns, because the worker waits for that. */
 void run_queue_watch(struct run_queue *queue, bool watch);
 
-/* For how long has nobody polled?  0: somebody does. */
+/* For how long no thread has polled; 0: one does now. */
 int64_t run_queue_idle_ms(struct run_queue *queue);
 
-/* Make the descriptor readable until the next poll, to see whether somebody lives. */
+/* Make the descriptor readable until the next poll, so that a waiting application polls. */
 void run_queue_wake_poller(struct run_queue *queue);
 
-/* Let the next poll post `back`, and nudge; false: somebody has polled within `gap_ms`. */
+/* Let the next poll post `back`, and make the descriptor readable until then.  Returns false if a
+ * thread has polled within `gap_ms`. */
 bool run_queue_suspend(struct run_queue *queue, int64_t gap_ms);
 
-/* Refuse answers and extensions from now on; no task is posted any more. */
+/* Refuse answers and extensions from now on, and post no task any more. */
 void run_queue_close(struct run_queue *queue);
 
-/* Let the threads leave run_queue_work(); who was not told of dead letters will not be. */
+/* Let the threads leave run_queue_work().  Pending callbacks of dead letters are not called. */
 void run_queue_end(struct run_queue *queue);
 
 #endif

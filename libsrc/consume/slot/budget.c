@@ -1,7 +1,7 @@
 /* budget.c - see budget.h.
  *
- * Of the topic's rate a member takes the part that its slots are of all slots, so the members need
- * not ask each other.
+ * A member takes the part of the topic's rate that its slots are of all slots, so members need not
+ * ask each other.
  *
  * Thread: smq:io. */
 #include "consume/slot/budget.h"
@@ -26,7 +26,7 @@ void budget_set_rates(struct budget *budget, int64_t own, double share, bool sha
     limiter_set(&budget->share, share_limited ? share : LIMITER_NONE, now);
 }
 
-/* How many of `wanted` fit below max_in_flight and max_messages, whatever the rates say. */
+/* How many of `wanted` fit below max_in_flight and max_messages, ignoring the rate limits. */
 static int64_t budget_capacity(const struct budget *budget, int64_t wanted)
 {
     int64_t capacity = budget->max_in_flight - budget->unanswered - budget->reserved;
@@ -69,16 +69,16 @@ void budget_reserve(struct budget *budget, int32_t count)
 void budget_unreserve(struct budget *budget, int32_t count, int32_t used)
 {
     budget->reserved -= count;
-    budget_give_back(budget, used < count ? count - used : 0);
+    budget_refund(budget, used < count ? count - used : 0);
 }
 
-void budget_give_back(struct budget *budget, int32_t count)
+void budget_refund(struct budget *budget, int32_t count)
 {
     limiter_return(&budget->own, count);
     limiter_return(&budget->share, count);
 }
 
-/* Until both rates allow a message. */
+/* Milliseconds until both rate limits allow a message. */
 static int64_t budget_credit_ms(const struct budget *budget)
 {
     int64_t now = clock_now_ms();

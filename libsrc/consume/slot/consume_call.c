@@ -16,19 +16,21 @@
 
 enum {
     CLAIM_BYTES_MAX = 1048576,
-    SWEEP_MS = 300000, /* at the latest; a fifth earlier at the earliest */
+    SWEEP_MS = 300000, /* an idle slot looks at the latest after this time, at the earliest after
+                          four fifths */
     MEMBERSHIP_PAUSE_MS = 500,
     TURN_MS = 20 /* long enough to settle and claim in one call while other slots are starved */
 };
 
-/* Invariant: `settling` are in their slot's hand, unless the call's era is over. */
+/* Invariant: the deliveries in `settling` are in flight in their slot, unless the call is of a
+ * former era. */
 struct consume_call {
     struct store_call call;
     struct owned_slot *slot;
     struct store_slot target;
     uint32_t era;
     int32_t n;
-    bool sent;     /* on its way */
+    bool sent;     /* in progress */
     bool repeated; /* an earlier try may have been executed */
     int64_t sent_ms, lease_ms;
     size_t count;
@@ -48,25 +50,25 @@ static void consume_starve(struct owned_slot *slot)
     }
 }
 
-/* Could a poll have more than what is in flight? */
+/* Has a poller room for more than what is in flight? */
 static bool consume_is_wanting(const struct owned_slot *slot)
 {
     return slot->unanswered < (size_t) slot->set->per_slot;
 }
 
-/* How many messages a claim would want now.  Normally claim only together with settling answers.
- * Claim without answers when nothing is in flight, when the last claim was cut short and half the
- * batch is used up, or when a poller has room for more. */
+/* How many messages a claim would want now.  Normally messages are claimed only together with
+ * settling answers.  They are claimed without answers when nothing is in flight, when the last
+ * claim was cut short and half the batch is used up, or when a poller has room for more. */
 static int32_t consume_claims_wanted(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
     size_t batch = (size_t) set->batch_size;
 
-    if (slot->state != OWNED_ACTIVE || !set->claiming || !slot->look ||
+    if (slot->state != OWNED_ACTIVE || !set->claiming || !slot->claimable ||
         (slot->unanswered > batch / 2 && !consume_is_wanting(slot))) {
         return 0;
     }
-    if (slot->in_flight_count > 0 && slot->answer_count == 0 && !slot->plenty &&
+    if (slot->in_flight_count > 0 && slot->answer_count == 0 && !slot->more_available &&
         !consume_is_wanting(slot)) {
         return 0;
     }
@@ -109,7 +111,7 @@ static int32_t consume_claim_count(struct owned_slot *slot)
 /* Would a claim now overtake messages that are still to be returned (strict fifo)? */
 static bool consume_would_overtake(const struct owned_slot *slot)
 {
-    return slot->returning > 0 && slot_set_is_strict(slot->set);
+    return slot->requeue_count > 0 && slot_set_is_strict(slot->set);
 }
 
 static void consume_free(struct consume_call *consume)
@@ -142,7 +144,8 @@ static void consume_fill_answer(struct store_answer *out, const smq_delivery *de
                                  .reason = delivery->answer.reason};
 }
 
-/* Move those of `taken` that are done without a retry used, or the others, into the call. */
+/* Move answers from `taken` into the call: if `done` those that are done without a retry used, else
+ * the others. */
 static void consume_settle_some(struct consume_call *consume, struct delivery_list *taken,
                                 bool done)
 {
@@ -164,7 +167,7 @@ static size_t consume_answers_max(const struct owned_slot *slot)
                                                        : STORE_ANSWERS_MAX;
 }
 
-/* The arguments of an answer and of the others of its group. */
+/* The number of script arguments of an answer and the other answers of its group. */
 static size_t consume_count_args(const smq_delivery *delivery)
 {
     size_t count = 0, many = delivery->answer.group;
@@ -176,12 +179,12 @@ static size_t consume_count_args(const smq_delivery *delivery)
     return count;
 }
 
-/* Those of a group go together, if one call can have them. */
+/* The answers of a group are sent together, if they fit into one call. */
 static void consume_take_answers(struct consume_call *consume)
 {
     struct owned_slot *slot = consume->slot;
     struct delivery_list taken = STAILQ_HEAD_INITIALIZER(taken);
-    size_t most = consume_answers_max(slot), count = 0, args = 0, returning = 0;
+    size_t most = consume_answers_max(slot), count = 0, args = 0, requeue_count = 0;
     smq_delivery *delivery;
 
     while ((delivery = STAILQ_FIRST(&slot->answers)) != NULL && count < most &&
@@ -191,13 +194,13 @@ static void consume_take_answers(struct consume_call *consume)
         STAILQ_INSERT_TAIL(&taken, delivery, link);
         count++;
         args += consume_op_of(delivery) == STORE_DONE ? 1 : 4;
-        returning += delivery_is_over(delivery->answer.op) ? 0 : 1;
+        requeue_count += delivery_op_is_final(delivery->answer.op) ? 0 : 1;
     }
     if (count == 0) {
         return;
     }
     slot->answer_count -= count;
-    slot->returning -= returning;
+    slot->requeue_count -= requeue_count;
     consume->settling = memory_grow(NULL, count, sizeof(*consume->settling));
     consume->answers = memory_grow(NULL, count, sizeof(*consume->answers));
     consume_settle_some(consume, &taken, true);
@@ -233,13 +236,13 @@ static void consume_send(struct consume_call *consume)
                   set->core->request_timeout_ms);
 }
 
-/* Somebody has woken a slot that waits long for tokens: what it was to see may be another rate. */
+/* Was a slot woken that waits long for a rate limit?  Then the rate itself may have changed. */
 static bool consume_must_recheck(const struct owned_slot *slot)
 {
     return slot->recheck && slot->starved && budget_waits_long(&slot->set->budget);
 }
 
-/* A claim came in part, and half of a batch is free for more of it. */
+/* A claim was delivered in part, and half of a batch is free for the next part. */
 static bool consume_awaits_part(const struct owned_slot *slot)
 {
     return slot->part.entry.len > 0 &&
@@ -263,7 +266,7 @@ bool consume_begin(struct owned_slot *slot)
     store_call_init(&consume->call, consume_on_reply, consume);
     consume_take_answers(consume);
     if (consume_would_overtake(slot)) {
-        consume->n = 0; /* not all of them found room in this call */
+        consume->n = 0; /* the group did not fit into this call */
     }
     slot->consuming = consume;
     budget_reserve(&slot->set->budget, consume->n);
@@ -294,8 +297,8 @@ void consume_forget(struct owned_slot *slot)
 
 /* --- its result --- */
 
-static void consume_tell_dead(const struct owned_slot *slot, smq_delivery *delivery,
-                              const char *why, const char *reason, int64_t now_ms)
+static void consume_report_dead(const struct owned_slot *slot, smq_delivery *delivery,
+                                const char *why, const char *reason, int64_t now_ms)
 {
     metric_add(&slot->set->core->metrics.dead, 1);
     in_flight_event(slot, SMQ_EVENT_DEAD, SMQ_OK, delivery, why);
@@ -308,8 +311,8 @@ static bool consume_is_last_attempt(const struct owned_slot *slot, const smq_del
     return delivery_retries_left(delivery, &slot->set->topic) == 0;
 }
 
-static void consume_tell_settled(const struct owned_slot *slot, smq_delivery *delivery,
-                                 int64_t now_ms)
+static void consume_report_settled(const struct owned_slot *slot, smq_delivery *delivery,
+                                   int64_t now_ms)
 {
     struct metrics *metrics = &slot->set->core->metrics;
     const char *reason = delivery->answer.reason;
@@ -326,12 +329,12 @@ static void consume_tell_settled(const struct owned_slot *slot, smq_delivery *de
         return;
     case STORE_REJECT:
         metric_add(&metrics->rejected, 1);
-        consume_tell_dead(slot, delivery, "rejected", reason, now_ms);
+        consume_report_dead(slot, delivery, "rejected", reason, now_ms);
         return;
-    case STORE_HUNG: /* OVERDUE was told */
+    case STORE_HUNG: /* the event `overdue` was reported */
         if (delivery->attempts.suspect && consume_is_last_attempt(slot, delivery)) {
-            consume_tell_dead(slot, delivery, "dead: its handler hung again",
-                              STORE_REASON_TIMED_OUT, now_ms);
+            consume_report_dead(slot, delivery, "dead: its handler hung again",
+                                STORE_REASON_TIMED_OUT, now_ms);
         } else {
             metric_add(&metrics->lease_lost, 1);
         }
@@ -340,16 +343,16 @@ static void consume_tell_settled(const struct owned_slot *slot, smq_delivery *de
         break;
     }
     if (consume_is_last_attempt(slot, delivery)) {
-        consume_tell_dead(slot, delivery, "dead after its last retry", reason, now_ms);
+        consume_report_dead(slot, delivery, "dead after its last retry", reason, now_ms);
     } else {
         metric_add(&metrics->retried, 1);
         in_flight_event(slot, SMQ_EVENT_RETRIED, SMQ_OK, delivery, "to be retried");
     }
 }
 
-/* What became of an answer: OK, LEASE_LOST (nothing), or UNKNOWN.  When a repeated call finds no
- * claim, its earlier try has settled it; but a shared topic gives a claim to others when its lease
- * is over. */
+/* The result of an answer: OK, LEASE_LOST (it changed nothing) or UNKNOWN.  If a repeated call
+ * finds no claim its earlier try has settled it; but in a shared topic another consumer may have
+ * the claim, once its lease is over. */
 static smq_status consume_settled_as(const struct consume_call *consume,
                                      const smq_delivery *delivery, char result)
 {
@@ -366,13 +369,13 @@ static smq_status consume_settled_as(const struct consume_call *consume,
                                                                                       : SMQ_OK;
 }
 
-static void consume_tell_unsettled(const struct owned_slot *slot, smq_delivery *delivery,
-                                   smq_status status)
+static void consume_report_unsettled(const struct owned_slot *slot, smq_delivery *delivery,
+                                     smq_status status)
 {
     metric_add(&slot->set->core->metrics.lease_lost, 1);
-    delivery_tell(delivery, status);
+    delivery_set_validity(delivery, status);
     in_flight_event(slot, SMQ_EVENT_LEASE_LOST, status, delivery,
-                    status == SMQ_UNKNOWN ? "nobody knows whether its answer is stored"
+                    status == SMQ_UNKNOWN ? "it is not known whether its answer is stored"
                                           : "the answer came too late");
 }
 
@@ -395,10 +398,10 @@ static void consume_settle(struct consume_call *consume, const struct store_cons
         smq_status status = consume_settled_as(consume, delivery, consumed->results[i]);
 
         if (status == SMQ_OK) {
-            consume_tell_settled(slot, delivery, consumed->now_ms);
+            consume_report_settled(slot, delivery, consumed->now_ms);
             slot->set->budget.handled += delivery->unseen ? 0 : 1;
         } else {
-            consume_tell_unsettled(slot, delivery, status);
+            consume_report_unsettled(slot, delivery, status);
         }
     }
     in_flight_remove_answered(slot, consume->settling, consume->count);
@@ -431,8 +434,8 @@ static smq_delivery *consume_new_delivery(struct consume_call *consume,
     return delivery;
 }
 
-static void consume_take_claims(struct consume_call *consume, const struct store_result *result,
-                                size_t count)
+static void consume_add_claims(struct consume_call *consume, const struct store_result *result,
+                               size_t count)
 {
     struct owned_slot *slot = consume->slot;
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
@@ -449,7 +452,7 @@ static void consume_take_claims(struct consume_call *consume, const struct store
     for (size_t i = 0; i < count; i++) {
         delivery = consume_new_delivery(consume, result, i, token, now_us);
         if (delivery != NULL && (slot->state == OWNED_STOPPING || consume_would_overtake(slot))) {
-            in_flight_give_back(slot, delivery);
+            in_flight_requeue(slot, delivery);
         } else if (delivery != NULL) {
             STAILQ_INSERT_TAIL(&list, delivery, link);
         }
@@ -460,40 +463,40 @@ static void consume_take_claims(struct consume_call *consume, const struct store
     }
 }
 
-/* When to look again: parked in Redis it is woken by what comes, and looks at the next due time. */
-static void consume_plan(struct owned_slot *slot, const struct consume_call *consume,
-                         const struct store_consumed *consumed)
+/* Plan the next look.  A slot that is parked in Redis is woken by new messages, and looks when the
+ * next one is due. */
+static void consume_plan_next(struct owned_slot *slot, const struct consume_call *consume,
+                              const struct store_consumed *consumed)
 {
     int64_t sweep, wait;
 
     if (consume->n > 0) {
-        slot->plenty = consumed->again || consumed->count >= (size_t) consume->n;
-        slot->look = false;
+        slot->more_available = consumed->again || consumed->count >= (size_t) consume->n;
+        slot->claimable = false;
     }
-    slot->look = slot->look || slot->woken || consumed->again || consumed->count > 0 ||
-                 (slot->in_flight_count > 0 && !consume_is_wanting(slot));
+    slot->claimable = slot->claimable || slot->woken || consumed->again || consumed->count > 0 ||
+                      (slot->in_flight_count > 0 && !consume_is_wanting(slot));
     slot->woken = false;
-    if (slot->state == OWNED_ACTIVE && !slot->look) {
+    if (slot->state == OWNED_ACTIVE && !slot->claimable) {
         sweep = SWEEP_MS - (int64_t) (random_u64() % (SWEEP_MS / 5));
         wait = consumed->next_ms >= 0 ? consumed->next_ms - consumed->now_ms + 1 : sweep;
         owned_slot_arm(slot, wait < 1 ? 1 : wait < sweep ? wait : sweep);
     }
 }
 
-/* The messages themselves are not shown: nobody handles them. */
-static void consume_tell_expired(const struct owned_slot *slot, uint64_t count)
+/* One event for all expired messages of a call; they are not shown one by one. */
+static void consume_report_expired(const struct owned_slot *slot, uint64_t count)
 {
     if (count > 0) {
         metric_add(&slot->set->core->metrics.expired, count);
         owned_slot_event(slot, SMQ_EVENT_EXPIRED, SMQ_OK,
-                         "the time to live of %" PRIu64 " messages of slot %" PRId32
-                         " of topic %s is over",
-                         count, slot->number, slot->set->name);
+                         "%" PRIu64 " messages of slot %" PRId32 " of topic %s have expired", count,
+                         slot->number, slot->set->name);
     }
 }
 
-/* What was claimed by a call whose reply was lost may come in parts.  false: the last message of a
- * part cannot be read. */
+/* The claims of a call whose reply was lost may be delivered in parts.  Returns false if the last
+ * message of a part cannot be read. */
 static bool consume_learn(const struct consume_call *consume, const struct store_result *result,
                           const struct store_consumed *consumed)
 {
@@ -515,15 +518,15 @@ static void consume_finish(struct consume_call *consume, const struct store_resu
 
     slot->consuming = NULL;
     slot->failures = 0;
-    slot->set->missing_at = 0; /* a deletion that had begun was taken back */
+    slot->set->missing_at = 0; /* a deletion that had begun was undone */
     damage_on_accepted(slot);
     budget_unreserve(&slot->set->budget, consume->n, (int32_t) consumed->count);
     renewal_confirmed(slot, consume->sent_ms);
     consume_settle(consume, consumed);
     slot_set_see_pause(slot, consumed->paused);
-    consume_tell_expired(slot, consumed->expired);
-    consume_take_claims(consume, result, consumed->count);
-    consume_plan(slot, consume, consumed);
+    consume_report_expired(slot, consumed->expired);
+    consume_add_claims(consume, result, consumed->count);
+    consume_plan_next(slot, consume, consumed);
     consume_free(consume);
     slot->set->ended(slot, SLOT_CALL_CONSUME, true, result);
 }
@@ -532,7 +535,7 @@ static void consume_fail(struct consume_call *consume, const struct store_result
 {
     if (result->outcome == STORE_OK) {
         events_log(consume->slot->set->core->events, SMQ_LEVEL_ERROR,
-                   "the answer of consume cannot be read; asking again");
+                   "the reply of the script consume cannot be read; the call is repeated");
     }
     if (result->outcome == STORE_OK || result->outcome == STORE_PARTLY ||
         result->outcome == STORE_UNKNOWN) {
@@ -551,7 +554,7 @@ static void consume_on_reply(struct store_call *call, const struct store_result 
     consume->sent = false;
     if (consume->era != slot->era) {
         if (result->outcome == STORE_FENCED) {
-            owned_slot_tell_fenced(slot);
+            owned_slot_report_fenced(slot);
         }
         consume_free(consume);
     } else if (result->outcome == STORE_FENCED) {

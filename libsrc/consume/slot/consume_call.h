@@ -1,8 +1,9 @@
-/* consume_call.h - claiming and settling, one call of a slot at a time.
+/* consume_call.h - settling answers and claiming messages, one call of a slot at a time.
  *
- * The first answer is sent at once; what is answered while a call is on its way goes with the next
- * one, so batches grow with the load.  A call whose reply was lost is repeated as it was: the
- * script settles what is left and hands the claims of the lost reply over again.
+ * The first answer is sent at once.  Answers that are given while a call is in progress are sent
+ * with the next call, so batches grow with the load.  A call whose reply was lost is repeated
+ * unchanged: the script settles the answers that are left, and returns the claims of the lost reply
+ * again.
  *
  * Thread: smq:io. */
 #ifndef CONSUME_SLOT_CONSUME_CALL_H
@@ -10,13 +11,13 @@
 
 #include "consume/slot/owned_slot.h"
 
-/* Settle what is answered, and claim what may be claimed; false: there is nothing to do. */
+/* Settle answers and claim messages, in one call; false: there is nothing to do. */
 bool consume_begin(struct owned_slot *slot);
 
-/* Send again what failed. */
+/* Send a failed call again. */
 void consume_repeat(struct owned_slot *slot);
 
-/* The slot ends, or is taken over anew: forget the call. */
+/* Drop the call, because the slot ends or is taken over again. */
 void consume_forget(struct owned_slot *slot);
 
 #endif

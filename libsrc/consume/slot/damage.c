@@ -7,7 +7,7 @@
 
 enum { READS_SURE = 2 };
 
-static void damage_tell(const struct owned_slot *slot, enum store_outcome outcome)
+static void damage_report(const struct owned_slot *slot, enum store_outcome outcome)
 {
     const char *topic = slot->set->name;
 
@@ -35,7 +35,7 @@ void damage_on_refused(struct owned_slot *slot, const struct store_result *resul
         slot->refused_at = reads;
     } else if (!slot->damaged && reads - slot->refused_at >= READS_SURE) {
         slot->damaged = true;
-        damage_tell(slot, result->outcome);
+        damage_report(slot, result->outcome);
     }
     slot->set->host.outdated(slot->set->host.user);
 }

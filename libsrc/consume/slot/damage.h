@@ -1,8 +1,9 @@
-/* damage.h - slots that refuse the definition of their topic although that is the stored one: Redis
- * has lost their keys, or the last alteration in topic{T}.
+/* damage.h - slots that refuse the stored definition of their topic, because Redis has lost their
+ * keys or the last alteration in topic{T}.
  *
- * An alteration or a deletion on its way looks the same for a moment.  So a slot is damaged when
- * the definition was read twice since the slot refused it first, and the slot refuses it still.
+ * While an alteration or a deletion is in progress a slot refuses the definition, too.  So a slot
+ * counts as damaged only if the definition was read twice after its first refusal, and the slot
+ * still refuses it.
  *
  * Thread: smq:io. */
 #ifndef CONSUME_SLOT_DAMAGE_H
@@ -13,7 +14,7 @@
 /* A script refused the definition: it is read again, and the slot may be damaged. */
 void damage_on_refused(struct owned_slot *slot, const struct store_result *result);
 
-/* A script took it. */
+/* A script accepted the definition. */
 void damage_on_accepted(struct owned_slot *slot);
 
 #endif

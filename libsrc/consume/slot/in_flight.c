@@ -59,43 +59,43 @@ static void in_flight_answered(struct owned_slot *slot, smq_delivery *delivery)
     in_flight_count_answered(slot, delivery);
     STAILQ_INSERT_TAIL(&slot->answers, delivery, link);
     slot->answer_count++;
-    slot->returning += delivery_is_over(delivery->answer.op) ? 0 : 1;
-    slot->look = true;
+    slot->requeue_count += delivery_op_is_final(delivery->answer.op) ? 0 : 1;
+    slot->claimable = true;
 }
 
-void in_flight_give_back(struct owned_slot *slot, smq_delivery *delivery)
+void in_flight_requeue(struct owned_slot *slot, smq_delivery *delivery)
 {
     atomic_store(&delivery->answered, DELIVERY_ANSWERED);
     delivery->answer.op = STORE_RELEASE;
     delivery->unseen = true;
-    delivery->held++; /* its answerer's */
+    delivery->held++; /* the answerer's reference */
     in_flight_answered(slot, delivery);
-    budget_give_back(&slot->set->budget, 1);
+    budget_refund(&slot->set->budget, 1);
 }
 
-static void in_flight_give_back_all(struct owned_slot *slot, struct delivery_list *unbegun)
+static void in_flight_requeue_all(struct owned_slot *slot, struct delivery_list *unbegun)
 {
     smq_delivery *delivery;
 
     while ((delivery = STAILQ_FIRST(unbegun)) != NULL) {
         STAILQ_REMOVE_HEAD(unbegun, link);
-        in_flight_give_back(slot, delivery);
+        in_flight_requeue(slot, delivery);
     }
 }
 
-/* It was answered so that it is requeued: in strict fifo nothing may overtake it, so deliveries
- * that no handler has begun are requeued as well. */
+/* The answer requeues the message: in strict fifo no other may overtake it, so deliveries that no
+ * handler has begun are requeued as well. */
 static void in_flight_recall_held(struct owned_slot *slot, smq_delivery *delivery)
 {
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
 
-    if (!delivery_is_over(delivery->answer.op)) {
+    if (!delivery_op_is_final(delivery->answer.op)) {
         run_queue_recall_held(slot->set->queue, delivery, &unbegun);
-        in_flight_give_back_all(slot, &unbegun);
+        in_flight_requeue_all(slot, &unbegun);
     }
 }
 
-void in_flight_take_answer(struct owned_slot *slot, smq_delivery *delivery, int64_t now_us)
+void in_flight_add_answer(struct owned_slot *slot, smq_delivery *delivery, int64_t now_us)
 {
     delivery->held++;
     in_flight_answered(slot, delivery);
@@ -112,7 +112,7 @@ void in_flight_overdue(struct owned_slot *slot, smq_delivery *delivery)
     in_flight_recall_held(slot, delivery);
 }
 
-/* The queue has forgotten it. */
+/* Precondition: the run queue no longer refers to the delivery. */
 static void in_flight_forget(struct owned_slot *slot, smq_delivery *delivery)
 {
     in_flight_count_answered(slot, delivery);
@@ -144,9 +144,9 @@ void in_flight_lose(struct owned_slot *slot, smq_delivery *delivery)
 {
     bool unbegun;
 
-    delivery_tell(delivery, SMQ_LEASE_LOST);
+    delivery_set_validity(delivery, SMQ_LEASE_LOST);
     metric_add(&slot->set->core->metrics.lease_lost, 1);
-    in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "the lease is lost");
+    in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "its lease is lost");
     unbegun = run_queue_forget(slot->set->queue, delivery);
     delivery_ref(delivery);
     in_flight_remove(slot, delivery);
@@ -156,7 +156,7 @@ void in_flight_lose(struct owned_slot *slot, smq_delivery *delivery)
     delivery_unref(delivery);
 }
 
-void in_flight_drop(struct owned_slot *slot, smq_status standing)
+void in_flight_drop(struct owned_slot *slot, smq_status validity)
 {
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
     smq_delivery *delivery;
@@ -165,12 +165,12 @@ void in_flight_drop(struct owned_slot *slot, smq_status standing)
     while ((delivery = STAILQ_FIRST(&unbegun)) != NULL) {
         STAILQ_REMOVE_HEAD(&unbegun, link);
         atomic_store(&delivery->answered, DELIVERY_ANSWERED);
-        delivery_unref(delivery); /* its answerer's */
+        delivery_unref(delivery); /* the answerer's reference */
     }
     STAILQ_INIT(&slot->answers);
-    slot->answer_count = slot->returning = 0;
+    slot->answer_count = slot->requeue_count = 0;
     while ((delivery = TAILQ_FIRST(&slot->in_flight)) != NULL) {
-        delivery_tell(delivery, standing);
+        delivery_set_validity(delivery, validity);
         metric_add(&slot->set->core->metrics.lease_lost, 1);
         in_flight_remove(slot, delivery);
     }
@@ -184,27 +184,28 @@ void in_flight_abandon_unanswered(struct owned_slot *slot)
         next = TAILQ_NEXT(delivery, in_flight_link);
         if (delivery->unanswered) {
             metric_add(&slot->set->core->metrics.lease_lost, 1);
-            in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_CLOSED, delivery, "nobody answers it");
+            in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_CLOSED, delivery,
+                            "the application did not answer it");
             in_flight_remove(slot, delivery);
         }
     }
 }
 
-void in_flight_give_back_unbegun(struct owned_slot *slot)
+void in_flight_requeue_unbegun(struct owned_slot *slot)
 {
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
 
     run_queue_recall(slot->set->queue, &slot->lane, &unbegun);
-    in_flight_give_back_all(slot, &unbegun);
+    in_flight_requeue_all(slot, &unbegun);
 }
 
 void in_flight_release(struct owned_slot *slot)
 {
     smq_delivery *delivery;
 
-    in_flight_give_back_unbegun(slot);
+    in_flight_requeue_unbegun(slot);
     TAILQ_FOREACH(delivery, &slot->in_flight, in_flight_link)
     {
-        delivery_tell(delivery, SMQ_CLOSED);
+        delivery_set_validity(delivery, SMQ_CLOSED);
     }
 }

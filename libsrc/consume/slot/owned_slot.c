@@ -102,7 +102,7 @@ void owned_slot_enter(struct owned_slot *slot, enum owned_event event)
     slot->state = state;
     if (state == OWNED_IDLE) {
         slot->era++;
-        slot->renewing = slot->doubted = false;
+        slot->renewing = slot->unconfirmed = false;
     }
 }
 
@@ -222,7 +222,7 @@ void owned_slot_event(const struct owned_slot *slot, smq_event_kind kind, smq_st
     events_emit(set->core->events, kind, &event, "%s", text);
 }
 
-void owned_slot_tell_fenced(const struct owned_slot *slot)
+void owned_slot_report_fenced(const struct owned_slot *slot)
 {
     metric_add(&slot->set->core->metrics.fenced, 1);
     owned_slot_event(slot, SMQ_EVENT_FENCED, SMQ_FENCED,

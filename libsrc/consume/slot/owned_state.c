@@ -1,4 +1,4 @@
-/* owned_state.c - the life of a slot at its owner.
+/* owned_state.c - the states of a slot at its owner.
  *
  * Pure. */
 #include "consume/slot/owned_state.h"

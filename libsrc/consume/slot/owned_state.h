@@ -1,8 +1,8 @@
-/* owned_state.h - the life of a slot at its owner, as a table.
+/* owned_state.h - the states of a slot at its owner, as a table.
  *
  *   IDLE -> ACQUIRING -> ACTIVE -> STOPPING -> VACATING -> IDLE
  *
- * and from everywhere back to IDLE at once, when the slot is another's already.
+ * From every state the slot returns to IDLE at once when it belongs to another owner.
  *
  * Pure. */
 #ifndef CONSUME_SLOT_OWNED_STATE_H
@@ -11,26 +11,27 @@
 #include <stdbool.h>
 
 enum owned_state {
-    OWNED_IDLE,      /* not ours: nothing is in flight */
-    OWNED_ACQUIRING, /* granted: taking it over in Redis */
-    OWNED_ACTIVE,    /* ours: claiming and settling */
-    OWNED_STOPPING,  /* ours, to be given up: settling what is in flight */
-    OWNED_VACATING   /* everything is settled: telling Redis that nobody owns it */
+    OWNED_IDLE,      /* this process does not own it; nothing is in flight */
+    OWNED_ACQUIRING, /* it was granted, and is being taken over in Redis */
+    OWNED_ACTIVE,    /* owned: claiming and settling */
+    OWNED_STOPPING,  /* owned, to be given up: settling what is in flight */
+    OWNED_VACATING   /* all is settled, and Redis is being told that it has no owner */
 };
 
 enum owned_event {
-    OWNED_EVENT_GRANTED,   /* coordination says: take it */
-    OWNED_EVENT_TAKEN,     /* Redis knows our token */
-    OWNED_EVENT_REVOKED,   /* coordination, or a stop, says: give it up */
+    OWNED_EVENT_GRANTED,   /* coordination granted the slot */
+    OWNED_EVENT_TAKEN,     /* Redis has stored the token */
+    OWNED_EVENT_REVOKED,   /* coordination revoked the slot, or the worker stops */
     OWNED_EVENT_SETTLED,   /* nothing is in flight any more */
-    OWNED_EVENT_VACATED,   /* Redis knows that nobody owns it, or cannot be told */
-    OWNED_EVENT_REWOUND,   /* Redis has lost our token: take it over once more */
+    OWNED_EVENT_VACATED,   /* Redis has removed the owner's name, or that failed */
+    OWNED_EVENT_REWOUND,   /* Redis has lost the token: the slot must be taken over again */
     OWNED_EVENT_DROPPED,   /* fenced, refused, or the membership is lost */
     OWNED_EVENT_ABANDONED, /* the time for settling is over */
-    OWNED_EVENT_EVENTS     /* how many there are */
+    OWNED_EVENT_EVENTS     /* number of events */
 };
 
-/* What follows `event` in `state`; false: it cannot happen there, `*out` stays. */
+/* The state that follows `event` in `state`; false: the event is not allowed there, and *out is
+ * unchanged. */
 bool owned_state_next(enum owned_state *out, enum owned_state state, enum owned_event event);
 
 #endif

@@ -12,14 +12,14 @@
 
 enum { RENEWAL_MAX = 1000, RENEWALS_PER_LEASE = 6, RENEW_AGAIN_MS = 100 };
 
-/* One call on its way; holds a reference of each delivery. */
+/* One call in progress; holds a reference of each delivery. */
 struct renewal {
     struct store_call call;
     struct owned_slot *slot;
     uint32_t era;
     int64_t sent_ms, lease_ms;
-    struct extension *extension; /* waits for it; NULL: nobody does */
-    int64_t leased_ms;           /* extension: when its lease was asked for before */
+    struct extension *extension; /* the extension that waits for this call; NULL: none */
+    int64_t leased_ms;           /* extension: when the lease was requested before */
     size_t count;
     smq_delivery *deliveries[RENEWAL_MAX];
 };
@@ -70,7 +70,7 @@ static void renewal_lose(struct renewal *renewal, smq_delivery *delivery)
     }
 }
 
-/* The call was of a former era, or changed nothing. */
+/* The call is of a former era, or changed nothing. */
 static void renewal_refused(struct renewal *renewal, const struct store_result *result)
 {
     struct owned_slot *slot = renewal->slot;
@@ -78,7 +78,7 @@ static void renewal_refused(struct renewal *renewal, const struct store_result *
     if (renewal->era == slot->era) {
         slot->set->ended(slot, SLOT_CALL_RENEWAL, false, result);
     } else if (result->outcome == STORE_FENCED) {
-        owned_slot_tell_fenced(slot);
+        owned_slot_report_fenced(slot);
     }
 }
 
@@ -93,30 +93,31 @@ static void renewal_end(struct renewal *renewal)
     slot_set_turn(set);
 }
 
-/* --- of its own accord --- */
+/* --- periodic renewals --- */
 
-/* In the lane a thread judges again; if that is not enough it will ask again. */
-static void renewal_trust(struct owned_slot *slot, int64_t asked_ms)
+/* The threads check the confirmation of the lane again, and ask once more if it is already too old.
+ */
+static void renewal_lane_confirmed(struct owned_slot *slot, int64_t asked_ms)
 {
     if (!slot->set->shared) {
         run_lane_confirm(&slot->lane, asked_ms);
     }
-    if (slot->doubted) {
-        slot->doubted = false;
-        run_queue_trust(slot->set->queue, &slot->lane);
+    if (slot->unconfirmed) {
+        slot->unconfirmed = false;
+        run_queue_set_confirmed(slot->set->queue, &slot->lane);
     }
 }
 
 void renewal_confirmed(struct owned_slot *slot, int64_t asked_ms)
 {
     if (!slot->set->shared) {
-        renewal_trust(slot, asked_ms);
+        renewal_lane_confirmed(slot, asked_ms);
     }
 }
 
 static void renewal_in(struct slot_set *set, uint64_t ms);
 
-/* A renewal for which handlers wait has failed: look at all leases again in a moment. */
+/* A renewal for which handlers wait has failed: check all leases again soon. */
 static void renewal_again(struct slot_set *set)
 {
     if (uv_timer_get_due_in(&set->renewal) > RENEW_AGAIN_MS) {
@@ -124,7 +125,7 @@ static void renewal_again(struct slot_set *set)
     }
 }
 
-/* An extension that was asked for meanwhile reaches farther. */
+/* Keeps the later end if the application has extended the lease in the meantime. */
 static void renewal_note_lease(smq_delivery *delivery, int64_t leased_ms)
 {
     if (leased_ms > delivery->leased_ms) {
@@ -144,7 +145,7 @@ static void renewal_on_renewed(struct store_call *call, const struct store_resul
     if (renewal->era != slot->era || result->outcome != STORE_OK ||
         !store_renew_read(&results, result, renewal->count)) {
         renewal_refused(renewal, result);
-        if (slot->doubted) {
+        if (slot->unconfirmed) {
             renewal_again(slot->set);
         }
         renewal_end(renewal);
@@ -159,7 +160,7 @@ static void renewal_on_renewed(struct store_call *call, const struct store_resul
             renewal_lose(renewal, renewal->deliveries[i]);
         }
     }
-    renewal_trust(slot, renewal->sent_ms);
+    renewal_lane_confirmed(slot, renewal->sent_ms);
     owned_slot_changed(slot);
     renewal_end(renewal);
 }
@@ -168,7 +169,7 @@ static bool renewal_is_due(const struct owned_slot *slot, const smq_delivery *de
                            int64_t now_ms)
 {
     return delivery->unanswered && !atomic_load(&delivery->answered) &&
-           (slot->doubted ||
+           (slot->unconfirmed ||
             now_ms - delivery->leased_ms >= slot->set->topic.lease_ms / RENEWALS_PER_LEASE);
 }
 
@@ -190,7 +191,7 @@ static void renewal_run(struct owned_slot *slot, int64_t now_ms)
         }
         renewal->deliveries[renewal->count++] = delivery;
         if (renewal->count == RENEWAL_MAX) {
-            break; /* a slot has no more than that unanswered */
+            break; /* a slot never has more unanswered deliveries */
         }
     }
     if (renewal != NULL) {
@@ -244,29 +245,30 @@ void renewal_confirm(struct owned_slot *slot)
     bool over = !slot->set->shared && !coord_link_may_claim(slot->set->core->link);
 
     if (slot->state != OWNED_ACTIVE || over) {
-        in_flight_give_back_unbegun(slot);
+        in_flight_requeue_unbegun(slot);
         owned_slot_changed(slot);
         return;
     }
-    slot->doubted = true;
+    slot->unconfirmed = true;
     renewal_run(slot, now_ms);
 }
 
-/* --- for somebody who waits --- */
+/* --- extensions --- */
 
-/* What to tell; a delivery that was lost meanwhile stays so, whatever became of the call. */
+/* The result of an extension.  A delivery that was lost in the meantime stays lost, whatever the
+ * result of the call. */
 static smq_status renewal_extended(struct renewal *renewal, const struct store_result *result,
                                    const char **text)
 {
     smq_delivery *delivery = renewal->deliveries[0];
     const char *results = "";
-    smq_status standing;
+    smq_status validity;
 
     *text = result->text;
     if (result->outcome == STORE_OK && store_renew_read(&results, result, 1)) {
         if (results[0] != '1') {
             renewal_lose(renewal, delivery);
-            *text = "the lease of this message is over";
+            *text = "the lease of this message has ended";
             return SMQ_LEASE_LOST;
         }
         delivery_leased(delivery, renewal->sent_ms, renewal->lease_ms);
@@ -274,10 +276,10 @@ static smq_status renewal_extended(struct renewal *renewal, const struct store_r
         renewal_refused(renewal, result);
         delivery->leased_ms = renewal->leased_ms;
     }
-    standing = delivery_standing(delivery);
-    if (standing == SMQ_FENCED || standing == SMQ_LEASE_LOST) {
-        *text = "the message is with somebody else";
-        return standing;
+    validity = delivery_validity(delivery);
+    if (validity == SMQ_FENCED || validity == SMQ_LEASE_LOST) {
+        *text = "another consumer has the message";
+        return validity;
     }
     if (result->outcome == STORE_OK) {
         return results[0] == '1' ? SMQ_OK : SMQ_UNKNOWN;
@@ -306,7 +308,7 @@ void renewal_extend(struct owned_slot *slot, struct extension *extension)
     if (extension->lease_ms > renewal->lease_ms) {
         renewal->lease_ms = extension->lease_ms;
     }
-    /* as if asked for later, so that no renewal shortens it */
+    /* as if requested later, so that no renewal shortens it */
     delivery->leased_ms = renewal->sent_ms + renewal->lease_ms - slot->set->topic.lease_ms;
     renewal_send(renewal);
 }

@@ -1,6 +1,6 @@
-/* renewal.h - the leases of what a slot has in flight: a lease is renewed before a third of it is
- * over, for longer when the application asks for that, and at once when handlers wait to know
- * whether the slot is still ours (core/confirmation.h).
+/* renewal.h - the leases of the deliveries that a slot has in flight.  A lease is renewed before a
+ * third of it is over.  It is extended when the application asks for that, and renewed at once when
+ * handlers must know whether this process still owns the slot (core/confirmation.h).
  *
  * Thread: smq:io. */
 #ifndef CONSUME_SLOT_RENEWAL_H
@@ -9,21 +9,21 @@
 #include "consume/run/extension.h"
 #include "consume/slot/owned_slot.h"
 
-/* Look at all leases at once, and then as often as the definition demands. */
+/* Check all leases now, and then as often as the definition demands. */
 void renewal_soon(struct slot_set *set);
 
-/* The lease of the definition has changed from `lease_ms`: what is in flight was leased for that.
- */
+/* The lease_ms of the definition has changed.  Deliveries in flight were leased for `lease_ms`, so
+ * their lease times are shifted accordingly. */
 void renewal_adjust(struct slot_set *set, int64_t lease_ms);
 
-/* Nothing of the slot may begin before it is confirmed: ask Redis, or requeue what no handler has
- * begun when the slot or the membership ends anyway. */
+/* No delivery of the slot may begin before it is confirmed: ask Redis.  If the slot or the
+ * membership ends anyway, requeue deliveries that no handler has begun. */
 void renewal_confirm(struct owned_slot *slot);
 
-/* A call that was sent at `asked_ms` was accepted under the slot's token. */
+/* Redis accepted the slot's token in a call that was sent at `asked_ms`. */
 void renewal_confirmed(struct owned_slot *slot, int64_t asked_ms);
 
-/* Renew one delivery, that is in flight and unanswered, for longer; the extension is ended. */
+/* Extend the lease of one delivery that is in flight and unanswered, then end the extension. */
 void renewal_extend(struct owned_slot *slot, struct extension *extension);
 
 #endif

@@ -22,15 +22,16 @@ static void slot_life_on_notice(enum redis_notice notice, void *user)
     struct slot_set *set = slot->set;
 
     if (notice == REDIS_NOTICE_REFUSED) {
-        set->host.denied(set->host.user,
-                         "its Redis user may not subscribe to the channels that wake it; let an "
-                         "administrator run ACL SETUSER with +ssubscribe +sunsubscribe &wake*");
+        set->host.denied(
+            set->host.user,
+            "the Redis user may not subscribe to the channels that wake consumers; let an "
+            "administrator run ACL SETUSER with +ssubscribe +sunsubscribe &wake*");
     } else {
         slot->recheck = true;
         if (slot->consuming != NULL) {
             slot->woken = true;
         } else {
-            slot->look = true;
+            slot->claimable = true;
             owned_slot_changed(slot);
         }
     }
@@ -63,7 +64,7 @@ static void slot_life_unsubscribe(struct owned_slot *slot)
 
 /* --- the end --- */
 
-/* Tell coordination that it has its slot back, if it waits for that. */
+/* Report to coordination that the slot is released, if it waits for that. */
 static void slot_life_release(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
@@ -74,47 +75,47 @@ static void slot_life_release(struct owned_slot *slot)
     }
 }
 
-/* What the slot was about to do counts for nothing. */
-static void slot_life_clear(struct owned_slot *slot, smq_status standing)
+/* Drop everything that the slot was about to do. */
+static void slot_life_clear(struct owned_slot *slot, smq_status validity)
 {
-    in_flight_drop(slot, standing);
+    in_flight_drop(slot, validity);
     consume_forget(slot);
     slot_life_unsubscribe(slot);
     owned_slot_leave_queues(slot);
 }
 
-/* Go to IDLE by `event`. */
-static void slot_life_end(struct owned_slot *slot, enum owned_event event, smq_status standing,
+/* Enter IDLE by `event`. */
+static void slot_life_end(struct owned_slot *slot, enum owned_event event, smq_status validity,
                           const char *why)
 {
     bool owned = slot->state != OWNED_ACQUIRING && !slot->set->shared;
 
     owned_slot_enter(slot, event);
-    slot_life_clear(slot, standing);
+    slot_life_clear(slot, validity);
     slot_set_forget_pause(slot);
     slot->due_at = slot->drain_at = 0;
     owned_slot_set_timer(slot);
-    slot->look = slot->woken = slot->recheck = slot->plenty = false;
+    slot->claimable = slot->woken = slot->recheck = slot->more_available = false;
     if (owned) {
-        owned_slot_event(slot, SMQ_EVENT_SLOT_LOST, standing,
-                         "slot %" PRId32 " of topic %s is no longer ours: %s", slot->number,
+        owned_slot_event(slot, SMQ_EVENT_SLOT_LOST, validity,
+                         "slot %" PRId32 " of topic %s is no longer owned: %s", slot->number,
                          slot->set->name, why);
     }
     slot_life_release(slot);
     owned_slot_changed(slot);
 }
 
-void slot_life_drop(struct owned_slot *slot, smq_status standing, const char *why)
+void slot_life_drop(struct owned_slot *slot, smq_status validity, const char *why)
 {
     if (slot->state == OWNED_IDLE) {
         slot_life_release(slot);
         owned_slot_changed(slot);
         return;
     }
-    slot_life_end(slot, OWNED_EVENT_DROPPED, standing, why);
+    slot_life_end(slot, OWNED_EVENT_DROPPED, validity, why);
 }
 
-/* A shared slot has no owner's name in Redis that could be taken back. */
+/* Redis has no owner's name for a shared slot, so there is nothing to remove. */
 static void slot_life_vacate(struct owned_slot *slot)
 {
     if (slot->set->shared) {
@@ -124,8 +125,8 @@ static void slot_life_vacate(struct owned_slot *slot)
     }
 }
 
-/* Nothing is committed any more.  Only the owner's name is taken back, for people: if the slot has
- * a newer owner that call is refused, and that is reported. */
+/* No more answers are stored.  Only the owner's name, which is there for people, is removed; if the
+ * slot has a newer owner Redis refuses that call, and this is reported. */
 void slot_life_lost(struct owned_slot *slot)
 {
     if (slot->state == OWNED_ACTIVE || slot->state == OWNED_STOPPING) {
@@ -162,7 +163,7 @@ void slot_life_abandon(struct owned_slot *slot)
 
 static void slot_life_begin_stopping(struct owned_slot *slot)
 {
-    if (slot->damaged) { /* nothing of it can be settled */
+    if (slot->damaged) { /* none of its answers can be stored */
         slot_life_drop(slot, SMQ_LEASE_LOST, "Redis has lost a part of it");
         return;
     }
@@ -247,7 +248,7 @@ static void slot_life_due(struct owned_slot *slot)
     } else if (slot->consuming != NULL) {
         consume_repeat(slot);
     } else {
-        slot->look = true;
+        slot->claimable = true;
         owned_slot_changed(slot);
     }
 }
@@ -268,22 +269,22 @@ static void slot_life_on_timer(uv_timer_t *timer)
     slot_set_turn(set);
 }
 
-/* --- coming --- */
+/* --- taking over --- */
 
-/* Redis knows our token: the slot is ours. */
-static void slot_life_taken(struct owned_slot *slot)
+/* Redis has stored the token: this process owns the slot. */
+static void slot_life_taken_over(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
 
     owned_slot_enter(slot, OWNED_EVENT_TAKEN);
-    slot->look = true;
-    slot->plenty = false;
+    slot->claimable = true;
+    slot->more_available = false;
     slot->failures = 0;
     damage_on_accepted(slot);
     slot_life_subscribe(slot);
     if (!set->shared) {
         owned_slot_event(slot, SMQ_EVENT_SLOT_GAINED, SMQ_OK,
-                         "slot %" PRId32 " of topic %s is ours", slot->number, set->name);
+                         "slot %" PRId32 " of topic %s is owned", slot->number, set->name);
         coord_link_acquired(set->core->link, set->name, slot->number, slot->token);
     }
     owned_slot_changed(slot);
@@ -308,33 +309,36 @@ void slot_life_grant(struct slot_set *set, int32_t number, struct token token)
     slot->granted = !set->shared;
     slot->revoked = false;
     if (!set->claiming) {
-        return; /* coordination was told that we leave, and will take it back */
+        return; /* coordination knows that the worker leaves, and will take the slot back */
     }
     owned_slot_unwatch_handlers(slot);
     slot->failures = 0;
     owned_slot_enter(slot, OWNED_EVENT_GRANTED);
     if (set->shared) {
-        slot_life_taken(slot);
+        slot_life_taken_over(slot);
     } else {
         takeover_begin(slot);
     }
 }
 
-/* --- what calls come to --- */
+/* --- results of calls --- */
 
-/* Redis knows an older token than ours: a failover has lost the takeover, and maybe claims. */
+/* Redis has an older token than this process: a failover has lost the takeover, and perhaps claims.
+ */
 static void slot_life_rewind(struct owned_slot *slot)
 {
-    events_log(slot->set->core->events, SMQ_LEVEL_WARN,
-               "slot %" PRId32 " of topic %s: Redis has lost our token; taking the slot over again",
-               slot->number, slot->set->name);
+    events_log(
+        slot->set->core->events, SMQ_LEVEL_WARN,
+        "slot %" PRId32
+        " of topic %s: Redis has lost the token of this process; the slot is taken over again",
+        slot->number, slot->set->name);
     if (slot->state != OWNED_ACTIVE) {
-        slot_life_drop(slot, SMQ_LEASE_LOST, "Redis has lost our token");
+        slot_life_drop(slot, SMQ_LEASE_LOST, "Redis has lost the token of this process");
         return;
     }
     slot_life_clear(slot, SMQ_LEASE_LOST);
     slot->era++;
-    slot->renewing = slot->doubted = false;
+    slot->renewing = slot->unconfirmed = false;
     slot->due_at = 0;
     owned_slot_set_timer(slot);
     owned_slot_enter(slot, OWNED_EVENT_REWOUND);
@@ -355,7 +359,7 @@ static void slot_life_fenced(struct owned_slot *slot, const struct store_result 
     if (owned_slot_is_exclusive(slot, slot->state)) {
         coord_link_doubt(set->core->link);
     }
-    owned_slot_tell_fenced(slot);
+    owned_slot_report_fenced(slot);
     if (known && stored.generation > slot->token.generation) {
         set->host.superseded(set->host.user);
     }
@@ -366,8 +370,8 @@ static void slot_life_fenced(struct owned_slot *slot, const struct store_result 
     slot_life_drop(slot, SMQ_FENCED, "it has a newer owner");
 }
 
-/* An outcome other than OK and FENCED: the worker hears what concerns it, and the call is made
- * again later. */
+/* The outcome is neither OK nor FENCED: report to the worker what concerns it, and repeat the call
+ * later. */
 static void slot_life_failed(struct owned_slot *slot, const struct store_result *result)
 {
     struct slot_set *set = slot->set;
@@ -395,17 +399,18 @@ static bool slot_life_is_outdated(const struct store_result *result)
 void slot_life_call_ended(struct owned_slot *slot, enum slot_call call, bool done,
                           const struct store_result *result)
 {
-    if (call == SLOT_CALL_VACATE) { /* whatever came of it */
+    if (call == SLOT_CALL_VACATE) { /* whether it succeeded or not */
         slot_life_end(slot, OWNED_EVENT_VACATED, SMQ_OK, "given up");
     } else if (result->outcome == STORE_FENCED) {
         slot_life_fenced(slot, result);
     } else if (done && call == SLOT_CALL_TAKEOVER) {
-        slot_life_taken(slot);
+        slot_life_taken_over(slot);
     } else if (done) {
         owned_slot_changed(slot);
     } else if (call != SLOT_CALL_RENEWAL) {
         slot_life_failed(slot, result);
-    } else if (slot_life_is_outdated(result)) { /* the next round comes before the lease ends */
+    } else if (slot_life_is_outdated(
+                   result)) { /* the next periodic renewal comes before the lease ends */
         slot->set->host.outdated(slot->set->host.user);
     }
 }

@@ -90,10 +90,10 @@ static void slot_set_on_wake(uv_prepare_t *wake)
     struct slot_set *set = wake->data;
 
     uv_prepare_stop(wake);
-    run_queue_rouse(set->queue);
+    run_queue_wake_threads(set->queue);
 }
 
-/* What several replies of one read have brought wakes once. */
+/* Wakes once for all deliveries that several replies of one read have brought. */
 void slot_set_wake_handlers(struct slot_set *set)
 {
     uv_prepare_start(&set->wake, slot_set_on_wake);
@@ -145,15 +145,15 @@ void slot_set_see_pause(struct owned_slot *slot, bool paused)
     slot_set_forget_pause(slot);
     slot->paused = paused;
     set->paused.slots += paused ? 1 : 0;
-    if (paused && !set->paused.told) {
-        set->paused.told = true;
+    if (paused && !set->paused.reported) {
+        set->paused.reported = true;
         events_emit(set->core->events, SMQ_EVENT_PAUSED, &event,
                     "topic %s is paused: nothing is claimed until slotmq resume %s, or "
                     "smq_topic_resume()",
                     set->name, set->name);
-    } else if (set->paused.told && set->paused.slots == 0) {
-        set->paused.told = false;
-        events_emit(set->core->events, SMQ_EVENT_RESUMED, &event, "topic %s goes on", set->name);
+    } else if (set->paused.reported && set->paused.slots == 0) {
+        set->paused.reported = false;
+        events_emit(set->core->events, SMQ_EVENT_RESUMED, &event, "topic %s is resumed", set->name);
     }
 }
 

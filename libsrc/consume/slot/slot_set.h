@@ -1,10 +1,11 @@
-/* slot_set.h - what the slots of one topic at this process share, and whom they tell.
+/* slot_set.h - what the slots of one topic share in this process, and the callbacks to their
+ * worker.
  *
- * A slot that may have something to do is marked with slot_set_changed(); every entry from the loop
- * ends with slot_set_turn(), in which all marked slots are looked at (slot_turn.h).  So no slot
- * calls another one, and a slot is freed in a turn only.
+ * A slot that may have something to do is marked with slot_set_changed().  Every entry from the
+ * loop ends with slot_set_turn(), in which all marked slots act (slot_turn.h).  So no slot calls
+ * another one, and a slot is freed only in a turn.
  *
- * Thread: smq:io, but for the making and the end. */
+ * Thread: smq:io, except for making and freeing a set. */
 #ifndef CONSUME_SLOT_SLOT_SET_H
 #define CONSUME_SLOT_SLOT_SET_H
 
@@ -28,11 +29,11 @@ TAILQ_HEAD(owned_slot_queue, owned_slot);
 STAILQ_HEAD(owned_slot_batch, owned_slot);
 LIST_HEAD(owned_slot_list, owned_slot);
 
-/* Whom the slots tell: their worker, which takes note and acts in the turn. */
+/* The callbacks of the slots to their worker, which notes the call and acts in the turn. */
 struct slot_host {
     void (*turn)(void *user);       /* an entry from the loop ends; may free the set */
-    void (*outdated)(void *user);   /* a script refused the definition: it is to be read again */
-    void (*superseded)(void *user); /* a slot has an owner of a larger generation */
+    void (*outdated)(void *user);   /* a script refused the definition: read it again */
+    void (*superseded)(void *user); /* a slot has an owner with a larger generation */
     void (*denied)(void *user, const char *text); /* the topic cannot be consumed any more */
     void *user;
 };
@@ -40,26 +41,26 @@ struct slot_host {
 /* A call to Redis for a slot. */
 enum slot_call { SLOT_CALL_TAKEOVER, SLOT_CALL_VACATE, SLOT_CALL_CONSUME, SLOT_CALL_RENEWAL };
 
-/* A call of the slot's present era has ended.  `done`: it is complete, and its answer was read; for
- * any other call `result` says what came of it. */
+/* A call of the slot's present era has ended.  `done`: it succeeded, and its reply was read;
+ * otherwise `result` has the outcome. */
 typedef void slot_ended_fn(struct owned_slot *slot, enum slot_call call, bool done,
                            const struct store_result *result);
 
-/* Takeovers of slots that one server has, so many at a time: a server that does not answer keeps
- * back no others. */
+/* Takeovers in progress per server: slots of a server that does not reply do not delay those of
+ * others. */
 enum { TAKEOVERS_MAX = 256 };
 
 struct takeovers {
     UT_hash_handle hh;
-    char server[REDIS_SERVER_MAX]; /* "" when it is not known */
-    int32_t running;               /* on their way */
+    char server[REDIS_SERVER_MAX]; /* "" if it is not known */
+    int32_t running;               /* in progress */
     struct owned_slot_queue waiting;
 };
 
 /* Invariants: slot_count counts the slots that are not freed; each slot is in `changed` at most
  * once. */
 struct slot_set {
-    /* immutable after slot_set_open(), but for a consumer's drain_timeout_ms */
+    /* immutable after slot_set_open(), except a consumer's drain_timeout_ms */
     struct core *core;
     struct run_queue *queue;
     struct slot_host host;
@@ -67,76 +68,78 @@ struct slot_set {
     char name[TOPIC_NAME_MAX + 1];
     bool shared;
     int32_t batch_size;
-    int32_t per_slot; /* of a consumer: a slot may have this many unanswered ones; else 0 */
+    int32_t per_slot; /* of a consumer: unanswered deliveries that a slot may have; else 0 */
     int64_t rate_per_s;
     int64_t drain_timeout_ms;
 
     /* smq:io */
     struct topic topic;
-    char bound[COORD_BINDING_MAX]; /* what the topic is bound to, as Redis confirmed last */
+    char bound[COORD_BINDING_MAX]; /* the topic's binding, as Redis confirmed it last */
     bool claiming;                 /* the worker runs */
-    bool abandoned;                /* something was given up unfinished */
-    uint32_t reads_confirmed;      /* reads of the definition that found the topic, so far */
+    bool abandoned;                /* messages were given up unfinished */
+    uint32_t reads_confirmed;      /* how many reads of the definition have found the topic */
     int64_t missing_at;            /* since when the topic seems to be deleted; 0: it does not */
-    struct owned_slot **slots;     /* by number; NULL: not ours */
+    struct owned_slot **slots;     /* by number; NULL: this process does not have the slot */
     int32_t slot_count;
     int32_t owned; /* slots that are ACTIVE */
     struct {
-        bool told;     /* that the topic is paused */
-        int32_t slots; /* that were paused when they looked last */
+        bool reported; /* the pause of the topic was reported */
+        int32_t slots; /* slots that were paused at their last consume call */
     } paused;
     struct budget budget;
     struct delivery_pool pool;
     struct takeovers *takeovers; /* by server */
     struct owned_slot_batch changed;
-    struct owned_slot_queue starved;      /* they wait for room in the budget */
-    struct owned_slot_list busy, leaving; /* with deliveries in flight; waiting for a handler */
+    struct owned_slot_queue starved; /* slots that wait for room in the budget */
+    struct owned_slot_list busy,
+        leaving; /* slots with deliveries in flight; slots that wait for a handler */
     uv_timer_t renewal, credit;
     uv_prepare_t wake;
-    int handles_open; /* libuv handles of the set, its slots and its worker */
+    int handles_open; /* number of libuv handles of the set, its slots and its worker */
 };
 
-/* Fill what every set needs; `name`, the options and `queue` are the caller's to set. */
+/* Initialize a set; the caller sets `name`, the options and `queue`. */
 void slot_set_init(struct slot_set *set, struct core *core, const struct slot_host *host,
                    slot_ended_fn *ended);
 
-/* Free the memory; nothing of it is known to smq:io any more.  Thread: any. */
+/* Free the memory of a set that smq:io does not use any more.  Thread: any. */
 void slot_set_fini(struct slot_set *set);
 
-/* Make place for the slots of set->topic, and the handles on the loop. */
+/* Allocate the slots of set->topic, and open the handles on the loop. */
 void slot_set_open(struct slot_set *set);
 
 /* Close the handles; slot_set_handle_closed() follows for each. */
 void slot_set_close(struct slot_set *set);
 
-/* A handle that handles_open counts is closed.  May free the set. */
+/* A handle that handles_open counts was closed.  May free the set. */
 void slot_set_handle_closed(struct slot_set *set);
 
-/* The entry from the loop ends here.  May free slots and the set. */
+/* End an entry from the loop.  May free slots and the set. */
 void slot_set_turn(struct slot_set *set);
 
-/* Look at the slot in this turn. */
+/* Mark the slot, so that the turn looks at it. */
 void slot_set_changed(struct slot_set *set, struct owned_slot *slot);
 
-/* Wake the handler threads for what was added, once, when the loop has nothing more to do. */
+/* Wake the handler threads for deliveries that were added, once, before the loop sleeps. */
 void slot_set_wake_handlers(struct slot_set *set);
 
-/* Do failed messages keep back what stands behind them? */
+/* Do failed messages hold up those behind them? */
 bool slot_set_is_strict(const struct slot_set *set);
 
-/* The number of slots that it owns has changed. */
+/* The number of owned slots has changed by `change`. */
 void slot_set_owns(struct slot_set *set, int32_t change);
 
-/* A rate, or the number of slots, has changed. */
+/* A rate limit or the number of slots has changed. */
 void slot_set_update_rates(struct slot_set *set);
 
-/* Some slots may be starved for want of rate only: a turn follows as soon as it is there. */
+/* If slots are starved only by a rate limit: have a turn when the limit allows a claim again. */
 void slot_set_await_credit(struct slot_set *set);
 
-/* A consume has found its slot paused, or not: say it once, and once that no slot is any more. */
+/* A consume call found its slot paused, or not.  Reports the first paused slot, and reports when no
+ * slot is paused any more. */
 void slot_set_see_pause(struct owned_slot *slot, bool paused);
 
-/* A slot that ends says nothing about the topic. */
+/* The slot has ended: it no longer counts as paused. */
 void slot_set_forget_pause(struct owned_slot *slot);
 
 #endif

@@ -17,7 +17,7 @@ static void slot_turn_decide_changed(struct slot_set *set)
     }
 }
 
-/* Those that find no room again return to the set's list, behind the others. */
+/* Slots that again find no room return to the end of the set's list. */
 static void slot_turn_feed_starved(struct slot_set *set)
 {
     struct owned_slot_queue starved = TAILQ_HEAD_INITIALIZER(starved);

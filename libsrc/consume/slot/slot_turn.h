@@ -1,4 +1,4 @@
-/* slot_turn.h - the end of an entry from the loop: every slot that has changed is looked at.
+/* slot_turn.h - the turn: at the end of an entry from the loop every slot that has changed acts.
  *
  * Thread: smq:io. */
 #ifndef CONSUME_SLOT_SLOT_TURN_H
@@ -6,8 +6,8 @@
 
 #include "consume/slot/owned_slot.h"
 
-/* Look at the slots that are marked, until none is; then at those that wait for room, for a rate or
- * for their takeover.  Slots are freed. */
+/* Let the marked slots act until none is marked; then those that wait for room, for a rate limit or
+ * for their takeover.  Frees slots that have ended. */
 void slot_turn_run(struct slot_set *set);
 
 /* A handler has returned: mark the slots that wait for one. */

@@ -8,12 +8,12 @@
 
 #include "base/memory.h"
 
-/* One takeover or vacate on its way. */
+/* One takeover or vacate in progress. */
 struct takeover_call {
     struct store_call call;
     struct owned_slot *slot;
     uint32_t era;
-    struct takeovers *among; /* of a takeover */
+    struct takeovers *among; /* of a takeover: those of the same server */
 };
 
 static struct takeover_call *takeover_call_new(struct owned_slot *slot, store_done_fn *done)
@@ -27,7 +27,7 @@ static struct takeover_call *takeover_call_new(struct owned_slot *slot, store_do
     return takeover;
 }
 
-/* Does the call still count? */
+/* Is the slot still in this state, and in the era of the call? */
 static bool takeover_counts(const struct takeover_call *takeover, enum owned_state state)
 {
     return takeover->era == takeover->slot->era && takeover->slot->state == state;
@@ -67,7 +67,7 @@ static void takeover_on_taken(struct store_call *call, const struct store_result
     takeover_call_end(takeover);
 }
 
-/* Those of the server that has this slot now. */
+/* The takeovers of the server that holds this slot now. */
 static struct takeovers *takeover_among(struct slot_set *set, const struct store_slot *target)
 {
     char server[REDIS_SERVER_MAX];
@@ -131,7 +131,7 @@ static void takeover_on_vacated(struct store_call *call, const struct store_resu
     struct owned_slot *slot = takeover->slot;
 
     if (result->outcome == STORE_FENCED) {
-        owned_slot_tell_fenced(slot);
+        owned_slot_report_fenced(slot);
     }
     if (takeover_counts(takeover, OWNED_VACATING)) {
         slot->set->ended(slot, SLOT_CALL_VACATE, result->outcome == STORE_OK, result);

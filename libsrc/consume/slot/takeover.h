@@ -6,13 +6,14 @@
 
 #include "consume/slot/owned_slot.h"
 
-/* Take an ACQUIRING slot over, or queue it when its server has enough takeovers on their way. */
+/* Take an ACQUIRING slot over, or queue it if its server has TAKEOVERS_MAX takeovers in progress.
+ */
 void takeover_begin(struct owned_slot *slot);
 
 /* Begin the queued takeovers for which there is room now. */
 void takeover_begin_waiting(struct slot_set *set);
 
-/* Take the owner's name in Redis back: it is there for people only. */
+/* Remove the owner's name from Redis; it is there only for people. */
 void takeover_undo(struct owned_slot *slot);
 
 #endif

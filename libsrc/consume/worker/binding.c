@@ -1,4 +1,4 @@
-/* binding.c - a topic that is bound to another coordination than its worker's, or has a
+/* binding.c - a topic that is bound to another coordination than that of its worker, or has a
  * larger generation.
  *
  * Thread: smq:io. */
@@ -19,7 +19,7 @@ struct binding_check {
     char kind[COORD_BINDING_MAX];
 };
 
-/* Do they name the same root of ZooKeeper?  The identity stands behind it. */
+/* Do both bindings name the same root of ZooKeeper?  The identity follows the root. */
 static bool binding_same_root(const char *left, const char *right)
 {
     size_t len = strcspn(left, " ");
@@ -44,10 +44,11 @@ smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
                           "fleet raise-fence",
                           worker->set.name);
     }
-    return status_set(err, SMQ_OTHER_FLEET,
-                      "topic %s is of another fleet (call slotmq topic rebind to change that): it "
-                      "is bound to \"%.*s\", and this process is of \"%.*s\"",
-                      worker->set.name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
+    return status_set(
+        err, SMQ_OTHER_FLEET,
+        "topic %s belongs to another fleet (call slotmq topic rebind to change that): it "
+        "is bound to \"%.*s\", and this process belongs to \"%.*s\"",
+        worker->set.name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
 }
 
 static void binding_on_checked(struct store_call *call, const struct store_result *result)

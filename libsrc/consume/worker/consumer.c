@@ -1,6 +1,6 @@
-/* consumer.c - the calls of a consumer.
+/* consumer.c - the functions of a consumer.
  *
- * Thread: that of the application. */
+ * Thread: those of the application. */
 #include "consume/worker/consumer.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@ enum { CONSUMER_BATCH_MAX = 100 };
 
 /* --- options --- */
 
-/* What its worker is told; the options are complete, and so is this. */
+/* The options of the consumer's worker.  The options of the consumer are complete, so these are,
+ * too. */
 static smq_worker_options consumer_work(const smq_consumer_options *options)
 {
     smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
@@ -33,8 +34,8 @@ static smq_worker_options consumer_work(const smq_consumer_options *options)
     return work;
 }
 
-/* How many messages are claimed at once from a slot: all slots together fit into what may be in
- * flight, so that none has to wait until the others are empty. */
+/* How many messages are claimed at once from a slot.  All slots together fit into max_in_flight, so
+ * that no slot has to wait until the others are empty. */
 static int32_t consumer_batch_size(const smq_consumer *consumer)
 {
     const smq_worker *worker = consumer->worker;
@@ -67,7 +68,7 @@ smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consume
     consumer_init_loop(consumer);
     consumer->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (consumer->descriptor < 0) {
-        status = status_set(err, SMQ_NO_MEMORY, "cannot make a descriptor to wait on: %s",
+        status = status_set(err, SMQ_NO_MEMORY, "cannot make a descriptor to wait for: %s",
                             strerror(errno));
         goto fail;
     }
@@ -107,21 +108,22 @@ smq_status consumer_check_process(const smq_consumer *consumer, smq_error *err)
 
 /* --- polls --- */
 
-/* Why a poll gives nothing any more. */
+/* Why polls return nothing any more. */
 static smq_status consumer_result(smq_consumer *consumer, smq_error *err)
 {
     smq_worker *worker = consumer->worker;
 
-    (void) worker_wait_end(worker, SMQ_FOREVER); /* it is about to end */
+    (void) worker_wait_end(worker, SMQ_FOREVER); /* it will end soon */
     if (worker->end.result.status == SMQ_OK) {
         return status_set(err, SMQ_CLOSED, "the consumer of topic %s was stopped",
                           worker->set.name);
     }
     if (worker->end.result.status == SMQ_TIMED_OUT) {
-        return status_set(err, SMQ_CLOSED,
-                          "the consumer of topic %s was stopped; what was not answered within "
-                          "drain_timeout_ms is delivered again",
-                          worker->set.name);
+        return status_set(
+            err, SMQ_CLOSED,
+            "the consumer of topic %s was stopped; deliveries that were not answered within "
+            "drain_timeout_ms are delivered again",
+            worker->set.name);
     }
     return status_copy(err, &worker->end.result);
 }
@@ -151,7 +153,7 @@ smq_status consumer_flush(smq_consumer *consumer, int64_t timeout_ms, smq_error 
     }
     if (late == SMQ_UNKNOWN) {
         return status_set(err, late,
-                          "nobody knows whether an answer of topic %s is stored: its reply was "
+                          "it is not known whether an answer of topic %s is stored: its reply was "
                           "lost; its message may be delivered again",
                           topic);
     }

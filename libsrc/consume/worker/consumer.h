@@ -1,10 +1,10 @@
-/* consumer.h - slots that this process owns, polled by threads of the application.
+/* consumer.h - a consumer: the slots that this process owns, polled by threads of the application.
  *
- * A consumer is a worker without handlers: the same slots, whose deliveries wait in the run queue
- * until somebody polls.
+ * A consumer is a worker without handlers: it has the same slots, and their deliveries wait in the
+ * run queue until a poll fetches them.
  *
- *   consumer.c  the calls, on the threads of the application
- *   poll_gap.c  what comes of it when nobody polls, and the end, on smq:io
+ *   consumer.c  the functions, on threads of the application
+ *   poll_gap.c  what happens when no poll comes, and the end, on smq:io
  *
  * Thread: as each function says. */
 #ifndef CONSUME_WORKER_CONSUMER_H
@@ -19,7 +19,7 @@
 #include "consume/worker/worker.h"
 #include "core/core.h"
 
-/* --- the calls of the public header; options are complete --- */
+/* --- the functions of the public header; options are complete --- */
 
 smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consumer_options *options,
                         smq_error *err);
@@ -31,7 +31,7 @@ void consumer_stop(smq_consumer *consumer); /* async-signal-safe */
 void consumer_free(smq_consumer *consumer); /* not in a child of fork() */
 smq_status consumer_check_process(const smq_consumer *consumer, smq_error *err);
 
-/* --- the inside --- */
+/* --- internal --- */
 
 struct smq_consumer {
     /* immutable after consumer_new() */
@@ -44,12 +44,12 @@ struct smq_consumer {
 
     /* smq:io */
     uv_timer_t gap;
-    bool wanted; /* somebody has polled since it began to rest */
+    bool wanted; /* a poll came since the worker was suspended */
 };
 
 /* --- poll_gap.c --- */
 
-/* Fill the tasks; what its worker tells.  Thread: that of consumer_new(). */
+/* Initialize the tasks; return the callbacks for its worker.  Thread: that of consumer_new(). */
 void consumer_init_loop(smq_consumer *consumer);
 struct worker_poller consumer_poller(smq_consumer *consumer);
 

@@ -1,7 +1,8 @@
-/* poll_gap.c - what comes of a consumer that nobody polls, and its end.
+/* poll_gap.c - what happens to a consumer when no poll comes, and its end.
  *
- * When half of the gap is over without a poll its descriptor becomes readable: a loop that only
- * waits on that polls, and so lives.  When all of it is over the worker rests, until a poll.
+ * When half of max_poll_gap_ms has passed without a poll its descriptor becomes readable, so an
+ * application that only waits for the descriptor polls.  When the whole gap has passed the worker
+ * is suspended until the next poll.
  *
  * Thread: smq:io. */
 #include <inttypes.h>
@@ -18,16 +19,17 @@ static void poll_gap_consumer_arm_gap(smq_consumer *consumer, int64_t ms)
     uv_timer_start(&consumer->gap, poll_gap_consumer_on_gap, (uint64_t) ms, 0);
 }
 
-static void poll_gap_consumer_rest(smq_consumer *consumer)
+static void poll_gap_consumer_suspend(smq_consumer *consumer)
 {
     smq_worker *worker = consumer->worker;
 
     consumer->wanted = false;
     events_log(worker->set.core->events, SMQ_LEVEL_WARN,
-               "nobody has polled the consumer of topic %s for %" PRId64 " ms (max_poll_gap_ms): "
-               "its slots go to others until the next poll",
+               "no thread has polled the consumer of topic %s for %" PRId64
+               " ms (max_poll_gap_ms): "
+               "its slots move to other members until the next poll",
                worker->set.name, consumer->gap_ms);
-    worker_rest(worker);
+    worker_suspend(worker);
 }
 
 static void poll_gap_consumer_on_gap(uv_timer_t *timer)
@@ -46,7 +48,7 @@ static void poll_gap_consumer_on_gap(uv_timer_t *timer)
         run_queue_wake_poller(worker->set.queue);
         poll_gap_consumer_arm_gap(consumer, consumer->gap_ms - idle);
     } else if (run_queue_suspend(worker->set.queue, consumer->gap_ms)) {
-        poll_gap_consumer_rest(consumer);
+        poll_gap_consumer_suspend(consumer);
     } else {
         poll_gap_consumer_arm_gap(consumer, half);
     }
@@ -68,13 +70,14 @@ static void poll_gap_consumer_on_begun(void *user)
     poll_gap_consumer_arm_gap(consumer, consumer->gap_ms / 2);
 }
 
-/* On a turn of its own: whoever gave up the last slot still looks at the worker. */
+/* Posted as a task of its own, because the caller that gave up the last slot still uses the worker.
+ */
 static void poll_gap_consumer_begin_again(smq_consumer *consumer)
 {
     loop_post(consumer->worker->set.core->io, &consumer->worker->begin);
 }
 
-static void poll_gap_consumer_on_rested(void *user)
+static void poll_gap_consumer_on_suspended(void *user)
 {
     smq_consumer *consumer = user;
 
@@ -124,7 +127,7 @@ struct worker_poller consumer_poller(smq_consumer *consumer)
 {
     return (struct worker_poller){.opened = poll_gap_consumer_on_opened,
                                   .begun = poll_gap_consumer_on_begun,
-                                  .rested = poll_gap_consumer_on_rested,
+                                  .suspended = poll_gap_consumer_on_suspended,
                                   .closing = poll_gap_consumer_on_closing,
                                   .user = consumer,
                                   .per_slot = consumer->per_slot,

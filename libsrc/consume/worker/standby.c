@@ -1,25 +1,26 @@
-/* standby.c - saying once that a worker has had no slot for a while: it is a spare, or
- * somebody forgot that only one process without ZooKeeper consumes a topic.
+/* standby.c - reporting once that a worker has had no slot for a while: either it is a spare, or
+ * the operator overlooked that without ZooKeeper only one process consumes a topic.
  *
  * Thread: smq:io. */
 #include "consume/worker/worker.h"
 
-enum { STANDBY_MS = 5000 }; /* a fleet that starts, or a slot that moves, takes less */
+enum { STANDBY_MS = 5000 }; /* longer than the start of a fleet or a move of a slot takes */
 
 static void standby_on_timer(uv_timer_t *timer)
 {
     smq_worker *worker = timer->data;
 
     worker->standing_by = true;
-    events_log(worker->set.core->events, SMQ_LEVEL_WARN,
-               worker->set.core->zookeeper != NULL
-                   ? "topic %s: no slot was given to this process for %d s: the others have them "
-                     "all, or those that Redis serves now; it stands by and begins with the first "
-                     "one that it is given"
-                   : "topic %s: no slot was given to this process for %d s: another process "
-                     "consumes the topic, or Redis does not answer; this one stands by until that "
-                     "ends.  To share the slots of a topic start all with ZooKeeper",
-               worker->set.name, STANDBY_MS / 1000);
+    events_log(
+        worker->set.core->events, SMQ_LEVEL_WARN,
+        worker->set.core->zookeeper != NULL
+            ? "topic %s: this process was granted no slot for %d s, because other members have "
+              "all slots that Redis serves now; it stands by and begins with the first slot "
+              "that it is granted"
+            : "topic %s: this process was granted no slot for %d s, because another process "
+              "consumes the topic, or Redis does not answer; it stands by until that "
+              "ends.  To share the slots of a topic start all processes with ZooKeeper",
+        worker->set.name, STANDBY_MS / 1000);
 }
 
 void worker_watch_standby(smq_worker *worker)

@@ -1,8 +1,8 @@
-/* watchdog.c - the handler time-out of a worker: what a handler has held for too long is lost
- * to it, and its slot goes on.
+/* watchdog.c - the handler time-out of a worker: a delivery that a handler has held for too long is
+ * taken from it, and its slot continues.
  *
- * A thread that hangs gets a substitute, but no more than each one.  The timer runs only while
- * something is in flight.
+ * A hung thread is replaced by another, at most once for each thread.  The timer runs only while
+ * deliveries are in flight.
  *
  * Thread: smq:io. */
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static void watchdog_arm(smq_worker *worker, int64_t ms)
     uv_timer_start(&worker->overdue, watchdog_on_timer, ms > 1 ? (uint64_t) ms : 1, 0);
 }
 
-/* Have as many threads that work as there were before some hung, as far as that goes. */
+/* Start threads until as many work as before some of them hung, within WORKER_THREADS_MOST. */
 static void watchdog_replace_hung(smq_worker *worker)
 {
     int32_t hung = run_queue_hung(worker->set.queue);

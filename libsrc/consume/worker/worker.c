@@ -1,6 +1,6 @@
-/* worker.c - life and options of a worker.
+/* worker.c - making, starting, stopping and freeing a worker; its options.
  *
- * Thread: that of the application. */
+ * Thread: those of the application. */
 #include "consume/worker/worker.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 /* --- options --- */
 
 /* The options are complete. */
-static smq_status worker_take_options(smq_worker *worker, const smq_worker_options *options,
-                                      smq_error *err)
+static smq_status worker_check_and_copy_options(smq_worker *worker,
+                                                const smq_worker_options *options, smq_error *err)
 {
     smq_status status = topic_check_name(options->topic, err);
 
@@ -54,7 +54,7 @@ static void worker_init_end(smq_worker *worker)
     pthread_condattr_destroy(&attributes);
 }
 
-/* Free the memory; nothing of it is known to smq:io or to a thread any more. */
+/* Free the memory of a worker that neither smq:io nor another thread uses any more. */
 static void worker_destroy(smq_worker *worker)
 {
     slot_set_fini(&worker->set);
@@ -100,7 +100,7 @@ smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_work
     worker->poller = poller != NULL ? *poller : worker->poller;
     worker->pid = getpid();
     worker_init_end(worker);
-    status = worker_take_options(worker, options, err);
+    status = worker_check_and_copy_options(worker, options, err);
     if (status == SMQ_OK) {
         worker->set.queue = worker_make_queue(worker, options);
         status = worker_open_topic(worker, err);
@@ -147,7 +147,7 @@ void worker_stop(smq_worker *worker)
     }
 }
 
-/* Wait until *flag, which end.lock guards; false when the time passed first. */
+/* Wait until *flag, which end.lock guards, is set; false: the time is over. */
 static bool worker_wait_for(smq_worker *worker, const bool *flag, int64_t timeout_ms)
 {
     struct timespec at = clock_deadline(timeout_ms);
@@ -178,7 +178,7 @@ smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err)
                           "handler");
     }
     if (!worker_wait_end(worker, timeout_ms)) {
-        return status_set(err, SMQ_TIMED_OUT, "the worker of topic %s still works",
+        return status_set(err, SMQ_TIMED_OUT, "the worker of topic %s still runs",
                           worker->set.name);
     }
     return worker->end.result.status == SMQ_OK ? SMQ_OK : status_copy(err, &worker->end.result);
@@ -187,7 +187,7 @@ smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err)
 void worker_free(smq_worker *worker)
 {
     if (worker->pid != getpid()) {
-        return; /* a child of fork() has none of the threads; the memory is its parent's matter */
+        return; /* a child of fork() has none of the threads; the memory belongs to its parent */
     }
     worker_stop(worker);
     if (run_queue_inside(worker->set.queue)) {

@@ -1,16 +1,16 @@
-/* worker.h - handlers called on threads of the library, over the slots that this process owns; or a
- * consumer's inside, which has no handlers and is polled.
+/* worker.h - a worker: it calls handlers on its own threads for the slots that this process owns.
+ * A consumer has a worker without handlers, which is polled.
  *
  *   threads.c      the handler threads
- *   standby.c      reporting that the worker has nothing to do
+ *   standby.c      reporting that the worker has no slots
  *   watchdog.c     handlers that take too long
  *   binding.c      what the topic is bound to
- *   worker_loop.c  the worker on smq:io: its turn, its definition, what coordination says, its end
- *   worker_open.c  the topic as it is read and bound before the worker begins
- *   worker.c       life and options, on the threads of the application
+ *   worker_loop.c  the worker on smq:io: its turn, its definition, coordination, its end
+ *   worker_open.c  reading and binding the topic before the worker begins
+ *   worker.c       life and options, on threads of the application
  *
- * Each of them calls those above it only.  Below them are the slots (consume/slot/owned_slot.h) and
- * the run queue (consume/run/run_queue.h); a consumer is made of a worker.
+ * Each of them calls only those above it.  Below them are the slots (consume/slot/owned_slot.h) and
+ * the run queue (consume/run/run_queue.h).
  *
  * Thread: as each function says. */
 #ifndef CONSUME_WORKER_WORKER_H
@@ -24,7 +24,7 @@
 #include "consume/slot/slot_set.h"
 #include "core/core.h"
 
-/* --- the calls of the public header; options are complete --- */
+/* --- the functions of the public header; options are complete --- */
 
 smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_options *options,
                       smq_error *err);
@@ -34,43 +34,43 @@ smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err);
 void worker_free(smq_worker *worker);
 smq_status worker_check_process(const smq_worker *worker, smq_error *err);
 
-/* --- the inside --- */
+/* --- internal --- */
 
-/* Who polls a worker that has no handlers.  Thread: smq:io. */
+/* The callbacks of a worker without handlers to its consumer.  Thread: smq:io. */
 struct worker_poller {
-    void (*opened)(void *user,
-                   smq_worker *worker); /* it lives on the loop now; its handles count */
+    void (*opened)(void *user, smq_worker *worker); /* the worker is on the loop now; handles that
+                                                       the consumer opens count */
     void (*begun)(void *user);
-    void (*rested)(void *user);  /* what worker_rest() has begun is done */
-    void (*closing)(void *user); /* close the handles; worker_handle_closed() for each */
+    void (*suspended)(void *user); /* worker_suspend() has ended */
+    void (*closing)(void *user);   /* close the handles; call worker_handle_closed() for each */
     void *user;
-    int32_t per_slot;       /* a slot may have this many unanswered deliveries */
-    struct loop_task *back; /* posted by the first poll of a worker at rest */
+    int32_t per_slot;       /* unanswered deliveries that a slot may have */
+    struct loop_task *back; /* posted by the first poll of a suspended worker */
 };
 
-/* The same as worker_new(), for a poller: without a handler. */
+/* As worker_new(), for a consumer: without a handler. */
 smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_worker_options *options,
                              const struct worker_poller *poller, smq_error *err);
 
-/* Wait for the end; false when `timeout_ms` passed first. */
+/* Wait for the end of the worker; false: `timeout_ms` has passed. */
 bool worker_wait_end(smq_worker *worker, int64_t timeout_ms);
 
 enum worker_state {
-    WORKER_NEW, /* not started; or it has rested, and is started by the next poll */
+    WORKER_NEW, /* not started, or suspended until the next poll */
     WORKER_RUNNING,
-    WORKER_RESTING,  /* nobody polls: as STOPPING, but then NEW again */
-    WORKER_STOPPING, /* claims no more, drains */
-    WORKER_ENDED,    /* drained, or given up */
+    WORKER_SUSPENDING, /* no poll came: as STOPPING, and then NEW again */
+    WORKER_STOPPING,   /* claims no more, drains */
+    WORKER_ENDED,      /* drained, or ended without */
     WORKER_STATES
 };
 
 /* May a worker go from `from` to `to`?  Pure. */
 bool worker_may(enum worker_state from, enum worker_state to);
 
-/* For each thread one that may take its place while its handler hangs. */
+/* Each thread may be replaced once while its handler hangs. */
 #define WORKER_THREADS_MOST(worker) (2 * (worker)->threads)
 
-/* Invariants: the state changes in worker_enter() alone, and set.claiming is true while it is
+/* Invariants: the state changes in worker_enter() alone, and set.claiming is true only while it is
  * RUNNING. */
 struct smq_worker {
     struct slot_set set;
@@ -78,12 +78,12 @@ struct smq_worker {
 
     /* immutable after worker_new() */
     bool polled;
-    struct worker_poller poller; /* when it is polled */
+    struct worker_poller poller; /* if it is polled */
     int32_t threads;
     int64_t handler_timeout_ms; /* 0: none */
 
     pthread_t *thread_ids;
-    int32_t threads_started; /* smq:io starts some in the place of those that hang */
+    int32_t threads_started; /* smq:io starts some to replace hung ones */
     atomic_bool started, stop_asked;
     uv_async_t stop_signal;
     struct loop_task begin, answered, extended, dispose;
@@ -92,23 +92,23 @@ struct smq_worker {
         pthread_mutex_t lock;
         pthread_cond_t changed;
         bool ended, disposed;
-        smq_error result; /* how it ended */
+        smq_error result; /* the status with which it ended */
     } end;
 
     /* smq:io */
     enum worker_state state;
-    uint32_t generation; /* floor of the tokens' */
-    bool turning;        /* a turn runs: one that is asked for in it is a part of it */
-    bool joined;         /* coordination was told, and has not said `left` */
-    bool disposing;      /* worker_free() waits */
-    bool damaged;        /* it was reported that topic{T} is lost */
-    bool standing_by;    /* it was reported that it owns nothing */
+    uint32_t generation; /* generation that new tokens have at least */
+    bool turning;        /* a turn runs; a turn that is requested during it becomes a part of it */
+    bool joined;         /* it has joined coordination, and `left` was not called yet */
+    bool disposing;      /* worker_free() waits for the end */
+    bool damaged;        /* the loss of topic{T} was reported */
+    bool standing_by;    /* it was reported that it has no slots */
     struct {
-        bool refresh, check_binding, fail; /* slots have asked for it since the last turn */
+        bool refresh, check_binding, fail; /* slots have requested this since the last turn */
     } asked;
     bool refreshing; /* the definition is being read again */
     bool checking;   /* what the topic is bound to is being read again */
-    int reads;       /* of these two, on their way */
+    int reads;       /* reads of these two kinds in progress */
     smq_error failure;
     uv_timer_t drain, overdue, standby;
 };
@@ -123,45 +123,47 @@ smq_status worker_add_thread(smq_worker *worker, smq_error *err);
 
 /* --- worker_open.c --- */
 
-/* Read the topic, bind it to this client's coordination, and open the worker on smq:io.
- * Blocks: request_timeout_ms a round trip, and the first connection to ZooKeeper. */
+/* Read the topic, bind it to this client's coordination, and open the worker on smq:io.  Blocks:
+ * request_timeout_ms per round trip, and until the first connection to ZooKeeper. */
 smq_status worker_open_topic(smq_worker *worker, smq_error *err);
 
 /* --- worker_loop.c; Thread: smq:io --- */
 
-/* Fill what the tasks and the slots need; takes over a reference of `core`.  Thread: any, before
- * smq:io knows the worker. */
+/* Initialize the tasks and the callbacks of the slots; takes over a reference of `core`.  Thread:
+ * any, before smq:io uses the worker. */
 void worker_init_loop(smq_worker *worker, struct core *core);
 
-/* Hear what coordination says about the topic, and make what must be closed again: timers, the stop
- * signal.  false: this client consumes the topic already. */
+/* Register with the link to coordination, and open the handles that have to be closed at the end:
+ * timers, the stop signal.  false: this client consumes the topic already. */
 bool worker_open(smq_worker *worker);
 void worker_handle_closed(smq_worker *worker);
 
-/* Give the slots up, but stay: the poller's `rested` follows.  A turn follows. */
-void worker_rest(smq_worker *worker);
+/* Give up all slots, but keep the worker; then `suspended` of the poller is called.  A turn must
+ * follow. */
+void worker_suspend(smq_worker *worker);
 
-/* End within `ms` without an answer of those who hold deliveries: refuse answers from now on. */
+/* End within `ms` although deliveries are not answered: refuse answers from now on. */
 void worker_stop_within(smq_worker *worker, int64_t ms);
 
 /* --- binding.c; Thread: smq:io --- */
 
-/* Read what the topic is bound to, unless that is under way; answered() gets it. */
+/* Read the topic's binding, unless a read is in progress, and call answered() with the result. */
 typedef void binding_answered_fn(smq_worker *worker, const struct store_result *result);
 void worker_ask_binding(smq_worker *worker, binding_answered_fn *answered);
 
-/* Fill `err` for a topic that is bound to another coordination: what to do.  Its status. */
+/* Fill `err` for a topic that is bound to another coordination, and say what to do; returns its
+ * status. */
 smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
                               const struct store_result *result);
 
 /* --- standby.c; Thread: smq:io --- */
 
-/* The state, or the number of slots that it owns, may have changed. */
+/* The state or the number of owned slots may have changed. */
 void worker_watch_standby(smq_worker *worker);
 
 /* --- watchdog.c; Thread: smq:io --- */
 
-/* Something is in flight: watch for handlers that take too long. */
+/* Deliveries are in flight: watch for handlers that take too long. */
 void worker_watch_handlers(smq_worker *worker);
 
 #endif

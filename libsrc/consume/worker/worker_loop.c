@@ -1,4 +1,5 @@
-/* worker_loop.c - the worker on smq:io: its turn, its definition, what coordination says, its end.
+/* worker_loop.c - the worker on smq:io: its turn, its definition, the link to coordination, its
+ * end.
  *
  * Thread: smq:io. */
 #include <assert.h>
@@ -36,8 +37,8 @@ bool worker_may(enum worker_state from, enum worker_state to)
 {
     static const unsigned steps[WORKER_STATES] = {
         [WORKER_NEW] = STEP(WORKER_RUNNING) | STEP(WORKER_ENDED),
-        [WORKER_RUNNING] = STEP(WORKER_RESTING) | STEP(WORKER_STOPPING),
-        [WORKER_RESTING] = STEP(WORKER_NEW) | STEP(WORKER_STOPPING),
+        [WORKER_RUNNING] = STEP(WORKER_SUSPENDING) | STEP(WORKER_STOPPING),
+        [WORKER_SUSPENDING] = STEP(WORKER_NEW) | STEP(WORKER_STOPPING),
         [WORKER_STOPPING] = STEP(WORKER_ENDED),
     };
 
@@ -81,10 +82,11 @@ static void worker_end(smq_worker *worker)
     worker->joined = false;
     coord_link_remove(set->core->link, set->name, worker);
     if (result.status == SMQ_OK && set->abandoned) {
-        status_set(&result, SMQ_TIMED_OUT,
-                   "handlers or answers of topic %s did not end within drain_timeout_ms; what they "
-                   "hold is delivered again",
-                   set->name);
+        status_set(
+            &result, SMQ_TIMED_OUT,
+            "handlers or answers of topic %s did not end within drain_timeout_ms; their messages "
+            "are delivered again",
+            set->name);
     }
     pthread_mutex_lock(&worker->end.lock);
     worker->end.ended = true;
@@ -93,17 +95,17 @@ static void worker_end(smq_worker *worker)
     pthread_mutex_unlock(&worker->end.lock);
 }
 
-/* The worker may be gone afterwards. */
+/* May free the worker. */
 static void worker_check_end(smq_worker *worker)
 {
     bool left = worker->set.slot_count == 0 && !worker->joined;
 
     if (left && worker->state == WORKER_STOPPING && !run_queue_has_dead(worker->set.queue)) {
         worker_end(worker);
-    } else if (left && worker->state == WORKER_RESTING) {
+    } else if (left && worker->state == WORKER_SUSPENDING) {
         worker_enter(worker, WORKER_NEW);
         uv_timer_stop(&worker->set.renewal);
-        worker->poller.rested(worker->poller.user);
+        worker->poller.suspended(worker->poller.user);
     }
     worker_check_disposed(worker);
 }
@@ -123,7 +125,6 @@ static void worker_on_drained(uv_timer_t *timer)
     worker_turn(worker);
 }
 
-/* Give the slots up. */
 static void worker_leave(smq_worker *worker, enum worker_state state)
 {
     bool joined = worker->joined && worker->state == WORKER_RUNNING;
@@ -143,15 +144,15 @@ static void worker_begin_stopping(smq_worker *worker)
 {
     if (worker->state == WORKER_NEW) {
         worker_end(worker);
-    } else if (worker->state == WORKER_RUNNING || worker->state == WORKER_RESTING) {
+    } else if (worker->state == WORKER_RUNNING || worker->state == WORKER_SUSPENDING) {
         worker_leave(worker, WORKER_STOPPING);
     }
 }
 
-void worker_rest(smq_worker *worker)
+void worker_suspend(smq_worker *worker)
 {
     if (worker->state == WORKER_RUNNING) {
-        worker_leave(worker, WORKER_RESTING);
+        worker_leave(worker, WORKER_SUSPENDING);
     }
     worker_turn(worker);
 }
@@ -176,12 +177,12 @@ static void worker_fail(smq_worker *worker, smq_status status, const char *text)
 
 static void worker_drop_slot(struct owned_slot *slot)
 {
-    slot_life_drop(slot, SMQ_FENCED, "the worker cannot go on");
+    slot_life_drop(slot, SMQ_FENCED, "the worker cannot continue");
 }
 
 /* --- the definition --- */
 
-static void worker_tell_lost_definition(smq_worker *worker, const char *text)
+static void worker_report_lost_definition(smq_worker *worker, const char *text)
 {
     struct slot_set *set = &worker->set;
     smq_event event = {.topic = set->name, .slot = -1};
@@ -196,7 +197,7 @@ static void worker_tell_lost_definition(smq_worker *worker, const char *text)
     worker->damaged = text != NULL;
 }
 
-/* What the definition says holds from now on. */
+/* Apply the definition that was read. */
 static void worker_follow_topic(smq_worker *worker)
 {
     struct slot_set *set = &worker->set;
@@ -208,39 +209,39 @@ static void worker_follow_topic(smq_worker *worker)
     slot_set_update_rates(set);
 }
 
-static void worker_take_definition(smq_worker *worker, const struct topic *topic)
+static void worker_use_definition(smq_worker *worker, const struct topic *topic)
 {
     struct slot_set *set = &worker->set;
     int64_t lease_ms = set->topic.lease_ms;
 
     set->missing_at = 0;
-    worker_tell_lost_definition(worker, NULL);
+    worker_report_lost_definition(worker, NULL);
     set->reads_confirmed++;
     set->topic = *topic;
     renewal_adjust(set, lease_ms);
     worker_follow_topic(worker);
 }
 
-static void worker_judge_definition(smq_worker *worker, const struct topic *topic,
+static void worker_check_definition(smq_worker *worker, const struct topic *topic,
                                     smq_status status, const char *text)
 {
     struct slot_set *set = &worker->set;
     int64_t now = clock_now_ms();
 
     if (status == SMQ_OK && strcmp(topic->nonce, set->topic.nonce) == 0) {
-        worker_take_definition(worker, topic);
+        worker_use_definition(worker, topic);
     } else if (status == SMQ_OK) {
         worker_fail(worker, SMQ_NO_TOPIC, "the topic was deleted and created anew");
     } else if (status == SMQ_DAMAGED) {
-        worker_tell_lost_definition(worker, text);
+        worker_report_lost_definition(worker, text);
     } else if (status == SMQ_NO_TOPIC && set->missing_at == 0) {
-        set->missing_at = now; /* a deletion may be taken back: it was not empty */
+        set->missing_at = now; /* a deletion is undone if the topic was not empty */
     } else if (status == SMQ_NO_TOPIC && now - set->missing_at >= MISSING_MS) {
         worker_fail(worker, SMQ_NO_TOPIC, text);
     }
 }
 
-/* One of worker->reads; the end of an entry from the loop. */
+/* One of worker->reads has ended; this ends an entry from the loop. */
 static void worker_read_ended(smq_worker *worker)
 {
     worker->reads--;
@@ -254,12 +255,12 @@ static void worker_on_definition(const struct topic *topic, smq_status status, c
 
     worker->refreshing = false;
     if (worker->state != WORKER_NEW && worker->state != WORKER_ENDED) {
-        worker_judge_definition(worker, topic, status, text);
+        worker_check_definition(worker, topic, status, text);
     }
     worker_read_ended(worker);
 }
 
-/* A script says that the definition is not the stored one: read it again. */
+/* A script refused the definition as not the stored one: read it again. */
 static void worker_refresh(smq_worker *worker)
 {
     char stamp[TOPIC_STAMP_MAX];
@@ -292,9 +293,9 @@ static void worker_on_binding(smq_worker *worker, const struct store_result *res
     worker_read_ended(worker);
 }
 
-/* A slot was refused under a larger generation: continue under that of the topic, if it is larger
- * now; end the worker if the topic is bound to another coordination.  A standalone owner need not
- * ask: the lease tells it. */
+/* Redis refused a slot because it has an owner with a larger generation.  Continue under the
+ * generation of the topic if that is larger now; end the worker if the topic is bound to another
+ * coordination.  A standalone owner needs no check, because its lease shows it. */
 static void worker_check_binding(smq_worker *worker)
 {
     if (worker->set.core->zookeeper != NULL && worker->state == WORKER_RUNNING) {
@@ -304,8 +305,8 @@ static void worker_check_binding(smq_worker *worker)
 
 /* --- the turn --- */
 
-/* Do what slots have asked for. */
-static void worker_do_asked(smq_worker *worker)
+/* Do what the slots have requested. */
+static void worker_do_requests(smq_worker *worker)
 {
     if (worker->asked.refresh) {
         worker->asked.refresh = false;
@@ -334,7 +335,7 @@ static void worker_turn(smq_worker *worker)
     }
     worker->turning = true;
     do {
-        worker_do_asked(worker);
+        worker_do_requests(worker);
         if (worker->state == WORKER_RUNNING && budget_is_used_up(&set->budget)) {
             worker_begin_stopping(worker);
         }
@@ -371,25 +372,25 @@ static void worker_on_denied(void *user, const char *text)
 
 /* --- answers --- */
 
-/* With the reference of the one who has answered. */
-static void worker_take_answer(smq_delivery *delivery, int64_t now_us)
+/* Takes over the answerer's reference. */
+static void worker_on_answer(smq_delivery *delivery, int64_t now_us)
 {
     struct owned_slot *slot;
 
-    if (!delivery->in_flight) {   /* its slot has dropped it */
-        delivery_unref(delivery); /* its answerer's */
+    if (!delivery->in_flight) {   /* the slot has dropped it */
+        delivery_unref(delivery); /* the answerer's reference */
         return;
     }
     slot = owned_slot_of(delivery);
-    in_flight_take_answer(slot, delivery, now_us);
+    in_flight_add_answer(slot, delivery, now_us);
     owned_slot_changed(slot);
 }
 
-static void worker_confirm_doubted(smq_worker *worker)
+static void worker_confirm_lanes(smq_worker *worker)
 {
     struct run_lane *lane;
 
-    while ((lane = run_queue_take_doubted(worker->set.queue)) != NULL) {
+    while ((lane = run_queue_take_unconfirmed(worker->set.queue)) != NULL) {
         renewal_confirm(OWNER_OF(lane, struct owned_slot, lane));
     }
 }
@@ -403,9 +404,9 @@ static void worker_take_answers(smq_worker *worker)
     run_queue_take_answers(worker->set.queue, &answers);
     while ((delivery = STAILQ_FIRST(&answers)) != NULL) {
         STAILQ_REMOVE_HEAD(&answers, link);
-        worker_take_answer(delivery, now_us);
+        worker_on_answer(delivery, now_us);
     }
-    worker_confirm_doubted(worker);
+    worker_confirm_lanes(worker);
     slot_turn_mark_leaving(&worker->set);
 }
 
@@ -435,13 +436,13 @@ void worker_stop_within(smq_worker *worker, int64_t ms)
 static void worker_extend(struct extension *extension)
 {
     const smq_delivery *delivery = extension->delivery;
-    smq_status standing = delivery_standing(delivery);
+    smq_status validity = delivery_validity(delivery);
 
     if (!delivery->in_flight) {
-        extension_end(extension, standing == SMQ_FENCED ? SMQ_FENCED : SMQ_LEASE_LOST,
-                      "the message is with somebody else");
+        extension_end(extension, validity == SMQ_FENCED ? SMQ_FENCED : SMQ_LEASE_LOST,
+                      "another consumer has the message");
     } else if (!delivery->unanswered) {
-        extension_end(extension, standing == SMQ_LEASE_LOST ? SMQ_LEASE_LOST : SMQ_INVALID,
+        extension_end(extension, validity == SMQ_LEASE_LOST ? SMQ_LEASE_LOST : SMQ_INVALID,
                       "the delivery was answered already");
     } else {
         renewal_extend(owned_slot_of(delivery), extension);
@@ -461,7 +462,7 @@ static void worker_on_extended(struct loop_task *task)
     }
 }
 
-/* --- what coordination says --- */
+/* --- the link to coordination --- */
 
 static struct owned_slot *worker_find(const smq_worker *worker, int32_t number)
 {
@@ -511,7 +512,7 @@ static void worker_on_failed(void *user, smq_status status, const char *text)
 
 static void worker_on_damaged(void *user, const char *text)
 {
-    worker_tell_lost_definition(user, text);
+    worker_report_lost_definition(user, text);
 }
 
 static void worker_on_bound(void *user, const char *coord)

@@ -1,5 +1,5 @@
-/* worker_open.c - the topic of a worker: read and bound on smq:io, while the thread that makes the
- * worker waits.
+/* worker_open.c - reading and binding the topic of a new worker on smq:io, while the thread that
+ * makes the worker waits.
  *
  * Thread: as each function says. */
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "consume/worker/worker.h"
 #include "core/coord_link.h"
 
-/* One step on smq:io: `task` begins it, `waiter` is told its end. */
+/* One step on smq:io: `task` begins it, and its end wakes `waiter`. */
 struct worker_opening {
     struct loop_task task;
     struct waiter waiter;
@@ -110,8 +110,8 @@ static smq_status worker_opening_step(struct worker_opening *opening,
     return opening->status == SMQ_OK ? SMQ_OK : status_copy(err, &opening->err);
 }
 
-/* A topic is bound to its fleet only when that fleet was reached: a mistyped address must not shut
- * others out. */
+/* A topic is bound only after its fleet was reached, so that a mistyped address does not lock out
+ * other consumers. */
 smq_status worker_open_topic(smq_worker *worker, smq_error *err)
 {
     struct worker_opening opening = {.worker = worker};

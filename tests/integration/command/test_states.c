@@ -72,7 +72,7 @@ static void paused_topic_is_said(void **state)
     assert_said(&run, "topic halted is paused");
     assert_said(&run, "slotmq resume halted");
     command_done(NULL, ARGS("resume", "halted"));
-    assert_said(&run, "topic halted goes on");
+    assert_said(&run, "topic halted is resumed");
     command_done(NULL, ARGS("send", "halted", "a"));
     assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
     end(&run, 2);
@@ -134,7 +134,7 @@ static void silent_redis_is_said_once(void **state)
     assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
     server_pause(redis);
     assert_said(&run, silence);
-    assert_said(&run, "another process consumes the topic, or Redis does not answer; this one");
+    assert_said(&run, "another process consumes the topic, or Redis does not answer; it stands by");
     server_resume(redis);
     assert_said(&run, "connected to Redis");
     assert_int_equal(count(run.err, "it does not answer"), 1);

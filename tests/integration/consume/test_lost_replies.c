@@ -112,7 +112,7 @@ static void on_question(struct loop_task *task)
     question->consuming = slot != NULL && slot->consuming != NULL;
     question->woken = slot != NULL && slot->woken;
     question->idle = slot != NULL && slot->state == OWNED_ACTIVE && !question->consuming &&
-                     !slot->look && slot->subscribed;
+                     !slot->claimable && slot->subscribed;
     waiter_done(&question->waiter);
 }
 

@@ -43,7 +43,7 @@ static void on_question(struct loop_task *task)
     struct question *question = (struct question *) task; /* its first member */
     const struct owned_slot *slot = question->worker->set.slots[0];
 
-    question->returning = slot != NULL ? (int) slot->returning : 0;
+    question->returning = slot != NULL ? (int) slot->requeue_count : 0;
     question->acquiring = slot != NULL && slot->state == OWNED_ACQUIRING;
     waiter_done(&question->waiter);
 }

@@ -154,7 +154,7 @@ static smq_delivery *add(struct stage *stage, struct run_lane *lane, const char 
     assert_non_null(delivery);
     STAILQ_INSERT_TAIL(&list, delivery, link);
     run_queue_add(stage->queue, lane, &list);
-    run_queue_rouse(stage->queue);
+    run_queue_wake_threads(stage->queue);
     return delivery;
 }
 
@@ -313,10 +313,10 @@ static void verdicts_answer_as_they_say(void **state)
         delivery = add(&stage, &lane, "a");
         run_queue_recall(stage.queue, &lane, &list);
         assert_ptr_equal(STAILQ_FIRST(&list), delivery);
-        assert_int_equal(answer_take_verdict(delivery, rows[i].verdict), ANSWER_TAKEN);
+        assert_int_equal(answer_by_verdict(delivery, rows[i].verdict), ANSWER_GIVEN);
         assert_int_equal(delivery->answer.op, rows[i].op);
         assert_int_equal(delivery->answer.delay_ms, rows[i].delay_ms);
-        assert_int_equal(answer_take_verdict(delivery, rows[i].verdict), ANSWER_LEFT);
+        assert_int_equal(answer_by_verdict(delivery, rows[i].verdict), ANSWER_LEFT);
         assert_true(run_queue_answer(stage.queue, delivery));
         stage_fini(&stage);
     }
@@ -367,7 +367,7 @@ static void forgotten_later_lets_the_lane_go_on(void **state)
     stage_open(&stage, 1);
     stage_await(&stage, &stage.posted, 1);
     stage_says(&stage, SMQ_DONE);
-    delivery_tell(first, SMQ_LEASE_LOST);
+    delivery_set_validity(first, SMQ_LEASE_LOST);
     assert_false(run_queue_forget(stage.queue, first));
     stage_await(&stage, &stage.begun, 2);
     assert_int_equal(answer_give(first, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
@@ -461,7 +461,7 @@ static void strict_lane_is_held_until_it_is_recalled(void **state)
     run_queue_recall_held(stage.queue, first, &list); /* it is not held any more */
     stage_says(&stage, SMQ_REJECT);
     run_queue_add(stage.queue, &lane, &list);
-    run_queue_rouse(stage.queue);
+    run_queue_wake_threads(stage.queue);
     stage_open(&stage, 2);
     stage_await(&stage, &stage.returned, 3);
     stage_fini(&stage);
@@ -496,7 +496,7 @@ static void late_answer_inside_the_handler_leaves_it_to_the_call(void **state)
 
     (void) state;
     delivery = begin_one(&stage, &lane, SMQ_DONE);
-    delivery_tell(delivery, SMQ_FENCED);
+    delivery_set_validity(delivery, SMQ_FENCED);
     assert_false(run_queue_forget(stage.queue, delivery));
     delivery_unref(delivery); /* the slot's */
     assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, NULL), SMQ_FENCED);
@@ -514,7 +514,7 @@ static void late_verdict_ends_the_delivery(void **state)
 
     (void) state;
     delivery = begin_one(&stage, &lane, SMQ_DONE);
-    delivery_tell(delivery, SMQ_LEASE_LOST);
+    delivery_set_validity(delivery, SMQ_LEASE_LOST);
     assert_false(run_queue_forget(stage.queue, delivery));
     delivery_unref(delivery); /* the slot's */
     stage_open(&stage, 1);
@@ -539,7 +539,7 @@ static void ended_delivery_is_used_again(void **state)
     run_lane_init(&lane);
     stage_init(&stage, 0, 100);
     first = delivery_new(&pool, run_queue_origin(stage.queue), &lane, &topic, 3, "token", &claimed);
-    delivery_tell(first, SMQ_LEASE_LOST);
+    delivery_set_validity(first, SMQ_LEASE_LOST);
     assert_int_equal(answer_give(first, STORE_DONE, 0, "why", NULL), SMQ_LEASE_LOST);
     delivery_leave_flight(first, &pool);
     assert_int_equal(pool.count, 1);
@@ -550,7 +550,7 @@ static void ended_delivery_is_used_again(void **state)
     second = delivery_new(&pool, run_queue_origin(stage.queue), &lane, &topic, 4, "", &claimed);
     assert_ptr_equal(second, first);
     assert_int_equal(pool.count, 0);
-    assert_int_equal(delivery_standing(second), SMQ_OK);
+    assert_int_equal(delivery_validity(second), SMQ_OK);
     assert_string_equal(second->info.body.data, "2");
     assert_string_equal(second->info.token, "");
     assert_null(second->answer.reason);
@@ -582,8 +582,8 @@ static void expect_doubt(struct stage *stage, struct run_lane *lane)
 {
     stage_await(stage, &stage->posted, 1);
     assert_int_equal(stage->begun, 0);
-    assert_ptr_equal(run_queue_take_doubted(stage->queue), lane);
-    assert_null(run_queue_take_doubted(stage->queue));
+    assert_ptr_equal(run_queue_take_unconfirmed(stage->queue), lane);
+    assert_null(run_queue_take_unconfirmed(stage->queue));
 }
 
 static void recall_one(struct stage *stage, struct run_lane *lane, smq_delivery *delivery)
@@ -612,7 +612,7 @@ static void old_confirmation_lets_nothing_begin_until_it_is_renewed(void **state
     stage_open(&stage, 1);
     stage_await(&stage, &stage.returned, 1); /* other lanes go on */
     run_lane_confirm(&lane, clock_now_ms());
-    run_queue_trust(stage.queue, &lane);
+    run_queue_set_confirmed(stage.queue, &lane);
     stage_open(&stage, 2);
     stage_await(&stage, &stage.returned, 3);
     stage_fini(&stage);
@@ -660,7 +660,7 @@ static void batch_is_put_back_in_its_order(void **state)
     assert_int_equal(thread_start(&stage.threads[0], "smq:work", work, stage.queue, NULL), SMQ_OK);
     expect_doubt(&stage, &lane);
     run_lane_confirm(&lane, clock_now_ms());
-    run_queue_trust(stage.queue, &lane);
+    run_queue_set_confirmed(stage.queue, &lane);
     stage_await(&stage, &stage.returned, 2);
     stage_fini(&stage);
     membership_unref(membership);
@@ -676,11 +676,11 @@ static void trust_too_early_asks_again(void **state)
 
     (void) state;
     expect_doubt(&stage, &lane);
-    run_queue_trust(stage.queue, &lane);
+    run_queue_set_confirmed(stage.queue, &lane);
     stage_await(&stage, &stage.posted, 2);
     assert_int_equal(stage.begun, 0);
     recall_one(&stage, &lane, delivery);
-    assert_null(run_queue_take_doubted(stage.queue));
+    assert_null(run_queue_take_unconfirmed(stage.queue));
     stage_fini(&stage);
     membership_unref(membership);
 }
@@ -736,7 +736,7 @@ static void each_claim_of_a_shared_topic_counts_for_itself(void **state)
     delivery = add(&stage, &lane, "a");
     expect_doubt(&stage, &lane);
     delivery_leased(delivery, clock_now_ms(), LONG_MS);
-    run_queue_trust(stage.queue, &lane);
+    run_queue_set_confirmed(stage.queue, &lane);
     stage_open(&stage, 1);
     stage_await(&stage, &stage.returned, 1);
     stage_fini(&stage);
@@ -755,7 +755,7 @@ static void ids_are_escaped_and_cut(void **state)
     delivery = add(&stage, &lane, "a\x01\\b");
     delivery_id(id, delivery);
     assert_string_equal(id, "a\\x01\\x5cb");
-    assert_int_equal(answer_take_verdict(delivery, SMQ_DONE), ANSWER_TAKEN);
+    assert_int_equal(answer_by_verdict(delivery, SMQ_DONE), ANSWER_GIVEN);
     assert_true(run_queue_answer(stage.queue, delivery));
     stage_fini(&stage);
 }

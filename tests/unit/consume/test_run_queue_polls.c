@@ -109,7 +109,7 @@ static smq_delivery *add(struct stage *stage, int lane, const char *body)
     stage->hand[stage->count++] = delivery;
     STAILQ_INSERT_TAIL(&list, delivery, link);
     run_queue_add(stage->queue, &stage->lanes[lane], &list);
-    run_queue_rouse(stage->queue);
+    run_queue_wake_threads(stage->queue);
     return delivery;
 }
 
@@ -246,11 +246,11 @@ static void flush_tells_once_of_late_answers(void **state)
     second = add(&stage, 1, "x");
     assert_string_equal(take(&stage, HAND_MAX), "ax");
     answer(first);
-    delivery_tell(first, SMQ_FENCED);
+    delivery_set_validity(first, SMQ_FENCED);
     (void) run_queue_forget(stage.queue, first); /* dropped although it was answered */
     assert_true(run_queue_flush(stage.queue, &late, 0));
     assert_int_equal(late, SMQ_FENCED);
-    delivery_tell(second, SMQ_LEASE_LOST);
+    delivery_set_validity(second, SMQ_LEASE_LOST);
     assert_int_equal(answer_give(second, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
     assert_true(run_queue_flush(stage.queue, &late, 0));
     assert_int_equal(late, SMQ_LEASE_LOST);
@@ -316,10 +316,10 @@ static void poll_takes_nothing_that_is_not_confirmed(void **state)
     run_lane_confirm(&stage.lanes[1], clock_now_ms());
     add(&stage, 1, "x");
     assert_string_equal(take(&stage, HAND_MAX), "x");
-    assert_ptr_equal(run_queue_take_doubted(stage.queue), &stage.lanes[0]);
+    assert_ptr_equal(run_queue_take_unconfirmed(stage.queue), &stage.lanes[0]);
     assert_string_equal(take(&stage, HAND_MAX), "");
     run_lane_confirm(&stage.lanes[0], clock_now_ms());
-    run_queue_trust(stage.queue, &stage.lanes[0]);
+    run_queue_set_confirmed(stage.queue, &stage.lanes[0]);
     assert_string_equal(take(&stage, HAND_MAX), "ab");
     for (int i = 0; i < stage.count; i++) {
         assert_int_equal(answer_give(stage.hand[i], STORE_DONE, 0, NULL, NULL), SMQ_OK);

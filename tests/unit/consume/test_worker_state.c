@@ -12,7 +12,7 @@
 static void worker_rests_and_begins_again_but_ends_once(void **state)
 {
     static const char *const rows[WORKER_STATES] = {
-        [WORKER_NEW] = ".x..x",      [WORKER_RUNNING] = "..xx.", [WORKER_RESTING] = "x..x.",
+        [WORKER_NEW] = ".x..x",      [WORKER_RUNNING] = "..xx.", [WORKER_SUSPENDING] = "x..x.",
         [WORKER_STOPPING] = "....x", [WORKER_ENDED] = ".....",
     };
 
