@@ -15,7 +15,7 @@ static smq_status producer_check(const smq_producer *producer, smq_error *err)
     if (producer == NULL) {
         return status_set(err, SMQ_INVALID, "the producer is NULL");
     }
-    return core_check(producer_hub(producer), err);
+    return core_check(producer_core(producer), err);
 }
 
 static smq_status producer_take_message(smq_message *out, const smq_message *message,

@@ -1,4 +1,4 @@
-/* confirmation.c - may a claimed message still be given to a handler?
+/* confirmation.c - may a handler begin a claimed message?
  *
  * Thread: any. */
 #include "core/confirmation.h"
@@ -13,8 +13,8 @@ struct membership *membership_new(void)
 
     atomic_init(&membership->references, 1);
     atomic_init(&membership->until_ms, INT64_MAX);
-    atomic_init(&membership->trust_ms, INT64_MAX);
-    atomic_init(&membership->doubted_ms, 0);
+    atomic_init(&membership->valid_ms, INT64_MAX);
+    atomic_init(&membership->invalidated_ms, 0);
     return membership;
 }
 
@@ -31,22 +31,23 @@ void membership_unref(struct membership *membership)
     }
 }
 
-void membership_doubt(struct membership *membership, int64_t now_ms)
+void membership_invalidate(struct membership *membership, int64_t now_ms)
 {
-    atomic_store(&membership->doubted_ms, now_ms);
+    atomic_store(&membership->invalidated_ms, now_ms);
 }
 
-int64_t confirmation_until(int64_t asked_ms, int64_t lease_ms, int64_t trust_ms, int64_t doubted_ms)
+int64_t confirmation_until(int64_t asked_ms, int64_t lease_ms, int64_t valid_ms,
+                           int64_t invalidated_ms)
 {
-    int64_t good_ms = lease_ms < trust_ms ? lease_ms : trust_ms;
+    int64_t good_ms = lease_ms < valid_ms ? lease_ms : valid_ms;
 
-    if (asked_ms <= doubted_ms) {
+    if (asked_ms <= invalidated_ms) {
         return 0;
     }
     return good_ms < INT64_MAX - asked_ms ? asked_ms + good_ms : INT64_MAX;
 }
 
-enum confirmation confirmation_judge(int64_t now_ms, int64_t until_ms, int64_t member_until_ms)
+enum confirmation confirmation_at(int64_t now_ms, int64_t until_ms, int64_t member_until_ms)
 {
     if (now_ms >= member_until_ms) {
         return CONFIRMATION_OVER;

@@ -1,10 +1,10 @@
-/* confirmation.h - may a claimed message still be given to a handler?
+/* confirmation.h - may a handler begin a claimed message?
  *
- * A process can be stopped for a while: by a debugger, a full disk, a machine that sleeps.  What it
- * had claimed may be another's when it wakes, and it hears of that only from its next call.  So a
- * handler begins only while the last confirmation is young: an answer of Redis that accepted the
- * slot's token or, in a shared topic, renewed this claim.  Its age is counted from when the
- * question was sent.
+ * A process can be stopped for a while: by a debugger, by a full disk, or because the machine
+ * sleeps.  When it continues, another owner may have its slots and messages, and it learns that
+ * only from its next call.  So a handler begins only while the last confirmation is recent: a reply
+ * in which Redis accepted the slot's token or, in a shared topic, renewed this claim.  The age of a
+ * confirmation is counted from when the call was sent.
  *
  * Thread: any. */
 #ifndef CORE_CONFIRMATION_H
@@ -13,34 +13,35 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* What one client knows of its membership.  All times are those of clock_now_ms(). */
+/* What a client knows about its membership.  All times are those of clock_now_ms(). */
 struct membership {
     atomic_int references;
-    _Atomic int64_t until_ms;   /* no handler begins from then on; INT64_MAX: that is not limited */
-    _Atomic int64_t trust_ms;   /* a confirmation is good for so long, or for a message's lease */
-    _Atomic int64_t doubted_ms; /* what was asked for until then confirms nothing */
+    _Atomic int64_t until_ms; /* no handler begins from then on; INT64_MAX: no limit */
+    _Atomic int64_t valid_ms; /* how long a confirmation is valid, if the lease is not shorter */
+    _Atomic int64_t invalidated_ms; /* replies to calls sent until then confirm nothing */
 };
 
-/* One reference, without limits. */
+/* A membership without limits, with one reference. */
 struct membership *membership_new(void);
 struct membership *membership_ref(struct membership *membership);
-void membership_unref(struct membership *membership); /* NULL: nothing */
+void membership_unref(struct membership *membership); /* may be NULL */
 
-/* A slot that was thought to be ours has a newer owner: so may others, ask for each of them. */
-void membership_doubt(struct membership *membership, int64_t now_ms);
+/* A slot turned out to have a newer owner.  So may others: each must be confirmed anew. */
+void membership_invalidate(struct membership *membership, int64_t now_ms);
 
 enum confirmation {
     CONFIRMATION_GOOD, /* a handler may begin */
     CONFIRMATION_OLD,  /* Redis must be asked first */
-    CONFIRMATION_OVER  /* the membership is over: what is not begun goes back */
+    CONFIRMATION_OVER  /* the membership has expired: requeue what is not begun */
 };
 
-/* Until when a handler may begin after a confirmation that was asked for at `asked_ms`: for the
- * shorter of the two times, and not at all if it is doubted since.  Pure. */
-int64_t confirmation_until(int64_t asked_ms, int64_t lease_ms, int64_t trust_ms,
-                           int64_t doubted_ms);
+/* Until when a handler may begin after a confirmation whose call was sent at `asked_ms`: for
+ * lease_ms or valid_ms, whichever is shorter; not at all if confirmations were invalidated later.
+ * Pure. */
+int64_t confirmation_until(int64_t asked_ms, int64_t lease_ms, int64_t valid_ms,
+                           int64_t invalidated_ms);
 
-/* Pure. */
-enum confirmation confirmation_judge(int64_t now_ms, int64_t until_ms, int64_t member_until_ms);
+/* What a handler may do at `now_ms`.  Pure. */
+enum confirmation confirmation_at(int64_t now_ms, int64_t until_ms, int64_t member_until_ms);
 
 #endif

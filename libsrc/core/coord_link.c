@@ -1,7 +1,8 @@
-/* coord_link.c - the link of one client to coordination.
+/* coord_link.c - the link of a client to coordination.
  *
- * What coordination says on smq:coord is copied and posted to smq:io; answers go the other way by
- * the functions of coord.h.  The lease of a topic without ZooKeeper is kept in Redis for it.
+ * Calls of coordination's listener on smq:coord are copied and posted to smq:io.  The answers of
+ * smq:io go to coordination through the functions of coord.h.  The link also keeps the lease of a
+ * standalone topic in Redis on behalf of coordination.
  *
  * Thread: as each function of coord_link.h says. */
 #include "core/coord_link.h"
@@ -22,32 +23,32 @@
 #include "core/core.h"
 #include "store/store.h"
 
-/* A topic that this client consumes, or has not yet left.  Invariant: `wanted` is how it was joined
- * last or, while `rejoin` is set, how it is joined next; it points to `name` and `wanted_nonce`.
- * Thread: smq:io. */
+/* A topic that this client consumes, or has not left yet.  Invariant: `wanted` are the arguments
+ * with which it was joined last or, while `rejoin` is set, with which it will be joined next;
+ * `wanted` points to `name` and `wanted_nonce`.  Thread: smq:io. */
 struct coord_link_topic {
     LIST_ENTRY(coord_link_topic) link;
     struct coord_link_listener listener;
-    bool heard;  /* there is a listener; without one coordination has not yet said `left` */
-    bool joined; /* coord_join() was called, and `left` did not come */
-    bool rejoin; /* a new listener waits for `left` */
+    bool has_listener; /* without a listener the topic waits for `left` */
+    bool joined;       /* coord_join() was called, and `left` was not called yet */
+    bool rejoin;       /* a new listener waits for `left` */
     struct coord_topic wanted;
     char name[TOPIC_NAME_MAX + 1];
     char wanted_nonce[TOPIC_NONCE_LEN + 1];
-    char nonce[TOPIC_NONCE_LEN + 1]; /* of the topic that coordination knows */
+    char nonce[TOPIC_NONCE_LEN + 1]; /* of the topic that coordination has joined */
 };
 
-/* It counts references: its core's, and one of each notice and each lease call on its way. */
+/* References: one of its core, and one of each notice and lease call in progress. */
 struct coord_link {
     struct core *core;
     atomic_int references;
     struct membership *membership;
-    pthread_mutex_t opening; /* held while coordination is joined */
-    bool watching;           /* smq:io: coordination is told of the marks of the cluster */
+    pthread_mutex_t opening; /* held while coordination is opened */
+    bool watching;           /* smq:io: the marks of the cluster are reported to coordination */
     LIST_HEAD(, coord_link_topic) topics;
     struct {
         pthread_mutex_t lock;
-        struct coord *coord; /* NULL: not joined yet, or left */
+        struct coord *coord; /* NULL: not opened yet, or closed */
     } state;
 };
 
@@ -85,7 +86,7 @@ static struct coord_link_topic *coord_link_topic_find(const struct coord_link *l
     return NULL;
 }
 
-/* --- what coordination says --- */
+/* --- notices of coordination --- */
 
 enum coord_link_notice_kind {
     NOTICE_GRANTED,
@@ -95,7 +96,7 @@ enum coord_link_notice_kind {
     NOTICE_LEFT
 };
 
-/* One call of the listener on its way from smq:coord to smq:io. */
+/* One call of the listener, posted from smq:coord to smq:io. */
 struct coord_link_notice {
     struct loop_task task;
     struct coord_link *link;
@@ -103,15 +104,15 @@ struct coord_link_notice {
     char topic[TOPIC_NAME_MAX + 1];
     smq_error why;
     size_t count;
-    struct coord_grant grants[]; /* tokens of GRANTED only */
+    struct coord_grant grants[]; /* the tokens are set for GRANTED only */
 };
 
-/* The nodes of the cluster are others, or are known now. */
+/* The marks of the cluster have changed, or are known for the first time. */
 static void coord_link_on_marks(const struct marks *marks, void *user)
 {
     struct coord_link *link = user;
 
-    pthread_mutex_lock(&link->state.lock); /* coordination is there as long as we hold it */
+    pthread_mutex_lock(&link->state.lock); /* coordination is not freed while the lock is held */
     if (link->state.coord != NULL) {
         coord_mark(link->state.coord, marks);
     }
@@ -120,7 +121,7 @@ static void coord_link_on_marks(const struct marks *marks, void *user)
 
 static void coord_link_topic_join(struct coord_link *link, struct coord_link_topic *topic)
 {
-    if (!link->watching) { /* before the first topic, with which the member's node is made */
+    if (!link->watching) { /* before the first topic, because the member's node is made with it */
         link->watching = true;
         redis_watch_marks(link->core->redis, coord_link_on_marks, link);
     }
@@ -130,8 +131,8 @@ static void coord_link_topic_join(struct coord_link *link, struct coord_link_top
     coord_join(coord_link_coord(link), &topic->wanted);
 }
 
-static void coord_link_topic_tell(const struct coord_link_topic *topic,
-                                  const struct coord_link_notice *notice)
+static void coord_link_topic_dispatch(const struct coord_link_topic *topic,
+                                      const struct coord_link_notice *notice)
 {
     const struct coord_link_listener *listener = &topic->listener;
 
@@ -151,7 +152,7 @@ static void coord_link_topic_tell(const struct coord_link_topic *topic,
 static void coord_link_topic_left(struct coord_link *link, struct coord_link_topic *topic)
 {
     topic->joined = false;
-    if (!topic->heard) {
+    if (!topic->has_listener) {
         LIST_REMOVE(topic, link);
         free(topic);
     } else if (topic->rejoin) {
@@ -164,7 +165,7 @@ static void coord_link_topic_left(struct coord_link *link, struct coord_link_top
 static void coord_link_topic_failed(struct coord_link *link, struct coord_link_topic *topic,
                                     const smq_error *why)
 {
-    if (!topic->heard || topic->rejoin) {
+    if (!topic->has_listener || topic->rejoin) {
         coord_link_topic_left(link, topic);
         return;
     }
@@ -177,17 +178,18 @@ static void coord_link_on_notice(struct loop_task *task)
     struct coord_link_notice *notice = OWNER_OF(task, struct coord_link_notice, task);
     struct coord_link *link = notice->link;
     struct coord_link_topic *topic = coord_link_topic_find(link, notice->topic);
-    struct coord_link_listener listener = {0}; /* the topic may be gone afterwards */
+    /* copied, because the topic may be freed meanwhile */
+    struct coord_link_listener listener = {0};
 
-    if (topic != NULL && topic->heard) {
+    if (topic != NULL && topic->has_listener) {
         listener = topic->listener;
     }
     if (notice->kind == NOTICE_LEFT && topic != NULL) {
         coord_link_topic_left(link, topic);
     } else if (notice->kind == NOTICE_FAILED && topic != NULL) {
         coord_link_topic_failed(link, topic, &notice->why);
-    } else if (topic != NULL && topic->heard && !topic->rejoin) {
-        coord_link_topic_tell(topic, notice);
+    } else if (topic != NULL && topic->has_listener && !topic->rejoin) {
+        coord_link_topic_dispatch(topic, notice);
     }
     if (listener.turn != NULL) {
         listener.turn(listener.user);
@@ -264,21 +266,21 @@ static void coord_link_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
 {
     struct coord_link *link = user;
 
-    atomic_store(&link->membership->trust_ms, lease_ms);
+    atomic_store(&link->membership->valid_ms, lease_ms);
     if (link->core->on_zk_loss == SMQ_ZK_LOSS_STOP) {
         atomic_store(&link->membership->until_ms, until_ms);
     }
 }
 
-/* --- what coordination asks --- */
+/* --- questions of coordination --- */
 
-/* topic{T} is lost, as `text` says, or is there (NULL). */
-static void coord_link_tell_definition(const struct coord_link *link, const char *name,
-                                       const char *text)
+/* Report that topic{T} is lost, with `text`, or that it exists (NULL). */
+static void coord_link_report_definition(const struct coord_link *link, const char *name,
+                                         const char *text)
 {
     const struct coord_link_topic *topic = coord_link_topic_find(link, name);
 
-    if (topic != NULL && topic->heard) {
+    if (topic != NULL && topic->has_listener) {
         topic->listener.damaged(topic->listener.user, text);
     }
 }
@@ -297,7 +299,7 @@ static void coord_link_check_reply(struct coord_link_check *check, smq_status st
 {
     struct coord_link *link = check->link;
 
-    pthread_mutex_lock(&link->state.lock); /* coordination is there as long as we hold it */
+    pthread_mutex_lock(&link->state.lock); /* coordination is not freed while the lock is held */
     if (link->state.coord != NULL) {
         coord_checked(link->state.coord, check->topic, status, text);
     }
@@ -307,17 +309,17 @@ static void coord_link_check_reply(struct coord_link_check *check, smq_status st
     coord_link_unref(link);
 }
 
-static void coord_link_tell_bound(const struct coord_link_check *check)
+static void coord_link_report_bound(const struct coord_link_check *check)
 {
     const struct coord_link_topic *topic = coord_link_topic_find(check->link, check->topic);
 
-    if (topic != NULL && topic->heard) {
+    if (topic != NULL && topic->has_listener) {
         topic->listener.bound(topic->listener.user, check->binding);
     }
 }
 
-/* NO_TOPIC only when the creation is gone: one whose topic{T} is lost is asked for again, until it
- * is repaired, and so is one whose deletion may be taken back. */
+/* Answers NO_TOPIC only if the topic was deleted.  If topic{T} is lost, or the topic is being
+ * deleted, which can be undone, coordination asks again later. */
 static void coord_link_on_check_definition(const struct topic *topic, smq_status status,
                                            const char *text, void *user)
 {
@@ -327,7 +329,7 @@ static void coord_link_on_check_definition(const struct topic *topic, smq_status
                 (status == SMQ_OK && strcmp(topic->nonce, found->nonce) != 0);
 
     if (status == SMQ_DAMAGED) {
-        coord_link_tell_definition(check->link, check->topic, text);
+        coord_link_report_definition(check->link, check->topic, text);
     }
     coord_link_check_reply(check, gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE, "");
 }
@@ -344,13 +346,13 @@ static void coord_link_on_bound(struct store_call *call, const struct store_resu
         return;
     }
     if (result->outcome == STORE_OK) {
-        coord_link_tell_definition(check->link, check->topic, NULL);
-        coord_link_tell_bound(check);
+        coord_link_report_definition(check->link, check->topic, NULL);
+        coord_link_report_bound(check);
     }
     if (status == SMQ_OTHER_FLEET && !store_bound_read(bound, sizeof(bound), result)) {
         status = SMQ_INTERNAL;
     } else if (result->outcome == STORE_REFUSED && status == SMQ_NO_TOPIC) {
-        status = SMQ_UNAVAILABLE; /* it is being deleted, which may be taken back */
+        status = SMQ_UNAVAILABLE; /* it is being deleted, which can be undone */
     }
     coord_link_check_reply(check, status, bound);
 }
@@ -400,7 +402,7 @@ static void coord_link_lease_reply(struct coord_link_lease *lease,
 {
     struct coord_link *link = lease->link;
 
-    pthread_mutex_lock(&link->state.lock); /* coordination is there as long as we hold it */
+    pthread_mutex_lock(&link->state.lock); /* coordination is not freed while the lock is held */
     if (link->state.coord != NULL) {
         coord_lease_replied(link->state.coord, lease->cookie, reply);
     }
@@ -411,7 +413,8 @@ static void coord_link_lease_reply(struct coord_link_lease *lease,
     coord_link_unref(link);
 }
 
-/* A lease that is not there because topic{T} is lost is asked for again, until it is repaired. */
+/* If the lease is missing because topic{T} is lost, coordination asks again until the topic is
+ * repaired. */
 static void coord_link_on_lease_definition(const struct topic *topic, smq_status status,
                                            const char *text, void *user)
 {
@@ -420,7 +423,7 @@ static void coord_link_on_lease_definition(const struct topic *topic, smq_status
 
     (void) topic;
     if (status == SMQ_DAMAGED) {
-        coord_link_tell_definition(lease->link, lease->topic, text);
+        coord_link_report_definition(lease->link, lease->topic, text);
     }
     coord_link_lease_reply(
         lease, &(struct coord_lease_reply){.status = gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE});
@@ -437,7 +440,7 @@ static void coord_link_on_lease_reply(struct store_call *call, const struct stor
         return;
     }
     if (result->outcome == STORE_OK) {
-        coord_link_tell_definition(lease->link, lease->topic, NULL);
+        coord_link_report_definition(lease->link, lease->topic, NULL);
     }
     if ((result->status == SMQ_OK || result->status == SMQ_IN_WORK) &&
         !store_lease_read(&reply.token, &reply.remaining_ms, result)) {
@@ -511,7 +514,7 @@ struct coord_link *coord_link_new(struct core *core)
     return link;
 }
 
-/* What stays after coordination was left early: nobody will say `left`. */
+/* Frees topics for which `left` will never be called, because coordination was closed before. */
 static void coord_link_topics_free(struct coord_link *link)
 {
     struct coord_link_topic *topic;
@@ -527,7 +530,7 @@ struct coord_link_closing {
     struct coord_link *link;
 };
 
-/* After the last task that coordination posted: nothing looks at the topics any more. */
+/* Runs after the last task that coordination posted, so the topics are no longer used. */
 static void coord_link_on_closed(struct loop_task *task)
 {
     struct coord_link_closing *closing = OWNER_OF(task, struct coord_link_closing, task);
@@ -586,7 +589,7 @@ static smq_status coord_link_make_coord(struct coord **out, struct coord_link *l
     if (core->zookeeper != NULL) {
         return coord_zookeeper_new(out, &options, err);
     }
-    atomic_store(&link->membership->trust_ms, coord_link_topic_lease_ms(core) * 2 / 3);
+    atomic_store(&link->membership->valid_ms, coord_link_topic_lease_ms(core) * 2 / 3);
     return coord_standalone_new(out, &options, coord_link_on_lease, link, err);
 }
 
@@ -618,10 +621,10 @@ bool coord_link_add(struct coord_link *link, const struct topic *topic,
         snprintf(known->name, sizeof(known->name), "%s", topic->name);
         LIST_INSERT_HEAD(&link->topics, known, link);
     }
-    if (known->heard) {
+    if (known->has_listener) {
         return false;
     }
-    known->heard = true;
+    known->has_listener = true;
     known->listener = *listener;
     if (!known->joined) {
         memcpy(known->nonce, topic->nonce, sizeof(known->nonce));
@@ -633,10 +636,10 @@ void coord_link_remove(struct coord_link *link, const char *name, const void *us
 {
     struct coord_link_topic *topic = coord_link_topic_find(link, name);
 
-    if (topic == NULL || !topic->heard || topic->listener.user != user) {
+    if (topic == NULL || !topic->has_listener || topic->listener.user != user) {
         return;
     }
-    topic->heard = topic->rejoin = false;
+    topic->has_listener = topic->rejoin = false;
     if (!topic->joined) {
         LIST_REMOVE(topic, link);
         free(topic);
@@ -662,7 +665,8 @@ void coord_link_leave(struct coord_link *link, const char *name)
 {
     struct coord_link_topic *topic = coord_link_topic_find(link, name);
 
-    if (topic->rejoin) { /* it was never joined: that of the former listener is still left */
+    /* it was not joined for this listener; only that of the former one is still being left */
+    if (topic->rejoin) {
         topic->rejoin = false;
         topic->listener.left(topic->listener.user);
         return;
@@ -704,7 +708,7 @@ struct membership *coord_link_membership(const struct coord_link *link)
     return link->membership;
 }
 
-void coord_link_doubt(const struct coord_link *link)
+void coord_link_invalidate(const struct coord_link *link)
 {
-    membership_doubt(link->membership, clock_now_ms());
+    membership_invalidate(link->membership, clock_now_ms());
 }

@@ -1,5 +1,6 @@
-/* coord_link.h - the link of one client to coordination: joins it when the first exclusive topic is
- * consumed, and passes on what it says about a topic to whoever consumes that topic here.
+/* coord_link.h - the link of a client to coordination.  It opens coordination when the client
+ * consumes its first exclusive topic, and passes grants and other notices on to the consumer of
+ * each topic.
  *
  * Thread: as each function says. */
 #ifndef CORE_COORD_LINK_H
@@ -18,50 +19,53 @@ struct coord_link;
 struct core;
 struct membership;
 
-/* What the consumer of one topic hears of coordination.  Slots may be out of the topic's range:
- * what other processes write is not trusted.  A function may call coord_link functions, but not
- * free the link.  Thread: smq:io. */
+/* The callbacks of the consumer of one topic.  The number of a slot may be out of the topic's
+ * range, because it comes from other processes.  A callback may call functions of coord_link, but
+ * must not free the link.  Thread: smq:io. */
 struct coord_link_listener {
     void (*granted)(void *user, int32_t slot, struct token token);
-    void (*revoked)(void *user, int32_t slot); /* coord_link_released() is awaited */
-    void (*lost)(void *user, int32_t slot);    /* no answer is awaited */
+    void (*revoked)(void *user, int32_t slot); /* the consumer answers with coord_link_released() */
+    void (*lost)(void *user, int32_t slot);    /* the consumer does not answer */
     void (*failed)(void *user, smq_status status, const char *text); /* the topic is left, too */
-    void (*left)(void *user);                      /* what coord_link_leave() has begun is done */
-    void (*damaged)(void *user, const char *text); /* topic{T} is lost; NULL: it is there */
-    void (*bound)(void *user, const char *coord);  /* Redis says that the topic is bound to it */
-    void (*turn)(void *user);                      /* all of one notice was told */
+    void (*left)(void *user); /* coord_link_leave() has ended */
+    /* topic{T} is lost; text NULL: it exists again */
+    void (*damaged)(void *user, const char *text);
+    /* Redis has the topic bound to this coordination */
+    void (*bound)(void *user, const char *coord);
+    void (*turn)(void *user); /* all callbacks of one notice were called */
     void *user;
 };
 
 struct coord_link *coord_link_new(struct core *core);
 
-/* Leave coordination and free; no listener exists any more.  Blocks: 5 s.  Thread: none of the
+/* Close coordination and free the link; no listener is left.  Blocks: 5 s.  Thread: none of the
  * core's. */
 void coord_link_free(struct coord_link *link);
 
-/* What topics are bound to: "standalone", "zookeeper:/root IDENTITY"; "" when coord_link_open() did
- * not succeed.  Thread: any. */
+/* What topics are bound to: "standalone" or "zookeeper:/root IDENTITY"; "" if coord_link_open() has
+ * not succeeded.  Thread: any. */
 void coord_link_binding(char out[COORD_BINDING_MAX], struct coord_link *link);
 
-/* Join coordination, unless that was done.  Blocks: session_timeout_ms.
- * Fails: UNAVAILABLE, DENIED, INVALID.  Thread: any but the core's. */
+/* Open coordination, unless it is open.  Blocks: session_timeout_ms.  Fails: UNAVAILABLE, DENIED,
+ * INVALID.  Thread: any but the core's. */
 smq_status coord_link_open(struct coord_link *link, smq_error *err);
 
 /* --- smq:io --- */
 
-/* Take note of the consumer of a topic; `listener` is copied.  false: the topic has one already. */
+/* Add the consumer of a topic; `listener` is copied.  false: the topic has one already. */
 bool coord_link_add(struct coord_link *link, const struct topic *topic,
                     const struct coord_link_listener *listener);
 
-/* The listener hears nothing any more. */
+/* Remove the consumer; its callbacks are not called any more. */
 void coord_link_remove(struct coord_link *link, const char *name, const void *user);
 
-/* Begin to consume a topic that was added; grants follow.  coord_link_leave(): `left` follows,
- * maybe at once. */
+/* Begin to consume a topic that was added; grants follow.  After coord_link_leave() `left` is
+ * called, perhaps before the function returns. */
 void coord_link_join(struct coord_link *link, const struct coord_topic *join);
 void coord_link_leave(struct coord_link *link, const char *name);
 
-/* The generation of a topic that was joined is larger now: refused grants come again under it. */
+/* The generation of a joined topic was raised: slots that were refused are granted again under it.
+ */
 void coord_link_raise(struct coord_link *link, const char *topic, uint32_t generation);
 
 /* The owner's answers to coordination. */
@@ -72,13 +76,15 @@ void coord_link_refused(struct coord_link *link, const char *topic, int32_t slot
 void coord_link_released(struct coord_link *link, const char *topic, int32_t slot,
                          struct token token);
 
-/* May slots be claimed now?  Not when on_zk_loss is STOP and the lease of this member is over. */
+/* May messages be claimed now?  No, if on_zk_loss is STOP and the lease of this member has expired.
+ */
 bool coord_link_may_claim(const struct coord_link *link);
 
-/* What handlers ask before they begin; the link's reference. */
+/* The membership by which handlers decide whether they may begin; the reference belongs to the
+ * link. */
 struct membership *coord_link_membership(const struct coord_link *link);
 
-/* A slot of ours has a newer owner: the others may have, too. */
-void coord_link_doubt(const struct coord_link *link);
+/* A slot of this process has a newer owner: all its slots must be confirmed anew. */
+void coord_link_invalidate(const struct coord_link *link);
 
 #endif

@@ -1,4 +1,4 @@
-/* core.c - what the parts of one client share.
+/* core.c - what the parts of a client share.
  *
  * Thread: as each function of core.h says. */
 #include "core/core.h"
@@ -18,7 +18,7 @@
 #include "base/waiter.h"
 #include "core/coord_link.h"
 
-/* The first connection, as smq:io makes it and the maker of the core waits for it. */
+/* The first connection: smq:io makes it while the thread that makes the core waits. */
 struct core_opening {
     struct loop_task task;
     struct core *core;
@@ -28,7 +28,7 @@ struct core_opening {
     smq_error err;
 };
 
-/* The end of the Redis client, for which the one who ends the core waits. */
+/* The end of the Redis client, for which the thread that ends the core waits. */
 struct core_closing {
     struct loop_task task;
     struct core *core;
@@ -59,7 +59,7 @@ static void core_name_default(char *out, size_t size)
     }
 }
 
-static smq_status core_take_name(struct core *core, const char *name, smq_error *err)
+static smq_status core_check_and_copy_name(struct core *core, const char *name, smq_error *err)
 {
     if (name == NULL) {
         core_name_default(core->name, sizeof(core->name));
@@ -75,8 +75,8 @@ static smq_status core_take_name(struct core *core, const char *name, smq_error 
     return SMQ_OK;
 }
 
-static smq_status core_take_servers(struct core *core, const smq_client_options *options,
-                                    smq_error *err)
+static smq_status core_check_and_copy_servers(struct core *core, const smq_client_options *options,
+                                              smq_error *err)
 {
     char root[1024];
     smq_status status;
@@ -93,8 +93,9 @@ static smq_status core_take_servers(struct core *core, const smq_client_options 
     }
     if (options->zookeeper_auth != NULL &&
         (options->zookeeper == NULL || strchr(options->zookeeper_auth, ':') == NULL)) {
-        return status_set(err, SMQ_INVALID,
-                          "zookeeper_auth is \"user:password\", together with zookeeper");
+        return status_set(
+            err, SMQ_INVALID,
+            "zookeeper_auth must be \"user:password\", and needs the option zookeeper");
     }
     core->servers = memory_string(options->redis);
     core->zookeeper = memory_string(options->zookeeper);
@@ -102,10 +103,10 @@ static smq_status core_take_servers(struct core *core, const smq_client_options 
     return SMQ_OK;
 }
 
-static smq_status core_take_options(struct core *core, const smq_client_options *options,
-                                    smq_error *err)
+static smq_status core_check_and_copy_options(struct core *core, const smq_client_options *options,
+                                              smq_error *err)
 {
-    smq_status status = core_take_servers(core, options, err);
+    smq_status status = core_check_and_copy_servers(core, options, err);
 
     if (status != SMQ_OK) {
         return status;
@@ -113,7 +114,7 @@ static smq_status core_take_options(struct core *core, const smq_client_options 
     core->on_zk_loss = options->on_zk_loss;
     core->request_timeout_ms = options->request_timeout_ms;
     core->session_timeout_ms = options->session_timeout_ms;
-    return core_take_name(core, options->name, err);
+    return core_check_and_copy_name(core, options->name, err);
 }
 
 /* --- the first connection --- */
@@ -138,7 +139,7 @@ static void core_open_on_io(struct loop_task *task)
     core->definitions = definitions_new(core->redis, core->request_timeout_ms);
 }
 
-/* What stands behind a password that `servers` may begin with. */
+/* `servers` without the password that it may begin with. */
 static const char *core_servers_shown(const char *servers)
 {
     const char *at = strrchr(servers, '@');
@@ -146,8 +147,8 @@ static const char *core_servers_shown(const char *servers)
     return at != NULL ? at + 1 : servers;
 }
 
-/* Blocks: connect_timeout_ms.  On failure the caller ends the core, and so the Redis client, before
- * `opening` goes. */
+/* Blocks: connect_timeout_ms.  On failure the caller ends the core, and with it the Redis client,
+ * before `opening` is freed. */
 static smq_status core_open(struct core *core, struct core_opening *opening, smq_error *err)
 {
     opening->task.run = core_open_on_io;
@@ -190,7 +191,7 @@ static void core_close_redis(struct core *core)
     waiter_fini(&closing.waiter);
 }
 
-/* End a core, also one that is half made.  Thread: none of the core's. */
+/* End a core, also one that is only partly initialized.  Thread: none of the core's. */
 static void core_free(struct core *core)
 {
     if (core->link != NULL) {
@@ -226,7 +227,8 @@ void core_unref(struct core *core)
         core_free(core);
         return;
     }
-    /* without a thread to spare the core stays: nothing else could wait for this one */
+    /* if no thread can be started the core is never freed, because no other thread could wait for
+     * this one */
     if (thread_start(&thread, "smq:end", core_free_aside, core, NULL) == SMQ_OK) {
         pthread_detach(thread);
     }
@@ -259,7 +261,7 @@ smq_status core_new(struct core **out, const smq_client_options *options, smq_er
     atomic_init(&core->references, 1);
     core->pid = getpid();
     waiter_init(&opening.waiter, 1);
-    status = core_take_options(core, options, err);
+    status = core_check_and_copy_options(core, options, err);
     if (status != SMQ_OK) {
         goto out;
     }

@@ -1,6 +1,6 @@
-/* core.h - what the parts of one client share: loops, Redis, events, definitions, coordination.
+/* core.h - what the parts of a client share: loops, Redis, events, definitions, coordination.
  *
- * The client owns one core; producers and workers hold a reference to it, so the order in which
+ * Each client has one core.  Producers and workers hold references to it, so the order in which
  * handles are freed does not matter: the last reference ends the threads.
  *
  * Thread: as each function says. */
@@ -21,12 +21,12 @@
 
 struct coord_link; /* core/coord_link.h */
 
-/* Immutable after core_new(), but for `references`, `metrics` and what `link` guards itself. */
+/* Immutable after core_new(), except `references`, `metrics` and what `link` guards itself. */
 struct core {
     atomic_int references;
-    pid_t pid; /* of the process that made it: SMQ_FORKED elsewhere */
+    pid_t pid; /* of the process that made it; other processes get SMQ_FORKED */
     struct loop *io, *call;
-    struct redis *redis; /* use on smq:io */
+    struct redis *redis; /* used on smq:io */
     struct events *events;
     struct definitions *definitions;
     struct coord_link *link;
@@ -41,11 +41,11 @@ struct core {
 smq_status core_new(struct core **out, const smq_client_options *options, smq_error *err);
 struct core *core_ref(struct core *core);
 
-/* The last one ends everything; if that happens on a thread of the core, a helper thread does it.
- */
+/* Drop a reference; the last one ends everything, on a helper thread if this is a thread of the
+ * core. */
 void core_unref(struct core *core);
 
-/* SMQ_FORKED in a child of fork(), else SMQ_OK.  The first line of every public call. */
+/* Returns SMQ_FORKED in a child of fork(), else SMQ_OK.  Every public function calls it first. */
 smq_status core_check(const struct core *core, smq_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* definitions.c - the definitions of topics as this process knows them.
+/* definitions.c - the definitions of topics that this process has read.
  *
  * Thread: smq:io, except definitions_forget(). */
 #include "core/definitions.h"
@@ -14,11 +14,11 @@
 #include "base/status.h"
 #include "store/store.h"
 
-/* When topic{T} is not there so many slots are asked whether they are of a topic: in a cluster of
- * two masters or more it would be a rare chance that all of them were lost with it. */
+/* If topic{T} is missing this many slots are asked whether they belong to a topic.  In a cluster of
+ * two or more masters it is unlikely that all of them were lost together with topic{T}. */
 enum { SLOTS_ASKED = 16 };
 
-/* Somebody who waits for a read. */
+/* A callback that waits for a read. */
 struct definition_wait {
     STAILQ_ENTRY(definition_wait) link;
     definitions_fn *done;
@@ -26,18 +26,18 @@ struct definition_wait {
 };
 STAILQ_HEAD(definition_waits, definition_wait);
 
-/* Invariant: `known` or `reading`, or it is about to be dropped.  While it is being read, only
- * smq:io may drop it. */
+/* Invariant: `known` or `reading` is set, or the definition is about to be dropped.  While a read
+ * is in progress only smq:io may drop it. */
 struct definition {
     UT_hash_handle hh;
     struct definitions *all;
     bool known;    /* topic is valid */
-    bool reading;  /* a read is on its way */
-    bool outdated; /* what the read on its way brings may be old: read again */
+    bool reading;  /* a read is in progress */
+    bool outdated; /* the read in progress may return an old one: read again */
     struct topic topic;
     struct definition_waits waits; /* smq:io */
     struct store_call call;        /* smq:io */
-    int32_t asked;                 /* smq:io: the slot that is asked; -1: topic{T} is */
+    int32_t asked;                 /* smq:io: the slot that is being asked; -1: topic{T} */
     char name[TOPIC_NAME_MAX + 1];
 };
 
@@ -61,7 +61,7 @@ struct definitions *definitions_new(struct redis *redis, int64_t request_timeout
     return definitions;
 }
 
-/* The lock is held.  Take it out of the table, and free it. */
+/* The lock is held.  Remove the definition from the table and free it. */
 static void definition_drop(struct definition *definition)
 {
     HASH_DEL(definition->all->table, definition);
@@ -113,7 +113,7 @@ static void definition_read(struct definition *definition)
                     definition->all->request_timeout_ms);
 }
 
-/* What a read came to, for those who wait for it. */
+/* The result of a read, for those who wait for it. */
 struct definition_answer {
     struct topic topic;
     smq_status status;
@@ -136,7 +136,7 @@ static void definitions_answer_read(struct definition_answer *out, enum store_to
     }
 }
 
-/* topic{T} is not there.  Does this slot know of a topic?  NO_TOPIC: no. */
+/* topic{T} is missing.  Does this slot belong to a topic?  NO_TOPIC: it does not. */
 static void definitions_answer_read_slot(struct definition_answer *out, const char *name,
                                          const struct store_result *result)
 {
@@ -150,7 +150,7 @@ static void definitions_answer_read_slot(struct definition_answer *out, const ch
             out->status =
                 status_set(&out->err, SMQ_DAMAGED,
                            "Redis has lost the definition of topic %s, topic{%s}, but its "
-                           "slots are there: run slotmq topic repair %s",
+                           "slots exist: run slotmq topic repair %s",
                            name, name, name);
         }
     } else if (result->outcome == STORE_REFUSED || result->outcome == STORE_PARTLY) {
@@ -158,8 +158,8 @@ static void definitions_answer_read_slot(struct definition_answer *out, const ch
     } else {
         out->status = status_set(
             &out->err, result->outcome == STORE_OK ? SMQ_INTERNAL : result->status,
-            "cannot look for topic %s in its slots: %s", name,
-            result->outcome == STORE_OK ? "a slot answers what cannot be read" : result->text);
+            "cannot read the slots of topic %s: %s", name,
+            result->outcome == STORE_OK ? "the reply of a slot cannot be read" : result->text);
     }
 }
 
@@ -183,7 +183,7 @@ static void definitions_answer_give(const struct definition_answer *answer,
 
 static void definition_ask_slot(struct definition *definition, int32_t slot)
 {
-    struct topic topic = {.slots = SLOTS_ASKED}; /* its name is all that the keys need */
+    struct topic topic = {.slots = SLOTS_ASKED}; /* the keys depend on its name only */
     struct store_slot asked;
 
     snprintf(topic.name, sizeof(topic.name), "%s", definition->name);
@@ -193,7 +193,7 @@ static void definition_ask_slot(struct definition *definition, int32_t slot)
                     definition->all->request_timeout_ms);
 }
 
-/* What was read is the answer, unless it may be old. */
+/* The result of the read is the answer, unless it may be old. */
 static void definition_end(struct definition *definition, const struct definition_answer *answer,
                            bool reached)
 {
@@ -261,7 +261,8 @@ static bool definition_is(const struct definition *definition, const char *stale
     return strcmp(stamp, stale) != 0;
 }
 
-/* The lock is held.  Wait for the read that is on its way; true: the caller must begin one. */
+/* The lock is held.  Wait for the read in progress; true: there is none, and the caller must begin
+ * one. */
 static bool definition_join(struct definition *definition, definitions_fn *done, void *user)
 {
     bool first = !definition->reading;

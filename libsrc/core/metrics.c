@@ -1,4 +1,4 @@
-/* metrics.c - what the parts of one client count.
+/* metrics.c - the counters of a client.
  *
  * Thread: as metrics.h says. */
 #include "core/metrics.h"
@@ -26,7 +26,7 @@ static uint64_t metrics_value_of(const metric *which)
     return atomic_load_explicit(which, memory_order_relaxed);
 }
 
-/* It may be read between the loss of a slot and the gain before that. */
+/* Zero instead of less: the loss of a slot may be read before its gain. */
 static uint64_t metrics_difference(uint64_t gained, uint64_t lost)
 {
     return gained > lost ? gained - lost : 0;

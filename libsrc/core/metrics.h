@@ -1,7 +1,7 @@
-/* metrics.h - what the parts of one client count, each where it happens.
+/* metrics.h - the counters of a client, each counted where the thing happens.
  *
- * Thread: smq:io counts, but for what is shared; any may read.  The numbers stand for themselves:
- * nothing is ordered by them. */
+ * Thread: smq:io counts, except the shared counters; any thread may read.  Counters are independent
+ * of each other: no order between them is guaranteed. */
 #ifndef CORE_METRICS_H
 #define CORE_METRICS_H
 
@@ -11,18 +11,20 @@
 
 typedef _Atomic uint64_t metric;
 
-/* Begins as zeros.  The rest of smq_metrics is counted by the Redis client and by the events. */
+/* Begins as zeros.  The other fields of smq_metrics are counted by the Redis client and by the
+ * events. */
 struct metrics {
     metric sent, merged, send_failures;
     metric claimed, done, retried, rejected, released, dead, expired, lease_lost, fenced;
     metric slots_gained, slots_lost;
     metric in_flight;
     metric handling_us_sum, handling[SMQ_HISTOGRAM_SIZE];
-    char apart[64]; /* of what follows, which is shared with the threads of the application */
+    /* keeps the counters below, which application threads change, out of the cache lines above */
+    char apart[64];
     metric send_pending;
 };
 
-/* Thread: smq:io; so no other count comes between the two steps. */
+/* Thread: smq:io.  No other thread counts here, so the step need not be atomic. */
 static inline void metric_add(metric *which, uint64_t count)
 {
     uint64_t value = atomic_load_explicit(which, memory_order_relaxed);
@@ -35,7 +37,7 @@ static inline void metric_subtract(metric *which, uint64_t count)
     metric_add(which, 0 - count);
 }
 
-/* Thread: any, for what is shared. */
+/* Thread: any, for shared counters. */
 static inline void metric_share_add(metric *which, uint64_t count)
 {
     atomic_fetch_add_explicit(which, count, memory_order_relaxed);
@@ -46,10 +48,10 @@ static inline void metric_share_subtract(metric *which, uint64_t count)
     atomic_fetch_sub_explicit(which, count, memory_order_relaxed);
 }
 
-/* A delivery was answered so long after its claim.  Thread: smq:io. */
+/* A delivery was answered `us` microseconds after its claim.  Thread: smq:io. */
 void metrics_handled(struct metrics *metrics, int64_t us);
 
-/* Fill what is counted here. */
+/* Fill the fields of `out` that are counted here. */
 void metrics_read(smq_metrics *out, const struct metrics *metrics);
 
 #endif

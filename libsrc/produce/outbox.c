@@ -10,7 +10,7 @@
 #include "base/steps.h"
 #include "model/backoff.h"
 
-/* Between two tries of what failed. */
+/* Waits between the tries of a failed request. */
 static const struct backoff outbox_backoff = {.kind = BACKOFF_EXP, .count = 2, .ms = {20, 1000}};
 
 int64_t outbox_backoff_ms(int failures)
@@ -45,10 +45,10 @@ void outbox_free(struct outbox *outbox)
 bool outbox_may(enum outbox_state from, enum outbox_state to)
 {
     static const unsigned steps[OUTBOX_STATES] = {
-        [OUTBOX_EMPTY] = STEP(OUTBOX_READY) | STEP(OUTBOX_RESTING),
-        [OUTBOX_READY] = STEP(OUTBOX_ON_WIRE) | STEP(OUTBOX_EMPTY),
-        [OUTBOX_ON_WIRE] = STEP(OUTBOX_EMPTY) | STEP(OUTBOX_READY) | STEP(OUTBOX_RESTING),
-        [OUTBOX_RESTING] = STEP(OUTBOX_READY) | STEP(OUTBOX_EMPTY),
+        [OUTBOX_EMPTY] = STEP(OUTBOX_READY) | STEP(OUTBOX_BACKING_OFF),
+        [OUTBOX_READY] = STEP(OUTBOX_IN_FLIGHT) | STEP(OUTBOX_EMPTY),
+        [OUTBOX_IN_FLIGHT] = STEP(OUTBOX_EMPTY) | STEP(OUTBOX_READY) | STEP(OUTBOX_BACKING_OFF),
+        [OUTBOX_BACKING_OFF] = STEP(OUTBOX_READY) | STEP(OUTBOX_EMPTY),
     };
 
     return steps_allow(steps, from, to);
@@ -56,7 +56,9 @@ bool outbox_may(enum outbox_state from, enum outbox_state to)
 
 static struct outbox_list *outbox_list_of(struct outbox_set *set, enum outbox_state state)
 {
-    return state == OUTBOX_READY ? &set->ready : state == OUTBOX_RESTING ? &set->resting : NULL;
+    return state == OUTBOX_READY         ? &set->ready
+           : state == OUTBOX_BACKING_OFF ? &set->backing_off
+                                         : NULL;
 }
 
 static void outbox_enter(struct outbox *outbox, enum outbox_state state)
@@ -77,11 +79,11 @@ static void outbox_enter(struct outbox *outbox, enum outbox_state state)
     }
 }
 
-static void outbox_rest(struct outbox *outbox)
+static void outbox_back_off(struct outbox *outbox)
 {
     int64_t deadline_ms = STAILQ_FIRST(&outbox->queue)->deadline_ms;
 
-    outbox_enter(outbox, OUTBOX_RESTING);
+    outbox_enter(outbox, OUTBOX_BACKING_OFF);
     outbox_set_wake_at(outbox->set,
                        outbox->resume_ms < deadline_ms ? outbox->resume_ms : deadline_ms);
 }
@@ -91,7 +93,7 @@ void outbox_settle(struct outbox *outbox)
     if (STAILQ_EMPTY(&outbox->queue)) {
         outbox_enter(outbox, OUTBOX_EMPTY);
     } else if (outbox->resume_ms > clock_now_ms()) {
-        outbox_rest(outbox);
+        outbox_back_off(outbox);
     } else {
         outbox_enter(outbox, OUTBOX_READY);
     }
@@ -107,7 +109,7 @@ void outbox_add(struct outbox *outbox, struct send *send)
 
 void outbox_begin(struct outbox *outbox, const struct topic *topic, int64_t now_ms)
 {
-    outbox_enter(outbox, OUTBOX_ON_WIRE);
+    outbox_enter(outbox, OUTBOX_IN_FLIGHT);
     send_request_begin(&outbox->set->requests, &outbox->queue, topic, outbox->slot, now_ms, outbox);
 }
 
@@ -129,8 +131,8 @@ void outbox_reset_backoff(struct outbox *outbox)
     outbox->why = NULL;
 }
 
-/* The queue is in the order of the deadlines, nearly: a send with an earlier one behind the head
- * may end a bit late. */
+/* The queue is nearly in the order of the deadlines: a send behind one with a later deadline may
+ * expire a little late. */
 void outbox_expire(struct outbox *outbox, int64_t now_ms)
 {
     struct send *send;
@@ -144,7 +146,7 @@ void outbox_expire(struct outbox *outbox, int64_t now_ms)
 void outbox_empty_into(struct outbox *outbox, struct send_list *list)
 {
     STAILQ_CONCAT(list, &outbox->queue);
-    if (outbox->state != OUTBOX_ON_WIRE) {
+    if (outbox->state != OUTBOX_IN_FLIGHT) {
         outbox_enter(outbox, OUTBOX_EMPTY);
     }
 }

@@ -1,8 +1,8 @@
-/* outbox.h - where the sends of one slot wait: for the end of the request before them, and for a
+/* outbox.h - the sends of one slot, which wait until the request before them has ended, and for a
  * back-off after a failure.
  *
- * An outbox has at most one request in flight; what is added in the meantime goes together with
- * the next.
+ * An outbox has at most one request in flight; sends that are added in the meantime go with the
+ * next request.
  *
  * Thread: smq:io. */
 #ifndef PRODUCE_OUTBOX_H
@@ -12,14 +12,21 @@
 
 struct outbox_topic;
 
-/* READY waits for the end of the loop's turn; RESTING for `resume_ms`, after a failure. */
-enum outbox_state { OUTBOX_EMPTY, OUTBOX_READY, OUTBOX_ON_WIRE, OUTBOX_RESTING, OUTBOX_STATES };
+/* READY waits for the end of the loop's turn; BACKING_OFF waits until `resume_ms` after a failure.
+ */
+enum outbox_state {
+    OUTBOX_EMPTY,
+    OUTBOX_READY,
+    OUTBOX_IN_FLIGHT,
+    OUTBOX_BACKING_OFF,
+    OUTBOX_STATES
+};
 
 /* May an outbox go from `from` to `to`?  Pure. */
 bool outbox_may(enum outbox_state from, enum outbox_state to);
 
-/* Invariants: EMPTY has no queue, READY and RESTING have one and are in the list of that name;
- * ON_WIRE has one request, and a queue behind it or not. */
+/* Invariants: EMPTY has no queue; READY and BACKING_OFF have one and are in the list of that name;
+ * IN_FLIGHT has one request, and may have a queue behind it. */
 struct outbox {
     TAILQ_ENTRY(outbox) link; /* READY, RESTING */
     struct outbox_set *set;
@@ -27,9 +34,9 @@ struct outbox {
     struct send_list queue;
     enum outbox_state state;
     int32_t slot;
-    int failures;      /* in a row */
-    int64_t resume_ms; /* no request is sent before */
-    char *why;         /* the last of them; NULL: none */
+    int failures;      /* consecutive failures */
+    int64_t resume_ms; /* no request is sent before this time */
+    char *why;         /* the cause of the last failure; NULL: none */
 };
 TAILQ_HEAD(outbox_list, outbox);
 
@@ -37,19 +44,19 @@ TAILQ_HEAD(outbox_list, outbox);
 struct outbox_set {
     struct send_sink sink;
     struct send_requests requests;
-    struct outbox_list ready, resting;
-    int64_t wake_ms; /* the turn has to be called by then; INT64_MAX: never */
+    struct outbox_list ready, backing_off;
+    int64_t wake_ms; /* when the turn has to be called; INT64_MAX: never */
 };
 
 /* Have the turn called at this time, by clock_now_ms(), or earlier. */
 void outbox_set_wake_at(struct outbox_set *set, int64_t ms);
 
-/* How long to wait after this many failures in a row. */
+/* How long to wait after this many consecutive failures. */
 int64_t outbox_backoff_ms(int failures);
 
 struct outbox *outbox_new(struct outbox_set *set, struct outbox_topic *topic, int32_t slot);
 
-/* The queue is empty. */
+/* Precondition: the queue is empty. */
 void outbox_free(struct outbox *outbox);
 
 /* Add a send behind the others. */

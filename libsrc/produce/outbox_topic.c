@@ -1,4 +1,5 @@
-/* outbox_topic.c - placing sends by the definition of their topic, and having them wait for it. */
+/* outbox_topic.c - assigning sends to slots by the definition of their topic, and letting them wait
+ * until the definition is read. */
 #include "produce/outbox_topic.h"
 
 #include <stdio.h>
@@ -54,7 +55,8 @@ static void outbox_topic_free_slots(struct outbox_topic *topic)
     topic->known = false;
 }
 
-/* Remove the topic from the tables, and free it or leave that to the read that is on its way. */
+/* Remove the topic from the tables, and free it; if a read is in progress its callback frees the
+ * topic. */
 static void outbox_topic_free(struct outbox_topic *topic)
 {
     struct outbox_topics *topics = topic->topics;
@@ -83,7 +85,7 @@ static void outbox_topic_wake_at(struct outbox_topic *topic, int64_t ms)
     outbox_set_wake_at(&topic->topics->set, ms);
 }
 
-/* The send is put into `unplaced`. */
+/* A send with this deadline enters `unplaced`. */
 static void outbox_topic_note_deadline(struct outbox_topic *topic, const struct send *send)
 {
     if (send->deadline_ms < topic->expire_ms) {
@@ -166,8 +168,8 @@ static void outbox_topic_identify(struct outbox_topic *topic, struct send *send)
     }
 }
 
-/* The send does not fit the definition.  Slots tell of a newer one, but only when something is sent
- * to them; so an old one is read again first. */
+/* The send does not fit the definition.  Slots report a newer definition, but only in reply to a
+ * send; so if the known one is old it is read again first. */
 static void outbox_topic_refuse(struct outbox_topic *topic, struct send *send, smq_status status,
                                 const char *text)
 {
@@ -179,7 +181,7 @@ static void outbox_topic_refuse(struct outbox_topic *topic, struct send *send, s
     outbox_topic_wait(topic, send);
 }
 
-/* The topic may be blocked then. */
+/* May block the topic. */
 static void outbox_topic_place(struct outbox_topic *topic, struct send *send)
 {
     smq_error err;
@@ -202,7 +204,7 @@ static void outbox_topic_unblock(struct outbox_topic *topic)
     topic->blocked = false;
     TAILQ_REMOVE(&topic->topics->blocked, topic, link);
     topic->expire_ms = INT64_MAX;
-    topic->checked_ms = INT64_MAX; /* as fresh as can be, for all of these */
+    topic->checked_ms = INT64_MAX; /* counts as just read for all these sends */
     STAILQ_CONCAT(&list, &topic->unplaced);
     while ((send = STAILQ_FIRST(&list)) != NULL) {
         STAILQ_REMOVE_HEAD(&list, link);
@@ -237,8 +239,8 @@ static void outbox_topic_adopt(struct outbox_topic *topic)
     outbox_topic_unblock(topic);
 }
 
-/* The slots that refused the stored definition are damaged, if they still do when their sends end.
- */
+/* The slots that refused the stored definition are damaged, if they still refuse it when their
+ * sends end. */
 static void outbox_topic_mark_damaged(struct outbox_topic *topic)
 {
     struct send *send;
@@ -249,8 +251,8 @@ static void outbox_topic_mark_damaged(struct outbox_topic *topic)
     }
 }
 
-/* The same definition means that a slot refused it for another reason: that outbox rests, the
- * others continue. */
+/* If the definition has not changed a slot refused it for another reason: that outbox backs off,
+ * and the others continue. */
 static void outbox_topic_defined(struct outbox_topic *topic, const struct topic *definition)
 {
     char stamp[TOPIC_STAMP_MAX];
@@ -305,21 +307,21 @@ static void outbox_topic_on_definition(const struct topic *definition, smq_statu
     topics->turn(topics->user);
 }
 
-/* Do what a blocked topic does next.  The topic may be freed then. */
+/* Do the next step of a blocked topic.  May free the topic. */
 static void outbox_topic_advance(struct outbox_topic *topic)
 {
     if (!topic->blocked || topic->reading || topic->read_ms != 0) {
         return;
     }
     if (topic->newer) {
-        if (topic->on_wire == 0) {
+        if (topic->in_flight == 0) {
             outbox_topic_adopt(topic);
         }
     } else if (!STAILQ_EMPTY(&topic->unplaced)) {
         topic->reading = true;
         definitions_get(topic->topics->set.sink.core->definitions, topic->name,
                         topic->known ? topic->stamp : NULL, outbox_topic_on_definition, topic);
-    } else if (topic->on_wire == 0) {
+    } else if (topic->in_flight == 0) {
         outbox_topic_free(topic);
     }
 }
@@ -335,12 +337,12 @@ void outbox_topic_begin(struct outbox *outbox, int64_t now_ms)
         outbox_settle(outbox);
         return;
     }
-    topic->on_wire++;
+    topic->in_flight++;
     outbox_begin(outbox, &topic->topic, now_ms);
 }
 
-/* Put `list` before what waits in the outbox, or in its blocked topic. */
-static void outbox_topic_put_back(struct outbox *outbox, struct send_list *list)
+/* Put `list` in front of the sends that wait in the outbox, or in its blocked topic. */
+static void outbox_topic_prepend(struct outbox *outbox, struct send_list *list)
 {
     struct outbox_topic *topic = outbox->topic;
     struct send *send;
@@ -356,8 +358,9 @@ static void outbox_topic_put_back(struct outbox *outbox, struct send_list *list)
     send_list_prepend(&topic->unplaced, list);
 }
 
-/* With an empty queue no send is left that the failures concern: the next one does not wait for the
- * back-off.  While the topic is blocked such sends are in its list. */
+/* If the queue is empty no send is left that the failures concern, so the next send does not wait
+ * for the back-off.  While the topic is blocked its sends are in the topic's list, not in the
+ * queue. */
 static void outbox_topic_settle(struct outbox *outbox)
 {
     if (STAILQ_EMPTY(&outbox->queue) && !outbox->topic->blocked) {
@@ -380,16 +383,16 @@ void outbox_topic_request_ended(struct send_request *request, enum send_request_
     }
     if (how == SEND_REQUEST_OUTDATED || how == SEND_REQUEST_REPEAT) {
         outbox_failed(outbox, why);
-        outbox_topic_put_back(outbox, &request->batch);
+        outbox_topic_prepend(outbox, &request->batch);
     }
     outbox_topic_settle(outbox);
-    topic->on_wire--;
+    topic->in_flight--;
     outbox_topic_advance(topic);
 }
 
 /* --- time, end --- */
 
-/* The topic may be freed then. */
+/* May free the topic. */
 static void outbox_topic_wake(struct outbox_topic *topic, int64_t now_ms)
 {
     outbox_topic_expire(topic, now_ms);
@@ -410,7 +413,7 @@ void outbox_topics_wake(struct outbox_topics *topics, int64_t now_ms)
         next_topic = TAILQ_NEXT(topic, link);
         outbox_topic_wake(topic, now_ms);
     }
-    for (outbox = TAILQ_FIRST(&topics->set.resting); outbox != NULL; outbox = next) {
+    for (outbox = TAILQ_FIRST(&topics->set.backing_off); outbox != NULL; outbox = next) {
         next = TAILQ_NEXT(outbox, link);
         outbox_expire(outbox, now_ms);
         outbox_topic_settle(outbox);

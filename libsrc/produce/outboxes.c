@@ -1,5 +1,5 @@
-/* outboxes.c - the turn that ends every call from the loop: it sends what is ready, reports what
- * has ended, and sets the timer. */
+/* outboxes.c - the turn at the end of every entry from the loop: it sends what is ready, reports
+ * sends that have ended, and sets the timer. */
 #include "produce/outboxes.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct outboxes {
     outboxes_ended_fn *ended;
     void *user;
     uv_timer_t timer;
-    int64_t timer_ms; /* the timer runs until then; INT64_MAX: it does not run */
+    int64_t timer_ms; /* when the timer ends; INT64_MAX: it does not run */
     void (*closed)(void *user);
     void *closed_user;
 };
@@ -87,7 +87,7 @@ struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *
     set->sink.core = core;
     STAILQ_INIT(&set->sink.ended);
     TAILQ_INIT(&set->ready);
-    TAILQ_INIT(&set->resting);
+    TAILQ_INIT(&set->backing_off);
     set->wake_ms = INT64_MAX;
     TAILQ_INIT(&all->topics.blocked);
     all->topics.turn = outboxes_turn;

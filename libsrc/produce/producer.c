@@ -1,8 +1,8 @@
-/* producer.c - accepting sends, counting them until they have their receipts, and giving those.
+/* producer.c - accepts sends, keeps them until they have their receipts, and gives the receipts.
  *
- * A blocking call lends its messages to smq:io and is waked by it directly, so it works on smq:call
- * too.  An asynchronous one is copied, counted against the bounds, and its receipt is given on
- * smq:call.
+ * A blocking call lends its messages to smq:io, which wakes it directly, so it works on smq:call
+ * too.  The message of an asynchronous call is copied and counted against the bounds, and its
+ * receipt is given on smq:call.
  *
  * Thread: any, as each function says. */
 #include "produce/producer.h"
@@ -21,8 +21,8 @@
 TAILQ_HEAD(pending_list, send);
 
 /* Invariants: `all` holds every accepted send until its receipt was given, in the order of their
- * numbers; count and bytes are those of the asynchronous ones among them; while `giving`, the task
- * `give` is posted or runs, and holds a reference. */
+ * numbers; `count` and `bytes` count the asynchronous ones among them; while `giving` is set the
+ * task `give` is posted or runs, and holds a reference. */
 struct smq_producer {
     struct core *core;
     int64_t send_timeout_ms, full_timeout_ms, max_count, max_bytes;
@@ -38,7 +38,7 @@ struct smq_producer {
         struct pending_list all;
         uint64_t last_number;
         int64_t count, bytes;
-        uint64_t awaited; /* `progress` is due when no number up to it is left */
+        uint64_t awaited; /* `progress` is signalled when no send up to this number is pending */
         int references, room_sleepers;
         bool giving, closing, closed;
     } state;
@@ -56,14 +56,14 @@ static void producer_state_unlock(smq_producer *producer)
     pthread_mutex_unlock(&producer->state.lock);
 }
 
-/* Tell those who wait for `progress`. */
+/* Wake the threads that wait for `progress`. */
 static void producer_state_progress(smq_producer *producer)
 {
     producer->state.awaited = UINT64_MAX;
     pthread_cond_broadcast(&producer->state.progress);
 }
 
-/* false: the time is up.  `deadline_ms` by clock_now_ms(), or INT64_MAX. */
+/* Returns false when the time is over.  `deadline_ms` is by clock_now_ms(), or INT64_MAX. */
 static bool producer_state_wait(smq_producer *producer, pthread_cond_t *cond, int64_t deadline_ms)
 {
     int64_t left_ms = deadline_ms - clock_now_ms();
@@ -86,7 +86,7 @@ static bool producer_state_pending(const smq_producer *producer, uint64_t number
     return first != NULL && first->number <= number;
 }
 
-/* Sleep until something may have changed about the sends up to `number`. */
+/* Sleep until the sends up to `number` may have changed. */
 static bool producer_state_await(smq_producer *producer, uint64_t number, int64_t deadline_ms)
 {
     if (number < producer->state.awaited) {
@@ -102,7 +102,7 @@ static int64_t producer_deadline(int64_t timeout_ms)
     return timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + timeout_ms;
 }
 
-/* An id that was made meanwhile does not count. */
+/* An id that the library made does not count. */
 static int64_t producer_send_bytes(const struct send *send)
 {
     size_t id_len = send->id[0] == '\0' ? send->message.id.len : 0;
@@ -110,7 +110,7 @@ static int64_t producer_send_bytes(const struct send *send)
     return (int64_t) (send->message.body.len + send->message.key.len + id_len);
 }
 
-/* Accept a send; producer_state_hand_over() comes after the last one. */
+/* Accept a send; the caller calls producer_state_hand_over() after the last one. */
 static void producer_state_add(smq_producer *producer, struct send *send)
 {
     send->number = ++producer->state.last_number;
@@ -123,7 +123,7 @@ static void producer_state_add(smq_producer *producer, struct send *send)
     STAILQ_INSERT_TAIL(&producer->state.inbox, send, link);
 }
 
-/* The lock is held, and let go before smq:io wakes, which takes it first of all. */
+/* The lock is held on entry, and released before smq:io wakes, which needs it first of all. */
 static void producer_state_hand_over(smq_producer *producer)
 {
     struct loop *io = producer->core->io;
@@ -135,7 +135,7 @@ static void producer_state_hand_over(smq_producer *producer)
     }
 }
 
-/* Its receipt was given, or is about to be given to a waiting call. */
+/* The receipt of the send was given, or is about to be given to a waiting call. */
 static void producer_state_remove(smq_producer *producer, struct send *send)
 {
     TAILQ_REMOVE(&producer->state.all, send, pending);
@@ -153,7 +153,7 @@ static void producer_state_remove(smq_producer *producer, struct send *send)
     }
 }
 
-/* The last reference takes everything down.  The lock is held, and let go. */
+/* Drop a reference; the last one frees everything.  The lock is held on entry, and released. */
 static void producer_state_unref(smq_producer *producer)
 {
     struct core *core = producer->core;
@@ -181,7 +181,7 @@ static void producer_fill_receipt(smq_receipt *out, const struct send *send)
     memcpy(out->id, send->id, sizeof(send->id));
 }
 
-/* Give one receipt, if one waits. */
+/* Give one receipt, if there is one. */
 static bool producer_give_one(smq_producer *producer)
 {
     struct send *send;
@@ -227,13 +227,12 @@ static void producer_on_give(struct loop_task *task)
 static void producer_log_failure(struct core *core, const struct send *send)
 {
     if (send->status != SMQ_OK) {
-        events_log(core->events, SMQ_LEVEL_WARN,
-                   "a message to topic %s was not stored for certain: %s", send->topic,
-                   smq_status_text(send->status));
+        events_log(core->events, SMQ_LEVEL_WARN, "a message to topic %s may not be stored: %s",
+                   send->topic, smq_status_text(send->status));
     }
 }
 
-/* The lock is held.  true: smq:call is to be rung, when it is held no more. */
+/* The lock is held.  Returns true if the caller has to post `give` to smq:call after unlocking. */
 static bool producer_sort_ended(smq_producer *producer, struct send_list *ended,
                                 struct send_list *here)
 {
@@ -273,7 +272,7 @@ static void producer_on_ended(struct send_list *ended, void *user)
     while ((send = STAILQ_FIRST(&here)) != NULL) {
         STAILQ_REMOVE_HEAD(&here, link);
         if (send->group != NULL) {
-            waiter_done(&send->group->waiter); /* the send is the waiting caller's again */
+            waiter_done(&send->group->waiter); /* the send belongs to the waiting caller again */
             continue;
         }
         producer_log_failure(core, send);
@@ -311,7 +310,7 @@ static void producer_on_closed(void *user)
     producer_state_unref(producer);
 }
 
-/* Every producer_on_take() has run: none is posted once `closing` is set. */
+/* Every producer_on_take() has run, because none is posted once `closing` is set. */
 static void producer_on_close(struct loop_task *task)
 {
     smq_producer *producer = OWNER_OF(task, smq_producer, close);
@@ -338,7 +337,7 @@ smq_producer *producer_new(struct core *core, const smq_producer_options *option
     producer->take.run = producer_on_take;
     producer->close.run = producer_on_close;
     producer->give.run = producer_on_give;
-    producer->state.references = 2; /* the handle's, and that of smq:io */
+    producer->state.references = 2; /* those of the handle and of smq:io */
     producer->state.awaited = UINT64_MAX;
     STAILQ_INIT(&producer->state.inbox);
     STAILQ_INIT(&producer->state.ended);
@@ -371,7 +370,7 @@ void producer_free(smq_producer *producer)
     producer_state_unref(producer);
 }
 
-struct core *producer_hub(const smq_producer *producer)
+struct core *producer_core(const smq_producer *producer)
 {
     return producer->core;
 }
@@ -391,8 +390,8 @@ static smq_status producer_check_send(smq_message *out, const char *topic,
     return status == SMQ_OK ? send_check(out, message, err) : status;
 }
 
-/* Give `sends` to smq:io and wait until every one has ended.  Those with a status of their own
- * were refused already; `refused` is their number. */
+/* Pass `sends` to smq:io, and wait until all have ended.  Sends that have a status already were
+ * refused; `refused` is their number. */
 static smq_status producer_send_and_wait(smq_producer *producer, struct send *sends, size_t count,
                                          size_t refused, struct send_group *group)
 {
@@ -426,7 +425,7 @@ static void producer_group_refuse(struct send_group *group, struct send *send, c
     }
 }
 
-/* Make a lent send; false: it is refused, which the group knows. */
+/* Initialize a send of a blocking call; false: it is refused, and the group has noted that. */
 static bool producer_group_add(struct send_group *group, struct send *send, size_t index,
                                const char *topic, const smq_message *message, int64_t deadline_ms)
 {
@@ -482,7 +481,7 @@ smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, co
     return status == SMQ_OK ? SMQ_OK : status_copy(err, &group.err);
 }
 
-/* Copy `len` bytes to `*bytes` and go behind them; NULL stays NULL. */
+/* Copy `len` bytes to *bytes, and advance it; NULL stays NULL. */
 static const void *producer_copy_bytes(char **bytes, const void *data, size_t len)
 {
     char *copy = *bytes;
@@ -495,7 +494,7 @@ static const void *producer_copy_bytes(char **bytes, const void *data, size_t le
     return copy;
 }
 
-/* One allocation with everything the send points to. */
+/* One allocation that holds the send and everything that it points to. */
 static struct send *producer_copy_send(const char *topic, const smq_message *message,
                                        int64_t deadline_ms)
 {

@@ -1,6 +1,8 @@
-/* producer.h - sends: collected per slot, one request per slot in flight, repeated until done.
+/* producer.h - a producer: it collects sends per slot, has one request per slot in flight, and
+ * repeats requests until they are done.
  *
- * Thread: any; the inside lives on smq:io (queue/outbox.h), receipts are given on smq:call. */
+ * Thread: any.  Requests are made on smq:io (produce/outboxes.h), receipts are given on smq:call.
+ */
 #ifndef PRODUCE_PRODUCER_H
 #define PRODUCE_PRODUCER_H
 
@@ -11,11 +13,11 @@
 /* The struct smq_producer of the public header; the options are complete. */
 smq_producer *producer_new(struct core *core, const smq_producer_options *options);
 
-/* Pending sends end as CLOSED or UNKNOWN; their callbacks have run when it returns.  On smq:call
- * they run inside this call, and the callback that called it goes on. */
+/* Pending sends end with CLOSED or UNKNOWN; their callbacks have run when this returns.  If it is
+ * called on smq:call the callbacks run inside this call. */
 void producer_free(smq_producer *producer);
 
-struct core *producer_hub(const smq_producer *producer);
+struct core *producer_core(const smq_producer *producer);
 
 /* The calls of the public header; every struct has its full size. */
 smq_status producer_send(smq_receipt *out, smq_producer *producer, const char *topic,

@@ -1,4 +1,4 @@
-/* send.c - how a send ends: its status, its text, its event, its counters. */
+/* send.c - the end of a send: its status, text, event and counters. */
 #include "produce/send.h"
 
 #include <inttypes.h>
@@ -56,12 +56,13 @@ void send_end_list(struct send_sink *sink, struct send_list *list, smq_status st
 static const char *send_expired_text(const struct send *send)
 {
     if (send->unknown) {
-        return "no answer came in time";
+        return "no reply came in time";
     }
     if (send->status == SMQ_TIMED_OUT) {
         return "it could not be sent in time";
     }
-    return send->status == SMQ_NO_TOPIC ? "the slot has no definition" : "no server in time";
+    return send->status == SMQ_NO_TOPIC ? "the slot has no definition"
+                                        : "no server was reachable in time";
 }
 
 void send_end_expired(struct send_sink *sink, struct send *send, const char *why)
@@ -117,8 +118,8 @@ void send_end_stored(struct send_sink *sink, struct send *send, smq_status statu
     send_end(sink, send, status, text);
 }
 
-/* What a repeat finds waiting is what the first try has stored, unless that was never stored, or is
- * another message than the one that waits.  No other message has an id that the library made. */
+/* A repeated send that merges has found what the first try stored, or another send's message, and
+ * cannot tell which.  Under an id that the library made it can only be the first try. */
 static enum send_result send_merged_result(const struct send *send)
 {
     if (!send->unknown) {

@@ -1,5 +1,5 @@
-/* send_request.c - requests of the send script: building them, waiting for replicas behind them,
- * and what their answers mean for their sends. */
+/* send_request.c - requests of the script `send`: building them, waiting for replicas after them,
+ * and what their replies mean for their sends. */
 #include "produce/send_request.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/memory.h"
 
 enum { SPARE_MAX = 64, SPARE_BYTES_MAX = 64 * 1024, TEXT_MAX = 240 };
-enum { SENDS_MAX = 500, BYTES_MAX = 1024 * 1024 }; /* of one request */
+enum { SENDS_MAX = 500, BYTES_MAX = 1024 * 1024 }; /* limits of one request */
 
 static void send_request_on_sent(struct store_call *call, const struct store_result *result);
 static void send_request_on_acknowledged(const struct redis_result *result, void *user);
@@ -41,7 +41,7 @@ static void send_request_free(struct send_request *request)
     free(request);
 }
 
-/* Keep it for the next one, if it is of usual size. */
+/* Keep the request for reuse, if it has the usual size. */
 static void send_request_recycle(struct send_requests *all, struct send_request *request)
 {
     if (all->spare_count >= SPARE_MAX || request->call.command.args.bytes.size > SPARE_BYTES_MAX) {
@@ -54,7 +54,7 @@ static void send_request_recycle(struct send_requests *all, struct send_request 
 
 /* --- begin --- */
 
-/* The bytes that a send adds to a request, nearly. */
+/* About how many bytes a send adds to a request. */
 static size_t send_request_size(const struct send *send)
 {
     return send->message.body.len + send->message.key.len + send->message.id.len;
@@ -76,8 +76,8 @@ static void send_request_add(struct send_request *request, struct send *send)
     request->count++;
 }
 
-/* Move what fits into one request, and is repeated or not as it is, out of the queue; returns the
- * earliest deadline. */
+/* Move sends from the head of the queue into the request, while they fit and are all repeated or
+ * all new.  Returns the earliest deadline. */
 static int64_t send_request_fill(struct send_request *request, struct send_list *queue)
 {
     struct send *send;
@@ -145,7 +145,8 @@ static void send_request_repeat(struct send_request *request, enum send_request_
 
     STAILQ_FOREACH(send, &request->batch, link)
     {
-        if (status != SMQ_NO_TOPIC || send->status != SMQ_DAMAGED) { /* it is known to be more */
+        /* DAMAGED is more precise, and stays */
+        if (status != SMQ_NO_TOPIC || send->status != SMQ_DAMAGED) {
             send->status = status;
         }
         send->unknown = send->unknown || unknown;
@@ -153,7 +154,7 @@ static void send_request_repeat(struct send_request *request, enum send_request_
     send_request_end(request, how, why);
 }
 
-/* Nobody knows whether the sends were stored. */
+/* It is not known whether the sends were stored. */
 static void send_request_lose(struct send_request *request, const char *text)
 {
     if (request->all->no_repeat) {
@@ -163,8 +164,9 @@ static void send_request_lose(struct send_request *request, const char *text)
     send_request_repeat(request, SEND_REQUEST_REPEAT, SMQ_UNKNOWN, text, true);
 }
 
-/* The script raised an error.  One of a key of another type comes before a send writes anything;
- * one of what the user may not do can come after it; neither goes away by sending again. */
+/* The script failed with an error.  An error about a key of another type is raised before the
+ * script writes anything; a missing permission may be noticed after that.  Repeating helps in
+ * neither case. */
 static void send_request_break(struct send_request *request, smq_status status, const char *text)
 {
     if (status == SMQ_INVALID) {
@@ -186,8 +188,8 @@ static void send_request_not_done(struct send_request *request, const struct sto
     }
 }
 
-/* One answer of the store, a character of `results`.  A send stays in the batch when it is stored
- * and replicas are asked for. */
+/* Handle the reply to one send, a character of `results`.  A stored send stays in the batch if it
+ * has to wait for replicas. */
 static void send_request_answer_one(struct send_request *request, struct send *send, char result)
 {
     struct send_requests *all = request->all;
@@ -204,7 +206,7 @@ static void send_request_answer_one(struct send_request *request, struct send *s
     }
 }
 
-/* The request waits for the replicas while there is something in its batch. */
+/* The request waits for replicas while sends are left in its batch. */
 static void send_request_stored(struct send_request *request, const struct store_result *result)
 {
     struct send_list batch = STAILQ_HEAD_INITIALIZER(batch);
@@ -212,7 +214,7 @@ static void send_request_stored(struct send_request *request, const struct store
     const char *results;
 
     if (!store_send_read(&results, result, request->count)) {
-        send_request_lose(request, "the answer to a send cannot be read");
+        send_request_lose(request, "the reply to a send cannot be read");
         return;
     }
     STAILQ_CONCAT(&batch, &request->batch);
@@ -272,7 +274,7 @@ static void send_request_on_sent(struct store_call *call, const struct store_res
 
 /* --- replicas --- */
 
-/* End the sends whose deadline is not later than `until_ms`; returns the earliest deadline of the
+/* End the sends whose deadline is `until_ms` or earlier; returns the earliest deadline of the
  * others. */
 static int64_t send_request_end_until(struct send_request *request, int64_t until_ms,
                                       smq_status status, const char *text)
@@ -294,7 +296,8 @@ static int64_t send_request_end_until(struct send_request *request, int64_t unti
     return deadline_ms;
 }
 
-/* Too few replicas have acknowledged in time: wait on for the sends that have time left. */
+/* Too few replicas have acknowledged in time: continue to wait for the sends that have time left.
+ */
 static void send_request_await_again(struct send_request *request, const char *text)
 {
     request->await.until_ms = send_request_end_until(request, clock_now_ms(), SMQ_UNKNOWN, text);
@@ -305,8 +308,9 @@ static void send_request_await_again(struct send_request *request, const char *t
     }
 }
 
-/* A stored message needs no second send while its connection lasts, only more time.  When the
- * connection has ended the message may be lost, and is repeated as after a lost reply. */
+/* While its connection lasts a stored message need not be sent again, it only needs more time.
+ * When the connection has ended the message may be lost, and is sent again as after a lost reply.
+ */
 static void send_request_acknowledged(struct send_request *request,
                                       const struct redis_result *result)
 {
@@ -344,7 +348,7 @@ void send_requests_abandon(struct send_requests *all)
     while ((request = LIST_FIRST(&all->wire)) != NULL) {
         LIST_REMOVE(request, link);
         send_end_list(all->sink, &request->batch, SMQ_UNKNOWN,
-                      "the producer was freed before the answer came");
+                      "the producer was freed before the reply came");
         request->all = NULL;
     }
     while ((request = LIST_FIRST(&all->spare)) != NULL) {

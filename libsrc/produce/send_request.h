@@ -1,8 +1,7 @@
-/* send_request.h - one call of the send script on its way, and the wait for replicas behind it.
+/* send_request.h - one call of the script `send`, and the wait for replicas after it.
  *
- * A request ends those of its sends whose outcome is certain, or that may not be repeated.  It
- * tells its owner through `ended` how it ended, and the owner sends again what is left in its
- * batch.
+ * A request ends those of its sends whose outcome is certain, or which may not be repeated.  Then
+ * it reports through `ended` how it ended, and its owner sends again what is left in its batch.
  *
  * Thread: smq:io. */
 #ifndef PRODUCE_SEND_REQUEST_H
@@ -12,52 +11,52 @@
 #include "store/store.h"
 
 enum send_request_end {
-    SEND_REQUEST_DONE,    /* the store has answered, and the replicas have acknowledged */
-    SEND_REQUEST_FAILED,  /* its sends have failed; none of them is repeated */
-    SEND_REQUEST_REPEAT,  /* the sends of its batch have to be sent again */
-    SEND_REQUEST_OUTDATED /* the same; the slot has refused the definition of the topic */
+    SEND_REQUEST_DONE,    /* Redis has replied, and the replicas have acknowledged */
+    SEND_REQUEST_FAILED,  /* its sends have failed, and none is repeated */
+    SEND_REQUEST_REPEAT,  /* the sends in its batch must be sent again */
+    SEND_REQUEST_OUTDATED /* as REPEAT, because the slot refused the definition */
 };
 
 /* Owns the sends in `batch`. */
 struct send_request {
-    LIST_ENTRY(send_request) link; /* in flight, or spare */
+    LIST_ENTRY(send_request) link; /* in the list of those in flight, or of spare ones */
     struct send_requests *all;     /* NULL: abandoned */
-    void *user;                    /* who began it */
-    const struct topic *topic;     /* stays as it is while the request is in flight */
-    int32_t number;                /* of the slot */
+    void *user;                    /* set by its owner */
+    const struct topic *topic;     /* unchanged while the request is in flight */
+    int32_t number;                /* the slot */
     struct store_call call;
     struct redis_await await;
     struct store_slot slot;
     struct send_list batch;
     size_t count;
-    bool repeated; /* all of its sends may be stored already; else none is */
+    bool repeated; /* all its sends may be stored already; else none is */
 };
 LIST_HEAD(send_request_list, send_request);
 
-/* `why` is for people; NULL unless the batch has to be sent again.  What is left in the batch
- * belongs to the callee, the request does not. */
+/* `why` is for people; it is NULL unless the batch must be sent again.  The sends left in the batch
+ * belong to the callback, the request does not. */
 typedef void send_request_ended_fn(struct send_request *request, enum send_request_end how,
                                    const char *why);
 
 /* The requests of one producer. */
 struct send_requests {
     struct send_sink *sink;
-    bool no_repeat; /* what may be stored is not sent again */
-    int replicas;   /* a send has ended only when this many have it, too */
+    bool no_repeat; /* sends that may be stored are not repeated */
+    int replicas;   /* replicas that must have a message before its send is done */
     send_request_ended_fn *ended;
-    void (*turn)(void *user); /* an answer was dealt with: some sends may have ended */
+    void (*turn)(void *user); /* a reply was handled, so sends may have ended */
     void *user;
     struct send_request_list wire, spare;
     size_t spare_count;
-    struct buf member; /* of the send that is put into a request */
+    struct buf member; /* scratch for the member of the send that is added to a request */
 };
 
-/* Put as many sends from the head of `queue` into one request as may go together, and send it.
- * `queue` is not empty; `topic` stays as it is until the request has ended. */
+/* Put sends from the head of `queue` into one request, as many as fit, and send it.  `queue` is not
+ * empty; `topic` must not change until the request has ended. */
 void send_request_begin(struct send_requests *all, struct send_list *queue,
                         const struct topic *topic, int32_t slot, int64_t now_ms, void *user);
 
-/* Give up every request in flight: their sends end as UNKNOWN, and `ended` is not called.  Frees
+/* Abandon every request in flight: its sends end with UNKNOWN, and `ended` is not called.  Frees
  * what the requests share. */
 void send_requests_abandon(struct send_requests *all);
 

@@ -92,8 +92,8 @@ int64_t run_lane_until(const struct run_queue *queue, const smq_delivery *delive
     }
     return confirmation_until(
         atomic_load_explicit(&delivery->lane->confirmed_ms, memory_order_relaxed), lease_ms,
-        atomic_load_explicit(&membership->trust_ms, memory_order_relaxed),
-        atomic_load_explicit(&membership->doubted_ms, memory_order_relaxed));
+        atomic_load_explicit(&membership->valid_ms, memory_order_relaxed),
+        atomic_load_explicit(&membership->invalidated_ms, memory_order_relaxed));
 }
 
 int64_t run_lanes_member_until(const struct run_queue *queue)
@@ -106,7 +106,7 @@ int64_t run_lanes_member_until(const struct run_queue *queue)
 enum confirmation run_lanes_confirmation(const struct run_queue *queue, int64_t until_ms,
                                          int64_t now_ms)
 {
-    return confirmation_judge(now_ms, until_ms, run_lanes_member_until(queue));
+    return confirmation_at(now_ms, until_ms, run_lanes_member_until(queue));
 }
 
 void run_lane_await_confirmation(struct run_queue *queue, struct run_lane *lane)

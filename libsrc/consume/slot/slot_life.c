@@ -357,7 +357,7 @@ static void slot_life_fenced(struct owned_slot *slot, const struct store_result 
         return;
     }
     if (owned_slot_is_exclusive(slot, slot->state)) {
-        coord_link_doubt(set->core->link);
+        coord_link_invalidate(set->core->link);
     }
     owned_slot_report_fenced(slot);
     if (known && stored.generation > slot->token.generation) {

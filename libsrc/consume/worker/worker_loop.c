@@ -157,7 +157,7 @@ void worker_suspend(smq_worker *worker)
     worker_turn(worker);
 }
 
-/* It cannot continue: the turn drops everything, and the worker ends with `status`. */
+/* End the worker with `status`: the turn drops everything. */
 static void worker_fail(smq_worker *worker, smq_status status, const char *text)
 {
     struct slot_set *set = &worker->set;

@@ -572,7 +572,7 @@ static struct membership *stage_guard(struct stage *stage, struct run_lane *lane
 
     run_lane_init(lane);
     stage_init(stage, 1, 100);
-    atomic_store(&membership->trust_ms, LONG_MS);
+    atomic_store(&membership->valid_ms, LONG_MS);
     run_queue_guard(stage->queue, membership, LONG_MS);
     return membership;
 }
@@ -694,7 +694,7 @@ static void doubt_of_the_membership_holds_for_every_lane(void **state)
 
     (void) state;
     run_lane_confirm(&lane, clock_now_ms());
-    membership_doubt(membership, clock_now_ms());
+    membership_invalidate(membership, clock_now_ms());
     delivery = add(&stage, &lane, "a");
     expect_doubt(&stage, &lane);
     recall_one(&stage, &lane, delivery);

@@ -10,7 +10,7 @@
 
 static const struct {
     const char *what;
-    int64_t asked_ms, lease_ms, trust_ms, doubted_ms, until_ms;
+    int64_t asked_ms, lease_ms, valid_ms, invalidated_ms, until_ms;
 } untils[] = {
     {"the lease of messages is the shorter one", 1000, 300, 600, 0, 1300},
     {"two thirds of the session are", 1000, 30000, 600, 0, 1600},
@@ -29,7 +29,7 @@ static void shorter_of_two_times_counts_from_the_question(void **state)
     for (size_t i = 0; i < sizeof(untils) / sizeof(untils[0]); i++) {
         print_message("%s\n", untils[i].what);
         assert_int_equal(confirmation_until(untils[i].asked_ms, untils[i].lease_ms,
-                                            untils[i].trust_ms, untils[i].doubted_ms),
+                                            untils[i].valid_ms, untils[i].invalidated_ms),
                          untils[i].until_ms);
     }
 }
@@ -54,8 +54,8 @@ static void membership_comes_before_age(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(judgements) / sizeof(judgements[0]); i++) {
         print_message("%s\n", judgements[i].what);
-        assert_int_equal(confirmation_judge(judgements[i].now_ms, judgements[i].until_ms,
-                                            judgements[i].member_until_ms),
+        assert_int_equal(confirmation_at(judgements[i].now_ms, judgements[i].until_ms,
+                                         judgements[i].member_until_ms),
                          judgements[i].result);
     }
 }

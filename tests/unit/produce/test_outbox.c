@@ -23,8 +23,8 @@ static void outbox_is_sent_from_ready_only(void **state)
     static const char *const rows[OUTBOX_STATES] = {
         [OUTBOX_EMPTY] = ".x.x",
         [OUTBOX_READY] = "x.x.",
-        [OUTBOX_ON_WIRE] = "xx.x",
-        [OUTBOX_RESTING] = "xx..",
+        [OUTBOX_IN_FLIGHT] = "xx.x",
+        [OUTBOX_BACKING_OFF] = "xx..",
     };
 
     (void) state;
