@@ -143,8 +143,8 @@ typedef struct smq_fence {
  * was restored from an older copy.  The call works on the root in the client's `zookeeper`:
  *
  *  - It creates the root if it is missing.
- *  - It raises the fence generation of the root above the tokens of all slots of all topics that
- * are bound to the root.
+ *  - It raises the fence generation of the root above the tokens of all slots of the topics that
+ *    are bound to it.
  *  - It binds topics that are bound to the root under another identity to its present identity.
  *
  * Living members continue under the new generation by themselves; any earlier owner is fenced.  If

@@ -1,8 +1,7 @@
-/* admin.h - create, describe, alter, delete topics; look at their slots; look at messages and edit
- * them.
+/* admin.h - create, describe, alter and delete topics; inspect slots and messages; edit messages.
  *
- * Every function blocks its caller up to request_timeout_ms per round trip, and asks many slots at
- * once.
+ * Every function blocks its caller for up to request_timeout_ms per round trip, and calls many
+ * slots at once.
  *
  * Thread: any but smq:io. */
 #ifndef ADMIN_ADMIN_H

@@ -1,15 +1,15 @@
-/* alter.c - topics that are altered, paused and resumed while they are in use: first in
- * topic{T}, then in every slot.
+/* alter.c - altering, pausing and resuming topics that are in use: first in topic{T}, then in every
+ * slot.
  *
- * Cut in between, the slots that were not reached go on as before: an alteration is brought to them
- * by the next call that knows it; all else by calling it again.
+ * If a call is interrupted in between, the slots that were not reached continue as before.  The
+ * next call that knows an alteration brings it to them; a pause or resume has to be repeated.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include "admin/admin.h"
 #include "admin/fail.h"
 #include "base/status.h"
 
-/* Others may alter the topic between our read and our write. */
+/* Other callers may alter the topic between the read and the write. */
 enum { ALTER_TRIES = 10 };
 
 struct alteration {
@@ -25,7 +25,7 @@ static enum fanout_next alter_fail(smq_error *err, const struct alteration *chan
 {
     (void) status_set(err, result->status != SMQ_OK ? result->status : SMQ_INTERNAL,
                       "cannot change topic %s: %s", change->topic.name,
-                      result->status != SMQ_OK ? result->text : "an answer cannot be read");
+                      result->status != SMQ_OK ? result->text : "a reply cannot be read");
     return FANOUT_STOP;
 }
 
@@ -103,8 +103,8 @@ smq_status admin_topic_alter(struct core *core, const char *topic, const char *o
         status = alter_once(&change, topic, option, value, err);
     }
     if (status == SMQ_OK && change.changed) {
-        return status_set(err, SMQ_TOPIC_DIFFERS,
-                          "topic %s is altered by others all the time; try again", topic);
+        return status_set(err, SMQ_TOPIC_DIFFERS, "other callers keep altering topic %s; try again",
+                          topic);
     }
     if (status == SMQ_OK) {
         status =
@@ -155,7 +155,7 @@ static enum fanout_next alter_pause_slot_done(const struct store_result *result,
 
     if (result->outcome == STORE_OK ||
         (result->outcome == STORE_REFUSED && result->status == SMQ_TOPIC_DIFFERS)) {
-        return FANOUT_DONE; /* or a later pause or resume was there */
+        return FANOUT_DONE; /* or a later pause or resume has reached the slot */
     }
     change->changed = result->outcome == STORE_STALE;
     return admin_fail(err, &change->topic, index, result);
@@ -177,7 +177,7 @@ static smq_status alter_pause_once(struct alteration *change, const char *topic,
                        alter_pause_slot_done, change, err);
 }
 
-/* Another pause, resume or alteration came in between: begin again. */
+/* If another pause, resume or alteration came in between, it begins again. */
 smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, smq_error *err)
 {
     struct alteration change = {.core = core, .paused = paused};
@@ -191,8 +191,8 @@ smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, 
     } while (change.changed && ++change.tries < ALTER_TRIES);
     definitions_forget(core->definitions, topic);
     if (status == SMQ_OK && change.changed) {
-        return status_set(err, SMQ_TOPIC_DIFFERS,
-                          "topic %s is changed by others all the time; try again", topic);
+        return status_set(err, SMQ_TOPIC_DIFFERS, "other callers keep changing topic %s; try again",
+                          topic);
     }
     return status;
 }

@@ -1,8 +1,9 @@
-/* bulk.c - many messages at once: requeued or purged.
+/* bulk.c - requeueing or purging many messages.
  *
- * Some lanes at a time each work on the messages of one state of one slot: a page is read, then
- * what passes is edited by its exact name, as much as limit and rate allow.  What was not there at
- * the beginning is left alone, or a message that always dies would keep us here for ever.
+ * Several workers run at once, each on the messages of one state of one slot.  A worker reads a
+ * page, and edits the messages that pass the filter, each by its exact name, as far as limit and
+ * rate allow.  Messages that were not there at the beginning are left alone; otherwise messages
+ * that keep dying would keep the call busy for ever.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <inttypes.h>
@@ -17,157 +18,162 @@
 #include "base/status.h"
 #include "base/waiter.h"
 
-enum { BULK_LANES = 32, ROUNDS_PER_S = 10, PROGRESS_MS = 100 };
+enum { BULK_WORKERS = 32, ROUNDS_PER_S = 10, PROGRESS_MS = 100 };
 
-/* The messages of one state of one slot.  Those of the page before `at` are done with. */
-struct bulk_lane {
+/* Works on the messages of one state of one slot.  The messages of its page before `at` are done.
+ */
+struct bulk_worker {
     struct page_reader reader;
     size_t at;
-    size_t take;        /* edit so many now; 0: read the next page */
-    uint64_t left;      /* of those that were there at the beginning */
-    int64_t started_ms; /* the server's time then */
-    int sends;          /* of the edit on its way */
-    bool busy, last;    /* it has work; the page is the last one */
+    size_t take;        /* messages to edit in this round; 0: read the next page */
+    uint64_t left;      /* messages left of those that were there at the beginning */
+    int64_t started_ms; /* the server's time at the beginning */
+    int sends;          /* how often the present edit was sent */
+    bool busy, last;    /* the worker has work; its page is the last one */
 };
 
 struct bulk {
     struct core *core;
     const struct topic *topic;
     const struct filter *filter;
-    bool requeue; /* else purge */
+    bool requeue; /* otherwise purge */
     smq_progress_fn *progress;
     void *user;
-    int64_t told_ms; /* clock_now_ms() of the last progress */
-    int64_t next_ms; /* of the next round, by the rate */
+    int64_t reported_ms; /* when progress was reported last, by clock_now_ms() */
+    int64_t next_ms;     /* when the next round begins, by the rate */
     uint64_t changed;
-    uint64_t unknown;       /* of these nobody knows: a reply was lost */
-    uint64_t told;          /* of those that were changed */
-    uint64_t found, looked; /* messages of the states in so many slots */
-    struct bulk_lane lanes[BULK_LANES];
-    struct bulk_lane *round[BULK_LANES]; /* that work in this round */
+    uint64_t unknown;       /* messages whose outcome is unknown, because a reply was lost */
+    uint64_t reported;      /* changed messages, as reported last */
+    uint64_t found, looked; /* messages of the states, in the slots that were inspected */
+    struct bulk_worker workers[BULK_WORKERS];
+    struct bulk_worker *round[BULK_WORKERS]; /* the workers of this round */
     int32_t round_count;
     bool stopped;
 };
 
 /* --- the calls --- */
 
-static void bulk_edit_send(struct store_call *call, const struct bulk *bulk, struct bulk_lane *lane)
+static void bulk_edit_send(struct store_call *call, const struct bulk *bulk,
+                           struct bulk_worker *worker)
 {
-    const struct page *page = &lane->reader.page;
+    const struct page *page = &worker->reader.page;
     struct store_slot slot;
 
-    store_slot_fill(&slot, bulk->topic, lane->reader.slot);
-    lane->sends++;
+    store_slot_fill(&slot, bulk->topic, worker->reader.slot);
+    worker->sends++;
     if (bulk->requeue) {
         store_requeue_begin(call, &slot);
     } else {
-        store_remove_begin(call, &slot, lane->reader.query.state);
+        store_remove_begin(call, &slot, worker->reader.query.state);
     }
-    for (size_t i = lane->at; i < lane->at + lane->take; i++) {
-        store_edit_add(call, page->seen[i].name, page->seen[i].name_len);
+    for (size_t i = worker->at; i < worker->at + worker->take; i++) {
+        store_edit_add(call, page->rows[i].name, page->rows[i].name_len);
     }
     store_edit(call, bulk->core->redis, 0);
 }
 
-/* Gone at a repeated try: the first, whose reply was lost, may have done it, or somebody else. */
-static enum fanout_next bulk_edit_done(struct bulk *bulk, struct bulk_lane *lane,
+/* The message is gone at a repeated try: the first try, whose reply was lost, may have edited it,
+ * or another caller. */
+static enum fanout_next bulk_edit_done(struct bulk *bulk, struct bulk_worker *worker,
                                        const struct store_result *result, smq_error *err)
 {
     const char *results;
 
-    if (result->outcome != STORE_OK || !store_edit_read(&results, result, lane->take)) {
-        return admin_fail(err, bulk->topic, lane->reader.slot, result);
+    if (result->outcome != STORE_OK || !store_edit_read(&results, result, worker->take)) {
+        return admin_fail(err, bulk->topic, worker->reader.slot, result);
     }
-    for (size_t i = 0; i < lane->take; i++) {
+    for (size_t i = 0; i < worker->take; i++) {
         if (results[i] == '1') {
             bulk->changed++;
-        } else if (lane->sends > 1) {
+        } else if (worker->sends > 1) {
             bulk->unknown++;
         }
     }
-    lane->at += lane->take;
-    lane->left -= lane->take;
+    worker->at += worker->take;
+    worker->left -= worker->take;
     return FANOUT_DONE;
 }
 
-static void bulk_lane_send(struct store_call *call, int32_t index, void *user)
+static void bulk_worker_send(struct store_call *call, int32_t index, void *user)
 {
     const struct bulk *bulk = user;
-    struct bulk_lane *lane = bulk->round[index];
+    struct bulk_worker *worker = bulk->round[index];
 
-    if (lane->take > 0) {
-        bulk_edit_send(call, bulk, lane);
+    if (worker->take > 0) {
+        bulk_edit_send(call, bulk, worker);
     } else {
-        page_read_send(call, &lane->reader);
+        page_read_send(call, &worker->reader);
     }
 }
 
-static enum fanout_next bulk_lane_done(const struct store_result *result, int32_t index, void *user,
-                                       smq_error *err)
+static enum fanout_next bulk_worker_done(const struct store_result *result, int32_t index,
+                                         void *user, smq_error *err)
 {
     struct bulk *bulk = user;
-    struct bulk_lane *lane = bulk->round[index];
+    struct bulk_worker *worker = bulk->round[index];
     enum fanout_next next;
 
-    if (lane->take > 0) {
-        return bulk_edit_done(bulk, lane, result, err);
+    if (worker->take > 0) {
+        return bulk_edit_done(bulk, worker, result, err);
     }
-    next = page_read_done(&lane->reader, result, err);
-    lane->at = 0;
+    next = page_read_done(&worker->reader, result, err);
+    worker->at = 0;
     return next;
 }
 
-/* --- lanes --- */
+/* --- workers --- */
 
-/* Of the page: what is to be edited and was there at the beginning. */
-static size_t bulk_lane_pending(const struct bulk_lane *lane)
+/* How many messages of the page are to be edited and were there at the beginning. */
+static size_t bulk_worker_pending(const struct bulk_worker *worker)
 {
-    const struct page *page = &lane->reader.page;
-    size_t count = page->paged.count - lane->at;
+    const struct page *page = &worker->reader.page;
+    size_t count = page->paged.count - worker->at;
 
-    if (lane->reader.query.state == SMQ_STATE_DEAD) {
+    if (worker->reader.query.state == SMQ_STATE_DEAD) {
         for (size_t i = 0; i < count; i++) {
-            if (page->seen[lane->at + i].integer > lane->started_ms) {
-                count = i; /* they come in the order of their deaths */
+            if (page->rows[worker->at + i].integer > worker->started_ms) {
+                count = i; /* they are in the order of their deaths */
             }
         }
     }
-    return count < lane->left ? count : (size_t) lane->left;
+    return count < worker->left ? count : (size_t) worker->left;
 }
 
-/* After a round: is there more to do? */
-static void bulk_lane_continue(struct bulk_lane *lane)
+/* After a round: decide what the worker does next. */
+static void bulk_worker_continue(struct bulk_worker *worker)
 {
-    const struct page *page = &lane->reader.page;
+    const struct page *page = &worker->reader.page;
 
-    if (bulk_lane_pending(lane) > 0) {
+    if (bulk_worker_pending(worker) > 0) {
         return;
     }
-    lane->busy = lane->left > 0 && lane->at == page->paged.count && page_next(&lane->reader);
+    worker->busy =
+        worker->left > 0 && worker->at == page->paged.count && page_next(&worker->reader);
 }
 
-static bool bulk_lane_begin(struct bulk_lane *lane, const struct bulk *bulk,
-                            const struct slot_walk *walk, int32_t index, smq_state state)
+static bool bulk_worker_begin(struct bulk_worker *worker, const struct bulk *bulk,
+                              const struct slot_walk *walk, int32_t index, smq_state state)
 {
-    lane->left = filter_count(&walk->looks[index], state);
-    if (lane->left == 0 || !filter_begin(bulk->filter, &lane->reader, walk->first + index, state)) {
+    worker->left = filter_count(&walk->looks[index], state);
+    if (worker->left == 0 ||
+        !filter_begin(bulk->filter, &worker->reader, walk->first + index, state)) {
         return false;
     }
-    lane->started_ms = walk->looks[index].now_ms;
-    lane->reader.page.paged.count = lane->at = 0;
-    lane->busy = true;
+    worker->started_ms = walk->looks[index].now_ms;
+    worker->reader.page.paged.count = worker->at = 0;
+    worker->busy = true;
     return true;
 }
 
 /* --- rounds --- */
 
-/* Perhaps changed. */
+/* How many messages were perhaps changed. */
 static uint64_t bulk_tried(const struct bulk *bulk)
 {
     return bulk->changed + bulk->unknown;
 }
 
-/* So many may be changed in the next round. */
+/* How many messages may be changed in the next round. */
 static uint64_t bulk_room(const struct bulk *bulk)
 {
     uint64_t room = bulk->filter->limit - bulk_tried(bulk);
@@ -177,21 +183,21 @@ static uint64_t bulk_room(const struct bulk *bulk)
     return rate > 0 && share < room ? share : room;
 }
 
-/* What each lane does in the next round. */
+/* Assign to each worker what it does in the next round. */
 static void bulk_plan(struct bulk *bulk)
 {
     uint64_t room = bulk_room(bulk);
 
     bulk->round_count = 0;
-    for (int i = 0; i < BULK_LANES; i++) {
-        struct bulk_lane *lane = &bulk->lanes[i];
-        size_t pending = lane->busy ? bulk_lane_pending(lane) : 0;
+    for (int i = 0; i < BULK_WORKERS; i++) {
+        struct bulk_worker *worker = &bulk->workers[i];
+        size_t pending = worker->busy ? bulk_worker_pending(worker) : 0;
 
-        lane->take = pending < room ? pending : (size_t) room;
-        lane->sends = 0;
-        room -= lane->take;
-        if (lane->busy && (lane->take > 0 || pending == 0)) {
-            bulk->round[bulk->round_count++] = lane;
+        worker->take = pending < room ? pending : (size_t) room;
+        worker->sends = 0;
+        room -= worker->take;
+        if (worker->busy && (worker->take > 0 || pending == 0)) {
+            bulk->round[bulk->round_count++] = worker;
         }
     }
 }
@@ -205,7 +211,8 @@ static void bulk_sleep_ms(int64_t duration_ms)
     waiter_fini(&waiter);
 }
 
-/* After a round that began at `began_ms`: what was lost to a stall is not made up for. */
+/* Keep the rate after a round that began at `began_ms`.  Time that was lost to a stall is not made
+ * up for. */
 static void bulk_hold_rate(struct bulk *bulk, int64_t began_ms, uint64_t tried)
 {
     int64_t rate = bulk->filter->rate_per_s;
@@ -220,7 +227,7 @@ static void bulk_hold_rate(struct bulk *bulk, int64_t began_ms, uint64_t tried)
     bulk_sleep_ms(bulk->next_ms > clock_now_ms() ? bulk->next_ms - clock_now_ms() : 0);
 }
 
-/* At once the messages of the slots that were looked at, the others guessed from these. */
+/* An estimate: the messages of the slots that were inspected, extrapolated to all slots. */
 static uint64_t bulk_total(const struct bulk *bulk)
 {
     int32_t slots = filter_end_slot(bulk->filter, bulk->topic) - filter_first_slot(bulk->filter);
@@ -231,8 +238,8 @@ static uint64_t bulk_total(const struct bulk *bulk)
 
 static void bulk_report_progress(struct bulk *bulk)
 {
-    bulk->told_ms = clock_now_ms();
-    bulk->told = bulk->changed;
+    bulk->reported_ms = clock_now_ms();
+    bulk->reported = bulk->changed;
     if (bulk->progress != NULL && !bulk->progress(bulk->changed, bulk_total(bulk), bulk->user)) {
         bulk->stopped = true;
     }
@@ -245,15 +252,16 @@ static smq_status bulk_round(struct bulk *bulk, smq_error *err)
     smq_status status;
 
     bulk_plan(bulk);
-    status = fanout_many(bulk->core, bulk->round_count, bulk_lane_send, bulk_lane_done, bulk, err);
+    status =
+        fanout_many(bulk->core, bulk->round_count, bulk_worker_send, bulk_worker_done, bulk, err);
     if (status != SMQ_OK) {
         return status;
     }
     for (int32_t i = 0; i < bulk->round_count; i++) {
-        bulk_lane_continue(bulk->round[i]);
+        bulk_worker_continue(bulk->round[i]);
     }
     bulk->stopped = bulk_tried(bulk) >= bulk->filter->limit;
-    if (clock_now_ms() - bulk->told_ms >= PROGRESS_MS) {
+    if (clock_now_ms() - bulk->reported_ms >= PROGRESS_MS) {
         bulk_report_progress(bulk);
     }
     if (!bulk->stopped) {
@@ -262,15 +270,15 @@ static smq_status bulk_round(struct bulk *bulk, smq_error *err)
     return SMQ_OK;
 }
 
-/* A lane without work, after rounds if need be. */
-static smq_status bulk_free_lane(struct bulk_lane **out, struct bulk *bulk, smq_error *err)
+/* Find a worker without work, after further rounds if all are busy. */
+static smq_status bulk_free_worker(struct bulk_worker **out, struct bulk *bulk, smq_error *err)
 {
     smq_status status = SMQ_OK;
 
     *out = NULL;
     while (*out == NULL && status == SMQ_OK && !bulk->stopped) {
-        for (int i = 0; i < BULK_LANES && *out == NULL; i++) {
-            *out = bulk->lanes[i].busy ? NULL : &bulk->lanes[i];
+        for (int i = 0; i < BULK_WORKERS && *out == NULL; i++) {
+            *out = bulk->workers[i].busy ? NULL : &bulk->workers[i];
         }
         if (*out == NULL) {
             status = bulk_round(bulk, err);
@@ -281,8 +289,8 @@ static smq_status bulk_free_lane(struct bulk_lane **out, struct bulk *bulk, smq_
 
 static bool bulk_is_busy(const struct bulk *bulk)
 {
-    for (int i = 0; i < BULK_LANES; i++) {
-        if (bulk->lanes[i].busy) {
+    for (int i = 0; i < BULK_WORKERS; i++) {
+        if (bulk->workers[i].busy) {
             return true;
         }
     }
@@ -306,11 +314,11 @@ static smq_status bulk_slot(const struct slot_walk *walk, int32_t index, bool *m
         bulk->looked += (uint64_t) walk->count;
     }
     for (int i = 0; i < FILTER_STATES && status == SMQ_OK && !bulk->stopped; i++) {
-        struct bulk_lane *lane;
+        struct bulk_worker *worker;
 
-        status = bulk_free_lane(&lane, bulk, err);
-        if (lane != NULL) {
-            (void) bulk_lane_begin(lane, bulk, walk, index, filter_states[i]);
+        status = bulk_free_worker(&worker, bulk, err);
+        if (worker != NULL) {
+            (void) bulk_worker_begin(worker, bulk, walk, index, filter_states[i]);
         }
     }
     *more = !bulk->stopped;
@@ -321,36 +329,36 @@ static smq_status bulk_run(struct bulk *bulk, struct slot_walk *walk, smq_error 
 {
     smq_status status;
 
-    bulk->told_ms = clock_now_ms();
-    for (int i = 0; i < BULK_LANES; i++) {
-        bulk->lanes[i].reader = (struct page_reader){.core = bulk->core, .topic = bulk->topic};
+    bulk->reported_ms = clock_now_ms();
+    for (int i = 0; i < BULK_WORKERS; i++) {
+        bulk->workers[i].reader = (struct page_reader){.core = bulk->core, .topic = bulk->topic};
     }
     status = slot_walk_visit(walk, filter_first_slot(bulk->filter),
                              filter_end_slot(bulk->filter, bulk->topic), bulk_slot, bulk, err);
     while (status == SMQ_OK && !bulk->stopped && bulk_is_busy(bulk)) {
         status = bulk_round(bulk, err);
     }
-    for (int i = 0; i < BULK_LANES; i++) {
-        page_fini(&bulk->lanes[i].reader.page);
+    for (int i = 0; i < BULK_WORKERS; i++) {
+        page_fini(&bulk->workers[i].reader.page);
     }
     if (status != SMQ_OK) {
         return status;
     }
-    if (bulk->changed > bulk->told) {
+    if (bulk->changed > bulk->reported) {
         bulk_report_progress(bulk);
     }
     return slot_walk_faults(walk, err);
 }
 
-/* Of all that was done to the end: is it certain? */
+/* Is the outcome of all edits certain? */
 static smq_status bulk_result(const struct bulk *bulk, smq_error *err)
 {
     if (bulk->unknown == 0) {
         return SMQ_OK;
     }
     return status_set(err, SMQ_UNKNOWN,
-                      "a reply was lost: nobody knows of %" PRIu64
-                      " messages of topic %s whether they were %s; do it again",
+                      "a reply was lost: the outcome is unknown for %" PRIu64
+                      " messages of topic %s, which may have been %s; repeat the call",
                       bulk->unknown, bulk->topic->name, bulk->requeue ? "requeued" : "purged");
 }
 
@@ -372,7 +380,7 @@ static smq_status bulk_edit(uint64_t *count, struct core *core, const char *topi
     if (status != SMQ_OK) {
         goto out;
     }
-    status = filter_take(&checked, &walk.topic, filter, SMQ_STATE_DEAD, err);
+    status = filter_check_and_copy(&checked, &walk.topic, filter, SMQ_STATE_DEAD, err);
     if (status != SMQ_OK) {
         goto out;
     }
@@ -405,7 +413,8 @@ smq_status admin_topic_purge(uint64_t *count, struct core *core, const char *top
                              smq_error *err)
 {
     if (filter->states == 0) {
-        return status_set(err, SMQ_INVALID, "states of the filter must be given: purge what?");
+        return status_set(err, SMQ_INVALID,
+                          "set the states of the filter: they say which messages are purged");
     }
     if ((filter->states & SMQ_STATE_CLAIMED) != 0) {
         return status_set(err, SMQ_INVALID,

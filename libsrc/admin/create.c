@@ -1,8 +1,9 @@
-/* create.c - create a topic, or find that it exists.
+/* create.c - creating a topic, or finding that it exists.
  *
- * First topic{T} in state creating, then every slot, then ready.  When a slot cannot be opened for
- * a reason that stays, the keys that this call made are removed again.  After an outage they are
- * kept: others may complete the same creation meanwhile.
+ * First topic{T} is written in state creating, then every slot is opened, then the state becomes
+ * ready.  If a slot cannot be opened for a permanent reason, the keys that this call made are
+ * removed again.  After an outage they are kept, because other callers may complete the same
+ * creation.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <stdlib.h>
@@ -17,12 +18,13 @@
 
 /* --- topic{T} --- */
 
-/* What the caller asked for is in change->topic, what was read in change->seen. */
+/* change->topic is the definition that the caller requested, change->stored the one that was read.
+ */
 static void create_send(struct store_call *call, void *user)
 {
     const struct topic_change *change = user;
 
-    store_topic_create(call, change->core->redis, &change->topic, change->seen.generation, 0);
+    store_topic_create(call, change->core->redis, &change->topic, change->stored.generation, 0);
 }
 
 static enum fanout_next create_done(const struct store_result *result, void *user, smq_error *err)
@@ -54,8 +56,8 @@ static void create_add_opened(struct topic_change *change, int32_t slot, bool ma
     change->opened[change->opened_count++] = (struct topic_change_opened){slot, made};
 }
 
-/* What a failed call may have left of a slot.  One whose script was denied in its midst has nothing
- * to remember if the topic never was. */
+/* Notes what a failed call may have left in a slot.  A slot whose script was denied while it ran
+ * has nothing to undo if the topic never existed. */
 static void create_note_failure(struct topic_change *change, int32_t slot,
                                 const struct store_result *result)
 {
@@ -68,7 +70,7 @@ static void create_note_failure(struct topic_change *change, int32_t slot,
     }
 }
 
-/* TAKEN and GONE: the slot knows of a creation or of deletions that topic{T} has forgotten. */
+/* TAKEN and GONE: the slot knows a creation or deletions that topic{T} has lost. */
 static enum fanout_next create_open_done(const struct store_result *result, int32_t index,
                                          void *user, smq_error *err)
 {
@@ -111,8 +113,8 @@ static enum fanout_next create_close_done(const struct store_result *result, int
                : topic_change_stop(err, user, result, "create");
 }
 
-/* What was opened is closed again, and the topic is gone.  The reason why is the caller's.  Returns
- * false if the topic may still be there. */
+/* Close the opened slots again, and remove the topic; the caller reports the reason.  Returns false
+ * if the topic may still exist. */
 static bool create_undo(struct topic_change *change)
 {
     bool changed = change->changed;
@@ -154,7 +156,7 @@ static smq_status create_open_slots(struct topic_change *change, smq_error *err)
 
 /* --- the call --- */
 
-/* What an existing topic is, and what was asked for, must agree in what is fixed for life. */
+/* The options that cannot be changed must be the same in the existing topic and in the request. */
 static smq_status create_check_fixed(const struct topic_change *change, const struct topic *asked,
                                      smq_error *err)
 {
@@ -167,8 +169,8 @@ static smq_status create_check_fixed(const struct topic_change *change, const st
                       change->state == STORE_TOPIC_CREATING ? " half created" : "", difference);
 }
 
-/* Of topics that are gone, the slots remember the generation and how often they were deleted. */
-static smq_status create_take_slots_memory(struct topic_change *change, smq_error *err)
+/* The slots of a deleted topic remember its generation and how often it was deleted. */
+static smq_status create_read_slots_memory(struct topic_change *change, smq_error *err)
 {
     smq_status status = repair_survey(change, err);
 
@@ -180,7 +182,7 @@ static smq_status create_take_slots_memory(struct topic_change *change, smq_erro
     return status;
 }
 
-/* `again`: slots may remember earlier creations and deletions of which topic{T} knows nothing. */
+/* `again`: slots may remember creations and deletions that topic{T} has lost. */
 static smq_status create_new(smq_topic_report *report, struct topic_change *change,
                              const struct topic *asked, bool again, smq_error *err)
 {
@@ -188,9 +190,9 @@ static smq_status create_new(smq_topic_report *report, struct topic_change *chan
 
     change->topic = *asked;
     random_hex(change->topic.nonce, sizeof(change->topic.nonce));
-    change->topic.generation = change->seen.generation;
-    change->topic.deletes = change->seen.deletes;
-    status = again ? create_take_slots_memory(change, err) : SMQ_OK;
+    change->topic.generation = change->stored.generation;
+    change->topic.deletes = change->stored.deletes;
+    status = again ? create_read_slots_memory(change, err) : SMQ_OK;
     if (status != SMQ_OK) {
         return status;
     }
@@ -202,7 +204,7 @@ static smq_status create_new(smq_topic_report *report, struct topic_change *chan
     return create_open_slots(change, err);
 }
 
-/* topic{T} is not there: never, or not any more, or Redis has lost it. */
+/* topic{T} is missing: the topic never existed, or was deleted, or Redis has lost it. */
 static smq_status create_missing(smq_topic_report *report, struct topic_change *change,
                                  const struct topic *asked, bool again, smq_error *err)
 {
@@ -210,9 +212,9 @@ static smq_status create_missing(smq_topic_report *report, struct topic_change *
     smq_error own;
     smq_status status = fanout_definition(&found, change->core, asked->name, &own);
 
-    change->seen = change->topic;
-    change->seen.version = change->seen.pauses = 0;
-    change->changed = status == SMQ_OK; /* created meanwhile */
+    change->stored = change->topic;
+    change->stored.version = change->stored.pauses = 0;
+    change->changed = status == SMQ_OK; /* another caller has created it */
     if (status == SMQ_DAMAGED || (status == SMQ_NO_TOPIC && again)) {
         change->topic = found;
         status = repair_topic(report, change, NULL, asked, &own);
@@ -241,7 +243,7 @@ static smq_status create_existing(smq_topic_report *report, struct topic_change 
     if (change->state == STORE_TOPIC_CREATING) {
         return create_open_slots(change, err);
     }
-    change->seen = stored;
+    change->stored = stored;
     return repair_topic(report, change, &stored, asked, err);
 }
 
@@ -275,7 +277,7 @@ smq_status admin_topic_create(smq_topic_report *report, struct core *core,
     }
     definitions_forget(core->definitions, asked.name);
     if (change.changed) {
-        return topic_change_give_up(err, &change);
+        return topic_change_fail_busy(err, &change);
     }
     if (status != SMQ_OK) {
         return status;

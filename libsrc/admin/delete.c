@@ -1,7 +1,7 @@
-/* delete.c - delete a topic.
+/* delete.c - deleting a topic.
  *
- * First topic{T} in state deleting, then every slot is sealed, then cleared, then topic{T} is
- * removed. A deletion that finds messages and may not throw them away is taken back in the other
+ * First topic{T} gets state deleting, then every slot is sealed, then every slot is cleared, then
+ * topic{T} is removed.  A deletion without `force` that finds messages is undone in the opposite
  * order.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
@@ -50,14 +50,15 @@ static void delete_unseal_send(struct store_call *call, int32_t index, void *use
     store_slot_unseal(call, change->core->redis, &slot, change->topic.deletes, 0);
 }
 
-/* REFUSED: this deletion has not sealed it; it is damaged, or another deletion has. */
+/* REFUSED: this deletion has not sealed the slot: it is damaged, or another deletion has sealed it.
+ */
 static enum fanout_next delete_unseal_done(const struct store_result *result, int32_t index,
                                            void *user, smq_error *err)
 {
     (void) index;
     return result->outcome == STORE_OK || result->outcome == STORE_REFUSED
                ? FANOUT_DONE
-               : topic_change_stop(err, user, result, "take back the deletion of");
+               : topic_change_stop(err, user, result, "undo the deletion of");
 }
 
 static void delete_clear_send(struct store_call *call, int32_t index, void *user)
@@ -105,7 +106,7 @@ static enum fanout_next delete_count_done(const struct store_result *result, int
     }
     return topic_change_is_foreign(err, change, result, "delete")
                ? FANOUT_STOP
-               : topic_change_stop(err, change, result, "look at");
+               : topic_change_stop(err, change, result, "inspect");
 }
 
 static smq_status delete_refuse_full(smq_error *err, const struct topic_change *change)
@@ -147,7 +148,7 @@ static enum fanout_next delete_done(const struct store_result *result, void *use
 
 /* --- the call --- */
 
-/* Withdraw the definition from all slots, or from none. */
+/* Seal all slots; if that fails unseal them again. */
 static smq_status delete_seal_all(struct topic_change *change, smq_error *err)
 {
     smq_status status;
@@ -165,8 +166,8 @@ static smq_status delete_seal_all(struct topic_change *change, smq_error *err)
     return status == SMQ_OK ? delete_refuse_full(err, change) : status;
 }
 
-/* It leaves the registry while topic{T} is there: so an entry without it is never what a cut
- * deletion has left. */
+/* The topic leaves the registry while topic{T} still exists, so an interrupted deletion never
+ * leaves an entry of the registry without topic{T}. */
 static smq_status delete_stored(struct topic_change *change, smq_error *err)
 {
     smq_status status = delete_check_empty(change, err);
@@ -190,15 +191,15 @@ static smq_status delete_stored(struct topic_change *change, smq_error *err)
     return status == SMQ_OK ? topic_change_step(change, STORE_STEP_REMOVED, err) : status;
 }
 
-/* topic{T} is not there.  Its slots may be: then nothing is deleted.  Else its name leaves the
- * registry, and the answer stays that there is no such topic. */
+/* topic{T} is missing.  If slots of it exist nothing is deleted.  Otherwise its name is removed
+ * from the registry, and the call still returns that there is no such topic. */
 static smq_status delete_missing(struct topic_change *change, smq_error *err)
 {
     struct topic found;
     smq_error own;
     smq_status status = fanout_definition(&found, change->core, change->topic.name, &own);
 
-    change->changed = status == SMQ_OK; /* created meanwhile */
+    change->changed = status == SMQ_OK; /* another caller has created it */
     if (status == SMQ_NO_TOPIC && topic_change_unregister(change, &own) == SMQ_OK &&
         change->found) {
         return status_set(err, SMQ_NO_TOPIC,
@@ -236,5 +237,5 @@ smq_status admin_topic_delete(struct core *core, const char *topic, bool force, 
         status = delete_once(&change, topic, err);
     }
     definitions_forget(core->definitions, topic);
-    return change.changed ? topic_change_give_up(err, &change) : status;
+    return change.changed ? topic_change_fail_busy(err, &change) : status;
 }

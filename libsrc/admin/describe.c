@@ -1,4 +1,4 @@
-/* describe.c - topics and their definitions.
+/* describe.c - reading topics and their definitions.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { READ_AT_ONCE = 256 };
 
-/* Names of topics, as the registry gives them. */
+/* Names of topics, read from the registry. */
 struct names {
     struct core *core;
     char cursor[STORE_CURSOR_MAX];
@@ -22,7 +22,7 @@ struct names {
 static void describe_names_add(struct names *names, const char *name)
 {
     if (topic_check_name(name, NULL) != SMQ_OK) {
-        return; /* nothing that this library has written */
+        return; /* this library has not written it */
     }
     if (names->count == names->size) {
         names->size = names->size != 0 ? 2 * names->size : 64;
@@ -64,7 +64,7 @@ static int describe_names_compare(const void *a, const void *b)
     return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* false: the visitor wants no more. */
+/* Returns false if the visitor ended the visit. */
 static bool describe_topic(const struct topic *topic, bool damaged, smq_topic_fn *visit, void *user)
 {
     char backoff[BACKOFF_TEXT_MAX];
@@ -86,7 +86,7 @@ static bool describe_unreadable(const char *name, const smq_error *why, smq_topi
     return visit(&options, user);
 }
 
-/* Does the fault lie in what is stored for this one topic, or in the node that holds it? */
+/* Is the cause specific to this topic: its stored definition, or the node that holds it? */
 static bool describe_is_unreadable(smq_status status)
 {
     switch (status) {
@@ -104,8 +104,8 @@ static bool describe_is_unreadable(smq_status status)
     }
 }
 
-/* Shows what was read; topics that are being created or deleted are passed over.  *more: the
- * visitor wants to see others. */
+/* Show the topics that were read, except those that are being created or deleted.  *more: the visit
+ * continues. */
 static smq_status describe_read(const struct fanout_definition *read, size_t count, bool *more,
                                 smq_topic_fn *visit, void *user, smq_error *err)
 {
@@ -123,7 +123,8 @@ static smq_status describe_read(const struct fanout_definition *read, size_t cou
     return SMQ_OK;
 }
 
-/* Many at once: those of a node that is away cost one time-out together. */
+/* Reads many topics at once, so all topics of a node that does not reply cost one time-out
+ * together. */
 static smq_status describe_names(const struct names *names, smq_topic_fn *visit, void *user,
                                  smq_error *err)
 {

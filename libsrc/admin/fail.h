@@ -1,5 +1,5 @@
-/* fail.h - what the blocking calls on topics and messages say when a slot does not answer as
- * it should.
+/* fail.h - the errors of blocking calls on topics and messages when the reply of a slot is not as
+ * expected.
  *
  * Thread: any. */
 #ifndef ADMIN_FAIL_H
@@ -7,7 +7,7 @@
 
 #include "admin/fanout.h"
 
-/* Fill `err` for an answer that is not what was asked for; FANOUT_STOP. */
+/* Fill `err` for a reply that is not as expected; returns FANOUT_STOP. */
 enum fanout_next admin_fail(smq_error *err, const struct topic *topic, int32_t slot,
                             const struct store_result *result);
 

@@ -1,4 +1,4 @@
-/* fanout.c - many store calls at once for one blocking caller.
+/* fanout.c - many calls to Redis at once for one blocking caller.
  *
  * Thread: as fanout.h says. */
 #include "admin/fanout.h"
@@ -17,7 +17,7 @@ struct fanout_call {
     struct fanout *fanout;
     struct store_call call;
     int32_t index;
-    int tries; /* of this index whose reply was lost */
+    int tries; /* calls of this index whose reply was lost */
 };
 
 /* Invariant: `busy` calls are in flight; the waiter ends with the last of them. */
@@ -28,8 +28,8 @@ struct fanout {
     void *user;
     struct waiter waiter;
     struct fanout_call *calls;
-    int32_t count;       /* of all calls */
-    int32_t width, busy; /* how many are in flight at once; now */
+    int32_t count;       /* number of all calls */
+    int32_t width, busy; /* calls that may be in flight; calls that are */
     int32_t next;        /* the first index that was not sent yet */
     bool failed;
     smq_error err;
@@ -45,7 +45,7 @@ static void fanout_call_send(struct fanout_call *call)
     call->fanout->send(&call->call, call->index, call->fanout->user);
 }
 
-/* Send the next index, or have one busy call less. */
+/* Send the next index, or count one busy call less. */
 static void fanout_call_next(struct fanout_call *call)
 {
     struct fanout *fanout = call->fanout;
@@ -162,7 +162,7 @@ smq_status fanout_one(struct core *core, fanout_one_send_fn *send, fanout_one_do
 
 /* --- definitions --- */
 
-/* Those that are read at once. */
+/* Definitions that are read at once. */
 struct fanout_reading {
     struct loop_task task;
     struct core *core;
@@ -186,7 +186,7 @@ static void fanout_on_definition(const struct topic *topic, smq_status status, c
 static void fanout_on_read(struct loop_task *task)
 {
     struct fanout_reading *reading = OWNER_OF(task, struct fanout_reading, task);
-    /* the last answer ends the wait for `reading`, and may come during the call */
+    /* the last reply ends the wait for `reading`, perhaps during the call */
     struct definitions *definitions = reading->core->definitions;
     struct fanout_definition *all = reading->all;
     const size_t count = reading->count;

@@ -1,5 +1,5 @@
-/* fanout.h - many store calls at once for one blocking caller: the slots of a topic, or a single
- * call.
+/* fanout.h - many calls to Redis at once for one blocking caller: one for each slot of a topic, or
+ * a single call.
  *
  * Thread: any but smq:io; the callbacks `send` and `done` run on smq:io. */
 #ifndef ADMIN_FANOUT_H
@@ -8,18 +8,18 @@
 #include "core/core.h"
 #include "store/store.h"
 
-/* What follows an answer. */
+/* What follows a reply. */
 enum fanout_next {
     FANOUT_DONE,  /* this call is complete */
     FANOUT_AGAIN, /* send it again: there is more to do */
-    FANOUT_STOP   /* all has failed: begin no other call */
+    FANOUT_STOP   /* the whole has failed: send no other call */
 };
 
 /* Send call number `index`. */
 typedef void fanout_send_fn(struct store_call *call, int32_t index, void *user);
 
-/* Take the result of call number `index`; fill `err` when the answer is FANOUT_STOP.  A lost reply
- * was repeated a few times before it is passed on. */
+/* Handle the result of call number `index`; fill `err` before returning FANOUT_STOP.  A call whose
+ * reply was lost is repeated a few times before this is called. */
 typedef enum fanout_next fanout_done_fn(const struct store_result *result, int32_t index,
                                         void *user, smq_error *err);
 
@@ -28,15 +28,15 @@ typedef enum fanout_next fanout_done_fn(const struct store_result *result, int32
 smq_status fanout_many(struct core *core, int32_t count, fanout_send_fn *send, fanout_done_fn *done,
                        void *user, smq_error *err);
 
-/* The same for a single call. */
+/* As fanout_many(), for a single call. */
 typedef void fanout_one_send_fn(struct store_call *call, void *user);
 typedef enum fanout_next fanout_one_done_fn(const struct store_result *result, void *user,
                                             smq_error *err);
 smq_status fanout_one(struct core *core, fanout_one_send_fn *send, fanout_one_done_fn *done,
                       void *user, smq_error *err);
 
-/* Read a definition, past what is known.  Blocks: request_timeout_ms.  Fails: NO_TOPIC, DAMAGED
- * (topic{T} is lost; `*out` is what a slot knows), ... */
+/* Read a definition from Redis.  Blocks: request_timeout_ms.  Fails: NO_TOPIC, DAMAGED (topic{T} is
+ * lost; *out is what a slot knows of it) and others. */
 smq_status fanout_definition(struct topic *out, struct core *core, const char *topic,
                              smq_error *err);
 
@@ -47,11 +47,11 @@ smq_status fanout_topic(struct topic *out, struct core *core, const char *topic,
 struct fanout_definition {
     const char *name;
     struct topic topic;    /* set for OK and DAMAGED */
-    smq_error err;         /* what fanout_definition() says of it */
+    smq_error err;         /* as fanout_definition() would fill it */
     struct waiter *waiter; /* NULL: it is not being read */
 };
 
-/* Read the definitions of all that are named, at once.  Blocks: request_timeout_ms. */
+/* Read all these definitions at once.  Blocks: request_timeout_ms. */
 void fanout_definitions(struct fanout_definition *all, size_t count, struct core *core);
 
 #endif

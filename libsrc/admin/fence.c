@@ -1,9 +1,9 @@
-/* fence.c - the fence of a fleet is raised above all that Redis knows of its tokens.
+/* fence.c - raising the fence of a fleet above all tokens that Redis knows.
  *
- * First the largest generation in any slot of the topics that are bound to the root is looked for,
- * then the root is written, then the topics that are bound to it under another identity are bound
- * to the one it has.  The slots are told that, too: a lost topic{T} is put back as they say.  Cut
- * at any point, it is completed by calling it again.
+ * First the largest generation in all slots of the topics that are bound to the root is searched,
+ * then the root is written, then topics that are bound to the root under another identity are bound
+ * to its present identity.  Their slots are told the new binding, too, because a lost topic{T} is
+ * restored from them.  If the call is interrupted at any point, repeating it completes it.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <inttypes.h>
@@ -28,9 +28,9 @@ struct fencing {
     struct fence_topic *topics;
     size_t count, size;
     struct fence_topic *current;
-    uint32_t above; /* the largest generation so far */
+    uint32_t above; /* the largest generation found so far */
     struct coord_fence raised;
-    smq_error err; /* of a visit that was ended */
+    smq_error err; /* the error that ended the visit */
 };
 
 /* --- which topics --- */
@@ -70,7 +70,7 @@ static bool fence_on_topic(const smq_topic_options *options, void *user)
     struct fencing *fencing = user;
     smq_status status;
 
-    if (options->unreadable != NULL) { /* it may have the largest token of all */
+    if (options->unreadable != NULL) { /* it may have the largest token */
         (void) status_set(&fencing->err, options->unreadable_status, "%s", options->unreadable);
         return false;
     }
@@ -87,7 +87,7 @@ static bool fence_on_topic(const smq_topic_options *options, void *user)
     if (status == SMQ_OK &&
         strncmp(fencing->current->bound, fencing->prefix, strlen(fencing->prefix)) == 0) {
         fencing->count++;
-    } else if (status == SMQ_NO_TOPIC) { /* it was deleted just now */
+    } else if (status == SMQ_NO_TOPIC) { /* it was deleted during the call */
         fencing->err.status = SMQ_OK;
     }
     return fencing->err.status == SMQ_OK;
@@ -152,7 +152,8 @@ static void fence_slot_send(struct store_call *call, int32_t index, void *user)
                     fencing->raised.binding, 0);
 }
 
-/* A slot that refuses is damaged, or its topic was bound to something else just now. */
+/* A slot that refuses is damaged, or its topic was bound to another coordination during the call.
+ */
 static enum fanout_next fence_slot_done(const struct store_result *result, int32_t index,
                                         void *user, smq_error *err)
 {
@@ -163,7 +164,7 @@ static enum fanout_next fence_slot_done(const struct store_result *result, int32
     }
     (void) status_set(err, result->status,
                       "the fence was raised, but slot %" PRId32
-                      " of topic %s could not be told what the topic is bound to: %s",
+                      " of topic %s could not store the new binding: %s",
                       index, fencing->current->topic.name, result->text);
     return FANOUT_STOP;
 }
@@ -228,8 +229,9 @@ smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err)
     smq_status status;
 
     if (core->zookeeper == NULL) {
-        return status_set(err, SMQ_INVALID,
-                          "no ZooKeeper was given; a fence belongs to the root of a fleet");
+        return status_set(
+            err, SMQ_INVALID,
+            "the client has no option zookeeper; a fence belongs to the root of a fleet");
     }
     status = coord_check_servers(root, sizeof(root), core->zookeeper, err);
     if (status != SMQ_OK) {

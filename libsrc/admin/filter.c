@@ -17,14 +17,14 @@ const smq_state filter_states[FILTER_STATES] = {SMQ_STATE_WAITING, SMQ_STATE_CLA
 
 /* --- one message --- */
 
-smq_status message_ref_take(struct message_ref *out, const struct topic *topic,
-                            const smq_message *message, smq_error *err)
+smq_status message_ref_check_and_copy(struct message_ref *out, const struct topic *topic,
+                                      const smq_message *message, smq_error *err)
 {
     smq_status status;
 
     *out = (struct message_ref){0};
     if (message == NULL) {
-        return status_set(err, SMQ_INVALID, "which message? NULL names none");
+        return status_set(err, SMQ_INVALID, "no message given: `which` is NULL");
     }
     status = send_check(&out->message, message, err);
     if (status != SMQ_OK) {
@@ -32,12 +32,12 @@ smq_status message_ref_take(struct message_ref *out, const struct topic *topic,
     }
     if (send_lacks_id(topic, &out->message)) {
         return status_set(err, SMQ_INVALID,
-                          "which message? In topic %s, of layout keyed, its id names it",
+                          "no message given: topic %s has layout keyed, so set the id",
                           topic->name);
     }
     if (topic->layout == SMQ_LAYOUT_INLINE && out->message.body.len == 0) {
         return status_set(err, SMQ_INVALID,
-                          "which message? In topic %s, of layout inline, its body names it",
+                          "no message given: topic %s has layout inline, so set the body",
                           topic->name);
     }
     out->slot = send_slot(topic, &out->message);
@@ -56,7 +56,7 @@ static smq_status filter_check_numbers(const smq_filter *filter, smq_error *err)
 {
     if ((filter->states & ~STATES_ALL) != 0) {
         return status_set(err, SMQ_INVALID,
-                          "states of the filter is %u: or together smq_state, nothing else",
+                          "states of the filter is %u; or values of smq_state together",
                           filter->states);
     }
     if (filter->older_than_ms < 0) {
@@ -71,22 +71,22 @@ static smq_status filter_check_numbers(const smq_filter *filter, smq_error *err)
     return SMQ_OK;
 }
 
-/* Inline, a priority has no time, and only the dead one has one of its own. */
+/* In a priority topic of layout inline only dead messages have a time. */
 static smq_status filter_check_age(const struct filter *filter, const struct topic *topic,
                                    smq_error *err)
 {
     if (filter->older_ms >= 0 && topic->type == SMQ_TYPE_PRIORITY &&
         topic->layout == SMQ_LAYOUT_INLINE && (filter->states & ~(unsigned) SMQ_STATE_DEAD) != 0) {
         return status_set(err, SMQ_WRONG_TYPE,
-                          "older_than_ms: topic %s knows no time of its messages, only of dead "
+                          "older_than_ms: topic %s stores no time of its messages, only of dead "
                           "letters",
                           topic->name);
     }
     return SMQ_OK;
 }
 
-static smq_status filter_take_cursor(struct filter *out, const struct topic *topic,
-                                     const char *cursor, smq_error *err)
+static smq_status filter_check_and_copy_cursor(struct filter *out, const struct topic *topic,
+                                               const char *cursor, smq_error *err)
 {
     if (cursor == NULL || cursor[0] == '\0') {
         return SMQ_OK;
@@ -101,8 +101,8 @@ static smq_status filter_take_cursor(struct filter *out, const struct topic *top
     return SMQ_OK;
 }
 
-smq_status filter_take(struct filter *out, const struct topic *topic, const smq_filter *filter,
-                       unsigned states, smq_error *err)
+smq_status filter_check_and_copy(struct filter *out, const struct topic *topic,
+                                 const smq_filter *filter, unsigned states, smq_error *err)
 {
     smq_status status = filter_check_numbers(filter, err);
 
@@ -120,8 +120,9 @@ smq_status filter_take(struct filter *out, const struct topic *topic, const smq_
     if (status != SMQ_OK) {
         return status;
     }
-    status = out->one ? message_ref_take(&out->which, topic, filter->which, err) : SMQ_OK;
-    return status == SMQ_OK ? filter_take_cursor(out, topic, filter->cursor, err) : status;
+    status = out->one ? message_ref_check_and_copy(&out->which, topic, filter->which, err) : SMQ_OK;
+    return status == SMQ_OK ? filter_check_and_copy_cursor(out, topic, filter->cursor, err)
+                            : status;
 }
 
 void filter_fini(struct filter *filter)

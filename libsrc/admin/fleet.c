@@ -1,5 +1,5 @@
-/* fleet.c - the fleet at the root of the client's ZooKeeper is looked at, and a member is taken out
- * of it.
+/* fleet.c - describing the fleet at the root of the client's ZooKeeper, and evicting a member from
+ * it.
  *
  * Thread: the caller's. */
 #include <string.h>
@@ -10,8 +10,9 @@
 static smq_status fleet_options(struct coord_options *out, const struct core *core, smq_error *err)
 {
     if (core->zookeeper == NULL) {
-        return status_set(err, SMQ_INVALID,
-                          "no ZooKeeper was given; a fleet is what is agreed upon at a root there");
+        return status_set(
+            err, SMQ_INVALID,
+            "the client has no option zookeeper; a fleet is coordinated through a root there");
     }
     *out = (struct coord_options){.servers = core->zookeeper,
                                   .auth = core->zookeeper_auth,
@@ -34,7 +35,8 @@ smq_status admin_fleet_evict(struct core *core, const char *member, int64_t inca
     smq_status status = fleet_options(&options, core, err);
 
     if (status == SMQ_OK && (member == NULL || member[0] == '\0' || strchr(member, '/') != NULL)) {
-        return status_set(err, SMQ_INVALID, "a member is named as the fleet shows it");
+        return status_set(err, SMQ_INVALID,
+                          "give the member by the name that smq_fleet_describe() shows");
     }
     return status == SMQ_OK ? coord_fleet_evict(&options, member, incarnation, err) : status;
 }

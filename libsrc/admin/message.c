@@ -1,4 +1,4 @@
-/* message.c - one message: found, ranked, removed, rescheduled.
+/* message.c - finding, ranking, removing and rescheduling one message.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <stdlib.h>
@@ -11,25 +11,25 @@
 #include "base/status.h"
 #include "model/send.h"
 
-/* A message may move between two of our steps. */
+/* A message may move between two steps of a call. */
 enum { MOVED_TRIES = 5 };
 
-/* One message while it is worked on. */
+/* An operation on one message. */
 struct message_op {
     struct core *core;
     struct topic topic;
     struct message_ref which;
-    struct store_slot slot; /* its own */
+    struct store_slot slot; /* the slot of the message */
     struct {
         struct store_find next;
-        struct buf bytes;  /* what next.from points to */
-        struct page *page; /* of one message; count 0: nowhere */
+        struct buf bytes;  /* next.from points into it */
+        struct page *page; /* holds one message; count 0: it was not found */
     } find;
     struct {
         const char *when; /* NULL: remove */
         int sends;
         bool done;
-        bool gone; /* removed by a try whose reply was lost, unless it turns up again */
+        bool gone; /* a try whose reply was lost may have removed it */
     } edit;
     struct {
         uint64_t count;
@@ -48,7 +48,7 @@ static smq_status message_begin(struct message_op *op, struct core *core, const 
     if (status != SMQ_OK) {
         return status;
     }
-    status = message_ref_take(&op->which, &op->topic, which, err);
+    status = message_ref_check_and_copy(&op->which, &op->topic, which, err);
     if (status == SMQ_OK) {
         store_slot_fill(&op->slot, &op->topic, op->which.slot);
     }
@@ -113,11 +113,11 @@ static enum fanout_next message_find_done(const struct store_result *result, voi
         message_find_continue(op, &found.next);
         return FANOUT_AGAIN;
     }
-    page_keep(op->find.page, found.found ? &found.seen : NULL, found.token);
+    page_set_one(op->find.page, found.found ? &found.row : NULL, found.token);
     return FANOUT_DONE;
 }
 
-/* page->paged.count tells whether it is there. */
+/* page->paged.count is 1 if the message was found, else 0. */
 static smq_status message_find(struct message_op *op, struct page *page, smq_error *err)
 {
     op->find.page = page;
@@ -133,16 +133,16 @@ static smq_status message_find_existing(struct message_op *op, struct page *page
     return status == SMQ_OK && page->paged.count == 0 ? message_fail_missing(op, "", err) : status;
 }
 
-/* A message that is given away. */
-struct owned {
-    smq_message_info info; /* first: smq_message_info_free() gets its address */
+/* An smq_message_info that owns its memory. */
+struct info_owned {
+    smq_message_info info; /* first, because smq_message_info_free() gets its address */
     char topic[TOPIC_NAME_MAX + 1];
     struct page page;
 };
 
 void admin_message_info_free(smq_message_info *info)
 {
-    struct owned *owned = (struct owned *) info;
+    struct info_owned *owned = (struct info_owned *) info;
 
     if (owned != NULL) {
         page_fini(&owned->page);
@@ -153,7 +153,7 @@ void admin_message_info_free(smq_message_info *info)
 smq_status admin_message_get(smq_message_info **out, struct core *core, const char *topic,
                              const smq_message *which, smq_error *err)
 {
-    struct owned *owned = memory_new(sizeof(*owned));
+    struct info_owned *owned = memory_new(sizeof(*owned));
     struct message_op op;
     smq_status status = message_begin(&op, core, topic, which, err);
 
@@ -163,7 +163,7 @@ smq_status admin_message_get(smq_message_info **out, struct core *core, const ch
     if (status == SMQ_OK && out != NULL) {
         memcpy(owned->topic, op.topic.name, sizeof(owned->topic));
         page_describe(&owned->info, &op.topic, op.which.slot, owned->page.paged.token,
-                      &owned->page.seen[0]);
+                      &owned->page.rows[0]);
         owned->info.topic = owned->topic;
         *out = &owned->info;
     } else {
@@ -195,7 +195,7 @@ static enum fanout_next message_rank_done(const struct store_result *result, voi
     return admin_fail(err, &op->topic, op->which.slot, result);
 }
 
-/* The others are numbered as if the message's own slot were not there. */
+/* The number of the other slot with this index: the message's own slot is skipped. */
 static int32_t message_other_slot(const struct message_op *op, int32_t index)
 {
     return index < op->which.slot ? index : index + 1;
@@ -224,24 +224,25 @@ static enum fanout_next message_rank_other_done(const struct store_result *resul
     return FANOUT_DONE;
 }
 
-/* What does not wait: why not? */
+/* Fill `err` with the reason why the message does not wait. */
 static smq_status message_say_why_not_waiting(struct message_op *op, smq_error *err)
 {
     struct page page = {0};
     smq_status status = message_find_existing(op, &page, err);
 
     if (status == SMQ_OK) {
-        switch (page.seen[0].state) {
+        switch (page.rows[0].state) {
         case SMQ_STATE_WAITING:
             break;
         case SMQ_STATE_CLAIMED:
             status = message_fail_claimed(op, err);
             break;
         case SMQ_STATE_RESTING:
-            status = message_fail_missing(op, ": it failed and rests; it does not wait", err);
+            status = message_fail_missing(
+                op, ": it rests after a failure or release, so it does not wait", err);
             break;
         case SMQ_STATE_DEAD:
-            status = message_fail_missing(op, ": it is dead; it does not wait", err);
+            status = message_fail_missing(op, ": it is a dead letter, so it does not wait", err);
             break;
         }
     }
@@ -292,7 +293,7 @@ out:
 static void message_edit_send(struct store_call *call, void *user)
 {
     struct message_op *op = user;
-    const struct store_seen *seen;
+    const struct store_page_row *row;
 
     op->edit.sends++;
     if (op->edit.when != NULL) {
@@ -300,13 +301,14 @@ static void message_edit_send(struct store_call *call, void *user)
                          op->edit.when, 0);
         return;
     }
-    seen = &op->find.page->seen[0];
-    store_remove_begin(call, &op->slot, seen->state);
-    store_edit_add(call, seen->name, seen->name_len);
+    row = &op->find.page->rows[0];
+    store_remove_begin(call, &op->slot, row->state);
+    store_edit_add(call, row->name, row->name_len);
     store_edit(call, op->core->redis, 0);
 }
 
-/* Gone at a repeated try: removed by the first, whose reply was lost, or claimed meanwhile. */
+/* The message is gone at a repeated try: the first try, whose reply was lost, has removed it, or a
+ * consumer has claimed it. */
 static enum fanout_next message_edit_done(const struct store_result *result, void *user,
                                           smq_error *err)
 {
@@ -341,7 +343,7 @@ static smq_status message_remove_found(struct message_op *op, struct page *page,
     if (page->paged.count == 0) {
         return message_fail_missing(op, "", err);
     }
-    if (page->seen[0].state == SMQ_STATE_CLAIMED) {
+    if (page->rows[0].state == SMQ_STATE_CLAIMED) {
         return message_fail_claimed(op, err);
     }
     return message_edit(op, err);
@@ -365,12 +367,12 @@ smq_status admin_message_remove(struct core *core, const char *topic, const smq_
     return status;
 }
 
-static smq_status message_take_place(struct send_place *place, const struct message_op *op,
+static smq_status message_make_place(struct send_place *place, const struct message_op *op,
                                      smq_error *err)
 {
     if (op->topic.type == SMQ_TYPE_FIFO) {
         return status_set(err, SMQ_WRONG_TYPE,
-                          "topic %s is of type fifo: its messages have neither time nor priority",
+                          "topic %s has type fifo: its messages have neither time nor priority",
                           op->topic.name);
     }
     return send_place(place, &op->topic, &op->which.message, err);
@@ -386,7 +388,7 @@ smq_status admin_message_reschedule(struct core *core, const char *topic, const 
     if (status != SMQ_OK) {
         goto out;
     }
-    status = message_take_place(&place, &op, err);
+    status = message_make_place(&place, &op, err);
     op.edit.when = place.when;
     for (int i = 0; i < MOVED_TRIES && status == SMQ_OK && !op.edit.done; i++) {
         status = message_edit(&op, err);

@@ -1,4 +1,4 @@
-/* metrics_report.c - the metrics of one client, put together from all that count.
+/* metrics_report.c - the metrics of a client, collected from all parts that count.
  *
  * Thread: any but smq:io. */
 #include "admin/metrics_report.h"
@@ -24,7 +24,7 @@ void metrics_report(smq_metrics *out, const struct core *core)
 
 /* --- topics --- */
 
-/* No name is in it twice. */
+/* Invariant: no name is in it twice. */
 struct topics {
     struct metrics_topic *all;
     size_t count;
@@ -40,7 +40,7 @@ static bool metrics_report_have(const struct topics *topics, const char *name)
     return false;
 }
 
-/* `name` is that of a topic. */
+/* `name` is that of an existing topic. */
 static void metrics_report_add(struct topics *topics, const char *name)
 {
     struct metrics_topic *topic;
@@ -61,9 +61,9 @@ static bool metrics_report_visit(const smq_topic_options *topic, void *user)
     return true;
 }
 
-/* Add one name of the caller's. */
-static smq_status metrics_report_take(struct topics *topics, const char *text, size_t len,
-                                      smq_error *err)
+/* Add one name that the caller gave. */
+static smq_status metrics_report_add_asked(struct topics *topics, const char *text, size_t len,
+                                           smq_error *err)
 {
     char *name = memory_copy(text, len);
     smq_status status = topic_check_name(name, err);
@@ -75,21 +75,21 @@ static smq_status metrics_report_take(struct topics *topics, const char *text, s
     return status;
 }
 
-/* Add what stands between commas. */
+/* Add the names between the commas. */
 static smq_status metrics_report_parse(struct topics *topics, const char *text, smq_error *err)
 {
     size_t len = strcspn(text, ",");
-    smq_status status = metrics_report_take(topics, text, len, err);
+    smq_status status = metrics_report_add_asked(topics, text, len, err);
 
     while (status == SMQ_OK && text[len] == ',') {
         text += len + 1;
         len = strcspn(text, ",");
-        status = metrics_report_take(topics, text, len, err);
+        status = metrics_report_add_asked(topics, text, len, err);
     }
     return status;
 }
 
-/* Nothing is known of any slot. */
+/* Count all slots as damaged or silent. */
 static void metrics_report_fault(struct metrics_topic *topic, smq_status status)
 {
     topic->stats = (smq_stats) SMQ_STATS_INIT;
@@ -108,7 +108,7 @@ static void metrics_report_fault(struct metrics_topic *topic, smq_status status)
     }
 }
 
-/* Read the stats of each; `all`: those that were deleted meanwhile are left out. */
+/* Read the stats of each topic; `all`: topics that were deleted during the call are left out. */
 static smq_status metrics_report_read(struct topics *topics, struct core *core, bool all,
                                       smq_error *err)
 {

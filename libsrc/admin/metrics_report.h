@@ -1,4 +1,4 @@
-/* metrics_report.h - the metrics of one client, put together from all that count.
+/* metrics_report.h - the metrics of a client, collected from all parts that count.
  *
  * Thread: any but smq:io. */
 #ifndef ADMIN_METRICS_REPORT_H

@@ -1,4 +1,4 @@
-/* page.c - a page of messages of one slot, copied out of its reply, and how it is shown.
+/* page.c - a page of messages of one slot: copied from a reply, and described for users.
  *
  * Thread: as page.h says. */
 #include "admin/page.h"
@@ -16,13 +16,13 @@ struct page_item {
 
 void page_fini(struct page *page)
 {
-    free(page->seen);
+    free(page->rows);
     free(page->items);
     buf_fini(&page->bytes);
     *page = (struct page){0};
 }
 
-/* With a NUL behind it; where it stands. */
+/* Append `data` and a NUL to `bytes`; returns its offset. */
 static size_t page_copy(struct buf *bytes, const void *data, size_t len)
 {
     size_t at = bytes->len;
@@ -36,41 +36,41 @@ static size_t page_copy(struct buf *bytes, const void *data, size_t len)
 
 static void page_copy_seen(struct page *page, size_t index)
 {
-    const struct store_seen *seen = &page->seen[index];
+    const struct store_page_row *row = &page->rows[index];
 
     page->items[index] =
-        (struct page_item){.name_at = page_copy(&page->bytes, seen->name, seen->name_len),
-                           .score_at = page_copy(&page->bytes, seen->score, strlen(seen->score)),
-                           .reason_at = page_copy(&page->bytes, seen->reason, strlen(seen->reason)),
-                           .body_at = page_copy(&page->bytes, seen->body, seen->body_len)};
+        (struct page_item){.name_at = page_copy(&page->bytes, row->name, row->name_len),
+                           .score_at = page_copy(&page->bytes, row->score, strlen(row->score)),
+                           .reason_at = page_copy(&page->bytes, row->reason, strlen(row->reason)),
+                           .body_at = page_copy(&page->bytes, row->body, row->body_len)};
 }
 
-/* The bytes moved while they grew. */
+/* Set the pointers of a message, because `bytes` may have moved while it grew. */
 static void page_point_to_kept(struct page *page, size_t index)
 {
     const struct page_item *item = &page->items[index];
-    struct store_seen *seen = &page->seen[index];
+    struct store_page_row *row = &page->rows[index];
     const char *data = page->bytes.data;
 
-    seen->entry.member = data + item->name_at + (seen->entry.member - seen->name);
-    seen->name = data + item->name_at;
-    seen->score = data + item->score_at;
-    seen->reason = data + item->reason_at;
-    seen->body = data + item->body_at;
+    row->entry.member = data + item->name_at + (row->entry.member - row->name);
+    row->name = data + item->name_at;
+    row->score = data + item->score_at;
+    row->reason = data + item->reason_at;
+    row->body = data + item->body_at;
 }
 
 static void page_make_room(struct page *page, size_t count)
 {
     if (page->size < count) {
-        page->seen = memory_grow(page->seen, count, sizeof(*page->seen));
+        page->rows = memory_grow(page->rows, count, sizeof(*page->rows));
         page->items = memory_grow(page->items, count, sizeof(*page->items));
         page->size = count;
     }
 }
 
-/* Copy a reply.  false: it cannot be read. */
-static bool page_take(struct page *page, const struct store_result *result,
-                      const struct store_slot *slot, const struct store_page *query)
+/* Copy a reply; false: it cannot be read. */
+static bool page_copy_reply(struct page *page, const struct store_result *result,
+                            const struct store_slot *slot, const struct store_page *query)
 {
     struct store_paged paged;
     size_t score_at, name_at;
@@ -82,7 +82,7 @@ static bool page_take(struct page *page, const struct store_result *result,
     buf_clear(&page->bytes);
     page_make_room(page, paged.count);
     for (size_t i = 0; i < paged.count; i++) {
-        if (!store_page_message(&page->seen[i], result, slot, query->state, i)) {
+        if (!store_page_message(&page->rows[i], result, slot, query->state, i)) {
             return false;
         }
         page_copy_seen(page, i);
@@ -98,14 +98,14 @@ static bool page_take(struct page *page, const struct store_result *result,
     return true;
 }
 
-void page_keep(struct page *page, const struct store_seen *seen, const char *token)
+void page_set_one(struct page *page, const struct store_page_row *row, const char *token)
 {
     buf_clear(&page->bytes);
-    page->paged = (struct store_paged){.count = seen != NULL ? 1 : 0};
+    page->paged = (struct store_paged){.count = row != NULL ? 1 : 0};
     memcpy(page->paged.token, token, strlen(token) + 1);
-    if (seen != NULL) {
+    if (row != NULL) {
         page_make_room(page, 1);
-        page->seen[0] = *seen;
+        page->rows[0] = *row;
         page_copy_seen(page, 0);
         page_point_to_kept(page, 0);
     }
@@ -127,7 +127,8 @@ enum fanout_next page_read_done(struct page_reader *reader, const struct store_r
     struct store_slot slot;
 
     store_slot_fill(&slot, reader->topic, reader->slot);
-    if (result->outcome == STORE_OK && page_take(&reader->page, result, &slot, &reader->query)) {
+    if (result->outcome == STORE_OK &&
+        page_copy_reply(&reader->page, result, &slot, &reader->query)) {
         return FANOUT_DONE;
     }
     return admin_fail(err, reader->topic, reader->slot, result);
@@ -158,72 +159,72 @@ bool page_next(struct page_reader *reader)
 /* --- showing --- */
 
 static void page_describe_time(smq_message_info *out, const struct topic *topic,
-                               const struct store_seen *seen)
+                               const struct store_page_row *row)
 {
     if (topic->type == SMQ_TYPE_PRIORITY) {
-        out->priority = entry_priority(topic_kind(topic), seen->entry.before);
+        out->priority = entry_priority(topic_kind(topic), row->entry.before);
     } else if (topic->type != SMQ_TYPE_FIFO) {
-        out->due_at_ms = seen->entry.before;
+        out->due_at_ms = row->entry.before;
     }
-    if (seen->state == SMQ_STATE_RESTING) {
-        out->due_at_ms = seen->integer;
-    } else if (seen->state == SMQ_STATE_CLAIMED) {
-        out->lease_at_ms = seen->integer;
-    } else if (seen->state == SMQ_STATE_DEAD) {
-        out->dead_at_ms = seen->integer;
+    if (row->state == SMQ_STATE_RESTING) {
+        out->due_at_ms = row->integer;
+    } else if (row->state == SMQ_STATE_CLAIMED) {
+        out->lease_at_ms = row->integer;
+    } else if (row->state == SMQ_STATE_DEAD) {
+        out->dead_at_ms = row->integer;
     }
 }
 
-/* What waits or rests was delivered as often as it used retries; what is claimed or dead once more
- * than that. */
+/* Waiting and resting messages were delivered as often as they used retries, claimed and dead ones
+ * once more. */
 static void page_describe_attempts(smq_message_info *out, const struct topic *topic,
-                                   const struct store_seen *seen)
+                                   const struct store_page_row *row)
 {
-    bool own_limit = topic->layout == SMQ_LAYOUT_KEYED && seen->header.max_retries >= 0;
-    int32_t limit = own_limit ? seen->header.max_retries : topic->max_retries;
-    bool in_delivery = seen->state == SMQ_STATE_CLAIMED || seen->state == SMQ_STATE_DEAD;
+    bool own_limit = topic->layout == SMQ_LAYOUT_KEYED && row->header.max_retries >= 0;
+    int32_t limit = own_limit ? row->header.max_retries : topic->max_retries;
+    bool in_delivery = row->state == SMQ_STATE_CLAIMED || row->state == SMQ_STATE_DEAD;
 
-    out->attempt = seen->attempts.retries + (in_delivery ? 1 : 0);
-    out->retries_left = limit > seen->attempts.retries ? limit - seen->attempts.retries : 0;
+    out->attempt = row->attempts.retries + (in_delivery ? 1 : 0);
+    out->retries_left = limit > row->attempts.retries ? limit - row->attempts.retries : 0;
 }
 
-/* Of what is no member all bytes are the id. */
-static void page_describe_member(smq_message_info *out, const struct store_seen *seen)
+/* If the name is no valid member all its bytes are the id. */
+static void page_describe_member(smq_message_info *out, const struct store_page_row *row)
 {
     struct member member;
 
-    if (!member_decode(&member, seen->entry.member, seen->entry.member_len)) {
-        member = (struct member){.id = seen->entry.member, .id_len = seen->entry.member_len};
+    if (!member_decode(&member, row->entry.member, row->entry.member_len)) {
+        member = (struct member){.id = row->entry.member, .id_len = row->entry.member_len};
     }
     out->key = (smq_bytes){member.key, member.key_len};
     out->id.data = out->body.data = member.id;
     out->id.len = out->body.len = member.id_len;
 }
 
-static void page_describe_keyed(smq_message_info *out, const struct store_seen *seen)
+static void page_describe_keyed(smq_message_info *out, const struct store_page_row *row)
 {
     if (out->key.data == NULL) {
         out->key = out->id;
     }
-    out->body = (smq_bytes){seen->body, seen->body_len};
-    out->sent_at_ms = seen->header.first_ms;
-    out->expires_at_ms = seen->header.expires_ms > 0 ? seen->header.expires_ms : 0;
+    out->body = (smq_bytes){row->body, row->body_len};
+    out->sent_at_ms = row->header.first_ms;
+    out->expires_at_ms = row->header.expires_ms > 0 ? row->header.expires_ms : 0;
 }
 
 void page_describe(smq_message_info *out, const struct topic *topic, int32_t slot,
-                   const char *token, const struct store_seen *seen)
+                   const char *token, const struct store_page_row *row)
 {
     *out = (smq_message_info){.struct_size = sizeof(*out),
                               .topic = topic->name,
                               .slot = slot,
-                              .state = seen->state,
+                              .state = row->state,
                               .token = token,
-                              .reason = seen->reason,
+                              .reason = row->reason,
                               .cursor = ""};
-    page_describe_member(out, seen);
+    page_describe_member(out, row);
     if (topic->layout == SMQ_LAYOUT_KEYED) {
-        page_describe_keyed(out, seen);
+        page_describe_keyed(out, row);
     }
-    page_describe_time(out, topic, seen);
-    page_describe_attempts(out, topic, seen);
+    page_describe_time(out, topic, row);
+    page_describe_attempts(out, topic, row);
 }

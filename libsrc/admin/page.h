@@ -1,22 +1,24 @@
-/* page.h - a page of messages of one slot, copied out of its reply, and how it is shown.
+/* page.h - a page of messages of one slot: copied from a reply, and described for users.
  *
- * Thread: page_read_send() and page_read_done() smq:io; a page is its reader's otherwise. */
+ * Thread: page_read_send() and page_copy_reply() run on smq:io; otherwise a page belongs to its
+ * reader. */
 #ifndef ADMIN_PAGE_H
 #define ADMIN_PAGE_H
 
 #include "admin/fanout.h"
 #include "store/store.h"
 
-/* Look at so many messages, and read about so much, a call: no call takes long, however much a slot
- * holds. */
+/* How many messages a call inspects, and about how many bytes it reads, so that no call takes long.
+ */
 enum { PAGE_LIMIT = 256, PAGE_BYTES = 262144 };
 
-struct page_item; /* where the strings of a message stand in the bytes */
+struct page_item; /* offsets of a message's strings in `bytes` */
 
-/* Zero is empty and valid.  What it points to stands in `bytes`, until the next page is taken. */
+/* A zeroed page is empty and valid.  Its pointers point into `bytes`, until the next page is
+ * copied. */
 struct page {
-    struct store_paged paged; /* count messages */
-    struct store_seen *seen;
+    struct store_paged paged; /* its `count` is the number of messages */
+    struct store_page_row *rows;
     struct page_item *items;
     size_t size; /* of the two arrays */
     struct buf bytes;
@@ -24,11 +26,11 @@ struct page {
 
 void page_fini(struct page *page);
 
-/* Make a page of one message, or of none (NULL). */
-void page_keep(struct page *page, const struct store_seen *seen, const char *token);
+/* Make a page that holds one message, or none (NULL). */
+void page_set_one(struct page *page, const struct store_page_row *row, const char *token);
 
-/* Which messages to read, and the last page read.  query.from points into `page`, or to what
- * outlives the reader. */
+/* Which messages to read, and the last page that was read.  query.from points into `page`, or to
+ * memory that outlives the reader. */
 struct page_reader {
     struct core *core;
     const struct topic *topic;
@@ -37,20 +39,20 @@ struct page_reader {
     struct page page;
 };
 
-/* Read the next page: for a job of fanout.h.  page_read_done() answers FANOUT_STOP with `err`, or
- * FANOUT_DONE. */
+/* Read the next page as a call of fanout.h.  page_read_done() returns FANOUT_STOP with `err`
+ * filled, or FANOUT_DONE. */
 void page_read_send(struct store_call *call, const struct page_reader *reader);
 enum fanout_next page_read_done(struct page_reader *reader, const struct store_result *result,
                                 smq_error *err);
 
-/* Both, from the caller's thread. */
+/* Read the next page.  Thread: the caller's, which waits. */
 smq_status page_read(struct page_reader *reader, smq_error *err);
 
-/* After a page: go on behind it.  false: there is no more. */
+/* Continue after the page; false: there are no more messages. */
 bool page_next(struct page_reader *reader);
 
-/* A message as users see it; it borrows from its arguments.  Without a cursor. */
+/* Describe a message for users.  The result borrows from the arguments, and has no cursor. */
 void page_describe(smq_message_info *out, const struct topic *topic, int32_t slot,
-                   const char *token, const struct store_seen *seen);
+                   const char *token, const struct store_page_row *row);
 
 #endif

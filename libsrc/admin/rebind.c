@@ -1,9 +1,10 @@
-/* rebind.c - a topic is given to another coordination.
+/* rebind.c - binding a topic to another coordination.
  *
- * Nothing owns a slot then, as far as Redis can tell: no connection is subscribed to a wake
- * channel, no claim is leased, no process holds the lease of a standalone topic.  An owner that was
- * missed, or that `force` passed over, is fenced when a slot gets its next owner: the generation is
- * raised.  The slots are told, too, so that a lost topic{T} is put back as what it is bound to now.
+ * Unless forced, this requires that no owner lives, as far as Redis can tell: no connection is
+ * subscribed to a wake channel, no claim is leased, no process holds the lease of a standalone
+ * topic.  The generation is raised, so an owner that was overlooked is fenced as soon as its slots
+ * have new owners.  The slots are told the new binding, too, because a lost topic{T} is restored
+ * from them.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <inttypes.h>
@@ -13,11 +14,11 @@
 #include "base/status.h"
 #include "core/coord_link.h"
 
-/* What is seen of the owners of a topic. */
+/* Signs of living owners of a topic. */
 struct owners {
-    int32_t listened, leased; /* slots with a subscriber; with a leased claim */
-    int64_t leased_ms;        /* until the last of these leases ends */
-    uint32_t generation;      /* largest in any slot's token, or since which it is bound */
+    int32_t subscribed, leased; /* slots with a subscriber; slots with a leased claim */
+    int64_t leased_ms;          /* time until the last of these leases ends */
+    uint32_t generation;        /* the largest in any slot's token or binding */
 };
 
 struct rebind {
@@ -26,7 +27,7 @@ struct rebind {
     bool force;
     struct owners owners;
     char kind[COORD_BINDING_MAX];
-    uint32_t generation; /* under which it is bound now */
+    uint32_t generation; /* the new generation */
 };
 
 /* --- owners --- */
@@ -82,7 +83,7 @@ static enum fanout_next rebind_listeners_done(const struct store_result *result,
     if (result->outcome != STORE_OK || !store_listeners_read(&count, result)) {
         return admin_fail(err, &rebind->topic, index, result);
     }
-    rebind->owners.listened += count > 0 ? 1 : 0;
+    rebind->owners.subscribed += count > 0 ? 1 : 0;
     return FANOUT_DONE;
 }
 
@@ -102,11 +103,11 @@ static smq_status rebind_check_owners(struct rebind *rebind, smq_error *err)
     if (status != SMQ_OK) {
         return status;
     }
-    if (owners->listened > 0) {
+    if (owners->subscribed > 0) {
         return status_set(err, SMQ_IN_WORK,
-                          "topic %s is being consumed: consumers listen on %" PRId32
+                          "topic %s is being consumed: consumers are subscribed to %" PRId32
                           " of its %" PRId32 " slots; stop them first",
-                          name, owners->listened, rebind->topic.slots);
+                          name, owners->subscribed, rebind->topic.slots);
     }
     if (owners->leased > 0) {
         return status_set(err, SMQ_IN_WORK,
@@ -163,7 +164,8 @@ static void rebind_slot_send(struct store_call *call, int32_t index, void *user)
     store_slot_bind(call, rebind->core->redis, &slot, rebind->generation, rebind->kind, 0);
 }
 
-/* A slot that refuses is damaged, or knows a later binding: its next owner tells it. */
+/* A slot that refuses is damaged, or knows a later binding; its next owner stores the binding in
+ * it. */
 static enum fanout_next rebind_slot_done(const struct store_result *result, int32_t index,
                                          void *user, smq_error *err)
 {
@@ -174,12 +176,12 @@ static enum fanout_next rebind_slot_done(const struct store_result *result, int3
     }
     (void) status_set(err, result->status,
                       "topic %s is bound to \"%.80s\" now, but its slot %" PRId32
-                      " could not be told, which a repair would need: %.80s; rebind it again",
+                      " could not store that, and a repair would need it: %.80s; rebind it again",
                       rebind->topic.name, rebind->kind, index, result->text);
     return FANOUT_STOP;
 }
 
-/* The fleet is reached first: a mistyped address must not shut others out. */
+/* The fleet is reached first, so that a mistyped address does not lock out other consumers. */
 static smq_status rebind_check(struct rebind *rebind, const char *topic, smq_error *err)
 {
     smq_status status = fanout_topic(&rebind->topic, rebind->core, topic, err);
@@ -189,7 +191,7 @@ static smq_status rebind_check(struct rebind *rebind, const char *topic, smq_err
     }
     if (rebind->topic.shared) {
         return status_set(err, SMQ_INVALID,
-                          "topic %s is shared: it has no owners, and is bound to no fleet",
+                          "topic %s is shared, so it has no owners and is bound to no fleet",
                           rebind->topic.name);
     }
     status = coord_link_open(rebind->core->link, err);

@@ -1,8 +1,8 @@
-/* repair.c - repair a topic of which Redis has lost a part: keys of slots, topic{T}, or the
- * last writes to either.
+/* repair.c - repairing a topic of which Redis has lost a part: keys of slots, topic{T}, or the last
+ * writes to either.
  *
- * All slots are read, then model/damage.h judges.  What is missing in topic{T} is written first,
- * then every slot is brought what it says; a call that was cut between is completed by the next.
+ * All slots are read, then model/damage.h decides.  First topic{T} is corrected, then every slot is
+ * brought up to date with it.  If the call is interrupted in between, the next one completes it.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <string.h>
@@ -44,17 +44,18 @@ smq_status repair_survey(struct topic_change *change, smq_error *err)
     return topic_change_slots(change, repair_survey_send, repair_survey_done, err);
 }
 
-/* --- putting it back --- */
+/* --- restoring --- */
 
-static void repair_put_back_send(struct store_call *call, void *user)
+static void repair_restore_send(struct store_call *call, void *user)
 {
     const struct topic_change *change = user;
 
-    store_topic_repair(call, change->core->redis, &change->topic, &change->seen, change->coord, 0);
+    store_topic_repair(call, change->core->redis, &change->topic, &change->stored, change->coord,
+                       0);
 }
 
-static enum fanout_next repair_put_back_done(const struct store_result *result, void *user,
-                                             smq_error *err)
+static enum fanout_next repair_restore_done(const struct store_result *result, void *user,
+                                            smq_error *err)
 {
     struct topic_change *change = user;
 
@@ -64,7 +65,7 @@ static enum fanout_next repair_put_back_done(const struct store_result *result, 
                : topic_change_stop(err, change, result, "repair");
 }
 
-/* A slot that was changed meanwhile: everything is read again. */
+/* If a slot was changed during the call everything is read again. */
 static enum fanout_next repair_reopen_done(const struct store_result *result, int32_t index,
                                            void *user, smq_error *err)
 {
@@ -82,15 +83,15 @@ static enum fanout_next repair_reopen_done(const struct store_result *result, in
     return change->changed ? FANOUT_DONE : topic_change_stop(err, change, result, "repair");
 }
 
-static smq_status repair_put_back(struct topic_change *change, const struct damage_verdict *verdict,
-                                  smq_error *err)
+static smq_status repair_restore(struct topic_change *change, const struct damage_verdict *verdict,
+                                 smq_error *err)
 {
     smq_status status = SMQ_OK;
 
     change->topic = verdict->topic;
     if (verdict->rewrite) {
         change->coord = verdict->coord;
-        status = topic_change_one(change, repair_put_back_send, repair_put_back_done, err);
+        status = topic_change_one(change, repair_restore_send, repair_restore_done, err);
         change->coord = "";
     }
     if (status != SMQ_OK || change->changed) {
@@ -129,7 +130,7 @@ smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
     if (status != SMQ_OK || verdict.whole) {
         return status;
     }
-    status = repair_put_back(change, &verdict, err);
+    status = repair_restore(change, &verdict, err);
     if (status == SMQ_OK && !change->changed) {
         report_repaired(report, &verdict, stored == NULL);
     }
@@ -138,15 +139,15 @@ smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
 
 /* --- the call --- */
 
-/* topic{T} is not there. */
+/* topic{T} is missing. */
 static smq_status repair_missing(smq_topic_report *report, struct topic_change *change,
                                  smq_error *err)
 {
     struct topic found;
     smq_status status = fanout_definition(&found, change->core, change->topic.name, err);
 
-    change->seen = change->topic;
-    change->changed = status == SMQ_OK; /* it is there again */
+    change->stored = change->topic;
+    change->changed = status == SMQ_OK; /* it exists again */
     if (status != SMQ_DAMAGED) {
         return status;
     }
@@ -172,11 +173,10 @@ static smq_status repair_once(smq_topic_report *report, struct topic_change *cha
         return status_copy(err, &own);
     }
     if (change->state != STORE_TOPIC_READY) {
-        return status_set(err, SMQ_NO_TOPIC,
-                          "topic %s is half %s; repeat that, it is completed then", name,
-                          change->state == STORE_TOPIC_CREATING ? "created" : "deleted");
+        return status_set(err, SMQ_NO_TOPIC, "topic %s is half %s; repeat that call to complete it",
+                          name, change->state == STORE_TOPIC_CREATING ? "created" : "deleted");
     }
-    stored = change->seen = change->topic;
+    stored = change->stored = change->topic;
     return repair_topic(report, change, &stored, NULL, err);
 }
 
@@ -194,7 +194,7 @@ smq_status admin_topic_repair(smq_topic_report *report, struct core *core, const
     }
     definitions_forget(core->definitions, topic);
     if (change.changed) {
-        return topic_change_give_up(err, &change);
+        return topic_change_fail_busy(err, &change);
     }
     return status == SMQ_OK ? topic_change_register(&change, err) : status;
 }

@@ -40,10 +40,10 @@ void report_repaired(smq_topic_report *report, const struct damage_verdict *verd
     report->lost_alteration = verdict->lost_alteration;
     if (restored) {
         report->adopted = verdict->messages;
-        report_add(report, "its definition was lost and is put back, with %" PRIu64 " messages",
+        report_add(report, "its definition was lost and is restored, with %" PRIu64 " messages",
                    verdict->messages);
     } else if (verdict->rewrite) {
-        report_add(report, "its definition had lost changes that its slots know");
+        report_add(report, "its definition had lost changes, which are restored from its slots");
     }
     if (verdict->closed > 0) {
         report_add(report, "%s%s %s had lost %s keys and %s open again",
@@ -57,6 +57,6 @@ void report_repaired(smq_topic_report *report, const struct damage_verdict *verd
     if (restored && verdict->coord[0] != '\0') {
         report_add(report, "; it is bound to \"%.60s\" as before", verdict->coord);
     } else if (restored && !verdict->topic.shared) {
-        report_add(report, "; no slot knows what it was bound to: its next consumer binds it");
+        report_add(report, "; no slot knows its former binding: its next consumer binds it");
     }
 }

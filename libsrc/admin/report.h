@@ -8,11 +8,11 @@
 
 #include "model/damage.h"
 
-/* `stored` is what the topic is now, `asked` what the caller wanted. */
+/* `stored` is the definition of the topic, `asked` the requested one. */
 void report_created(smq_topic_report *report, const struct topic *stored,
                     const struct topic *asked);
 
-/* Something was repaired; `restored`: topic{T}, too. */
+/* The topic was repaired; `restored`: its definition, too. */
 void report_repaired(smq_topic_report *report, const struct damage_verdict *verdict, bool restored);
 
 #endif

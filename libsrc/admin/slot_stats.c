@@ -1,4 +1,4 @@
-/* slot_stats.c - what topics and slots hold and have done.
+/* slot_stats.c - the stats of topics and slots.
  *
  * Thread: the caller's. */
 #include "admin/admin.h"
@@ -16,7 +16,7 @@ static int64_t slot_stats_age(const struct store_look *look)
     return look->oldest_due_ms < 0 ? SMQ_AGE_UNKNOWN : look->now_ms - look->oldest_due_ms;
 }
 
-/* One that is not known makes the whole unknown. */
+/* The larger age; unknown if one of them is unknown. */
 static int64_t slot_stats_older(int64_t a, int64_t b)
 {
     if (a == SMQ_AGE_UNKNOWN || b == SMQ_AGE_UNKNOWN) {

@@ -1,4 +1,4 @@
-/* slot_walk.c - the slots of a topic looked at, many at once.
+/* slot_walk.c - reading the stats of the slots of a topic, many at once.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static void slot_walk_send(struct store_call *call, int32_t index, void *user)
     store_inspect(call, walk->core->redis, &slot, 0);
 }
 
-/* Away for a while, or damaged: the others can be looked at. */
+/* Is the slot unreachable or damaged, so that the others can still be read? */
 static bool slot_walk_is_fault(const struct store_result *result)
 {
     switch (result->outcome) {
@@ -87,8 +87,8 @@ static smq_status slot_walk_once(struct slot_walk *walk, smq_error *err)
     return fanout_many(walk->core, walk->count, slot_walk_send, slot_walk_done, walk, err);
 }
 
-/* Slots that refuse the definition may know a newer one, or none any more.  Refused before and
- * after a read that finds the same one: they are damaged. */
+/* Slots that refuse the definition may have a newer one, or none any more.  If they refuse it
+ * before and after a read that finds the same definition, they are damaged. */
 static smq_status slot_walk_surely(struct slot_walk *walk, smq_error *err)
 {
     char before[TOPIC_STAMP_MAX], after[TOPIC_STAMP_MAX];
@@ -104,7 +104,8 @@ static smq_status slot_walk_surely(struct slot_walk *walk, smq_error *err)
             return status;
         }
         if (strcmp(stored.nonce, walk->topic.nonce) != 0) {
-            return status_set(err, SMQ_NO_TOPIC, "topic %s was deleted meanwhile", stored.name);
+            return status_set(err, SMQ_NO_TOPIC, "topic %s was deleted during the call",
+                              stored.name);
         }
         walk->topic = stored;
         topic_stamp(after, &stored);
@@ -124,12 +125,11 @@ smq_status slot_walk_faults(const struct slot_walk *walk, smq_error *err)
     if (walk->broken > 1) {
         snprintf(more, sizeof(more), "; and %" PRId32 " more slots", walk->broken - 1);
     }
-    return status_set(err, walk->why.status, "%s%s (all others were looked at)", walk->why.text,
-                      more);
+    return status_set(err, walk->why.status, "%s%s (all others were read)", walk->why.text, more);
 }
 
-/* Look at the run of slots that begins with `first` and does not reach `end`.  Slots that are
- * damaged or do not answer have a fault.  Fails: NO_TOPIC; when no slot answers, as they do. */
+/* Read a range of slots that begins with `first` and ends before `end`.  Slots that are damaged or
+ * do not reply get a fault.  Fails: NO_TOPIC; if no slot replies, with their status. */
 static smq_status slot_walk_run(struct slot_walk *walk, int32_t first, int32_t end, smq_error *err)
 {
     smq_status status;

@@ -12,14 +12,14 @@ enum fanout_next topic_change_stop(smq_error *err, const struct topic_change *ch
     bool odd = result->status == SMQ_OK;
 
     (void) status_set(err, odd ? SMQ_INTERNAL : result->status, "cannot %s topic %s: %s", what,
-                      change->topic.name, odd ? "an answer cannot be read" : result->text);
+                      change->topic.name, odd ? "a reply cannot be read" : result->text);
     return FANOUT_STOP;
 }
 
-smq_status topic_change_give_up(smq_error *err, const struct topic_change *change)
+smq_status topic_change_fail_busy(smq_error *err, const struct topic_change *change)
 {
-    return status_set(err, SMQ_TOPIC_DIFFERS,
-                      "topic %s is changed by others all the time; try again", change->topic.name);
+    return status_set(err, SMQ_TOPIC_DIFFERS, "other callers keep changing topic %s; try again",
+                      change->topic.name);
 }
 
 smq_status topic_change_one(struct topic_change *change, fanout_one_send_fn *send,
@@ -84,7 +84,8 @@ static enum fanout_next topic_change_step_done(const struct store_result *result
         return FANOUT_DONE;
     }
     if (result->outcome == STORE_NO_TOPIC) {
-        (void) status_set(err, SMQ_NO_TOPIC, "topic %s was deleted meanwhile", change->topic.name);
+        (void) status_set(err, SMQ_NO_TOPIC, "topic %s was deleted during the call",
+                          change->topic.name);
         return FANOUT_STOP;
     }
     change->changed = result->outcome == STORE_REFUSED;

@@ -12,12 +12,12 @@ struct message_visit {
     const struct filter *filter;
     struct page_reader reader;
     struct buf cursor;
-    uint64_t left; /* of the limit */
+    uint64_t left; /* messages left of the limit */
     smq_message_fn *visit;
     void *user;
 };
 
-/* false: the visitor wants no more, or has seen as many as it wanted. */
+/* Returns false if the visitor ended the visit, or the limit is reached. */
 static bool visit_page(struct message_visit *visit)
 {
     const struct page_reader *reader = &visit->reader;
@@ -25,14 +25,14 @@ static bool visit_page(struct message_visit *visit)
     smq_message_info info;
 
     for (size_t i = 0; i < page->paged.count; i++) {
-        const struct store_seen *seen = &page->seen[i];
+        const struct store_page_row *row = &page->rows[i];
         struct cursor cursor = {.slot = reader->slot,
-                                .state = seen->state,
-                                .score = seen->score,
-                                .name = seen->name,
-                                .name_len = seen->name_len};
+                                .state = row->state,
+                                .score = row->score,
+                                .name = row->name,
+                                .name_len = row->name_len};
 
-        page_describe(&info, reader->topic, reader->slot, page->paged.token, seen);
+        page_describe(&info, reader->topic, reader->slot, page->paged.token, row);
         buf_clear(&visit->cursor);
         cursor_format(&visit->cursor, &cursor);
         info.cursor = visit->cursor.data;
@@ -43,7 +43,7 @@ static bool visit_page(struct message_visit *visit)
     return true;
 }
 
-/* *more: the visit goes on. */
+/* *more: the visit continues. */
 static smq_status visit_state(struct message_visit *visit, bool *more, smq_error *err)
 {
     visit->reader.query.bodies = true;
@@ -87,7 +87,7 @@ smq_status admin_message_each(struct core *core, const char *topic, const smq_fi
     if (status != SMQ_OK) {
         goto out;
     }
-    status = filter_take(&checked, &walk.topic, filter, SMQ_STATE_WAITING, err);
+    status = filter_check_and_copy(&checked, &walk.topic, filter, SMQ_STATE_WAITING, err);
     if (status != SMQ_OK) {
         goto out;
     }

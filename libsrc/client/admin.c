@@ -1,4 +1,4 @@
-/* admin.c - public entry points: looking at topics and messages.
+/* admin.c - public entry points: inspecting topics, inspecting and editing messages.
  *
  * Thread: any. */
 #include <slotmq/admin.h>
@@ -34,7 +34,7 @@ SMQ_API smq_status smq_topic_slots(smq_client *client, const char *topic, smq_sl
     return status == SMQ_OK ? admin_slots(client->core, topic, visit, user, err) : status;
 }
 
-/* NULL: all defaults. */
+/* `filter` may be NULL: all defaults. */
 static smq_status admin_check_and_copy_filter(smq_filter *out, const smq_filter *filter,
                                               smq_error *err)
 {
@@ -44,7 +44,7 @@ static smq_status admin_check_and_copy_filter(smq_filter *out, const smq_filter 
                                   "SMQ_FILTER_INIT", err);
 }
 
-/* What precedes an edit of many messages. */
+/* The checks before an edit of many messages. */
 static smq_status admin_begin_edit(smq_filter *out, uint64_t *count, const smq_client *client,
                                    const smq_filter *filter, smq_error *err)
 {
@@ -89,7 +89,7 @@ SMQ_API smq_status smq_message_rank(smq_client *client, const char *topic, const
     smq_status status = client_check(client, err);
 
     if (status == SMQ_OK && out == NULL) {
-        return status_set(err, SMQ_INVALID, "no place for the rank: out is NULL");
+        return status_set(err, SMQ_INVALID, "there is no place for the rank: out is NULL");
     }
     return status == SMQ_OK ? admin_message_rank(out, client->core, topic, which, err) : status;
 }

@@ -52,7 +52,7 @@ SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *op
     smq_status status;
 
     if (out == NULL) {
-        return status_set(err, SMQ_INVALID, "no place for the new client: out is NULL");
+        return status_set(err, SMQ_INVALID, "there is no place for the new client: out is NULL");
     }
     *out = NULL;
     status = options_complete(&known, SMQ_OPTION_SET_CLIENT, options, err);
@@ -71,7 +71,7 @@ SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *op
 SMQ_API void smq_client_free(smq_client *client)
 {
     if (client == NULL || core_check(client->core, NULL) != SMQ_OK) {
-        return; /* the threads of a forked copy do not exist: nothing could end them */
+        return; /* in a child of fork() the threads do not exist, so nothing can end them */
     }
     core_unref(client->core);
     free(client);

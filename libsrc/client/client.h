@@ -14,13 +14,13 @@ struct smq_client {
     struct core *core;
 };
 
-/* The first line of every call on a client.  Fails: INVALID (NULL), FORKED. */
+/* Every public function on a client calls this first.  Fails: INVALID (NULL), FORKED. */
 smq_status client_check(const smq_client *client, smq_error *err);
 
-/* As client_check(), and for a call that waits for smq:io or takes a visitor. */
+/* As client_check(), for a call that takes a visitor. */
 smq_status client_check_visit(const smq_client *client, bool visitor, smq_error *err);
 
-/* The time-out of a call that waits.  Fails: INVALID. */
+/* Check the time-out of a call that waits.  Fails: INVALID. */
 smq_status client_check_timeout(int64_t timeout_ms, smq_error *err);
 
 /* As client_check(), then options_complete(). */

@@ -15,7 +15,7 @@ static smq_status consumer_check(const smq_consumer *consumer, smq_error *err)
     return consumer_check_process(consumer, err);
 }
 
-/* And for a call that waits. */
+/* As consumer_check(), for a call that waits. */
 static smq_status consumer_check_wait(const smq_consumer *consumer, int64_t timeout_ms,
                                       smq_error *err)
 {
@@ -31,7 +31,7 @@ SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
     smq_status status;
 
     if (out == NULL) {
-        return status_set(err, SMQ_INVALID, "no place for the new consumer: out is NULL");
+        return status_set(err, SMQ_INVALID, "there is no place for the new consumer: out is NULL");
     }
     *out = NULL;
     status = client_complete(&known, SMQ_OPTION_SET_CONSUMER, client, options, err);
@@ -44,8 +44,9 @@ SMQ_API smq_status smq_consumer_poll(smq_consumer *consumer, smq_delivery **out,
     smq_status status = consumer_check_wait(consumer, timeout_ms, err);
 
     if (status == SMQ_OK && (out == NULL || count == NULL || capacity == 0)) {
-        return status_set(err, SMQ_INVALID,
-                          "no place for deliveries: out or count is NULL, or capacity is 0");
+        return status_set(
+            err, SMQ_INVALID,
+            "there is no place for deliveries: out or count is NULL, or capacity is 0");
     }
     return status == SMQ_OK ? consumer_poll(out, count, consumer, capacity, timeout_ms, err)
                             : status;

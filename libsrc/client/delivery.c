@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* A rest must stay far below 2^44, where scores of rests begin to grow out of their range. */
+/* The end of a rest must stay far below 2^44, where scores of rests would leave their range. */
 #define DELAY_MAX_MS (INT64_C(1) << 40)
 
 #define LEASE_MAX_MS INT64_C(86400000)
@@ -20,7 +20,7 @@ static smq_status delivery_check(const smq_delivery *delivery, smq_error *err)
     return delivery_check_process(delivery, err);
 }
 
-/* An answer always ends the delivery: with a delay that cannot be, `instead` is taken. */
+/* An answer always ends the delivery: if the delay is out of range, `instead` is used. */
 static smq_status delivery_answer(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
                                   int64_t least_ms, int64_t instead, const char *reason,
                                   smq_error *err)

@@ -1,4 +1,4 @@
-/* fleet.c - public entry points: what an operator does to a fleet.
+/* fleet.c - public entry points: operations on a fleet.
  *
  * Thread: any. */
 #include <slotmq/fleet.h>

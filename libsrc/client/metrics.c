@@ -26,7 +26,7 @@ SMQ_API smq_status smq_metrics_text(smq_client *client, const char *topics, char
     smq_status status = client_check(client, err);
 
     if (status == SMQ_OK && out == NULL) {
-        return status_set(err, SMQ_INVALID, "no place for the text: out is NULL");
+        return status_set(err, SMQ_INVALID, "there is no place for the text: out is NULL");
     }
     return status == SMQ_OK ? metrics_report_text(out, client->core, topics, err) : status;
 }

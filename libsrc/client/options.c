@@ -1,4 +1,4 @@
-/* options.c - structs that cross the public border and carry their own size; public entry points:
+/* options.c - structs of the public interface that carry their own size; public entry points:
  * options by name.
  *
  * Pure. */
@@ -15,7 +15,8 @@ static smq_status options_check_size(size_t *out, const void *options, size_t si
                                      const char *init, smq_error *err)
 {
     if (options == NULL) {
-        return status_set(err, SMQ_INVALID, "NULL where a struct begun with %s belongs", init);
+        return status_set(err, SMQ_INVALID, "the struct is NULL; give one that begins with %s",
+                          init);
     }
     memcpy(out, options, sizeof(*out));
     if (*out < sizeof(*out)) {

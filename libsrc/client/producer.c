@@ -18,19 +18,19 @@ static smq_status producer_check(const smq_producer *producer, smq_error *err)
     return core_check(producer_core(producer), err);
 }
 
-static smq_status producer_take_message(smq_message *out, const smq_message *message,
-                                        smq_error *err)
+static smq_status producer_check_and_copy_message(smq_message *out, const smq_message *message,
+                                                  smq_error *err)
 {
     return options_check_and_copy(out, sizeof(*out), message, "SMQ_MESSAGE_INIT", err);
 }
 
-/* What precedes a send of one message. */
+/* The checks before a send of one message. */
 static smq_status producer_begin_send(smq_message *out, const smq_producer *producer,
                                       const smq_message *message, smq_error *err)
 {
     smq_status status = producer_check(producer, err);
 
-    return status == SMQ_OK ? producer_take_message(out, message, err) : status;
+    return status == SMQ_OK ? producer_check_and_copy_message(out, message, err) : status;
 }
 
 SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
@@ -41,7 +41,7 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
     smq_status status;
 
     if (out == NULL) {
-        return status_set(err, SMQ_INVALID, "no place for the new producer: out is NULL");
+        return status_set(err, SMQ_INVALID, "there is no place for the new producer: out is NULL");
     }
     *out = NULL;
     status = client_complete(&known, SMQ_OPTION_SET_PRODUCER, client,
@@ -85,15 +85,15 @@ static void producer_refuse_all(smq_receipt *receipts, size_t count, smq_status 
     }
 }
 
-/* The messages of a program with an older header are smaller, and so are the steps between them;
- * all have the size of the first. */
-static smq_status producer_take_messages(smq_message **out, const smq_message *messages,
-                                         size_t count, smq_error *err)
+/* In a program with an older header the messages are smaller, and so are the steps between them;
+ * all have the size of the first one. */
+static smq_status producer_check_and_copy_messages(smq_message **out, const smq_message *messages,
+                                                   size_t count, smq_error *err)
 {
     const char *from = (const char *) messages;
     smq_message first;
     size_t step;
-    smq_status status = producer_take_message(&first, messages, err);
+    smq_status status = producer_check_and_copy_message(&first, messages, err);
 
     if (status != SMQ_OK) {
         return status;
@@ -104,7 +104,8 @@ static smq_status producer_take_messages(smq_message **out, const smq_message *m
         return status_set(err, SMQ_NO_MEMORY, "no memory for %zu messages", count);
     }
     for (size_t i = 0; i < count && status == SMQ_OK; i++) {
-        status = producer_take_message(&(*out)[i], (const smq_message *) (from + i * step), err);
+        status = producer_check_and_copy_message(&(*out)[i],
+                                                 (const smq_message *) (from + i * step), err);
     }
     return status;
 }
@@ -120,7 +121,7 @@ SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
         return SMQ_OK;
     }
     if (status == SMQ_OK) {
-        status = producer_take_messages(&known, messages, count, err);
+        status = producer_check_and_copy_messages(&known, messages, count, err);
     }
     if (status != SMQ_OK) {
         producer_refuse_all(receipts, count, status);

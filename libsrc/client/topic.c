@@ -8,7 +8,7 @@
 #include "client/client.h"
 #include "client/options.h"
 
-/* Is there no place for the report, or a good one? */
+/* Check the caller's report, which may be NULL. */
 static smq_status topic_check_report(smq_topic_report *out, smq_client *client, smq_error *err)
 {
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
@@ -19,8 +19,8 @@ static smq_status topic_check_report(smq_topic_report *out, smq_client *client, 
                : status;
 }
 
-static smq_status topic_give_report(smq_topic_report *out, const smq_topic_report *report,
-                                    smq_status status, smq_error *err)
+static smq_status topic_copy_out_report(smq_topic_report *out, const smq_topic_report *report,
+                                        smq_status status, smq_error *err)
 {
     return status == SMQ_OK && out != NULL
                ? options_copy_out(out, report, sizeof(*report), "SMQ_TOPIC_REPORT_INIT", err)
@@ -41,7 +41,7 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
     if (status == SMQ_OK) {
         status = admin_topic_create(&report, client->core, &known, err);
     }
-    return topic_give_report(out, &report, status, err);
+    return topic_copy_out_report(out, &report, status, err);
 }
 
 SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
@@ -53,7 +53,7 @@ SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_t
     if (status == SMQ_OK) {
         status = admin_topic_repair(&report, client->core, topic, err);
     }
-    return topic_give_report(out, &report, status, err);
+    return topic_copy_out_report(out, &report, status, err);
 }
 
 SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool force,
@@ -89,7 +89,7 @@ SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const 
     if (status != SMQ_OK) {
         return status;
     }
-    /* only for its error: the nearest name, or the range */
+    /* only for its error text, which gives the most similar name or the range */
     status = smq_option_parse(&parsed, SMQ_OPTION_SET_TOPIC, option, value, err);
     return status == SMQ_OK ? admin_topic_alter(client->core, topic, option, value, err) : status;
 }

@@ -22,7 +22,7 @@ SMQ_API smq_status smq_worker_new(smq_worker **out, smq_client *client,
     smq_status status;
 
     if (out == NULL) {
-        return status_set(err, SMQ_INVALID, "no place for the new worker: out is NULL");
+        return status_set(err, SMQ_INVALID, "there is no place for the new worker: out is NULL");
     }
     *out = NULL;
     status = client_complete(&known, SMQ_OPTION_SET_WORKER, client, options, err);

@@ -96,7 +96,7 @@ static enum entry_kind page_entry_kind_of(smq_state state)
 }
 
 /* Name and score in their order. */
-static bool page_read_place(struct store_seen *out, const redisReply *reply, size_t at)
+static bool page_read_place(struct store_page_row *out, const redisReply *reply, size_t at)
 {
     size_t score_len;
 
@@ -118,7 +118,7 @@ static bool page_read_place(struct store_seen *out, const redisReply *reply, siz
 }
 
 /* Somebody may have removed header and body: what is left of the message is shown. */
-static bool page_read_stored(struct store_seen *out, const redisReply *reply, size_t at)
+static bool page_read_stored(struct store_page_row *out, const redisReply *reply, size_t at)
 {
     const char *header;
     size_t len;
@@ -130,21 +130,22 @@ static bool page_read_stored(struct store_seen *out, const redisReply *reply, si
 }
 
 /* The message in a reply from element `at` on. */
-static bool reply_seen(struct store_seen *out, const redisReply *reply,
-                       const struct store_slot *slot, smq_state state, size_t at)
+static bool page_read_row(struct store_page_row *out, const redisReply *reply,
+                          const struct store_slot *slot, smq_state state, size_t at)
 {
     size_t reason_len;
 
-    *out = (struct store_seen){.state = state};
+    *out = (struct store_page_row){.state = state};
     return page_read_place(out, reply, at) &&
            reply_string(&out->reason, &reason_len, reply, at + 2) &&
            (!slot->keyed || page_read_stored(out, reply, at + 3));
 }
 
-bool store_page_message(struct store_seen *out, const struct store_result *result,
+bool store_page_message(struct store_page_row *out, const struct store_result *result,
                         const struct store_slot *slot, smq_state state, size_t index)
 {
-    return reply_seen(out, result->reply, slot, state, PAGE_HEAD + page_seen_width(slot) * index);
+    return page_read_row(out, result->reply, slot, state,
+                         PAGE_HEAD + page_seen_width(slot) * index);
 }
 
 /* --- find --- */
@@ -201,7 +202,7 @@ bool store_find_read(struct store_found *out, const struct store_result *result,
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         if (states[i].letter == state[0]) {
             out->found = true;
-            return reply_seen(&out->seen, reply, slot, states[i].state, FIND_HEAD);
+            return page_read_row(&out->row, reply, slot, states[i].state, FIND_HEAD);
         }
     }
     return false;

@@ -418,7 +418,7 @@ void store_page(struct store_call *call, struct redis *redis, const struct store
 bool store_page_read(struct store_paged *out, const struct store_result *result,
                      const struct store_slot *slot, const struct store_page *page);
 /* A message seen; points into the reply. */
-struct store_seen {
+struct store_page_row {
     smq_state state;
     const char *name, *score;
     size_t name_len;
@@ -431,7 +431,7 @@ struct store_seen {
     size_t body_len;
     struct header header; /* first_ms 0: nothing is stored */
 };
-bool store_page_message(struct store_seen *out, const struct store_result *result,
+bool store_page_message(struct store_page_row *out, const struct store_result *result,
                         const struct store_slot *slot, smq_state state, size_t index);
 
 /* Where is a message?  Looked for among those that wait, then piece by piece among the claimed, the
@@ -447,8 +447,8 @@ struct store_found {
     int64_t now_ms;
     char token[TOKEN_TEXT_LEN + 1]; /* "" when the topic is shared */
     bool found;
-    struct store_seen seen; /* found; points into the reply */
-    bool more;              /* not found yet: go on with `next`, which points into the reply */
+    struct store_page_row row; /* found; points into the reply */
+    bool more;                 /* not found yet: go on with `next`, which points into the reply */
     struct store_find next;
 };
 void store_find(struct store_call *call, struct redis *redis, const struct store_slot *slot,
@@ -468,8 +468,8 @@ bool store_rank_read(uint64_t *count, char score[STORE_SCORE_MAX],
 
 /* --- editing --- */
 
-/* Begin with one of these, add up to 1,000 names as store_seen has them, send.  Remove: those of
- * one state, not claimed.  Requeue: dead ones. */
+/* Begin with one of these, add up to 1,000 names as store_page_row has them, send.  Remove: those
+ * of one state, not claimed.  Requeue: dead ones. */
 void store_remove_begin(struct store_call *call, const struct store_slot *slot, smq_state state);
 void store_requeue_begin(struct store_call *call, const struct store_slot *slot);
 void store_edit_add(struct store_call *call, const void *name, size_t len);

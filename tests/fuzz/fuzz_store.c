@@ -85,13 +85,13 @@ static void read_consume_keyed(const struct store_result *result)
     read_consumed(result, &slot_keyed);
 }
 
-static void touch_seen(const struct store_seen *seen)
+static void touch_row(const struct store_page_row *row)
 {
-    touch(seen->name, seen->name_len);
-    touch_text(seen->score);
-    touch_text(seen->reason);
-    touch(seen->entry.member, seen->entry.member_len);
-    touch(seen->body, seen->body_len);
+    touch(row->name, row->name_len);
+    touch_text(row->score);
+    touch_text(row->reason);
+    touch(row->entry.member, row->entry.member_len);
+    touch(row->body, row->body_len);
 }
 
 static void read_page_of(const struct store_result *result, const struct store_slot *slot)
@@ -108,10 +108,10 @@ static void read_page_of(const struct store_result *result, const struct store_s
     touch(paged.next.name, paged.next.name_len);
     for (size_t i = 0; i < paged.count; i++) {
         for (int state = SMQ_STATE_WAITING; state <= SMQ_STATE_DEAD; state *= 2) {
-            struct store_seen seen;
+            struct store_page_row row;
 
-            if (store_page_message(&seen, result, slot, (smq_state) state, i)) {
-                touch_seen(&seen);
+            if (store_page_message(&row, result, slot, (smq_state) state, i)) {
+                touch_row(&row);
             }
         }
     }
@@ -138,7 +138,7 @@ static void read_found(const struct store_result *result, const struct store_slo
     FUZZ_CHECK(!found.found || !found.more);
     touch_text(found.token);
     if (found.found) {
-        touch_seen(&found.seen);
+        touch_row(&found.row);
     }
     if (found.more) {
         touch_text(found.next.from.score);
