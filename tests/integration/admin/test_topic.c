@@ -12,6 +12,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "model/topic.h"
 
 static smq_client *client;
 
@@ -374,7 +375,7 @@ static void a_deletion_that_finds_messages_is_taken_back(void **state)
 
 static void the_largest_topic_takes_seconds(void **state)
 {
-    smq_topic_options options = cluster_topic_options("big", SMQ_TYPE_FIXED_TIME, 65536);
+    smq_topic_options options = cluster_topic_options("big", SMQ_TYPE_FIXED_TIME, TOPIC_SLOTS_MAX);
     smq_producer *producer = messages_producer(client, NULL);
     smq_stats stats = SMQ_STATS_INIT;
     smq_message message = messages_text("hello");

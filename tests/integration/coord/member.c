@@ -22,8 +22,9 @@
 #include "base/status.h"
 #include "coord/coord.h"
 #include "coord/zookeeper.h"
+#include "model/topic.h"
 
-enum { TOPICS_MAX = 40, SLOTS_MAX = 65536, LINE_MAX_BYTES = 1024 };
+enum { TOPICS_MAX = 40, LINE_MAX_BYTES = 1024 };
 
 /* A slot in our hands.  Invariant: `stopping` only while `held`. */
 struct slot_view {
@@ -180,7 +181,7 @@ static void release_all(void)
 {
     puppet.hold = false;
     for (size_t i = 0; i < puppet.topic_count; i++) {
-        for (int32_t slot = 0; slot < SLOTS_MAX; slot++) {
+        for (int32_t slot = 0; slot < TOPIC_SLOTS_MAX; slot++) {
             if (puppet.topics[i].slots[slot].stopping) {
                 release(&puppet.topics[i], slot);
             }
@@ -211,7 +212,7 @@ static void join(const char *line)
         struct topic_view *view = &puppet.topics[puppet.topic_count++];
 
         memcpy(view->name, name, sizeof(name));
-        view->slots = memory_new(SLOTS_MAX * sizeof(*view->slots));
+        view->slots = memory_new(TOPIC_SLOTS_MAX * sizeof(*view->slots));
     }
     pthread_mutex_unlock(&puppet.lock);
     coord_join(puppet.coord, &topic);

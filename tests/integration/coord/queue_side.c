@@ -259,7 +259,7 @@ void queue_side_let_go(struct queue_side *side)
 {
     pthread_mutex_lock(&side->lock);
     side->hung = false;
-    for (int32_t i = 0; i < QUEUE_SIDE_SLOTS_MAX; i++) {
+    for (int32_t i = 0; i < TOPIC_SLOTS_MAX; i++) {
         if (side->owned[i]) {
             coord_released(side->coord, side->topic, i, side->tokens[i]);
             queue_side_drop(side, i);

@@ -9,20 +9,21 @@
 #include <stdint.h>
 
 #include "coord/coord.h"
+#include "model/topic.h"
 
-enum { QUEUE_SIDE_SLOTS_MAX = 65536, WAIT_MS = 30000 };
+enum { WAIT_MS = 30000 };
 
 /* Invariant: what is below `lock` is changed with it held. */
 struct queue_side {
     struct coord *coord;
     const char *topic;
     pthread_mutex_t lock;
-    bool owned[QUEUE_SIDE_SLOTS_MAX];
-    struct token tokens[QUEUE_SIDE_SLOTS_MAX]; /* the largest seen of each slot */
-    int32_t count;                             /* owned */
-    int32_t granted, revoked, lost;            /* calls, in slots */
-    int32_t token_errors;                      /* grants whose token was not larger */
-    int32_t refuse;                            /* so many grants are refused */
+    bool owned[TOPIC_SLOTS_MAX];
+    struct token tokens[TOPIC_SLOTS_MAX]; /* the largest seen of each slot */
+    int32_t count;                        /* owned */
+    int32_t granted, revoked, lost;       /* calls, in slots */
+    int32_t token_errors;                 /* grants whose token was not larger */
+    int32_t refuse;                       /* so many grants are refused */
     uint32_t floor; /* grants of a smaller generation are refused, as by a Redis that knows more */
     bool hung;      /* never releases */
     smq_status check_status; /* what Redis says of the topic and its binding when it is asked */

@@ -12,6 +12,7 @@
 
 #include "coord/zookeeper.h"
 #include "fixture.h"
+#include "model/topic.h"
 #include "support/process.h"
 #include "support/wait.h"
 
@@ -98,10 +99,10 @@ static void largest_topic(void **state)
     struct queue_side *b = NULL;
 
     (void) state;
-    queue_side_join(a, "t", "n1", 65536, DRAIN_MS);
-    assert_true(queue_side_owns(a, 65536));
+    queue_side_join(a, "t", "n1", TOPIC_SLOTS_MAX, DRAIN_MS);
+    assert_true(queue_side_owns(a, TOPIC_SLOTS_MAX));
     b = fixture_member("b");
-    queue_side_join(b, "t", "n1", 65536, DRAIN_MS);
+    queue_side_join(b, "t", "n1", TOPIC_SLOTS_MAX, DRAIN_MS);
     assert_true(queue_side_owns(b, 32768));
     assert_int_equal(queue_side_count(a), 32768);
     queue_side_free(a);

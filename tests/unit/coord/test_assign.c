@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "coord/assign.h"
 #include "coord/assignment.h"
+#include "model/topic.h"
 
 enum { MEMBERS_MAX = 64, TOPICS_MAX = 128 };
 
@@ -186,7 +187,7 @@ static void assert_even(const struct fleet *fleet)
 
 static void everything_is_given_to_the_only_member(void **state)
 {
-    struct fleet *fleet = fleet_make(1, 1, 65536);
+    struct fleet *fleet = fleet_make(1, 1, TOPIC_SLOTS_MAX);
 
     (void) state;
     assert_int_equal(fleet_settle(fleet), 0);

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "coord/assignment.h"
+#include "model/topic.h"
 
 enum { CRC_SIZE = 4 };
 
@@ -101,8 +102,8 @@ static void what_is_written_is_read(void **state)
 
 static void the_largest_topic_fits(void **state)
 {
-    struct assignment assignment = {.slots = memory_new(65536 * sizeof(uint16_t)),
-                                    .slot_count = 65536};
+    struct assignment assignment = {.slots = memory_new(TOPIC_SLOTS_MAX * sizeof(uint16_t)),
+                                    .slot_count = TOPIC_SLOTS_MAX};
     struct buf bytes = {0};
 
     (void) state;

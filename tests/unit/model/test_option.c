@@ -13,6 +13,7 @@
 #include <slotmq/slotmq.h>
 
 #include "model/option.h"
+#include "model/topic.h"
 
 #define DAY       INT64_C(86400000)
 #define TIME_MOST (INT64_C(1) << 43)
@@ -41,7 +42,7 @@ static const struct {
     {SMQ_OPTION_SET_CLIENT, "connect_timeout_ms", 5000, 10, 600000, REFUSED},
     {SMQ_OPTION_SET_CLIENT, "request_timeout_ms", 3000, 10, 600000, REFUSED},
     {SMQ_OPTION_SET_CLIENT, "session_timeout_ms", 10000, 10, 600000, REFUSED},
-    {SMQ_OPTION_SET_TOPIC, "slots", 64, 1, 65536, REFUSED},
+    {SMQ_OPTION_SET_TOPIC, "slots", 64, 1, TOPIC_SLOTS_MAX, REFUSED},
     {SMQ_OPTION_SET_TOPIC, "max_retries", 16, 1, 63, 0},
     {SMQ_OPTION_SET_TOPIC, "lease_ms", 30000, 100, DAY, REFUSED},
     {SMQ_OPTION_SET_TOPIC, "delay_ms", SMQ_NONE, 0, TIME_MOST, 0},
@@ -220,7 +221,7 @@ static void only_powers_of_two_are_slots(void **state)
     const struct option *slots = found(SMQ_OPTION_SET_TOPIC, "slots");
 
     (void) state;
-    for (int64_t count = 1; count <= 65536; count *= 2) {
+    for (int64_t count = 1; count <= TOPIC_SLOTS_MAX; count *= 2) {
         means(slots, count, count);
         if (count > 2) {
             is_refused(slots, count - 1, "a power of two from 1 to 65536");

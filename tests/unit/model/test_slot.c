@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "model/slot.h"
+#include "model/topic.h"
 
 #define TEXT(literal) (literal), sizeof(literal) - 1
 
@@ -21,12 +22,12 @@ static void slot_is_the_crc32_of_the_key(void **state)
         int32_t slots, slot;
     } cases[] = {
         {TEXT("123456789"), 1, 0},
-        {TEXT("123456789"), 64, 0x26},        /* 0xcbf43926 */
-        {TEXT("123456789"), 65536, 0x3926},   /* the check value */
-        {TEXT("a"), 65536, 0xbe43},           /* 0xe8b7be43 */
-        {TEXT("a\0b"), 65536, 0x7871},        /* bytes, not a string */
-        {TEXT("\0"), 65536, 0xef8d},          /* 0xd202ef8d */
-        {TEXT("\xff\xff\xff\xff"), 256, 255}, /* 0xffffffff */
+        {TEXT("123456789"), 64, 0x26},                /* 0xcbf43926 */
+        {TEXT("123456789"), TOPIC_SLOTS_MAX, 0x3926}, /* the check value */
+        {TEXT("a"), TOPIC_SLOTS_MAX, 0xbe43},         /* 0xe8b7be43 */
+        {TEXT("a\0b"), TOPIC_SLOTS_MAX, 0x7871},      /* bytes, not a string */
+        {TEXT("\0"), TOPIC_SLOTS_MAX, 0xef8d},        /* 0xd202ef8d */
+        {TEXT("\xff\xff\xff\xff"), 256, 255},         /* 0xffffffff */
     };
 
     (void) state;

@@ -106,9 +106,9 @@ static void a_name_alone_is_a_job_queue(void **state)
 static void every_option_is_taken(void **state)
 {
     smq_topic_options options =
-        SMQ_TOPIC_OPTIONS(.name = "jobs", .type = SMQ_TYPE_PRIORITY, .slots = 65536, .shared = true,
-                          .ties = SMQ_TIES_BYTES, .max_retries = 63, .backoff = "ladder:1,2,3",
-                          .lease_ms = 86400000, .delay_ms = SMQ_NONE,
+        SMQ_TOPIC_OPTIONS(.name = "jobs", .type = SMQ_TYPE_PRIORITY, .slots = TOPIC_SLOTS_MAX,
+                          .shared = true, .ties = SMQ_TIES_BYTES, .max_retries = 63,
+                          .backoff = "ladder:1,2,3", .lease_ms = 86400000, .delay_ms = SMQ_NONE,
                           .takeover = SMQ_TAKEOVER_STRICT);
     struct topic topic = made(&options);
 
