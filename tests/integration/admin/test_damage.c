@@ -11,45 +11,12 @@
 #include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
+#include "integration/fixture/fresh_client.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 
-static smq_client *client;
-static smq_producer *producer;
-
-static int set_up(void **state)
-{
-    (void) state;
-    keys_flush();
-    client = cluster_client();
-    producer = messages_producer(client, NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_producer_free(producer);
-    smq_client_free(client);
-    return 0;
-}
-
 static const smq_topic_options four_slots = {
     .struct_size = sizeof(four_slots), .name = "t", .type = SMQ_TYPE_FIXED_TIME, .slots = 4};
-
-static void lose_slot(int slot)
-{
-    char store[16];
-
-    snprintf(store, sizeof(store), "t_%d", slot);
-    freeReplyObject(keys_command(store, "DEL %s prepare{%s} dead{%s} why{%s} slot{%s}", store,
-                                 store, store, store, store));
-}
-
-static void lose_topic(void)
-{
-    freeReplyObject(keys_command("topic{t}", "DEL topic{t}"));
-}
 
 static void send_many(int count)
 {
@@ -108,8 +75,8 @@ static void a_slot_without_keys_is_opened_again(void **state)
     report = repaired();
     assert_false(report.repaired);
     assert_string_equal(report.text, "");
-    lose_slot(1);
-    lose_slot(3);
+    keys_lose_slot("t", 1);
+    keys_lose_slot("t", 3);
     kept = keys_number("t_0", "ZCARD t_0") + keys_number("t_2", "ZCARD t_2") - 2;
     report = repaired();
     assert_true(report.repaired);
@@ -130,7 +97,7 @@ static void a_creation_opens_it_again_too(void **state)
     report = created(&four_slots);
     assert_true(report.created);
     assert_false(report.repaired);
-    lose_slot(2);
+    keys_lose_slot("t", 2);
     report = created(&four_slots);
     assert_false(report.created);
     assert_true(report.repaired);
@@ -147,7 +114,7 @@ static void a_paused_topic_is_paused_in_the_slot_that_is_opened_again(void **sta
     (void) state;
     cluster_create_topic(client, &four_slots);
     assert_ok(smq_topic_pause(client, "t", &err), &err);
-    lose_slot(0);
+    keys_lose_slot("t", 0);
     assert_int_equal(repaired().slots_reopened, 1);
     assert_int_equal(keys_number("t_0", "HGET slot{t_0} paused"), 1);
     assert_ok(smq_topic_resume(client, "t", &err), &err);
@@ -169,7 +136,7 @@ static void a_lost_definition_comes_back_from_the_slots(void **state)
     assert_ok(smq_topic_pause(client, "t", &err), &err);
     send_many(30);
     freeReplyObject(keys_command("t_2", "HSET slot{t_2} token 000000070000000000000123"));
-    lose_topic();
+    keys_lose_topic("t");
     freeReplyObject(
         keys_command("slotmq{topics}", "DEL slotmq{topics}")); /* the list of topics, too */
     report = repaired();
@@ -195,8 +162,8 @@ static void a_creation_adopts_the_messages(void **state)
     (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(12);
-    lose_topic();
-    lose_slot(0); /* the first that is asked */
+    keys_lose_topic("t");
+    keys_lose_slot("t", 0); /* the first that is asked */
     other.slots = 8;
     assert_int_equal(smq_topic_create(client, &other, NULL, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "slots is 4, not 8"));
@@ -225,9 +192,9 @@ static void a_creation_meets_slots_that_were_not_asked(void **state)
     options.slots = SLOTS;
     cluster_create_topic(client, &options);
     send_many(100);
-    lose_topic();
+    keys_lose_topic("t");
     for (int i = 0; i < LOST; i++) {
-        lose_slot(i);
+        keys_lose_slot("t", i);
     }
     kept = messages_held(SLOTS) + LOST; /* a key that is not there counts as -1 */
     assert_true(kept > 0);
@@ -258,7 +225,7 @@ static void a_deletion_says_no_more_than_it_did(void **state)
     (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(6);
-    lose_topic();
+    keys_lose_topic("t");
     for (int force = 0; force < 2; force++) {
         assert_int_equal(smq_topic_delete(client, "t", force == 1, &err), SMQ_DAMAGED);
         assert_non_null(strstr(err.text, "topic repair t"));
@@ -281,7 +248,7 @@ static void a_new_topic_passes_what_its_slots_have_seen(void **state)
     cluster_create_topic(client, &four_slots);
     freeReplyObject(keys_command("t_2", "HSET slot{t_2} token 000000050000000000000123"));
     assert_ok(smq_topic_delete(client, "t", false, &err), &err);
-    lose_topic();
+    keys_lose_topic("t");
     assert_true(created(&four_slots).created);
     assert_int_equal(keys_number("topic{t}", "HGET topic{t} generation"), 6);
     send_many(8);
@@ -419,7 +386,7 @@ static void a_topic_without_its_definition_is_visited(void **state)
     (void) state;
     cluster_create_topic(client, &four_slots);
     cluster_create_topic(client, &other);
-    lose_topic();
+    keys_lose_topic("t");
     assert_ok(smq_topic_each(client, NULL, on_topic, seen, &err), &err);
     assert_string_equal(seen, "other t damaged ");
     seen[0] = '\0';
@@ -459,7 +426,7 @@ static void looks_name_a_damaged_slot_and_see_the_others(void **state)
     (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(40);
-    lose_slot(1);
+    keys_lose_slot("t", 1);
     assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_damaged, 1);
     assert_int_equal(stats.slots_silent, 0);
@@ -474,7 +441,7 @@ static void looks_name_a_damaged_slot_and_see_the_others(void **state)
     assert_ok(smq_metrics_text(client, "*", &metrics, &err), &err);
     assert_non_null(strstr(metrics, "slotmq_topic_slots_damaged{topic=\"t\"} 1\n"));
     smq_free(metrics);
-    lose_topic();
+    keys_lose_topic("t");
     assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_DAMAGED);
     assert_ok(smq_metrics_text(client, "*", &metrics, &err), &err);
     assert_non_null(strstr(metrics, "slotmq_topic_slots_damaged{topic=\"t\"} 4\n"));
@@ -511,7 +478,7 @@ static void a_purge_names_a_damaged_slot_and_empties_the_others(void **state)
     (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(40);
-    lose_slot(1);
+    keys_lose_slot("t", 1);
     kept = messages_held(4) + 1; /* a key that is not there counts as -1 */
     waiting.states = SMQ_STATE_WAITING;
     assert_int_equal(smq_topic_purge(client, "t", &waiting, &purged, NULL, NULL, &err),
@@ -571,30 +538,28 @@ static void looks_see_the_others_of_a_slot_that_moves(void **state)
     assert_int_equal(stats.slots_silent, 0);
 }
 
-#define DAMAGE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DAMAGE_TEST(a_slot_without_keys_is_opened_again),
-        DAMAGE_TEST(a_creation_opens_it_again_too),
-        DAMAGE_TEST(a_paused_topic_is_paused_in_the_slot_that_is_opened_again),
-        DAMAGE_TEST(a_lost_definition_comes_back_from_the_slots),
-        DAMAGE_TEST(a_creation_adopts_the_messages),
-        DAMAGE_TEST(a_creation_meets_slots_that_were_not_asked),
-        DAMAGE_TEST(a_key_of_others_is_no_topic),
-        DAMAGE_TEST(a_deletion_says_no_more_than_it_did),
-        DAMAGE_TEST(a_new_topic_passes_what_its_slots_have_seen),
-        DAMAGE_TEST(an_alteration_that_topic_t_forgot_is_valid_again),
-        DAMAGE_TEST(an_alteration_of_which_only_the_number_is_left),
-        DAMAGE_TEST(a_forgotten_deletion_is_no_obstacle),
-        DAMAGE_TEST(slots_that_disagree_are_listed),
-        DAMAGE_TEST(a_failed_creation_leaves_no_keys),
-        DAMAGE_TEST(a_topic_without_its_definition_is_visited),
-        DAMAGE_TEST(looks_name_a_damaged_slot_and_see_the_others),
-        DAMAGE_TEST(looks_see_the_others_of_a_slot_with_a_key_of_others),
-        DAMAGE_TEST(a_purge_names_a_damaged_slot_and_empties_the_others),
-        DAMAGE_TEST(looks_see_the_others_of_a_slot_that_moves),
+        FRESH_CLIENT_TEST(a_slot_without_keys_is_opened_again),
+        FRESH_CLIENT_TEST(a_creation_opens_it_again_too),
+        FRESH_CLIENT_TEST(a_paused_topic_is_paused_in_the_slot_that_is_opened_again),
+        FRESH_CLIENT_TEST(a_lost_definition_comes_back_from_the_slots),
+        FRESH_CLIENT_TEST(a_creation_adopts_the_messages),
+        FRESH_CLIENT_TEST(a_creation_meets_slots_that_were_not_asked),
+        FRESH_CLIENT_TEST(a_key_of_others_is_no_topic),
+        FRESH_CLIENT_TEST(a_deletion_says_no_more_than_it_did),
+        FRESH_CLIENT_TEST(a_new_topic_passes_what_its_slots_have_seen),
+        FRESH_CLIENT_TEST(an_alteration_that_topic_t_forgot_is_valid_again),
+        FRESH_CLIENT_TEST(an_alteration_of_which_only_the_number_is_left),
+        FRESH_CLIENT_TEST(a_forgotten_deletion_is_no_obstacle),
+        FRESH_CLIENT_TEST(slots_that_disagree_are_listed),
+        FRESH_CLIENT_TEST(a_failed_creation_leaves_no_keys),
+        FRESH_CLIENT_TEST(a_topic_without_its_definition_is_visited),
+        FRESH_CLIENT_TEST(looks_name_a_damaged_slot_and_see_the_others),
+        FRESH_CLIENT_TEST(looks_see_the_others_of_a_slot_with_a_key_of_others),
+        FRESH_CLIENT_TEST(a_purge_names_a_damaged_slot_and_empties_the_others),
+        FRESH_CLIENT_TEST(looks_see_the_others_of_a_slot_that_moves),
     };
 
     return cmocka_run_group_tests_name("damage", tests, cluster_start_masters, cluster_end);

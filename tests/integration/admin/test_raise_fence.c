@@ -17,15 +17,6 @@
 
 enum { SESSION_MS = 4000, SLOTS = 4 };
 
-static smq_client *fleet_client(void)
-{
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    options.zookeeper = servers_zookeeper(cluster_servers());
-    options.session_timeout_ms = SESSION_MS;
-    return cluster_client_with(&options);
-}
-
 static const char *topic_of(smq_client *client)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -82,7 +73,7 @@ static bool has_generation(void *arg)
  * identity, to which no topic is bound.  One call mends all, and the members continue. */
 static void a_raised_fence_brings_a_fleet_back(void **state)
 {
-    smq_client *client = fleet_client();
+    smq_client *client = cluster_fleet_client(SESSION_MS);
     const char *topic = topic_of(client);
     struct handler_log *log = handler_log_new(done);
     smq_worker *worker = handler_log_worker(client, topic, log);
@@ -100,7 +91,7 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     messages_send_numbers(client, topic, 0, 1);
     handler_log_await(log, 1);
     lose_zookeeper();
-    newcomer = fleet_client();
+    newcomer = cluster_fleet_client(SESSION_MS);
     other = topic_of(newcomer);
     worker_of_newcomer = handler_log_worker(newcomer, other, others);
     options.topic = topic;
@@ -128,7 +119,7 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
 /* Nobody was there to make the root again: the verb does, with the identity of the topics. */
 static void a_raised_fence_makes_a_lost_root_again(void **state)
 {
-    smq_client *client = fleet_client();
+    smq_client *client = cluster_fleet_client(SESSION_MS);
     const char *topic = topic_of(client);
     struct handler_log *log = handler_log_new(done);
     smq_worker *worker = NULL;
@@ -142,7 +133,7 @@ static void a_raised_fence_makes_a_lost_root_again(void **state)
     handler_log_stop_worker(worker);
     smq_client_free(client);
     lose_zookeeper();
-    client = fleet_client();
+    client = cluster_fleet_client(SESSION_MS);
     assert_ok(smq_fleet_raise_fence(client, &fence, &err), &err);
     assert_int_equal(fence.rebound, 0);
     assert_true(fence.generation >= 2);
@@ -154,17 +145,12 @@ static void a_raised_fence_makes_a_lost_root_again(void **state)
     smq_client_free(client);
 }
 
-static void lose_topic(smq_client *client, const char *topic)
+static void lose_and_repair(smq_client *client, const char *topic)
 {
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err = {.text = ""};
-    redisContext *redis;
-    char key[64];
 
-    snprintf(key, sizeof(key), "topic{%s}", topic);
-    redis = redisConnect("127.0.0.1", server_port(servers_node_of(cluster_servers(), key)));
-    assert_int_equal(keys_read_number(redis, "DEL %s", key), 1);
-    redisFree(redis);
+    keys_lose_topic(topic);
     assert_ok(smq_topic_repair(client, topic, &report, &err), &err);
     assert_true(report.restored);
 }
@@ -185,7 +171,7 @@ static void consume_one(smq_client *client, const char *topic, int number)
 /* Nobody owned it since: the slots know it from the call that changed it. */
 static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **state)
 {
-    smq_client *client = fleet_client(), *standalone = cluster_client();
+    smq_client *client = cluster_fleet_client(SESSION_MS), *standalone = cluster_client();
     const char *topic = topic_of(client);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *refused = NULL;
@@ -196,17 +182,17 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
     consume_one(client, topic, 0);
     smq_client_free(client);
     lose_zookeeper();
-    client = fleet_client();
+    client = cluster_fleet_client(SESSION_MS);
     consume_one(client, topic_of(client), 0); /* makes a root of another identity */
     for (int i = 0; i < 3; i++) {             /* its generation may be far above the tokens */
         assert_ok(smq_fleet_raise_fence(client, &fence, &err), &err);
     }
-    lose_topic(standalone, topic);
+    lose_and_repair(standalone, topic);
     consume_one(client, topic, 1);
     assert_ok(smq_fleet_raise_fence(client, &fence, &err), &err);
     assert_ok(smq_fleet_raise_fence(client, &fence, &err), &err);
     assert_ok(smq_topic_rebind(standalone, topic, false, &err), &err);
-    lose_topic(standalone, topic);
+    lose_and_repair(standalone, topic);
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
     assert_int_equal(smq_worker_new(&refused, client, &options, &err), SMQ_OTHER_FLEET);

@@ -18,14 +18,6 @@
 
 enum { SLOTS = 8 };
 
-static smq_client *fleet_client(void)
-{
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    options.zookeeper = servers_zookeeper(cluster_servers());
-    return cluster_client_with(&options);
-}
-
 static const char *topic_of(smq_client *client)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -92,7 +84,7 @@ static void consume_one(smq_client *client, const char *topic, const char *body,
 
 static void from_standalone_to_a_fleet_and_back(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
     const char *topic = topic_of(standalone);
     char tokens[3][32];
 
@@ -115,7 +107,7 @@ static void from_standalone_to_a_fleet_and_back(void **state)
 static void from_a_mistyped_root_to_the_right_one(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_client *mistyped, *fleet = fleet_client();
+    smq_client *mistyped, *fleet = cluster_fleet_client(0);
     const char *topic = topic_of(fleet);
     char address[512], token[32];
 
@@ -134,7 +126,7 @@ static void from_a_mistyped_root_to_the_right_one(void **state)
 
 static void refused_while_a_standalone_owner_lives(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
     const char *topic = topic_of(standalone);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker = handler_log_worker(standalone, topic, log);
@@ -178,7 +170,7 @@ static bool is_refused_for(void *arg)
 /* Every slot of an idle worker counts, on whatever master it is. */
 static void refused_while_a_fleet_listens(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
     const char *topic = topic_of(standalone);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker = handler_log_worker(fleet, topic, log);
@@ -203,7 +195,7 @@ static bool hang_runs(void *arg)
 /* A killed process is not subscribed any more, but its claim is leased. */
 static void refused_while_a_claim_is_leased(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
     const char *topic = topic_of(standalone);
     struct members members;
     struct member *owner;
@@ -226,7 +218,7 @@ static void refused_while_a_claim_is_leased(void **state)
 /* By force: the owner that lives all the same is fenced, and ends. */
 static void a_standalone_owner_that_was_missed_is_fenced(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
     const char *topic = topic_of(standalone);
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
     smq_worker *missed = handler_log_worker(standalone, topic, before), *worker;
@@ -250,7 +242,7 @@ static void a_standalone_owner_that_was_missed_is_fenced(void **state)
 
 static void a_fleet_that_was_missed_is_fenced(void **state)
 {
-    smq_client *standalone = cluster_client(), *fleet = fleet_client();
+    smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
     const char *topic = topic_of(standalone);
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
     smq_worker *missed, *worker;

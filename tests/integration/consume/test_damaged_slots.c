@@ -77,41 +77,14 @@ static smq_client *client_of(struct told *told, const char *zookeeper)
     return cluster_client_with(&options);
 }
 
-static void redis_do(const char *key, const char *format, ...)
-{
-    redisContext *redis =
-        redisConnect("127.0.0.1", server_port(servers_node_of(cluster_servers(), key)));
-    redisReply *reply;
-    va_list args;
-
-    assert_non_null(redis);
-    va_start(args, format);
-    reply = redisvCommand(redis, format, args);
-    va_end(args);
-    assert_non_null(reply);
-    if (reply->type == REDIS_REPLY_ERROR) {
-        fail_msg("%s: %s", format, reply->str);
-    }
-    freeReplyObject(reply);
-    redisFree(redis);
-}
-
 static void lose_slot(const char *topic, int slot)
 {
     char store[64];
 
+    keys_lose_slot(topic, slot);
     snprintf(store, sizeof(store), "%s_%d", topic, slot);
-    redis_do(store, "DEL %s prepare{%s} dead{%s} why{%s} slot{%s}", store, store, store, store,
-             store);
-    redis_do(store, "CLIENT KILL TYPE pubsub"); /* a node that came back empty was away */
-}
-
-static void lose_topic(const char *topic)
-{
-    char key[64];
-
-    snprintf(key, sizeof(key), "topic{%s}", topic);
-    redis_do(key, "DEL %s", key);
+    /* a node that came back empty was away */
+    freeReplyObject(keys_command(store, "CLIENT KILL TYPE pubsub"));
 }
 
 static void repair(smq_client *client, const char *topic)
@@ -274,7 +247,7 @@ static void a_standalone_worker_waits_for_its_lost_definition(void **state)
     handler_log_await(log, 1);
     lose_slot(topic, 0);
     await_told(&told, 0, false);
-    lose_topic(topic);
+    keys_lose_topic(topic);
     await_told(&told, SLOTS, false);
     assert_non_null(strstr(told.text, "topic repair"));
     assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
@@ -341,7 +314,7 @@ static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **
 
     (void) state;
     await_owners(client, topic, SLOTS, 0);
-    lose_topic(topic);
+    keys_lose_topic(topic);
     repair(client, topic);
     second = handler_log_worker(later, topic, other);
     await_owners(client, topic, SLOTS / 2, SLOTS / 2);
@@ -381,7 +354,7 @@ static void lost_and_repaired(smq_client *client, const char *topic)
     char before[TEXT_MAX], after[TEXT_MAX];
 
     refused(client, topic, before);
-    lose_topic(topic);
+    keys_lose_topic(topic);
     repair(client, topic);
     refused(client, topic, after);
     assert_string_equal(after, before);
@@ -497,7 +470,7 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
     options.handler = note_it;
     options.user = log;
     assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
-    lose_topic(topic);
+    keys_lose_topic(topic);
     assert_ok(smq_worker_start(worker, &err), &err);
     await_told(&told, SLOTS, false);
     assert_non_null(strstr(told.text, "topic repair"));

@@ -269,19 +269,10 @@ static bool slot_is_empty(void *arg)
     return part->left == 0;
 }
 
-static smq_client *fleet_client(void)
-{
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    options.zookeeper = servers_zookeeper(cluster_servers());
-    options.session_timeout_ms = 20000;
-    return cluster_client_with(&options);
-}
-
 /* One of 1024 slots at 1 message a second has its next token in 17 minutes. */
 static void new_rate_reaches_who_waits_long_for_a_token(void **state)
 {
-    smq_client *client = fleet_client(), *other = fleet_client();
+    smq_client *client = cluster_fleet_client(20000), *other = cluster_fleet_client(20000);
     struct part part = {.client = client, .topic = topic_of(client, MANY_SLOTS, 1), .slot = -1};
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;

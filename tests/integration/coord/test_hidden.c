@@ -51,35 +51,40 @@ static void start_two(struct queue_side **a, struct queue_side **b)
     assert_true(queue_side_owns(*a, SLOTS / 2));
 }
 
-static void create_member(const char *node, const char *text, const struct ACL_vector *acl)
+/* Who calls itself "same" later finds a node of that name, which the other connection has made; the
+ * result is a member that owns all slots. */
+static struct queue_side *start_beside(const char *text, const struct ACL_vector *acl)
 {
-    assert_int_equal(zoo_create(other, fixture_path(node), text, (int) strlen(text), acl,
+    struct queue_side *a = fixture_consumer("a");
+
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_int_equal(zoo_create(other, fixture_path("/members/same"), text, (int) strlen(text), acl,
                                 ZOO_EPHEMERAL, NULL, 0),
                      ZOK);
+    return a;
 }
 
-static int64_t owner_of(const char *node)
+/* The node is still that of the other connection. */
+static void assert_name_taken(struct queue_side *side)
 {
     struct Stat stat = {0};
 
-    assert_int_equal(zoo_exists(raw, fixture_path(node), 0, &stat), ZOK);
-    return stat.ephemeralOwner;
+    assert_true(queue_side_has_failed(side));
+    assert_int_equal(queue_side_failed(side), SMQ_NAME_TAKEN);
+    assert_int_equal(zoo_exists(raw, fixture_path("/members/same"), 0, &stat), ZOK);
+    assert_int_equal(stat.ephemeralOwner, zoo_client_id(other)->client_id);
 }
 
 static void a_name_whose_node_may_not_be_read_is_said_and_taken(void **state)
 {
-    struct queue_side *a = fixture_consumer("a");
+    struct queue_side *a = start_beside("?", &ZOO_CREATOR_ALL_ACL);
     struct queue_side *side = NULL;
 
     (void) state;
-    assert_true(queue_side_owns(a, SLOTS));
-    create_member("/members/same", "?", &ZOO_CREATOR_ALL_ACL);
     side = fixture_consumer("same");
-    assert_true(queue_side_has_failed(side));
-    assert_int_equal(queue_side_failed(side), SMQ_NAME_TAKEN);
+    assert_name_taken(side);
     assert_non_null(strstr(side->failed_text, "zookeeper_auth"));
     assert_int_equal(queue_side_said(side, fixture_path("/members/same")), 1);
-    assert_int_equal(owner_of("/members/same"), zoo_client_id(other)->client_id);
     assert_int_equal(queue_side_count(a), SLOTS);
     queue_side_free(side);
     queue_side_free(a);
@@ -89,12 +94,10 @@ static void a_name_whose_node_may_not_be_read_is_said_and_taken(void **state)
  * session. */
 static void a_name_whose_node_may_not_be_read_is_waited_for(void **state)
 {
-    struct queue_side *a = fixture_consumer("a");
+    struct queue_side *a = start_beside("?", &ZOO_CREATOR_ALL_ACL);
     struct queue_side *side = NULL;
 
     (void) state;
-    assert_true(queue_side_owns(a, SLOTS));
-    create_member("/members/same", "?", &ZOO_CREATOR_ALL_ACL);
     fixture.session_ms = LONG_SESSION_MS;
     side = fixture_consumer("same");
     assert_true(queue_side_says(side, fixture_path("/members/same")));
@@ -109,16 +112,12 @@ static void a_name_whose_node_may_not_be_read_is_waited_for(void **state)
 /* Nothing proves that its process is dead. */
 static void a_name_whose_node_is_damaged_is_waited_for(void **state)
 {
-    struct queue_side *a = fixture_consumer("a");
+    struct queue_side *a = start_beside("\xff\xfe", &ZOO_OPEN_ACL_UNSAFE);
     struct queue_side *side = NULL;
 
     (void) state;
-    assert_true(queue_side_owns(a, SLOTS));
-    create_member("/members/same", "\xff\xfe", &ZOO_OPEN_ACL_UNSAFE);
     side = fixture_consumer("same");
-    assert_true(queue_side_has_failed(side));
-    assert_int_equal(queue_side_failed(side), SMQ_NAME_TAKEN);
-    assert_int_equal(owner_of("/members/same"), zoo_client_id(other)->client_id);
+    assert_name_taken(side);
     queue_side_free(side);
 
     fixture.session_ms = LONG_SESSION_MS;
@@ -182,17 +181,26 @@ static bool has_stated(void *arg)
     return stated;
 }
 
-struct damage {
+struct assigners {
     struct queue_side *a, *b;
+    const char *words;
 };
 
-/* Whoever is the assigner now. */
-static bool is_being_gathered(void *arg)
+static bool assigners_said(void *arg)
 {
-    const struct damage *damage = arg;
-    static const char words[] = "it is made anew from what the members own";
+    const struct assigners *assigners = arg;
 
-    return queue_side_said(damage->a, words) + queue_side_said(damage->b, words) > 0;
+    return queue_side_said(assigners->a, assigners->words) +
+               queue_side_said(assigners->b, assigners->words) >
+           0;
+}
+
+/* Whoever of the two is the assigner now. */
+static void await_said(struct queue_side *a, struct queue_side *b, const char *words)
+{
+    struct assigners assigners = {.a = a, .b = b, .words = words};
+
+    assert_true(wait_until(assigners_said, &assigners, WAIT_MS));
 }
 
 /* Nobody tells the assigner that the access rights have changed. */
@@ -228,14 +236,12 @@ static void a_damaged_assignment_waits_for_a_member_that_may_not_be_read(void **
     struct queue_side *a = NULL;
     struct queue_side *b = NULL;
     struct queue_side *c = NULL;
-    struct damage damage = {0};
 
     (void) state;
     start_two(&a, &b);
     raw_set_access(raw, fixture_path("/members/b"), ZOO_PERM_WRITE | ZOO_PERM_ADMIN);
     fixture_damage_assignment(raw);
-    damage = (struct damage){.a = a, .b = b};
-    assert_true(wait_until(is_being_gathered, &damage, WAIT_MS));
+    await_said(a, b, "it is made anew from what the members own");
     c = fixture_consumer("c");
     assert_true(wait_until(has_stated, "/members/c", WAIT_MS));
     assert_int_equal(queue_side_get(c, &c->granted), 0);
@@ -248,29 +254,18 @@ static void a_damaged_assignment_waits_for_a_member_that_may_not_be_read(void **
     queue_side_free(a);
 }
 
-/* Whoever is the assigner now. */
-static bool said_unlisted(void *arg)
-{
-    const struct damage *damage = arg;
-    static const char words[] = "does not let the assigner list the nodes";
-
-    return queue_side_said(damage->a, words) + queue_side_said(damage->b, words) > 0;
-}
-
 /* A new assigner, which has never seen the members, takes none of their slots away. */
 static void members_that_may_not_be_listed_keep_their_slots(void **state)
 {
     struct queue_side *a = NULL;
     struct queue_side *b = NULL;
     struct queue_side *c = NULL;
-    struct damage damage = {0};
 
     (void) state;
     start_two(&a, &b);
-    damage = (struct damage){.a = a, .b = b};
     raw_set_access(raw, fixture_path("/members"), ZOO_PERM_ALL & ~ZOO_PERM_READ);
     assert_int_equal(zoo_delete(raw, fixture_path("/leader"), -1), ZOK);
-    assert_true(wait_until(said_unlisted, &damage, WAIT_MS));
+    await_said(a, b, "does not let the assigner list the nodes");
     assert_int_equal(queue_side_count(a), SLOTS / 2);
     assert_int_equal(queue_side_count(b), SLOTS / 2);
     raw_set_access(raw, fixture_path("/members"), ZOO_PERM_ALL);

@@ -13,7 +13,6 @@
 #include <slotmq/admin.h>
 #include <slotmq/topic.h>
 
-#include "model/topic.h"
 #include "unit/fixture/fake_redis.h"
 
 #define TOKEN "000000010000000000000001"
@@ -56,21 +55,12 @@ static redisReply *reply_of(const char *line)
 static redisReply *definition(void)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    redisReply *reply = reply_of("state ready nonce 00000000000000aa version 1 generation 1 "
-                                 "definition ''");
-    struct topic topic;
-    struct buf text = {0};
 
     options.name = "t";
     options.type = SMQ_TYPE_FIXED_TIME;
     options.layout = layout;
     options.slots = 1;
-    (void) topic_from_options(&topic, &options, NULL);
-    topic_format(&text, &topic);
-    freeReplyObject(reply->element[9]);
-    reply->element[9] = fake_string(text.data, text.len);
-    buf_fini(&text);
-    return reply;
+    return fake_topic_of(&options, "ready");
 }
 
 static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)

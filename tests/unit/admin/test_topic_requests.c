@@ -13,7 +13,6 @@
 #include <slotmq/admin.h>
 #include <slotmq/topic.h>
 
-#include "model/topic.h"
 #include "scripts.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
@@ -39,41 +38,14 @@ static redisReply *answer_of(const char *word, size_t count)
     return reply;
 }
 
-static redisReply *definition_reply(void)
+static redisReply *serve_get(void)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    struct topic topic;
-    struct buf text = {0};
-    redisReply *reply;
 
     options.name = "t";
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = SLOTS;
-    (void) topic_from_options(&topic, &options, NULL);
-    topic_format(&text, &topic);
-    reply = fake_string(text.data, text.len);
-    buf_fini(&text);
-    return reply;
-}
-
-static redisReply *serve_get(void)
-{
-    static const char *const fields[] = {"state", "definition", "nonce", "version", "generation"};
-    redisReply *reply;
-
-    if (model.state[0] == '\0') {
-        return fake_array(0);
-    }
-    reply = fake_array(10);
-    for (size_t i = 0; i < 5; i++) {
-        fake_put(reply, 2 * i, fake_text(fields[i]));
-    }
-    fake_put(reply, 1, fake_text(model.state));
-    fake_put(reply, 3, definition_reply());
-    fake_put(reply, 5, fake_text("00000000000000aa"));
-    fake_put(reply, 7, fake_text("1"));
-    fake_put(reply, 9, fake_text("1"));
-    return reply;
+    return model.state[0] != '\0' ? fake_topic_of(&options, model.state) : fake_array(0);
 }
 
 static redisReply *serve_plain(const struct redis_command *command)

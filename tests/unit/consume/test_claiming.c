@@ -18,7 +18,6 @@
 #include <slotmq/worker.h>
 
 #include "base/clock.h"
-#include "model/topic.h"
 #include "scripts.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
@@ -59,29 +58,14 @@ static smq_client *client;
 
 static redisReply *definition(void)
 {
-    static const char *const names[] = {"state", "definition", "nonce", "version", "generation"};
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    redisReply *reply = fake_array(10);
-    struct topic topic;
-    struct buf text = {0};
 
     options.name = "t";
     options.type = SMQ_TYPE_FIXED_TIME;
     options.shared = true;
     options.slots = model.slots;
     options.lease_ms = model.lease_ms;
-    assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
-    topic_format(&text, &topic);
-    for (size_t i = 0; i < 5; i++) {
-        fake_put(reply, 2 * i, fake_text(names[i]));
-    }
-    fake_put(reply, 1, fake_text("ready"));
-    fake_put(reply, 3, fake_string(text.data, text.len));
-    fake_put(reply, 5, fake_text("00000000000000aa"));
-    fake_put(reply, 7, fake_text("1"));
-    fake_put(reply, 9, fake_text("1"));
-    buf_fini(&text);
-    return reply;
+    return fake_topic_of(&options, "ready");
 }
 
 static int64_t number_of(const struct redis_command *command, int place)

@@ -15,7 +15,6 @@
 #include <slotmq/worker.h>
 
 #include "base/clock.h"
-#include "model/topic.h"
 #include "scripts.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
@@ -37,29 +36,14 @@ static struct model {
 
 static redisReply *definition(void)
 {
-    static const char *const names[] = {"state", "definition", "nonce", "version", "generation"};
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    redisReply *reply = fake_array(10);
-    struct topic topic;
-    struct buf text = {0};
 
     options.name = "t";
     options.type = SMQ_TYPE_FIXED_TIME;
     options.shared = model.shared;
     options.slots = 1;
     options.lease_ms = LEASE_MS;
-    assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
-    topic_format(&text, &topic);
-    for (size_t i = 0; i < 5; i++) {
-        fake_put(reply, 2 * i, fake_text(names[i]));
-    }
-    fake_put(reply, 1, fake_text("ready"));
-    fake_put(reply, 3, fake_string(text.data, text.len));
-    fake_put(reply, 5, fake_text("00000000000000aa"));
-    fake_put(reply, 7, fake_text("1"));
-    fake_put(reply, 9, fake_text("1"));
-    buf_fini(&text);
-    return reply;
+    return fake_topic_of(&options, "ready");
 }
 
 /* OK, and numbers. */

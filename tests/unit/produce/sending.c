@@ -100,30 +100,10 @@ void sending_hold_reads_after(int count)
     pthread_mutex_unlock(&sending.lock);
 }
 
-static void put_pair(redisReply *array, size_t index, const char *name, redisReply *value)
-{
-    fake_put(array, index, fake_text(name));
-    fake_put(array, index + 1, value);
-}
-
 static redisReply *model_definition(void)
 {
-    struct buf text = {0};
-    redisReply *reply;
-
     sending.reads++;
-    if (!sending.exists) {
-        return fake_array(0);
-    }
-    topic_format(&text, &sending.topic);
-    reply = fake_array(10);
-    put_pair(reply, 0, "state", fake_text("ready"));
-    put_pair(reply, 2, "definition", fake_string(text.data, text.len));
-    put_pair(reply, 4, "nonce", fake_text(sending.topic.nonce));
-    put_pair(reply, 6, "version", fake_text("1"));
-    put_pair(reply, 8, "generation", fake_text("1"));
-    buf_fini(&text);
-    return reply;
+    return sending.exists ? fake_topic(&sending.topic, "ready") : fake_array(0);
 }
 
 static redisReply *model_word(const char *word)
