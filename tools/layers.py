@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Check that includes point down only.  usage: layers.py [ROOT]"""
-import pathlib
 import re
-import sys
+
+import findings
 
 LOWER = ["base", "model", "redis", "store"]
 # What a folder may include beside itself and the public headers: folders, or single headers.  Only
@@ -59,12 +59,4 @@ def violations(root):
         yield f"no source file below {root}"
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    found = list(violations(root))
-    for line in found:
-        print(line, file=sys.stderr)
-    sys.exit(1 if found else 0)
-
-
-main()
+findings.check_tree(violations)

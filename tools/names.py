@@ -5,9 +5,9 @@ A function of the library, of coord and of the command begins with the name of i
 of it, with that of its folder, of a type that its file or a header of its folder defines, or as the functions that its own
 header declares (of the store: call.h, which all its files share).  So a backtrace tells where a function is.
 """
-import pathlib
 import re
-import sys
+
+import findings
 
 ROOMS = ["libsrc", "coord", "cli"]
 FUNCTION = re.compile(r"^(?:SMQ_API )?(?:static )?(?:inline )?(?:const )?(?:struct |enum |unsigned )?\w+[ *]+"
@@ -46,13 +46,5 @@ def strangers(root):
                     yield f"{path.relative_to(root)}: {name}() does not begin with the name of its module"
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    found = list(strangers(root))
-    for line in found:
-        print(line, file=sys.stderr)
-    sys.exit(1 if found else 0)
-
-
 if __name__ == "__main__":
-    main()
+    findings.check_tree(strangers)

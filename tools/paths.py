@@ -2,9 +2,9 @@
 """Check that the files and folders that the pages for developers name exist.  usage: paths.py [ROOT]
 
 NAME and VERSION in a path stand for anything."""
-import pathlib
 import re
-import sys
+
+import findings
 
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/release.md", "lua/README.md",
          "bench/README.md"]
@@ -24,13 +24,5 @@ def missing(root):
                 yield f"{page}: there is no {name}"
 
 
-def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    found = list(missing(root))
-    for line in found:
-        print(line, file=sys.stderr)
-    sys.exit(1 if found else 0)
-
-
 if __name__ == "__main__":
-    main()
+    findings.check_tree(missing)

@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 
+import findings
+
 DECLARED = re.compile(r"\bSMQ_API\b[^;{]*?\b(smq_\w+)\s*\(")
 # A sanitizer adds symbols of its own to what it instruments.
 FOREIGN = re.compile(r"^(__odr_asan|__asan|__ubsan|__sanitizer|__start_|__stop_|\.)")
@@ -42,9 +44,7 @@ def main():
     found = [*differences(wanted, shared, "-D"), *differences(wanted, static, "-g")]
     if not wanted:
         found.append(f"{folder}: no function is marked SMQ_API")
-    for line in found:
-        print(line, file=sys.stderr)
-    sys.exit(1 if found else 0)
+    findings.end(found)
 
 
 main()

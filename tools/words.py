@@ -8,6 +8,8 @@ import pathlib
 import re
 import sys
 
+import findings
+
 WIDEST = 100
 
 # Words that were given up, and what to write instead.  Everywhere:
@@ -70,9 +72,7 @@ def main():
         sys.exit(f"{root}: there are no pages to check")
     found = [*old_words(root, [*pages, *code], OLD_WORDS), *old_words(root, [*pages, *files(root, PLAIN_CODE)], PLAIN_WORDS),
              *wide_lines(root, [path for path in pages if path.suffix == ".md"])]
-    for line in found:
-        print(line, file=sys.stderr)
-    sys.exit(1 if found else 0)
+    findings.end(found)
 
 
 if __name__ == "__main__":
