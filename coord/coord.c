@@ -195,17 +195,11 @@ void coord_call_failed(struct coord *coord, const char *topic, smq_status status
     }
 }
 
-bool coord_call_check(struct coord *coord, const char *topic, const char *binding)
+void coord_call_check(struct coord *coord, const char *topic, const char *binding)
 {
-    const struct coord_listener *listener = &coord->options.listener;
-
-    if (listener->check == NULL) {
-        return false;
-    }
     if (!coord->stopping) {
-        listener->check(listener->user, topic, binding);
+        coord->options.listener.check(coord->options.listener.user, topic, binding);
     }
-    return true;
 }
 
 void coord_call_left(struct coord *coord, const char *topic)
@@ -217,7 +211,7 @@ void coord_call_left(struct coord *coord, const char *topic)
 
 void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms)
 {
-    if (!coord->stopping && coord->options.listener.leased != NULL) {
+    if (!coord->stopping) {
         coord->options.listener.leased(coord->options.listener.user, until_ms, lease_ms);
     }
 }

@@ -40,7 +40,7 @@ struct coord_listener {
     /* Gone already (session expired, own node lost): drop them, commit nothing, answer nothing. */
     void (*lost)(void *user, const char *topic, const int32_t *slots, size_t count);
     /* Is the topic in Redis still of this creation, and bound to `binding`?  Read it, then call
-     * coord_checked().  NULL: it always is. */
+     * coord_checked(). */
     void (*check)(void *user, const char *topic, const char *binding);
     /* This topic cannot be consumed any more by this process: NO_TOPIC, NAME_TAKEN, DENIED, ... */
     void (*failed)(void *user, const char *topic, smq_status status, const char *text);
@@ -48,7 +48,7 @@ struct coord_listener {
     void (*left)(void *user, const char *topic);
     /* zookeeper: the lease of this member lasts until `until_ms` by clock_now_ms(), `lease_ms` from
      * when it was asked for; 0 and 0: it has ended.  Others may own its slots then.  The first call
-     * comes before the first grant.  NULL: not wanted. */
+     * comes before the first grant. */
     void (*leased)(void *user, int64_t until_ms, int64_t lease_ms);
     void *user;
 };

@@ -63,8 +63,7 @@ void coord_call_granted(struct coord *coord, const char *topic, const struct coo
 void coord_call_revoked(struct coord *coord, const char *topic, const int32_t *slots, size_t count);
 void coord_call_lost(struct coord *coord, const char *topic, const int32_t *slots, size_t count);
 void coord_call_failed(struct coord *coord, const char *topic, smq_status status, const char *text);
-/* false: the listener has no such function. */
-bool coord_call_check(struct coord *coord, const char *topic, const char *binding);
+void coord_call_check(struct coord *coord, const char *topic, const char *binding);
 void coord_call_left(struct coord *coord, const char *topic);
 void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms);
 

@@ -284,9 +284,7 @@ static void ownership_check(struct ownership *topic)
     (void) snprintf(topic->asked_identity, sizeof(topic->asked_identity), "%s",
                     root_known(set->root)->identity);
     root_binding(set->root, binding);
-    if (!coord_call_check(set->coord, topic->name, binding)) {
-        ownership_checked(topic, SMQ_OK, "");
-    }
+    coord_call_check(set->coord, topic->name, binding);
 }
 
 /* Our topic is as it was, although another member asks for it under another nonce. */

@@ -23,7 +23,7 @@ struct zk_call {
     atomic_bool completed;
     bool dropped; /* the session ended before the answer was looked at */
     struct zk_reply reply;
-    char *data;
+    char *path, *data;
     zoo_op_result_t results[ZK_OPS_MAX];
     size_t ops;
     char path_buffer[1]; /* of create: the name is known */
@@ -35,6 +35,7 @@ static void zk_call_free(struct zk_call *call)
         free(call->reply.names[i]);
     }
     free(call->reply.names);
+    free(call->path);
     free(call->data);
     free(call);
 }
@@ -56,12 +57,28 @@ static void zk_call_run(struct loop_task *task)
     zk_call_free(call);
 }
 
-static struct zk_call *zk_call_new(struct zk_session *session, zk_reply_fn *fn, void *user)
+static char *zk_call_path(const struct zk_session *session, const char *path)
+{
+    size_t size = strlen(session->options.root) + strlen(path) + 2;
+    char *out = NULL;
+
+    if (*path == '/') {
+        return memory_string(path);
+    }
+    out = memory_new(size);
+    (void) snprintf(out, size, "%s%s%s", session->options.root, *path != '\0' ? "/" : "", path);
+    return out;
+}
+
+/* A call for the node at `path`; "": the call has paths of its own, or none. */
+static struct zk_call *zk_call_new(struct zk_session *session, const char *path, zk_reply_fn *fn,
+                                   void *user)
 {
     struct zk_call *call = memory_new(sizeof(*call));
 
     call->task.run = zk_call_run;
     call->session = session;
+    call->path = zk_call_path(session, path);
     call->fn = fn;
     call->user = user;
     LIST_INSERT_HEAD(&session->calls, call, link);
@@ -156,19 +173,6 @@ static void zk_call_sent(struct zk_call *call, int rc)
     }
 }
 
-static char *zk_call_path(const struct zk_session *session, const char *path)
-{
-    size_t size = strlen(session->options.root) + strlen(path) + 2;
-    char *out = NULL;
-
-    if (*path == '/') {
-        return memory_string(path);
-    }
-    out = memory_new(size);
-    (void) snprintf(out, size, "%s%s%s", session->options.root, *path != '\0' ? "/" : "", path);
-    return out;
-}
-
 static bool zk_call_possible(const struct zk_session *session)
 {
     return session->state == ZK_SESSION_CONNECTED &&
@@ -183,58 +187,50 @@ static void *zk_call_context(const struct zk_session *session)
 
 void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn, void *user)
 {
-    struct zk_call *call = zk_call_new(session, fn, user);
-    char *full = zk_call_path(session, path);
+    struct zk_call *call = zk_call_new(session, path, fn, user);
     int rc = ZCONNECTIONLOSS;
 
     if (zk_call_possible(session)) {
-        rc = zoo_awget(session->handle, full, watch ? session->watcher : NULL,
+        rc = zoo_awget(session->handle, call->path, watch ? session->watcher : NULL,
                        zk_call_context(session), zk_call_on_data, call);
     }
-    free(full);
     zk_call_sent(call, rc);
 }
 
 void zk_exists(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
                void *user)
 {
-    struct zk_call *call = zk_call_new(session, fn, user);
-    char *full = zk_call_path(session, path);
+    struct zk_call *call = zk_call_new(session, path, fn, user);
     int rc = ZCONNECTIONLOSS;
 
     if (zk_call_possible(session)) {
-        rc = zoo_awexists(session->handle, full, watch ? session->watcher : NULL,
+        rc = zoo_awexists(session->handle, call->path, watch ? session->watcher : NULL,
                           zk_call_context(session), zk_call_on_stat, call);
     }
-    free(full);
     zk_call_sent(call, rc);
 }
 
 void zk_children(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
                  void *user)
 {
-    struct zk_call *call = zk_call_new(session, fn, user);
-    char *full = zk_call_path(session, path);
+    struct zk_call *call = zk_call_new(session, path, fn, user);
     int rc = ZCONNECTIONLOSS;
 
     if (zk_call_possible(session)) {
-        rc = zoo_awget_children(session->handle, full, watch ? session->watcher : NULL,
+        rc = zoo_awget_children(session->handle, call->path, watch ? session->watcher : NULL,
                                 zk_call_context(session), zk_call_on_strings, call);
     }
-    free(full);
     zk_call_sent(call, rc);
 }
 
 void zk_sync(struct zk_session *session, const char *path, zk_reply_fn *fn, void *user)
 {
-    struct zk_call *call = zk_call_new(session, fn, user);
-    char *full = zk_call_path(session, path);
+    struct zk_call *call = zk_call_new(session, path, fn, user);
     int rc = ZCONNECTIONLOSS;
 
     if (zk_call_possible(session)) {
-        rc = zoo_async(session->handle, full, zk_call_on_string, call);
+        rc = zoo_async(session->handle, call->path, zk_call_on_string, call);
     }
-    free(full);
     zk_call_sent(call, rc);
 }
 
@@ -263,7 +259,7 @@ static void zk_call_op_init(zoo_op_t *out, const struct zk_op *op, const char *f
 void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count, zk_reply_fn *fn,
               void *user)
 {
-    struct zk_call *call = zk_call_new(session, fn, user);
+    struct zk_call *call = zk_call_new(session, "", fn, user);
     const struct ACL_vector *acl =
         session->options.auth != NULL ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
     zoo_op_t zoo_ops[ZK_OPS_MAX];

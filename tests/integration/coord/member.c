@@ -159,6 +159,21 @@ static void on_failed(void *user, const char *topic, smq_status status, const ch
     pthread_mutex_unlock(&puppet.lock);
 }
 
+/* Here the topic in Redis is always as it was. */
+static void on_check(void *user, const char *topic, const char *binding)
+{
+    (void) user;
+    (void) binding;
+    coord_checked(puppet.coord, topic, SMQ_OK, "");
+}
+
+static void on_leased(void *user, int64_t until_ms, int64_t lease_ms)
+{
+    (void) user;
+    (void) until_ms;
+    (void) lease_ms;
+}
+
 static void on_left(void *user, const char *topic)
 {
     (void) user;
@@ -257,8 +272,10 @@ int main(int argc, char **argv)
     struct coord_options options = {.listener = {.granted = on_granted,
                                                  .revoked = on_revoked,
                                                  .lost = on_lost,
+                                                 .check = on_check,
                                                  .failed = on_failed,
-                                                 .left = on_left}};
+                                                 .left = on_left,
+                                                 .leased = on_leased}};
     struct events *events = NULL;
     smq_error err = SMQ_ERROR_INIT;
     char line[LINE_MAX_BYTES];
