@@ -194,6 +194,16 @@ void connection_send(struct connection *connection, const char *bytes, size_t le
     connection_push(connection, bytes, len);
 }
 
+void connection_ask(struct connection *connection, struct exchange *exchange, int count,
+                    const char **words)
+{
+    char *bytes = NULL;
+    long long len = redisFormatCommandArgv(&bytes, count, words, NULL);
+
+    connection_send(connection, bytes, (size_t) len, exchange);
+    redisFreeCommand(bytes);
+}
+
 /* --- reading --------------------------------------------------------------------------------- */
 
 static void connection_take_reply(struct connection *connection, redisReply *reply)
@@ -293,15 +303,12 @@ static void connection_on_greeting(struct exchange *exchange, const redisReply *
 static void connection_greet(struct connection *connection, bool info, const char **argv, int argc)
 {
     struct greeting *greeting = &connection->greeting[connection->greetings++];
-    char *bytes = NULL;
-    long long len = redisFormatCommandArgv(&bytes, argc, argv, NULL);
 
     greeting->connection = connection;
     greeting->info = info;
     greeting->exchange.done = connection_on_greeting;
     greeting->exchange.max_elements = 64;
-    connection_send(connection, bytes, (size_t) len, &greeting->exchange);
-    redisFreeCommand(bytes);
+    connection_ask(connection, &greeting->exchange, argc, argv);
 }
 
 static void connection_try_address(struct connection *connection);

@@ -51,6 +51,10 @@ struct connection *connection_new(struct loop *loop, const struct connection_opt
 void connection_send(struct connection *connection, const char *bytes, size_t len,
                      struct exchange *exchange);
 
+/* The same with a command of these words. */
+void connection_ask(struct connection *connection, struct exchange *exchange, int count,
+                    const char **words);
+
 /* Queue bytes whose replies come to `pushed`. */
 void connection_push(struct connection *connection, const char *bytes, size_t len);
 

@@ -15,13 +15,12 @@
  *   node.c         servers: connecting to them, losing them, freeing them
  *   replicas.c     connections behind whose commands WAIT is sent
  *   topology.c     learning the slot map
- *   route.c        the node for a command
  *   request.c      one command, from redis_send() until its end is reported
  *   pubsub.c       subscriptions
  *   redis.c        the client's life, and the functions of redis.h
  *
  * Each of them calls those above it only.  What a file has to report to one below it goes through
- * its listener (struct node_listener, topology_listener, hash_queues_listener, and `passed` of
+ * its listener (struct node_listener, hash_queues_listener, `changed` of the topology, `passed` of
  * deadlines), which redis_new() sets once.
  *
  * Thread: smq:io. */

@@ -136,7 +136,7 @@ static void hash_queues_on_turn(uv_idle_t *turn)
         queue->list = &ready;
     }
     while ((queue = TAILQ_FIRST(&ready)) != NULL) {
-        queues->listener.send(queue, queues->listener.user);
+        queues->listener.send(queue);
     }
     if (TAILQ_EMPTY(&queues->ready)) {
         uv_idle_stop(turn);
@@ -196,11 +196,6 @@ void hash_queues_make_ready(struct hash_queue_list *list)
     while ((queue = TAILQ_FIRST(list)) != NULL) {
         hash_queue_make_ready(queue);
     }
-}
-
-void hash_queues_end_unrouted(struct hash_queues *queues)
-{
-    hash_queues_make_ready(&queues->unrouted);
 }
 
 /* --- begin and end --------------------------------------------------------------------------- */

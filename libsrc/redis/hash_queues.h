@@ -44,7 +44,7 @@ struct hash_queue {
 
 struct hash_queues_listener {
     /* Send the queue's first request, or end it, or have the queue wait. */
-    void (*send)(struct hash_queue *queue, void *user);
+    void (*send)(struct hash_queue *queue);
     /* send() was called for all queues that were READY when this turn began. */
     void (*turned)(void *user);
     void *user;
@@ -88,7 +88,7 @@ void hash_queue_make_ready(struct hash_queue *queue);
 /* Pause for `ms`. */
 void hash_queue_pause(struct hash_queue *queue, int64_t ms);
 
-/* Wait for a slot map, until hash_queues_end_unrouted(). */
+/* Wait for a slot map, until hash_queues_make_ready() of queues->unrouted. */
 void hash_queue_await_route(struct hash_queue *queue);
 
 /* Wait in the list of a node, until hash_queues_make_ready() of that list. */
@@ -96,7 +96,6 @@ void hash_queue_stall(struct hash_queue *queue, struct hash_queue_list *stalled)
 
 /* Make all queues of a list READY. */
 void hash_queues_make_ready(struct hash_queue_list *list);
-void hash_queues_end_unrouted(struct hash_queues *queues);
 
 /* The client closes: end all pauses, and call turned() even if no queue is READY. */
 void hash_queues_stop(struct hash_queues *queues);

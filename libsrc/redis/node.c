@@ -35,7 +35,7 @@ void node_mark_writable(struct node *node)
 {
     node->failures = 0;
     node->why[0] = '\0';
-    node->all->listener.writable(node, node->all->listener.user);
+    hash_queues_make_ready(&node->stalled);
 }
 
 static void node_on_ready(struct connection *connection, void *user)
@@ -78,6 +78,7 @@ static void node_lose(struct node *node, smq_status status, const char *text)
     node->retry_ms = clock_now_ms() + random_backoff_ms(node->failures, RETRY_MIN_MS, RETRY_MAX_MS);
     node->failures++;
     node_report_lost(node, was_up, text);
+    hash_queues_make_ready(&node->stalled);
     node->all->listener.down(node, node->all->listener.user);
 }
 

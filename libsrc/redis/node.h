@@ -61,9 +61,8 @@ struct node {
 };
 
 struct node_listener {
-    void (*up)(struct node *node, void *user);       /* connected, authenticated and checked */
-    void (*writable)(struct node *node, void *user); /* commands can be written again */
-    void (*down)(struct node *node, void *user);     /* DOWN or BAD; `status` and `why` are set */
+    void (*up)(struct node *node, void *user);   /* connected, authenticated and checked */
+    void (*down)(struct node *node, void *user); /* DOWN or BAD; `status` and `why` are set */
     void *user;
 };
 
@@ -98,7 +97,7 @@ void node_set_sweep(struct node_set *nodes, const struct slotmap *map);
 /* Connect, now or as soon as the back-off allows. */
 void node_connect(struct node *node);
 
-/* Commands can be written: reset the back-off and call writable(). */
+/* Commands can be written: reset the back-off, and send those that wait. */
 void node_mark_writable(struct node *node);
 
 /* Give up the connection, if there is one. */

@@ -112,20 +112,16 @@ static void pubsub_ask(struct pubsub_link *link, enum asked_kind kind, const cha
     redisFreeCommand(bytes);
 }
 
-static void pubsub_asked_free(struct pubsub_asked *asked)
-{
-    free(asked->channel);
-    free(asked);
-}
-
-static struct pubsub_asked *pubsub_take_asked(struct pubsub_link *link)
+/* The oldest command in flight, if there is one, has its reply. */
+static void pubsub_drop_asked(struct pubsub_link *link)
 {
     struct pubsub_asked *asked = STAILQ_FIRST(&link->asked);
 
     if (asked != NULL) {
         STAILQ_REMOVE_HEAD(&link->asked, link);
+        free(asked->channel);
+        free(asked);
     }
-    return asked;
 }
 
 static struct pubsub_channel *pubsub_find_channel(struct pubsub *pubsub, const char *name)
@@ -253,12 +249,9 @@ static void pubsub_notify(struct pubsub_channel *channel, enum redis_notice noti
 
 static void pubsub_on_subscribed(struct pubsub_link *link, const char *name)
 {
-    struct pubsub_asked *asked = pubsub_take_asked(link);
     struct pubsub_channel *channel = pubsub_find_channel(link->pubsub, name);
 
-    if (asked != NULL) {
-        pubsub_asked_free(asked);
-    }
+    pubsub_drop_asked(link);
     link->refused = false;
     link->failures = 0;
     if (channel != NULL && channel->link == link && channel->state != CHANNEL_IDLE) {
@@ -274,7 +267,7 @@ static void pubsub_on_unsubscribed(struct pubsub_link *link, const char *name)
     struct pubsub_channel *channel = pubsub_find_channel(link->pubsub, name);
 
     if (asked != NULL && asked->kind == ASKED_UNSUBSCRIBE && strcmp(asked->channel, name) == 0) {
-        pubsub_asked_free(pubsub_take_asked(link));
+        pubsub_drop_asked(link);
         return;
     }
     if (channel != NULL && channel->link == link && channel->state == CHANNEL_ON) {
@@ -338,16 +331,14 @@ static void pubsub_on_refused(struct pubsub_channel *channel, const redisReply *
 
 static void pubsub_on_error(struct pubsub_link *link, const redisReply *reply)
 {
-    struct pubsub_asked *asked = pubsub_take_asked(link);
+    const struct pubsub_asked *asked = STAILQ_FIRST(&link->asked);
     struct pubsub_channel *channel = asked != NULL && asked->kind == ASKED_SUBSCRIBE
                                          ? pubsub_find_channel(link->pubsub, asked->channel)
                                          : NULL;
 
+    pubsub_drop_asked(link);
     if (channel != NULL && channel->link == link && channel->state == CHANNEL_ASKED) {
         pubsub_on_refused(channel, reply);
-    }
-    if (asked != NULL) {
-        pubsub_asked_free(asked);
     }
 }
 
@@ -356,7 +347,7 @@ static void pubsub_on_pong(struct pubsub_link *link)
     struct pubsub_asked *asked = STAILQ_FIRST(&link->asked);
 
     if (asked != NULL && asked->kind == ASKED_PING) {
-        pubsub_asked_free(pubsub_take_asked(link));
+        pubsub_drop_asked(link);
     }
 }
 
@@ -400,12 +391,11 @@ static void pubsub_on_pushed(struct connection *connection, const redisReply *re
 static void pubsub_link_reset(struct pubsub_link *link)
 {
     struct pubsub_channel *channel;
-    struct pubsub_asked *asked;
 
     link->connection = NULL;
     link->ready = false;
-    while ((asked = pubsub_take_asked(link)) != NULL) {
-        pubsub_asked_free(asked);
+    while (!STAILQ_EMPTY(&link->asked)) {
+        pubsub_drop_asked(link);
     }
     TAILQ_FOREACH(channel, &link->channels, peer)
     {
@@ -598,10 +588,11 @@ void pubsub_subscribe(struct pubsub *pubsub, struct redis_subscription *subscrip
     pubsub_tick_soon(pubsub);
 }
 
-void pubsub_unsubscribe(struct redis_subscription *subscription)
+void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription)
 {
     struct redis_subscription_state *listener = subscription->state;
 
+    (void) redis;
     if (listener == NULL) {
         return;
     }

@@ -29,9 +29,8 @@ void pubsub_init(struct pubsub *pubsub, struct context *context, struct topology
 void pubsub_stop(struct pubsub *pubsub);
 void pubsub_close(struct pubsub *pubsub);
 
-/* As redis_subscribe() and redis_unsubscribe(). */
+/* As redis_subscribe(). */
 void pubsub_subscribe(struct pubsub *pubsub, struct redis_subscription *subscription);
-void pubsub_unsubscribe(struct redis_subscription *subscription);
 
 /* The slot map has changed: move subscriptions that are on the wrong node. */
 void pubsub_reroute(struct pubsub *pubsub);

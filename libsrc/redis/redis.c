@@ -47,18 +47,11 @@ static void redis_on_node_up(struct node *node, void *user)
     topology_node_up(&redis->topology);
 }
 
-static void redis_on_node_writable(struct node *node, void *user)
-{
-    (void) user;
-    hash_queues_make_ready(&node->stalled);
-}
-
 static void redis_on_node_down(struct node *node, void *user)
 {
     struct redis *redis = user;
 
     replicas_node_down(node);
-    hash_queues_make_ready(&node->stalled);
     topology_node_down(&redis->topology, node);
     topology_refresh(&redis->topology);
 }
@@ -67,17 +60,11 @@ static void redis_on_map_changed(void *user)
 {
     struct redis *redis = user;
 
-    hash_queues_end_unrouted(&redis->queues);
+    hash_queues_make_ready(&redis->queues.unrouted);
     for (struct node *node = redis->nodes.by_name; node != NULL; node = node->hh.next) {
         hash_queues_make_ready(&node->stalled);
     }
     pubsub_reroute(&redis->pubsub);
-}
-
-static void redis_on_queue_ready(struct hash_queue *queue, void *user)
-{
-    (void) user;
-    request_send_first(queue);
 }
 
 static void redis_close_handles(struct redis *redis)
@@ -123,19 +110,16 @@ struct redis *redis_new(struct loop *loop, const struct redis_options *options,
     struct redis *redis = memory_new(sizeof(*redis));
     struct context *context = &redis->context;
     struct hash_queues_listener queues = {
-        .send = redis_on_queue_ready, .turned = redis_on_turn, .user = redis};
-    struct node_listener nodes = {.up = redis_on_node_up,
-                                  .writable = redis_on_node_writable,
-                                  .down = redis_on_node_down,
-                                  .user = redis};
-    struct topology_listener topology = {.changed = redis_on_map_changed, .user = redis};
+        .send = request_send_first, .turned = redis_on_turn, .user = redis};
+    struct node_listener nodes = {
+        .up = redis_on_node_up, .down = redis_on_node_down, .user = redis};
 
     context_init(context, loop, options, events, redis_on_drained);
     deadlines_init(&redis->deadlines, context, request_on_deadline);
     hash_queues_init(&redis->queues, context, &queues);
     node_set_init(&redis->nodes, context, &nodes);
     replicas_init(&redis->replicas, context, &redis->nodes);
-    topology_init(&redis->topology, context, &redis->nodes, &topology);
+    topology_init(&redis->topology, context, &redis->nodes, redis_on_map_changed, redis);
     redis->requests = (struct requests){.context = context,
                                         .topology = &redis->topology,
                                         .queues = &redis->queues,
@@ -164,25 +148,9 @@ void redis_send(struct redis *redis, struct redis_command *command)
     request_new(&redis->requests, command);
 }
 
-void redis_await(struct redis_await *await, const struct redis_command *command)
-{
-    replicas_await(await, command);
-}
-
-void redis_await_again(struct redis_await *await)
-{
-    replicas_await_again(await);
-}
-
 void redis_subscribe(struct redis *redis, struct redis_subscription *subscription)
 {
     pubsub_subscribe(&redis->pubsub, subscription);
-}
-
-void redis_unsubscribe(struct redis *redis, struct redis_subscription *subscription)
-{
-    (void) redis;
-    pubsub_unsubscribe(subscription);
 }
 
 void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user)

@@ -30,15 +30,11 @@ static void replicas_tick_soon(struct replicas_set *set)
     }
 }
 
-static void replicas_send(struct node *node, struct exchange *exchange, const char **words,
-                          int count)
+static void replicas_send(struct node *node, struct exchange *exchange, int count,
+                          const char **words)
 {
-    char *bytes = NULL;
-    long long len = redisFormatCommandArgv(&bytes, count, words, NULL);
-
     exchange->max_elements = 1;
-    connection_send(node->connection, bytes, (size_t) len, exchange);
-    redisFreeCommand(bytes);
+    connection_ask(node->connection, exchange, count, words);
 }
 
 /* --- are there enough? ----------------------------------------------------------------------- */
@@ -89,19 +85,11 @@ static void replicas_ask(struct node *node)
 
     replicas_enter(replicas, REPLICAS_ASKED);
     replicas->due_ms = clock_now_ms() + replicas->set->context->request_timeout_ms;
-    replicas_send(node, &replicas->info, (const char *[]){"INFO", "replication"}, 2);
+    replicas_send(node, &replicas->info, 2, (const char *[]){"INFO", "replication"});
     replicas_tick_soon(replicas->set);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
-
-static void replicas_end_await(struct redis_await *await, enum redis_outcome outcome,
-                               smq_status status, const char *text)
-{
-    struct redis_result result = {.outcome = outcome, .status = status, .text = text};
-
-    await->done(&result, await->user);
-}
 
 /* End all awaits whose time is over at `now_ms`; their callbacks may await again. */
 static void replicas_end_awaits(struct node *node, int64_t now_ms, enum redis_outcome outcome,
@@ -109,9 +97,12 @@ static void replicas_end_awaits(struct node *node, int64_t now_ms, enum redis_ou
 {
     struct await_list over = TAILQ_HEAD_INITIALIZER(over);
     struct redis_await *await, *next;
-    char text[NODE_NAME_MAX + 128];
+    char text[NODE_NAME_MAX + 128] = "";
+    struct redis_result result = {.outcome = outcome, .status = status, .text = text};
 
-    (void) snprintf(text, sizeof(text), "%s: %.120s", node->name, what);
+    if (outcome != REDIS_DONE) {
+        (void) snprintf(text, sizeof(text), "%s: %.120s", node->name, what);
+    }
     for (await = TAILQ_FIRST(&node->replicas.awaits); await != NULL; await = next) {
         next = TAILQ_NEXT(await, link);
         if (await->until_ms <= now_ms) {
@@ -121,7 +112,7 @@ static void replicas_end_awaits(struct node *node, int64_t now_ms, enum redis_ou
     }
     while ((await = TAILQ_FIRST(&over)) != NULL) {
         TAILQ_REMOVE(&over, await, link);
-        replicas_end_await(await, outcome, status, outcome == REDIS_DONE ? "" : text);
+        await->done(&result, await->user);
     }
 }
 
@@ -145,7 +136,7 @@ static void replicas_send_wait(struct node *node, int64_t until_ms)
     (void) snprintf(time, sizeof(time), "%lld", (long long) ms);
     replicas_enter(replicas, REPLICAS_WAITING);
     replicas->due_ms = now_ms + ms + most_ms;
-    replicas_send(node, &replicas->wait, (const char *[]){"WAIT", number, time}, 3);
+    replicas_send(node, &replicas->wait, 3, (const char *[]){"WAIT", number, time});
     replicas_tick_soon(replicas->set);
 }
 
@@ -216,14 +207,14 @@ static void replicas_on_wait(struct exchange *exchange, const redisReply *reply,
     }
 }
 
-void replicas_await(struct redis_await *await, const struct redis_command *command)
+void redis_await(struct redis_await *await, const struct redis_command *command)
 {
     await->node = command->by;
     await->until_ms = command->until_ms;
-    replicas_await_again(await);
+    redis_await_again(await);
 }
 
-void replicas_await_again(struct redis_await *await)
+void redis_await_again(struct redis_await *await)
 {
     TAILQ_INSERT_TAIL(&await->node->replicas.awaits, await, link);
 }
@@ -301,7 +292,7 @@ void replicas_node_up(struct replicas_set *set, struct node *node)
     replicas->may_wait.done = replicas_on_may_wait;
     replicas->info.done = replicas_on_info;
     replicas->wait.done = replicas_on_wait;
-    replicas_send(node, &replicas->may_wait, (const char *[]){"WAIT", "0", "0"}, 3);
+    replicas_send(node, &replicas->may_wait, 3, (const char *[]){"WAIT", "0", "0"});
     replicas_ask(node);
 }
 

@@ -43,8 +43,4 @@ void replicas_wrote(struct node *node, const struct redis_command *command);
 /* The turn ends: send WAIT behind what was written in it. */
 void replicas_turn(struct replicas_set *set);
 
-/* As redis_await() and redis_await_again(). */
-void replicas_await(struct redis_await *await, const struct redis_command *command);
-void replicas_await_again(struct redis_await *await);
-
 #endif

@@ -14,7 +14,6 @@
 #include "base/random.h"
 #include "redis/redirect.h"
 #include "redis/replicas.h"
-#include "redis/route.h"
 
 enum {
     PAUSE_MIN_MS = 10,
@@ -286,33 +285,12 @@ static void request_on_announce_reply(struct exchange *exchange, const redisRepl
 
 /* --- sending --------------------------------------------------------------------------------- */
 
-static void request_send_extra(struct request *request, struct exchange *exchange, int argc,
-                               const char **argv, const size_t *lens)
+static void request_send_extra(struct request *request, struct exchange *exchange, int count,
+                               const char **words)
 {
-    char *bytes = NULL;
-    long long len = redisFormatCommandArgv(&bytes, argc, argv, lens);
-
     exchange->max_elements = 1;
     request->in_flight++;
-    connection_send(request->node->connection, bytes, (size_t) len, exchange);
-    redisFreeCommand(bytes);
-}
-
-static void request_send_load(struct request *request, const struct script *script)
-{
-    const char *argv[] = {"SCRIPT", "LOAD", script->text};
-    const size_t lens[] = {6, 4, script->text_len};
-
-    request_send_extra(request, &request->load, 3, argv, lens);
-    connection_learn(request->node->connection, script);
-}
-
-static void request_send_asking(struct request *request)
-{
-    const char *argv[] = {"ASKING"};
-    const size_t lens[] = {6};
-
-    request_send_extra(request, &request->announce, 1, argv, lens);
+    connection_ask(request->node->connection, exchange, count, words);
 }
 
 /* Send the command, behind the script's text and ASKING where they are needed. */
@@ -326,10 +304,12 @@ static void request_send(struct request *request, struct node *node)
     request->node = node;
     request->load_status = SMQ_OK;
     if (command->script != NULL && !connection_knows(node->connection, command->script)) {
-        request_send_load(request, command->script);
+        request_send_extra(request, &request->load, 3,
+                           (const char *[]){"SCRIPT", "LOAD", command->script->text});
+        connection_learn(node->connection, command->script);
     }
     if (request->asking) {
-        request_send_asking(request);
+        request_send_extra(request, &request->announce, 1, (const char *[]){"ASKING"});
     }
     request->run.max_elements = command->max_elements;
     request->in_flight++;
@@ -340,14 +320,43 @@ static void request_send(struct request *request, struct node *node)
     }
 }
 
-static struct route request_route(const struct request *request)
+/* Any node that is up; else any of the map, to be connected to. */
+static struct node *request_find_any_node(struct topology *topology, int replicas)
 {
-    const struct hash_queue *queue = request->item.queue;
+    const struct slotmap *map = &topology->map;
 
-    return (struct route){.hash_slot = queue->hash_slot,
-                          .replicas = queue->replicas,
-                          .ask = request->asking ? &request->ask : NULL,
-                          .once = request->command->once};
+    if (map->count == 0) {
+        return NULL;
+    }
+    struct node *node = node_set_any_up(topology->nodes);
+    if (node != NULL) {
+        return node;
+    }
+    return node_set_get_with(topology->nodes, &map->nodes[random_u64() % map->count], replicas);
+}
+
+/* The node to send to, made if there is none at its address; NULL: no node is known to serve the
+ * hash slot. */
+static struct node *request_find_node(const struct request *request)
+{
+    struct topology *topology = request->all->topology;
+    const struct hash_queue *queue = request->item.queue;
+    const struct server_address *address = &request->ask;
+
+    if (!request->asking && queue->hash_slot == REDIS_ANY_NODE) {
+        return request_find_any_node(topology, queue->replicas);
+    }
+    if (!request->asking) {
+        address = slotmap_owner(&topology->map, queue->hash_slot);
+    }
+    return address == NULL ? NULL : node_set_get_with(topology->nodes, address, queue->replicas);
+}
+
+/* Must it end now, because this node, which cannot be written to, is not connected to? */
+static bool request_is_hopeless(const struct request *request, const struct node *node)
+{
+    return node->state != NODE_CONNECTING && node->retry_ms > clock_now_ms() &&
+           (node->state == NODE_BAD || request->command->once);
 }
 
 /* No node is known: wait for a slot map, unless the command must not wait and there is one. */
@@ -372,8 +381,7 @@ void request_send_first(struct hash_queue *queue)
         request_end(request, REDIS_NOT_DONE, SMQ_CLOSED, NULL, "the client is closing");
         return;
     }
-    struct route route = request_route(request);
-    struct node *node = route_find(request->all->topology, &route);
+    struct node *node = request_find_node(request);
     if (node == NULL) {
         request_await_route(request);
         return;
@@ -382,7 +390,7 @@ void request_send_first(struct hash_queue *queue)
         request_send(request, node);
         return;
     }
-    if (route_is_hopeless(&route, node)) {
+    if (request_is_hopeless(request, node)) {
         request_end(request, REDIS_NOT_DONE, node->status, NULL, node->why);
         return;
     }
@@ -412,8 +420,7 @@ void request_new(struct requests *requests, struct redis_command *command)
 /* Why a request has waited until now. */
 static const char *request_why_waiting(const struct request *request)
 {
-    struct route route = request_route(request);
-    const struct node *node = route_find(request->all->topology, &route);
+    const struct node *node = request_find_node(request);
 
     if (request->why != NULL) {
         return request->why;

@@ -141,7 +141,7 @@ static void topology_learned(struct topology *topology)
     for (size_t i = 0; i < topology->map.count && topology->ready != NULL; i++) {
         node_connect(node_set_get(topology->nodes, &topology->map.nodes[i]));
     }
-    topology->listener.changed(topology->listener.user);
+    topology->changed(topology->changed_user);
     node_set_sweep(topology->nodes, &topology->map);
     topology_report_marks(topology);
     topology_check_ready(topology);
@@ -301,11 +301,12 @@ static void topology_on_start_timeout(uv_timer_t *timer)
 }
 
 void topology_init(struct topology *topology, struct context *context, struct node_set *nodes,
-                   const struct topology_listener *listener)
+                   void (*changed)(void *user), void *user)
 {
     topology->context = context;
     topology->nodes = nodes;
-    topology->listener = *listener;
+    topology->changed = changed;
+    topology->changed_user = user;
     context_init_timer(context, &topology->timer);
     context_init_timer(context, &topology->start_timer);
 }

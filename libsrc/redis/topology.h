@@ -18,15 +18,11 @@
 #include "redis/node.h"
 #include "redis/slotmap.h"
 
-struct topology_listener {
-    void (*changed)(void *user); /* a slot map was learned */
-    void *user;
-};
-
 struct topology {
     struct context *context;
     struct node_set *nodes;
-    struct topology_listener listener;
+    void (*changed)(void *user); /* a slot map was learned */
+    void *changed_user;
     struct slotmap map;
     redis_ready_fn *ready; /* NULL once called */
     void *ready_user;
@@ -47,7 +43,7 @@ struct topology {
 };
 
 void topology_init(struct topology *topology, struct context *context, struct node_set *nodes,
-                   const struct topology_listener *listener);
+                   void (*changed)(void *user), void *user);
 
 /* Learn the first map; `ready` as in redis_new(). */
 void topology_start(struct topology *topology, redis_ready_fn *ready, void *user);
