@@ -1,4 +1,4 @@
-/* thread.c - named threads with every signal blocked.
+/* thread.c - named threads with every signal blocked, and how they wait for a time.
  *
  * Thread: any. */
 #include "base/thread.h"
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -60,4 +61,14 @@ smq_status thread_start(pthread_t *out, const char *name, void *(*run)(void *arg
                           strerrordesc_np(failed));
     }
     return SMQ_OK;
+}
+
+void thread_cond_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
 }

@@ -12,7 +12,7 @@ static smq_status consumer_check(const smq_consumer *consumer, smq_error *err)
     if (consumer == NULL) {
         return status_set(err, SMQ_INVALID, "the consumer is NULL");
     }
-    return consumer_check_process(consumer, err);
+    return worker_check_process(consumer->worker, err);
 }
 
 /* As consumer_check(), for a call that waits. */
@@ -67,7 +67,7 @@ SMQ_API smq_status smq_consumer_flush(smq_consumer *consumer, int64_t timeout_ms
 SMQ_API void smq_consumer_stop(smq_consumer *consumer)
 {
     if (consumer != NULL) {
-        consumer_stop(consumer);
+        worker_stop(consumer->worker);
     }
 }
 

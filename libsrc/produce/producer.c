@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/owner_of.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "produce/outboxes.h"
 
 TAILQ_HEAD(pending_list, send);
@@ -325,7 +326,6 @@ static void producer_on_close(struct loop_task *task)
 smq_producer *producer_new(struct core *core, const smq_producer_options *options)
 {
     smq_producer *producer = memory_new(sizeof(*producer));
-    pthread_condattr_t attributes;
 
     producer->core = core_ref(core);
     producer->send_timeout_ms = options->send_timeout_ms;
@@ -343,11 +343,8 @@ smq_producer *producer_new(struct core *core, const smq_producer_options *option
     STAILQ_INIT(&producer->state.ended);
     TAILQ_INIT(&producer->state.all);
     pthread_mutex_init(&producer->state.lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&producer->state.room, &attributes);
-    pthread_cond_init(&producer->state.progress, &attributes);
-    pthread_condattr_destroy(&attributes);
+    thread_cond_init(&producer->state.room);
+    thread_cond_init(&producer->state.progress);
     return producer;
 }
 

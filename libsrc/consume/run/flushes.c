@@ -1,15 +1,12 @@
 /* flushes.c - the answers of a polled queue that are not stored yet. */
 #include "consume/run/flushes.h"
 
+#include "base/thread.h"
+
 void flush_init(struct flushes *flushes)
 {
-    pthread_condattr_t attributes;
-
     TAILQ_INIT(&flushes->tracked);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&flushes->stored, &attributes);
-    pthread_condattr_destroy(&attributes);
+    thread_cond_init(&flushes->stored);
 }
 
 void flush_fini(struct flushes *flushes)

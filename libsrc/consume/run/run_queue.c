@@ -8,16 +8,12 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "base/thread.h"
 
 static void run_queue_init_state(struct run_queue *queue)
 {
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&queue->state.lock, NULL);
-    pthread_cond_init(&queue->state.ready, &attributes);
-    pthread_condattr_destroy(&attributes);
+    thread_cond_init(&queue->state.ready);
     TAILQ_INIT(&queue->state.lanes);
     TAILQ_INIT(&queue->state.unconfirmed);
     TAILQ_INIT(&queue->state.begun);

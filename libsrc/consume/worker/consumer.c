@@ -86,11 +86,6 @@ fail:
     return status;
 }
 
-void consumer_stop(smq_consumer *consumer)
-{
-    worker_stop(consumer->worker);
-}
-
 void consumer_free(smq_consumer *consumer)
 {
     smq_worker *worker = consumer->worker;
@@ -99,11 +94,6 @@ void consumer_free(smq_consumer *consumer)
     loop_post(worker->set.core->io, &consumer->stop_within);
     worker_free(worker);
     consumer_destroy(consumer);
-}
-
-smq_status consumer_check_process(const smq_consumer *consumer, smq_error *err)
-{
-    return worker_check_process(consumer->worker, err);
 }
 
 /* --- polls --- */

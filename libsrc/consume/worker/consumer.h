@@ -27,9 +27,7 @@ smq_status consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consum
                          int64_t timeout_ms, smq_error *err);
 int consumer_fd(const smq_consumer *consumer);
 smq_status consumer_flush(smq_consumer *consumer, int64_t timeout_ms, smq_error *err);
-void consumer_stop(smq_consumer *consumer); /* async-signal-safe */
 void consumer_free(smq_consumer *consumer); /* not in a child of fork() */
-smq_status consumer_check_process(const smq_consumer *consumer, smq_error *err);
 
 /* --- internal --- */
 

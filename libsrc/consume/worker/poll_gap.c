@@ -107,7 +107,7 @@ static void poll_gap_consumer_on_closed(uv_handle_t *handle)
 {
     smq_consumer *consumer = handle->data;
 
-    worker_handle_closed(consumer->worker);
+    slot_set_handle_closed(&consumer->worker->set);
 }
 
 static void poll_gap_consumer_on_closing(void *user)

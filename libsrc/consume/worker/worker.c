@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/thread.h"
 
 /* --- options --- */
 
@@ -42,17 +43,6 @@ static smq_status worker_check_and_copy_options(smq_worker *worker,
 }
 
 /* --- life --- */
-
-static void worker_init_end(smq_worker *worker)
-{
-    pthread_condattr_t attributes;
-
-    pthread_mutex_init(&worker->end.lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&worker->end.changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
 
 /* Free the memory of a worker that neither smq:io nor another thread uses any more. */
 static void worker_destroy(smq_worker *worker)
@@ -99,7 +89,8 @@ smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_work
     worker->polled = poller != NULL;
     worker->poller = poller != NULL ? *poller : worker->poller;
     worker->pid = getpid();
-    worker_init_end(worker);
+    pthread_mutex_init(&worker->end.lock, NULL);
+    thread_cond_init(&worker->end.changed);
     status = worker_check_and_copy_options(worker, options, err);
     if (status == SMQ_OK) {
         worker->set.queue = worker_make_queue(worker, options);

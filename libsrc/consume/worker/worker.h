@@ -42,7 +42,7 @@ struct worker_poller {
                                                        the consumer opens count */
     void (*begun)(void *user);
     void (*suspended)(void *user); /* worker_suspend() has ended */
-    void (*closing)(void *user);   /* close the handles; call worker_handle_closed() for each */
+    void (*closing)(void *user);   /* close the handles; call slot_set_handle_closed() for each */
     void *user;
     int32_t per_slot;       /* unanswered deliveries that a slot may have */
     struct loop_task *back; /* posted by the first poll of a suspended worker */
@@ -136,7 +136,6 @@ void worker_init_loop(smq_worker *worker, struct core *core);
 /* Register with the link to coordination, and open the handles that have to be closed at the end:
  * timers, the stop signal.  false: this client consumes the topic already. */
 bool worker_open(smq_worker *worker);
-void worker_handle_closed(smq_worker *worker);
 
 /* Give up all slots, but keep the worker; then `suspended` of the poller is called.  A turn must
  * follow. */

@@ -604,14 +604,9 @@ bool worker_open(smq_worker *worker)
     return true;
 }
 
-void worker_handle_closed(smq_worker *worker)
-{
-    slot_set_handle_closed(&worker->set);
-}
-
 static void worker_on_closed(uv_handle_t *handle)
 {
-    worker_handle_closed(handle->data);
+    slot_set_handle_closed(&((smq_worker *) handle->data)->set);
 }
 
 static void worker_on_dispose(struct loop_task *task)
