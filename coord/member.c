@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -37,6 +38,11 @@ static void member_timer_init(struct member *member, uv_timer_t *timer)
     timer->data = member;
 }
 
+static void member_check(const struct member *member)
+{
+    assert((member->incarnation != 0) == (member->state == MEMBER_IN));
+}
+
 /* The one place where the state changes. */
 static void member_enter(struct member *member, enum member_state state)
 {
@@ -45,6 +51,7 @@ static void member_enter(struct member *member, enum member_state state)
     if (state != MEMBER_IN) {
         member->incarnation = 0;
     }
+    CHECK(member_check(member));
 }
 
 void member_init(struct member *member, const struct zookeeper_env *env, struct zk_session *session,
@@ -205,8 +212,8 @@ static void member_compare(struct member *member, const struct zk_reply *reply)
 
 static void member_entered(struct member *member, const struct zk_reply *reply)
 {
-    member_enter(member, MEMBER_IN);
     member->incarnation = reply->stat.czxid;
+    member_enter(member, MEMBER_IN);
     member->version = reply->stat.version;
     member->name_until = 0;
     member->hidden_said = false;

@@ -40,7 +40,11 @@ struct ownership_node {
 
 struct ownership_rival;
 
-/* The slots of one topic at this member. */
+/* The slots of one topic at this member.
+ *
+ * Invariants: `busy_slots` counts the slots that are not IDLE, `granted_slots` those in `granted`,
+ * but 0 once the topic leaves late.  What is `refused` is IDLE.  While `checking` it is `reading`.
+ */
 struct ownership {
     LIST_ENTRY(ownership) link;
     struct ownership_set *set;

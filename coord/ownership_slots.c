@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/memory.h"
 #include "coord/ownership_internal.h"
 #include "coord/slot_state.h"
@@ -29,6 +30,21 @@ static bool ownership_step(struct ownership *topic, int32_t slot, enum slot_inpu
     topic->states[slot] = (uint8_t) to;
     topic->busy_slots += (to != SLOT_IDLE ? 1 : 0) - (from != SLOT_IDLE ? 1 : 0);
     return from != to;
+}
+
+static void ownership_slots_check(const struct ownership *topic)
+{
+    int32_t busy = 0, granted = 0;
+
+    for (int32_t i = 0; i < topic->slots; i++) {
+        busy += ownership_state(topic, i) != SLOT_IDLE ? 1 : 0;
+        granted += topic->granted[i] ? 1 : 0;
+        assert(!topic->refused[i] || ownership_state(topic, i) == SLOT_IDLE);
+    }
+    assert(topic->busy_slots == busy);
+    assert(topic->granted_slots == granted || (topic->late && topic->granted_slots == 0));
+    assert(topic->reading || !topic->checking);
+    assert(topic->leaving || (!topic->late && !topic->omitted));
 }
 
 static struct ownership_slots ownership_slots_new(const struct ownership *topic)
@@ -61,6 +77,7 @@ void ownership_lose(struct ownership *topic)
     memset(topic->granted, 0, sizeof(bool) * (size_t) topic->slots);
     memset(topic->refused, 0, sizeof(bool) * (size_t) topic->slots);
     topic->granted_slots = 0;
+    CHECK(ownership_slots_check(topic));
     coord_call_lost(topic->set->coord, topic->name, lost.slots, lost.count);
     free(lost.slots);
 }
@@ -134,6 +151,7 @@ void ownership_apply(struct ownership *topic, const struct assignment *assignmen
     if (!topic->leaving && member_lease_valid(topic->set->member)) {
         ownership_apply_grants(topic, mzxid);
     }
+    CHECK(ownership_slots_check(topic));
     acknowledge = acknowledge && topic->applied != mzxid;
     topic->applied = mzxid;
     if (acknowledge) {
@@ -161,4 +179,5 @@ void ownership_slot_answer(struct ownership *topic, const struct coord_command *
         member_write_soon(topic->set->member);
     }
     topic->refused[slot] = topic->granted[slot];
+    CHECK(ownership_slots_check(topic));
 }

@@ -15,6 +15,7 @@
 
 #include <sys/queue.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -29,7 +30,7 @@ enum {
     STANDALONE_SALT_BITS = 32
 };
 
-/* Invariant: slot i is with the owner while held[i]; `left_to_drain` counts these. */
+/* Invariant: slot i is with the owner while held[i]; `held_count` counts these. */
 struct standalone_topic {
     LIST_ENTRY(standalone_topic) link;
     struct coord *coord;
@@ -86,11 +87,22 @@ bool standalone_may(enum standalone_state from, enum standalone_state to)
     return steps_allow(steps, from, to);
 }
 
+static void standalone_check(const struct standalone_topic *topic)
+{
+    int32_t held = 0;
+
+    for (int32_t i = 0; i < topic->slots; i++) {
+        held += topic->held[i] ? 1 : 0;
+    }
+    assert(topic->held_count == held);
+}
+
 /* The one place where the state changes. */
 static void standalone_enter(struct standalone_topic *topic, enum standalone_state state)
 {
     assert(standalone_may(topic->state, state));
     topic->state = state;
+    CHECK(standalone_check(topic));
 }
 
 static void standalone_drop(struct standalone_topic *topic)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -79,6 +80,14 @@ static void outbox_enter(struct outbox *outbox, enum outbox_state state)
     }
 }
 
+static void outbox_check(const struct outbox *outbox)
+{
+    bool listed = outbox->state == OUTBOX_READY || outbox->state == OUTBOX_BACKING_OFF;
+
+    assert(outbox->state == OUTBOX_IN_FLIGHT || listed != STAILQ_EMPTY(&outbox->queue));
+    assert(!listed || *outbox->link.tqe_prev == outbox);
+}
+
 static void outbox_back_off(struct outbox *outbox)
 {
     int64_t deadline_ms = STAILQ_FIRST(&outbox->queue)->deadline_ms;
@@ -97,6 +106,7 @@ void outbox_settle(struct outbox *outbox)
     } else {
         outbox_enter(outbox, OUTBOX_READY);
     }
+    CHECK(outbox_check(outbox));
 }
 
 void outbox_add(struct outbox *outbox, struct send *send)
@@ -105,6 +115,7 @@ void outbox_add(struct outbox *outbox, struct send *send)
     if (outbox->state == OUTBOX_EMPTY) {
         outbox_settle(outbox);
     }
+    CHECK(outbox_check(outbox));
 }
 
 void outbox_begin(struct outbox *outbox, const struct topic *topic, int64_t now_ms)
@@ -149,4 +160,5 @@ void outbox_empty_into(struct outbox *outbox, struct send_list *list)
     if (outbox->state != OUTBOX_IN_FLIGHT) {
         outbox_enter(outbox, OUTBOX_EMPTY);
     }
+    CHECK(outbox_check(outbox));
 }

@@ -28,7 +28,7 @@ bool outbox_may(enum outbox_state from, enum outbox_state to);
 /* Invariants: EMPTY has no queue; READY and BACKING_OFF have one and are in the list of that name;
  * IN_FLIGHT has one request, and may have a queue behind it. */
 struct outbox {
-    TAILQ_ENTRY(outbox) link; /* READY, RESTING */
+    TAILQ_ENTRY(outbox) link; /* READY, BACKING_OFF */
     struct outbox_set *set;
     struct outbox_topic *topic;
     struct send_list queue;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -14,6 +15,22 @@
 enum { FRESH_MS = 100 };
 
 static void outbox_topic_advance(struct outbox_topic *topic);
+
+static void outbox_topic_check(const struct outbox_topic *topic)
+{
+    size_t in_flight = 0;
+
+    assert(topic->blocked || STAILQ_EMPTY(&topic->unplaced));
+    for (int32_t i = 0; topic->known && i < topic->topic.slots; i++) {
+        const struct outbox *outbox = topic->slots[i];
+
+        if (outbox != NULL) {
+            in_flight += outbox->state == OUTBOX_IN_FLIGHT ? 1 : 0;
+            assert(!topic->blocked || STAILQ_EMPTY(&outbox->queue));
+        }
+    }
+    assert(topic->in_flight == in_flight);
+}
 
 /* --- memory --- */
 
@@ -303,6 +320,7 @@ static void outbox_topic_on_definition(const struct topic *definition, smq_statu
     } else {
         outbox_topic_undefined(topic, status, text);
     }
+    CHECK(outbox_topic_check(topic));
     outbox_topic_advance(topic);
     topics->turn(topics->user);
 }
@@ -387,6 +405,7 @@ void outbox_topic_request_ended(struct send_request *request, enum send_request_
     }
     outbox_topic_settle(outbox);
     topic->in_flight--;
+    CHECK(outbox_topic_check(topic));
     outbox_topic_advance(topic);
 }
 

@@ -11,8 +11,9 @@
 #include "base/hash.h"
 #include "produce/outbox.h"
 
-/* Invariant: while the topic is blocked all its sends that are not in flight are in `unplaced`;
- * while it is not blocked `unplaced` is empty. */
+/* Invariants: while the topic is blocked all its sends that are not in flight are in `unplaced`;
+ * while it is not blocked `unplaced` is empty.  `in_flight` counts the outboxes in that
+ * state. */
 struct outbox_topic {
     UT_hash_handle hh;
     TAILQ_ENTRY(outbox_topic) link; /* in the list of blocked topics */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/memory.h"
@@ -59,11 +60,28 @@ struct writing {
     struct buf bytes;
 };
 
+static void connection_check(const struct connection *connection)
+{
+    enum connection_state state = connection->state;
+    bool trying = state == CONNECTION_CONNECTING || state == CONNECTION_SWITCHING;
+    const struct addrinfo *at = connection->found;
+
+    while (at != NULL && at != connection->address) {
+        at = at->ai_next;
+    }
+    assert(!trying || at != NULL);
+    assert(!connection->resolving || state == CONNECTION_RESOLVING || state == CONNECTION_CLOSING);
+    assert(connection->flushed <= connection->sent);
+    assert(state >= CONNECTION_GREETING || TAILQ_EMPTY(&connection->exchanges));
+    assert(state != CONNECTION_READY || connection->greetings == 0);
+}
+
 /* The one place where a state changes. */
 static void connection_enter(struct connection *connection, enum connection_state state)
 {
     assert(states_connection_may(connection->state, state));
     connection->state = state;
+    CHECK(connection_check(connection));
 }
 
 static void connection_destroy(struct connection *connection)

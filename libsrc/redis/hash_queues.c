@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
@@ -21,6 +22,17 @@ static void hash_queue_leave_list(struct hash_queue *queue)
     queue->list = NULL;
 }
 
+static void hash_queue_check(const struct hash_queue *queue)
+{
+    const struct hash_queue_list *list = queue->list;
+    bool sent = queue->place == HASH_QUEUE_SENT;
+
+    assert(sent == (queue->sent != NULL) && sent == (list == NULL));
+    assert(sent || (!TAILQ_EMPTY(&queue->waiting) && *queue->link.tqe_prev == queue));
+    assert((queue->place == HASH_QUEUE_PAUSED) == (list == &queue->all->paused));
+    assert((queue->place == HASH_QUEUE_UNROUTED) == (list == &queue->all->unrouted));
+}
+
 static void hash_queue_move(struct hash_queue *queue, enum hash_queue_place place,
                             struct hash_queue_list *list)
 {
@@ -31,6 +43,7 @@ static void hash_queue_move(struct hash_queue *queue, enum hash_queue_place plac
     if (list != NULL) {
         TAILQ_INSERT_TAIL(list, queue, link);
     }
+    CHECK(hash_queue_check(queue));
 }
 
 /* --- items ----------------------------------------------------------------------------------- */
@@ -60,15 +73,19 @@ static struct hash_queue *hash_queues_get(struct hash_queues *queues, int32_t ha
     queue->all = queues;
     TAILQ_INIT(&queue->waiting);
     HASH_ADD(hh, queues->by_number, number, sizeof(queue->number), queue);
-    hash_queue_make_ready(queue);
     return queue;
 }
 
 void hash_queues_add(struct hash_queues *queues, struct hash_queue_item *item, int32_t hash_slot,
                      int replicas)
 {
-    item->queue = hash_queues_get(queues, hash_slot, replicas);
-    TAILQ_INSERT_TAIL(&item->queue->waiting, item, link);
+    struct hash_queue *queue = hash_queues_get(queues, hash_slot, replicas);
+
+    item->queue = queue;
+    TAILQ_INSERT_TAIL(&queue->waiting, item, link);
+    if (queue->place == HASH_QUEUE_READY && queue->list == NULL) { /* it is new */
+        hash_queue_make_ready(queue);
+    }
 }
 
 static void hash_queue_free(struct hash_queue *queue)

@@ -27,7 +27,8 @@ struct hash_queue_item {
 };
 
 /* Invariants: `place` changes in hash_queue_move() alone; `list`, in which `link` is, is that of
- * the place, and NULL when SENT.  A queue has items, else it is freed. */
+ * the place, and NULL when SENT.  `sent` is not NULL exactly when SENT; in every other place items
+ * wait, else the queue is freed. */
 struct hash_queue {
     int64_t number;    /* made of the next two; or that of one command without a key */
     int32_t hash_slot; /* or REDIS_ANY_NODE */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
@@ -15,11 +16,20 @@
 
 enum { RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000, RETRY_TICK_MS = 5 };
 
+static void node_check(const struct node *node)
+{
+    bool connected = node->state == NODE_CONNECTING || node->state == NODE_UP;
+
+    assert(connected == (node->connection != NULL));
+    assert(node->state != NODE_UP || !node->wanted);
+}
+
 /* The one place where a state changes. */
 static void node_enter(struct node *node, enum node_state state)
 {
     assert(states_node_may(node->state, state));
     node->state = state;
+    CHECK(node_check(node));
 }
 
 /* A connection for WAIT reports nothing of its own about its server: the connection for everything
@@ -146,8 +156,8 @@ void node_connect(struct node *node)
                                          .ready = node_on_ready,
                                          .ended = node_on_ended,
                                          .user_data = node};
-    node_enter(node, NODE_CONNECTING);
     node->connection = connection_new(context->loop, &options);
+    node_enter(node, NODE_CONNECTING);
 }
 
 /* --- all nodes ------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -33,8 +34,9 @@ struct redis_subscription_state {
 };
 
 /* Invariants: a channel is in link->channels exactly when `link` is not NULL, and in pubsub->idle
- * exactly when IDLE.  It has listeners, else it is freed.  While listeners are notified, `next` is
- * the next of them: each one may unsubscribe itself and others. */
+ * exactly when IDLE.  ASKED and ON have a link that is ready.  It has listeners, else it is freed.
+ * While listeners are notified, `next` is the next of them: each one may unsubscribe itself and
+ * others. */
 struct pubsub_channel {
     struct pubsub *pubsub;
     TAILQ_HEAD(, redis_subscription_state) listeners;
@@ -132,6 +134,14 @@ static struct pubsub_channel *pubsub_find_channel(struct pubsub *pubsub, const c
     return channel;
 }
 
+static void pubsub_channel_check(const struct pubsub_channel *channel)
+{
+    bool served = channel->state == CHANNEL_ASKED || channel->state == CHANNEL_ON;
+
+    assert(!served || (channel->link != NULL && channel->link->ready));
+    assert(!served || !TAILQ_EMPTY(&channel->listeners));
+}
+
 /* The one place where a state changes. */
 static void pubsub_channel_enter(struct pubsub_channel *channel, enum channel_state state)
 {
@@ -143,6 +153,7 @@ static void pubsub_channel_enter(struct pubsub_channel *channel, enum channel_st
         TAILQ_INSERT_TAIL(&channel->pubsub->idle, channel, idle);
     }
     channel->state = state;
+    CHECK(pubsub_channel_check(channel));
 }
 
 /* --- routing --------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/owner_of.h"
 #include "redis/greeting.h"
@@ -14,11 +15,21 @@
 /* A server that has nothing else to do checks ten times a second whether a WAIT is over. */
 enum { TICK_MS = 16, WAIT_MIN_MS = 10, WAIT_SLACK_MS = 120, ASK_AGAIN_MS = 250 };
 
+/* UNKNOWN is entered before what waits is ended. */
+static void replicas_check(const struct replicas *replicas)
+{
+    enum replicas_state state = replicas->state;
+    bool waits = state == REPLICAS_WAITING || state == REPLICAS_FEW || state == REPLICAS_UNKNOWN;
+
+    assert(waits || TAILQ_EMPTY(&replicas->awaits));
+}
+
 /* The one place where a state changes. */
 static void replicas_enter(struct replicas *replicas, enum replicas_state state)
 {
     assert(states_replicas_may(replicas->state, state));
     replicas->state = state;
+    CHECK(replicas_check(replicas));
 }
 
 static void replicas_on_tick(uv_timer_t *timer);

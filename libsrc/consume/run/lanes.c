@@ -5,6 +5,28 @@
 
 #include <sys/eventfd.h>
 
+#include "base/check.h"
+
+static void run_lanes_check(const struct run_queue *queue)
+{
+    const struct run_lane *lane;
+    const smq_delivery *delivery;
+
+    TAILQ_FOREACH(lane, &queue->state.lanes, link)
+    {
+        assert(lane->queued && !lane->unconfirmed && !STAILQ_EMPTY(&lane->ready));
+        assert(lane->call == NULL && lane->held == 0 && lane->begun < queue->per_slot);
+    }
+    TAILQ_FOREACH(lane, &queue->state.unconfirmed, link)
+    {
+        assert(lane->unconfirmed && !lane->unconfirmed_taken && !lane->queued);
+    }
+    TAILQ_FOREACH(delivery, &queue->state.begun, begun_link)
+    {
+        assert(delivery->begun && delivery->lane != NULL && delivery->lane->begun > 0);
+    }
+}
+
 /* --- the lock --- */
 
 void run_lanes_lock(struct run_queue *queue)
@@ -40,6 +62,7 @@ static void run_lanes_update_descriptor(struct run_queue *queue)
 
 void run_lanes_before_unlock(struct run_queue *queue)
 {
+    CHECK(run_lanes_check(queue));
     run_lanes_update_descriptor(queue);
     run_lanes_wake(queue);
 }
@@ -54,6 +77,7 @@ void run_lanes_unlock_first(struct run_queue *queue)
 {
     bool offered = queue->state.offered;
 
+    CHECK(run_lanes_check(queue));
     queue->state.offered = false;
     run_lanes_update_descriptor(queue);
     pthread_mutex_unlock(&queue->state.lock);

@@ -35,8 +35,8 @@ struct run_queue;
 struct run_call;
 
 /* Guarded by the queue's lock.  Invariants: the lane is in the queue's list (`queued`) only while
- * it has deliveries that are not begun, no call, none begun, and is neither held nor unconfirmed.
- * `unconfirmed` is true from when the lane enters the list of that name until
+ * it has deliveries that are not begun, no call, room for one more, and is neither held nor
+ * unconfirmed. `unconfirmed` is true from when the lane enters the list of that name until
  * run_queue_set_confirmed(). */
 struct run_lane {
     struct delivery_list ready;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -39,6 +40,17 @@ struct consume_call {
 };
 
 static void consume_on_reply(struct store_call *call, const struct store_result *result);
+
+/* What is in flight is unanswered, answered, or in the call. */
+static void consume_check(const struct owned_slot *slot)
+{
+    size_t settling = slot->consuming != NULL ? slot->consuming->count : 0;
+
+    for (size_t i = 0; i < settling; i++) {
+        assert(slot->consuming->settling[i]->in_flight);
+    }
+    assert(slot->in_flight_count == slot->unanswered + slot->answer_count + settling);
+}
 
 /* --- what to ask for --- */
 
@@ -269,6 +281,7 @@ bool consume_begin(struct owned_slot *slot)
         consume->n = 0; /* the group did not fit into this call */
     }
     slot->consuming = consume;
+    CHECK(consume_check(slot));
     budget_reserve(&slot->set->budget, consume->n);
     consume_send(consume);
     return true;
@@ -527,6 +540,7 @@ static void consume_finish(struct consume_call *consume, const struct store_resu
     consume_report_expired(slot, consumed->expired);
     consume_add_claims(consume, result, consumed->count);
     consume_plan_next(slot, consume, consumed);
+    CHECK(consume_check(slot));
     consume_free(consume);
     slot->set->ended(slot, SLOT_CALL_CONSUME, true, result);
 }

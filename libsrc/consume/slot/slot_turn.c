@@ -3,8 +3,68 @@
  * Thread: smq:io. */
 #include "consume/slot/slot_turn.h"
 
+#include "base/check.h"
 #include "consume/slot/slot_life.h"
 #include "consume/slot/takeover.h"
+
+/* What owned_slot.h promises, when an entry from the loop ends. */
+static void slot_turn_check_slot(const struct owned_slot *slot)
+{
+    bool idle = slot->state == OWNED_IDLE;
+    bool active = slot->state == OWNED_ACTIVE;
+
+    assert(!idle || (slot->in_flight_count == 0 && slot->due_at == 0 && slot->drain_at == 0));
+    assert(!idle || (!slot->renewing && !slot->unconfirmed && !slot->paused));
+    assert(slot->drain_at == 0 || slot->state == OWNED_STOPPING || slot->state == OWNED_VACATING);
+    assert(slot->waits == NULL || slot->state == OWNED_ACQUIRING);
+    assert(slot->consuming == NULL || active || slot->state == OWNED_STOPPING);
+    assert((!slot->subscribed && !slot->starved) || active);
+    assert(slot->refused || !slot->damaged);
+}
+
+/* The lists of the slot are what it counts. */
+static void slot_turn_check_lists(const struct owned_slot *slot)
+{
+    size_t count = 0, unanswered = 0, answers = 0, requeued = 0;
+    const smq_delivery *delivery;
+
+    TAILQ_FOREACH(delivery, &slot->in_flight, in_flight_link)
+    {
+        assert(delivery->in_flight && delivery->held > 0);
+        count++;
+        unanswered += delivery->unanswered ? 1 : 0;
+    }
+    STAILQ_FOREACH(delivery, &slot->answers, link)
+    {
+        assert(delivery->in_flight && !delivery->unanswered);
+        answers++;
+        requeued += delivery_op_is_final(delivery->answer.op) ? 0 : 1;
+    }
+    assert(slot->in_flight_count == count && slot->unanswered == unanswered);
+    assert(slot->answer_count == answers && slot->requeue_count == requeued);
+}
+
+/* The set counts what its slots say. */
+static void slot_turn_check_set(const struct slot_set *set)
+{
+    int64_t count = 0, owned = 0, paused = 0, in_flight = 0, unanswered = 0;
+
+    for (int32_t i = 0; set->slots != NULL && i < set->topic.slots; i++) {
+        const struct owned_slot *slot = set->slots[i];
+
+        if (slot != NULL) {
+            count++;
+            owned += slot->state == OWNED_ACTIVE ? 1 : 0;
+            paused += slot->paused ? 1 : 0;
+            in_flight += (int64_t) slot->in_flight_count;
+            unanswered += (int64_t) slot->unanswered;
+        }
+    }
+    assert(set->slot_count == count);
+    assert(set->owned == owned && set->paused.slots == paused);
+    assert(set->budget.in_flight == in_flight && set->budget.unanswered == unanswered);
+    assert(in_flight >= unanswered && set->budget.reserved >= 0);
+}
 
 static void slot_turn_decide_changed(struct slot_set *set)
 {
@@ -13,6 +73,8 @@ static void slot_turn_decide_changed(struct slot_set *set)
     while ((slot = STAILQ_FIRST(&set->changed)) != NULL) {
         STAILQ_REMOVE_HEAD(&set->changed, changed_link);
         slot->changed = false;
+        CHECK(slot_turn_check_slot(slot));
+        CHECK(slot_turn_check_lists(slot));
         slot_life_decide(slot);
     }
 }
@@ -43,6 +105,7 @@ void slot_turn_run(struct slot_set *set)
     slot_turn_decide_changed(set);
     slot_set_await_credit(set);
     takeover_begin_waiting(set);
+    CHECK(slot_turn_check_set(set));
 }
 
 void slot_turn_mark_leaving(struct slot_set *set)

@@ -1,0 +1,88 @@
+/* test_lane.c - the invariants of a lane, which builds with a sanitizer check. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/loop.h"
+#include "consume/run/lanes.h"
+
+static smq_verdict handle(smq_delivery *delivery, void *user)
+{
+    (void) delivery;
+    (void) user;
+    return SMQ_DONE;
+}
+
+/* A queue without threads, one lane of which is queued with a delivery. */
+static struct run_queue *new_queue(struct loop *loop, struct run_lane *lane)
+{
+    struct run_queue_options options = {.topic = "t", .handler = handle, .turn = 1, .io = loop};
+    struct topic topic = {.name = "t", .type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_INLINE};
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    struct run_queue *queue = run_queue_new(&options);
+    const char entry[] = "20c17:body";
+    smq_delivery *delivery =
+        delivery_new(NULL, run_queue_origin(queue), lane, &topic, 3, "",
+                     &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
+
+    assert_non_null(delivery);
+    run_lane_init(lane);
+    STAILQ_INSERT_TAIL(&list, delivery, link);
+    run_queue_add(queue, lane, &list);
+    return queue;
+}
+
+static void free_queue(struct run_queue *queue, struct run_lane *lane)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    smq_delivery *delivery;
+
+    run_queue_recall(queue, lane, &list);
+    delivery = STAILQ_FIRST(&list);
+    delivery_unref(delivery); /* its answerer's */
+    delivery_unref(delivery); /* the slot's */
+    run_queue_unref(queue);
+}
+
+static void a_queued_lane_that_is_held_ends_the_process(void **state)
+{
+    struct run_lane lane;
+    struct run_queue *queue;
+    struct loop *loop;
+    int status = 0;
+    pid_t child;
+
+    (void) state;
+    if (!CHECK_RUNS) {
+        skip();
+    }
+    assert_int_equal(loop_new(&loop, "smq:io", NULL), SMQ_OK);
+    queue = new_queue(loop, &lane);
+    child = fork();
+    if (child == 0) {
+        lane.held = 1;
+        run_queue_wake_threads(queue);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    free_queue(queue, &lane);
+    loop_free(loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_queued_lane_that_is_held_ends_the_process),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
