@@ -1,9 +1,15 @@
 /* client.c - see client.h. */
 #include "client.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "base/waiter.h"
 #include "model/slot.h"
@@ -202,4 +208,19 @@ void client_post_eval(struct client *client, struct pending *pending, const stru
     pending->client = client;
     pending->task.run = send_pending;
     loop_post(client->loop, &pending->task);
+}
+
+void outcome_assert_done(struct outcome outcome, const char *text)
+{
+    assert_string_equal(outcome.text, text);
+    assert_int_equal(outcome.outcome, REDIS_DONE);
+    assert_int_equal(outcome.status, SMQ_OK);
+}
+
+void outcome_assert_ended(struct outcome outcome, enum redis_outcome expected, smq_status status)
+{
+    print_message("%s\n", outcome.text);
+    assert_int_equal(outcome.outcome, expected);
+    assert_int_equal(outcome.status, status);
+    assert_string_not_equal(outcome.text, "");
 }

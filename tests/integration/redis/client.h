@@ -26,6 +26,10 @@ struct outcome {
     size_t elements;
 };
 
+/* The reply was this; or it ended so, for a reason that is said. */
+void outcome_assert_done(struct outcome outcome, const char *text);
+void outcome_assert_ended(struct outcome outcome, enum redis_outcome expected, smq_status status);
+
 /* Run a plain command ("GET", "x", NULL) for a key and wait for its end. */
 struct outcome client_run(struct client *client, const char *key, const char *const *words);
 

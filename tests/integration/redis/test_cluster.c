@@ -11,6 +11,7 @@
 
 #include "client.h"
 #include "model/slot.h"
+#include "real_cluster.h"
 #include "support/servers.h"
 #include "support/wait.h"
 
@@ -33,36 +34,9 @@ static const struct script append_both = {.name = "append_both",
                                           .sha1 = "fa253f992ad98459d5219d6c57f04b861ec7c03c",
                                           .keys = 2};
 
-static struct servers *servers;
-
-static redisContext *dial(const struct server *server)
-{
-    redisContext *context = redisConnect("127.0.0.1", server_port(server));
-
-    assert_non_null(context);
-    assert_int_equal(context->err, 0);
-    return context;
-}
-
-static void tell(const struct server *server, const char *format, ...)
-{
-    redisContext *context = dial(server);
-    va_list args;
-
-    va_start(args, format);
-    redisReply *reply = redisvCommand(context, format, args);
-    va_end(args);
-    assert_non_null(reply);
-    if (reply->type == REDIS_REPLY_ERROR) {
-        fail_msg("%s: %s", format, reply->str);
-    }
-    freeReplyObject(reply);
-    redisFree(context);
-}
-
 static void node_id(char out[64], const struct server *server)
 {
-    redisContext *context = dial(server);
+    redisContext *context = real_cluster_connect(server);
     redisReply *reply = redisCommand(context, "CLUSTER MYID");
 
     (void) snprintf(out, 64, "%s", reply->str);
@@ -75,7 +49,7 @@ static void test_scripts_run_on_every_node(void **state)
     struct client client;
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_int_equal(client.ready, SMQ_OK);
     for (int i = 0; i < KEYS; i++) {
         char key[32];
@@ -92,10 +66,10 @@ static void test_flushed_scripts_are_loaded_again(void **state)
     struct client client;
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_string_equal(client_eval(&client, &append, "flush", "x", 0).text, "1");
-    for (size_t i = 0; i < servers_count(servers); i++) {
-        tell(servers_node(servers, i), "SCRIPT FLUSH");
+    for (size_t i = 0; i < servers_count(real_cluster); i++) {
+        real_cluster_tell(servers_node(real_cluster, i), "SCRIPT FLUSH");
     }
     assert_string_equal(client_eval(&client, &append, "flush", "x", 0).text, "2");
     client_stop(&client);
@@ -115,13 +89,13 @@ static void test_errors_of_scripts_are_partly(void **state)
     char sha1[41] = "";
 
     (void) state;
-    redisContext *context = dial(servers_node(servers, 0));
+    redisContext *context = real_cluster_connect(servers_node(real_cluster, 0));
     redisReply *reply = redisCommand(context, "SCRIPT LOAD %b", text, sizeof(text) - 1);
     (void) snprintf(sha1, sizeof(sha1), "%s", reply->str);
     freeReplyObject(reply);
     redisFree(context);
     script.sha1 = sha1;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     struct outcome outcome = client_eval(&client, &script, "partly", "x", 0);
     assert_int_equal(outcome.outcome, REDIS_PARTLY);
     assert_non_null(strstr(outcome.text, "WRONGTYPE"));
@@ -141,11 +115,11 @@ static void move_slot(const char *key, struct server *from, struct server *to)
 
     node_id(from_id, from);
     node_id(to_id, to);
-    tell(to, "CLUSTER SETSLOT %d IMPORTING %s", slot, from_id);
-    tell(from, "CLUSTER SETSLOT %d MIGRATING %s", slot, to_id);
-    tell(from, "MIGRATE 127.0.0.1 %d %s 0 3000", server_port(to), key);
-    for (size_t i = 0; i < servers_count(servers); i++) {
-        tell(servers_node(servers, i), "CLUSTER SETSLOT %d NODE %s", slot, to_id);
+    real_cluster_tell(to, "CLUSTER SETSLOT %d IMPORTING %s", slot, from_id);
+    real_cluster_tell(from, "CLUSTER SETSLOT %d MIGRATING %s", slot, to_id);
+    real_cluster_tell(from, "MIGRATE 127.0.0.1 %d %s 0 3000", server_port(to), key);
+    for (size_t i = 0; i < servers_count(real_cluster); i++) {
+        real_cluster_tell(servers_node(real_cluster, i), "CLUSTER SETSLOT %d NODE %s", slot, to_id);
     }
 }
 
@@ -154,11 +128,11 @@ static void test_order_survives_a_move(void **state)
     struct client client;
     struct pending *pending = calloc(PENDING, sizeof(*pending));
     atomic_int ended = 0;
-    struct server *from = servers_node_of(servers, "moving");
-    struct server *to = servers_node(servers, from == servers_node(servers, 0) ? 1 : 0);
+    struct server *from = servers_node_of(real_cluster, "moving");
+    struct server *to = servers_node(real_cluster, from == servers_node(real_cluster, 0) ? 1 : 0);
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     for (int i = 0; i < PENDING; i++) {
         char text[16];
         (void) snprintf(text, sizeof(text), "%d", i);
@@ -171,7 +145,7 @@ static void test_order_survives_a_move(void **state)
         }
     }
     assert_true(wait_until(all_ended, &ended, 30000));
-    redisContext *context = dial(from);
+    redisContext *context = real_cluster_connect(from);
     redisReply *reply = redisCommand(context, "LRANGE moving 0 -1");
     assert_int_equal(reply->elements, PENDING);
     for (int i = 0; i < PENDING; i++) {
@@ -215,7 +189,7 @@ static void post_both(struct client *client, struct pending *pending, int number
 
 static void assert_counts_up(const struct server *server, const char *key)
 {
-    redisContext *context = dial(server);
+    redisContext *context = real_cluster_connect(server);
     redisReply *reply = redisCommand(context, "LRANGE %s 1 -1", key);
 
     assert_int_equal(reply->elements, PENDING);
@@ -239,27 +213,27 @@ static void test_scripts_of_two_keys_survive_a_move(void **state)
     struct pending *pending = calloc(PENDING, sizeof(*pending));
     atomic_int ended = 0;
     char from_id[64], to_id[64];
-    struct server *from = servers_node_of(servers, "{two}1");
-    struct server *to = servers_node(servers, from == servers_node(servers, 0) ? 1 : 0);
+    struct server *from = servers_node_of(real_cluster, "{two}1");
+    struct server *to = servers_node(real_cluster, from == servers_node(real_cluster, 0) ? 1 : 0);
     int slot = slot_hash("{two}1", 6);
 
     (void) state;
     node_id(from_id, from);
     node_id(to_id, to);
-    tell(from, "RPUSH {two}1 sentinel");
-    tell(from, "RPUSH {two}2 sentinel");
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    real_cluster_tell(from, "RPUSH {two}1 sentinel");
+    real_cluster_tell(from, "RPUSH {two}2 sentinel");
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     for (int i = 0; i < PENDING; i++) {
         pending[i].ended = &ended;
         post_both(&client, &pending[i], i);
     }
     assert_true(wait_until(is_on_its_way, &ended, 30000));
-    tell(to, "CLUSTER SETSLOT %d IMPORTING %s", slot, from_id);
-    tell(from, "CLUSTER SETSLOT %d MIGRATING %s", slot, to_id);
-    tell(from, "MIGRATE 127.0.0.1 %d {two}1 0 3000", server_port(to));
-    tell(from, "MIGRATE 127.0.0.1 %d {two}2 0 3000", server_port(to));
-    for (size_t i = 0; i < servers_count(servers); i++) {
-        tell(servers_node(servers, i), "CLUSTER SETSLOT %d NODE %s", slot, to_id);
+    real_cluster_tell(to, "CLUSTER SETSLOT %d IMPORTING %s", slot, from_id);
+    real_cluster_tell(from, "CLUSTER SETSLOT %d MIGRATING %s", slot, to_id);
+    real_cluster_tell(from, "MIGRATE 127.0.0.1 %d {two}1 0 3000", server_port(to));
+    real_cluster_tell(from, "MIGRATE 127.0.0.1 %d {two}2 0 3000", server_port(to));
+    for (size_t i = 0; i < servers_count(real_cluster); i++) {
+        real_cluster_tell(servers_node(real_cluster, i), "CLUSTER SETSLOT %d NODE %s", slot, to_id);
     }
     assert_true(wait_until(all_ended, &ended, 30000));
     for (int i = 0; i < PENDING; i++) {
@@ -274,11 +248,11 @@ static void test_scripts_of_two_keys_survive_a_move(void **state)
 static void test_followed_redirects_are_counted(void **state)
 {
     struct client client;
-    struct server *from = servers_node_of(servers, "counted");
-    struct server *to = servers_node(servers, from == servers_node(servers, 0) ? 1 : 0);
+    struct server *from = servers_node_of(real_cluster, "counted");
+    struct server *to = servers_node(real_cluster, from == servers_node(real_cluster, 0) ? 1 : 0);
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_string_equal(client_eval(&client, &append, "counted", "x", 0).text, "1");
     assert_int_equal(redis_counts(client.redis).redirects, 0);
     move_slot("counted", from, to);
@@ -301,10 +275,10 @@ static void test_reconnects_are_counted(void **state)
     struct client client;
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_string_equal(client_eval(&client, &append, "again", "x", 0).text, "1");
     assert_int_equal(redis_counts(client.redis).reconnects, 0);
-    tell(servers_node_of(servers, "again"), "CLIENT KILL TYPE normal");
+    real_cluster_tell(servers_node_of(real_cluster, "again"), "CLIENT KILL TYPE normal");
     assert_true(wait_until(has_reconnected, &client, TIMEOUT_MS));
     client_stop(&client);
 }
@@ -312,10 +286,10 @@ static void test_reconnects_are_counted(void **state)
 static void test_a_paused_node_is_unknown_then_serves_again(void **state)
 {
     struct client client;
-    struct server *node = servers_node_of(servers, "paused");
+    struct server *node = servers_node_of(real_cluster, "paused");
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_string_equal(client_eval(&client, &append, "paused", "x", 0).text, "1");
     server_pause(node);
     struct outcome outcome = client_eval(&client, &append, "paused", "x", 300);
@@ -325,18 +299,18 @@ static void test_a_paused_node_is_unknown_then_serves_again(void **state)
     outcome = client_eval(&client, &append, "paused", "x", 10000);
     assert_int_equal(outcome.outcome, REDIS_DONE);
     client_stop(&client);
-    assert_true(servers_wait(servers, 20000));
+    assert_true(servers_wait(real_cluster, 20000));
 }
 
 static void test_a_killed_node_is_waited_for(void **state)
 {
     struct client client;
-    struct server *node = servers_node_of(servers, "killed");
+    struct server *node = servers_node_of(real_cluster, "killed");
     struct pending pending = {0};
     atomic_int ended = PENDING - 1;
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_string_equal(client_eval(&client, &append, "killed", "x", 0).text, "1");
     server_kill(node);
     struct outcome outcome = client_eval(&client, &append, "killed", "x", 300);
@@ -347,7 +321,7 @@ static void test_a_killed_node_is_waited_for(void **state)
     assert_true(wait_until(all_ended, &ended, 30000));
     assert_int_equal(pending.outcome.outcome, REDIS_DONE);
     client_stop(&client);
-    assert_true(servers_wait(servers, 20000));
+    assert_true(servers_wait(real_cluster, 20000));
 }
 
 static void test_no_server_is_said_at_once(void **state)
@@ -368,7 +342,7 @@ static void test_stopping_ends_what_waits(void **state)
     atomic_int ended = 0;
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     for (int i = 0; i < PENDING; i++) {
         pending[i].ended = &ended;
         client_post_eval(&client, &pending[i], &append, "stopping", "x", 0);
@@ -429,23 +403,6 @@ static void test_passwords(void **state)
     servers_free(single);
 }
 
-static int start(void **state)
-{
-    struct servers_options options = {
-        .redis = REDIS_CLUSTER, .masters = 3, .node_timeout_ms = 2000};
-
-    (void) state;
-    servers = servers_start(&options);
-    return servers == NULL ? -1 : 0;
-}
-
-static int stop(void **state)
-{
-    (void) state;
-    servers_free(servers);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,5 +421,6 @@ int main(void)
         cmocka_unit_test(test_passwords),
     };
 
-    return cmocka_run_group_tests_name("redis cluster", tests, start, stop);
+    return cmocka_run_group_tests_name("redis cluster", tests, real_cluster_start,
+                                       real_cluster_stop);
 }

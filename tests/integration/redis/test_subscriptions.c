@@ -12,12 +12,11 @@
 #include "client.h"
 #include "listener.h"
 #include "model/slot.h"
+#include "real_cluster.h"
 #include "support/servers.h"
 #include "support/wait.h"
 
 enum { TIMEOUT_MS = 3000, CHANNELS = 100, MANY = 65536, DEADLINE_MS = 30000 };
-
-static struct servers *servers;
 
 /* Publish until somebody hears it. */
 struct publishing {
@@ -47,7 +46,7 @@ static void test_messages_arrive_from_every_node(void **state)
     struct client client;
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     for (int i = 0; i < CHANNELS; i++) {
         char channel[64];
         (void) snprintf(channel, sizeof(channel), "wake{c_%d}", i);
@@ -67,40 +66,17 @@ static void test_messages_arrive_from_every_node(void **state)
     free(listeners);
 }
 
-static redisContext *dial(const struct server *server)
-{
-    redisContext *context = redisConnect("127.0.0.1", server_port(server));
-
-    assert_non_null(context);
-    assert_int_equal(context->err, 0);
-    return context;
-}
-
-static void tell(const struct server *server, const char *format, ...)
-{
-    redisContext *context = dial(server);
-    va_list args;
-
-    va_start(args, format);
-    redisReply *reply = redisvCommand(context, format, args);
-    va_end(args);
-    assert_non_null(reply);
-    assert_int_not_equal(reply->type, REDIS_REPLY_ERROR);
-    freeReplyObject(reply);
-    redisFree(context);
-}
-
 static void test_a_cut_connection_is_subscribed_again(void **state)
 {
     struct listener listener;
     struct client client;
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     listener_new(&listener, &client, "wake{cut}");
     assert_true(listener_wait_subscribed(&listener, 1));
-    for (size_t i = 0; i < servers_count(servers); i++) {
-        tell(servers_node(servers, i), "CLIENT KILL TYPE pubsub");
+    for (size_t i = 0; i < servers_count(real_cluster); i++) {
+        real_cluster_tell(servers_node(real_cluster, i), "CLIENT KILL TYPE pubsub");
     }
     assert_true(listener_wait_subscribed(&listener, 2));
     assert_hears(&listener);
@@ -113,21 +89,21 @@ static void test_a_moved_hash_slot_is_followed(void **state)
     struct client client;
     char id[64];
     const char *channel = "wake{moved}";
-    struct server *from = servers_node_of(servers, channel);
-    struct server *to = servers_node(servers, from == servers_node(servers, 0) ? 1 : 0);
+    struct server *from = servers_node_of(real_cluster, channel);
+    struct server *to = servers_node(real_cluster, from == servers_node(real_cluster, 0) ? 1 : 0);
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     listener_new(&listener, &client, channel);
     assert_true(listener_wait_subscribed(&listener, 1));
-    redisContext *context = dial(to);
+    redisContext *context = real_cluster_connect(to);
     redisReply *reply = redisCommand(context, "CLUSTER MYID");
     (void) snprintf(id, sizeof(id), "%s", reply->str);
     freeReplyObject(reply);
     redisFree(context);
-    for (size_t i = 0; i < servers_count(servers); i++) {
-        tell(servers_node(servers, i), "CLUSTER SETSLOT %d NODE %s",
-             slot_hash(channel, strlen(channel)), id);
+    for (size_t i = 0; i < servers_count(real_cluster); i++) {
+        real_cluster_tell(servers_node(real_cluster, i), "CLUSTER SETSLOT %d NODE %s",
+                          slot_hash(channel, strlen(channel)), id);
     }
     assert_true(listener_wait_subscribed(&listener, 2));
     assert_hears(&listener);
@@ -138,10 +114,10 @@ static void test_a_restarted_node_is_subscribed_again(void **state)
 {
     struct listener listener;
     struct client client;
-    struct server *node = servers_node_of(servers, "wake{restarted}");
+    struct server *node = servers_node_of(real_cluster, "wake{restarted}");
 
     (void) state;
-    client_start(&client, servers_redis(servers), TIMEOUT_MS);
+    client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     listener_new(&listener, &client, "wake{restarted}");
     assert_true(listener_wait_subscribed(&listener, 1));
     server_kill(node);
@@ -149,7 +125,7 @@ static void test_a_restarted_node_is_subscribed_again(void **state)
     assert_true(listener_wait_subscribed(&listener, 2));
     assert_hears(&listener);
     client_stop(&client);
-    assert_true(servers_wait(servers, DEADLINE_MS));
+    assert_true(servers_wait(real_cluster, DEADLINE_MS));
 }
 
 static void subscribe_all(void *arg)
@@ -192,7 +168,7 @@ static void test_a_single_server_takes_many(void **state)
     }
     assert_hears(&listeners[0]);
     assert_hears(&listeners[MANY - 1]);
-    tell(servers_node(single, 0), "CLIENT KILL TYPE pubsub");
+    real_cluster_tell(servers_node(single, 0), "CLIENT KILL TYPE pubsub");
     for (int i = 0; i < MANY; i++) {
         assert_true(listener_wait_subscribed(&listeners[i], 2));
     }
@@ -200,23 +176,6 @@ static void test_a_single_server_takes_many(void **state)
     client_stop(&client);
     free(listeners);
     servers_free(single);
-}
-
-static int start(void **state)
-{
-    struct servers_options options = {
-        .redis = REDIS_CLUSTER, .masters = 3, .node_timeout_ms = 2000};
-
-    (void) state;
-    servers = servers_start(&options);
-    return servers == NULL ? -1 : 0;
-}
-
-static int stop(void **state)
-{
-    (void) state;
-    servers_free(servers);
-    return 0;
 }
 
 int main(void)
@@ -229,5 +188,6 @@ int main(void)
         cmocka_unit_test(test_a_single_server_takes_many),
     };
 
-    return cmocka_run_group_tests_name("redis subscriptions", tests, start, stop);
+    return cmocka_run_group_tests_name("redis subscriptions", tests, real_cluster_start,
+                                       real_cluster_stop);
 }

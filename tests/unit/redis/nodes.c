@@ -5,13 +5,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "model/slot.h"
 #include "support/wait.h"
+
+const struct script nodes_script = {
+    .name = "count", .text = "return 1", .text_len = 8, .sha1 = "e0e1f9fa", .keys = 1};
 
 static void map_text(char *out, size_t size, const struct fake_node *node)
 {
@@ -44,11 +49,34 @@ void nodes_fini(struct nodes *nodes)
     fake_node_free(nodes->b);
 }
 
+int nodes_set_up(void **state)
+{
+    struct nodes *nodes = memory_new(sizeof(*nodes));
+
+    nodes_init(nodes, "k");
+    fake_node_rule(nodes->a, "EVALSHA", ":1\r\n");
+    fake_node_rule(nodes->b, "EVALSHA", ":2\r\n");
+    *state = nodes;
+    return 0;
+}
+
+int nodes_tear_down(void **state)
+{
+    nodes_fini(*state);
+    free(*state);
+    return 0;
+}
+
 void nodes_start(struct nodes *nodes, int64_t timeout_ms)
 {
     client_start(&nodes->client, fake_node_address(nodes->a), timeout_ms);
     assert_string_equal(nodes->client.ready_text, "");
     assert_int_equal(nodes->client.ready, SMQ_OK);
+}
+
+struct outcome nodes_eval(struct nodes *nodes)
+{
+    return client_eval(&nodes->client, &nodes_script, "k", "x", 0);
 }
 
 void nodes_step(struct fake_node *node, const char *command, const char *reply)

@@ -18,8 +18,17 @@ struct nodes {
 void nodes_init(struct nodes *nodes, const char *key);
 void nodes_fini(struct nodes *nodes);
 
+/* Set-up and tear-down of cmocka: nodes for the key "k", of which A answers a script with 1 and B
+ * with 2. */
+int nodes_set_up(void **state);
+int nodes_tear_down(void **state);
+
 /* Start the client with the address of A; it must become ready. */
 void nodes_start(struct nodes *nodes, int64_t timeout_ms);
+
+/* A script, and a call of it with the key "k". */
+extern const struct script nodes_script;
+struct outcome nodes_eval(struct nodes *nodes);
 
 /* Make the client's loop late: it does nothing else until A has sent `reply` over every connection
  * and `ms` have passed. */

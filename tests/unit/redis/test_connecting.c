@@ -20,47 +20,6 @@
 
 enum { TIMEOUT_MS = 20000, SHORT_MS = 1000, WAIT_MS = 30000 };
 
-static const struct script script = {
-    .name = "count", .text = "return 1", .text_len = 8, .sha1 = "e0e1f9fa", .keys = 1};
-
-static int set_up(void **state)
-{
-    struct nodes *nodes = memory_new(sizeof(*nodes));
-
-    nodes_init(nodes, "k");
-    fake_node_rule(nodes->a, "EVALSHA", ":1\r\n");
-    fake_node_rule(nodes->b, "EVALSHA", ":2\r\n");
-    *state = nodes;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    nodes_fini(*state);
-    free(*state);
-    return 0;
-}
-
-static struct outcome eval(struct nodes *nodes)
-{
-    return client_eval(&nodes->client, &script, "k", "x", 0);
-}
-
-static void assert_done(struct outcome outcome, const char *text)
-{
-    assert_string_equal(outcome.text, text);
-    assert_int_equal(outcome.outcome, REDIS_DONE);
-    assert_int_equal(outcome.status, SMQ_OK);
-}
-
-static void assert_ended(struct outcome outcome, enum redis_outcome expected, smq_status status)
-{
-    print_message("%s\n", outcome.text);
-    assert_int_equal(outcome.outcome, expected);
-    assert_int_equal(outcome.status, status);
-    assert_string_not_equal(outcome.text, "");
-}
-
 static bool reached(void *arg)
 {
     return atomic_load((atomic_int *) arg) >= 0;
@@ -68,7 +27,7 @@ static bool reached(void *arg)
 
 static bool is_done(void *arg)
 {
-    return eval(arg).outcome == REDIS_DONE;
+    return nodes_eval(arg).outcome == REDIS_DONE;
 }
 
 /* --- connecting --- */
@@ -152,7 +111,7 @@ static void test_a_denied_info_is_no_obstacle(void **state)
 
     fake_node_rule(nodes->a, "INFO", "-NOPERM no permissions to run the 'info' command\r\n");
     nodes_start(nodes, TIMEOUT_MS);
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     client_stop(&nodes->client);
 }
 
@@ -169,7 +128,7 @@ static void test_a_full_server_is_tried_again(void **state)
                                                  .close = true});
     fake_node_hang_up(nodes->a);
     assert_true(fake_node_wait(nodes->a, "AUTH", 2)); /* it has seen that */
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     client_stop(&nodes->client);
 }
 
@@ -194,16 +153,16 @@ static void test_commands_wait_for_a_server_that_is_away(void **state)
 
     nodes_start(nodes, TIMEOUT_MS);
     fake_node_stop(nodes->a);
-    struct outcome outcome = client_eval(&nodes->client, &script, "k", "x", SHORT_MS);
+    struct outcome outcome = client_eval(&nodes->client, &nodes_script, "k", "x", SHORT_MS);
     assert_int_not_equal(outcome.outcome, REDIS_DONE);
-    outcome = client_eval(&nodes->client, &script, "k", "x", SHORT_MS);
-    assert_ended(outcome, REDIS_NOT_DONE, SMQ_UNAVAILABLE);
+    outcome = client_eval(&nodes->client, &nodes_script, "k", "x", SHORT_MS);
+    outcome_assert_ended(outcome, REDIS_NOT_DONE, SMQ_UNAVAILABLE);
     assert_non_null(strstr(outcome.text, fake_node_address(nodes->a)));
     pending.ended = &ended;
-    client_post_eval(&nodes->client, &pending, &script, "k", "x", WAIT_MS);
+    client_post_eval(&nodes->client, &pending, &nodes_script, "k", "x", WAIT_MS);
     fake_node_start(nodes->a);
     assert_true(wait_until(reached, &ended, WAIT_MS));
-    assert_done(pending.outcome, "1");
+    outcome_assert_done(pending.outcome, "1");
     client_stop(&nodes->client);
 }
 
@@ -253,7 +212,7 @@ static void test_every_address_of_a_name_is_tried(void **state)
     client_start(&nodes->client, servers, TIMEOUT_MS);
     assert_string_equal(nodes->client.ready_text, "");
     assert_int_equal(nodes->client.ready, SMQ_OK);
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     client_stop(&nodes->client);
 }
 
@@ -282,7 +241,7 @@ static void test_an_isolated_seed_does_not_hide_the_cluster(void **state)
                     fake_node_address(nodes->b));
     client_start(&nodes->client, servers, TIMEOUT_MS);
     assert_int_equal(nodes->client.ready, SMQ_OK);
-    assert_done(eval(nodes), "2");
+    outcome_assert_done(nodes_eval(nodes), "2");
     client_stop(&nodes->client);
 }
 
@@ -297,9 +256,9 @@ static void test_a_bad_map_does_not_replace_a_good_one(void **state)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         fake_node_rule(nodes->a, "CLUSTER SLOTS", texts[i]);
         nodes_step(nodes->a, "EVALSHA", "-CLUSTERDOWN The cluster is down\r\n");
-        assert_done(eval(nodes), "1");
+        outcome_assert_done(nodes_eval(nodes), "1");
         assert_true(fake_node_wait(nodes->a, "CLUSTER SLOTS", i + 2));
-        assert_done(eval(nodes), "1");
+        outcome_assert_done(nodes_eval(nodes), "1");
     }
     client_stop(&nodes->client);
 }
@@ -315,9 +274,9 @@ static void test_a_part_of_a_map_is_better_than_none(void **state)
                     fake_node_port(nodes->a));
     fake_node_rule(nodes->a, "CLUSTER SLOTS", text);
     nodes_start(nodes, TIMEOUT_MS);
-    assert_done(eval(nodes), "1");
-    struct outcome outcome = client_eval(&nodes->client, &script, "elsewhere", "x", SHORT_MS);
-    assert_ended(outcome, REDIS_NOT_DONE, SMQ_UNAVAILABLE);
+    outcome_assert_done(nodes_eval(nodes), "1");
+    struct outcome outcome = client_eval(&nodes->client, &nodes_script, "elsewhere", "x", SHORT_MS);
+    outcome_assert_ended(outcome, REDIS_NOT_DONE, SMQ_UNAVAILABLE);
     assert_non_null(strstr(outcome.text, "nobody is known to serve this hash slot"));
     client_stop(&nodes->client);
 }
@@ -336,14 +295,14 @@ static void test_commands_without_a_key_avoid_a_dead_node(void **state)
     nodes_start(nodes, TIMEOUT_MS);
     for (int i = 0; i < 50; i++) {
         const char *const words[] = {"PING", NULL};
-        assert_done(client_run(&nodes->client, NULL, words), "PONG");
+        outcome_assert_done(client_run(&nodes->client, NULL, words), "PONG");
     }
     client_stop(&nodes->client);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, nodes_set_up, nodes_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_refused_credentials),
         TEST(test_servers_that_will_not_do),

@@ -19,9 +19,6 @@ enum { PATIENCE_MS = 3000, WAIT_MS = 30000 };
 
 #define CHANNEL "wake{t}"
 
-static const struct script script = {
-    .name = "count", .text = "return 1", .text_len = 8, .sha1 = "e0e1f9fa", .keys = 1};
-
 static int set_up(void **state)
 {
     struct nodes *nodes = memory_new(sizeof(*nodes));
@@ -43,17 +40,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void assert_done(const struct outcome *outcome, const char *text)
-{
-    assert_string_equal(outcome->text, text);
-    assert_int_equal(outcome->outcome, REDIS_DONE);
-}
-
 static void assert_serves(struct nodes *nodes)
 {
-    struct outcome outcome = client_eval(&nodes->client, &script, "k", "x", 0);
-
-    assert_done(&outcome, "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
 }
 
 static bool has_ended(void *arg)
@@ -70,11 +59,11 @@ static void test_a_reply_is_no_silence(void **state)
     assert_serves(nodes);
     nodes_step(nodes->a, "EVALSHA", NULL);
     pending.ended = &ended;
-    client_post_eval(&nodes->client, &pending, &script, "k", "x", 0);
+    client_post_eval(&nodes->client, &pending, &nodes_script, "k", "x", 0);
     assert_true(fake_node_wait(nodes->a, "EVALSHA", 2));
     nodes_delay(nodes, ":7\r\n", PATIENCE_MS);
     assert_true(wait_until(has_ended, &ended, WAIT_MS));
-    assert_done(&pending.outcome, "7");
+    outcome_assert_done(pending.outcome, "7");
     assert_int_equal(fake_node_connections(nodes->a), 1);
 }
 

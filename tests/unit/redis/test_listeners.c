@@ -19,9 +19,6 @@ enum { TIMEOUT_MS = 20000, SHORT_MS = 2000 };
 #define MESSAGE "*3\r\n$8\r\nsmessage\r\n$7\r\n" CHANNEL "\r\n$1\r\n1\r\n"
 #define LEAVE   "*3\r\n$12\r\nsunsubscribe\r\n$7\r\n" CHANNEL "\r\n:0\r\n"
 
-static const struct script script = {
-    .name = "count", .text = "return 1", .text_len = 8, .sha1 = "e0e1f9fa", .keys = 1};
-
 struct fixture {
     struct nodes nodes;
     struct listener listener;
@@ -136,7 +133,8 @@ static void test_a_subscription_follows_the_map(void **state)
     fake_node_rule(nodes->b, "EVALSHA", ":2\r\n");
     fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
     fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_b);
-    assert_int_equal(client_eval(&nodes->client, &script, CHANNEL, "x", 0).outcome, REDIS_DONE);
+    assert_int_equal(client_eval(&nodes->client, &nodes_script, CHANNEL, "x", 0).outcome,
+                     REDIS_DONE);
     assert_true(listener_wait_subscribed(&fixture->listener, 2));
     assert_int_equal(fake_node_count(nodes->b, "SSUBSCRIBE " CHANNEL), 1);
     client_stop(&nodes->client);
@@ -163,7 +161,7 @@ static void test_a_slot_that_leaves_is_followed_at_once(void **state)
     fake_node_rule(nodes->a, "SSUBSCRIBE", nodes->moved_b);
     client_call(&nodes->client, leave, nodes->a);
     for (int i = 0; i < 3; i++) {
-        (void) client_eval(&nodes->client, &script, "k", "x", 0);
+        (void) client_eval(&nodes->client, &nodes_script, "k", "x", 0);
     }
     assert_int_equal(fake_node_count(nodes->a, "SSUBSCRIBE"), 2);
     assert_true(listener_wait_subscribed(&fixture->listener, 2));

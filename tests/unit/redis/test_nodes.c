@@ -17,56 +17,15 @@
 
 enum { TIMEOUT_MS = 20000, SHORT_MS = 1000, WAIT_MS = 30000 };
 
-static const struct script script = {
-    .name = "count", .text = "return 1", .text_len = 8, .sha1 = "e0e1f9fa", .keys = 1};
-
-static int set_up(void **state)
-{
-    struct nodes *nodes = memory_new(sizeof(*nodes));
-
-    nodes_init(nodes, "k");
-    fake_node_rule(nodes->a, "EVALSHA", ":1\r\n");
-    fake_node_rule(nodes->b, "EVALSHA", ":2\r\n");
-    *state = nodes;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    nodes_fini(*state);
-    free(*state);
-    return 0;
-}
-
-static struct outcome eval(struct nodes *nodes)
-{
-    return client_eval(&nodes->client, &script, "k", "x", 0);
-}
-
-static void assert_done(struct outcome outcome, const char *text)
-{
-    assert_string_equal(outcome.text, text);
-    assert_int_equal(outcome.outcome, REDIS_DONE);
-    assert_int_equal(outcome.status, SMQ_OK);
-}
-
-static void assert_ended(struct outcome outcome, enum redis_outcome expected, smq_status status)
-{
-    print_message("%s\n", outcome.text);
-    assert_int_equal(outcome.outcome, expected);
-    assert_int_equal(outcome.status, status);
-    assert_string_not_equal(outcome.text, "");
-}
-
 /* A command that time ended: not done, for the reason it waited for; but if its last try was on its
  * way just then, unknown. */
 static void assert_ended_by_time(struct outcome outcome, const char *reason)
 {
     if (outcome.outcome == REDIS_UNKNOWN) {
-        assert_ended(outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
+        outcome_assert_ended(outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
         return;
     }
-    assert_ended(outcome, REDIS_NOT_DONE, SMQ_UNAVAILABLE);
+    outcome_assert_ended(outcome, REDIS_NOT_DONE, SMQ_UNAVAILABLE);
     assert_non_null(strstr(outcome.text, reason));
 }
 
@@ -85,8 +44,8 @@ static void test_moved_is_followed_and_remembered(void **state)
     nodes_step(nodes->a, "EVALSHA", nodes->moved_b);
     fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
     fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_b);
-    assert_done(eval(nodes), "2");
-    assert_done(eval(nodes), "2");
+    outcome_assert_done(nodes_eval(nodes), "2");
+    outcome_assert_done(nodes_eval(nodes), "2");
     assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 1);
     assert_int_equal(fake_node_count(nodes->b, "ASKING"), 0);
     client_stop(&nodes->client);
@@ -99,7 +58,7 @@ static void test_moved_without_a_host_means_the_same_host(void **state)
     fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
     nodes_start(nodes, TIMEOUT_MS);
     nodes_step(nodes->b, "EVALSHA", nodes->moved_a);
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     client_stop(&nodes->client);
 }
 
@@ -112,7 +71,7 @@ static void test_moved_to_nowhere_is_asked_again(void **state)
     nodes_start(nodes, TIMEOUT_MS);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         nodes_step(nodes->a, "EVALSHA", texts[i]);
-        assert_done(eval(nodes), "1");
+        outcome_assert_done(nodes_eval(nodes), "1");
     }
     client_stop(&nodes->client);
 }
@@ -124,7 +83,7 @@ static void test_nodes_that_point_at_each_other_do_not_spin(void **state)
     nodes_start(nodes, TIMEOUT_MS);
     fake_node_rule(nodes->a, "EVALSHA", nodes->moved_b);
     fake_node_rule(nodes->b, "EVALSHA", nodes->moved_a);
-    struct outcome outcome = client_eval(&nodes->client, &script, "k", "x", SHORT_MS);
+    struct outcome outcome = client_eval(&nodes->client, &nodes_script, "k", "x", SHORT_MS);
     assert_ended_by_time(outcome, "MOVED");
     assert_in_range(fake_node_count(nodes->a, "EVALSHA"), 2, 400);
     client_stop(&nodes->client);
@@ -136,8 +95,8 @@ static void test_ask_is_followed_once(void **state)
 
     nodes_start(nodes, TIMEOUT_MS);
     nodes_step(nodes->a, "EVALSHA", nodes->ask_b);
-    assert_done(eval(nodes), "2");
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "2");
+    outcome_assert_done(nodes_eval(nodes), "1");
     assert_int_equal(fake_node_count(nodes->b, "ASKING"), 1);
     client_stop(&nodes->client);
 }
@@ -150,7 +109,7 @@ static void test_ask_is_answered_by_moved(void **state)
     nodes_start(nodes, TIMEOUT_MS);
     nodes_step(nodes->a, "EVALSHA", nodes->ask_b);
     nodes_step(nodes->b, "EVALSHA", nodes->moved_a);
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 2);
     assert_int_equal(fake_node_count(nodes->b, "EVALSHA"), 1);
     client_stop(&nodes->client);
@@ -166,7 +125,7 @@ static void test_asking_comes_before_every_try(void **state)
     nodes_step(nodes->a, "EVALSHA", nodes->ask_b);
     nodes_step(nodes->b, "EVALSHA", "-NOSCRIPT No matching script.\r\n");
     nodes_step(nodes->b, "EVALSHA", "-TRYAGAIN Multiple keys request\r\n");
-    assert_done(eval(nodes), "2");
+    outcome_assert_done(nodes_eval(nodes), "2");
     assert_int_equal(fake_node_count(nodes->b, "EVALSHA"), 3);
     /* nothing but the greeting, SCRIPT LOAD, and ASKING directly before each EVALSHA */
     for (size_t i = 0, asked = 0; fake_node_command(nodes->b, "", i) != NULL; i++) {
@@ -197,7 +156,7 @@ static void test_what_was_not_executed_is_repeated(void **state)
     for (size_t i = 0; i < COUNT; i++) {
         nodes_step(nodes->a, "EVALSHA", texts[i]);
     }
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), COUNT + 1);
     client_stop(&nodes->client);
 }
@@ -208,7 +167,7 @@ static void test_the_reason_of_waiting_is_told(void **state)
 
     nodes_start(nodes, TIMEOUT_MS);
     fake_node_rule(nodes->a, "EVALSHA", "-CLUSTERDOWN Hash slot not served\r\n");
-    struct outcome outcome = client_eval(&nodes->client, &script, "k", "x", SHORT_MS);
+    struct outcome outcome = client_eval(&nodes->client, &nodes_script, "k", "x", SHORT_MS);
     assert_ended_by_time(outcome, "CLUSTERDOWN Hash slot not served");
     client_stop(&nodes->client);
 }
@@ -234,7 +193,7 @@ static void test_errors_are_told_apart(void **state)
     nodes_start(nodes, TIMEOUT_MS);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         nodes_step(nodes->a, "EVALSHA", cases[i].reply);
-        assert_ended(eval(nodes), cases[i].outcome, cases[i].status);
+        outcome_assert_ended(nodes_eval(nodes), cases[i].outcome, cases[i].status);
     }
     assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), sizeof(cases) / sizeof(cases[0]));
     client_stop(&nodes->client);
@@ -247,11 +206,11 @@ static void test_a_script_is_loaded_once_and_again_when_it_is_gone(void **state)
     struct nodes *nodes = *state;
 
     nodes_start(nodes, TIMEOUT_MS);
-    assert_done(eval(nodes), "1");
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     assert_int_equal(fake_node_count(nodes->a, "SCRIPT LOAD return 1"), 1);
     nodes_step(nodes->a, "EVALSHA", "-NOSCRIPT No matching script. Please use EVAL.\r\n");
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     assert_int_equal(fake_node_count(nodes->a, "SCRIPT LOAD return 1"), 2);
     assert_string_equal(fake_node_command(nodes->a, "EVALSHA", 0), "EVALSHA e0e1f9fa 1 k x");
     client_stop(&nodes->client);
@@ -272,8 +231,8 @@ static void test_a_script_that_cannot_be_loaded_says_why(void **state)
     fake_node_rule(nodes->a, "EVALSHA", "-NOSCRIPT No matching script. Please use EVAL.\r\n");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         fake_node_rule(nodes->a, "SCRIPT LOAD", cases[i].reply);
-        struct outcome outcome = eval(nodes);
-        assert_ended(outcome, REDIS_NOT_DONE, cases[i].status);
+        struct outcome outcome = nodes_eval(nodes);
+        outcome_assert_ended(outcome, REDIS_NOT_DONE, cases[i].status);
         assert_non_null(strstr(outcome.text, "script count cannot be loaded"));
     }
     client_stop(&nodes->client);
@@ -287,9 +246,9 @@ static void test_a_lost_reply_is_unknown_and_never_repeated(void **state)
 
     nodes_start(nodes, TIMEOUT_MS);
     fake_node_step(nodes->a, &(struct fake_step){.command = "EVALSHA", .close = true});
-    assert_ended(eval(nodes), REDIS_UNKNOWN, SMQ_UNKNOWN);
+    outcome_assert_ended(nodes_eval(nodes), REDIS_UNKNOWN, SMQ_UNKNOWN);
     assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 1);
-    assert_done(eval(nodes), "1"); /* over a new connection */
+    outcome_assert_done(nodes_eval(nodes), "1"); /* over a new connection */
     client_stop(&nodes->client);
 }
 
@@ -300,7 +259,7 @@ static void test_half_a_reply_is_unknown(void **state)
     nodes_start(nodes, TIMEOUT_MS);
     fake_node_step(nodes->a, &(struct fake_step){
                                  .command = "EVALSHA", .reply = "*2\r\n:1\r\n", .close = true});
-    assert_ended(eval(nodes), REDIS_UNKNOWN, SMQ_UNKNOWN);
+    outcome_assert_ended(nodes_eval(nodes), REDIS_UNKNOWN, SMQ_UNKNOWN);
     client_stop(&nodes->client);
 }
 
@@ -316,13 +275,13 @@ static void test_bad_replies_cost_the_connection_only(void **state)
     nodes_start(nodes, TIMEOUT_MS);
     for (size_t i = 0; i < COUNT; i++) {
         nodes_step(nodes->a, "EVALSHA", texts[i]);
-        struct outcome outcome = eval(nodes);
+        struct outcome outcome = nodes_eval(nodes);
         if (i + 1 < COUNT) {
-            assert_ended(outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
+            outcome_assert_ended(outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
         }
-        (void) eval(nodes);
+        (void) nodes_eval(nodes);
     }
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     assert_in_range(fake_node_connections(nodes->a), COUNT, COUNT + 2);
     client_stop(&nodes->client);
 }
@@ -333,8 +292,8 @@ static void test_silence_ends_unknown(void **state)
 
     nodes_start(nodes, 2000);
     nodes_step(nodes->a, "EVALSHA", NULL);
-    assert_ended(eval(nodes), REDIS_UNKNOWN, SMQ_UNKNOWN);
-    assert_done(client_eval(&nodes->client, &script, "k", "x", TIMEOUT_MS), "1");
+    outcome_assert_ended(nodes_eval(nodes), REDIS_UNKNOWN, SMQ_UNKNOWN);
+    outcome_assert_done(client_eval(&nodes->client, &nodes_script, "k", "x", TIMEOUT_MS), "1");
     assert_int_equal(fake_node_connections(nodes->a), 2); /* the silent one was given up */
     client_stop(&nodes->client);
 }
@@ -367,20 +326,20 @@ static void test_a_slow_reply_is_not_silence(void **state)
     char *rest = memory_new(DRIP_MAX + 3);
 
     nodes_start(nodes, DRIP_TIMEOUT_MS);
-    assert_done(client_eval(&nodes->client, &script, "k", "x", DRIP_TIMEOUT_MS), "1");
+    outcome_assert_done(client_eval(&nodes->client, &nodes_script, "k", "x", DRIP_TIMEOUT_MS), "1");
     nodes_step(nodes->a, "EVALSHA", "$1000000\r\n");
     nodes_step(nodes->a, "CLUSTER SLOTS", NULL); /* the time-out makes the client ask: in order */
     slow.ended = &ended;
-    client_post_eval(&nodes->client, &slow, &script, "k", "x", DRIP_TIMEOUT_MS);
+    client_post_eval(&nodes->client, &slow, &nodes_script, "k", "x", DRIP_TIMEOUT_MS);
     assert_true(fake_node_wait(nodes->a, "EVALSHA", 2));
     assert_true(wait_until(drip_until_ended, &drip, WAIT_MS));
-    assert_ended(slow.outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
+    outcome_assert_ended(slow.outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
     assert_true(fake_node_wait(nodes->a, "CLUSTER SLOTS", 2));
     memset(rest, 'x', (size_t) (DRIP_MAX - drip.sent));
     memcpy(rest + DRIP_MAX - drip.sent, "\r\n", 3);
     fake_node_send(nodes->a, rest);
     fake_node_send(nodes->a, nodes->map_a);
-    assert_done(client_eval(&nodes->client, &script, "k", "x", TIMEOUT_MS), "1");
+    outcome_assert_done(client_eval(&nodes->client, &nodes_script, "k", "x", TIMEOUT_MS), "1");
     assert_int_equal(fake_node_connections(nodes->a), 1);
     free(rest);
     client_stop(&nodes->client);
@@ -394,18 +353,18 @@ static void test_a_short_time_out_does_not_cut_the_connection(void **state)
     atomic_int ended = -1;
 
     nodes_start(nodes, TIMEOUT_MS);
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     nodes_step(nodes->a, "EVALSHA", NULL);
     nodes_step(nodes->a, "EVALSHA", NULL);
     nodes_step(nodes->a, "CLUSTER SLOTS", NULL); /* the time-out makes the client ask: in order */
     other.ended = &ended;
-    client_post_eval(&nodes->client, &other, &script, "other", "x", TIMEOUT_MS);
+    client_post_eval(&nodes->client, &other, &nodes_script, "other", "x", TIMEOUT_MS);
     assert_true(fake_node_wait(nodes->a, "EVALSHA", 2));
-    struct outcome outcome = client_eval(&nodes->client, &script, "k", "x", SHORT_MS);
-    assert_ended(outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
+    struct outcome outcome = client_eval(&nodes->client, &nodes_script, "k", "x", SHORT_MS);
+    outcome_assert_ended(outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
     fake_node_send(nodes->a, ":7\r\n:8\r\n");
     assert_true(wait_until(reached, &ended, WAIT_MS));
-    assert_done(other.outcome, "7");
+    outcome_assert_done(other.outcome, "7");
     assert_int_equal(fake_node_connections(nodes->a), 1);
     client_stop(&nodes->client);
 }
@@ -427,7 +386,7 @@ static void test_order_is_kept_across_a_move(void **state)
             fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_b);
             fake_node_rule(nodes->a, "EVALSHA", nodes->moved_b);
         }
-        client_post_eval(&nodes->client, &pending[i], &script, "k", text, 0);
+        client_post_eval(&nodes->client, &pending[i], &nodes_script, "k", text, 0);
     }
     assert_true(wait_until(reached, &left, WAIT_MS));
     int next = 0;
@@ -470,7 +429,7 @@ static void send_impatient(void *arg)
 {
     struct impatient *impatient = arg;
 
-    redis_command_init(&impatient->command, &script, slot_hash("k", 1), on_impatient_done,
+    redis_command_init(&impatient->command, &nodes_script, slot_hash("k", 1), on_impatient_done,
                        impatient);
     impatient->command.once = true;
     redis_arg_string(&impatient->command, "k");
@@ -501,13 +460,13 @@ static void test_some_commands_do_not_wait(void **state)
     nodes_start(nodes, 1000000);
     assert_int_equal(eval_once(nodes).outcome, REDIS_DONE);
     nodes_step(nodes->a, "EVALSHA", "-CLUSTERDOWN The cluster is down\r\n");
-    assert_ended(eval_once(nodes), REDIS_NOT_DONE, SMQ_UNAVAILABLE);
+    outcome_assert_ended(eval_once(nodes), REDIS_NOT_DONE, SMQ_UNAVAILABLE);
     nodes_step(nodes->a, "EVALSHA", nodes->moved_b);
     assert_int_equal(eval_once(nodes).outcome, REDIS_DONE);
     fake_node_stop(nodes->a);
     fake_node_stop(nodes->b);
     assert_true(wait_until(is_refused_once, nodes, WAIT_MS));
-    assert_ended(eval_once(nodes), REDIS_NOT_DONE, SMQ_UNAVAILABLE);
+    outcome_assert_ended(eval_once(nodes), REDIS_NOT_DONE, SMQ_UNAVAILABLE);
     client_stop(&nodes->client);
 }
 
@@ -529,15 +488,15 @@ static void test_closing_tells_what_is_known(void **state)
     nodes_start(nodes, TIMEOUT_MS);
     for (int i = 0; i < 3; i++) {
         pending[i].ended = &ended;
-        client_post_eval(&nodes->client, &pending[i], &script, i < 2 ? "k" : "foo", "x", 0);
+        client_post_eval(&nodes->client, &pending[i], &nodes_script, i < 2 ? "k" : "foo", "x", 0);
     }
     assert_true(slot_hash("foo", 3) > slot);
     assert_true(fake_node_wait(nodes->a, "EVALSHA", 1));
     client_stop(&nodes->client);
     assert_int_equal(atomic_load(&ended), 0);
-    assert_ended(pending[0].outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
-    assert_ended(pending[1].outcome, REDIS_NOT_DONE, SMQ_CLOSED);
-    assert_ended(pending[2].outcome, REDIS_NOT_DONE, SMQ_CLOSED);
+    outcome_assert_ended(pending[0].outcome, REDIS_UNKNOWN, SMQ_UNKNOWN);
+    outcome_assert_ended(pending[1].outcome, REDIS_NOT_DONE, SMQ_CLOSED);
+    outcome_assert_ended(pending[2].outcome, REDIS_NOT_DONE, SMQ_CLOSED);
 }
 
 /* --- what tells the cluster from others --- */
@@ -606,12 +565,12 @@ static void test_marks_are_told_now_and_when_they_change(void **state)
     assert_true(is_marked(&seen, "ia"));
 
     nodes_step(nodes->a, "EVALSHA", nodes->moved_a); /* which asks for the map: it is the same */
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     assert_true(fake_node_wait(nodes->a, "CLUSTER SLOTS", 2));
     nodes_step(nodes->a, "EVALSHA", nodes->moved_b);
     fake_node_rule(nodes->a, "CLUSTER SLOTS", of_b);
     fake_node_rule(nodes->b, "CLUSTER SLOTS", of_b);
-    assert_done(eval(nodes), "2");
+    outcome_assert_done(nodes_eval(nodes), "2");
     assert_true(wait_until(was_told_twice, &seen, WAIT_MS));
     client_call(&nodes->client, forget, &seen);
     assert_int_equal(seen.times, 2);
@@ -628,7 +587,7 @@ static void test_a_single_server_has_no_marks(void **state)
                    "-ERR This instance has cluster support disabled\r\n");
     nodes_start(nodes, TIMEOUT_MS);
     client_call(&nodes->client, watch, &seen);
-    assert_done(eval(nodes), "1");
+    outcome_assert_done(nodes_eval(nodes), "1");
     client_call(&nodes->client, forget, &seen);
     assert_int_equal(seen.times, 0);
     client_stop(&nodes->client);
@@ -636,7 +595,7 @@ static void test_a_single_server_has_no_marks(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, nodes_set_up, nodes_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_moved_is_followed_and_remembered),
         TEST(test_moved_without_a_host_means_the_same_host),

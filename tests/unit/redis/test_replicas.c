@@ -21,9 +21,6 @@ enum { TIMEOUT_MS = 20000, SHORT_MS = 1000, LATE_MS = 2000, WAIT_MS = 30000, MAN
 #define NO_REPLICA  "$46\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
 #define ONE_REPLICA "$49\r\n# Replication\r\nrole:master\r\ns0:ip=a,state=online,\r\n"
 
-static const struct script script = {
-    .name = "count", .text = "return 1", .text_len = 8, .sha1 = "e0e1f9fa", .keys = 1};
-
 /* A command, and what came of it; `ends` counts up when all of that is known. */
 struct send {
     struct redis_command command;
@@ -42,21 +39,12 @@ struct send {
 
 static int set_up(void **state)
 {
-    struct nodes *nodes = memory_new(sizeof(*nodes));
+    struct nodes *nodes;
 
-    nodes_init(nodes, "k");
-    fake_node_rule(nodes->a, "EVALSHA", ":1\r\n");
-    fake_node_rule(nodes->b, "EVALSHA", ":2\r\n");
+    (void) nodes_set_up(state);
+    nodes = *state;
     fake_node_rule(nodes->a, "WAIT", ":1\r\n");
     fake_node_rule(nodes->b, "WAIT", ":1\r\n");
-    *state = nodes;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    nodes_fini(*state);
-    free(*state);
     return 0;
 }
 
@@ -112,7 +100,7 @@ static void send_init(struct send *send, struct nodes *nodes, const char *key, i
     send->client = &nodes->client;
     send->timeout_ms = timeout_ms;
     send->until_ms = timeout_ms;
-    redis_command_init(&send->command, &script, slot_hash(key, strlen(key)), on_done, send);
+    redis_command_init(&send->command, &nodes_script, slot_hash(key, strlen(key)), on_done, send);
     send->command.replicas = replicas;
     redis_arg_string(&send->command, key);
 }
@@ -561,7 +549,7 @@ static void test_a_silent_greeting_costs_the_connection(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, nodes_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_wait_comes_behind_the_command_on_its_connection),
         TEST(test_one_wait_speaks_of_all_commands_of_a_turn),
