@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "support/process.h"
+#include "support/servers.h"
 
 enum { FLEET_POLL_MS = 50, FLEET_READ_SIZE = 65536, FLEET_END_MS = 30000 };
 
@@ -30,6 +31,36 @@ struct line {
     int member;
     char *text; /* behind the time */
 };
+
+const char *fleet_program;
+struct servers *fleet_servers;
+
+bool fleet_arguments(int argc, char **argv, const char *more)
+{
+    if (argc < 2) {
+        (void) fprintf(stderr, "usage: %s PROGRAM-OF-A-MEMBER %s\n", argv[0], more);
+        return false;
+    }
+    fleet_program = argv[1];
+    if (argc > 2) {
+        cmocka_set_test_filter(argv[2]);
+    }
+    return true;
+}
+
+int fleet_servers_start(void **state)
+{
+    (void) state;
+    fleet_servers = servers_start(&(struct servers_options){.zookeeper = true});
+    return fleet_servers != NULL ? 0 : -1;
+}
+
+int fleet_servers_stop(void **state)
+{
+    (void) state;
+    servers_free(fleet_servers);
+    return 0;
+}
 
 void fleet_init(struct fleet *fleet, const char *program, const char *servers, int64_t session_ms)
 {

@@ -56,6 +56,18 @@ struct fleet {
     size_t waiting_count, waiting_size;
 };
 
+/* What the tests of a program share: the program of a member, and ZooKeeper. */
+extern const char *fleet_program;
+extern struct servers *fleet_servers;
+
+/* Take the command line: the program of a member, then the name of the tests that are to run;
+ * `more` is what the usage says of the rest.  false: it is wrong, and that was said. */
+bool fleet_arguments(int argc, char **argv, const char *more);
+
+/* Group set-up and tear-down of cmocka. */
+int fleet_servers_start(void **state);
+int fleet_servers_stop(void **state);
+
 void fleet_init(struct fleet *fleet, const char *program, const char *servers, int64_t session_ms);
 
 /* End all members (killing what does not end) and free. */

@@ -17,9 +17,6 @@
 
 enum { SESSION_MS = 4000, SLOTS = 64 };
 
-static const char *program;
-static struct servers *servers;
-
 /* Invariant: `where` is "host:port/root" with a root of its own for each test. */
 struct stage {
     struct fleet fleet;
@@ -34,10 +31,10 @@ static int set_up(void **state)
     static int number;
 
     (void) snprintf(stage.root, sizeof(stage.root), "/assigner-%d", ++number);
-    (void) snprintf(stage.where, sizeof(stage.where), "%s%s", servers_zookeeper(servers),
+    (void) snprintf(stage.where, sizeof(stage.where), "%s%s", servers_zookeeper(fleet_servers),
                     stage.root);
-    fleet_init(&stage.fleet, program, stage.where, SESSION_MS);
-    stage.raw = raw_connect(servers_zookeeper(servers), "other:secret");
+    fleet_init(&stage.fleet, fleet_program, stage.where, SESSION_MS);
+    stage.raw = raw_connect(servers_zookeeper(fleet_servers), "other:secret");
     *state = &stage;
     return 0;
 }
@@ -238,21 +235,9 @@ int main(int argc, char **argv)
         STAGED(a_member_that_leaves_and_comes_back_gets_its_slots_back),
         STAGED(a_topic_that_may_not_be_read_stops_no_other),
     };
-    int failed = 0;
 
-    if (argc < 2) {
-        (void) fprintf(stderr, "usage: %s PROGRAM-OF-A-MEMBER [TEST]\n", argv[0]);
+    if (!fleet_arguments(argc, argv, "[TEST]")) {
         return 64;
     }
-    program = argv[1];
-    if (argc > 2) {
-        cmocka_set_test_filter(argv[2]);
-    }
-    servers = servers_start(&(struct servers_options){.zookeeper = true});
-    if (servers == NULL) {
-        return 1;
-    }
-    failed = cmocka_run_group_tests_name("assigner", tests, NULL, NULL);
-    servers_free(servers);
-    return failed;
+    return cmocka_run_group_tests_name("assigner", tests, fleet_servers_start, fleet_servers_stop);
 }

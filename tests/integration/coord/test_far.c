@@ -21,8 +21,6 @@
 
 enum { SESSION_MS = 4000, LONG_SESSION_MS = 30000, NEVER_MS = 600000 };
 
-static const char *program;
-static struct servers *servers;
 static int one_way_ms = 200; /* long beside what the machine needs */
 
 /* Invariant: `near` and `far` are "host:port/root" with a root of its own for each test; `far` goes
@@ -39,11 +37,12 @@ static int set_up(void **state)
     static struct stage stage;
     static int number;
 
-    stage.proxy = proxy_start(server_port(servers_zookeeper_server(servers)));
+    stage.proxy = proxy_start(server_port(servers_zookeeper_server(fleet_servers)));
     (void) snprintf(stage.root, sizeof(stage.root), "/far-%d", ++number);
-    (void) snprintf(stage.near, sizeof(stage.near), "%s%s", servers_zookeeper(servers), stage.root);
+    (void) snprintf(stage.near, sizeof(stage.near), "%s%s", servers_zookeeper(fleet_servers),
+                    stage.root);
     (void) snprintf(stage.far, sizeof(stage.far), "%s%s", proxy_address(stage.proxy), stage.root);
-    fleet_init(&stage.fleet, program, stage.near, SESSION_MS);
+    fleet_init(&stage.fleet, fleet_program, stage.near, SESSION_MS);
     *state = &stage;
     return 0;
 }
@@ -96,7 +95,7 @@ static void a_member_whose_reply_was_lost_still_acknowledges(void **state)
 {
     struct stage *stage = *state;
     struct fleet *fleet = &stage->fleet;
-    struct node node = {.handle = raw_connect(servers_zookeeper(servers), NULL)};
+    struct node node = {.handle = raw_connect(servers_zookeeper(fleet_servers), NULL)};
     int near = fleet_start(fleet, "near");
     int far = 0;
     int third = 0;
@@ -201,24 +200,12 @@ int main(int argc, char **argv)
         STAGED(a_member_whose_reply_was_lost_still_acknowledges),
         STAGED(round_trips_do_not_grow_with_the_members),
     };
-    int failed = 0;
 
-    if (argc < 2) {
-        (void) fprintf(stderr, "usage: %s PROGRAM-OF-A-MEMBER [TEST [ONE-WAY-MS]]\n", argv[0]);
+    if (!fleet_arguments(argc, argv, "[TEST [ONE-WAY-MS]]")) {
         return 64;
-    }
-    program = argv[1];
-    if (argc > 2) {
-        cmocka_set_test_filter(argv[2]);
     }
     if (argc > 3) {
         one_way_ms = (int) strtol(argv[3], NULL, 10);
     }
-    servers = servers_start(&(struct servers_options){.zookeeper = true});
-    if (servers == NULL) {
-        return 1;
-    }
-    failed = cmocka_run_group_tests_name("far", tests, NULL, NULL);
-    servers_free(servers);
-    return failed;
+    return cmocka_run_group_tests_name("far", tests, fleet_servers_start, fleet_servers_stop);
 }

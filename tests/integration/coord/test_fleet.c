@@ -20,9 +20,6 @@
 
 enum { SESSION_MS = 4000 };
 
-static const char *program;
-static struct servers *servers;
-
 /* Invariant: `where` is "host:port/root" with a root of its own for each test. */
 struct stage {
     struct fleet fleet;
@@ -36,9 +33,9 @@ static int set_up(void **state)
     static int number;
 
     (void) snprintf(stage.root, sizeof(stage.root), "/fleet-%d", ++number);
-    (void) snprintf(stage.where, sizeof(stage.where), "%s%s", servers_zookeeper(servers),
+    (void) snprintf(stage.where, sizeof(stage.where), "%s%s", servers_zookeeper(fleet_servers),
                     stage.root);
-    fleet_init(&stage.fleet, program, stage.where, SESSION_MS);
+    fleet_init(&stage.fleet, fleet_program, stage.where, SESSION_MS);
     *state = &stage;
     return 0;
 }
@@ -95,7 +92,7 @@ static char *node_path(const struct stage *stage, const char *node)
 /* Who is the assigner now? */
 static int find_assigner(struct stage *stage)
 {
-    zhandle_t *handle = raw_connect(servers_zookeeper(servers), NULL);
+    zhandle_t *handle = raw_connect(servers_zookeeper(fleet_servers), NULL);
     char text[1024];
     int found = -1;
 
@@ -344,7 +341,7 @@ static void a_restart_of_zookeeper_moves_nothing(void **state)
 {
     struct stage *stage = *state;
     struct fleet *fleet = &stage->fleet;
-    struct server *server = servers_zookeeper_server(servers);
+    struct server *server = servers_zookeeper_server(fleet_servers);
     struct board *board = NULL;
     int16_t before[64];
 
@@ -379,7 +376,7 @@ static void a_damaged_assignment_is_ignored_and_mended(void **state)
     start_all(fleet, 2);
     board = fleet_board(fleet, "orders");
     assigner = find_assigner(stage);
-    handle = raw_connect(servers_zookeeper(servers), NULL);
+    handle = raw_connect(servers_zookeeper(fleet_servers), NULL);
     for (size_t i = 1; i < sizeof(damage) / sizeof(damage[0]); i++) {
         raw_set(handle, node_path(stage, "/topics/orders/assignment"), damage[i],
                 (int) strlen(damage[i]));
@@ -401,7 +398,7 @@ static void the_tree_is_small(void **state)
     zhandle_t *handle = NULL;
 
     start_all(&stage->fleet, 3);
-    handle = raw_connect(servers_zookeeper(servers), NULL);
+    handle = raw_connect(servers_zookeeper(fleet_servers), NULL);
     assert_in_range(raw_count(handle, stage->root), 3 + 2, 3 + 2 * 1 + 5);
     zookeeper_close(handle);
     assert_clean(&stage->fleet);
@@ -432,7 +429,7 @@ static void a_forgotten_topic_is_removed(void **state)
     assert_true(fleet_wait_even(fleet, "others", (int[]){0, -1}));
     fleet_tell(fleet, 0, "leave orders");
     assert_true(fleet_wait_count(fleet, &fleet->members[0].left, 1));
-    node.handle = raw_connect(servers_zookeeper(servers), NULL);
+    node.handle = raw_connect(servers_zookeeper(fleet_servers), NULL);
     assert_true(wait_until(node_is_gone, &node, FLEET_TIMEOUT_MS));
     zookeeper_close(node.handle);
     fleet_join(fleet, 0, "orders", "n1", 64);
@@ -450,7 +447,7 @@ static void a_member_whose_node_is_deleted_begins_anew(void **state)
     zhandle_t *handle = NULL;
 
     start_all(fleet, 2);
-    handle = raw_connect(servers_zookeeper(servers), NULL);
+    handle = raw_connect(servers_zookeeper(fleet_servers), NULL);
     fleet->members[0].unclean = true;
     assert_int_equal(zoo_delete(handle, node_path(stage, "/members/member-0"), -1), ZOK);
     zookeeper_close(handle);
@@ -472,7 +469,7 @@ static void a_fleet_with_a_password_lets_nobody_else_in(void **state)
     assert_true(fleet_wait_even(fleet, "orders", (int[]){friend, -1}));
     stranger = fleet_start_with(fleet, "stranger", "continue", "fleet:wrong");
     assert_string_equal(fleet->members[stranger].refused, "SMQ_DENIED");
-    handle = raw_connect(servers_zookeeper(servers), "fleet:right");
+    handle = raw_connect(servers_zookeeper(fleet_servers), "fleet:right");
     assert_in_range(raw_count(handle, stage->root), 7, 8);
     zookeeper_close(handle);
     assert_int_equal(fleet_held(fleet, friend, "orders"), 64);
@@ -500,21 +497,9 @@ int main(int argc, char **argv)
         STAGED(a_member_whose_node_is_deleted_begins_anew),
         STAGED(a_fleet_with_a_password_lets_nobody_else_in),
     };
-    int failed = 0;
 
-    if (argc < 2) {
-        (void) fprintf(stderr, "usage: %s PROGRAM-OF-A-MEMBER [TEST]\n", argv[0]);
+    if (!fleet_arguments(argc, argv, "[TEST]")) {
         return 64;
     }
-    program = argv[1];
-    if (argc > 2) {
-        cmocka_set_test_filter(argv[2]);
-    }
-    servers = servers_start(&(struct servers_options){.zookeeper = true});
-    if (servers == NULL) {
-        return 1;
-    }
-    failed = cmocka_run_group_tests_name("fleet", tests, NULL, NULL);
-    servers_free(servers);
-    return failed;
+    return cmocka_run_group_tests_name("fleet", tests, fleet_servers_start, fleet_servers_stop);
 }
