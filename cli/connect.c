@@ -69,3 +69,15 @@ enum exit_code connect_client(smq_client **out, const struct command *command)
     atomic_store(&connect_done, true);
     return EXIT_DONE;
 }
+
+enum exit_code connect_run(const struct command *command, connect_fn *run)
+{
+    smq_client *client = NULL;
+    enum exit_code code = connect_client(&client, command);
+
+    if (code == EXIT_DONE) {
+        code = run(client, command);
+    }
+    smq_client_free(client);
+    return code;
+}

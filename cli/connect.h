@@ -8,4 +8,11 @@
  * already been printed. */
 enum exit_code connect_client(smq_client **out, const struct command *command);
 
+/* What a verb does once it is connected.  On any other result than EXIT_DONE it has printed the
+ * error. */
+typedef enum exit_code connect_fn(smq_client *client, const struct command *command);
+
+/* Connects, and runs it. */
+enum exit_code connect_run(const struct command *command, connect_fn *run);
+
 #endif

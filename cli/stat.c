@@ -8,7 +8,7 @@
 #include "gauges.h"
 #include "output.h"
 #include "say.h"
-#include "topic.h"
+#include "stat_read.h"
 
 /* X(counter of smq_stats, title): the order of JSON and of the table. */
 #define COUNTER_FIELDS(X)                                                                          \
@@ -73,236 +73,146 @@ static void stat_set_cells(const char **row, struct cells *cells, const smq_stat
     }
 }
 
-/* === Slots ============================================================== */
+/* === Tables and JSON ==================================================== */
 
-static bool stat_add_slot_json(const smq_slot_info *slot, void *user)
+static json_t *stat_slot_json(const struct stat_slot *slot)
 {
     json_t *object = json_object();
 
-    output_set(object, "slot", json_integer(slot->slot));
-    output_set(object, "owner", json_string(slot->owner ? slot->owner : ""));
-    output_set(object, "token", json_string(slot->token ? slot->token : ""));
+    output_set(object, "slot", json_integer(slot->number));
+    output_set(object, "owner", json_string(slot->owner));
+    output_set(object, "token", json_string(slot->token));
     stat_set_stats(object, &slot->stats);
-    if (json_array_append_new(user, object) != 0) {
-        say_no_memory();
-    }
-    return true;
+    return object;
 }
 
-static bool stat_add_slot_row(const smq_slot_info *slot, void *user)
+static void stat_append(json_t *array, json_t *object)
+{
+    if (json_array_append_new(array, object) != 0) {
+        say_no_memory();
+    }
+}
+
+/* A member of "topics". */
+static json_t *stat_topic_json(const struct stat_topic *topic, bool slots)
+{
+    json_t *object = json_object();
+    json_t *array = slots ? json_array() : NULL;
+
+    output_set(object, "topic", json_string(topic->name));
+    stat_set_stats(object, &topic->stats);
+    gauges_json_left_out(object, &topic->stats);
+    for (size_t i = 0; i < topic->slot_count; i++) {
+        stat_append(array, stat_slot_json(&topic->slots[i]));
+    }
+    if (slots) {
+        output_set(object, "slots", array);
+    }
+    return object;
+}
+
+static void stat_print_json(const struct stat_topic *topics, size_t count, bool slots)
+{
+    json_t *document = json_object();
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < count; i++) {
+        if (topics[i].err.status == SMQ_OK) {
+            stat_append(array, stat_topic_json(&topics[i], slots));
+        }
+    }
+    output_set(document, "topics", array);
+    output_json(document);
+}
+
+static void stat_add_slot_row(struct libscols_table *table, const char *topic,
+                              const struct stat_slot *slot)
 {
     const char *row[SLOT_COLUMNS + FIELD_COUNT];
     struct cells cells;
     char number[16];
 
-    snprintf(number, sizeof(number), "%" PRId32, slot->slot);
-    row[0] = slot->topic;
+    snprintf(number, sizeof(number), "%" PRId32, slot->number);
+    row[0] = topic;
     row[1] = number;
-    row[2] = slot->owner && slot->owner[0] != '\0' ? slot->owner : "-";
-    row[3] = slot->token && slot->token[0] != '\0' ? slot->token : "-";
+    row[2] = slot->owner[0] != '\0' ? slot->owner : "-";
+    row[3] = slot->token[0] != '\0' ? slot->token : "-";
     stat_set_cells(row + SLOT_COLUMNS, &cells, &slot->stats);
-    output_row(user, row, SLOT_COLUMNS + FIELD_COUNT);
-    return true;
-}
-
-/* === Topics ============================================================= */
-
-/* A member of "topics". */
-static smq_status stat_topic_stat_json(json_t *topics, smq_client *client, const char *name,
-                                       bool slots, smq_stats *stats, smq_error *err)
-{
-    smq_status status = smq_topic_stats(client, name, stats, err);
-    json_t *object = json_object();
-
-    output_set(object, "topic", json_string(name));
-    stat_set_stats(object, stats);
-    gauges_json_left_out(object, stats);
-    if (slots && status == SMQ_OK) {
-        json_t *array = json_array();
-        output_set(object, "slots", array);
-        status = smq_topic_slots(client, name, stat_add_slot_json, array, err);
-    }
-    if (status != SMQ_OK) {
-        json_decref(object);
-    } else if (json_array_append_new(topics, object) != 0) {
-        say_no_memory();
-    }
-    return status;
+    output_row(table, row, SLOT_COLUMNS + FIELD_COUNT);
 }
 
 /* A row, or one for each slot. */
-static smq_status stat_topic_stat_rows(struct libscols_table *table, smq_client *client,
-                                       const char *name, bool slots, smq_stats *stats,
-                                       smq_error *err)
+static void stat_add_rows(struct libscols_table *table, const struct stat_topic *topic, bool slots)
 {
-    const smq_status status = smq_topic_stats(client, name, stats, err);
+    const char *row[TOPIC_COLUMNS + FIELD_COUNT] = {topic->name};
+    struct cells cells;
 
-    if (status == SMQ_OK && slots) {
-        return smq_topic_slots(client, name, stat_add_slot_row, table, err);
+    for (size_t i = 0; i < topic->slot_count; i++) {
+        stat_add_slot_row(table, topic->name, &topic->slots[i]);
     }
-    if (status == SMQ_OK) {
-        const char *row[TOPIC_COLUMNS + FIELD_COUNT] = {name};
-        struct cells cells;
-        stat_set_cells(row + TOPIC_COLUMNS, &cells, stats);
+    if (!slots) {
+        stat_set_cells(row + TOPIC_COLUMNS, &cells, &topic->stats);
         output_row(table, row, TOPIC_COLUMNS + FIELD_COUNT);
     }
-    return status;
 }
 
-static struct libscols_table *stat_table(bool slots)
+static void stat_print_table(const struct stat_topic *topics, size_t count, bool slots)
 {
 #define X(member, title) title,
     static const char *const topic_titles[] = {"=TOPIC", GAUGE_TITLES, COUNTER_FIELDS(X)};
     static const char *const slot_titles[] = {SLOT_TITLES, GAUGE_TITLES, COUNTER_FIELDS(X)};
 #undef X
+    struct libscols_table *table = slots ? output_table(slot_titles, SLOT_COLUMNS + FIELD_COUNT)
+                                         : output_table(topic_titles, TOPIC_COLUMNS + FIELD_COUNT);
 
-    return slots ? output_table(slot_titles, SLOT_COLUMNS + FIELD_COUNT)
-                 : output_table(topic_titles, TOPIC_COLUMNS + FIELD_COUNT);
-}
-
-/* Slots of which nothing is known are named, some of them. */
-struct left_out {
-    enum exit_code code;
-    int count;
-};
-
-enum { LEFT_OUT_SHOWN = 8 };
-
-static bool stat_name_slot(const smq_slot_info *slot, void *user)
-{
-    struct left_out *left_out = user;
-
-    if (slot->status != SMQ_OK) {
-        left_out->code = exit_code_both(left_out->code, exit_code_left_out(slot->status));
-        if (++left_out->count <= LEFT_OUT_SHOWN) {
-            say("%s; it is not counted", slot->why);
+    for (size_t i = 0; i < count; i++) {
+        if (topics[i].err.status == SMQ_OK) {
+            stat_add_rows(table, &topics[i], slots);
         }
     }
-    return true;
+    output_table_print_parts(table, slots ? SLOT_KEYS : TOPIC_KEYS, SIZE_MAX);
 }
 
-static enum exit_code stat_name_left_out(smq_client *client, const char *name,
-                                         const smq_stats *stats)
+/* === Topics ============================================================= */
+
+/* Names what is left out: topics that cannot be read, slots that are damaged or do not answer.  A
+ * topic that was deleted in the meantime is none of them. */
+static enum exit_code stat_say_left_out(const struct stat_topic *topics, size_t count)
 {
-    struct left_out left_out = {.code = EXIT_DONE};
+    enum exit_code code = EXIT_DONE;
 
-    if (stats->slots_damaged + stats->slots_silent == 0) {
-        return EXIT_DONE;
+    for (size_t i = 0; i < count; i++) {
+        const smq_error *err = &topics[i].err;
+
+        if (err->status == SMQ_OK) {
+            code = exit_code_both(code, stat_read_say_faults(&topics[i]));
+        } else if (err->status != SMQ_NO_TOPIC) {
+            (void) say_failure(err);
+            code = exit_code_both(code, exit_code_left_out(err->status));
+        }
     }
-    (void) smq_topic_slots(client, name, stat_name_slot, &left_out, NULL);
-    if (left_out.count > LEFT_OUT_SHOWN) {
-        say("... and %d more slots of topic %s", left_out.count - LEFT_OUT_SHOWN, name);
-    }
-    return left_out.code;
+    return code;
 }
 
-/* Prints the topics `names`; with `all`, a topic that no longer exists is left out, and one that
- * cannot be looked at is named.  Slots that are damaged, or do not answer, are named; all else is
- * printed. */
+/* With `all`, a topic that cannot be read is left out; else that is a failure. */
 static enum exit_code stat_topics(smq_client *client, const struct command *command,
                                   const struct topic_names *names, bool all)
 {
     const struct stat_options *flags = command->options;
-    json_t *topics = json_array();
-    json_t *document = json_object();
-    struct libscols_table *table = stat_table(flags->slots);
+    struct stat_topic *topics = stat_read(client, names, flags->slots);
     enum exit_code code = EXIT_DONE;
-    smq_status status = SMQ_OK;
-    smq_error err;
 
-    output_set(document, "topics", topics);
-    for (size_t i = 0; i < names->count && status == SMQ_OK; i++) {
-        smq_stats stats = SMQ_STATS_INIT;
-        const char *name = names->name[i];
-
-        status = command->global.json
-                     ? stat_topic_stat_json(topics, client, name, flags->slots, &stats, &err)
-                     : stat_topic_stat_rows(table, client, name, flags->slots, &stats, &err);
-        if (status == SMQ_OK) {
-            code = exit_code_both(code, stat_name_left_out(client, name, &stats));
-        } else if (all && status != SMQ_NO_TOPIC) {
-            (void) say_failure(&err);
-            code = exit_code_both(code, exit_code_left_out(status));
-        }
-        status = all ? SMQ_OK : status;
-    }
-    if (status == SMQ_OK && command->global.json) {
-        output_json(json_incref(document));
-    } else if (status == SMQ_OK) {
-        output_table_print_parts(table, flags->slots ? SLOT_KEYS : TOPIC_KEYS, SIZE_MAX);
-        table = NULL;
-    }
-    output_table_free(table);
-    json_decref(document);
-    return status == SMQ_OK ? code : say_failure(&err);
-}
-
-/* === Prometheus ========================================================= */
-
-static bool stat_says_unreadable(const char *text, const char *name)
-{
-    char line[256];
-
-    snprintf(line, sizeof(line), "\nslotmq_topic_unreadable{topic=\"%s\"} 1\n", name);
-    return strstr(text, line) != NULL;
-}
-
-/* The text does not say why the slots of a topic could not be read. */
-static enum exit_code stat_say_unreadable_slots(smq_client *client, const char *text,
-                                                const struct topic_names *names)
-{
-    enum exit_code code = EXIT_DONE;
-    smq_error err;
-
-    for (size_t i = 0; i < names->count; i++) {
-        smq_stats stats = SMQ_STATS_INIT;
-
-        if (stat_says_unreadable(text, names->name[i]) &&
-            smq_topic_stats(client, names->name[i], &stats, &err) != SMQ_OK) {
-            (void) say_failure(&err);
-            code = exit_code_both(code, exit_code_left_out(err.status));
+    if (!all && topics[0].err.status != SMQ_OK) {
+        code = say_failure(&topics[0].err);
+    } else {
+        code = stat_say_left_out(topics, names->count);
+        if (command->global.json) {
+            stat_print_json(topics, names->count, flags->slots);
+        } else {
+            stat_print_table(topics, names->count, flags->slots);
         }
     }
-    return code;
-}
-
-/* The numbers of this process, which stand first, say nothing of the topics.  `names`: of all of
- * them, to say which could not be read. */
-static enum exit_code stat_prometheus_print(smq_client *client, const char *topics,
-                                            const struct topic_names *names)
-{
-    enum exit_code code = EXIT_DONE;
-    char *text = NULL;
-    smq_error err;
-
-    if (smq_metrics_text(client, topics, &text, &err) != SMQ_OK) {
-        return say_failure(&err);
-    }
-    const char *found = strstr(text, "# HELP slotmq_topic_");
-    if (found) {
-        fputs(found, stdout);
-    }
-    if (names) {
-        code = exit_code_both(topic_say_unreadable(names),
-                              stat_say_unreadable_slots(client, text, names));
-    }
-    smq_free(text);
-    return code;
-}
-
-static enum exit_code stat_prometheus(smq_client *client, const struct command *command)
-{
-    struct topic_names names;
-    smq_error err;
-
-    if (command->word_count > 0) {
-        return stat_prometheus_print(client, command->words[0], NULL);
-    }
-    if (topic_names_read(&names, client, &err) != SMQ_OK) {
-        return say_failure(&err);
-    }
-    const enum exit_code code = stat_prometheus_print(client, "*", &names);
-    topic_names_fini(&names);
+    stat_read_free(topics, names->count);
     return code;
 }
 
@@ -323,9 +233,91 @@ static enum exit_code stat_all(smq_client *client, const struct command *command
     return exit_code_both(said, printed);
 }
 
+/* === Prometheus ========================================================= */
+
+/* The family that has a line for each topic, also for those of which nothing else is known. */
+#define FAMILY_UNREADABLE "slotmq_topic_unreadable"
+
+/* Has the topic a number other than 0 in this family? */
+static bool stat_text_has(const char *text, const char *family, const char *topic)
+{
+    char line[256];
+
+    snprintf(line, sizeof(line), "\n%s{topic=\"%s\"} ", family, topic);
+    const char *found = strstr(text, line);
+    return found && strtoull(found + strlen(line), NULL, 10) != 0;
+}
+
+static bool stat_text_is_partial(const char *text, const char *topic)
+{
+    static const char *const families[] = {FAMILY_UNREADABLE, "slotmq_topic_slots_damaged",
+                                           "slotmq_topic_slots_silent"};
+
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        if (stat_text_has(text, families[i], topic)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The topics of which the text lacks something, as it does not say why. */
+static struct topic_names stat_text_partial(const char *text)
+{
+    static const char begins[] = "\n" FAMILY_UNREADABLE "{topic=\"";
+    struct topic_names names = {.count = 0};
+
+    for (const char *line = text; (line = strstr(line, begins)) != NULL;) {
+        line += strlen(begins);
+        const size_t length = strcspn(line, "\"");
+        char *name = say_alloc(length + 1, 1);
+        memcpy(name, line, length);
+        if (stat_text_is_partial(text, name)) {
+            topic_names_add(&names, name);
+        }
+        free(name);
+    }
+    return names;
+}
+
+static enum exit_code stat_prometheus(smq_client *client, const struct command *command)
+{
+    const char *wanted = command->word_count > 0 ? command->words[0] : "*";
+    char *text = NULL;
+    smq_error err;
+
+    if (smq_metrics_text(client, wanted, &text, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    /* the numbers of this process, which come first, say nothing of the topics */
+    const char *found = strstr(text, "# HELP slotmq_topic_");
+    if (found) {
+        fputs(found, stdout);
+    }
+    struct topic_names partial = stat_text_partial(text);
+    struct stat_topic *topics = stat_read(client, &partial, false);
+    const enum exit_code code = stat_say_left_out(topics, partial.count);
+    stat_read_free(topics, partial.count);
+    topic_names_fini(&partial);
+    smq_free(text);
+    return code;
+}
+
 /* ======================================================================== */
 
-static enum exit_code stat_check(const struct command *command)
+static enum exit_code stat_connected(smq_client *client, const struct command *command)
+{
+    const struct topic_names one = {.name = command->words, .count = 1};
+    const struct stat_options *flags = command->options;
+
+    if (flags->prometheus) {
+        return stat_prometheus(client, command);
+    }
+    return command->word_count > 0 ? stat_topics(client, command, &one, false)
+                                   : stat_all(client, command);
+}
+
+static enum exit_code stat_run(const struct command *command)
 {
     const struct stat_options *flags = command->options;
 
@@ -333,28 +325,7 @@ static enum exit_code stat_check(const struct command *command)
         return say_error(EXIT_USAGE, "--prometheus has a form of its own; give it without %s",
                          flags->slots ? "--slots" : "--json");
     }
-    return EXIT_DONE;
-}
-
-static enum exit_code stat_run(const struct command *command)
-{
-    const struct stat_options *flags = command->options;
-    smq_client *client = NULL;
-    enum exit_code code = stat_check(command);
-
-    if (code == EXIT_DONE) {
-        code = connect_client(&client, command);
-    }
-    if (code == EXIT_DONE && flags->prometheus) {
-        code = stat_prometheus(client, command);
-    } else if (code == EXIT_DONE && command->word_count > 0) {
-        const struct topic_names one = {.name = command->words, .count = 1};
-        code = stat_topics(client, command, &one, false);
-    } else if (code == EXIT_DONE) {
-        code = stat_all(client, command);
-    }
-    smq_client_free(client);
-    return code;
+    return connect_run(command, stat_connected);
 }
 
 const struct verb stat_verb = {

@@ -1,4 +1,6 @@
-/* top.c - what happens to topics, looked at again and again. */
+/* top.c - what happens to topics, read again and again.
+ *
+ * Thread: main; top_read_sample() runs on several threads. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 #include "connect.h"
 #include "gauges.h"
 #include "output.h"
+#include "parallel.h"
 #include "printable.h"
 #include "rate.h"
 #include "say.h"
@@ -40,28 +43,30 @@ static const struct flag top_flags[] = {
      .min = "100ms",
      .max = "1h",
      .fallback = "1s",
-     .help = "between two looks"},
+     .help = "between two readings"},
     {.name = "count",
      .type = FLAG_NUMBER,
      .offset = offsetof(struct top_options, count),
      .operand = "N",
      .min = "1",
-     .help = "end after N looks, and leave them on the terminal"},
+     .help = "end after N readings, and leave them on the terminal"},
 };
 
-/* A topic as it was looked at last. */
-struct seen {
+/* One topic at one moment. */
+struct sample {
     char *name; /* owned */
+    smq_error err;
     smq_stats stats;
     int64_t at_us;
-    bool has_rates; /* it was looked at before that */
+    bool has_rates; /* there is an earlier sample of it */
     struct rates rates;
 };
 
-struct looks {
-    struct seen *seen; /* owned */
+/* All topics at one moment, and in one line each what is left out, and why. */
+struct snapshot {
+    struct sample *samples; /* owned */
     size_t count;
-    char **notes; /* owned; what is left out, and why, each in one line */
+    char **notes; /* owned */
     size_t note_count;
 };
 
@@ -73,27 +78,27 @@ static int64_t top_now_us(void)
     return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* === Looking ============================================================ */
+/* === Reading ============================================================ */
 
-static void looks_fini(struct looks *looks)
+static void snapshot_fini(struct snapshot *snapshot)
 {
-    for (size_t i = 0; i < looks->count; i++) {
-        free(looks->seen[i].name);
+    for (size_t i = 0; i < snapshot->count; i++) {
+        free(snapshot->samples[i].name);
     }
-    for (size_t i = 0; i < looks->note_count; i++) {
-        free(looks->notes[i]);
+    for (size_t i = 0; i < snapshot->note_count; i++) {
+        free(snapshot->notes[i]);
     }
-    free(looks->seen);
-    free(looks->notes);
-    *looks = (struct looks){0};
+    free(snapshot->samples);
+    free(snapshot->notes);
+    *snapshot = (struct snapshot){0};
 }
 
-static void looks_note(struct looks *looks, const char *format, ...)
+static void snapshot_note(struct snapshot *snapshot, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void looks_note(struct looks *looks, const char *format, ...)
+static void snapshot_note(struct snapshot *snapshot, const char *format, ...)
 {
-    char **grown = realloc(looks->notes, (looks->note_count + 1) * sizeof(*grown));
+    char **grown = realloc(snapshot->notes, (snapshot->note_count + 1) * sizeof(*grown));
     char *text = NULL;
     va_list args;
 
@@ -103,149 +108,190 @@ static void looks_note(struct looks *looks, const char *format, ...)
     if (!grown || length < 0) {
         say_no_memory();
     }
-    looks->notes = grown;
-    looks->notes[looks->note_count++] = text;
+    snapshot->notes = grown;
+    snapshot->notes[snapshot->note_count++] = text;
 }
 
-static bool looks_have_note(const struct looks *looks, const char *note)
+static bool snapshot_has_note(const struct snapshot *snapshot, const char *note)
 {
-    for (size_t i = 0; i < looks->note_count; i++) {
-        if (strcmp(looks->notes[i], note) == 0) {
+    for (size_t i = 0; i < snapshot->note_count; i++) {
+        if (strcmp(snapshot->notes[i], note) == 0) {
             return true;
         }
     }
     return false;
 }
 
-static const struct seen *looks_find(const struct looks *looks, const char *name)
+static const struct sample *snapshot_find(const struct snapshot *snapshot, const char *name)
 {
-    for (size_t i = 0; i < looks->count; i++) {
-        if (strcmp(looks->seen[i].name, name) == 0) {
-            return &looks->seen[i];
+    for (size_t i = 0; i < snapshot->count; i++) {
+        if (strcmp(snapshot->samples[i].name, name) == 0) {
+            return &snapshot->samples[i];
         }
     }
     return NULL;
 }
 
-/* Looks at one topic and puts it behind the others. */
-static smq_status look_at(struct looks *now, const struct looks *before, smq_client *client,
-                          const char *name, smq_error *err)
-{
-    struct seen *seen = &now->seen[now->count];
-    const struct seen *last = looks_find(before, name);
-
-    *seen = (struct seen){.stats = SMQ_STATS_INIT};
-    const smq_status status = smq_topic_stats(client, name, &seen->stats, err);
-    if (status != SMQ_OK) {
-        return status;
-    }
-    seen->at_us = top_now_us();
-    seen->has_rates =
-        last && rates_between(&seen->rates, &last->stats, &seen->stats, seen->at_us - last->at_us);
-    seen->name = strdup(name);
-    if (!seen->name) {
-        say_no_memory();
-    }
-    now->count++;
-    return SMQ_OK;
-}
-
 /* What of a topic is not counted. */
-static void top_note_slots(struct looks *looks, const struct seen *seen)
+static void snapshot_note_slots(struct snapshot *snapshot, const struct sample *sample)
 {
-    const uint64_t damaged = seen->stats.slots_damaged;
-    const uint64_t silent = seen->stats.slots_silent;
+    const uint64_t damaged = sample->stats.slots_damaged;
+    const uint64_t silent = sample->stats.slots_silent;
 
     if (damaged > 0) {
-        looks_note(looks, "topic %s has %" PRIu64 " damaged %s: run slotmq topic repair %s",
-                   seen->name, damaged, damaged == 1 ? "slot" : "slots", seen->name);
+        snapshot_note(snapshot, "topic %s has %" PRIu64 " damaged %s: run slotmq topic repair %s",
+                      sample->name, damaged, damaged == 1 ? "slot" : "slots", sample->name);
     }
     if (silent > 0) {
-        looks_note(looks, "topic %s has %" PRIu64 " silent %s: slotmq stat %s says why", seen->name,
-                   silent, silent == 1 ? "slot" : "slots", seen->name);
+        snapshot_note(snapshot, "topic %s has %" PRIu64 " silent %s: slotmq stat %s says why",
+                      sample->name, silent, silent == 1 ? "slot" : "slots", sample->name);
     }
 }
 
-/* Looks at these topics; with `all`, a topic that no longer exists is left out, and one that cannot
- * be looked at is noted. */
-static smq_status look_at_each(struct looks *now, const struct looks *before, smq_client *client,
-                               const struct topic_names *names, bool all, smq_error *err)
-{
-    now->seen = say_alloc(names->count + 1, sizeof(*now->seen));
-    for (size_t i = 0; i < names->count; i++) {
-        const smq_status status = look_at(now, before, client, names->name[i], err);
+/* Samples that are read at once. */
+struct reading {
+    smq_client *client;
+    struct sample *samples;
+};
 
-        if (status == SMQ_OK) {
-            top_note_slots(now, &now->seen[now->count - 1]);
-        } else if (!all) {
-            return status;
-        } else if (status != SMQ_NO_TOPIC) {
-            looks_note(now, "%s", say_text(err));
+/* Thread: one of many, each with a sample of its own. */
+static void top_read_sample(size_t index, void *user)
+{
+    const struct reading *reading = user;
+    struct sample *sample = &reading->samples[index];
+
+    (void) smq_topic_stats(reading->client, sample->name, &sample->stats, &sample->err);
+    sample->at_us = top_now_us();
+}
+
+/* Reads these topics at once: those of a node that does not reply take one time-out together. */
+static void snapshot_read_samples(struct snapshot *snapshot, smq_client *client,
+                                  const struct topic_names *names)
+{
+    struct reading reading = {.client = client};
+
+    snapshot->samples = say_alloc(names->count, sizeof(*snapshot->samples));
+    snapshot->count = names->count;
+    for (size_t i = 0; i < names->count; i++) {
+        snapshot->samples[i] = (struct sample){
+            .name = strdup(names->name[i]), .err = SMQ_ERROR_INIT, .stats = SMQ_STATS_INIT};
+        if (!snapshot->samples[i].name) {
+            say_no_memory();
         }
     }
+    reading.samples = snapshot->samples;
+    parallel_run(names->count, top_read_sample, &reading);
+}
+
+/* Leaves out the samples that could not be read, and notes why; topics that were deleted in the
+ * meantime need no note. */
+static void snapshot_keep_good(struct snapshot *snapshot)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct sample sample = snapshot->samples[i];
+
+        if (sample.err.status == SMQ_OK) {
+            snapshot->samples[kept++] = sample;
+            snapshot_note_slots(snapshot, &sample);
+            continue;
+        }
+        if (sample.err.status != SMQ_NO_TOPIC) {
+            snapshot_note(snapshot, "%s", say_text(&sample.err));
+        }
+        free(sample.name);
+    }
+    snapshot->count = kept;
+}
+
+static void snapshot_add_rates(struct snapshot *snapshot, const struct snapshot *before)
+{
+    for (size_t i = 0; i < snapshot->count; i++) {
+        struct sample *sample = &snapshot->samples[i];
+        const struct sample *last = snapshot_find(before, sample->name);
+
+        sample->has_rates = last && rates_between(&sample->rates, &last->stats, &sample->stats,
+                                                  sample->at_us - last->at_us);
+    }
+}
+
+static smq_status snapshot_read_one(struct snapshot *snapshot, smq_client *client, char **name,
+                                    smq_error *err)
+{
+    const struct topic_names one = {.name = name, .count = 1};
+
+    snapshot_read_samples(snapshot, client, &one);
+    if (snapshot->samples[0].err.status != SMQ_OK) {
+        *err = snapshot->samples[0].err;
+        return err->status;
+    }
+    snapshot_keep_good(snapshot);
     return SMQ_OK;
 }
 
-static smq_status look_at_all(struct looks *now, const struct looks *before, smq_client *client,
-                              smq_error *err)
+static smq_status snapshot_read_all(struct snapshot *snapshot, smq_client *client, smq_error *err)
 {
     struct topic_names names;
-    smq_status status = topic_names_read(&names, client, err);
-
-    if (status == SMQ_OK) {
-        for (size_t i = 0; i < names.unreadable_count; i++) {
-            looks_note(now, "%s", names.unreadable[i]);
-        }
-        status = look_at_each(now, before, client, &names, true, err);
-        topic_names_fini(&names);
-    }
-    return status;
-}
-
-/* On failure `looks` stays as it was. */
-static smq_status look(struct looks *looks, struct looks *before, smq_client *client,
-                       const struct command *command, smq_error *err)
-{
-    const struct topic_names one = {.name = command->words, .count = 1};
-    struct looks now = {0};
-    const smq_status status = command->word_count > 0
-                                  ? look_at_each(&now, looks, client, &one, false, err)
-                                  : look_at_all(&now, looks, client, err);
+    const smq_status status = topic_names_read(&names, client, err);
 
     if (status != SMQ_OK) {
-        looks_fini(&now);
         return status;
     }
-    looks_fini(before);
-    *before = *looks;
-    *looks = now;
+    for (size_t i = 0; i < names.unreadable_count; i++) {
+        snapshot_note(snapshot, "%s", names.unreadable[i]);
+    }
+    snapshot_read_samples(snapshot, client, &names);
+    snapshot_keep_good(snapshot);
+    topic_names_fini(&names);
+    return SMQ_OK;
+}
+
+/* Reads the next snapshot; `*before` is then the one before it.  On failure both stay as they were.
+ */
+static smq_status top_read(struct snapshot *snapshot, struct snapshot *before, smq_client *client,
+                           const struct command *command, smq_error *err)
+{
+    struct snapshot now = {0};
+    const smq_status status = command->word_count > 0
+                                  ? snapshot_read_one(&now, client, command->words, err)
+                                  : snapshot_read_all(&now, client, err);
+
+    if (status != SMQ_OK) {
+        snapshot_fini(&now);
+        return status;
+    }
+    snapshot_add_rates(&now, snapshot);
+    snapshot_fini(before);
+    *before = *snapshot;
+    *snapshot = now;
     return SMQ_OK;
 }
 
 /* === Showing ============================================================ */
 
-static json_t *seen_json(const struct seen *seen)
+static json_t *sample_json(const struct sample *sample)
 {
     json_t *object = json_object();
 
-    output_set(object, "topic", json_string(seen->name));
-    gauges_json(object, &seen->stats);
-    gauges_json_left_out(object, &seen->stats);
+    output_set(object, "topic", json_string(sample->name));
+    gauges_json(object, &sample->stats);
+    gauges_json_left_out(object, &sample->stats);
 #define X(counter, title)                                                                          \
     output_set(object, #counter "_per_s",                                                          \
-               seen->has_rates ? json_real(seen->rates.counter) : json_null());
+               sample->has_rates ? json_real(sample->rates.counter) : json_null());
     RATE_FIELDS(X)
 #undef X
     return object;
 }
 
-static void top_show_json(const struct looks *looks)
+static void top_show_json(const struct snapshot *snapshot)
 {
     json_t *document = json_object();
     json_t *topics = json_array();
 
-    for (size_t i = 0; i < looks->count; i++) {
-        if (json_array_append_new(topics, seen_json(&looks->seen[i])) != 0) {
+    for (size_t i = 0; i < snapshot->count; i++) {
+        if (json_array_append_new(topics, sample_json(&snapshot->samples[i])) != 0) {
             say_no_memory();
         }
     }
@@ -253,25 +299,25 @@ static void top_show_json(const struct looks *looks)
     output_json(document);
 }
 
-static void top_add_row(struct libscols_table *table, const struct seen *seen)
+static void top_add_row(struct libscols_table *table, const struct sample *sample)
 {
-#define X(counter, title) seen->rates.counter,
+#define X(counter, title) sample->rates.counter,
     const double rates[] = {RATE_FIELDS(X)};
 #undef X
-    const char *cells[COLUMN_COUNT] = {seen->name};
+    const char *cells[COLUMN_COUNT] = {sample->name};
     struct gauges gauges;
     char text[RATE_COUNT][32];
 
-    gauges_cells(cells + KEYS, &gauges, &seen->stats);
+    gauges_cells(cells + KEYS, &gauges, &sample->stats);
     for (size_t i = 0; i < RATE_COUNT; i++) {
         snprintf(text[i], sizeof(text[i]), "%.1f", rates[i]);
-        cells[KEYS + GAUGE_COUNT + i] = seen->has_rates ? text[i] : "-";
+        cells[KEYS + GAUGE_COUNT + i] = sample->has_rates ? text[i] : "-";
     }
     output_row(table, cells, COLUMN_COUNT);
 }
 
 /* The first `count` topics. */
-static struct libscols_table *top_make_table(const struct looks *looks, size_t count)
+static struct libscols_table *top_make_table(const struct snapshot *snapshot, size_t count)
 {
 #define X(counter, title) title,
     static const char *const titles[] = {"~TOPIC", GAUGE_TITLES, RATE_FIELDS(X)};
@@ -279,33 +325,33 @@ static struct libscols_table *top_make_table(const struct looks *looks, size_t c
     struct libscols_table *table = output_table(titles, COLUMN_COUNT);
 
     for (size_t i = 0; i < count; i++) {
-        top_add_row(table, &looks->seen[i]);
+        top_add_row(table, &snapshot->samples[i]);
     }
     return table;
 }
 
 /* How many of the notes a screen has room for. */
-static size_t top_notes_shown(const struct looks *looks)
+static size_t top_notes_shown(const struct snapshot *snapshot)
 {
     const size_t room = screen_lines() / LINES_FOR_NOTE;
     const size_t most = room < NOTES_SHOWN ? room : NOTES_SHOWN;
 
-    return looks->note_count < most ? looks->note_count : most;
+    return snapshot->note_count < most ? snapshot->note_count : most;
 }
 
 /* Each in one line that the terminal does not break; the last one says how many are not shown. */
-static void top_show_notes(const struct looks *looks, size_t shown)
+static void top_show_notes(const struct snapshot *snapshot, size_t shown)
 {
     const size_t columns = output_columns();
 
     for (size_t i = 0; i < shown; i++) {
-        const char *note = looks->notes[i];
+        const char *note = snapshot->notes[i];
         char *text = say_alloc(PRINTABLE_ROOM(strlen(note)), 1);
-        const bool last = i + 1 == shown && looks->note_count > shown;
+        const bool last = i + 1 == shown && snapshot->note_count > shown;
 
         (void) printable_text(text, note, strlen(note), true);
         if (last) {
-            printf("... and %zu more notes\n", looks->note_count - i);
+            printf("... and %zu more notes\n", snapshot->note_count - i);
         } else {
             printf("%.*s\n", (int) columns, text);
         }
@@ -315,29 +361,29 @@ static void top_show_notes(const struct looks *looks, size_t shown)
 
 /* As many topics as the screen has lines for, and says how many more there are.  A screen on which
  * not even one fits gets only the first parts of the table. */
-static void top_show_screen(const struct looks *looks, const struct command *command)
+static void top_show_screen(const struct snapshot *snapshot, const struct command *command)
 {
     const struct top_options *flags = command->options;
-    struct libscols_table *table = top_make_table(looks, looks->count);
-    const size_t notes = top_notes_shown(looks);
+    struct libscols_table *table = top_make_table(snapshot, snapshot->count);
+    const size_t notes = top_notes_shown(snapshot);
     const size_t taken = SCREEN_LINES + notes;
     const size_t lines = screen_lines() > taken ? screen_lines() - taken : 1;
     const size_t parts = output_table_parts(table, KEYS);
     const size_t room = lines > PART_LINES * parts ? lines / parts - PART_LINES : 0;
     const size_t shown = room > 0 ? room : 1;
 
-    if (looks->count > shown) {
+    if (snapshot->count > shown) {
         output_table_free(table);
-        table = top_make_table(looks, shown);
+        table = top_make_table(snapshot, shown);
     }
     screen_clear();
-    printf("%zu %s, every %g s; q ends\n", looks->count, looks->count == 1 ? "topic" : "topics",
-           (double) flags->interval.value / 1000);
+    printf("%zu %s, every %g s; q ends\n", snapshot->count,
+           snapshot->count == 1 ? "topic" : "topics", (double) flags->interval.value / 1000);
     output_table_print_parts(table, KEYS, room > 0 ? parts : lines / (PART_LINES + 1));
-    if (looks->count > shown) {
-        printf("... and %zu more\n", looks->count - shown);
+    if (snapshot->count > shown) {
+        printf("... and %zu more\n", snapshot->count - shown);
     }
-    top_show_notes(looks, notes);
+    top_show_notes(snapshot, notes);
 }
 
 /* === The verb =========================================================== */
@@ -350,23 +396,23 @@ static bool top_may_pass(smq_status status)
     return class == SMQ_CLASS_RETRY || class == SMQ_CLASS_UNKNOWN;
 }
 
-/* Says what the look before did not say. */
-static void top_say_notes(const struct looks *looks, const struct looks *before)
+/* Prints the notes that the snapshot before did not have. */
+static void top_say_notes(const struct snapshot *snapshot, const struct snapshot *before)
 {
-    for (size_t i = 0; i < looks->note_count; i++) {
-        if (!looks_have_note(before, looks->notes[i])) {
-            (void) say_error(EXIT_NOT_DONE, "%s", looks->notes[i]);
+    for (size_t i = 0; i < snapshot->note_count; i++) {
+        if (!snapshot_has_note(before, snapshot->notes[i])) {
+            (void) say_error(EXIT_NOT_DONE, "%s", snapshot->notes[i]);
         }
     }
 }
 
-/* One look.  *over: there is no sense in another. */
-static enum exit_code top_once(bool *over, struct looks *looks, struct looks *before,
+/* One reading.  *over: another one makes no sense. */
+static enum exit_code top_once(bool *over, struct snapshot *snapshot, struct snapshot *before,
                                smq_client *client, const struct command *command, bool live)
 {
     smq_error err;
 
-    if (look(looks, before, client, command, &err) != SMQ_OK) {
+    if (top_read(snapshot, before, client, command, &err) != SMQ_OK) {
         *over = !top_may_pass(err.status);
         if (live && !*over) {
             screen_clear();
@@ -377,31 +423,31 @@ static enum exit_code top_once(bool *over, struct looks *looks, struct looks *be
         return say_failure(&err);
     }
     if (!live) {
-        top_say_notes(looks, before);
+        top_say_notes(snapshot, before);
     }
     if (command->global.json) {
-        top_show_json(looks);
+        top_show_json(snapshot);
     } else if (live) {
-        top_show_screen(looks, command);
+        top_show_screen(snapshot, command);
     } else {
-        output_table_print_parts(top_make_table(looks, looks->count), KEYS, SIZE_MAX);
+        output_table_print_parts(top_make_table(snapshot, snapshot->count), KEYS, SIZE_MAX);
     }
     const enum exit_code code = output_finish();
     *over = code != EXIT_DONE;
-    return code == EXIT_DONE && looks->note_count > 0 ? EXIT_NOT_DONE : code;
+    return code == EXIT_DONE && snapshot->note_count > 0 ? EXIT_NOT_DONE : code;
 }
 
 static enum exit_code top_loop(smq_client *client, const struct command *command, bool live)
 {
     const struct top_options *flags = command->options;
     const bool spaced = !live && !command->global.json;
-    struct looks looks = {0};
-    struct looks before = {0};
+    struct snapshot snapshot = {0};
+    struct snapshot before = {0};
     enum exit_code code = EXIT_DONE;
     bool over = false;
 
     for (int64_t left = flags->count.given ? flags->count.value : INT64_MAX; left > 0; left--) {
-        code = top_once(&over, &looks, &before, client, command, live);
+        code = top_once(&over, &snapshot, &before, client, command, live);
         if (over || left == 1 || !screen_wait(flags->interval.value)) {
             break;
         }
@@ -411,11 +457,11 @@ static enum exit_code top_loop(smq_client *client, const struct command *command
     }
     if (live) { /* the screen is gone, and what was noted on it */
         screen_end();
-        looks_fini(&before);
-        top_say_notes(&looks, &before);
+        snapshot_fini(&before);
+        top_say_notes(&snapshot, &before);
     }
-    looks_fini(&before);
-    looks_fini(&looks);
+    snapshot_fini(&before);
+    snapshot_fini(&snapshot);
     return code;
 }
 
@@ -445,7 +491,7 @@ const struct verb top_verb = {
     .text = "It shows what topics hold, and what happens to them per second, as a table that is "
             "drawn again and again until q, Ctrl-C, or --count. Where standard output is no "
             "terminal, one table follows the other; with --json there is one object per line. The "
-            "first look has no rates.",
+            "first reading has no rates.",
     .flags = top_flags,
     .flag_count = sizeof(top_flags) / sizeof(top_flags[0]),
     .options_size = sizeof(struct top_options),

@@ -95,9 +95,10 @@ enum exit_code topic_run(const struct command *command, topic_verb_fn *run)
     smq_client *client = NULL;
     enum exit_code code = connect_client(&client, command);
 
-    if (code == EXIT_DONE) {
-        code = topic_look_up(&topic, client, command->words[0]);
+    if (code != EXIT_DONE) {
+        return code;
     }
+    code = topic_look_up(&topic, client, command->words[0]);
     if (code == EXIT_DONE) {
         code = run(client, command, &topic);
     }
@@ -118,6 +119,11 @@ static void topic_texts_add(char ***texts, size_t *count, const char *text)
     say_no_memory();
 }
 
+void topic_names_add(struct topic_names *names, const char *name)
+{
+    topic_texts_add(&names->name, &names->count, name);
+}
+
 static bool topic_take_name(const smq_topic_options *topic, void *user)
 {
     struct topic_names *names = user;
@@ -127,7 +133,7 @@ static bool topic_take_name(const smq_topic_options *topic, void *user)
         names->unreadable_code =
             exit_code_both(names->unreadable_code, exit_code_left_out(topic->unreadable_status));
     } else {
-        topic_texts_add(&names->name, &names->count, topic->name);
+        topic_names_add(names, topic->name);
     }
     return true;
 }
@@ -276,16 +282,14 @@ static enum exit_code list_table(smq_client *client, const struct command *comma
     return list.code;
 }
 
+static enum exit_code list_connected(smq_client *client, const struct command *command)
+{
+    return command->global.json ? list_json(client) : list_table(client, command);
+}
+
 static enum exit_code list_run(const struct command *command)
 {
-    smq_client *client = NULL;
-    enum exit_code code = connect_client(&client, command);
-
-    if (code == EXIT_DONE) {
-        code = command->global.json ? list_json(client) : list_table(client, command);
-    }
-    smq_client_free(client);
-    return code;
+    return connect_run(command, list_connected);
 }
 
 const struct verb topic_list_verb = {
@@ -338,21 +342,21 @@ static bool topic_show_topic(const smq_topic_options *topic, void *user)
     return true;
 }
 
-static enum exit_code topic_show_run(const struct command *command)
+static enum exit_code topic_show_connected(smq_client *client, const struct command *command)
 {
     const char *name = command->words[0];
-    smq_client *client = NULL;
     smq_error err;
-    enum exit_code code = connect_client(&client, command);
 
-    if (code == EXIT_DONE && command->global.json) {
-        code = topic_print_json(client, name);
-    } else if (code == EXIT_DONE &&
-               smq_topic_each(client, name, topic_show_topic, NULL, &err) != SMQ_OK) {
-        code = say_failure(&err);
+    if (command->global.json) {
+        return topic_print_json(client, name);
     }
-    smq_client_free(client);
-    return code;
+    return smq_topic_each(client, name, topic_show_topic, NULL, &err) == SMQ_OK ? EXIT_DONE
+                                                                                : say_failure(&err);
+}
+
+static enum exit_code topic_show_run(const struct command *command)
+{
+    return connect_run(command, topic_show_connected);
 }
 
 const struct verb topic_show_verb = {

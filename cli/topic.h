@@ -13,10 +13,11 @@ struct topic_facts {
     int64_t max_body;
 };
 
-/* Looks a topic up.  Anything but EXIT_DONE has been said. */
+/* Looks a topic up.  On any other result than EXIT_DONE the error has already been printed. */
 enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name);
 
-/* What a verb about one topic does once it is connected; anything but EXIT_DONE has been said. */
+/* What a verb about one topic does once it is connected.  On any other result than EXIT_DONE it has
+ * printed the error. */
 typedef enum exit_code topic_verb_fn(smq_client *client, const struct command *command,
                                      const struct topic_facts *topic);
 
@@ -29,7 +30,7 @@ enum exit_code topic_print_json(smq_client *client, const char *name);
 /* "range_merge", "priority", "fixed_time", "fifo". */
 const char *topic_type_name(smq_topic_type type);
 
-/* The names of all topics. */
+/* The names of topics. */
 struct topic_names {
     char **name; /* owned */
     size_t count;
@@ -44,8 +45,9 @@ void topic_say_none(const struct command *command);
 /* Says which topics cannot be read.  EXIT_DONE: there are none. */
 enum exit_code topic_say_unreadable(const struct topic_names *names);
 
-/* Fails as smq_topic_each(). */
+/* Reads the names of all topics.  Fails as smq_topic_each(). */
 smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err);
+void topic_names_add(struct topic_names *names, const char *name);
 void topic_names_fini(struct topic_names *names);
 
 #endif

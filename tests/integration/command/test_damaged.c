@@ -110,6 +110,24 @@ static void test_stat_names_what_is_damaged_and_counts_the_rest(void **state)
     command_refused(1, "slotmq topic repair lost", NULL, ARGS("stat", "lost"));
 }
 
+/* As without the option: the text is whole, and what is damaged is named. */
+static void test_prometheus_names_what_is_damaged(void **state)
+{
+    char *out = command_partly(1, "slot 1 of topic slot", ARGS("stat", "--prometheus"));
+
+    (void) state;
+    assert_non_null(strstr(out, "\nslotmq_topic_slots_damaged{topic=\"slot\"} 1\n"));
+    assert_non_null(strstr(out, "\nslotmq_topic_slots_damaged{topic=\"lost\"} 2\n"));
+    assert_non_null(strstr(out, "\nslotmq_topic_slots_damaged{topic=\"whole\"} 0\n"));
+    assert_non_null(strstr(out, "\nslotmq_topic_unreadable{topic=\"whole\"} 0\n"));
+    free(out);
+    free(command_partly(1, "slotmq topic repair lost", ARGS("stat", "--prometheus")));
+    out = command_partly(1, "slot 1 of topic slot", ARGS("stat", "slot", "--prometheus"));
+    assert_non_null(strstr(out, "\nslotmq_topic_slots_damaged{topic=\"slot\"} 1\n"));
+    free(out);
+    free(command_out(NULL, ARGS("stat", "whole", "--prometheus")));
+}
+
 static void test_top_shows_what_is_damaged(void **state)
 {
     char *out = command_partly(1, "slotmq topic repair slot", ARGS("top", "slot", "--count", "1"));
@@ -204,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_list_and_show_say_that_the_definition_is_lost),
         cmocka_unit_test(test_stat_names_what_is_damaged_and_counts_the_rest),
+        cmocka_unit_test(test_prometheus_names_what_is_damaged),
         cmocka_unit_test(test_top_shows_what_is_damaged),
         cmocka_unit_test(test_top_names_a_lost_definition_once),
         cmocka_unit_test(test_top_says_on_a_screen_how_to_repair),
