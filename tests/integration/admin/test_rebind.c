@@ -136,7 +136,7 @@ static void refused_while_a_standalone_owner_lives(void **state)
     (void) state;
     messages_send(standalone, topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
-    rebind_refused(fleet, topic, SMQ_IN_WORK, "listen");
+    rebind_refused(fleet, topic, SMQ_IN_WORK, "subscribed");
     worker_refused(fleet, topic); /* nothing was changed */
     handler_log_stop_worker(worker);
     /* the lease of a process that died */
@@ -174,7 +174,7 @@ static void refused_while_a_fleet_listens(void **state)
     const char *topic = topic_of(standalone);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker = handler_log_worker(fleet, topic, log);
-    struct attempt attempt = {standalone, topic, "listen on 8 of its 8 slots"};
+    struct attempt attempt = {standalone, topic, "subscribed to 8 of its 8 slots"};
 
     (void) state;
     messages_send(standalone, topic, (struct test_message){.body = "a"});

@@ -22,6 +22,7 @@ enum { SLOTS = 4, COUNT = 40, TEXT_MAX = 256 };
 struct told {
     pthread_mutex_t lock;
     int damaged[SLOTS + 1], repaired[SLOTS + 1];
+    int gained;          /* slots */
     char text[TEXT_MAX]; /* of the last damage */
 };
 
@@ -37,6 +38,7 @@ static void on_event(const smq_event *event, void *user)
     } else if (event->kind == SMQ_EVENT_REPAIRED) {
         told->repaired[place]++;
     }
+    told->gained += event->kind == SMQ_EVENT_SLOT_GAINED ? 1 : 0;
     pthread_mutex_unlock(&told->lock);
 }
 
@@ -64,6 +66,21 @@ static void await_told(struct told *told, int place, bool repaired)
     if (!wait_until(is_told, &wanted, TIMEOUT_MS)) {
         fail_msg("%d was not told to be %s", place, repaired ? "repaired" : "damaged");
     }
+}
+
+static int gained(struct told *told)
+{
+    int gained;
+
+    pthread_mutex_lock(&told->lock);
+    gained = told->gained;
+    pthread_mutex_unlock(&told->lock);
+    return gained;
+}
+
+static bool all_came_back(void *arg)
+{
+    return gained(arg) == SLOTS + SLOTS / 2;
 }
 
 static smq_client *client_of(struct told *told, const char *zookeeper)
@@ -304,7 +321,7 @@ static void await_owners(smq_client *client, const char *topic, int first, int s
 static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **state)
 {
     const char *zookeeper = servers_zookeeper(cluster_servers());
-    struct told told = {.text = ""}, told_later = {.text = ""};
+    static struct told told, told_later; /* they outlive a failure */
     smq_client *client = client_of(&told, zookeeper);
     smq_client *later = client_of(&told_later, zookeeper);
     struct handler_log *log = handler_log_new(NULL), *other = handler_log_new(NULL);
@@ -319,6 +336,10 @@ static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **
     second = handler_log_worker(later, topic, other);
     await_owners(client, topic, SLOTS / 2, SLOTS / 2);
     handler_log_stop_worker(second);
+    if (!wait_until(all_came_back, &told, TIMEOUT_MS)) {
+        fail_msg("of %d slots only %d came back under the new generation", SLOTS / 2,
+                 gained(&told) - SLOTS);
+    }
     messages_send_numbers(client, topic, 0, COUNT);
     handler_log_await(log, COUNT);
     for (int i = 0; i < COUNT; i++) {
