@@ -5,6 +5,7 @@
  * the first of them.  An event that arrives during a read makes it begin again.
  *
  * Thread: smq:coord. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ struct ownership *ownership_find(struct ownership_set *set, const char *name)
 
 static void ownership_free_if_done(struct ownership *topic)
 {
-    if (!topic->gone || topic->reading || topic->open_timers > 0) {
+    if (topic->phase != OWNERSHIP_GONE || topic->reading || topic->open_timers > 0) {
         return;
     }
     LIST_REMOVE(topic, link);
@@ -79,12 +80,20 @@ static void ownership_on_close(uv_handle_t *handle)
     ownership_free_if_done(topic);
 }
 
+/* The one place where the phase changes, which only goes forward. */
+static void ownership_enter(struct ownership *topic, enum ownership_phase phase)
+{
+    assert(phase > topic->phase);
+    topic->phase = phase;
+}
+
 /* Out of the list; the memory goes when no call and no timer refers to it. */
 static void ownership_remove(struct ownership *topic)
 {
-    topic->gone = true;
-    if (topic->checking) { /* the answer finds no topic */
-        topic->checking = topic->reading = false;
+    ownership_enter(topic, OWNERSHIP_GONE);
+    if (topic->checked == OWNERSHIP_CHECKING) { /* the answer finds no topic */
+        topic->checked = OWNERSHIP_UNCHECKED;
+        topic->reading = false;
     }
     LIST_REMOVE(topic, link);
     LIST_INSERT_HEAD(&topic->set->departed, topic, link);
@@ -114,7 +123,7 @@ static void ownership_left(struct ownership *topic)
 
 void ownership_retry_later(struct ownership *topic, int64_t delay_ms)
 {
-    if (!topic->gone && !uv_is_active((uv_handle_t *) &topic->retry)) {
+    if (topic->phase != OWNERSHIP_GONE && !uv_is_active((uv_handle_t *) &topic->retry)) {
         uv_timer_start(&topic->retry, ownership_on_retry, (uint64_t) delay_ms, 0);
     }
 }
@@ -132,7 +141,7 @@ void ownership_back_off(struct ownership *topic)
 bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply)
 {
     topic->reading = false;
-    if (topic->gone) {
+    if (topic->phase == OWNERSHIP_GONE) {
         ownership_free_if_done(topic);
         return false;
     }
@@ -161,7 +170,7 @@ bool ownership_unsynced(struct ownership *topic)
 
 static void ownership_check_leave(struct ownership *topic)
 {
-    if (topic->leaving && topic->granted_slots == 0 && topic->busy_slots == 0) {
+    if (topic->phase != OWNERSHIP_JOINED && topic->granted_slots == 0 && topic->busy_slots == 0) {
         member_write_soon(topic->set->member); /* without this topic */
     }
 }
@@ -269,7 +278,7 @@ static void ownership_on_sync(void *user, const struct zk_reply *reply)
 
 void ownership_read(struct ownership *topic)
 {
-    if (topic->gone || !member_is_in(topic->set->member)) {
+    if (topic->phase == OWNERSHIP_GONE || !member_is_in(topic->set->member)) {
         return;
     }
     if (topic->reading) {
@@ -365,12 +374,12 @@ static void ownership_on_leave_late(uv_timer_t *timer)
 {
     struct ownership *topic = timer->data;
 
-    if (topic->late) {
+    if (topic->phase == OWNERSHIP_LATE) {
         ownership_lose(topic);
         ownership_left(topic);
         return;
     }
-    topic->late = true;
+    ownership_enter(topic, OWNERSHIP_LATE);
     uv_timer_start(&topic->leave, ownership_on_leave_late,
                    (uint64_t) (topic->drain_timeout_ms + topic->set->env->timings.leave), 0);
     ownership_revoke_all(topic);
@@ -390,7 +399,7 @@ void ownership_answer(struct ownership *topic, const struct coord_command *comma
     if (command->slot >= 0 && command->slot < topic->slots && topic->refused[command->slot]) {
         ownership_refused(topic, command->token);
     }
-    if (topic->late && topic->busy_slots == 0) {
+    if (topic->phase == OWNERSHIP_LATE && topic->busy_slots == 0) {
         ownership_drained_late(topic);
         return;
     }
@@ -451,10 +460,10 @@ void ownership_leave(struct ownership *topic)
 {
     bool away = ownership_away(topic);
 
-    if (topic->leaving) {
+    if (topic->phase != OWNERSHIP_JOINED) {
         return;
     }
-    topic->leaving = true;
+    ownership_enter(topic, OWNERSHIP_LEAVING);
     if (away && topic->busy_slots == 0) {
         ownership_left(topic);
         return;
@@ -487,12 +496,13 @@ void ownership_expired(struct ownership_set *set)
     while (topic != NULL) {
         struct ownership *next = LIST_NEXT(topic, link);
 
-        topic->reading = topic->again = topic->known = topic->checking = false;
+        topic->reading = topic->again = topic->known = false;
+        topic->checked = OWNERSHIP_UNCHECKED;
         ownership_drop_rivals(topic);
         topic->applied = 0;
         uv_timer_stop(&topic->retry);
         ownership_lose(topic);
-        if (topic->leaving) {
+        if (topic->phase != OWNERSHIP_JOINED) {
             ownership_left(topic);
         }
         topic = next;
@@ -552,11 +562,12 @@ static void ownership_encode(struct ownership *topic, struct buf *out)
 {
     struct member_topic line = {.weight = topic->weight,
                                 .drain_timeout_ms = topic->drain_timeout_ms,
-                                .leaving = topic->leaving,
+                                .leaving = topic->phase != OWNERSHIP_JOINED,
                                 .applied = topic->applied,
                                 .stated = topic->damaged};
 
-    topic->omitted = topic->leaving && topic->granted_slots == 0 && topic->busy_slots == 0;
+    topic->omitted =
+        topic->phase != OWNERSHIP_JOINED && topic->granted_slots == 0 && topic->busy_slots == 0;
     if (topic->omitted) {
         return;
     }
@@ -592,7 +603,7 @@ void ownership_written(struct ownership_set *set)
     while (topic != NULL) {
         struct ownership *next = LIST_NEXT(topic, link);
 
-        if (topic->omitted && topic->leaving) {
+        if (topic->omitted) {
             ownership_left(topic);
         }
         topic = next;

@@ -40,10 +40,20 @@ struct ownership_node {
 
 struct ownership_rival;
 
+enum ownership_phase {
+    OWNERSHIP_JOINED,
+    OWNERSHIP_LEAVING,
+    OWNERSHIP_LATE, /* leaving, and the assigner did not answer in time */
+    OWNERSHIP_GONE  /* in the list of the departed */
+};
+
+/* Was Redis read in this chain of calls, to learn whose the topic's node is? */
+enum ownership_checked { OWNERSHIP_UNCHECKED, OWNERSHIP_CHECKING, OWNERSHIP_CHECKED };
+
 /* The slots of one topic at this member.
  *
  * Invariants: `busy_slots` counts the slots that are not IDLE, `granted_slots` those in `granted`,
- * but 0 once the topic leaves late.  What is `refused` is IDLE.  While `checking` it is `reading`.
+ * but 0 once the topic leaves late.  What is `refused` is IDLE.  While CHECKING it is `reading`.
  */
 struct ownership {
     LIST_ENTRY(ownership) link;
@@ -74,15 +84,14 @@ struct ownership {
     char identity[ROOT_IDENTITY_LEN + 1]; /* of the root to which Redis binds the topic */
     char asked_identity[ROOT_IDENTITY_LEN + 1], told_identity[ROOT_IDENTITY_LEN + 1];
     char answered[MEMBER_WORD_MAX + 1]; /* the nonce of another that was looked into last */
-    bool checking, checked;             /* Redis is read; was read in this chain */
-    bool has_asked;                     /* through the node */
-    struct ownership_rival *rivals;     /* members that may list the nonce of the node */
+    enum ownership_checked checked;
+    bool has_asked;                 /* through the node */
+    struct ownership_rival *rivals; /* members that may list the nonce of the node */
     size_t rival_count, rivals_out;
     bool rivals_failed, rival_said;
     int64_t rival_since; /* a living member lists it; 0: none does */
     char rival_name[MEMBER_WORD_MAX + 1], rival_host[MEMBER_WORD_MAX + 1];
-    bool leaving, gone;
-    bool late;         /* leaving: the assigner did not answer in time */
+    enum ownership_phase phase;
     bool omitted;      /* our node was last written without this topic */
     int32_t version;   /* of the topic's node when it was looked at last */
     int64_t looked_at; /* mzxid of the assignment without us after which we looked again */

@@ -42,9 +42,10 @@ static void ownership_slots_check(const struct ownership *topic)
         assert(!topic->refused[i] || ownership_state(topic, i) == SLOT_IDLE);
     }
     assert(topic->busy_slots == busy);
-    assert(topic->granted_slots == granted || (topic->late && topic->granted_slots == 0));
-    assert(topic->reading || !topic->checking);
-    assert(topic->leaving || (!topic->late && !topic->omitted));
+    assert(topic->granted_slots == granted ||
+           (topic->phase == OWNERSHIP_LATE && topic->granted_slots == 0));
+    assert(topic->reading || topic->checked != OWNERSHIP_CHECKING);
+    assert(topic->phase != OWNERSHIP_JOINED || !topic->omitted);
 }
 
 static struct ownership_slots ownership_slots_new(const struct ownership *topic)
@@ -148,7 +149,7 @@ void ownership_apply(struct ownership *topic, const struct assignment *assignmen
         acknowledge |= me != 0 && assignment->slots[i] == (me | ASSIGNMENT_REVOKING);
     }
     ownership_apply_losses(topic, assignment, me);
-    if (!topic->leaving && member_lease_valid(topic->set->member)) {
+    if (topic->phase == OWNERSHIP_JOINED && member_lease_valid(topic->set->member)) {
         ownership_apply_grants(topic, mzxid);
     }
     CHECK(ownership_slots_check(topic));

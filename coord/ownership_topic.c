@@ -94,7 +94,7 @@ static void ownership_on_old(void *user, const struct zk_reply *reply)
                             .version = reply->stat.version},
                            {.kind = ZK_SET, .path = topic->path, .version = topic->version}};
 
-    if (topic->gone || (reply->rc != ZOK && reply->rc != ZNONODE)) {
+    if (topic->phase == OWNERSHIP_GONE || (reply->rc != ZOK && reply->rc != ZNONODE)) {
         (void) ownership_chain_over(topic, reply);
         return;
     }
@@ -196,7 +196,7 @@ static void ownership_rivals_read(struct ownership *topic)
     bool failed = topic->rivals_failed;
 
     ownership_drop_rivals(topic);
-    if (topic->gone || failed) {
+    if (topic->phase == OWNERSHIP_GONE || failed) {
         (void) ownership_chain_over(topic, &lost);
     } else if (*topic->rival_name != '\0') {
         ownership_meet_rival(topic);
@@ -233,7 +233,7 @@ static void ownership_on_members(void *user, const struct zk_reply *reply)
     const char *self = topic->set->env->name;
     char path[MEMBER_WORD_MAX + 16];
 
-    if (topic->gone || reply->rc != ZOK) {
+    if (topic->phase == OWNERSHIP_GONE || reply->rc != ZOK) {
         (void) ownership_chain_over(topic, reply);
         return;
     }
@@ -269,7 +269,7 @@ static bool ownership_must_check(const struct ownership *topic, bool exists)
     if (strcmp(topic->identity, root_known(topic->set->root)->identity) != 0) {
         return true;
     }
-    return exists && !topic->checked &&
+    return exists && topic->checked != OWNERSHIP_CHECKED &&
            (!ours ||
             (topic->seen && *node->asked != '\0' && strcmp(node->asked, topic->nonce) != 0 &&
              strcmp(node->asked, topic->answered) != 0));
@@ -280,7 +280,7 @@ static void ownership_check(struct ownership *topic)
     struct ownership_set *set = topic->set;
     char binding[COORD_BINDING_MAX];
 
-    topic->checking = true;
+    topic->checked = OWNERSHIP_CHECKING;
     (void) snprintf(topic->asked_identity, sizeof(topic->asked_identity), "%s",
                     root_known(set->root)->identity);
     root_binding(set->root, binding);
@@ -340,13 +340,12 @@ static void ownership_unbound(struct ownership *topic, const char *binding)
 
 void ownership_checked(struct ownership *topic, smq_status status, const char *text)
 {
-    if (!topic->checking) {
+    if (topic->checked != OWNERSHIP_CHECKING) {
         return;
     }
-    topic->checking = false;
+    topic->checked = status == SMQ_OK ? OWNERSHIP_CHECKED : OWNERSHIP_UNCHECKED;
     if (status == SMQ_OK) {
         memcpy(topic->identity, topic->asked_identity, sizeof(topic->identity));
-        topic->checked = true;
         ownership_answer_rival(topic);
         ownership_get_node(topic);
         return;
@@ -386,7 +385,7 @@ static void ownership_on_node(void *user, const struct zk_reply *reply)
     if (ownership_unsynced(topic)) {
         return;
     }
-    if (topic->gone || (reply->rc != ZOK && reply->rc != ZNONODE)) {
+    if (topic->phase == OWNERSHIP_GONE || (reply->rc != ZOK && reply->rc != ZNONODE)) {
         (void) ownership_chain_over(topic, reply);
         return;
     }
@@ -415,6 +414,6 @@ static void ownership_get_node(struct ownership *topic)
 
 void ownership_look(struct ownership *topic)
 {
-    topic->checked = false;
+    topic->checked = OWNERSHIP_UNCHECKED;
     ownership_get_node(topic);
 }

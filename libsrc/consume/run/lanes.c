@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 
 #include "base/check.h"
+#include "base/steps.h"
 
 static void run_lanes_check(const struct run_queue *queue)
 {
@@ -14,12 +15,12 @@ static void run_lanes_check(const struct run_queue *queue)
 
     TAILQ_FOREACH(lane, &queue->state.lanes, link)
     {
-        assert(lane->queued && !lane->unconfirmed && !STAILQ_EMPTY(&lane->ready));
+        assert(lane->place == LANE_QUEUED && !STAILQ_EMPTY(&lane->ready));
         assert(lane->call == NULL && lane->held == 0 && lane->begun < queue->per_slot);
     }
     TAILQ_FOREACH(lane, &queue->state.unconfirmed, link)
     {
-        assert(lane->unconfirmed && !lane->unconfirmed_taken && !lane->queued);
+        assert(lane->place == LANE_UNCONFIRMED);
     }
     TAILQ_FOREACH(delivery, &queue->state.begun, begun_link)
     {
@@ -135,46 +136,68 @@ enum confirmation run_lanes_confirmation(const struct run_queue *queue, int64_t 
 
 void run_lane_await_confirmation(struct run_queue *queue, struct run_lane *lane)
 {
-    if (!lane->unconfirmed && !STAILQ_EMPTY(&lane->ready)) {
-        run_lane_withdraw(queue, lane);
-        lane->unconfirmed = true;
-        TAILQ_INSERT_TAIL(&queue->state.unconfirmed, lane, link);
+    if (run_lane_may(lane->place, LANE_UNCONFIRMED) && !STAILQ_EMPTY(&lane->ready)) {
+        run_lane_enter(queue, lane, LANE_UNCONFIRMED);
     }
-}
-
-void run_lane_confirmed(struct run_queue *queue, struct run_lane *lane)
-{
-    if (lane->unconfirmed && !lane->unconfirmed_taken) {
-        TAILQ_REMOVE(&queue->state.unconfirmed, lane, link);
-    }
-    lane->unconfirmed = lane->unconfirmed_taken = false;
 }
 
 /* --- lanes --- */
 
 void run_lane_init(struct run_lane *lane)
 {
-    *lane = (struct run_lane){.queued = false};
+    *lane = (struct run_lane){.place = LANE_OUT};
     STAILQ_INIT(&lane->ready);
+}
+
+bool run_lane_may(enum run_lane_place from, enum run_lane_place to)
+{
+    static const unsigned steps[LANE_PLACES] = {
+        [LANE_OUT] = STEP(LANE_QUEUED) | STEP(LANE_UNCONFIRMED),
+        [LANE_QUEUED] = STEP(LANE_OUT) | STEP(LANE_UNCONFIRMED),
+        [LANE_UNCONFIRMED] = STEP(LANE_OUT) | STEP(LANE_ASKED),
+        [LANE_ASKED] = STEP(LANE_OUT),
+    };
+
+    return steps_allow(steps, from, to);
+}
+
+static struct run_lanes *run_lane_list(struct run_queue *queue, enum run_lane_place place)
+{
+    return place == LANE_QUEUED        ? &queue->state.lanes
+           : place == LANE_UNCONFIRMED ? &queue->state.unconfirmed
+                                       : NULL;
+}
+
+void run_lane_enter(struct run_queue *queue, struct run_lane *lane, enum run_lane_place place)
+{
+    struct run_lanes *from = run_lane_list(queue, lane->place);
+    struct run_lanes *to = run_lane_list(queue, place);
+
+    assert(run_lane_may(lane->place, place));
+    lane->place = place;
+    if (from != NULL) {
+        TAILQ_REMOVE(from, lane, link);
+    }
+    if (to != NULL) {
+        TAILQ_INSERT_TAIL(to, lane, link);
+    }
 }
 
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane)
 {
-    if (lane->queued || lane->unconfirmed || lane->held || lane->call != NULL ||
+    if (lane->place != LANE_OUT || lane->held || lane->call != NULL ||
         lane->begun >= queue->per_slot || STAILQ_EMPTY(&lane->ready)) {
         return;
     }
-    lane->queued = true;
-    TAILQ_INSERT_TAIL(&queue->state.lanes, lane, link);
+    run_lane_enter(queue, lane, LANE_QUEUED);
     run_lanes_wake(queue); /* one thread for each lane */
     queue->state.offered = true;
 }
 
 void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane)
 {
-    if (lane->queued) {
-        lane->queued = false;
-        TAILQ_REMOVE(&queue->state.lanes, lane, link);
+    if (lane->place != LANE_OUT) {
+        run_lane_enter(queue, lane, LANE_OUT);
     }
 }
 
@@ -248,7 +271,6 @@ bool run_lane_remove(struct run_queue *queue, struct run_lane *lane, smq_deliver
             STAILQ_REMOVE(&lane->ready, delivery, smq_delivery, link);
             if (STAILQ_EMPTY(&lane->ready)) {
                 run_lane_withdraw(queue, lane);
-                run_lane_confirmed(queue, lane);
             }
             return true;
         }
@@ -259,7 +281,6 @@ bool run_lane_remove(struct run_queue *queue, struct run_lane *lane, smq_deliver
 void run_lane_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out)
 {
     run_lane_withdraw(queue, lane);
-    run_lane_confirmed(queue, lane);
     STAILQ_CONCAT(out, &lane->ready);
 }
 

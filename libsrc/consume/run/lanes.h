@@ -111,16 +111,21 @@ enum confirmation run_lanes_confirmation(const struct run_queue *queue, int64_t 
 
 /* --- one lane --- */
 
-/* Queue the lane if a delivery of it can be run; remove it from the queue. */
+/* May a lane go from `from` to `to`?  Pure. */
+bool run_lane_may(enum run_lane_place from, enum run_lane_place to);
+
+/* The one place where `place` changes. */
+void run_lane_enter(struct run_queue *queue, struct run_lane *lane, enum run_lane_place place);
+
+/* Queue the lane if a delivery of it can be run; remove it from whatever list it is in. */
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane);
 void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane);
 
 /* Until when this delivery may be begun. */
 int64_t run_lane_until(const struct run_queue *queue, const smq_delivery *delivery);
 
-/* Begin no more deliveries of the lane until run_lane_confirmed(). */
+/* Begin no more deliveries of the lane until run_queue_set_confirmed(). */
 void run_lane_await_confirmation(struct run_queue *queue, struct run_lane *lane);
-void run_lane_confirmed(struct run_queue *queue, struct run_lane *lane);
 
 /* Give this delivery, the first one of its lane, to a handler or poll. */
 void run_lane_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now_ms);

@@ -104,8 +104,7 @@ struct run_lane *run_queue_take_unconfirmed(struct run_queue *queue)
     run_lanes_lock(queue);
     lane = TAILQ_FIRST(&queue->state.unconfirmed);
     if (lane != NULL) {
-        TAILQ_REMOVE(&queue->state.unconfirmed, lane, link);
-        lane->unconfirmed_taken = true;
+        run_lane_enter(queue, lane, LANE_ASKED);
     }
     run_lanes_unlock(queue);
     return lane;
@@ -114,7 +113,9 @@ struct run_lane *run_queue_take_unconfirmed(struct run_queue *queue)
 void run_queue_set_confirmed(struct run_queue *queue, struct run_lane *lane)
 {
     run_lanes_lock(queue);
-    run_lane_confirmed(queue, lane);
+    if (lane->place != LANE_QUEUED) {
+        run_lane_withdraw(queue, lane);
+    }
     run_lane_offer(queue, lane);
     run_lanes_unlock(queue);
 }

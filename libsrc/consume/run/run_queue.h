@@ -34,16 +34,17 @@
 struct run_queue;
 struct run_call;
 
-/* Guarded by the queue's lock.  Invariants: the lane is in the queue's list (`queued`) only while
- * it has deliveries that are not begun, no call, room for one more, and is neither held nor
- * unconfirmed. `unconfirmed` is true from when the lane enters the list of that name until
- * run_queue_set_confirmed(). */
+/* OUT: in no list of the queue.  QUEUED: in the list of lanes that can be run.  UNCONFIRMED: in the
+ * list of that name.  ASKED: smq:io has taken it out of that list, and asks Redis about it. */
+enum run_lane_place { LANE_OUT, LANE_QUEUED, LANE_UNCONFIRMED, LANE_ASKED, LANE_PLACES };
+
+/* Guarded by the queue's lock.  Invariants: `place` changes in run_lane_enter() alone.  A QUEUED
+ * lane has deliveries that are not begun, no call, room for one more, and is not held. */
 struct run_lane {
     struct delivery_list ready;
     struct run_call *call; /* the handler call that the lane waits for; NULL: none */
     size_t begun;          /* deliveries that a handler or poll has, and that are not answered */
-    bool queued, unconfirmed;
-    bool unconfirmed_taken;       /* smq:io has taken it out of that list */
+    enum run_lane_place place;
     _Atomic int64_t confirmed_ms; /* when the last call was sent in which Redis accepted the slot's
                                      token; 0: never. Not used in shared topics */
     size_t held; /* number of answers that hold it, until its other deliveries are recalled */

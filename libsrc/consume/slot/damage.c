@@ -30,11 +30,11 @@ void damage_on_refused(struct owned_slot *slot, const struct store_result *resul
 {
     uint32_t reads = slot->set->reads_confirmed;
 
-    if (!slot->refused) {
-        slot->refused = true;
+    if (slot->health == OWNED_WHOLE) {
+        slot->health = OWNED_REFUSING;
         slot->refused_at = reads;
-    } else if (!slot->damaged && reads - slot->refused_at >= READS_SURE) {
-        slot->damaged = true;
+    } else if (slot->health == OWNED_REFUSING && reads - slot->refused_at >= READS_SURE) {
+        slot->health = OWNED_DAMAGED;
         damage_report(slot, result->outcome);
     }
     slot->set->host.outdated(slot->set->host.user);
@@ -42,9 +42,9 @@ void damage_on_refused(struct owned_slot *slot, const struct store_result *resul
 
 void damage_on_accepted(struct owned_slot *slot)
 {
-    if (slot->damaged) {
+    if (slot->health == OWNED_DAMAGED) {
         owned_slot_event(slot, SMQ_EVENT_REPAIRED, SMQ_OK,
                          "slot %" PRId32 " of topic %s is repaired", slot->number, slot->set->name);
     }
-    slot->refused = slot->damaged = false;
+    slot->health = OWNED_WHOLE;
 }

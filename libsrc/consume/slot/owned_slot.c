@@ -51,7 +51,8 @@ void owned_slot_free_if_unused(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
 
-    if (slot->state != OWNED_IDLE || slot->granted || slot->calls > 0 || slot->changed) {
+    if (slot->state != OWNED_IDLE || slot->grant != OWNED_GRANT_NONE || slot->calls > 0 ||
+        slot->changed) {
         return;
     }
     if (!run_queue_is_quiet(set->queue, &slot->lane)) {

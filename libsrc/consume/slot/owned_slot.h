@@ -29,10 +29,23 @@
 
 struct consume_call;
 
+/* What coordination believes. */
+enum owned_grant {
+    OWNED_GRANT_NONE,
+    OWNED_GRANT_HELD,   /* the slot is ours */
+    OWNED_GRANT_REVOKED /* the slot is ours, and coordination waits for coord_released() */
+};
+
+enum owned_health {
+    OWNED_WHOLE,
+    OWNED_REFUSING, /* the slot refuses the definition of its topic */
+    OWNED_DAMAGED   /* it refused the definition also after it was read again; this was reported */
+};
+
 /* Invariants: `state` changes in owned_slot_enter() alone.  Each time the slot becomes IDLE a new
  * `era` begins, and calls of an older era are ignored.  `in_flight` holds every delivery whose
  * in_flight is set; each of them is unanswered, in `answers` or in `consuming`.  A slot is freed
- * when it is IDLE, not `granted`, and no call and no handler refers to it. */
+ * when it is IDLE, not granted, and no call and no handler refers to it. */
 struct owned_slot {
     struct slot_set *set;
     int32_t number;
@@ -44,9 +57,9 @@ struct owned_slot {
         struct attempts attempts;
     } part; /* of the claim after `last` the messages up to this one are known */
     uint32_t era;
-    uint32_t calls;      /* in progress */
-    bool granted;        /* coordination believes that the slot is ours */
-    bool revoked;        /* coordination waits for coord_released() */
+    uint32_t calls; /* in progress */
+    enum owned_grant grant;
+    enum owned_health health;
     bool claimable;      /* messages may be claimable */
     bool woken;          /* the slot was woken during a consume call */
     bool recheck;        /* the slot was woken, and no consume call was started since */
@@ -57,8 +70,6 @@ struct owned_slot {
     bool renewing;       /* a renewal is in progress */
     bool unconfirmed;    /* no handler begins until Redis has replied to a renewal */
     bool paused;         /* the slot was paused at its last consume call */
-    bool refused;        /* the slot refuses the definition of its topic */
-    bool damaged; /* it refused the definition also after it was read again; this was reported */
     uint32_t refused_at; /* set->reads_confirmed at the first refusal */
     struct run_lane lane;
     struct delivery_in_flight in_flight;

@@ -69,8 +69,8 @@ static void slot_life_release(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
 
-    if (slot->revoked) {
-        slot->granted = slot->revoked = false;
+    if (slot->grant == OWNED_GRANT_REVOKED) {
+        slot->grant = OWNED_GRANT_NONE;
         coord_link_released(set->core->link, set->name, slot->number, slot->token);
     }
 }
@@ -132,7 +132,7 @@ void slot_life_lost(struct owned_slot *slot)
     if (slot->state == OWNED_ACTIVE || slot->state == OWNED_STOPPING) {
         takeover_undo(slot);
     }
-    slot->granted = slot->revoked = false;
+    slot->grant = OWNED_GRANT_NONE;
     slot_life_drop(slot, SMQ_FENCED, "this process is no longer a member");
 }
 
@@ -140,8 +140,8 @@ void slot_life_detach(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
 
-    if (slot->granted) {
-        slot->granted = slot->revoked = false;
+    if (slot->grant != OWNED_GRANT_NONE) {
+        slot->grant = OWNED_GRANT_NONE;
         coord_link_released(set->core->link, set->name, slot->number, slot->token);
     }
     owned_slot_changed(slot);
@@ -163,7 +163,7 @@ void slot_life_abandon(struct owned_slot *slot)
 
 static void slot_life_begin_stopping(struct owned_slot *slot)
 {
-    if (slot->damaged) { /* none of its answers can be stored */
+    if (slot->health == OWNED_DAMAGED) { /* none of its answers can be stored */
         slot_life_drop(slot, SMQ_LEASE_LOST, "Redis has lost a part of it");
         return;
     }
@@ -203,7 +203,7 @@ void slot_life_stop(struct owned_slot *slot)
 
 void slot_life_revoke(struct owned_slot *slot)
 {
-    slot->revoked = true;
+    slot->grant = OWNED_GRANT_REVOKED;
     slot_life_stop(slot);
 }
 
@@ -306,8 +306,7 @@ void slot_life_grant(struct slot_set *set, int32_t number, struct token token)
     }
     slot = slot != NULL ? slot : owned_slot_new(set, number, slot_life_on_timer);
     slot->token = token;
-    slot->granted = !set->shared;
-    slot->revoked = false;
+    slot->grant = set->shared ? OWNED_GRANT_NONE : OWNED_GRANT_HELD;
     if (!set->claiming) {
         return; /* coordination knows that the worker leaves, and will take the slot back */
     }
@@ -363,8 +362,8 @@ static void slot_life_fenced(struct owned_slot *slot, const struct store_result 
     if (known && stored.generation > slot->token.generation) {
         set->host.superseded(set->host.user);
     }
-    if (slot->granted && !slot->revoked) {
-        slot->granted = false;
+    if (slot->grant == OWNED_GRANT_HELD) {
+        slot->grant = OWNED_GRANT_NONE;
         coord_link_refused(set->core->link, set->name, slot->number, slot->token);
     }
     slot_life_drop(slot, SMQ_FENCED, "it has a newer owner");
@@ -378,7 +377,7 @@ static void slot_life_failed(struct owned_slot *slot, const struct store_result 
 
     if (result->outcome == STORE_STALE || result->outcome == STORE_NO_TOPIC) {
         damage_on_refused(slot, result);
-        if (slot->damaged && slot->state == OWNED_STOPPING) {
+        if (slot->health == OWNED_DAMAGED && slot->state == OWNED_STOPPING) {
             slot_life_drop(slot, SMQ_LEASE_LOST, "Redis has lost a part of it");
             return;
         }

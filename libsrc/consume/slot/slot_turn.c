@@ -19,7 +19,6 @@ static void slot_turn_check_slot(const struct owned_slot *slot)
     assert(slot->waits == NULL || slot->state == OWNED_ACQUIRING);
     assert(slot->consuming == NULL || active || slot->state == OWNED_STOPPING);
     assert((!slot->subscribed && !slot->starved) || active);
-    assert(slot->refused || !slot->damaged);
 }
 
 /* The lists of the slot are what it counts. */

@@ -76,7 +76,6 @@ void worker_ask_binding(smq_worker *worker, binding_answered_fn *answered)
     check->worker = worker;
     check->answered = answered;
     worker->checking = true;
-    worker->reads++;
     coord_link_binding(check->kind, core->link);
     store_call_init(&check->call, binding_on_checked, check);
     store_bind(&check->call, core->redis, worker->set.name, worker->set.topic.nonce, check->kind,

@@ -108,7 +108,6 @@ struct smq_worker {
     } asked;
     bool refreshing; /* the definition is being read again */
     bool checking;   /* what the topic is bound to is being read again */
-    int reads;       /* reads of these two kinds in progress */
     smq_error failure;
     uv_timer_t drain, overdue, standby;
 };

@@ -58,7 +58,7 @@ static void worker_enter(smq_worker *worker, enum worker_state state)
 static void worker_check_disposed(smq_worker *worker)
 {
     if (!worker->disposing || worker->set.handles_open > 0 || worker->set.slot_count > 0 ||
-        worker->reads > 0) {
+        worker->refreshing || worker->checking) {
         return;
     }
     pthread_mutex_lock(&worker->end.lock);
@@ -241,13 +241,6 @@ static void worker_check_definition(smq_worker *worker, const struct topic *topi
     }
 }
 
-/* One of worker->reads has ended; this ends an entry from the loop. */
-static void worker_read_ended(smq_worker *worker)
-{
-    worker->reads--;
-    worker_turn(worker);
-}
-
 static void worker_on_definition(const struct topic *topic, smq_status status, const char *text,
                                  void *user)
 {
@@ -257,7 +250,7 @@ static void worker_on_definition(const struct topic *topic, smq_status status, c
     if (worker->state != WORKER_NEW && worker->state != WORKER_ENDED) {
         worker_check_definition(worker, topic, status, text);
     }
-    worker_read_ended(worker);
+    worker_turn(worker);
 }
 
 /* A script refused the definition as not the stored one: read it again. */
@@ -269,7 +262,6 @@ static void worker_refresh(smq_worker *worker)
         return;
     }
     worker->refreshing = true;
-    worker->reads++;
     topic_stamp(stamp, &worker->set.topic);
     definitions_get(worker->set.core->definitions, worker->set.name, stamp, worker_on_definition,
                     worker);
@@ -290,7 +282,7 @@ static void worker_on_binding(smq_worker *worker, const struct store_result *res
             coord_link_raise(worker->set.core->link, worker->set.name, generation);
         }
     }
-    worker_read_ended(worker);
+    worker_turn(worker);
 }
 
 /* Redis refused a slot because it has an owner with a larger generation.  Continue under the

@@ -1,4 +1,4 @@
-/* test_lane.c - the invariants of a lane, which builds with a sanitizer check. */
+/* test_lane.c - the places of a lane, and its invariants, which builds with a sanitizer check. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -78,9 +78,29 @@ static void a_queued_lane_that_is_held_ends_the_process(void **state)
     loop_free(loop);
 }
 
+/* A row is the place before, a column the place after; 'x': it may follow. */
+static void lanes_are_asked_about_only_when_unconfirmed(void **state)
+{
+    static const char *const rows[LANE_PLACES] = {
+        [LANE_OUT] = ".xx.",
+        [LANE_QUEUED] = "x.x.",
+        [LANE_UNCONFIRMED] = "x..x",
+        [LANE_ASKED] = "x...",
+    };
+
+    (void) state;
+    for (int from = 0; from < LANE_PLACES; from++) {
+        for (int to = 0; to < LANE_PLACES; to++) {
+            assert_int_equal(run_lane_may((enum run_lane_place) from, (enum run_lane_place) to),
+                             rows[from][to] == 'x');
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_are_asked_about_only_when_unconfirmed),
         cmocka_unit_test(a_queued_lane_that_is_held_ends_the_process),
     };
 
