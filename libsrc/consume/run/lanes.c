@@ -238,6 +238,9 @@ void run_lane_answered(struct run_queue *queue, smq_delivery *delivery, enum sto
     if (queue->state.strict && !delivery_op_is_final(op)) {
         delivery->holds = true;
         lane->held++;
+        if (lane->place == LANE_QUEUED) { /* a poll has begun fewer than it may */
+            run_lane_withdraw(queue, lane);
+        }
     }
     run_lane_settle(queue, delivery);
 }

@@ -259,6 +259,28 @@ static void flush_tells_once_of_late_answers(void **state)
     stage_fini(&stage);
 }
 
+/* In a strict queue a poll passes no delivery that comes back, also where it may have several. */
+static void poll_takes_nothing_of_a_held_lane(void **state)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    struct stage stage;
+    smq_delivery *first, *second;
+
+    (void) state;
+    stage_init(&stage, 2);
+    run_queue_set_strict(stage.queue, true);
+    first = add(&stage, 0, "a");
+    second = add(&stage, 0, "b");
+    assert_string_equal(take(&stage, 1), "a");
+    assert_int_equal(answer_give(first, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
+    assert_string_equal(take(&stage, 1), "");
+    assert_false(is_readable(&stage));
+    run_queue_recall_held(stage.queue, first, &list);
+    assert_ptr_equal(STAILQ_FIRST(&list), second);
+    delivery_unref(second); /* its answerer's */
+    stage_fini(&stage);
+}
+
 /* The slot drops what was answered before it has seen the answer: nobody will recall the rest. */
 static void lane_goes_on_when_what_holds_it_is_dropped(void **state)
 {
@@ -336,6 +358,7 @@ int main(void)
         cmocka_unit_test(descriptor_follows_what_a_poll_would_give),
         cmocka_unit_test(flush_waits_for_each_answer_before_it),
         cmocka_unit_test(flush_tells_once_of_late_answers),
+        cmocka_unit_test(poll_takes_nothing_of_a_held_lane),
         cmocka_unit_test(lane_goes_on_when_what_holds_it_is_dropped),
         cmocka_unit_test(first_poll_of_a_rest_says_so),
         cmocka_unit_test(poll_takes_nothing_that_is_not_confirmed),
