@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, last, flags, ndone,
---      answers...
+-- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, last, oldest, flags,
+--      ndone, answers...
 -- RETURN OK, now, next (ms, or empty: never by itself), claims, results (one character per answer:
 --        1 done, 0 gone, u one of the two), again (1 more is claimable now, 2 paused),
 --        (entry, attempts [, header, body])..., [how many had expired, if any]
@@ -9,6 +9,8 @@
 --
 -- last: the number of the newest claim that the caller knows.  When it knows a part of the next,
 -- too, up to a message: last,attempts,entry.  Shared: -
+-- oldest: the number of the oldest claim of which the caller has a message in flight, or behind all
+-- that it knows.  Shared: -
 -- flags: s skip failed, x expired ones die, r the call is repeated; or -
 -- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
 -- with op d done with retries used, t retry, x reject, b release, h hung
@@ -42,7 +44,7 @@ if current ~= token or current == NOBODY then
 end
 -- fence: end
 def_keep(stored, def)
-base, claims = tonumber(base), tonumber(claims)
+base, claims, oldest = tonumber(base), tonumber(claims), tonumber(oldest)
 local known = tonumber(last)
 
 -- @include clock

@@ -38,6 +38,18 @@ static void consume_arg_last(struct store_call *call, const struct store_slot *s
     }
 }
 
+static void consume_arg_oldest(struct store_call *call, const struct store_slot *slot,
+                               uint64_t oldest)
+{
+    struct redis_command *arg = call_argv(call, SCRIPT_CONSUME_ARGV_OLDEST);
+
+    if (slot->shared) {
+        redis_arg_string(arg, "-");
+    } else {
+        redis_arg_int(arg, (int64_t) oldest);
+    }
+}
+
 static void consume_arg_flags(struct store_call *call, const struct store_slot *slot, bool repeated)
 {
     char flags[4] = "-";
@@ -96,6 +108,7 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_LEASE_MS), consume->lease_ms);
     redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_MAX_RETRIES), consume->max_retries);
     consume_arg_last(call, slot, consume);
+    consume_arg_oldest(call, slot, consume->oldest);
     consume_arg_flags(call, slot, consume->repeated);
     consume_arg_answers(call, consume->answers, consume->answer_count);
     call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX + 1, timeout_ms);

@@ -130,6 +130,7 @@ struct store_consume {
     int32_t max_retries;
     uint64_t last;                      /* highest claim number known; ignored when shared */
     const struct store_known *part;     /* known of the claim behind `last`; NULL: nothing */
+    uint64_t oldest;                    /* claim of which a message is in flight; or last + 1 */
     bool repeated;                      /* an earlier try may have been executed */
     const struct store_answer *answers; /* DONE first, then the others */
     size_t answer_count;

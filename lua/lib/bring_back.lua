@@ -1,8 +1,10 @@
 -- USES prepare, split, join, lease_end, first, before_score, now, MOST, max_bytes, claims
--- USES claimed_until, decode, shared, base, lost, lose, LOST, give_back
+-- USES claimed_until, decode, shared, base, oldest, lost, lose, LOST, give_back, count
 
 -- Bringing back rests that have ended and claims that have expired.  Expired claims of the caller
--- itself stay claimed.  A message is in its new place before it leaves the old one.
+-- stay claimed while it has a message of that age in flight.  Those that are older have been
+-- answered, and a failover has lost the answer: their messages are given back as they were.  A
+-- message is in its new place before it leaves the old one.
 
 local function renew(entry, score)
     local _, attempts = split(score)
@@ -26,14 +28,16 @@ end
 
 local function lapsed(entry, score)
     local before, _, claim, member = decode(entry)
-    if not shared and tonumber(claim) > base then
-        if not (lost and is_newest(claim, score)) then
-            renew(entry, score)
-        end
-    else
-        local _, attempts = split(score)
+    local _, attempts = split(score)
+    if shared or tonumber(claim) <= base then
         lose(member, before, attempts, LOST)
         redis.call('ZREM', prepare, entry)
+    elseif tonumber(claim) < oldest then
+        count('lease_lost')
+        give_back(member, before, attempts)
+        redis.call('ZREM', prepare, entry)
+    elseif not (lost and is_newest(claim, score)) then
+        renew(entry, score)
     end
 end
 

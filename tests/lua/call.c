@@ -130,8 +130,10 @@ static void add_consume(struct args *args, const struct model *model, const stru
     args_add_int(args, call->max_retries);
     if (model->shared) {
         args_add(args, "-");
+        args_add(args, "-");
     } else {
         add_last(args, call);
+        args_add_int(args, (int64_t) call->oldest);
     }
     add_flags(args, call);
     add_answers(args, call);

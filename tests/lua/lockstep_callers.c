@@ -284,6 +284,30 @@ static void see_consumed(struct round *round, struct consumer *consumer, const s
     }
 }
 
+/* Of the messages that the consumer has, the number of the oldest claim. */
+static uint64_t oldest_claim(const struct consumer *consumer)
+{
+    uint64_t oldest = consumer->last + 1;
+
+    for (size_t i = 0; i < consumer->count; i++) {
+        uint64_t claim = strtoull(strchr(consumer->in_flight[i].entry, 'c') + 1, NULL, 10);
+
+        oldest = claim < oldest ? claim : oldest;
+    }
+    return oldest;
+}
+
+/* Redis has lost the answer to a message, as by a failover: it is claimed there, but its owner does
+ * not have it. */
+static void lose_answer(struct round *round, struct consumer *consumer)
+{
+    size_t index = consumer->count > 0 ? round_chance(round, consumer->count) : 0;
+
+    if (index < consumer->count && consumer->in_flight[index].op != 0) {
+        drop_held(consumer, &consumer->in_flight[index]);
+    }
+}
+
 void round_consume(struct round *round, struct consumer *consumer)
 {
     static const int32_t sizes[] = {0, 1, 2, 5, 40};
@@ -296,6 +320,9 @@ void round_consume(struct round *round, struct consumer *consumer)
             decide(round, &consumer->in_flight[i]);
         }
     }
+    if (!round->model->shared && round->faults && round_percent(round, 3)) {
+        lose_answer(round, consumer);
+    }
     call->n = sizes[round_chance(round, 5)];
     if (round_percent(round, 30)) {
         call->max_bytes = MODEL_FEW_BYTES; /* so that a lost reply comes again in parts */
@@ -303,6 +330,7 @@ void round_consume(struct round *round, struct consumer *consumer)
     call->last = consumer->last;
     memcpy(call->position, consumer->position, sizeof(call->position));
     call->position_attempts = consumer->position_attempts;
+    call->oldest = oldest_claim(consumer);
     fill_answers(call, consumer);
     if (deliver(round, call, fate, &seen)) {
         see_consumed(round, consumer, call, &seen, fate == FATE_TWICE);

@@ -137,6 +137,7 @@ struct call {
     uint64_t last;
     char position[64]; /* consume: up to this entry of the next claim is known, too; "": nothing */
     int position_attempts;
+    uint64_t oldest; /* consume: claim of which the caller has a message; or last + 1 */
     bool strict;
     char state;  /* remove: w waiting, r resting, d dead */
     bool paused; /* pause: or not any more */

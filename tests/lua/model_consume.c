@@ -113,6 +113,9 @@ static bool bring_back(struct model *model, const struct call *call)
             list_put(&model->prepare, message);
         } else if (message->resting) {
             (void) model_give_back(model, message, message->attempts);
+        } else if (own && message->claim < call->oldest) {
+            model->counters[MODEL_LEASE_LOST]++;
+            (void) model_give_back(model, message, message->attempts);
         } else if (own) {
             if (!is_lost(model, call) || !is_newest(model, message)) {
                 message->at = model->now + call->lease;

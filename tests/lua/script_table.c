@@ -29,10 +29,10 @@ static char kind[2] = "m";
 static bool is_option(const char *word)
 {
     static const char *const names[] = {
-        "def=",    "n=",        "last=",   "lease=",   "max=",      "mode=",
-        "bytes=",  "limit=",    "owner=",  "flags=",   "bound=",    "debounce=",
-        "member=", "contains=", "reason=", "older=",   "bodies=",   "definition=",
-        "gen=",    "pauses=",   "paused=", "deletes=", "deletion=", "coord="};
+        "def=",    "n=",       "last=",     "lease=",      "max=",      "mode=",   "bytes=",
+        "limit=",  "owner=",   "flags=",    "bound=",      "debounce=", "member=", "contains=",
+        "reason=", "older=",   "bodies=",   "definition=", "oldest=",   "gen=",    "pauses=",
+        "paused=", "deletes=", "deletion=", "coord="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -152,6 +152,7 @@ static void consume_args(struct args *args, const struct words *words)
     args_add(args, option(words, "lease", "30000"));
     args_add(args, option(words, "max", "16"));
     args_add(args, shared ? "-" : option(words, "last", "0"));
+    args_add(args, shared ? "-" : option(words, "oldest", "0"));
     args_add(args, option(words, "flags", "-"));
     consume_answers(args, words);
 }

@@ -102,6 +102,29 @@ static void test_an_owner_keeps_what_it_meets_lapsed(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* As after a failover that lost the answers to claims 1 and 2. */
+static void test_an_owner_gets_back_what_it_does_not_have(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 b +0 c +0", "OK aaa"},
+        {"consume 1 n=1", NULL},
+        {"consume 1 n=1 last=1", NULL},
+        {"consume 1 n=1 last=2", NULL},
+        {"at 40000", ""},
+        {"consume 1 n=0 last=3 oldest=3", NULL},
+        {"store", "a@1000 b@1000"},
+        {"prepare", "1000c3:c@70000"},
+        {"field lease_lost", "2"},
+        {"consume 1 last=3 oldest=3", NULL},
+        {"prepare", "1000c3:c@70000 1000c4:a@70000 1000c4:b@70000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_shared_claim_lapses_and_comes_back_suspect(void **state)
 {
     static const struct script_row rows[] = {
@@ -230,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_the_waiting_earlier_time_stays),
         cmocka_unit_test(test_a_merge_takes_the_larger_retries_and_either_suspicion),
         cmocka_unit_test(test_an_owner_keeps_what_it_meets_lapsed),
+        cmocka_unit_test(test_an_owner_gets_back_what_it_does_not_have),
         cmocka_unit_test(test_a_shared_claim_lapses_and_comes_back_suspect),
         cmocka_unit_test(test_a_suspect_without_retries_left_dies),
         cmocka_unit_test(test_a_suspect_is_claimed_alone),

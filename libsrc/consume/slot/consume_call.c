@@ -221,6 +221,19 @@ static void consume_take_answers(struct consume_call *consume)
     }
 }
 
+/* The number of the oldest claim of which a message is in flight: they are in the order of their
+ * claims.  Of what is older, Redis may know claims whose answers a failover has lost. */
+static uint64_t consume_oldest_claim(const struct owned_slot *slot)
+{
+    const smq_delivery *delivery = TAILQ_FIRST(&slot->in_flight);
+    struct entry entry;
+
+    if (delivery == NULL || !entry_decode(&entry, delivery->entry, delivery->entry_len)) {
+        return slot->last + 1;
+    }
+    return entry.claim;
+}
+
 static void consume_send(struct consume_call *consume)
 {
     struct owned_slot *slot = consume->slot;
@@ -235,6 +248,7 @@ static void consume_send(struct consume_call *consume)
                                  .max_retries = set->topic.max_retries,
                                  .last = slot->last,
                                  .part = part.entry_len > 0 ? &part : NULL,
+                                 .oldest = consume_oldest_claim(slot),
                                  .repeated = consume->repeated,
                                  .answers = consume->answers,
                                  .answer_count = consume->count};

@@ -367,6 +367,46 @@ static void a_claim_is_handled_again_when_redis_has_lost_the_token(void **state)
     wire_fini(&wire);
 }
 
+/* The entry of the only message in flight. */
+static char *entry_of_claim(const struct wire *wire)
+{
+    redisReply *reply = redisCommand(wire->redis, "ZRANGE prepare{%s_0} 0 0", wire->topic);
+    char *entry;
+
+    assert_non_null(reply);
+    assert_int_equal(reply->elements, 1);
+    entry = strdup(reply->element[0]->str);
+    assert_non_null(entry);
+    freeReplyObject(reply);
+    return entry;
+}
+
+/* A failover that forgot an answer: the message is claimed by an owner that has it no more.  It is
+ * handled again when its lease has ended, although the owner stays. */
+static void a_message_is_handled_again_when_redis_has_lost_its_answer(void **state)
+{
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire, 0);
+    await_rest(&wire);
+    handler_log_gate(wire.log);
+    messages_send(wire.direct, wire.topic, message("a"));
+    handler_log_await(wire.log, 1);
+    char *entry = entry_of_claim(&wire);
+    handler_log_open(wire.log, 3);
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 1});
+    freeReplyObject(redisCommand(wire.redis, "ZADD prepare{%s_0} 1 %s", wire.topic, entry));
+    messages_send(wire.direct, wire.topic, message("b"));
+    handler_log_await(wire.log, 3);
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 3});
+    assert_int_equal(handler_log_seen(wire.log, 2).attempt, 1);
+    assert_int_equal(messages_stats(wire.direct, wire.topic).lease_lost, 1);
+    assert_kept_its_slot(&wire);
+    free(entry);
+    wire_fini(&wire);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +417,7 @@ int main(void)
         cmocka_unit_test(late_answer_of_a_former_owner_is_fenced),
         cmocka_unit_test(owner_takes_over_again_when_redis_has_lost_its_token),
         cmocka_unit_test(a_claim_is_handled_again_when_redis_has_lost_the_token),
+        cmocka_unit_test(a_message_is_handled_again_when_redis_has_lost_its_answer),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
