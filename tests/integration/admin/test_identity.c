@@ -130,24 +130,9 @@ static void equal_bodies_of_different_keys_are_different_messages(void **state)
 static smq_consumer *consumer_made(const char *topic)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_consumer *consumer = NULL;
-    smq_error err;
 
-    options.topic = topic;
     options.per_slot = CUSTOMERS;
-    assert_ok(smq_consumer_new(&consumer, client, &options, &err), &err);
-    return consumer;
-}
-
-static smq_delivery *polled(smq_consumer *consumer)
-{
-    smq_delivery *delivery = NULL;
-    size_t count = 0;
-    smq_error err;
-
-    assert_ok(smq_consumer_poll(consumer, &delivery, 1, &count, TIMEOUT_MS, &err), &err);
-    assert_int_equal(count, 1);
-    return delivery;
+    return messages_consumer_with(client, &options, topic);
 }
 
 static void each_key_has_its_delivery(void **state)
@@ -161,7 +146,7 @@ static void each_key_has_its_delivery(void **state)
     (void) order_for_all("orders");
     consumer = consumer_made("orders");
     while (customers.count < CUSTOMERS) {
-        smq_delivery *delivery = polled(consumer);
+        smq_delivery *delivery = messages_poll(consumer);
 
         note(&customers, smq_delivery_info(delivery));
         assert_ok(smq_done(delivery, &err), &err);
@@ -220,7 +205,7 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     assert_ok(smq_message_reschedule(client, "two", &ann, &err), &err);
     consumer = consumer_made("two");
     for (int i = 0; i < 3; i++) {
-        deliveries[i] = polled(consumer);
+        deliveries[i] = messages_poll(consumer);
     }
     assert_int_equal(state_of("two", "ann"), SMQ_STATE_CLAIMED);
     assert_int_equal(state_of("two", "bob"), SMQ_STATE_CLAIMED);
@@ -333,7 +318,7 @@ static void any_bytes_are_a_key_and_a_body(void **state)
     assert_ok(smq_message_each(client, "bytes", NULL, count_form, visited, &err), &err);
     consumer = consumer_made("bytes");
     for (size_t i = 0; i < FORMS; i++) {
-        smq_delivery *delivery = polled(consumer);
+        smq_delivery *delivery = messages_poll(consumer);
 
         (void) count_form(smq_delivery_info(delivery), delivered);
         assert_ok(smq_done(delivery, &err), &err);

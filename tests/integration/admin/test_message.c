@@ -88,24 +88,9 @@ static uint64_t rank_of(const char *topic, const smq_message *which)
 static smq_consumer *consumer_made(const char *topic)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_consumer *consumer = NULL;
-    smq_error err;
 
-    options.topic = topic;
     options.per_slot = 100;
-    assert_ok(smq_consumer_new(&consumer, client, &options, &err), &err);
-    return consumer;
-}
-
-static smq_delivery *polled(smq_consumer *consumer)
-{
-    smq_delivery *delivery = NULL;
-    size_t count = 0;
-    smq_error err;
-
-    assert_ok(smq_consumer_poll(consumer, &delivery, 1, &count, TIMEOUT_MS, &err), &err);
-    assert_int_equal(count, 1);
-    return delivery;
+    return messages_consumer_with(client, &options, topic);
 }
 
 /* One message in each state: waits, claimed, rests, dead.  The claimed one is yours. */
@@ -119,7 +104,7 @@ static smq_delivery *one_in_each_state(const char *topic, smq_layout layout, smq
     send_named(topic, layout, "rests", 0);
     send_named(topic, layout, "dead", 0);
     for (int i = 0; i < 3; i++) {
-        smq_delivery *delivery = polled(consumer);
+        smq_delivery *delivery = messages_poll(consumer);
         const smq_message_info *info = smq_delivery_info(delivery);
 
         if (info->body.len == 7) {
@@ -217,11 +202,11 @@ static void one_that_is_there_twice_is_shown_as_it_waits(void **state)
         topic_with(topic, SMQ_TYPE_FIXED_TIME, layouts[i], 1);
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", 0);
-        assert_ok(smq_reject(polled(consumer), "bad", &err), &err);
+        assert_ok(smq_reject(messages_poll(consumer), "bad", &err), &err);
         assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
         assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_STATE_DEAD);
         send_named(topic, layouts[i], "a", 0);
-        delivery = polled(consumer);
+        delivery = messages_poll(consumer);
         assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_STATE_CLAIMED);
         send_named(topic, layouts[i], "a", HOUR_MS);
         assert_int_equal(state_of(topic, layouts[i], "a"), SMQ_STATE_WAITING);
@@ -379,7 +364,7 @@ static void a_rescheduled_message_comes_at_once(void **state)
         send_named(topic, layouts[i], "a", HOUR_MS);
         which.delay_ms = SMQ_NONE;
         assert_ok(smq_message_reschedule(client, topic, &which, &err), &err);
-        assert_ok(smq_done(polled(consumer), &err), &err);
+        assert_ok(smq_done(messages_poll(consumer), &err), &err);
         smq_consumer_free(consumer);
     }
 }
@@ -519,8 +504,8 @@ static void the_last_reason_is_shown_until_it_is_done(void **state)
         topic_with(topic, SMQ_TYPE_FIXED_TIME, layouts[i], 4);
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", 0);
-        assert_ok(smq_retry(polled(consumer), 1, "at first", &err), &err);
-        delivery = polled(consumer);
+        assert_ok(smq_retry(messages_poll(consumer), 1, "at first", &err), &err);
+        delivery = messages_poll(consumer);
         assert_failed(topic, &which, SMQ_STATE_CLAIMED, "at first");
         assert_ok(smq_topic_pause(client, topic, &err), &err);
         assert_ok(smq_retry(delivery, 0, "not now", &err), &err);
@@ -528,17 +513,17 @@ static void the_last_reason_is_shown_until_it_is_done(void **state)
         assert_failed(topic, &which, SMQ_STATE_WAITING, "not now");
         assert_int_equal(not_now_count(topic, SMQ_STATE_WAITING), 1);
         assert_ok(smq_topic_resume(client, topic, &err), &err);
-        assert_ok(smq_release(polled(consumer), HOUR_MS, &err), &err);
+        assert_ok(smq_release(messages_poll(consumer), HOUR_MS, &err), &err);
         flushed(consumer);
         assert_failed(topic, &which, SMQ_STATE_RESTING, "not now");
         assert_int_equal(not_now_count(topic, SMQ_STATE_RESTING | SMQ_STATE_WAITING), 1);
         assert_ok(smq_message_remove(client, topic, &which, &err), &err);
         assert_no_reason_is_left(topic, 4);
         send_named(topic, layouts[i], "a", 0);
-        delivery = polled(consumer);
+        delivery = messages_poll(consumer);
         assert_failed(topic, &which, SMQ_STATE_CLAIMED, "");
         assert_ok(smq_retry(delivery, 0, "not now", &err), &err);
-        assert_ok(smq_done(polled(consumer), &err), &err);
+        assert_ok(smq_done(messages_poll(consumer), &err), &err);
         flushed(consumer);
         assert_int_equal(smq_message_get(client, topic, &which, NULL, &err), SMQ_NO_MESSAGE);
         assert_no_reason_is_left(topic, 4);
@@ -561,8 +546,8 @@ static void a_dead_letter_keeps_its_last_reason(void **state)
         cluster_create_topic(client, &options);
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", 0);
-        assert_ok(smq_retry(polled(consumer), 0, "at first", &err), &err);
-        assert_ok(smq_retry(polled(consumer), 0, "not now", &err), &err);
+        assert_ok(smq_retry(messages_poll(consumer), 0, "at first", &err), &err);
+        assert_ok(smq_retry(messages_poll(consumer), 0, "not now", &err), &err);
         flushed(consumer);
         assert_failed(topic, &which, SMQ_STATE_DEAD, "not now");
         assert_ok(smq_topic_pause(client, topic, &err), &err);

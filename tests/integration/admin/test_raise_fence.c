@@ -17,15 +17,6 @@
 
 enum { SESSION_MS = 4000, SLOTS = 4 };
 
-static const char *topic_of(smq_client *client)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = SLOTS;
-    return cluster_topic(client, &options);
-}
-
 static void lose_zookeeper(void)
 {
     struct server *server = servers_zookeeper_server(cluster_servers());
@@ -74,7 +65,7 @@ static bool has_generation(void *arg)
 static void a_raised_fence_brings_a_fleet_back(void **state)
 {
     smq_client *client = cluster_fleet_client(SESSION_MS);
-    const char *topic = topic_of(client);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(done);
     smq_worker *worker = handler_log_worker(client, topic, log);
     smq_client *newcomer = NULL;
@@ -92,7 +83,7 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     handler_log_await(log, 1);
     lose_zookeeper();
     newcomer = cluster_fleet_client(SESSION_MS);
-    other = topic_of(newcomer);
+    other = cluster_typed_topic(newcomer, SMQ_TYPE_FIXED_TIME, SLOTS);
     worker_of_newcomer = handler_log_worker(newcomer, other, others);
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
@@ -120,7 +111,7 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
 static void a_raised_fence_makes_a_lost_root_again(void **state)
 {
     smq_client *client = cluster_fleet_client(SESSION_MS);
-    const char *topic = topic_of(client);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(done);
     smq_worker *worker = NULL;
     smq_fence fence = SMQ_FENCE_INIT;
@@ -172,7 +163,7 @@ static void consume_one(smq_client *client, const char *topic, int number)
 static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **state)
 {
     smq_client *client = cluster_fleet_client(SESSION_MS), *standalone = cluster_client();
-    const char *topic = topic_of(client);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *refused = NULL;
     smq_fence fence = SMQ_FENCE_INIT;
@@ -183,8 +174,9 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
     smq_client_free(client);
     lose_zookeeper();
     client = cluster_fleet_client(SESSION_MS);
-    consume_one(client, topic_of(client), 0); /* makes a root of another identity */
-    for (int i = 0; i < 3; i++) {             /* its generation may be far above the tokens */
+    consume_one(client, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS),
+                0);               /* makes a root of another identity */
+    for (int i = 0; i < 3; i++) { /* its generation may be far above the tokens */
         assert_ok(smq_fleet_raise_fence(client, &fence, &err), &err);
     }
     lose_and_repair(standalone, topic);

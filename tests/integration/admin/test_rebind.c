@@ -18,15 +18,6 @@
 
 enum { SLOTS = 8 };
 
-static const char *topic_of(smq_client *client)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = SLOTS;
-    return cluster_topic(client, &options);
-}
-
 static void rebind(smq_client *client, const char *topic, bool force)
 {
     smq_error err = SMQ_ERROR_INIT;
@@ -85,7 +76,7 @@ static void consume_one(smq_client *client, const char *topic, const char *body,
 static void from_standalone_to_a_fleet_and_back(void **state)
 {
     smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = topic_of(standalone);
+    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     char tokens[3][32];
 
     (void) state;
@@ -108,7 +99,7 @@ static void from_a_mistyped_root_to_the_right_one(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *mistyped, *fleet = cluster_fleet_client(0);
-    const char *topic = topic_of(fleet);
+    const char *topic = cluster_typed_topic(fleet, SMQ_TYPE_FIXED_TIME, SLOTS);
     char address[512], token[32];
 
     (void) state;
@@ -127,7 +118,7 @@ static void from_a_mistyped_root_to_the_right_one(void **state)
 static void refused_while_a_standalone_owner_lives(void **state)
 {
     smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = topic_of(standalone);
+    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker = handler_log_worker(standalone, topic, log);
     redisContext *redis;
@@ -171,7 +162,7 @@ static bool is_refused_for(void *arg)
 static void refused_while_a_fleet_listens(void **state)
 {
     smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = topic_of(standalone);
+    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker = handler_log_worker(fleet, topic, log);
     struct attempt attempt = {standalone, topic, "subscribed to 8 of its 8 slots"};
@@ -196,7 +187,7 @@ static bool hang_runs(void *arg)
 static void refused_while_a_claim_is_leased(void **state)
 {
     smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = topic_of(standalone);
+    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct members members;
     struct member *owner;
 
@@ -219,7 +210,7 @@ static void refused_while_a_claim_is_leased(void **state)
 static void a_standalone_owner_that_was_missed_is_fenced(void **state)
 {
     smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = topic_of(standalone);
+    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
     smq_worker *missed = handler_log_worker(standalone, topic, before), *worker;
 
@@ -243,7 +234,7 @@ static void a_standalone_owner_that_was_missed_is_fenced(void **state)
 static void a_fleet_that_was_missed_is_fenced(void **state)
 {
     smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
-    const char *topic = topic_of(standalone);
+    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
     smq_worker *missed, *worker;
 
@@ -274,7 +265,7 @@ static void a_fleet_that_was_missed_is_fenced(void **state)
 static void the_new_owner_is_above_every_token(void **state)
 {
     smq_client *standalone = cluster_client();
-    const char *topic = topic_of(standalone);
+    const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     redisContext *redis = keys_connect_to(topic);
     char token[32];
 
@@ -292,7 +283,8 @@ static void what_cannot_be_rebound(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *standalone = cluster_client(), *nowhere;
-    const char *shared = cluster_priority_topic(standalone, true, 2), *topic = topic_of(standalone);
+    const char *shared = cluster_priority_topic(standalone, true, 2),
+               *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;

@@ -389,3 +389,21 @@ void assert_lines(const char *out, const char *const *lines)
     }
     assert_string_equal(rest, "");
 }
+
+/* --- messages --- */
+
+void command_create_topic(const char *name, const char *type, const char *layout)
+{
+    command_done(NULL, ARGS("topic", "create", name, "--type", type, "--layout", layout, "--slots",
+                            "4", "--backoff", "none", "--max-retries", "0"));
+}
+
+void command_kill_due(const char *topic, const char *count)
+{
+    command_done(NULL, ARGS("consume", topic, "--count", count, "--", "false"));
+}
+
+const char *const command_message_members[] = {
+    "topic",    "slot",         "state",      "body",          "key",         "id",
+    "priority", "due_at_ms",    "sent_at_ms", "expires_at_ms", "lease_at_ms", "dead_at_ms",
+    "attempt",  "retries_left", "token",      "reason",        "cursor",      NULL};

@@ -87,6 +87,15 @@ json_int_t command_stat(const char *topic, const char *name);
 /* Wait until it is so. */
 void command_wait_stat(const char *topic, const char *name, json_int_t value);
 
+/* A topic of four slots whose messages are dead after one failure. */
+void command_create_topic(const char *name, const char *type, const char *layout);
+
+/* Every message of the topic that is due is dead after this. */
+void command_kill_due(const char *topic, const char *count);
+
+/* What --json shows of a message; ended by NULL. */
+extern const char *const command_message_members[];
+
 /* A member of an object, of the type that is wanted. */
 const char *json_text(const json_t *object, const char *name);
 json_int_t json_number(const json_t *object, const char *name);

@@ -4,37 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const info_members[] = {
-    "topic",    "slot",         "state",      "body",          "key",         "id",
-    "priority", "due_at_ms",    "sent_at_ms", "expires_at_ms", "lease_at_ms", "dead_at_ms",
-    "attempt",  "retries_left", "token",      "reason",        "cursor",      NULL};
-
-static void create(const char *name, const char *type, const char *layout)
-{
-    command_done(NULL, ARGS("topic", "create", name, "--type", type, "--layout", layout, "--slots",
-                            "4", "--backoff", "none", "--max-retries", "0"));
-}
-
-/* Every message of the topic that is due is dead after this. */
-static void kill_due(const char *topic, const char *count)
-{
-    command_done(NULL, ARGS("consume", topic, "--count", count, "--", "false"));
-}
-
 static void test_get_finds_a_message_in_any_state(void **state)
 {
     (void) state;
-    create("found", "fixed_time", "inline");
+    command_create_topic("found", "fixed_time", "inline");
     command_done(NULL, ARGS("send", "found", "one", "--key", "k", "--at", "4102444800000"));
     json_t *message = command_json(NULL, ARGS("get", "found", "one", "--key", "k", "--json"));
-    assert_members(message, info_members);
+    assert_members(message, command_message_members);
     assert_string_equal(json_text(message, "topic"), "found");
     assert_string_equal(json_text(message, "state"), "waiting");
     assert_string_equal(json_text(message, "body"), "one");
     assert_int_equal(json_number(message, "due_at_ms"), 4102444800000);
     json_decref(message);
     command_done(NULL, ARGS("send", "found", "two"));
-    kill_due("found", "1");
+    command_kill_due("found", "1");
     message = command_json(NULL, ARGS("get", "found", "two", "--json"));
     assert_string_equal(json_text(message, "state"), "dead");
     assert_string_equal(json_text(message, "reason"), "exit 1");
@@ -49,11 +32,11 @@ static void test_get_finds_a_message_in_any_state(void **state)
 static void test_get_of_a_keyed_message_tells_all(void **state)
 {
     (void) state;
-    create("keyed", "priority", "keyed");
+    command_create_topic("keyed", "priority", "keyed");
     command_done(NULL, ARGS("send", "keyed", "the body", "--id", "i", "--key", "k", "--priority",
                             "-3", "--ttl", "1d", "--retries", "5"));
     json_t *message = command_json(NULL, ARGS("get", "keyed", "i", "--key", "k", "--json"));
-    assert_members(message, info_members);
+    assert_members(message, command_message_members);
     assert_string_equal(json_text(message, "id"), "i");
     assert_string_equal(json_text(message, "key"), "k");
     assert_string_equal(json_text(message, "body"), "the body");
@@ -70,7 +53,7 @@ static void assert_failed_and_rests(const char *topic)
 {
     command_done(NULL, ARGS("consume", topic, "--count", "1", "--", "sh", "-c", "exit 3"));
     json_t *message = command_json(NULL, ARGS("get", topic, "one", "--json"));
-    assert_members(message, info_members);
+    assert_members(message, command_message_members);
     assert_string_equal(json_text(message, "state"), "resting");
     assert_string_equal(json_text(message, "reason"), "exit 3");
     assert_int_equal(json_number(message, "attempt"), 1);
@@ -107,7 +90,7 @@ static void test_get_tells_why_a_message_failed_last(void **state)
 static void test_bytes_that_are_no_text_come_as_base64(void **state)
 {
     (void) state;
-    create("bytes", "priority", "keyed");
+    command_create_topic("bytes", "priority", "keyed");
     command_done("\xff\xfe\n", ARGS("send", "bytes", "--id-field", "1"));
     json_t *message = command_json(NULL, ARGS("get", "bytes", "\xff\xfe", "--json"));
     assert_string_equal(json_text(message, "body_base64"), "//4=");
@@ -127,7 +110,7 @@ static void assert_rank(const char *topic, const char *id, const char *wanted)
 static void test_rank_counts_what_comes_before(void **state)
 {
     (void) state;
-    create("ranks", "priority", "inline");
+    command_create_topic("ranks", "priority", "inline");
     command_done(NULL, ARGS("send", "ranks", "low", "--priority", "1"));
     command_done(NULL, ARGS("send", "ranks", "high", "--priority", "9"));
     command_done(NULL, ARGS("send", "ranks", "middle", "--priority", "5"));
@@ -142,7 +125,7 @@ static void test_rank_counts_what_comes_before(void **state)
 static void test_remove_takes_what_waits(void **state)
 {
     (void) state;
-    create("removed", "priority", "keyed");
+    command_create_topic("removed", "priority", "keyed");
     command_done(NULL, ARGS("send", "removed", "one", "--id", "i", "--key", "k"));
     command_done(NULL, ARGS("send", "removed", "two", "--id", "j"));
     json_t *answer = command_json(NULL, ARGS("remove", "removed", "i", "--key", "k", "--json"));
@@ -159,9 +142,9 @@ static void test_remove_takes_what_waits(void **state)
 static void test_remove_takes_a_dead_letter(void **state)
 {
     (void) state;
-    create("buried", "priority", "inline");
+    command_create_topic("buried", "priority", "inline");
     command_done(NULL, ARGS("send", "buried", "one"));
-    kill_due("buried", "1");
+    command_kill_due("buried", "1");
     command_done(NULL, ARGS("remove", "buried", "one"));
     assert_int_equal(command_stat("buried", "dead"), 0);
 }
@@ -170,7 +153,7 @@ static void test_remove_takes_a_dead_letter(void **state)
 static void test_a_key_names_one_of_two_with_one_body(void **state)
 {
     (void) state;
-    create("orders", "priority", "inline");
+    command_create_topic("orders", "priority", "inline");
     char *err = command_err(NULL, ARGS("send", "orders", "two books", "--key", "customer-1"));
     assert_string_equal(err, "sent 1 merged 0\n");
     free(err);
@@ -190,7 +173,7 @@ static void test_a_key_names_one_of_two_with_one_body(void **state)
     assert_string_equal(json_text(message, "key"), "customer-1");
     assert_string_equal(json_text(message, "body"), "two books");
     json_decref(message);
-    kill_due("orders", "1");
+    command_kill_due("orders", "1");
     command_done(NULL,
                  ARGS("dead", "requeue", "orders", "--id", "two books", "--key", "customer-1"));
     message = command_json(NULL, ARGS("consume", "orders", "--count", "1", "--json"));
@@ -204,7 +187,7 @@ static void test_a_claimed_message_is_left_alone(void **state)
     struct run run;
 
     (void) state;
-    create("busy", "priority", "inline");
+    command_create_topic("busy", "priority", "inline");
     command_done(NULL, ARGS("send", "busy", "one"));
     command_start(&run, NULL,
                   ARGS("consume", "busy", "--", "sh", "-c", "echo begun; exec sleep 1000"));
@@ -222,7 +205,7 @@ static void test_a_claimed_message_is_left_alone(void **state)
 static void test_reschedule_gives_another_priority(void **state)
 {
     (void) state;
-    create("moved", "priority", "inline");
+    command_create_topic("moved", "priority", "inline");
     command_done("a\nb\n", ARGS("send", "moved", "--priority", "2"));
     json_t *answer =
         command_json(NULL, ARGS("reschedule", "moved", "b", "--priority", "7", "--json"));
@@ -237,7 +220,7 @@ static void test_reschedule_gives_another_priority(void **state)
 static void test_reschedule_gives_another_time(void **state)
 {
     (void) state;
-    create("timed", "fixed_time", "keyed");
+    command_create_topic("timed", "fixed_time", "keyed");
     command_done(NULL, ARGS("send", "timed", "x", "--id", "i", "--delay", "1h"));
     command_done(NULL, ARGS("reschedule", "timed", "i", "--at", "4102444800000"));
     json_t *message = command_json(NULL, ARGS("get", "timed", "i", "--json"));
@@ -254,7 +237,7 @@ static void test_reschedule_gives_another_time(void **state)
 static void test_reschedule_refuses_what_the_topic_has_not(void **state)
 {
     (void) state;
-    create("range", "priority", "inline");
+    command_create_topic("range", "priority", "inline");
     command_done("a\n", ARGS("send", "range"));
     command_refused(64, "it has no --delay", NULL,
                     ARGS("reschedule", "range", "a", "--delay", "1s"));
@@ -268,7 +251,7 @@ static void test_reschedule_refuses_what_the_topic_has_not(void **state)
 static void test_what_is_not_there_is_told_in_one_line(void **state)
 {
     (void) state;
-    create("gone", "priority", "inline");
+    command_create_topic("gone", "priority", "inline");
     command_refused(1, "give --key", NULL, ARGS("get", "gone", "nothing"));
     command_refused(1, "", NULL, ARGS("get", "gone", "nothing", "--json"));
     command_refused(1, "", NULL, ARGS("rank", "gone", "nothing", "--json"));

@@ -5,23 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const info_members[] = {
-    "topic",    "slot",         "state",      "body",          "key",         "id",
-    "priority", "due_at_ms",    "sent_at_ms", "expires_at_ms", "lease_at_ms", "dead_at_ms",
-    "attempt",  "retries_left", "token",      "reason",        "cursor",      NULL};
-
-static void create(const char *name, const char *type, const char *layout)
-{
-    command_done(NULL, ARGS("topic", "create", name, "--type", type, "--layout", layout, "--slots",
-                            "4", "--backoff", "none", "--max-retries", "0"));
-}
-
-/* Every message of the topic that is due is dead after this. */
-static void kill_due(const char *topic, const char *count)
-{
-    command_done(NULL, ARGS("consume", topic, "--count", count, "--", "false"));
-}
-
 /* The bodies that these arguments of peek show, sorted by nothing: as they come. */
 static size_t peek_count(const char *const *arguments)
 {
@@ -36,13 +19,13 @@ static size_t peek_count(const char *const *arguments)
 static void test_peek_shows_what_waits_and_claims_nothing(void **state)
 {
     (void) state;
-    create("seen", "priority", "inline");
+    command_create_topic("seen", "priority", "inline");
     command_done("red apple\ngreen pear\nred cherry\n", ARGS("send", "seen", "--priority", "4"));
     json_t *document = command_json(NULL, ARGS("peek", "seen", "--json"));
     json_t *message = json_array_get(json_object_get(document, "messages"), 0);
     assert_int_equal(json_array_size(json_object_get(document, "messages")), 3);
     assert_string_equal(json_text(document, "cursor"), "");
-    assert_members(message, info_members);
+    assert_members(message, command_message_members);
     assert_string_equal(json_text(message, "state"), "waiting");
     assert_int_equal(json_number(message, "priority"), 4);
     assert_int_equal(json_number(message, "attempt"), 0);
@@ -61,7 +44,7 @@ static void test_peek_shows_what_waits_and_claims_nothing(void **state)
 static void test_peek_of_nothing_is_a_result(void **state)
 {
     (void) state;
-    create("void", "priority", "inline");
+    command_create_topic("void", "priority", "inline");
     char *out = command_out(NULL, ARGS("peek", "void", "--json"));
     assert_string_equal(out, "{\"messages\":[],\"cursor\":\"\"}\n");
     free(out);
@@ -77,7 +60,7 @@ static void test_pages_go_on_at_the_cursor(void **state)
     size_t pages = 0;
 
     (void) state;
-    create("pages", "priority", "inline");
+    command_create_topic("pages", "priority", "inline");
     for (int i = 0; i < MANY; i++) {
         snprintf(lines + strlen(lines), 5, "%d\n", i);
     }
@@ -109,9 +92,9 @@ static void test_pages_go_on_at_the_cursor(void **state)
 static void test_states_can_be_chosen(void **state)
 {
     (void) state;
-    create("states", "fixed_time", "inline");
+    command_create_topic("states", "fixed_time", "inline");
     command_done("a\nb\n", ARGS("send", "states"));
-    kill_due("states", "1");
+    command_kill_due("states", "1");
     command_done("later\n", ARGS("send", "states", "--delay", "1h"));
     assert_int_equal(peek_count(ARGS("peek", "states", "--json", "--state", "dead")), 1);
     assert_int_equal(peek_count(ARGS("peek", "states", "--json", "--state", "waiting,dead")), 3);
@@ -121,7 +104,7 @@ static void test_states_can_be_chosen(void **state)
 static void test_what_is_not_there_is_told_in_one_line(void **state)
 {
     (void) state;
-    create("gone", "priority", "inline");
+    command_create_topic("gone", "priority", "inline");
     command_refused(1, "nowhere", NULL, ARGS("peek", "nowhere"));
     command_refused(64, "cursor", NULL, ARGS("peek", "gone", "--cursor", "no cursor"));
 }

@@ -109,15 +109,23 @@ static void test_standard_error_is_ours(void **state)
     run_fini(&run);
 }
 
-static void test_a_program_need_not_read(void **state)
+/* Freed by the caller. */
+static char *largest_body(void)
 {
     enum { SIZE = 65536 };
     char *body = malloc(SIZE + 1);
 
-    (void) state;
     assert_non_null(body);
     memset(body, 'x', SIZE);
     body[SIZE] = '\0';
+    return body;
+}
+
+static void test_a_program_need_not_read(void **state)
+{
+    char *body = largest_body();
+
+    (void) state;
     create("unread");
     command_done(body, ARGS("send", "unread", "--key", "k"));
     free(body);
@@ -127,13 +135,9 @@ static void test_a_program_need_not_read(void **state)
 
 static void test_the_body_is_whole(void **state)
 {
-    enum { SIZE = 65536 };
-    char *body = malloc(SIZE + 1);
+    char *body = largest_body();
 
     (void) state;
-    assert_non_null(body);
-    memset(body, 'x', SIZE);
-    body[SIZE] = '\0';
     create("whole");
     command_done(body, ARGS("send", "whole", "--key", "k"));
     char *out = command_out(NULL, ARGS("consume", "whole", "--count", "1", "--", "cat"));

@@ -21,15 +21,6 @@
 
 enum { SLOTS = 64, KEYS = 5000 };
 
-static const char *topic_of(smq_client *client)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = SLOTS;
-    return cluster_topic(client, &options);
-}
-
 /* --- who owns what, as Redis says --- */
 
 struct owners {
@@ -138,7 +129,7 @@ static void join_and_leave_move_only_what_they_must(void **state)
     smq_stats stats;
 
     (void) state;
-    members_init(&members, topic_of(client));
+    members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     members.zookeeper = true;
     members.session_ms = 20000; /* nobody dies here, not even of slowness */
     members.work_us = 200;
@@ -186,7 +177,7 @@ static void rolling_restart_costs_no_message_a_retry(void **state)
     smq_stats stats;
 
     (void) state;
-    members_init(&members, topic_of(client));
+    members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     members.zookeeper = true;
     members.session_ms = 20000; /* nobody dies here, not even of slowness */
     members.work_us = 500;      /* so that there is something in hand whenever one leaves */
@@ -274,7 +265,7 @@ static void nothing_is_lost_when_one_member_after_another_is_killed(void **state
     struct verdict verdict;
 
     (void) state;
-    members_init(&members, topic_of(client));
+    members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     members.zookeeper = true;
     members.work_us = 2400; /* eight threads: 30 s of work, and something in hand at any time */
     for (int i = 0; i < 4; i++) {
@@ -325,7 +316,7 @@ static void woken_zombie_changes_nothing(void **state)
     struct verdict verdict;
 
     (void) state;
-    members_init(&members, topic_of(client));
+    members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     members.zookeeper = true;
     members.work_us = 1000;
     zombie = members_start(&members);
@@ -360,7 +351,7 @@ static void missing_zookeeper_is_said_in_time(void **state)
     options.zookeeper = "127.0.0.1:1";
     options.session_timeout_ms = 500;
     client = cluster_client_with(&options);
-    work.topic = topic_of(client);
+    work.topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     work.handler = (smq_handler_fn *) abort;
     assert_int_equal(smq_worker_new(&worker, client, &work, &err), SMQ_UNAVAILABLE);
     assert_null(worker);

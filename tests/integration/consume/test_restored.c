@@ -161,22 +161,13 @@ static void member_end(struct member *member)
     handler_log_free(member->log);
 }
 
-static const char *topic_of(smq_client *client)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = SLOTS;
-    return cluster_topic(client, &options);
-}
-
 /* The assigner, which is the first member, names the oldest members of whom it is so.  That these
  * are not two of the original shows that members of one cluster are not named, although a failover
  * came between the start of the first and that of the second. */
 static void consumers_of_a_restored_copy_are_named(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct member first, second, third;
 
     (void) state;

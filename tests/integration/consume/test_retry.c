@@ -18,14 +18,6 @@
 #include "integration/fixture/messages.h"
 #include "support/wait.h"
 
-static const char *topic_of(smq_client *client, smq_topic_type type)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = type;
-    return cluster_topic(client, &options);
-}
-
 struct dead {
     int count;
     char body[64], reason[256];
@@ -71,7 +63,7 @@ static smq_verdict fail_always(smq_delivery *delivery, const struct seen *seen, 
 static void always_failing_message_is_delivered_17_times_and_dead(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(fail_always);
     smq_worker *worker = handler_log_worker(client, topic, log);
     struct dead dead;
@@ -103,7 +95,7 @@ static smq_verdict fail_17_times(smq_delivery *delivery, const struct seen *seen
 static void requeue_brings_it_back_with_its_own_priority_and_all_retries(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(fail_17_times);
     smq_worker *worker = handler_log_worker(client, topic, log);
     uint64_t count = 0;
@@ -126,7 +118,7 @@ static void requeue_brings_it_back_with_its_own_priority_and_all_retries(void **
 static void requeue_brings_it_back_with_its_own_time(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(fail_17_times);
     smq_worker *worker = handler_log_worker(client, topic, log);
     int64_t due = clock_wall_ms() + 50;
@@ -157,7 +149,7 @@ static smq_verdict rest_first(smq_delivery *delivery, const struct seen *seen, i
 static void retried_message_rests_and_keeps_its_time(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(rest_first);
     smq_worker *worker = handler_log_worker(client, topic, log);
     struct seen first, second;
@@ -213,7 +205,7 @@ static smq_verdict reject(smq_delivery *delivery, const struct seen *seen, int i
 static void rejected_message_is_dead_at_once(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(reject);
     smq_worker *worker = handler_log_worker(client, topic, log);
 
@@ -245,7 +237,7 @@ static smq_verdict reject_at_length(smq_delivery *delivery, const struct seen *s
 static void long_reason_ends_with_a_whole_character(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(reject_at_length);
     smq_worker *worker = handler_log_worker(client, topic, log);
     char wanted[REASON_MAX] = "";
@@ -276,7 +268,7 @@ static smq_verdict release_twice(smq_delivery *delivery, const struct seen *seen
 static void released_message_comes_back_without_a_retry(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(release_twice);
     smq_worker *worker = handler_log_worker(client, topic, log);
 

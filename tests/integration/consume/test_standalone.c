@@ -19,19 +19,10 @@
 #include "support/process.h"
 #include "support/wait.h"
 
-static const char *topic_of(smq_client *client, int32_t slots)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = slots;
-    return cluster_topic(client, &options);
-}
-
 static void standby_takes_over_when_the_owner_stops(void **state)
 {
     smq_client *client = cluster_client(), *other = cluster_client();
-    const char *topic = topic_of(client, 4);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 4);
     struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
     smq_worker *owner, *standby;
 
@@ -66,7 +57,7 @@ static void standby_takes_over_when_the_owner_is_killed(void **state)
 {
     smq_client *client = cluster_client(), *other;
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    const char *topic = topic_of(client, 2);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 2);
     struct handler_log *log = handler_log_new(NULL);
     struct members members;
     struct member *owner;
@@ -132,7 +123,7 @@ static void a_lease_that_redis_has_lost_makes_no_equal_token(void **state)
     smq_worker *owner, *successor;
 
     (void) state;
-    second.topic = topic_of(client, 1);
+    second.topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     owner = handler_log_worker(client, second.topic, before);
     messages_send(client, second.topic, (struct test_message){.body = "a"});
     handler_log_await(before, 1);
@@ -179,7 +170,7 @@ static void a_takeover_brings_thousands_of_claims_back(void **state)
 {
     enum { CLAIMS = 2500 };
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, 1);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(NULL);
     redisContext *redis = keys_connect();
     smq_worker *worker;
@@ -225,7 +216,7 @@ static bool all_are_done_or_dead(void *arg)
 static void message_that_kills_its_process_is_dead_after_18_deliveries(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, 1);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct supervised supervised = {.client = client, .redis = keys_connect()};
     struct verdict verdict;
     smq_stats stats;
@@ -258,7 +249,7 @@ static void message_that_kills_its_process_is_dead_after_18_deliveries(void **st
 static void topic_of_another_fleet_is_refused(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, 1);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     redisContext *redis = keys_connect();
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker = NULL;

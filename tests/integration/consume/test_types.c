@@ -15,14 +15,6 @@
 
 enum { LONG_MS = 600000 };
 
-static const char *topic_of(smq_client *client, smq_topic_type type)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = type;
-    return cluster_topic(client, &options);
-}
-
 /* The bodies seen first, as one string. */
 static void assert_order(struct handler_log *log, const char *bodies)
 {
@@ -48,7 +40,7 @@ static void assert_never_early(struct handler_log *log)
 static void range_merge_delivers_by_due_time_and_not_before(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_RANGE_MERGE);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_RANGE_MERGE, 1);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker = handler_log_worker(client, topic, log);
 
@@ -66,7 +58,7 @@ static void range_merge_delivers_by_due_time_and_not_before(void **state)
 static void range_merge_keeps_the_first_time(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_RANGE_MERGE);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_RANGE_MERGE, 1);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
 
@@ -87,7 +79,7 @@ static void range_merge_keeps_the_first_time(void **state)
 static void fixed_time_delivers_by_due_time_and_not_before(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker = handler_log_worker(client, topic, log);
     int64_t now = clock_wall_ms();
@@ -107,7 +99,7 @@ static void fixed_time_delivers_by_due_time_and_not_before(void **state)
 static void fixed_time_takes_the_last_time(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker = handler_log_worker(client, topic, log);
     int64_t now = clock_wall_ms();
@@ -131,7 +123,7 @@ static void fixed_time_takes_the_last_time(void **state)
 static void priority_delivers_the_largest_and_among_equals_the_first_sent(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
 
@@ -153,7 +145,7 @@ static void priority_delivers_the_largest_and_among_equals_the_first_sent(void *
 static void priority_takes_the_last_priority(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
 
@@ -173,7 +165,7 @@ static void priority_takes_the_last_priority(void **state)
 static void priority_with_batches_of_one_is_strict(void **state)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, SMQ_TYPE_PRIORITY);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
@@ -212,7 +204,7 @@ static struct handler_log *send_while_claimed(const struct again *again, handler
                                               int deliveries)
 {
     smq_client *client = cluster_client();
-    const char *topic = topic_of(client, again->type);
+    const char *topic = cluster_typed_topic(client, 1, again->type);
     struct handler_log *log = handler_log_new(answer);
     smq_worker *worker;
 

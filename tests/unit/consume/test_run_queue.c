@@ -230,6 +230,23 @@ static void lane_gives_way_after_its_turn(void **state)
     assert_string_equal(stage.log, "abxc");
 }
 
+/* One thread; the handler of "a" has returned and will answer later, "b" is behind it. */
+static smq_delivery *stage_init_later(struct stage *stage, struct run_lane *lane)
+{
+    smq_delivery *first;
+
+    run_lane_init(lane);
+    stage_init(stage, 1, 100);
+    run_queue_watch(stage->queue, true);
+    stage_says(stage, SMQ_LATER);
+    first = add(stage, lane, "a");
+    add(stage, lane, "b");
+    stage_await(stage, &stage->begun, 1);
+    stage_open(stage, 1);
+    stage_await(stage, &stage->posted, 1);
+    return first;
+}
+
 static void later_holds_the_lane_until_the_answer(void **state)
 {
     struct run_lane lane;
@@ -237,15 +254,7 @@ static void later_holds_the_lane_until_the_answer(void **state)
     smq_delivery *first;
 
     (void) state;
-    run_lane_init(&lane);
-    stage_init(&stage, 1, 100);
-    run_queue_watch(stage.queue, true);
-    stage_says(&stage, SMQ_LATER);
-    first = add(&stage, &lane, "a");
-    add(&stage, &lane, "b");
-    stage_await(&stage, &stage.begun, 1);
-    stage_open(&stage, 1);
-    stage_await(&stage, &stage.posted, 1);
+    first = stage_init_later(&stage, &lane);
     assert_true(run_queue_is_waiting(stage.queue, &lane));
     assert_false(run_queue_is_quiet(stage.queue, &lane));
     assert_int_equal(stage.begun, 1);
@@ -357,15 +366,7 @@ static void forgotten_later_lets_the_lane_go_on(void **state)
     smq_delivery *first;
 
     (void) state;
-    run_lane_init(&lane);
-    stage_init(&stage, 1, 100);
-    run_queue_watch(stage.queue, true);
-    stage_says(&stage, SMQ_LATER);
-    first = add(&stage, &lane, "a");
-    add(&stage, &lane, "b");
-    stage_await(&stage, &stage.begun, 1);
-    stage_open(&stage, 1);
-    stage_await(&stage, &stage.posted, 1);
+    first = stage_init_later(&stage, &lane);
     stage_says(&stage, SMQ_DONE);
     delivery_set_validity(first, SMQ_LEASE_LOST);
     assert_false(run_queue_forget(stage.queue, first));
