@@ -7,7 +7,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-enum { PARALLEL_MAX = 256 }; /* as many as the library looks at together */
+/* Each of them may have some hundreds of requests in flight, which Redis is to bear. */
+enum { PARALLEL_MAX = 64 };
 
 struct parallel {
     parallel_fn *run;

@@ -35,6 +35,18 @@ smq_status admin_fleet_evict(struct core *core, const char *member, int64_t inca
                              smq_error *err);
 
 smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq_error *err);
+
+/* One topic of many that are read at once. */
+struct admin_stats {
+    const char *topic;
+    smq_stats stats; /* set for SMQ_OK */
+    smq_error err;
+};
+
+/* As admin_stats() for each, but those whose node does not reply share one time-out for 256 of
+ * their slots.  The names are checked before. */
+void admin_stats_many(struct admin_stats *all, size_t count, struct core *core);
+
 smq_status admin_slots(struct core *core, const char *topic, smq_slot_fn *visit, void *user,
                        smq_error *err);
 

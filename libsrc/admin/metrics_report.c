@@ -108,30 +108,48 @@ static void metrics_report_fault(struct metrics_topic *topic, smq_status status)
     }
 }
 
-/* Read the stats of each topic; `all`: topics that were deleted during the call are left out. */
-static smq_status metrics_report_read(struct topics *topics, struct core *core, bool all,
-                                      smq_error *err)
+/* Read the stats of all topics that have a definition; to be freed. */
+static struct admin_stats *metrics_report_read(const struct topics *topics, struct core *core)
 {
-    size_t kept = 0;
-    smq_error why;
+    struct admin_stats *stats = memory_new((topics->count + 1) * sizeof(*stats));
+    size_t count = 0;
 
     for (size_t i = 0; i < topics->count; i++) {
-        struct metrics_topic *topic = &topics->all[i];
-        smq_status status =
-            topic->unreadable ? SMQ_OK : admin_stats(&topic->stats, core, topic->name, &why);
+        if (!topics->all[i].unreadable) {
+            stats[count++].topic = topics->all[i].name;
+        }
+    }
+    admin_stats_many(stats, count, core);
+    return stats;
+}
 
-        if (status != SMQ_OK && !all) {
-            return status_copy(err, &why);
+/* Add the stats of each topic; `all`: topics that were deleted during the call are left out. */
+static smq_status metrics_report_add_stats(struct topics *topics, struct core *core, bool all,
+                                           smq_error *err)
+{
+    struct admin_stats *stats = metrics_report_read(topics, core);
+    smq_status status = SMQ_OK;
+    size_t next = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < topics->count && status == SMQ_OK; i++) {
+        struct metrics_topic topic = topics->all[i];
+        const struct admin_stats *read = topic.unreadable ? NULL : &stats[next++];
+
+        if (read != NULL && read->err.status != SMQ_OK && !all) {
+            status = status_copy(err, &read->err);
+        } else if (read != NULL && read->err.status == SMQ_OK) {
+            topic.stats = read->stats;
+        } else if (read != NULL) {
+            metrics_report_fault(&topic, read->err.status);
         }
-        if (status != SMQ_OK && status != SMQ_NO_TOPIC) {
-            metrics_report_fault(topic, status);
-        }
-        if (status != SMQ_NO_TOPIC) {
-            topics->all[kept++] = *topic;
+        if (read == NULL || read->err.status != SMQ_NO_TOPIC) {
+            topics->all[kept++] = topic;
         }
     }
     topics->count = kept;
-    return SMQ_OK;
+    free(stats);
+    return status;
 }
 
 static smq_status metrics_report_find(struct topics *topics, struct core *core, const char *wanted,
@@ -141,7 +159,7 @@ static smq_status metrics_report_find(struct topics *topics, struct core *core, 
     smq_status status = all ? admin_topic_each(core, NULL, metrics_report_visit, topics, err)
                             : metrics_report_parse(topics, wanted, err);
 
-    return status == SMQ_OK ? metrics_report_read(topics, core, all, err) : status;
+    return status == SMQ_OK ? metrics_report_add_stats(topics, core, all, err) : status;
 }
 
 /* --- the text --- */

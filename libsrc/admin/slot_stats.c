@@ -1,8 +1,11 @@
 /* slot_stats.c - the stats of topics and slots.
  *
  * Thread: the caller's. */
+#include <stdlib.h>
+
 #include "admin/admin.h"
 #include "admin/slot_walk.h"
+#include "base/memory.h"
 #include "base/status.h"
 
 /* --- stats --- */
@@ -64,17 +67,66 @@ static smq_status slot_stats_each(const struct slot_walk *walk, int32_t index, b
     return SMQ_OK;
 }
 
+static smq_status slot_stats_sum(smq_stats *out, struct slot_walk *walk, smq_error *err)
+{
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_status status = slot_walk_visit(walk, 0, walk->topic.slots, slot_stats_each, &stats, err);
+
+    if (status == SMQ_OK) {
+        *out = stats;
+    }
+    return status;
+}
+
 smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq_error *err)
 {
     struct slot_walk walk;
     smq_status status = slot_walk_begin(&walk, core, topic, err);
 
-    *out = (smq_stats) SMQ_STATS_INIT;
     if (status == SMQ_OK) {
-        status = slot_walk_visit(&walk, 0, walk.topic.slots, slot_stats_each, out, err);
+        status = slot_stats_sum(out, &walk, err);
     }
     slot_walk_end(&walk);
     return status;
+}
+
+/* --- stats of many topics --- */
+
+enum { TOPICS_AT_ONCE = 256 };
+
+/* Read up to TOPICS_AT_ONCE of them. */
+static void slot_stats_read(struct admin_stats *all, size_t count, struct core *core)
+{
+    struct fanout_definition *definitions = memory_new(count * sizeof(*definitions));
+    struct slot_walk *walks = memory_new(count * sizeof(*walks));
+    int32_t found = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        definitions[i].name = all[i].topic;
+    }
+    fanout_definitions(definitions, count, core);
+    for (size_t i = 0; i < count; i++) {
+        all[i].err = definitions[i].err;
+        if (all[i].err.status == SMQ_OK) {
+            slot_walk_init(&walks[found++], core, &definitions[i].topic);
+        }
+    }
+    slot_walk_read_first(walks, found, core);
+    for (size_t i = 0, next = 0; i < count; i++) {
+        if (all[i].err.status == SMQ_OK) {
+            (void) slot_stats_sum(&all[i].stats, &walks[next], &all[i].err);
+            slot_walk_end(&walks[next++]);
+        }
+    }
+    free(walks);
+    free(definitions);
+}
+
+void admin_stats_many(struct admin_stats *all, size_t count, struct core *core)
+{
+    for (size_t i = 0; i < count; i += TOPICS_AT_ONCE) {
+        slot_stats_read(all + i, count - i < TOPICS_AT_ONCE ? count - i : TOPICS_AT_ONCE, core);
+    }
 }
 
 /* --- slots --- */

@@ -82,9 +82,75 @@ static enum fanout_next slot_walk_done(const struct store_result *result, int32_
 
 static smq_status slot_walk_once(struct slot_walk *walk, smq_error *err)
 {
+    if (walk->begun) {
+        walk->begun = false;
+        return walk->begun_err.status == SMQ_OK ? SMQ_OK : status_copy(err, &walk->begun_err);
+    }
     walk->refused = 0;
     walk->good = 0;
     return fanout_many(walk->core, walk->count, slot_walk_send, slot_walk_done, walk, err);
+}
+
+/* Walks that are read together.  Call number i is for slot i - first[w] of the last walk w whose
+ * first[w] is not larger than i. */
+struct slot_walk_group {
+    struct slot_walk *walks;
+    int32_t *first;
+    int32_t count;
+};
+
+static struct slot_walk *slot_walk_of(const struct slot_walk_group *group, int32_t *index)
+{
+    int32_t low = 0;
+    int32_t high = group->count;
+
+    while (high - low > 1) {
+        int32_t middle = low + (high - low) / 2;
+
+        if (group->first[middle] <= *index) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    *index -= group->first[low];
+    return &group->walks[low];
+}
+
+static void slot_walk_group_send(struct store_call *call, int32_t index, void *user)
+{
+    struct slot_walk *walk = slot_walk_of(user, &index);
+
+    slot_walk_send(call, index, walk);
+}
+
+/* A result that ends one walk does not end the others. */
+static enum fanout_next slot_walk_group_done(const struct store_result *result, int32_t index,
+                                             void *user, smq_error *err)
+{
+    struct slot_walk *walk = slot_walk_of(user, &index);
+
+    (void) err;
+    (void) slot_walk_done(result, index, walk, &walk->begun_err);
+    return FANOUT_DONE;
+}
+
+void slot_walk_read_first(struct slot_walk *walks, int32_t count, struct core *core)
+{
+    struct slot_walk_group group = {.walks = walks, .count = count};
+    int32_t slots = 0;
+
+    group.first = memory_new((size_t) (count + 1) * sizeof(*group.first));
+    for (int32_t i = 0; i < count; i++) {
+        struct slot_walk *walk = &walks[i];
+
+        group.first[i] = slots;
+        walk->count = walk->topic.slots < CHUNK_SLOTS ? walk->topic.slots : CHUNK_SLOTS;
+        walk->begun = true;
+        slots += walk->count;
+    }
+    (void) fanout_many(core, slots, slot_walk_group_send, slot_walk_group_done, &group, NULL);
+    free(group.first);
 }
 
 /* Slots that refuse the definition may have a newer one, or none any more.  If they refuse it
@@ -151,21 +217,30 @@ static smq_status slot_walk_run(struct slot_walk *walk, int32_t first, int32_t e
     return status;
 }
 
+void slot_walk_init(struct slot_walk *walk, struct core *core, const struct topic *topic)
+{
+    const size_t slots = (size_t) (topic->slots < CHUNK_SLOTS ? topic->slots : CHUNK_SLOTS);
+
+    *walk = (struct slot_walk){.core = core, .topic = *topic};
+    walk->looks = memory_new(slots * sizeof(*walk->looks));
+    walk->faults = memory_new(slots * sizeof(*walk->faults));
+}
+
 smq_status slot_walk_begin(struct slot_walk *walk, struct core *core, const char *topic,
                            smq_error *err)
 {
-    smq_status status;
-    size_t chunk;
+    struct topic stored;
+    smq_status status = topic_check_name(topic, err);
 
     *walk = (struct slot_walk){.core = core};
-    status = fanout_topic(&walk->topic, core, topic, err);
     if (status != SMQ_OK) {
         return status;
     }
-    chunk = (size_t) (walk->topic.slots < CHUNK_SLOTS ? walk->topic.slots : CHUNK_SLOTS);
-    walk->looks = memory_new(chunk * sizeof(*walk->looks));
-    walk->faults = memory_new(chunk * sizeof(*walk->faults));
-    return SMQ_OK;
+    status = fanout_definition(&stored, core, topic, err);
+    if (status == SMQ_OK) {
+        slot_walk_init(walk, core, &stored);
+    }
+    return status;
 }
 
 void slot_walk_end(struct slot_walk *walk)

@@ -17,6 +17,8 @@ struct slot_walk {
     struct slot_walk_fault *faults;
     int32_t good, broken, refused; /* of all slots read so far; `refused` of this range */
     smq_error why;                 /* the first fault */
+    bool begun;                    /* slot_walk_read_first() has read the first slots ... */
+    smq_error begun_err;           /* ... and failed so, or SMQ_OK */
 };
 
 /* Why a slot could not be read; status OK: it was. */
@@ -33,6 +35,13 @@ smq_status slot_walk_faults(const struct slot_walk *walk, smq_error *err);
 smq_status slot_walk_begin(struct slot_walk *walk, struct core *core, const char *topic,
                            smq_error *err);
 void slot_walk_end(struct slot_walk *walk);
+
+/* Begin a walk with a definition that was read before. */
+void slot_walk_init(struct slot_walk *walk, struct core *core, const struct topic *topic);
+
+/* Read the first slots of all these walks together, so that those whose node does not reply share
+ * one time-out.  The next slot_walk_visit() of each uses what was read. */
+void slot_walk_read_first(struct slot_walk *walks, int32_t count, struct core *core);
 
 /* Read the slots from `first` to before `end`, and call `each` for every one on the caller's
  * thread; `each` may set *more to false, which ends the walk. */

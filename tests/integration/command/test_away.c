@@ -93,11 +93,21 @@ static void top_asks_for_all_topics_at_once(void **state)
     free(out);
 }
 
+static void prometheus_asks_for_all_topics_at_once(void **state)
+{
+    char *out = shown_in_time(ARGS("stat", "--prometheus"));
+
+    (void) state;
+    assert_non_null(strstr(out, "slotmq_topic_slots_silent{topic=\"topic-"));
+    free(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stat_asks_for_all_topics_at_once),
         cmocka_unit_test(top_asks_for_all_topics_at_once),
+        cmocka_unit_test(prometheus_asks_for_all_topics_at_once),
     };
 
     return cmocka_run_group_tests_name("away", tests, set_up, command_teardown);
