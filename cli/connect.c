@@ -42,16 +42,23 @@ static smq_level connect_event_level(int64_t verbose)
     return verbose == 2 ? SMQ_LEVEL_DEBUG : SMQ_LEVEL_TRACE;
 }
 
-enum exit_code connect_client(smq_client **out, const struct command *command)
+enum exit_code connect_check(const struct command *command)
 {
-    const struct global_options *global = &command->global;
-    smq_client_options options = global->client;
-    smq_error err;
+    const char *redis = command->global.client.redis;
 
-    if (!options.redis || options.redis[0] == '\0') {
+    if (!redis || redis[0] == '\0') {
         return say_error(EXIT_USAGE,
                          "no Redis given: use -r host:port,... or the variable SLOTMQ_REDIS");
     }
+    return EXIT_DONE;
+}
+
+smq_status connect_open(smq_client **out, const struct command *command, smq_error *err)
+{
+    const struct global_options *global = &command->global;
+    smq_client_options options = global->client;
+    smq_status status;
+
     if (options.zookeeper && options.zookeeper[0] == '\0') {
         options.zookeeper = NULL;
     }
@@ -63,11 +70,22 @@ enum exit_code connect_client(smq_client **out, const struct command *command)
     } else if (command->verb->says_states) {
         options.event = connect_print_state;
     }
-    if (smq_client_new(out, &options, &err) != SMQ_OK) {
-        return say_failure(&err);
+    status = smq_client_new(out, &options, err);
+    if (status == SMQ_OK) {
+        atomic_store(&connect_done, true);
     }
-    atomic_store(&connect_done, true);
-    return EXIT_DONE;
+    return status;
+}
+
+enum exit_code connect_client(smq_client **out, const struct command *command)
+{
+    smq_error err;
+    enum exit_code code = connect_check(command);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    return connect_open(out, command, &err) == SMQ_OK ? EXIT_DONE : say_failure(&err);
 }
 
 enum exit_code connect_run(const struct command *command, connect_fn *run)

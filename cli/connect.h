@@ -8,6 +8,11 @@
  * already been printed. */
 enum exit_code connect_client(smq_client **out, const struct command *command);
 
+/* The two steps of it: are servers named?  Anything but EXIT_DONE has been said.  Then connects,
+ * and says nothing.  Fails as smq_client_new(). */
+enum exit_code connect_check(const struct command *command);
+smq_status connect_open(smq_client **out, const struct command *command, smq_error *err);
+
 /* What a verb does once it is connected.  On any other result than EXIT_DONE it has printed the
  * error. */
 typedef enum exit_code connect_fn(smq_client *client, const struct command *command);

@@ -29,6 +29,7 @@ const struct verb *const verbs[] = {
     &fleet_show_verb,
     &fleet_evict_verb,
     &fleet_raise_fence_verb,
+    &doctor_verb,
     &help_verb,
     NULL,
 };

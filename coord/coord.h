@@ -16,6 +16,7 @@
 
 #include <slotmq/client.h>
 #include <slotmq/fleet.h>
+#include <slotmq/server.h>
 
 #include "base/event.h"
 #include "model/marks.h"
@@ -118,6 +119,11 @@ smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet
  * name.  Blocks: as coord_raise_fence().  Fails: INVALID (no such member), UNAVAILABLE, DENIED. */
 smq_status coord_fleet_evict(const struct coord_options *options, const char *member,
                              int64_t incarnation, smq_error *err);
+
+/* Ask each of checked servers "host:port,.../root" for its version and role, and show it.  Blocks:
+ * the look-up of names, and `timeout_ms` for all together. */
+void coord_zookeeper_each(const char *servers, int64_t timeout_ms, smq_server_fn *visit,
+                          void *user);
 
 /* Check "host:port,.../root", where a port may be left out, and give the root ("/slotmq" when none
  * is named); `root` has `size` bytes. Fails: INVALID. */

@@ -55,12 +55,12 @@ typedef struct smq_fleet_member {
 
 typedef struct smq_fleet_topic {
     size_t struct_size;
-    const char *name;    /* the topic of a group is named "topic.group" */
-    int32_t slots;       /* 0: its node is unreadable */
-    uint64_t unowned;    /* number of slots without an owner */
-    uint64_t moving;     /* number of slots that their owner is giving up */
-    int32_t members;     /* number of members that consume it and are not leaving it */
-    int64_t epoch;       /* epoch of a token that is granted now; 0: no slot was ever granted */
+    const char *name; /* the topic of a group is named "topic.group" */
+    int32_t slots;    /* 0: its node is unreadable */
+    uint64_t unowned; /* number of slots without an owner */
+    uint64_t moving;  /* number of slots that their owner is giving up */
+    int32_t members;  /* number of members that consume it and are not leaving it */
+    int64_t epoch;    /* number of the change in ZooKeeper that assigned slots last; 0: none did */
     int64_t since_at_ms; /* when the owners last changed; 0: they never did */
     const char *why;     /* why its nodes are unreadable; "": they are readable */
 } smq_fleet_topic;
@@ -126,6 +126,24 @@ SMQ_API smq_status smq_fleet_describe(smq_client *client, const smq_fleet_visito
  * the fleet to find out), DENIED. */
 SMQ_API smq_status smq_fleet_evict(smq_client *client, const char *member, int64_t incarnation,
                                    smq_error *err);
+
+/* What a topic is bound to, and the largest token that Redis stores for its slots. */
+typedef struct smq_binding {
+    size_t struct_size;
+    char coordination[320];    /* "standalone", "zookeeper:ROOT IDENTITY", or "" before the first
+                                  consumer and for a shared topic */
+    uint32_t generation;       /* fence generation of the topic */
+    int32_t token_slot;        /* slot with the largest token; SMQ_NONE: no slot has one */
+    uint32_t token_generation; /* fence generation of this token */
+    uint64_t token_epoch;      /* number of the change in ZooKeeper that granted it */
+} smq_binding;
+#define SMQ_BINDING_INIT SMQ_INIT(smq_binding)
+#define SMQ_BINDING(...) SMQ_WITH(smq_binding, __VA_ARGS__)
+
+/* Blocks: request_timeout_ms per round trip; every slot must answer.
+ * Fails: NO_TOPIC, DAMAGED (the definition is lost), UNAVAILABLE. */
+SMQ_API smq_status smq_topic_binding(smq_client *client, const char *topic, smq_binding *out,
+                                     smq_error *err);
 
 /* === After a loss ======================================================= */
 

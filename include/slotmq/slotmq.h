@@ -64,6 +64,7 @@
 #include <slotmq/admin.h>
 #include <slotmq/fleet.h>
 #include <slotmq/metrics.h>
+#include <slotmq/server.h>
 
 #include <slotmq/options.h>
 

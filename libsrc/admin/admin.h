@@ -9,6 +9,7 @@
 
 #include <slotmq/admin.h>
 #include <slotmq/fleet.h>
+#include <slotmq/server.h>
 #include <slotmq/topic.h>
 
 #include "core/core.h"
@@ -27,6 +28,10 @@ smq_status admin_topic_each(struct core *core, const char *topic, smq_topic_fn *
                             smq_error *err);
 
 smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err);
+
+smq_status admin_topic_binding(smq_binding *out, struct core *core, const char *topic,
+                               smq_error *err);
+smq_status admin_server_each(struct core *core, smq_server_fn *visit, void *user, smq_error *err);
 
 /* `visitor` has its full size. */
 smq_status admin_fleet_describe(struct core *core, const smq_fleet_visitor *visitor,

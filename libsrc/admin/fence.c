@@ -10,60 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "admin/admin.h"
-#include "admin/fail.h"
+#include "admin/binding.h"
 #include "admin/fanout.h"
 #include "base/memory.h"
 #include "base/status.h"
 
-/* A topic that is bound to the root. */
-struct fence_topic {
-    struct topic topic;
-    char bound[COORD_BINDING_MAX];
-};
-
 struct fencing {
     struct core *core;
     char prefix[COORD_BINDING_MAX]; /* "zookeeper:/root " */
-    struct fence_topic *topics;
+    struct binding *topics;         /* the topics that are bound to the root */
     size_t count, size;
-    struct fence_topic *current;
+    struct binding *current;
     uint32_t above; /* the largest generation found so far */
     struct coord_fence raised;
     smq_error err; /* the error that ended the visit */
 };
 
 /* --- which topics --- */
-
-static void fence_bound_send(struct store_call *call, void *user)
-{
-    const struct fencing *fencing = user;
-
-    store_topic_get(call, fencing->core->redis, fencing->current->topic.name, 0);
-}
-
-static enum fanout_next fence_bound_done(const struct store_result *result, void *user,
-                                         smq_error *err)
-{
-    struct fencing *fencing = user;
-    struct fence_topic *current = fencing->current;
-
-    if (result->outcome != STORE_OK) {
-        return admin_fail(err, &current->topic, 0, result);
-    }
-    store_topic_coord_read(current->bound, sizeof(current->bound), result);
-    return FANOUT_DONE;
-}
-
-static smq_status fence_read_current(struct fencing *fencing, const char *name)
-{
-    struct core *core = fencing->core;
-    smq_error *err = &fencing->err;
-    smq_status status = fanout_definition(&fencing->current->topic, core, name, err);
-
-    return status == SMQ_OK ? fanout_one(core, fence_bound_send, fence_bound_done, fencing, err)
-                            : status;
-}
 
 static bool fence_on_topic(const smq_topic_options *options, void *user)
 {
@@ -82,8 +45,7 @@ static bool fence_on_topic(const smq_topic_options *options, void *user)
         fencing->topics = memory_grow(fencing->topics, fencing->size, sizeof(*fencing->topics));
     }
     fencing->current = &fencing->topics[fencing->count];
-    memset(fencing->current, 0, sizeof(*fencing->current));
-    status = fence_read_current(fencing, options->name);
+    status = binding_read(fencing->current, fencing->core, options->name, &fencing->err);
     if (status == SMQ_OK &&
         strncmp(fencing->current->bound, fencing->prefix, strlen(fencing->prefix)) == 0) {
         fencing->count++;
@@ -95,31 +57,9 @@ static bool fence_on_topic(const smq_topic_options *options, void *user)
 
 /* --- their tokens --- */
 
-static void fence_owner_send(struct store_call *call, int32_t index, void *user)
+static void fence_rise_above(struct fencing *fencing, uint32_t generation)
 {
-    const struct fencing *fencing = user;
-    struct store_slot slot;
-
-    store_slot_fill(&slot, &fencing->current->topic, index);
-    store_owner(call, fencing->core->redis, &slot, 0);
-}
-
-static enum fanout_next fence_owner_done(const struct store_result *result, int32_t index,
-                                         void *user, smq_error *err)
-{
-    struct fencing *fencing = user;
-    struct store_owner owner;
-
-    if (result->outcome != STORE_OK || !store_owner_read(&owner, result)) {
-        return admin_fail(err, &fencing->current->topic, index, result);
-    }
-    if (owner.token.generation > fencing->above) {
-        fencing->above = owner.token.generation;
-    }
-    if (owner.bound_at > fencing->above) {
-        fencing->above = owner.bound_at;
-    }
-    return FANOUT_DONE;
+    fencing->above = generation > fencing->above ? generation : fencing->above;
 }
 
 static smq_status fence_look(struct fencing *fencing, smq_error *err)
@@ -133,9 +73,9 @@ static smq_status fence_look(struct fencing *fencing, smq_error *err)
         return status_copy(err, &fencing->err);
     }
     for (size_t i = 0; i < fencing->count && status == SMQ_OK; i++) {
-        fencing->current = &fencing->topics[i];
-        status = fanout_many(fencing->core, fencing->current->topic.slots, fence_owner_send,
-                             fence_owner_done, fencing, err);
+        status = binding_read_tokens(&fencing->topics[i], fencing->core, err);
+        fence_rise_above(fencing, fencing->topics[i].token.generation);
+        fence_rise_above(fencing, fencing->topics[i].bound_at);
     }
     return status;
 }
@@ -172,7 +112,7 @@ static enum fanout_next fence_slot_done(const struct store_result *result, int32
 static void fence_follow_send(struct store_call *call, void *user)
 {
     const struct fencing *fencing = user;
-    const struct fence_topic *current = fencing->current;
+    const struct binding *current = fencing->current;
 
     store_follow(call, fencing->core->redis, current->topic.name, current->topic.nonce,
                  current->bound, fencing->raised.binding, 0);

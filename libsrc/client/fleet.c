@@ -46,3 +46,20 @@ SMQ_API smq_status smq_fleet_evict(smq_client *client, const char *member, int64
 
     return status == SMQ_OK ? admin_fleet_evict(client->core, member, incarnation, err) : status;
 }
+
+SMQ_API smq_status smq_topic_binding(smq_client *client, const char *topic, smq_binding *out,
+                                     smq_error *err)
+{
+    smq_binding binding = SMQ_BINDING_INIT;
+    smq_status status = client_check_visit(client, true, err);
+
+    if (status == SMQ_OK) { /* before anything is asked: is the caller's struct one? */
+        status = options_copy_out(out, &binding, sizeof(binding), "SMQ_BINDING_INIT", err);
+    }
+    if (status == SMQ_OK) {
+        status = admin_topic_binding(&binding, client->core, topic, err);
+    }
+    return status == SMQ_OK
+               ? options_copy_out(out, &binding, sizeof(binding), "SMQ_BINDING_INIT", err)
+               : status;
+}

@@ -8,21 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/server_facts.h"
 #include "redis/servers.h"
-
-/* The value of "name:value\r\n" in the text of INFO; "" when it is not there. */
-static void greeting_field(char *out, size_t size, const char *info, const char *name)
-{
-    char mark[64];
-
-    (void) snprintf(mark, sizeof(mark), "\n%s:", name);
-    const char *at = strstr(info, mark);
-    out[0] = '\0';
-    if (at != NULL) {
-        at += strlen(mark);
-        (void) snprintf(out, size, "%.*s", (int) strcspn(at, "\r\n"), at);
-    }
-}
 
 static int greeting_older(const char *version, long major, long minor)
 {
@@ -63,8 +50,8 @@ static bool greeting_is_lone_replica(const char *info)
 {
     char role[16], cluster[8];
 
-    greeting_field(role, sizeof(role), info, "role");
-    greeting_field(cluster, sizeof(cluster), info, "cluster_enabled");
+    server_facts_field(role, sizeof(role), info, "role");
+    server_facts_field(cluster, sizeof(cluster), info, "cluster_enabled");
     return strcmp(role, "slave") == 0 && strcmp(cluster, "0") == 0;
 }
 
@@ -93,10 +80,10 @@ smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
         (void) snprintf(why, size, "it does not answer INFO as Redis does");
         return SMQ_BAD_SERVER;
     }
-    greeting_field(redis, sizeof(redis), reply->str, "redis_version");
-    greeting_field(valkey, sizeof(valkey), reply->str, "valkey_version");
-    greeting_field(memory, sizeof(memory), reply->str, "maxmemory");
-    greeting_field(policy, sizeof(policy), reply->str, "maxmemory_policy");
+    server_facts_field(redis, sizeof(redis), reply->str, "redis_version");
+    server_facts_field(valkey, sizeof(valkey), reply->str, "valkey_version");
+    server_facts_field(memory, sizeof(memory), reply->str, "maxmemory");
+    server_facts_field(policy, sizeof(policy), reply->str, "maxmemory_policy");
     if (valkey[0] != '\0' ? greeting_older(valkey, 7, 2) : greeting_older(redis, 7, 0)) {
         (void) snprintf(why, size, "version %s is too old: Redis 7.0 or Valkey 7.2 is needed",
                         valkey[0] != '\0' ? valkey : redis);
@@ -105,8 +92,8 @@ smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
     if (greeting_is_lone_replica(reply->str)) {
         char host[SERVER_TEXT_MAX], port[8];
 
-        greeting_field(host, sizeof(host), reply->str, "master_host");
-        greeting_field(port, sizeof(port), reply->str, "master_port");
+        server_facts_field(host, sizeof(host), reply->str, "master_host");
+        server_facts_field(port, sizeof(port), reply->str, "master_port");
         (void) snprintf(why, size,
                         "it is a replica of %s:%s, which takes no writes: name that server", host,
                         port);
@@ -131,7 +118,7 @@ int greeting_replicas(const redisReply *reply)
     if (reply->type != REDIS_REPLY_STRING) {
         return -1;
     }
-    greeting_field(role, sizeof(role), reply->str, "role");
+    server_facts_field(role, sizeof(role), reply->str, "role");
     if (strcmp(role, "master") != 0) {
         return -1;
     }

@@ -170,6 +170,23 @@ void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot)
     }
 }
 
+static_assert((int) REDIS_MASTERS_MAX >= (int) SLOTMAP_NODES_MAX, "room for each master");
+
+size_t redis_masters(int32_t *out, const struct redis *redis)
+{
+    const struct slotmap *map = &redis->topology.map;
+    bool seen[SLOTMAP_NODES_MAX + 1] = {true}; /* 0: nobody is known to have the hash slot */
+    size_t count = 0;
+
+    for (int32_t i = 0; i < SLOTMAP_SLOTS; i++) {
+        if (!seen[map->owner[i]]) {
+            seen[map->owner[i]] = true;
+            out[count++] = i;
+        }
+    }
+    return count;
+}
+
 struct redis_counts redis_counts(const struct redis *redis)
 {
     return context_counts(&redis->context);

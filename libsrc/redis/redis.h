@@ -115,6 +115,11 @@ struct redis_counts redis_counts(const struct redis *redis);
 enum { REDIS_SERVER_MAX = 264 };
 void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot);
 
+/* A hash slot of each master that the client knows of: how many there are.  `out` has room for
+ * REDIS_MASTERS_MAX. */
+enum { REDIS_MASTERS_MAX = 1000 };
+size_t redis_masters(int32_t *out, const struct redis *redis);
+
 /* Watch what tells the cluster from others: marks of the ids of all nodes that it names, masters
  * and replicas; a single server has none.  `changed` is called with the marks as soon as they are
  * known, perhaps before this returns, and whenever they differ, until redis_close() or until it is

@@ -13,6 +13,7 @@
 #include "model/damage.h"
 #include "model/entry.h"
 #include "model/header.h"
+#include "model/server_facts.h"
 #include "model/slot.h"
 #include "model/token.h"
 #include "model/topic.h"
@@ -320,6 +321,23 @@ bool store_lease_holder_read(struct store_lease_holder *out, const struct store_
 void store_listeners(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      int64_t timeout_ms);
 bool store_listeners_read(uint64_t *count, const struct store_result *result);
+
+/* --- a server itself: the master of a hash slot --- */
+
+enum store_server_question {
+    STORE_SERVER_INFO,
+    STORE_SERVER_TIME,
+    STORE_SERVER_CONFIG,
+    STORE_SERVER_CLUSTER,
+    STORE_SERVER_NODES,
+    STORE_SERVER_QUESTIONS
+};
+void store_server(struct store_call *call, struct redis *redis, int32_t hash_slot,
+                  enum store_server_question question, int64_t timeout_ms);
+/* All but TIME: add what the reply says. */
+bool store_server_read(struct server_facts *facts, enum store_server_question question,
+                       const struct store_result *result);
+bool store_server_time_read(int64_t *now_ms, const struct store_result *result);
 
 /* --- what a slot knows of its topic --- */
 

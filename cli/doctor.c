@@ -1,0 +1,111 @@
+/* doctor.c - doctor: looks at everything, and says for each finding what to do. */
+#include <stdio.h>
+#include <string.h>
+
+#include "connect.h"
+#include "doctor_checks.h"
+#include "output.h"
+#include "say.h"
+
+static const char *const doctor_words[] = {[DOCTOR_OK] = "ok",
+                                           [DOCTOR_UNKNOWN] = "unknown",
+                                           [DOCTOR_WARNING] = "warning",
+                                           [DOCTOR_ERROR] = "error"};
+
+static void doctor_print_json(const struct doctor_report *report)
+{
+    json_t *document = json_object();
+    json_t *findings = json_array();
+
+    output_set(document, "severity", json_string(doctor_words[report->worst]));
+    output_set(document, "findings", findings);
+    for (size_t i = 0; i < report->count; i++) {
+        const struct doctor_finding *finding = &report->finding[i];
+        json_t *object = json_object();
+
+        output_set(object, "check", json_string(finding->check));
+        output_set(object, "severity", json_string(doctor_words[finding->severity]));
+        output_set_bytes(object, "subject", finding->subject, strlen(finding->subject));
+        output_set_bytes(object, "finding", finding->text, strlen(finding->text));
+        output_set_bytes(object, "advice", finding->advice, strlen(finding->advice));
+        if (json_array_append_new(findings, object) != 0) {
+            say_no_memory();
+        }
+    }
+    output_json(document);
+}
+
+static void doctor_print_table(const struct doctor_report *report)
+{
+    static const char *const titles[] = {"SEVERITY", "CHECK", "=SUBJECT", "=FINDING"};
+    struct libscols_table *table = output_table(titles, sizeof(titles) / sizeof(titles[0]));
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct doctor_finding *finding = &report->finding[i];
+        const char *const row[] = {doctor_words[finding->severity], finding->check,
+                                   finding->subject, finding->text};
+
+        output_row(table, row, sizeof(row) / sizeof(row[0]));
+        if (finding->advice[0] != '\0') {
+            char advice[sizeof(finding->advice) + 8];
+
+            snprintf(advice, sizeof(advice), "-> %s", finding->advice);
+            output_row(table, (const char *const[]){"", "", "", advice}, 4);
+        }
+    }
+    output_table_print(table);
+}
+
+/* Warnings are 1, as what is not done, and errors 2. */
+static enum exit_code doctor_code(enum doctor_severity worst)
+{
+    if (worst == DOCTOR_ERROR) {
+        return EXIT_ERRORS;
+    }
+    return worst == DOCTOR_WARNING ? EXIT_NOT_DONE : EXIT_DONE;
+}
+
+static enum exit_code doctor_run(const struct command *command)
+{
+    const char *zookeeper = command->global.client.zookeeper;
+    struct doctor_facts facts = {.has_zookeeper = zookeeper && zookeeper[0] != '\0'};
+    struct doctor_report report = {.count = 0};
+    smq_client *client = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+    enum exit_code code = connect_check(command);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    facts.redis.tried = true;
+    facts.redis.status = connect_open(&client, command, &err);
+    facts.redis.text = err.text;
+    if (facts.redis.status == SMQ_INVALID) {
+        return say_failure(&err);
+    }
+    if (facts.redis.status == SMQ_OK) {
+        doctor_facts_gather(&facts, client);
+    }
+    smq_client_free(client);
+    doctor_checks_run(&report, &facts);
+    if (command->global.json) {
+        doctor_print_json(&report);
+    } else {
+        doctor_print_table(&report);
+    }
+    code = doctor_code(report.worst);
+    doctor_report_fini(&report);
+    doctor_facts_fini(&facts);
+    return code;
+}
+
+const struct verb doctor_verb = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "look at servers, topics and the fleet, and say what is wrong",
+    .text = "Each check shows what it has found, and what to do. The exit code is 0 when nothing "
+            "was found, 1 for warnings, and 2 for errors. What may not be read is shown as "
+            "unknown, which is no error. Without --zookeeper only Redis and its topics are looked "
+            "at.",
+    .run = doctor_run,
+};

@@ -1,0 +1,250 @@
+/* doctor_facts.c - finding out what slotmq doctor judges.
+ *
+ * The order matters: the topics are looked at before the fleet, so that what ZooKeeper says is
+ * newer than every token that was read. */
+#include "doctor_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "connect.h"
+#include "say.h"
+
+static const char *doctor_keep(struct doctor_facts *facts, const char *text)
+{
+    const size_t size = text ? strlen(text) + 1 : 1;
+    char *copy = say_alloc(size, 1);
+    char **grown = realloc(facts->string, (facts->string_count + 1) * sizeof(*grown));
+
+    if (!grown) {
+        say_no_memory();
+    }
+    facts->string = grown;
+    facts->string[facts->string_count++] = copy;
+    return text ? memcpy(copy, text, size) : copy;
+}
+
+/* Room for one more element. */
+static void *doctor_grow(void *array, size_t count, size_t size)
+{
+    void *grown = realloc(array, (count + 1) * size);
+
+    if (!grown) {
+        say_no_memory();
+    }
+    return grown;
+}
+
+static struct doctor_outcome doctor_outcome(struct doctor_facts *facts, smq_status status,
+                                            const smq_error *err)
+{
+    return (struct doctor_outcome){.tried = true,
+                                   .status = status,
+                                   .text =
+                                       status == SMQ_OK ? "" : doctor_keep(facts, say_text(err))};
+}
+
+/* === Servers ============================================================ */
+
+static bool doctor_take_server(const smq_server_info *server, void *user)
+{
+    struct doctor_facts *facts = user;
+    smq_server_info *kept = NULL;
+
+    facts->server = doctor_grow(facts->server, facts->server_count, sizeof(*facts->server));
+    kept = &facts->server[facts->server_count++];
+    *kept = *server;
+    kept->address = doctor_keep(facts, server->address);
+    kept->why = doctor_keep(facts, server->why);
+    kept->version = doctor_keep(facts, server->version);
+    kept->version_why = doctor_keep(facts, server->version_why);
+    kept->role = doctor_keep(facts, server->role);
+    kept->maxmemory_policy = doctor_keep(facts, server->maxmemory_policy);
+    kept->config_why = doctor_keep(facts, server->config_why);
+    kept->appendfsync = doctor_keep(facts, server->appendfsync);
+    kept->save = doctor_keep(facts, server->save);
+    kept->cluster_why = doctor_keep(facts, server->cluster_why);
+    kept->cluster_state = doctor_keep(facts, server->cluster_state);
+    kept->clock_why = doctor_keep(facts, server->clock_why);
+    return true;
+}
+
+bool doctor_facts_all_answer(const struct doctor_facts *facts)
+{
+    for (size_t i = 0; i < facts->server_count; i++) {
+        if (facts->server[i].kind != SMQ_SERVER_ZOOKEEPER && facts->server[i].status != SMQ_OK) {
+            return false;
+        }
+    }
+    return facts->servers.tried && facts->servers.status == SMQ_OK;
+}
+
+/* === Topics ============================================================= */
+
+static bool doctor_take_topic(const smq_topic_options *topic, void *user)
+{
+    struct doctor_facts *facts = user;
+
+    facts->topic = doctor_grow(facts->topic, facts->topic_count, sizeof(*facts->topic));
+    facts->topic[facts->topic_count++] = (struct doctor_topic){
+        .name = doctor_keep(facts, topic->name),
+        .shared = topic->shared,
+        .damaged = topic->damaged,
+        .paused = topic->paused,
+        .unreadable = topic->unreadable ? doctor_keep(facts, topic->unreadable) : NULL,
+        .stats = SMQ_STATS_INIT,
+        .binding = SMQ_BINDING_INIT,
+    };
+    return true;
+}
+
+static void doctor_look_at_topic(struct doctor_facts *facts, smq_client *client,
+                                 struct doctor_topic *topic)
+{
+    smq_error err;
+    smq_status status;
+
+    if (topic->unreadable || topic->damaged) {
+        return;
+    }
+    status = smq_topic_stats(client, topic->name, &topic->stats, &err);
+    topic->looked = doctor_outcome(facts, status, &err);
+    if (!topic->shared) {
+        status = smq_topic_binding(client, topic->name, &topic->binding, &err);
+        topic->bound = doctor_outcome(facts, status, &err);
+    }
+}
+
+/* === The fleet ========================================================== */
+
+static bool doctor_take_fleet(const smq_fleet_info *fleet, void *user)
+{
+    struct doctor_facts *facts = user;
+
+    facts->fleet = *fleet;
+    facts->fleet.root = doctor_keep(facts, fleet->root);
+    facts->fleet.identity = doctor_keep(facts, fleet->identity);
+    facts->fleet.leader = doctor_keep(facts, fleet->leader);
+    return true;
+}
+
+static bool doctor_take_member(const smq_fleet_member *member, void *user)
+{
+    struct doctor_facts *facts = user;
+    smq_fleet_member *kept = NULL;
+
+    facts->member = doctor_grow(facts->member, facts->member_count, sizeof(*facts->member));
+    kept = &facts->member[facts->member_count++];
+    *kept = *member;
+    kept->name = doctor_keep(facts, member->name);
+    kept->host = doctor_keep(facts, member->host);
+    kept->why = doctor_keep(facts, member->why);
+    return true;
+}
+
+static bool doctor_take_fleet_topic(const smq_fleet_topic *topic, void *user)
+{
+    struct doctor_facts *facts = user;
+    smq_fleet_topic *kept = NULL;
+
+    facts->fleet_topic =
+        doctor_grow(facts->fleet_topic, facts->fleet_topic_count, sizeof(*facts->fleet_topic));
+    kept = &facts->fleet_topic[facts->fleet_topic_count++];
+    *kept = *topic;
+    kept->name = doctor_keep(facts, topic->name);
+    kept->why = doctor_keep(facts, topic->why);
+    return true;
+}
+
+static bool doctor_take_share(const smq_fleet_share *share, void *user)
+{
+    struct doctor_facts *facts = user;
+    smq_fleet_share *kept = NULL;
+
+    if (share->stands_by[0] == '\0') {
+        return true;
+    }
+    facts->share = doctor_grow(facts->share, facts->share_count, sizeof(*facts->share));
+    kept = &facts->share[facts->share_count++];
+    *kept = *share;
+    kept->topic = doctor_keep(facts, share->topic);
+    kept->member = doctor_keep(facts, share->member);
+    kept->ranges = doctor_keep(facts, share->ranges);
+    kept->stands_by = doctor_keep(facts, share->stands_by);
+    return true;
+}
+
+static bool doctor_take_move(const smq_fleet_move *move, void *user)
+{
+    struct doctor_facts *facts = user;
+    smq_fleet_move *kept = NULL;
+
+    facts->move = doctor_grow(facts->move, facts->move_count, sizeof(*facts->move));
+    kept = &facts->move[facts->move_count++];
+    *kept = *move;
+    kept->topic = doctor_keep(facts, move->topic);
+    kept->from = doctor_keep(facts, move->from);
+    kept->ranges = doctor_keep(facts, move->ranges);
+    kept->why = doctor_keep(facts, move->why);
+    return true;
+}
+
+static void doctor_describe_fleet(struct doctor_facts *facts, smq_client *client)
+{
+    const smq_fleet_visitor visitor = {.struct_size = sizeof(visitor),
+                                       .fleet = doctor_take_fleet,
+                                       .member = doctor_take_member,
+                                       .topic = doctor_take_fleet_topic,
+                                       .share = doctor_take_share,
+                                       .move = doctor_take_move,
+                                       .user = facts};
+    smq_error err;
+    const smq_status status = smq_fleet_describe(client, &visitor, &err);
+
+    facts->described = doctor_outcome(facts, status, &err);
+}
+
+/* ======================================================================== */
+
+static int64_t doctor_wall_ms(void)
+{
+    struct timespec now;
+
+    (void) clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
+{
+    smq_error err;
+    smq_status status = smq_server_each(client, doctor_take_server, facts, &err);
+
+    facts->now_ms = doctor_wall_ms();
+    facts->servers = doctor_outcome(facts, status, &err);
+    if (doctor_facts_all_answer(facts)) {
+        status = smq_topic_each(client, NULL, doctor_take_topic, facts, &err);
+        facts->listed = doctor_outcome(facts, status, &err);
+    }
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        doctor_look_at_topic(facts, client, &facts->topic[i]);
+    }
+    if (facts->has_zookeeper) {
+        doctor_describe_fleet(facts, client);
+    }
+}
+
+void doctor_facts_fini(struct doctor_facts *facts)
+{
+    for (size_t i = 0; i < facts->string_count; i++) {
+        free(facts->string[i]);
+    }
+    free(facts->string);
+    free(facts->server);
+    free(facts->topic);
+    free(facts->member);
+    free(facts->fleet_topic);
+    free(facts->share);
+    free(facts->move);
+    *facts = (struct doctor_facts){.now_ms = 0};
+}

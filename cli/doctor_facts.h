@@ -1,0 +1,57 @@
+/* doctor_facts.h - what slotmq doctor has found out, for its checks to judge. */
+#ifndef CLI_DOCTOR_FACTS_H
+#define CLI_DOCTOR_FACTS_H
+
+#include "verb.h"
+
+/* How an attempt to find something out ended. */
+struct doctor_outcome {
+    bool tried;
+    smq_status status;
+    const char *text; /* "" for SMQ_OK */
+};
+
+struct doctor_topic {
+    const char *name;
+    bool shared, damaged, paused;
+    const char *unreadable; /* why its definition cannot be read; NULL: it can */
+    struct doctor_outcome looked, bound;
+    smq_stats stats;
+    smq_binding binding;
+};
+
+/* Strings live until doctor_facts_fini(). */
+struct doctor_facts {
+    int64_t now_ms; /* wall clock of this machine */
+    bool has_zookeeper;
+    struct doctor_outcome redis; /* the first connection */
+    struct doctor_outcome servers;
+    smq_server_info *server;
+    size_t server_count;
+    struct doctor_outcome listed; /* the topics */
+    struct doctor_topic *topic;
+    size_t topic_count;
+    struct doctor_outcome described; /* the fleet */
+    smq_fleet_info fleet;
+    smq_fleet_member *member;
+    size_t member_count;
+    smq_fleet_topic *fleet_topic;
+    size_t fleet_topic_count;
+    smq_fleet_share *share;
+    size_t share_count;
+    smq_fleet_move *move;
+    size_t move_count;
+    char **string; /* owned: what the others point to */
+    size_t string_count;
+};
+
+/* Finds out all that a connected client can find out.  Topics are not looked at while a Redis
+ * master is away, as each of them would cost a time-out.  `facts` is all zero but for
+ * has_zookeeper. */
+void doctor_facts_gather(struct doctor_facts *facts, smq_client *client);
+void doctor_facts_fini(struct doctor_facts *facts);
+
+/* Do all Redis masters that were asked answer? */
+bool doctor_facts_all_answer(const struct doctor_facts *facts);
+
+#endif

@@ -1,0 +1,365 @@
+/* doctor_redis.c - checks of the Redis masters.
+ *
+ * Pure. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor_checks.h"
+
+enum { HASH_SLOTS = 16384 };
+
+/* The next master from `*next` on that has answered; NULL: there are no more. */
+static const smq_server_info *doctor_next_master(const struct doctor_facts *facts, size_t *next)
+{
+    while (*next < facts->server_count) {
+        const smq_server_info *server = &facts->server[(*next)++];
+
+        if (server->kind != SMQ_SERVER_ZOOKEEPER && server->status == SMQ_OK) {
+            return server;
+        }
+    }
+    return NULL;
+}
+
+/* Says that nothing is known when no master has answered. */
+static bool doctor_has_masters(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    size_t next = 0;
+
+    if (doctor_next_master(facts, &next)) {
+        return true;
+    }
+    doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: no Redis master has answered");
+    return false;
+}
+
+/* === Reach ============================================================== */
+
+static const char *doctor_advise_unusable(smq_status status)
+{
+    switch (status) {
+    case SMQ_BAD_SERVER:
+        return "change its configuration or version as the text says; no queue is safe there";
+    case SMQ_DENIED:
+        return "give the right user and password with -r, and that user the rights to run scripts";
+    default:
+        return "start the server or mend the network, or let a replica take over; its messages "
+               "wait until then";
+    }
+}
+
+void doctor_check_redis(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    if (facts->redis.status != SMQ_OK) {
+        doctor_report_add(report, DOCTOR_ERROR, "", doctor_advise_unusable(facts->redis.status),
+                          "no client can be made: %s", facts->redis.text);
+        return;
+    }
+    if (facts->servers.status != SMQ_OK) {
+        doctor_report_add(report, DOCTOR_ERROR, "", "run slotmq doctor again",
+                          "the servers cannot be asked: %s", facts->servers.text);
+    }
+    for (size_t i = 0; i < facts->server_count; i++) {
+        const smq_server_info *server = &facts->server[i];
+
+        if (server->kind != SMQ_SERVER_ZOOKEEPER && server->status != SMQ_OK) {
+            doctor_report_add(report, DOCTOR_ERROR, server->address,
+                              doctor_advise_unusable(server->status), "%s", server->why);
+        }
+    }
+}
+
+/* === Versions =========================================================== */
+
+static void doctor_judge_version(struct doctor_report *report, const smq_server_info *server)
+{
+    const bool valkey = server->kind == SMQ_SERVER_VALKEY;
+    char *end = NULL;
+    const long major = strtol(server->version, &end, 10);
+    const long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+
+    if (server->version[0] == '\0') {
+        doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "", "not known: %s",
+                          server->version_why);
+    } else if (major < 7 || (valkey && major == 7 && minor < 2)) {
+        doctor_report_add(report, DOCTOR_ERROR, server->address,
+                          "upgrade it to Redis 7.0 or Valkey 7.2 or newer", "version %s is too old",
+                          server->version);
+    } else if (major > 9) {
+        doctor_report_add(report, DOCTOR_WARNING, server->address,
+                          "look for a newer slotmq, or try this version out first",
+                          "version %s is newer than those that slotmq was tested with (7.0 to 9.x)",
+                          server->version);
+    }
+}
+
+void doctor_check_versions(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    const smq_server_info *first = NULL;
+    const smq_server_info *server = NULL;
+    size_t next = 0;
+    bool same = true;
+
+    if (!doctor_has_masters(report, facts)) {
+        return;
+    }
+    while ((server = doctor_next_master(facts, &next)) != NULL) {
+        doctor_judge_version(report, server);
+        first = first ? first : server;
+        same = same && server->kind == first->kind && strcmp(server->version, first->version) == 0;
+    }
+    if (!same) {
+        doctor_report_add(report, DOCTOR_WARNING, "", "complete the upgrade",
+                          "the masters have different versions");
+    }
+}
+
+/* === Memory ============================================================= */
+
+/* Policies named volatile-* evict keys with a time to live only, and no key of slotmq has one. */
+static bool doctor_evicts(const char *policy)
+{
+    return policy[0] != '\0' && strcmp(policy, "noeviction") != 0 &&
+           strncmp(policy, "volatile-", strlen("volatile-")) != 0;
+}
+
+static void doctor_judge_room(struct doctor_report *report, const smq_server_info *server)
+{
+    const int64_t percent = server->maxmemory > 0 && server->used_memory >= 0
+                                ? server->used_memory / (server->maxmemory / 100 + 1)
+                                : 0;
+
+    if (percent >= DOCTOR_MEMORY_WARNING_PERCENT) {
+        doctor_report_add(report,
+                          percent >= DOCTOR_MEMORY_ERROR_PERCENT ? DOCTOR_ERROR : DOCTOR_WARNING,
+                          server->address,
+                          "drain topics, add masters, or raise maxmemory; at 100 % sends are "
+                          "refused, and consumers go on",
+                          "%" PRId64 " %% of maxmemory is used", percent);
+    }
+}
+
+void doctor_check_memory(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    const smq_server_info *server = NULL;
+    size_t next = 0;
+
+    if (!doctor_has_masters(report, facts)) {
+        return;
+    }
+    while ((server = doctor_next_master(facts, &next)) != NULL) {
+        if (server->maxmemory_policy[0] == '\0' || server->maxmemory < 0) {
+            doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "",
+                              "not known: maxmemory and its policy may not be read");
+        } else if (doctor_evicts(server->maxmemory_policy)) {
+            doctor_report_add(
+                report, server->maxmemory > 0 ? DOCTOR_ERROR : DOCTOR_WARNING, server->address,
+                "CONFIG SET maxmemory-policy noeviction, and in its configuration "
+                "file, on all masters and replicas",
+                "maxmemory-policy is %s: messages are lost when maxmemory%s is "
+                "reached",
+                server->maxmemory_policy, server->maxmemory > 0 ? "" : ", once it is set,");
+        }
+        doctor_judge_room(report, server);
+    }
+}
+
+/* === Persistence ======================================================== */
+
+static const char doctor_use_aof[] = "CONFIG SET appendonly yes with appendfsync everysec, and in "
+                                     "its configuration file";
+
+static void doctor_judge_files(struct doctor_report *report, const smq_server_info *server)
+{
+    if (server->appendonly == 1) {
+        if (server->config_why[0] == '\0' && strcmp(server->appendfsync, "no") == 0) {
+            doctor_report_add(report, DOCTOR_WARNING, server->address,
+                              "CONFIG SET appendfsync everysec, and in its configuration file",
+                              "appendfsync is no: a power failure loses up to 30 s of messages");
+        }
+    } else if (server->appendonly != 0) {
+        doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "",
+                          "not known: INFO does not say whether the append-only file is on");
+    } else if (server->config_why[0] != '\0') {
+        doctor_report_add(report, DOCTOR_WARNING, server->address, doctor_use_aof,
+                          "appendonly is no: what came after the last snapshot, if any are made, "
+                          "is lost when the server ends");
+    } else {
+        doctor_report_add(report, DOCTOR_WARNING, server->address, doctor_use_aof,
+                          server->save[0] == '\0'
+                              ? "nothing is kept on disk: when the server ends, its messages are "
+                                "lost unless a replica has them"
+                              : "appendonly is no: what came after the last snapshot is lost when "
+                                "the server ends");
+    }
+}
+
+void doctor_check_persistence(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    const smq_server_info *server = NULL;
+    size_t next = 0;
+
+    if (!doctor_has_masters(report, facts)) {
+        return;
+    }
+    while ((server = doctor_next_master(facts, &next)) != NULL) {
+        if (server->write_failed) {
+            doctor_report_add(report, DOCTOR_ERROR, server->address,
+                              "look at its log and its disk; it refuses writes until one succeeds",
+                              "its last write to disk failed");
+        }
+        if (server->config_why[0] != '\0') {
+            doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "",
+                              "not known: appendfsync and save may not be read: %s",
+                              server->config_why);
+        }
+        doctor_judge_files(report, server);
+    }
+}
+
+/* === Replicas =========================================================== */
+
+static void doctor_judge_replicas(struct doctor_report *report, const smq_server_info *server)
+{
+    if (server->replicas < 0) {
+        doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "",
+                          "not known: INFO does not tell its replicas");
+    } else if (server->replicas < server->replicas_known) {
+        doctor_report_add(report, server->replicas == 0 ? DOCTOR_ERROR : DOCTOR_WARNING,
+                          server->address,
+                          "start the replicas that are down, or CLUSTER FORGET those that are gone",
+                          "%" PRId64 " of its %" PRId64 " replicas are in step", server->replicas,
+                          server->replicas_known);
+    } else if (server->replicas == 0) {
+        doctor_report_add(report, DOCTOR_WARNING, server->address, "add a replica of it",
+                          "it has no replica: its slots stand still while it is away");
+    }
+    if (server->lag_bytes >= DOCTOR_LAG_WARNING_BYTES) {
+        doctor_report_add(report, DOCTOR_WARNING, server->address,
+                          "look at the network and the load of the replica",
+                          "a replica is %" PRId64 " bytes behind: a failover would lose them",
+                          server->lag_bytes);
+    }
+}
+
+void doctor_check_replicas(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    const smq_server_info *server = NULL;
+    size_t next = 0;
+
+    if (!doctor_has_masters(report, facts)) {
+        return;
+    }
+    while ((server = doctor_next_master(facts, &next)) != NULL) {
+        doctor_judge_replicas(report, server);
+    }
+}
+
+/* === Cluster ============================================================ */
+
+static void doctor_judge_cluster(struct doctor_report *report, const smq_server_info *server)
+{
+    if (server->cluster_why[0] != '\0') {
+        doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "", "not known: %s",
+                          server->cluster_why);
+    }
+    if (server->cluster_state[0] != '\0' && strcmp(server->cluster_state, "ok") != 0) {
+        doctor_report_add(report, DOCTOR_ERROR, server->address,
+                          "redis-cli --cluster check; start the masters that are down, or give "
+                          "their hash slots to others",
+                          "cluster_state is %s: it serves nothing", server->cluster_state);
+    }
+    if (server->cluster_slots_ok >= 0 && server->cluster_slots_ok < HASH_SLOTS) {
+        doctor_report_add(report, DOCTOR_ERROR, server->address,
+                          "redis-cli --cluster fix, once all masters run",
+                          "%" PRId64 " of 16384 hash slots are not served",
+                          HASH_SLOTS - server->cluster_slots_ok);
+    }
+    if (server->migrations > 0) {
+        doctor_report_add(report, DOCTOR_WARNING, server->address,
+                          "let the resharding end; if none runs, redis-cli --cluster fix",
+                          "%" PRId64 " hash slots are moving from or to it", server->migrations);
+    }
+}
+
+void doctor_check_cluster(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    const smq_server_info *server = NULL;
+    size_t next = 0;
+
+    if (!doctor_has_masters(report, facts)) {
+        return;
+    }
+    while ((server = doctor_next_master(facts, &next)) != NULL) {
+        if (server->cluster) {
+            doctor_judge_cluster(report, server);
+        }
+    }
+}
+
+/* === Clocks ============================================================= */
+
+/* How far two times are apart at least, when each is accurate to plus or minus its error. */
+static int64_t doctor_apart(int64_t one_ms, int64_t other_ms, int64_t error_ms)
+{
+    const int64_t apart_ms = one_ms > other_ms ? one_ms - other_ms : other_ms - one_ms;
+
+    return apart_ms > error_ms ? apart_ms - error_ms : 0;
+}
+
+static enum doctor_severity doctor_clock_severity(int64_t apart_ms)
+{
+    if (apart_ms < DOCTOR_CLOCK_WARNING_MS) {
+        return DOCTOR_OK;
+    }
+    return apart_ms < DOCTOR_CLOCK_ERROR_MS ? DOCTOR_WARNING : DOCTOR_ERROR;
+}
+
+static void doctor_judge_clock(struct doctor_report *report, const smq_server_info *server)
+{
+    const int64_t apart_ms = doctor_apart(server->clock_offset_ms, 0, server->clock_error_ms);
+    const enum doctor_severity severity = doctor_clock_severity(apart_ms);
+
+    if (severity != DOCTOR_OK) {
+        doctor_report_add(report, severity, server->address,
+                          "run a time service (NTP) on that host and on this one",
+                          "its clock is %" PRId64 " ms %s that of this machine: what is sent with "
+                          "a time from here comes that much %s",
+                          apart_ms, server->clock_offset_ms > 0 ? "ahead of" : "behind",
+                          server->clock_offset_ms > 0 ? "early" : "late");
+    }
+}
+
+void doctor_check_clocks(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    const smq_server_info *first = NULL;
+    const smq_server_info *last = NULL;
+    const smq_server_info *server = NULL;
+    size_t next = 0;
+
+    if (!doctor_has_masters(report, facts)) {
+        return;
+    }
+    while ((server = doctor_next_master(facts, &next)) != NULL) {
+        if (server->clock_why[0] != '\0') {
+            doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "",
+                              "not known: its time may not be read: %s", server->clock_why);
+            continue;
+        }
+        doctor_judge_clock(report, server);
+        first = !first || server->clock_offset_ms < first->clock_offset_ms ? server : first;
+        last = !last || server->clock_offset_ms > last->clock_offset_ms ? server : last;
+    }
+    if (!first) {
+        return;
+    }
+    const int64_t apart_ms = doctor_apart(last->clock_offset_ms, first->clock_offset_ms,
+                                          last->clock_error_ms + first->clock_error_ms);
+    if (doctor_clock_severity(apart_ms) != DOCTOR_OK) {
+        doctor_report_add(report, doctor_clock_severity(apart_ms), last->address,
+                          "run a time service (NTP) on the hosts of all masters",
+                          "its clock is %" PRId64 " ms ahead of that of %s", apart_ms,
+                          first->address);
+    }
+}

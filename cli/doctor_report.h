@@ -1,0 +1,35 @@
+/* doctor_report.h - what the checks of slotmq doctor have found.
+ *
+ * Pure. */
+#ifndef CLI_DOCTOR_REPORT_H
+#define CLI_DOCTOR_REPORT_H
+
+#include <stddef.h>
+
+/* UNKNOWN: it may not be read, or was not asked for; that is no fault. */
+enum doctor_severity { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_WARNING, DOCTOR_ERROR };
+
+struct doctor_finding {
+    const char *check; /* the name of its row */
+    enum doctor_severity severity;
+    char subject[300]; /* a server, topic or member; "": all */
+    char text[400];    /* what was found */
+    char advice[400];  /* what to do; "" for OK and UNKNOWN */
+};
+
+/* Invariant: `worst` is the largest severity of all findings. */
+struct doctor_report {
+    const char *check; /* that runs now */
+    struct doctor_finding *finding;
+    size_t count;
+    enum doctor_severity worst;
+};
+
+void doctor_report_fini(struct doctor_report *report);
+
+/* Adds a finding; `advice` and the text after it are of the printf() form. */
+void doctor_report_add(struct doctor_report *report, enum doctor_severity severity,
+                       const char *subject, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+#endif

@@ -1,0 +1,24 @@
+/* binding.h - what a topic is bound to, and the tokens of its slots.
+ *
+ * Thread: any but smq:io. */
+#ifndef ADMIN_BINDING_H
+#define ADMIN_BINDING_H
+
+#include "admin/admin.h"
+
+struct binding {
+    struct topic topic;
+    char bound[COORD_BINDING_MAX]; /* as coord_binding() gives it; "": nothing */
+    struct token token;            /* the largest; all zero: no slot has one */
+    int32_t slot;                  /* ... that has it, or SMQ_NONE */
+    uint32_t bound_at;             /* the largest generation since which a slot knows `bound` */
+};
+
+/* What the topic is bound to; no token is read yet.  Blocks: request_timeout_ms per round trip.
+ * Fails: as fanout_definition(). */
+smq_status binding_read(struct binding *out, struct core *core, const char *topic, smq_error *err);
+
+/* Its tokens: every slot must answer. */
+smq_status binding_read_tokens(struct binding *binding, struct core *core, smq_error *err);
+
+#endif

@@ -1,0 +1,387 @@
+/* test_doctor_checks.c - what slotmq doctor concludes from what it has found out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/doctor_checks.h"
+
+enum { NOW_MS = 1000000000 };
+
+/* A healthy master, and what differs from it. */
+#define MASTER(...)                                                                                \
+    {                                                                                              \
+        .struct_size = sizeof(smq_server_info), .kind = SMQ_SERVER_REDIS, .address = "h:1",        \
+        .why = "", .version = "7.2.4", .version_why = "", .role = "master", .used_memory = 100,    \
+        .maxmemory = 1000000, .maxmemory_policy = "noeviction", .appendonly = 1, .config_why = "", \
+        .appendfsync = "everysec", .save = "", .replicas = 1, .replicas_known = 1,                 \
+        .cluster = true, .cluster_why = "", .cluster_state = "ok", .cluster_slots_ok = 16384,      \
+        .clock_why = "", .clock_error_ms = 1, __VA_ARGS__                                          \
+    }
+
+#pragma GCC diagnostic ignored "-Woverride-init"
+
+static const struct doctor_outcome done = {.tried = true, .status = SMQ_OK, .text = ""};
+
+/* Facts of a whole cluster and fleet: what differs is set by the test. */
+static struct doctor_facts healthy(smq_server_info *server, size_t count)
+{
+    return (struct doctor_facts){
+        .now_ms = NOW_MS,
+        .has_zookeeper = true,
+        .redis = done,
+        .servers = done,
+        .server = server,
+        .server_count = count,
+        .listed = done,
+        .described = done,
+        .fleet = {.root = "/r", .identity = "abc", .generation = 3, .leader = "m", .zxid = 5000}};
+}
+
+/* The findings of a check with one severity; `text` is a part of the only one. */
+static void assert_found(const struct doctor_facts *facts, const char *check,
+                         enum doctor_severity severity, const char *text)
+{
+    struct doctor_report report = {.count = 0};
+    bool found = false;
+
+    doctor_checks_run(&report, facts);
+    for (size_t i = 0; i < report.count; i++) {
+        const struct doctor_finding *finding = &report.finding[i];
+
+        if (strcmp(finding->check, check) != 0) {
+            continue;
+        }
+        found = found || (finding->severity == severity && strstr(finding->text, text) != NULL);
+        assert_int_equal(finding->advice[0] != '\0', finding->severity >= DOCTOR_WARNING);
+    }
+    if (!found) {
+        for (size_t i = 0; i < report.count; i++) {
+            print_message("%s %d %s: %s\n", report.finding[i].check,
+                          (int) report.finding[i].severity, report.finding[i].subject,
+                          report.finding[i].text);
+        }
+        fail_msg("%s did not find \"%s\" with severity %d", check, text, (int) severity);
+    }
+    doctor_report_fini(&report);
+}
+
+static void assert_worst(const struct doctor_facts *facts, enum doctor_severity worst)
+{
+    struct doctor_report report = {.count = 0};
+
+    doctor_checks_run(&report, facts);
+    assert_int_equal(report.worst, worst);
+    assert_true(report.count >= doctor_check_count);
+    doctor_report_fini(&report);
+}
+
+/* === Redis ============================================================== */
+
+static void test_nothing_is_found(void **state)
+{
+    smq_server_info servers[] = {MASTER(.status = SMQ_OK), MASTER(.address = "h:2")};
+    const struct doctor_facts facts = healthy(servers, 2);
+
+    (void) state;
+    assert_worst(&facts, DOCTOR_OK);
+}
+
+static void test_judgement_of_one_master(void **state)
+{
+    static const struct {
+        smq_server_info server;
+        const char *check;
+        enum doctor_severity severity;
+        const char *text;
+    } rows[] = {
+        {MASTER(.status = SMQ_UNAVAILABLE, .why = "no answer"), "redis", DOCTOR_ERROR, "no answer"},
+        {MASTER(.status = SMQ_BAD_SERVER, .why = "it evicts"), "redis", DOCTOR_ERROR, "it evicts"},
+        {MASTER(.version = "7.0.0"), "versions", DOCTOR_OK, "nothing"},
+        {MASTER(.version = "8.2.1"), "versions", DOCTOR_OK, "nothing"},
+        {MASTER(.kind = SMQ_SERVER_VALKEY, .version = "9.1.0"), "versions", DOCTOR_OK, "nothing"},
+        {MASTER(.version = "6.2.7"), "versions", DOCTOR_ERROR, "too old"},
+        {MASTER(.kind = SMQ_SERVER_VALKEY, .version = "7.1.0"), "versions", DOCTOR_ERROR,
+         "too old"},
+        {MASTER(.version = "10.0.0"), "versions", DOCTOR_WARNING, "newer than"},
+        {MASTER(.version = "", .version_why = "INFO is denied"), "versions", DOCTOR_UNKNOWN,
+         "INFO is denied"},
+        {MASTER(.maxmemory = 0), "memory", DOCTOR_OK, "nothing"},
+        {MASTER(.maxmemory_policy = "allkeys-lru"), "memory", DOCTOR_ERROR, "messages are lost"},
+        {MASTER(.maxmemory = 0, .maxmemory_policy = "allkeys-lru"), "memory", DOCTOR_WARNING,
+         "once it is set"},
+        {MASTER(.maxmemory_policy = "volatile-lru"), "memory", DOCTOR_OK, "nothing"},
+        {MASTER(.maxmemory_policy = "", .maxmemory = -1), "memory", DOCTOR_UNKNOWN, "not known"},
+        {MASTER(.used_memory = 790000), "memory", DOCTOR_OK, "nothing"},
+        {MASTER(.used_memory = 810000), "memory", DOCTOR_WARNING, "80 % of maxmemory"},
+        {MASTER(.used_memory = 990000), "memory", DOCTOR_ERROR, "98 % of maxmemory"},
+        {MASTER(.appendonly = 0), "persistence", DOCTOR_WARNING, "nothing is kept on disk"},
+        {MASTER(.appendonly = 0, .save = "60 1"), "persistence", DOCTOR_WARNING, "last snapshot"},
+        {MASTER(.appendfsync = "no"), "persistence", DOCTOR_WARNING, "appendfsync is no"},
+        {MASTER(.config_why = "NOPERM", .appendfsync = ""), "persistence", DOCTOR_UNKNOWN,
+         "NOPERM"},
+        {MASTER(.config_why = "NOPERM", .appendonly = 0), "persistence", DOCTOR_WARNING,
+         "if any are made"},
+        {MASTER(.appendonly = -1), "persistence", DOCTOR_UNKNOWN, "does not say"},
+        {MASTER(.write_failed = true), "persistence", DOCTOR_ERROR, "last write to disk failed"},
+        {MASTER(.replicas = 0, .replicas_known = 0), "replicas", DOCTOR_WARNING, "no replica"},
+        {MASTER(.replicas = 0), "replicas", DOCTOR_ERROR, "0 of its 1 replicas"},
+        {MASTER(.replicas_known = 2), "replicas", DOCTOR_WARNING, "1 of its 2 replicas"},
+        {MASTER(.replicas = -1), "replicas", DOCTOR_UNKNOWN, "not known"},
+        {MASTER(.lag_bytes = 20000000), "replicas", DOCTOR_WARNING, "20000000 bytes behind"},
+        {MASTER(.cluster_state = "fail"), "cluster", DOCTOR_ERROR, "serves nothing"},
+        {MASTER(.cluster_slots_ok = 16000), "cluster", DOCTOR_ERROR, "384 of 16384"},
+        {MASTER(.migrations = 2), "cluster", DOCTOR_WARNING, "2 hash slots are moving"},
+        {MASTER(.cluster_why = "NOPERM"), "cluster", DOCTOR_UNKNOWN, "NOPERM"},
+        {MASTER(.cluster = false, .cluster_slots_ok = -1, .migrations = -1), "cluster", DOCTOR_OK,
+         "nothing"},
+        {MASTER(.clock_offset_ms = 1000), "clocks", DOCTOR_OK, "nothing"},
+        {MASTER(.clock_offset_ms = 1001), "clocks", DOCTOR_WARNING, "1000 ms ahead"},
+        {MASTER(.clock_offset_ms = -2000), "clocks", DOCTOR_WARNING, "1999 ms behind"},
+        {MASTER(.clock_offset_ms = 90000), "clocks", DOCTOR_ERROR, "89999 ms ahead"},
+        {MASTER(.clock_offset_ms = 3000, .clock_error_ms = 2500), "clocks", DOCTOR_OK, "nothing"},
+        {MASTER(.clock_why = "NOPERM"), "clocks", DOCTOR_UNKNOWN, "NOPERM"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_server_info servers[] = {rows[i].server, MASTER(.address = "h:2")};
+        const struct doctor_facts facts =
+            healthy(servers, strcmp(rows[i].check, "redis") == 0 ? 2 : 1);
+
+        assert_found(&facts, rows[i].check, rows[i].severity, rows[i].text);
+        assert_worst(&facts, rows[i].severity);
+    }
+}
+
+static void test_masters_that_differ(void **state)
+{
+    smq_server_info versions[] = {MASTER(.status = SMQ_OK), MASTER(.version = "7.2.5")};
+    smq_server_info clocks[] = {MASTER(.clock_offset_ms = -700),
+                                MASTER(.address = "h:2", .clock_offset_ms = 700)};
+    struct doctor_facts facts = healthy(versions, 2);
+
+    (void) state;
+    assert_found(&facts, "versions", DOCTOR_WARNING, "different versions");
+    facts = healthy(clocks, 2);
+    assert_found(&facts, "clocks", DOCTOR_WARNING, "1398 ms ahead of that of h:1");
+}
+
+static void test_no_client_can_be_made(void **state)
+{
+    struct doctor_facts facts = {.has_zookeeper = true,
+                                 .redis = {true, SMQ_UNAVAILABLE, "nobody answers"}};
+
+    (void) state;
+    assert_found(&facts, "redis", DOCTOR_ERROR, "nobody answers");
+    assert_found(&facts, "memory", DOCTOR_UNKNOWN, "no Redis master has answered");
+    assert_found(&facts, "tokens", DOCTOR_UNKNOWN, "not known");
+    assert_found(&facts, "zookeeper", DOCTOR_UNKNOWN, "after Redis");
+    assert_worst(&facts, DOCTOR_ERROR);
+}
+
+/* === Topics ============================================================= */
+
+static struct doctor_topic topic_bound(const char *coordination, uint32_t generation,
+                                       uint64_t epoch)
+{
+    struct doctor_topic topic = {.name = "t", .looked = done, .bound = done};
+
+    snprintf(topic.binding.coordination, sizeof(topic.binding.coordination), "%s", coordination);
+    topic.binding.generation = 1;
+    topic.binding.token_slot = epoch == 0 ? SMQ_NONE : 2;
+    topic.binding.token_generation = generation;
+    topic.binding.token_epoch = epoch;
+    return topic;
+}
+
+static void test_judgement_of_tokens(void **state)
+{
+    static const struct {
+        const char *bound;
+        uint32_t generation;
+        uint64_t epoch;
+        const char *check;
+        enum doctor_severity severity;
+        const char *text;
+    } rows[] = {
+        {"zookeeper:/r abc", 3, 5000, "tokens", DOCTOR_OK, "nothing"},
+        {"zookeeper:/r abc", 3, 5001, "tokens", DOCTOR_ERROR, "slot 2 has a token of generation 3"},
+        {"zookeeper:/r abc", 2, 9999, "tokens", DOCTOR_OK, "nothing"},
+        {"zookeeper:/r abc", 4, 1, "tokens", DOCTOR_ERROR, "larger than those"},
+        {"zookeeper:/r abc", 0, 0, "tokens", DOCTOR_OK, "nothing"},
+        {"zookeeper:/r xyz", 3, 5001, "tokens", DOCTOR_ERROR, "larger than those"},
+        {"zookeeper:/r xyz", 3, 1, "bindings", DOCTOR_ERROR, "another identity than the root /r"},
+        {"zookeeper:/q abc", 9, 9999, "tokens", DOCTOR_OK, "nothing"},
+        {"zookeeper:/q abc", 9, 9999, "bindings", DOCTOR_UNKNOWN, "bound to zookeeper:/q abc"},
+        {"standalone", 9, 9999, "tokens", DOCTOR_OK, "nothing"},
+        {"standalone", 9, 9999, "bindings", DOCTOR_OK, "nothing"},
+        {"", 0, 0, "bindings", DOCTOR_OK, "nothing"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
+        struct doctor_topic topic = topic_bound(rows[i].bound, rows[i].generation, rows[i].epoch);
+        struct doctor_facts facts = healthy(servers, 1);
+
+        facts.topic = &topic;
+        facts.topic_count = 1;
+        assert_found(&facts, rows[i].check, rows[i].severity, rows[i].text);
+    }
+}
+
+static void test_a_root_that_is_missing(void **state)
+{
+    smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
+    struct doctor_topic topic = topic_bound("zookeeper:/r abc", 3, 77);
+    struct doctor_facts facts = healthy(servers, 1);
+
+    (void) state;
+    facts.topic = &topic;
+    facts.topic_count = 1;
+    facts.fleet = (smq_fleet_info){.root = "/r", .identity = "", .leader = ""};
+    assert_found(&facts, "bindings", DOCTOR_ERROR, "missing in ZooKeeper");
+    assert_found(&facts, "tokens", DOCTOR_ERROR, "larger than those");
+    facts.fleet.unreadable = 1;
+    assert_found(&facts, "tokens", DOCTOR_UNKNOWN, "not all nodes of the fleet can be read");
+}
+
+static void test_judgement_of_topics(void **state)
+{
+    smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
+    struct doctor_topic topic = topic_bound("zookeeper:/r abc", 3, 77);
+    struct doctor_facts facts = healthy(servers, 1);
+
+    (void) state;
+    facts.topic = &topic;
+    facts.topic_count = 1;
+    assert_found(&facts, "consumers", DOCTOR_OK, "nothing");
+    topic.stats.due = 5;
+    assert_found(&facts, "consumers", DOCTOR_WARNING, "no member consumes it, and 5 messages");
+    topic.paused = true;
+    assert_found(&facts, "consumers", DOCTOR_OK, "nothing");
+    topic = topic_bound("", 0, 0);
+    topic.stats.due = 5;
+    assert_found(&facts, "consumers", DOCTOR_WARNING, "never consumed, and 5 messages");
+    topic.stats.slots_damaged = 2;
+    assert_found(&facts, "damage", DOCTOR_ERROR, "lost a part of 2 of its slots");
+    topic = (struct doctor_topic){.name = "t", .damaged = true};
+    assert_found(&facts, "damage", DOCTOR_ERROR, "lost its definition");
+    topic = (struct doctor_topic){.name = "t", .unreadable = "another version made it"};
+    assert_found(&facts, "definitions", DOCTOR_ERROR, "another version made it");
+    facts.listed = (struct doctor_outcome){true, SMQ_DENIED, "NOPERM"};
+    assert_found(&facts, "definitions", DOCTOR_ERROR, "NOPERM");
+    facts.listed = (struct doctor_outcome){false, SMQ_OK, ""};
+    assert_found(&facts, "damage", DOCTOR_UNKNOWN, "when all Redis masters answer");
+}
+
+/* === The fleet ========================================================== */
+
+static void test_judgement_of_members(void **state)
+{
+    smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
+    smq_fleet_member member = {.name = "m", .host = "h", .state = SMQ_MEMBER_ACTIVE, .why = ""};
+    smq_fleet_share share = {
+        .topic = "t", .member = "m", .ranges = "", .stands_by = "it reaches no Redis"};
+    struct doctor_facts facts = healthy(servers, 1);
+
+    (void) state;
+    facts.member = &member;
+    facts.member_count = 1;
+    assert_worst(&facts, DOCTOR_OK);
+    facts.fleet.leader = "";
+    assert_found(&facts, "fleet", DOCTOR_WARNING, "no member is the leader");
+    member.state = SMQ_MEMBER_UNREACHABLE;
+    assert_found(&facts, "members", DOCTOR_ERROR, "reaches no Redis");
+    member = (smq_fleet_member){
+        .name = "m", .host = "", .state = SMQ_MEMBER_UNREADABLE, .why = "access is denied"};
+    assert_found(&facts, "nodes", DOCTOR_ERROR, "access is denied");
+    facts.share = &share;
+    facts.share_count = 1;
+    assert_found(&facts, "members", DOCTOR_WARNING, "no slot of topic t");
+}
+
+static void test_judgement_of_slots_that_move(void **state)
+{
+    smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
+    smq_fleet_topic topic = {
+        .name = "t", .slots = 8, .members = 1, .why = "", .since_at_ms = NOW_MS};
+    smq_fleet_move move = {.topic = "t",
+                           .from = "m",
+                           .wait = SMQ_WAIT_ACKNOWLEDGE,
+                           .slots = 3,
+                           .ranges = "0-2",
+                           .why = "member m has not acknowledged",
+                           .since_at_ms = NOW_MS - DOCTOR_MOVE_WARNING_MS + 1};
+    struct doctor_facts facts = healthy(servers, 1);
+
+    (void) state;
+    facts.fleet_topic = &topic;
+    facts.fleet_topic_count = 1;
+    facts.move = &move;
+    facts.move_count = 1;
+    assert_worst(&facts, DOCTOR_OK);
+    move.since_at_ms--;
+    assert_found(&facts, "moves", DOCTOR_WARNING, "3 slots have been moving for 60 s: member m");
+    topic.unowned = 2;
+    assert_found(&facts, "fleet", DOCTOR_WARNING, "2 of its slots have no owner");
+    topic.since_at_ms = NOW_MS - DOCTOR_MOVE_WARNING_MS;
+    assert_found(&facts, "fleet", DOCTOR_ERROR, "2 of its slots have no owner");
+    topic.why = "it is damaged";
+    assert_found(&facts, "nodes", DOCTOR_ERROR, "it is damaged");
+}
+
+static void test_judgement_of_zookeeper(void **state)
+{
+    static const struct {
+        smq_server_info server;
+        enum doctor_severity severity;
+        const char *text;
+    } rows[] = {
+        {MASTER(.kind = SMQ_SERVER_ZOOKEEPER, .version = "3.8.0"), DOCTOR_OK, "nothing"},
+        {MASTER(.kind = SMQ_SERVER_ZOOKEEPER, .version = "3.4.14"), DOCTOR_WARNING, "is old"},
+        {MASTER(.kind = SMQ_SERVER_ZOOKEEPER, .version = "", .version_why = "not whitelisted"),
+         DOCTOR_UNKNOWN, "not whitelisted"},
+        {MASTER(.kind = SMQ_SERVER_ZOOKEEPER, .status = SMQ_UNAVAILABLE, .why = "refused"),
+         DOCTOR_WARNING, "does not answer: refused"},
+    };
+    struct doctor_facts facts;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_server_info servers[] = {MASTER(.status = SMQ_OK), rows[i].server};
+
+        facts = healthy(servers, 2);
+        assert_found(&facts, "zookeeper", rows[i].severity, rows[i].text);
+        facts.described = (struct doctor_outcome){true, SMQ_UNAVAILABLE, "no quorum"};
+        assert_found(&facts, "zookeeper", DOCTOR_ERROR, "no quorum");
+        assert_found(&facts, "members", DOCTOR_UNKNOWN, "ZooKeeper was not read");
+        facts.has_zookeeper = false;
+        facts.described.tried = false;
+        assert_found(&facts, "zookeeper", DOCTOR_UNKNOWN, "no ZooKeeper was given");
+        assert_found(&facts, "members", DOCTOR_OK, "nothing");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_is_found),
+        cmocka_unit_test(test_judgement_of_one_master),
+        cmocka_unit_test(test_masters_that_differ),
+        cmocka_unit_test(test_no_client_can_be_made),
+        cmocka_unit_test(test_judgement_of_tokens),
+        cmocka_unit_test(test_a_root_that_is_missing),
+        cmocka_unit_test(test_judgement_of_topics),
+        cmocka_unit_test(test_judgement_of_members),
+        cmocka_unit_test(test_judgement_of_slots_that_move),
+        cmocka_unit_test(test_judgement_of_zookeeper),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
