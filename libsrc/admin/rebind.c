@@ -139,7 +139,7 @@ static enum fanout_next rebind_done(const struct store_result *result, void *use
     const char *name = rebind->topic.name;
     struct store_lease_holder holder;
 
-    if (result->outcome == STORE_OK && store_bind_read(&rebind->generation, result)) {
+    if (result->outcome == STORE_OK && store_topic_number_read(&rebind->generation, result)) {
         return FANOUT_DONE;
     }
     if (result->status == SMQ_IN_WORK && store_lease_holder_read(&holder, result)) {

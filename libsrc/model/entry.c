@@ -3,9 +3,7 @@
  * Pure.  Nothing here depends on the locale of the program: its decimal point may be a comma. */
 #include "model/entry.h"
 
-#include <inttypes.h>
 #include <locale.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,10 +14,6 @@
 
 enum {
     ENTRY_TICKS = 128,         /* attempts are counted in 1/128 */
-    ENTRY_TICK = 78125,        /* 1/128 = 0.0078125 */
-    ENTRY_TICK_DIGITS = 7,     /* behind the point */
-    ENTRY_UNIT = 10000000,     /* 10^7 */
-    ENTRY_RETRIES_MAX = 63,    /* what the fraction has room for */
     ENTRY_SCORE_TEXT_MAX = 32, /* Redis writes at most 24 bytes */
     ENTRY_ARRIVALS_BITS = 32   /* of a priority with ties by arrival */
 };
@@ -71,16 +65,6 @@ bool entry_decode(struct entry *out, const char *data, size_t len)
     return true;
 }
 
-void entry_encode(struct buf *out, const struct entry *entry)
-{
-    buf_printf(out, "%" PRId64 "%c", entry->before, (char) entry->kind);
-    if (entry->kind != ENTRY_DEAD) {
-        buf_printf(out, "%" PRIu64, entry->claim);
-    }
-    buf_add(out, ":", 1);
-    buf_add(out, entry->member, entry->member_len);
-}
-
 /* --- scores --- */
 
 /* Read a finite decimal number as strtod() does in the C locale. */
@@ -130,27 +114,6 @@ bool entry_score_parse(int64_t *integer, struct attempts *attempts, const char *
     attempts->retries = (int) ticks / 2;
     attempts->suspect = (int) ticks % 2 == 1;
     return true;
-}
-
-/* Exact, not rounded: the decimal fraction of n/128 ends after 7 digits. */
-void entry_score_format(char out[40], int64_t integer, struct attempts attempts)
-{
-    int64_t fraction = (int64_t) (attempts.retries * 2 + attempts.suspect) * ENTRY_TICK;
-    bool negative = integer < 0;
-    int len = 0;
-
-    if (negative && fraction > 0) {
-        integer++; /* -5 + 0.25 is written -4.75 */
-        fraction = ENTRY_UNIT - fraction;
-    }
-    len = snprintf(out, 40, "%s%" PRId64, negative ? "-" : "", negative ? -integer : integer);
-    if (fraction == 0) {
-        return;
-    }
-    len += snprintf(out + len, 40 - (size_t) len, ".%0*" PRId64, ENTRY_TICK_DIGITS, fraction);
-    while (out[len - 1] == '0') {
-        out[--len] = '\0';
-    }
 }
 
 int64_t entry_priority(char kind, int64_t before)

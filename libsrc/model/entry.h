@@ -38,12 +38,10 @@ struct attempts {
 
 /* false: not an entry. */
 bool entry_decode(struct entry *out, const char *data, size_t len);
-void entry_encode(struct buf *out, const struct entry *entry);
 
 /* false: out of range (|integer| >= 2^45) or not a number.  `text` is a score as Redis writes it.
  */
 bool entry_score_parse(int64_t *integer, struct attempts *attempts, const char *text, size_t len);
-void entry_score_format(char out[40], int64_t integer, struct attempts attempts);
 
 /* What a before-image means to a user: the priority (kinds 'p', 'b'), or the due time in ms. */
 int64_t entry_priority(char kind, int64_t before);

@@ -128,17 +128,6 @@ void store_bind(struct store_call *call, struct redis *redis, const char *topic,
     call_submit(call, redis, 8, timeout_ms);
 }
 
-bool store_bind_read(uint32_t *generation, const struct store_result *result)
-{
-    uint64_t number;
-
-    if (!reply_count(&number, result->reply, 1) || number > UINT32_MAX) {
-        return false;
-    }
-    *generation = (uint32_t) number;
-    return true;
-}
-
 bool store_bound_read(char *out, size_t size, const struct store_result *result)
 {
     return reply_text(out, size, result->reply, 1);

@@ -256,7 +256,8 @@ void store_topic_pause(struct store_call *call, struct redis *redis, const struc
 void store_topic_repair(struct store_call *call, struct redis *redis, const struct topic *topic,
                         const struct topic *seen, const char *coord, int64_t timeout_ms);
 
-/* The number that a deletion, an alteration or a pause answers. */
+/* The number that a deletion, an alteration, a pause or a binding answers; of a binding it is the
+ * generation. */
 bool store_topic_number_read(uint32_t *out, const struct store_result *result);
 
 /* The registry of all topics: slotmq{topics}. */
@@ -280,7 +281,6 @@ bool store_lease_read(struct token *token, int64_t *remaining_ms,
                       const struct store_result *result);
 void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
                 const char *coord, int64_t timeout_ms);
-bool store_bind_read(uint32_t *generation, const struct store_result *result);
 bool store_bound_read(char *out, size_t size, const struct store_result *result); /* OTHER_FLEET */
 
 /* Bind the topic to another coordination, under a generation larger than any before and than

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "fuzz/fuzz.h"
-#include "model/entry.h"
+#include "support/entry_text.h"
 
 /* There is one form of an entry. */
 static void read_entry(const char *text, size_t len)

@@ -210,9 +210,7 @@ static void read_owner(const struct store_result *result)
 static void read_bind(const struct store_result *result)
 {
     char bound[64];
-    uint32_t generation;
 
-    (void) store_bind_read(&generation, result);
     if (store_bound_read(bound, sizeof(bound), result)) {
         touch_text(bound);
     }

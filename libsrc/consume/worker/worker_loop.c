@@ -275,7 +275,7 @@ static void worker_on_binding(smq_worker *worker, const struct store_result *res
 
     if (result->status == SMQ_OTHER_FLEET) {
         worker_fail(worker, SMQ_OTHER_FLEET, "it was bound to another fleet");
-    } else if (result->outcome == STORE_OK && store_bind_read(&generation, result) &&
+    } else if (result->outcome == STORE_OK && store_topic_number_read(&generation, result) &&
                generation > worker->generation) {
         worker->generation = generation;
         if (worker->joined) {

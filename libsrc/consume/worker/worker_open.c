@@ -46,7 +46,7 @@ static void worker_opening_on_bound(struct store_call *call, const struct store_
     struct worker_opening *opening = call->user;
     smq_worker *worker = opening->worker;
 
-    if (result->outcome == STORE_OK && store_bind_read(&worker->generation, result)) {
+    if (result->outcome == STORE_OK && store_topic_number_read(&worker->generation, result)) {
         worker_opening_bound(opening);
         return;
     }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "model/entry.h"
+#include "support/entry_text.h"
 
 enum { LINE_MAX_BYTES = 4096, FIELDS_MAX = 6 };
 
