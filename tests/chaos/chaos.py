@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""Run a fleet on real servers, do everything to it that happens to fleets, and judge its logs.
+
+usage: ./dev chaos [--seed N] [--seconds S] [--runs K | --soak HOURS] [--keep FOLDER]; --help
+
+Each run has a network of its own in Linux network namespaces, six
+Redis nodes, three ZooKeeper servers, up to eight worker processes and two senders.  A run is judged
+by its logs alone (check.py).  It is void, and fails, when it showed too little: see LEAST_...
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import check
+import faults
+import selftest
+import servers
+from monitor import Monitor
+from network import Network
+
+WORKERS, SPARE = 4, 4
+RATE = 300  # messages a second of each sender
+DRAIN_S = 90
+TOPICS = {
+    "jobs": ["--slots", "16", "--backoff", "fixed:50"],
+    "fifo": ["--type", "fifo", "--slots", "8", "--backoff", "fixed:50"],
+    "priority": ["--type", "priority", "--slots", "8", "--backoff", "fixed:50"],
+    "merge": ["--type", "range_merge", "--delay", "200ms", "--slots", "8", "--backoff", "fixed:50"],
+}
+SLOTS = {"jobs": 16, "fifo": 8, "priority": 8, "merge": 8}
+
+
+class Fleet:
+    def __init__(self, network, folder, programs, redis, zookeeper):
+        self.workers = [
+            servers.Process(network, f"w{i + 1}", folder / "processes" / f"w{i + 1}",
+                            [f"{programs}/tests/chaos/chaos-worker", redis, zookeeper, f"w{i + 1}",
+                             f"{folder}/worker-w{i + 1}.log"])
+            for i in range(WORKERS + SPARE)]
+        self.senders = [
+            servers.Process(network, f"s{i + 1}", folder / "processes" / f"s{i + 1}",
+                            [f"{programs}/tests/chaos/chaos-sender", redis, f"s{i + 1}",
+                             f"{folder}/sender-s{i + 1}.log", str(RATE), str(level)])
+            for i, level in enumerate((0, 1))]
+
+    def running(self):
+        """Those that always run but for their own faults."""
+        return [worker for worker in self.workers[:WORKERS] if worker.runs()]
+
+    def spare(self):
+        return [worker for worker in self.workers[WORKERS:] if not worker.runs()]
+
+
+class World:
+    """All that faults act on.  Thread: the lanes of faults share it; each lane has its own hosts."""
+
+    def __init__(self, folder, programs):
+        self.folder, self.programs = folder, programs
+        self.over = threading.Event()
+        self.failed = []
+        self.lock = threading.Lock()
+        self.log = open(folder / "faults.log", "w", encoding="utf-8", buffering=1)
+        hosts = [f"r{i + 1}" for i in range(2 * servers.MASTERS)] + ["z1", "z2", "z3"]
+        hosts += [f"w{i + 1}" for i in range(WORKERS + SPARE)] + ["s1", "s2"]
+        self.network = Network(hosts)
+        self.cluster = servers.Cluster(self.network, folder / "processes")
+        self.ensemble = servers.Ensemble(self.network, folder / "processes")
+        self.fleet = Fleet(self.network, folder, programs, self.cluster.addresses,
+                           self.ensemble.addresses)
+        self.topics = list(TOPICS)
+        self.monitors = []
+
+    def note(self, what, who="-", detail=0):
+        with self.lock:
+            self.log.write(f"{what} {time.monotonic_ns()} {who} {detail}\n")
+
+    def sleep(self, seconds):
+        """Sleep, but not beyond the end of the faults."""
+        self.over.wait(seconds)
+
+    def slot_key(self, chance):
+        topic = chance.choice(self.topics)
+        return f"{topic}_{chance.randrange(SLOTS[topic])}"
+
+    def command(self, *words):
+        return subprocess.run([f"{self.programs}/cli/slotmq", *words], check=True, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, "SLOTMQ_REDIS": self.cluster.addresses}).stdout
+
+    def start(self):
+        self.cluster.start()
+        self.ensemble.start()
+        self.monitors = [Monitor(node, self.folder) for node in self.cluster.nodes]
+        for topic, options in TOPICS.items():
+            self.command("topic", "create", topic, *options)
+        for worker in self.fleet.workers[:WORKERS]:
+            worker.start()
+        servers.wait_until(self._all_owned, 30, "every slot has an owner")
+        for sender in self.fleet.senders:
+            sender.start()
+
+    def _all_owned(self):
+        lines = [line for worker in self.fleet.workers[:WORKERS]
+                 if (path := self.folder / f"worker-{worker.host}.log").exists()
+                 for line in path.read_text().splitlines() if line.startswith("event ")]
+        owned = {tuple(words[3:5]) for line in lines
+                 if (words := line.split(" "))[2] == "slot_gained"}
+        return len(owned) == sum(SLOTS.values())
+
+    def lane(self, seed, name):
+        """The thread of one lane of faults."""
+        try:
+            for pause, fault in faults.plan(self, seed, name):
+                self.sleep(pause)
+                if self.over.is_set():
+                    return
+                self.note("begin", fault.name)
+                fault.run()
+                self.note("healed", fault.name)
+        except (faults.DidNotBite, TimeoutError, OSError, subprocess.SubprocessError) as error:
+            self.note("failed", type(error).__name__)
+            self.failed.append(f"{fault.name}: {error}")
+            self.over.set()
+
+    def torment(self, seed, seconds):
+        lanes = [threading.Thread(target=self.lane, args=(seed, name)) for name in faults.LANES]
+        self.note("faults-begin")
+        for lane in lanes:
+            lane.start()
+        self.over.wait(seconds)
+        self.over.set()
+        for lane in lanes:
+            lane.join()
+        self.note("faults-end")
+
+    def heal(self):
+        for worker in self.fleet.workers[:WORKERS]:
+            if not worker.runs():
+                worker.start()
+        servers.wait_until(self.cluster.is_whole, 60, "the cluster is whole")
+        servers.wait_until(self.ensemble.is_whole, 60, "the ensemble is whole")
+        self.note("healed-all")
+
+    def counts(self):
+        """How many messages are not done or dead; None while that is not known."""
+        topics = json.loads(self.command("--json", "stat"))["topics"]
+        if len(topics) < len(self.topics) or any(topic["slots_silent"] for topic in topics):
+            return None
+        return sum(topic["waiting"] + topic["claimed"] + topic["resting"] for topic in topics)
+
+    def drain(self):
+        for sender in self.fleet.senders:
+            sender.end(90)
+        servers.wait_until(lambda: self.counts() == 0, DRAIN_S, "everything sent was handled")
+        self.note("drained")
+
+    def stop(self):
+        for worker in self.fleet.workers:
+            worker.signal(signal.SIGTERM)
+        for worker in self.fleet.workers:
+            if worker.runs() and worker.end() != 0:
+                self.failed.append(f"{worker.host} did not end well")
+        for monitor in self.monitors:
+            monitor.stop()
+
+    def final(self):
+        """What is left in Redis, key by key, as check.py reads it."""
+        left = {}
+        for node in self.cluster.masters():
+            with node.client(20) as client:
+                client.connection_pool.connection_kwargs["encoding_errors"] = "backslashreplace"
+                for key in client.scan_iter(count=1000):
+                    kind = client.type(key)
+                    if kind == "zset":
+                        left[key] = client.zrange(key, 0, -1, withscores=True)
+                    elif kind == "hash":
+                        left[key] = client.hgetall(key)
+        (self.folder / "final.json").write_text(json.dumps(left))
+
+
+def run_once(folder, programs, seed, seconds):
+    """One run; what went wrong with it, as lines."""
+    world = World(folder, programs)
+    try:
+        world.start()
+        (folder / "run.json").write_text(json.dumps(
+            {"seed": seed, "seconds": seconds, "topics": SLOTS,
+             "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
+        world.torment(seed, seconds)
+        world.heal()
+        world.drain()
+        world.final()
+    except (TimeoutError, subprocess.SubprocessError) as error:
+        world.failed.append(str(error))
+        world.note("failed", type(error).__name__)
+    finally:
+        world.stop()
+    return world.failed
+
+
+def isolated(arguments):
+    """Run this program again in namespaces of its own; everything in them ends with it."""
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    words = ["unshare", *user, "--net", "--mount", "--pid", "--mount-proc", "--fork",
+             "--kill-child", sys.executable, __file__, *arguments, "--isolated"]
+    return subprocess.run(words, check=False).returncode
+
+
+def run_here(options):
+    """One run inside its namespaces, and its verdict; True if it is good."""
+    folder = pathlib.Path(options.keep)
+    failed = run_once(folder, options.programs, options.seed, options.seconds)
+    for line in failed:
+        print(f"chaos: {line}")
+    if not (folder / "final.json").exists():
+        return False
+    verdict = check.judge(folder)
+    print(verdict.text(), flush=True)
+    return not failed and verdict.good()
+
+
+def run_seed(options, seed):
+    """One run from outside; True if it is good.  The logs of a bad one are kept."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"slotmq-chaos-{seed}-"))
+    print(f"chaos: seed {seed}, {options.seconds} s", flush=True)
+    good = isolated([options.programs, "--seed", str(seed), "--seconds", str(options.seconds),
+                     "--keep", str(folder)]) == 0
+    if good and options.self_test:
+        good = not selftest.run(folder)
+    if not good:
+        print(f"chaos: seed {seed} failed; its logs are in {folder}", flush=True)
+    elif options.keep:
+        shutil.move(folder, options.keep)
+    else:
+        shutil.rmtree(folder)
+    return good
+
+
+def run_seeds(options):
+    first = options.seed if options.seed is not None else random.randrange(1 << 31)
+    end = time.monotonic() + options.soak * 3600
+    bad, number = [], 0
+    while number < options.runs or time.monotonic() < end:
+        if not run_seed(options, first + number):
+            bad.append(first + number)
+        number += 1
+    print(f"chaos: {number - len(bad)} of {number} runs were good"
+          + (f"; bad seeds: {' '.join(map(str, bad))}" if bad else ""))
+    return not bad
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="./dev chaos")
+    parser.add_argument("programs", help=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, help="of the first run; a random one")
+    parser.add_argument("--seconds", type=int, default=60, help="of faults in a run; %(default)s")
+    parser.add_argument("--runs", type=int, default=1, help="how many; %(default)s")
+    parser.add_argument("--soak", type=float, default=0, metavar="HOURS",
+                        help="go on with new seeds for so long")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the logs of a good run here")
+    parser.add_argument("--check", metavar="FOLDER", help="only judge the logs in this folder")
+    parser.add_argument("--self-test", nargs="?", const=True, metavar="FOLDER",
+                        help="plant violations in the logs of each run, or only in those of this "
+                        "folder; the checker must name each")
+    parser.add_argument("--isolated", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.programs = str(pathlib.Path(options.programs).resolve())
+    return options
+
+
+def main():
+    options = parse()
+    if options.isolated:
+        return run_here(options)
+    if options.check:
+        verdict = check.judge(options.check)
+        print(verdict.text())
+        return verdict.good()
+    if isinstance(options.self_test, str):
+        return not selftest.run(options.self_test)
+    return run_seeds(options)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        sys.exit(0 if main() else 1)
+    except KeyboardInterrupt:
+        sys.exit(130)

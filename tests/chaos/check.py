@@ -1,0 +1,403 @@
+"""Judge the logs of a chaos run: what was promised, and what happened.
+
+It reads what senders and handlers appended, what Redis nodes executed (MONITOR), which faults there
+were, and what is left in Redis.  Nothing is asked of the library.
+"""
+import bisect
+import collections
+
+from history import Broken, Call, History, Replicated
+
+MS = 1_000_000
+SESSION_MS = 3000                # load.h
+BOUND_MS = SESSION_MS * 2 // 3   # the largest age of a confirmation before a handler begins
+SLACK_MS = 100                   # for the reading of clocks and the writing of logs
+THREADS = 2                      # of a worker, which may each hold one call that was confirmed
+DELIVERIES = 17                  # the first one and 16 retries
+BACKOFF_MS, DELAY_MS = 50, 200   # of the topics
+UNOWNED_MS = 30_000              # the longest that a loaded slot may stand still
+LEAST_RATE, LEAST_MOVES_S = 200, 6
+LOSSY = {"KillMaster", "FreezeMaster", "CutMaster"}  # after these Redis may have lost writes
+LOSSY_BEFORE_MS = 2000           # what was acknowledged so shortly before is lost with the master
+SHOWN = 3                        # examples of each violation
+
+
+class Verdict:
+    """Violations by invariant, and figures."""
+
+    def __init__(self):
+        self.violations = collections.defaultdict(list)
+        self.figures = {}
+        self.void = []
+
+    def add(self, invariant, text):
+        self.violations[invariant].append(text)
+
+    def good(self):
+        return not self.violations and not self.void
+
+    def text(self):
+        lines = [f"{name:28} {value}" for name, value in self.figures.items()]
+        lines += [f"void: {line}" for line in self.void]
+        for invariant, found in self.violations.items():
+            lines.append(f"VIOLATED: {invariant}: {len(found)} times")
+            lines += [f"    {text}" for text in found[:SHOWN]]
+        lines.append("the run is good" if self.good() else "the run is NOT good")
+        return "\n".join(lines)
+
+
+class Checker:
+    def __init__(self, history):
+        self.history, self.verdict = history, Verdict()
+        self.by_message = collections.defaultdict(list)
+        self.by_slot = collections.defaultdict(list)
+        for run in history.runs:
+            self.by_message[run.topic, run.body].append(run)
+            self.by_slot[run.topic, run.slot].append(run)
+        self.gains = collections.defaultdict(list)
+        for event in history.events:
+            if event.kind == "slot_gained":
+                self.gains[event.topic, event.slot].append(event)
+        self.lossy = self._intervals(LOSSY, LOSSY_BEFORE_MS)
+        self.frozen = self._frozen()
+        self.dead = self._dead()
+
+    def _intervals(self, names, before_ms):
+        """From when to when such faults may have an effect."""
+        intervals, begun = [], {}
+        for note in self.history.notes:
+            if note.what == "begin" and note.who in names:
+                begun[note.who] = note.at_ns - before_ms * MS
+            elif note.what == "healed" and note.who in begun:
+                intervals.append((begun.pop(note.who), note.at_ns))
+        return intervals + [(begin, float("inf")) for begin in begun.values()]
+
+    def _frozen(self):
+        """By pid: from when to when the process stood still."""
+        frozen, since = collections.defaultdict(list), {}
+        for note in self.history.notes:
+            if note.what == "frozen":
+                since[note.detail] = note.at_ns
+            elif note.what == "thawed":
+                frozen[int(note.detail)].append((since.pop(note.detail), note.at_ns))
+        return frozen
+
+    def _dead(self):
+        """(topic, body) of each dead letter, as often as it is there."""
+        dead = collections.Counter()
+        for key, members in self.history.final.items():
+            if not key.startswith("dead{"):
+                continue
+            topic = key[len("dead{"):-1].rsplit("_", 1)[0]
+            for member, _ in members:
+                if member == "":
+                    continue
+                body = self._body_of(topic, key, member)
+                dead[topic, body] += 1
+        return dead
+
+    def _body_of(self, topic, key, entry):
+        """The body of a dead letter: beside its entry in layout keyed, else in it."""
+        reasons = self.history.final.get("why{" + key[len("dead{"):], {})
+        if f"B{entry}" in reasons:
+            return reasons[f"B{entry}"]
+        member = entry.split("d:", 1)[1]
+        if not member.startswith("\0"):
+            return member
+        length, _, rest = member[1:].partition(":")
+        return rest[int(length):]
+
+    def in_any(self, intervals, begin_ns, end_ns=None):
+        end_ns = begin_ns if end_ns is None else end_ns
+        return any(begin <= end_ns and begin_ns <= end for begin, end in intervals)
+
+    # --- the invariants ---------------------------------------------------------------------
+
+    def check_lost(self):
+        permitted = 0
+        for name, send in self.history.sends.items():
+            if send.outcome != "stored" or self.dead[name]:
+                continue
+            if any(run.verdict == "done" for run in self.by_message.get(name, ())):
+                continue
+            if send.level == 0 and self.in_any(self.lossy, send.outcome_ns):
+                permitted += 1
+                continue
+            self.verdict.add("nothing acknowledged is lost",
+                             f"{send.topic} {send.body}, acknowledged by {send.level} replicas")
+        self.verdict.figures["lost with their master"] = f"{permitted} of those without replicas"
+
+    def check_overlaps(self):
+        latest = {}
+        for run in self.history.runs:
+            name = (run.topic, run.key, run.token)
+            before = latest.get(name)
+            end_ns = float("inf") if run.end_ns is None else run.end_ns
+            if before is not None and run.begin_ns < before[0]:
+                self.verdict.add("one handler at a time for a key under one token",
+                                 f"{run.topic} {run.body} began beside {before[1].body}")
+            if before is None or end_ns > before[0]:
+                latest[name] = (end_ns, run)
+
+    def check_late(self):
+        outlived, at_thaw = 0, collections.Counter()
+        for run in self.history.runs:
+            gained = [event.at_ns for event in self.gains[run.topic, run.slot]
+                      if event.token > run.token]
+            if not gained or run.begin_ns <= min(gained):
+                continue
+            begin_ns = run.begin_ns
+            for frozen, thawed in self.frozen[run.pid]:
+                # It may have been confirmed when the process froze: one call of each thread.
+                if frozen <= begin_ns <= thawed + SLACK_MS * MS:
+                    at_thaw[run.pid, thawed, run.topic] += 1
+                    if at_thaw[run.pid, thawed, run.topic] <= THREADS:
+                        begin_ns = frozen
+            outlived += 1
+            if begin_ns - min(gained) > (BOUND_MS + SLACK_MS) * MS:
+                self.verdict.add("no handler begins long after a newer token was stored",
+                                 f"{run.topic} {run.body} at {run.worker}: "
+                                 f"{(begin_ns - min(gained)) // MS} ms after")
+        self.verdict.figures["begun beside a newer owner"] = f"{outlived}, none late"
+
+    def check_executed(self):
+        """What the nodes executed: tokens only grow, and the stored one alone writes."""
+        calls = 0
+        for node in self.history.nodes():
+            stored = {}
+            for step in self.history.executed(node):
+                if isinstance(step, Broken):
+                    stored = {}
+                elif isinstance(step, Replicated):
+                    self._note_token(stored, step.command)
+                elif step.tag is not None:
+                    calls += 1
+                    self._check_call(stored, step)
+        self.verdict.figures["scripts judged"] = calls
+
+    @staticmethod
+    def _note_token(stored, command):
+        if command[0] == "HSET" and command[1].startswith("slot{") and "token" in command[2::2]:
+            stored[command[1][len("slot{"):-1]] = command[3 + command[2::2].index("token") * 2]
+        elif command[0] in ("DEL", "UNLINK"):
+            for key in command[1:]:
+                stored.pop(key[len("slot{"):-1], None)
+
+    def _check_call(self, stored, call):
+        known, writes = stored.get(call.tag), call.writes()
+        where = f"{call.node} line {call.line}, {call.tag}: "
+        if call.token is not None and writes and known is not None and not call.takes_over \
+                and call.token != known:
+            self.verdict.add("no write under an old token", where + f"{call.token}, not {known}")
+        for command in writes:
+            self._note_token(stored, command)
+        now = stored.get(call.tag)
+        if known is not None and now is not None and now < known:
+            self.verdict.add("tokens only grow", where + f"{now} after {known}")
+
+    def check_gains(self):
+        """A process never gains a slot again under a smaller token."""
+        last = {}
+        for event in self.history.events:
+            if event.kind == "slot_gained":
+                name = (event.pid, event.topic, event.slot)
+                if event.token < last.get(name, ""):
+                    self.verdict.add("tokens only grow", f"{event.worker} {event.topic} "
+                                     f"{event.slot}: {event.token} after {last[name]}")
+                last[name] = event.token
+
+    def check_attempts(self):
+        for (topic, body), runs in self.by_message.items():
+            for run in runs:
+                if run.attempt < 1 or run.attempt + run.left != DELIVERIES:
+                    self.verdict.add("attempts are counted right",
+                                     f"{topic} {body}: attempt {run.attempt}, {run.left} left")
+            for before, run in zip(runs, runs[1:]):
+                if before.verdict != "retry" or before.token != run.token:
+                    continue
+                allowed = {before.attempt + 1}
+                if self.in_any(self.lossy, before.begin_ns, run.begin_ns):
+                    allowed |= {attempt for attempt in range(1, before.attempt + 1)}
+                if run.attempt not in allowed:
+                    self.verdict.add("attempts are counted right", f"{topic} {body}: attempt "
+                                     f"{run.attempt} after a retry of {before.attempt}")
+
+    def check_dead(self):
+        for (topic, body), count in self.dead.items():
+            runs = self.by_message.get((topic, body), ())
+            rejected = any(run.verdict == "reject" for run in runs)
+            exhausted = any(run.left == 0 and run.verdict != "done" for run in runs)
+            if count > 1 or not (rejected or exhausted):
+                self.verdict.add("dead exactly once, and with a reason",
+                                 f"{topic} {body}: {count} times")
+        for name, send in self.history.sends.items():
+            runs = self.by_message.get(name, ())
+            if send.kind in ("dead", "reject") and runs and not self.dead[name] \
+                    and not self.in_any(self.lossy, send.at_ns, runs[-1].begin_ns + 10**10):
+                self.verdict.add("dead exactly once, and with a reason",
+                                 f"{send.topic} {send.body} is not among the dead")
+
+    def check_early(self):
+        for (topic, body), runs in self.by_message.items():
+            send = self.history.sends[topic, body]
+            due_ms = send.due_ms
+            for run in runs:
+                if run.wall_ms < due_ms:
+                    self.verdict.add("never early", f"{topic} {body}: {due_ms - run.wall_ms} ms")
+            if topic == "merge" and runs[0].begin_ns < send.at_ns + (DELAY_MS - 1) * MS:
+                self.verdict.add("never early", f"{topic} {body}: before its delay was over")
+            for before, run in zip(runs, runs[1:]):
+                if before.verdict == "retry" and before.token == run.token \
+                        and not self.in_any(self.lossy, before.begin_ns, run.begin_ns) \
+                        and run.begin_ns < before.end_ns + (BACKOFF_MS - 1) * MS:
+                    self.verdict.add("never early", f"{topic} {body}: before its back-off was over")
+
+    def check_fifo(self):
+        """By sender and key: the first successful handling follows the order of sends."""
+        keys = collections.defaultdict(list)
+        for (topic, body), runs in self.by_message.items():
+            send = self.history.sends[topic, body]
+            if topic == "fifo" and send.outcome == "stored":
+                first = next((run for run in runs if run.verdict == "done"), None)
+                if first is not None:
+                    keys[send.sender, send.key].append((send.number, first.begin_ns, send))
+        for found in keys.values():
+            found.sort(key=lambda item: item[0])
+            for before, after in zip(found, found[1:]):
+                if after[1] < before[1] and not self.in_any(self.lossy, before[2].at_ns, before[1]):
+                    self.verdict.add("fifo keeps the order of a key",
+                                     f"{after[2].body} was handled before {before[2].body}")
+
+    def check_priority(self):
+        """A claim takes no message while one of a larger priority waits in its slot."""
+        judged = 0
+        for node in self.history.nodes():
+            waiting, known = collections.defaultdict(dict), True  # by tag: member -> score
+            for step in self.history.executed(node):
+                if isinstance(step, Broken):
+                    # The first connection finds the node empty; later ones miss something.
+                    known, waiting = step.line == 1, collections.defaultdict(dict)
+                elif not known:
+                    continue
+                elif isinstance(step, Replicated):
+                    self._note_waiting(waiting, step.command)
+                elif step.tag is not None and step.tag.startswith("priority_"):
+                    judged += self._check_claim(waiting, step)
+        self.verdict.figures["claims by priority judged"] = judged
+
+    @staticmethod
+    def _note_waiting(waiting, command):
+        """Follow what one command does to the store of a slot."""
+        name, key, *words = command
+        store = waiting[key]
+        if name == "ZADD":
+            words = words[1:] if words[0] in ("XX", "NX", "GT", "LT") else words
+            store.update((member, float(score)) for score, member in zip(words[::2], words[1::2])
+                         if member)
+        elif name == "ZREM":
+            for member in words:
+                store.pop(member, None)
+        elif name == "ZREMRANGEBYRANK" and words[1] == "-1":
+            for member in sorted(store, key=store.get)[int(words[0]):]:
+                del store[member]
+        elif name in ("DEL", "UNLINK"):
+            for deleted in [key, *words]:
+                waiting.pop(deleted, None)
+
+    def _check_claim(self, waiting, call):
+        store, claimed = waiting[call.tag], {}
+        for command in call.writes():
+            if command[0] == "ZADD" and command[1] == f"prepare{{{call.tag}}}":
+                for member in command[3::2]:
+                    place, _, rest = member.partition("c")
+                    name = rest.partition(":")[2]
+                    if place.lstrip("-").isdigit() and name in store:
+                        claimed[name] = store[name]
+                best = max((score for name, score in store.items() if name not in claimed),
+                           default=None)
+            self._note_waiting(waiting, command)
+        # A suspect is claimed alone, whatever else waits.
+        if not claimed or any(score * 128 % 2 == 1 for score in claimed.values()):
+            return 0
+        if best is not None and best // 1 > min(claimed.values()) // 1:
+            self.verdict.add("the largest priority is claimed first",
+                             f"{call.node} line {call.line}: {min(claimed.values())} before {best}")
+        return 1
+
+    def check_left(self):
+        for key, found in self.history.final.items():
+            name = key.split("{")[0]
+            members = [member for member, _ in found if member] if isinstance(found, list) else []
+            if name not in ("dead", "why", "slot", "topic", "body") and members:
+                self.verdict.add("everything is handled after healing",
+                                 f"{key}: {len(members)} left")
+            if name == "body":
+                bodies = [field for field in found if field.startswith("b")]
+                if bodies:
+                    self.verdict.add("no body is left behind", f"{key}: {len(bodies)}")
+
+    def check_owned(self):
+        begin_ns, end_ns = self.fault_time()
+        longest = 0
+        slots = [(topic, slot) for topic, count in self.history.run["topics"].items()
+                 for slot in range(count)]
+        for topic, slot in slots:
+            runs = self.by_slot.get((topic, slot), ())
+            times = [run.begin_ns for run in runs if begin_ns <= run.begin_ns <= end_ns]
+            for before, after in zip([begin_ns, *times], [*times, end_ns]):
+                longest = max(longest, after - before)
+                if after - before > UNOWNED_MS * MS:
+                    self.verdict.add("a slot has an owner again in time",
+                                     f"{topic} {slot}: {(after - before) // MS} ms without a call")
+        self.verdict.figures["longest pause of a slot"] = f"{longest / 1e9:.1f} s"
+
+    def check_moves(self):
+        slots = sum(self.history.run["topics"].values())
+        faults = sum(1 for note in self.history.notes if note.what == "begin")
+        gains = sum(len(found) for found in self.gains.values())
+        if gains > slots * (2 * faults + 2):
+            self.verdict.add("moves are bounded", f"{gains} of {slots} slots in {faults} faults")
+
+    # --- whether the run showed enough --------------------------------------------------------
+
+    def fault_time(self):
+        times = {note.what: note.at_ns for note in self.history.notes}
+        return times["faults-begin"], times["faults-end"]
+
+    def check_worth(self):
+        begin_ns, end_ns = self.fault_time()
+        seconds = (end_ns - begin_ns) / 1e9
+        times = [run.begin_ns for run in self.history.runs]
+        handled = bisect.bisect(times, end_ns) - bisect.bisect(times, begin_ns)
+        moves = [event.at_ns for event in self.history.events
+                 if event.kind == "slot_gained" and begin_ns <= event.at_ns <= end_ns]
+        faults = [note.who for note in self.history.notes if note.what == "begin"]
+        outcomes = collections.Counter(send.outcome for send in self.history.sends.values())
+        figures = self.verdict.figures
+        figures["fault time"] = f"{seconds:.0f} s, seed {self.history.run['seed']}"
+        figures["faults"] = f"{len(faults)} of {len(set(faults))} kinds"
+        figures["sends"] = ", ".join(f"{count} {name}" for name, count in outcomes.items())
+        figures["handlers begun"] = f"{len(self.history.runs)}, {handled / seconds:.0f} a second"
+        figures["messages repeated"] = sum(
+            1 for runs in self.by_message.values()
+            if sum(run.verdict == "done" for run in runs) > 1)
+        figures["dead letters"] = sum(self.dead.values())
+        figures["slots gained"] = len(moves)
+        figures["calls fenced"] = sum(1 for event in self.history.events if event.kind == "fenced")
+        if handled / seconds < LEAST_RATE:
+            self.verdict.void.append(f"{handled / seconds:.0f} handlers a second")
+        if len(moves) < seconds / LEAST_MOVES_S:
+            self.verdict.void.append(f"{len(moves)} slots moved in {seconds:.0f} s")
+
+    def check(self):
+        self.check_worth()
+        for check in (self.check_lost, self.check_overlaps, self.check_late, self.check_executed,
+                      self.check_gains, self.check_attempts, self.check_dead, self.check_early,
+                      self.check_fifo, self.check_priority, self.check_left, self.check_owned,
+                      self.check_moves):
+            check()
+        return self.verdict
+
+
+def judge(folder):
+    return Checker(History(folder)).check()

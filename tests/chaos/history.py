@@ -1,0 +1,204 @@
+"""The logs of a chaos run, read into plain objects.  README.md lists their lines."""
+import dataclasses
+import json
+import pathlib
+import re
+
+LINE = re.compile(r"\+(\d+)\.(\d{6}) \[\d+ (\S+)\] (.*)")
+TOKEN = re.compile(r"[0-9a-f]{24}")
+WRITES = {"ZADD", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "HSET", "HSETNX", "HDEL",
+          "HINCRBY", "DEL", "UNLINK"}
+
+
+@dataclasses.dataclass
+class Send:
+    """One send.  `outcome` is stored, refused, unknown, or None while no receipt came."""
+    sender: str
+    level: int
+    number: int
+    topic: str
+    body: str
+    key: str
+    priority: int
+    due_ms: int
+    at_ns: int
+    outcome: str = None
+    outcome_ns: int = 0
+
+    @property
+    def kind(self):
+        return self.body.rsplit(":", 1)[1]
+
+
+@dataclasses.dataclass
+class Run:
+    """One call of a handler.  `end_ns` is None when it never ended, as when the process died."""
+    worker: str
+    pid: int
+    number: int
+    topic: str
+    slot: int
+    token: str
+    attempt: int
+    left: int
+    priority: int
+    due_ms: int
+    wall_ms: int
+    body: str
+    begin_ns: int
+    end_ns: int = None
+    verdict: str = None
+
+    @property
+    def key(self):
+        return self.body.split(":", 1)[0]
+
+
+@dataclasses.dataclass
+class Event:
+    worker: str
+    pid: int
+    at_ns: int
+    kind: str
+    topic: str
+    slot: int
+    token: str
+
+
+@dataclasses.dataclass
+class Note:
+    """A line of the faults' log."""
+    what: str
+    at_ns: int
+    who: str
+    detail: str
+
+
+@dataclasses.dataclass
+class Call:
+    """A script that a node executed for a client, with the commands inside it.
+
+    `tag` is "orders_5" of the keys "slot{orders_5}"; `token` is None where it carries none."""
+    node: str
+    line: int
+    tag: str
+    token: str
+    takes_over: bool
+    commands: list
+
+    def writes(self):
+        return [command for command in self.commands if command[0] in WRITES]
+
+
+@dataclasses.dataclass
+class Broken:
+    """What a node executed before is not known completely: a new connection, or its master's
+    stream began."""
+    node: str
+    line: int
+
+
+@dataclasses.dataclass
+class Replicated:
+    """A command that a node got from its master."""
+    node: str
+    line: int
+    command: list
+
+
+class History:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.run = json.loads((self.folder / "run.json").read_text())
+        self.final = json.loads((self.folder / "final.json").read_text())
+        self.sends, self.runs, self.events, self.notes = {}, [], [], []
+        for path in sorted(self.folder.glob("sender-*.log")):
+            self._read_sender(path)
+        for path in sorted(self.folder.glob("worker-*.log")):
+            self._read_worker(path)
+        for words in self._lines(self.folder / "faults.log", 3):
+            self.notes.append(Note(words[0], int(words[1]), words[2], words[3]))
+        self.runs.sort(key=lambda run: run.begin_ns)
+        self.events.sort(key=lambda event: event.at_ns)
+
+    @staticmethod
+    def _lines(path, splits):
+        """The words of each line; a line that the end of its process cut is left out."""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.endswith("\n"):
+                    yield line[:-1].split(" ", splits)
+
+    def _read_sender(self, path):
+        name, level = path.stem.removeprefix("sender-"), 0
+        for word, at_ns, *rest in self._lines(path, 20):
+            if word == "level":
+                level = int(rest[0])
+            elif word == "send":
+                topic, body, key, priority, due_ms = rest
+                self.sends[topic, body] = Send(name, level, int(body.split(":")[2]), topic, body,
+                                               key, int(priority), int(due_ms), int(at_ns))
+            elif word == "receipt":
+                send = self.sends[rest[0], rest[1]]
+                send.outcome, send.outcome_ns = rest[2], int(at_ns)
+
+    def _read_worker(self, path):
+        name, pid, open_runs = path.stem.removeprefix("worker-"), 0, {}
+        for word, at_ns, *rest in self._lines(path, 20):
+            at_ns = int(at_ns)
+            if word == "process":
+                pid, open_runs = int(rest[1]), {}
+            elif word == "begin":
+                number, topic, slot, token, attempt, left, priority, due_ms, wall_ms, body = rest
+                run = Run(name, pid, int(number), topic, int(slot), token, int(attempt), int(left),
+                          int(priority), int(due_ms), int(wall_ms), body, at_ns)
+                self.runs.append(run)
+                open_runs[run.number] = run
+            elif word == "end":
+                run = open_runs.pop(int(rest[0]))
+                run.end_ns, run.verdict = at_ns, rest[1]
+            elif word == "event":
+                self.events.append(Event(name, pid, at_ns, rest[0], rest[1], int(rest[2]), rest[3]))
+
+    def nodes(self):
+        return sorted(path.stem.removeprefix("monitor-")
+                      for path in self.folder.glob("monitor-*.log"))
+
+    def executed(self, node):
+        """What a node executed, in its order: Call, Replicated and Broken."""
+        call, follows = None, True
+        with open(self.folder / f"monitor-{node}.log", encoding="latin-1") as file:
+            for number, line in enumerate(file, 1):
+                found = LINE.match(line)
+                if not found:
+                    if line.startswith("#"):
+                        call = None
+                        yield Broken(node, number)
+                    continue
+                words = found[4].rstrip()[1:-1].split('" "')
+                if found[3] == "lua":
+                    if call is not None:
+                        call.commands.append(words)
+                    continue
+                if call is not None:
+                    yield call
+                call = None
+                name = words[0].upper()
+                if name in ("EVALSHA", "EVAL"):
+                    follows, call = False, self._call(node, number, words)
+                elif name in WRITES:
+                    if not follows:
+                        yield Broken(node, number)
+                    follows = True
+                    yield Replicated(node, number, [name, *words[1:]])
+        if call is not None:
+            yield call
+
+    @staticmethod
+    def _call(node, number, words):
+        count = int(words[2])
+        keys, arguments = words[3:3 + count], words[3 + count:]
+        tag = next((key[len("slot{"):-1] for key in keys if key.startswith("slot{")), None)
+        token = arguments[1] if len(arguments) > 1 and TOKEN.fullmatch(arguments[1]) else None
+        takes_over = token is not None and len(arguments) > 3 and arguments[3] in ("fast", "strict")
+        return Call(node, number, tag, token, takes_over, [])

@@ -1,0 +1,265 @@
+"""Show that the checker sees: plant a violation of each invariant in the logs of a good run.
+
+Each violation is planted in a copy; the checker must name it.
+"""
+import json
+import pathlib
+import shutil
+import tempfile
+
+import check
+from history import Broken, Call, History
+
+SECOND = 1_000_000_000
+
+
+class Logs:
+    """A copy of the logs of a run, and the run as it was."""
+
+    def __init__(self, folder, history):
+        self.folder, self.history = pathlib.Path(folder), history
+
+    def edit(self, name, change):
+        path = self.folder / name
+        path.write_text("".join(change(path.read_text(errors="surrogateescape").splitlines(True))),
+                        errors="surrogateescape")
+
+    def append(self, name, *lines):
+        self.edit(name, lambda old: old + [line + "\n" for line in lines])
+
+    def final(self, change):
+        path = self.folder / "final.json"
+        left = json.loads(path.read_text())
+        change(left)
+        path.write_text(json.dumps(left))
+
+    def first(self, accept):
+        """The first call of a handler that is done and accepted."""
+        return next(run for run in self.history.runs if run.verdict == "done" and accept(run))
+
+    def begin(self, run, **changes):
+        """A line that begins a call like `run`, with another number."""
+        values = {**vars(run), "number": 10**9, **changes}
+        return ("begin {begin_ns} {number} {topic} {slot} {token} {attempt} {left} {priority} "
+                "{due_ms} {wall_ms} {body}").format(**values)
+
+    def without(self, run):
+        """Every trace of the handling of a message is removed."""
+        numbers = {f" {other.number} " for other in self.history.runs
+                   if other.worker == run.worker and other.body == run.body}
+
+        def change(lines):
+            return [line for line in lines
+                    if not (line.startswith(("begin ", "end ")) and
+                            any(number in line[:60] for number in numbers) and
+                            (run.body in line or line.startswith("end ")))]
+
+        for worker in {other.worker for other in self.history.runs if other.body == run.body}:
+            self.edit(f"worker-{worker}.log", change)
+
+
+def once_handled(logs, accept=lambda run: True):
+    """A message that was handled exactly once, by a sender whose sends replicas acknowledge."""
+    counts = {}
+    for run in logs.history.runs:
+        counts[run.topic, run.body] = counts.get((run.topic, run.body), 0) + 1
+    return logs.first(lambda run: counts[run.topic, run.body] == 1 and accept(run) and
+                      logs.history.sends[run.topic, run.body].level > 0)
+
+
+def plant_lost(logs):
+    run = once_handled(logs)
+    logs.edit(f"worker-{run.worker}.log",
+              lambda lines: [line for line in lines if not line.endswith(f" {run.body}\n")
+                             and line != f"end {run.end_ns} {run.number} done\n"])
+
+
+def plant_overlap(logs):
+    run = logs.first(lambda run: True)
+    logs.append(f"worker-{run.worker}.log", logs.begin(run, begin_ns=run.begin_ns + 1))
+
+
+def plant_late(logs):
+    slots = {}
+    for event in logs.history.events:
+        if event.kind == "slot_gained":
+            slots.setdefault((event.topic, event.slot), []).append(event)
+    for run in logs.history.runs:
+        newer = [event for event in slots.get((run.topic, run.slot), ())
+                 if event.token > run.token]
+        if newer and run.verdict == "done":
+            late_ns = min(event.at_ns for event in newer) + 10 * SECOND
+            logs.append(f"worker-{run.worker}.log", logs.begin(run, begin_ns=late_ns))
+            return
+    raise ValueError("no slot had two owners in this run")
+
+
+def plant_shrunk(logs):
+    event = next(event for event in logs.history.events if event.kind == "slot_gained")
+    logs.append(f"worker-{event.worker}.log",
+                f"event {event.at_ns + SECOND} slot_gained {event.topic} {event.slot} "
+                f"{'0' * 24} SMQ_OK planted")
+
+
+def a_call(logs, accept):
+    for node in logs.history.nodes():
+        known = set()
+        for step in logs.history.executed(node):
+            if isinstance(step, Call) and step.token is not None:
+                if step.tag in known and accept(step):
+                    return step
+                if step.takes_over and step.writes():
+                    known.add(step.tag)
+            elif not isinstance(step, Call):
+                known = set()
+    raise ValueError("no node executed such a call")
+
+
+def plant_old_write(logs):
+    call = a_call(logs, lambda call: not call.takes_over and call.writes())
+
+    def change(lines):
+        line = lines[call.line - 1]
+        lines[call.line - 1] = line.replace(call.token, "0" * 23 + "1")
+        return lines
+
+    logs.edit(f"monitor-{call.node}.log", change)
+
+
+def plant_attempt(logs):
+    before, run = next((before, run) for before, run in zip(logs.history.runs,
+                                                           logs.history.runs[1:])
+                       if run.verdict == "done")
+    del before
+    logs.append(f"worker-{run.worker}.log",
+                logs.begin(run, begin_ns=run.end_ns + 1, attempt=9, left=9))
+
+
+def plant_dead_twice(logs):
+    def change(left):
+        key = next(key for key, members in left.items()
+                   if key.startswith("dead{merge") and any(member for member, _ in members))
+        entry, score = next((member, score) for member, score in left[key] if member)
+        left[key].append(["1" + entry, score])
+
+    logs.final(change)
+
+
+def plant_dead_without_reason(logs):
+    run = once_handled(logs, lambda run: run.topic == "merge")
+    logs.final(lambda left: left[f"dead{{merge_{run.slot}}}"].append([f"1d:{run.body}", 1.0]))
+
+
+def plant_early(logs):
+    run = logs.first(lambda run: run.due_ms > 0)
+    logs.edit(f"worker-{run.worker}.log",
+              lambda lines: [line.replace(f" {run.wall_ms} {run.body}",
+                                          f" {run.due_ms - 1000} {run.body}") for line in lines])
+
+
+def plant_disorder(logs):
+    """A message of fifo is handled after the next one of its key and sender."""
+    keys = {}
+    for run in logs.history.runs:
+        send = logs.history.sends[run.topic, run.body]
+        if run.topic == "fifo" and run.verdict == "done" and send.outcome == "stored":
+            keys.setdefault((send.sender, send.key), []).append(run)
+    before, after = next((runs[0], runs[1]) for runs in keys.values() if len(runs) > 1
+                         and sum(run.body == runs[0].body for run in runs) == 1)
+    logs.edit(f"worker-{before.worker}.log",
+              lambda lines: [line.replace(f"begin {before.begin_ns} {before.number} ",
+                                          f"begin {after.end_ns + 1} {before.number} ")
+                             .replace(f"end {before.end_ns} {before.number} ",
+                                      f"end {after.end_ns + 2} {before.number} ")
+                             for line in lines])
+
+
+def plant_small_priority_first(logs):
+    """While a claim takes others, a message of a larger priority waits."""
+    for node in logs.history.nodes():
+        for step in logs.history.executed(node):
+            if isinstance(step, Broken) and step.line > 1:
+                break  # from here on the checker does not know what waits
+            if isinstance(step, Call) and step.tag is not None \
+                    and step.tag.startswith("priority_") and any(
+                        command[:2] == ["ZADD", f"prepare{{{step.tag}}}"] and "c" in command[3]
+                        for command in step.writes()):
+                def change(lines, step=step):
+                    time = lines[step.line].split(" [")[0]
+                    lines.insert(step.line,
+                                 f'{time} [0 lua] "ZADD" "{step.tag}" "{2**44}" "planted"\n')
+                    return lines
+
+                logs.edit(f"monitor-{node}.log", change)
+                return
+    raise ValueError("no node executed a claim by priority")
+
+
+def plant_left(logs):
+    logs.final(lambda left: left["merge_0"].append(["left", 1.0]))
+
+
+def plant_body(logs):
+    logs.final(lambda left: left["body{jobs_0}"].update({"bleft": "left"}))
+
+
+def plant_unowned(logs):
+    run = logs.history.runs[0]
+
+    def change(lines):
+        return [line for line in lines if not line.startswith("begin ") or
+                f" {run.topic} {run.slot} " not in line]
+
+    for path in logs.folder.glob("worker-*.log"):
+        logs.edit(path.name, lambda lines: [
+            line for line in change(lines)
+            if not line.startswith("end ") or line.split(" ")[2] not in
+            {str(other.number) for other in logs.history.runs
+             if other.worker == path.stem.removeprefix("worker-") and
+             (other.topic, other.slot) == (run.topic, run.slot)}])
+    begin, end = (note.at_ns for note in logs.history.notes
+                  if note.what in ("faults-begin", "faults-end"))
+    logs.edit("faults.log", lambda lines: [
+        line.replace(f"faults-end {end}", f"faults-end {max(end, begin + 40 * SECOND)}")
+        for line in lines])
+
+
+def plant_moves(logs):
+    event = next(event for event in logs.history.events if event.kind == "slot_gained")
+    logs.append(f"worker-{event.worker}.log",
+                *[f"event {event.at_ns} slot_gained {event.topic} {event.slot} {event.token} "
+                  "SMQ_OK planted"] * 5000)
+
+
+PLANTED = [
+    (plant_lost, "nothing acknowledged is lost"),
+    (plant_overlap, "one handler at a time for a key under one token"),
+    (plant_late, "no handler begins long after a newer token was stored"),
+    (plant_shrunk, "tokens only grow"),
+    (plant_old_write, "no write under an old token"),
+    (plant_attempt, "attempts are counted right"),
+    (plant_dead_twice, "dead exactly once, and with a reason"),
+    (plant_dead_without_reason, "dead exactly once, and with a reason"),
+    (plant_early, "never early"),
+    (plant_disorder, "fifo keeps the order of a key"),
+    (plant_small_priority_first, "the largest priority is claimed first"),
+    (plant_left, "everything is handled after healing"),
+    (plant_body, "no body is left behind"),
+    (plant_unowned, "a slot has an owner again in time"),
+    (plant_moves, "moves are bounded"),
+]
+
+
+def run(folder):
+    """The invariants whose violation was not named."""
+    history, missed = History(folder), []
+    for plant, invariant in PLANTED:
+        with tempfile.TemporaryDirectory() as copy:
+            shutil.copytree(folder, copy, dirs_exist_ok=True,
+                            ignore=shutil.ignore_patterns("processes"))
+            plant(Logs(copy, history))
+            found = invariant in check.judge(copy).violations
+            print(f"{'named' if found else 'MISSED':8} {plant.__name__}: {invariant}", flush=True)
+            if not found:
+                missed.append(plant.__name__)
+    return missed

@@ -1,0 +1,227 @@
+"""The servers of a chaos run: a Redis Cluster of three masters with a replica each, and an ensemble
+of three ZooKeeper servers, each on a host of its own."""
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+import redis
+
+REDIS_PORT, ZOOKEEPER_PORT = 6379, 2181
+MASTERS = 3
+NODE_TIMEOUT_MS = 2000
+JARS = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar"
+
+
+def wait_until(condition, seconds, what):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"after {seconds} s still not: {what}")
+        time.sleep(0.05)
+
+
+class Process:
+    """A program on a host that can be killed, frozen and started again."""
+
+    def __init__(self, network, host, folder, words):
+        self.network, self.host, self.words = network, host, words
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.process = None
+
+    def start(self):
+        with open(self.folder / "output", "ab") as output:
+            # nsenter becomes the program, so the pid is the program's.
+            self.process = subprocess.Popen(self.network.command(self.host, self.words),
+                                            cwd=self.folder, stdin=subprocess.DEVNULL,
+                                            stdout=output, stderr=output)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def runs(self):
+        return self.process is not None and self.process.poll() is None
+
+    def signal(self, number):
+        if self.runs():
+            self.process.send_signal(number)
+
+    def is_frozen(self):
+        try:
+            text = pathlib.Path(f"/proc/{self.pid}/stat").read_text()
+        except OSError:
+            return False
+        return text.rpartition(")")[2].split()[0] == "T"
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+
+    def end(self, seconds=20):
+        """SIGTERM, and SIGKILL when that takes too long.  Its exit status."""
+        self.signal(signal.SIGCONT)
+        self.signal(signal.SIGTERM)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return None
+
+
+class RedisNode(Process):
+    CONFIGURATION = f"""
+port {REDIS_PORT}
+bind * -::*
+protected-mode no
+save ""
+appendonly yes
+appendfsync everysec
+enable-debug-command yes
+repl-diskless-sync-delay 0
+repl-ping-replica-period 1
+shutdown-timeout 0
+cluster-enabled yes
+cluster-config-file nodes.conf
+cluster-node-timeout {NODE_TIMEOUT_MS}
+cluster-allow-replica-migration no
+"""
+
+    def __init__(self, network, host, folder):
+        super().__init__(network, host, folder, ["redis-server", "redis.conf"])
+        (self.folder / "redis.conf").write_text(self.CONFIGURATION)
+        self.address = network.address[host]
+
+    def client(self, seconds=2):
+        return redis.Redis(self.address, REDIS_PORT, socket_timeout=seconds,
+                           socket_connect_timeout=seconds, decode_responses=True)
+
+    def ask(self, *words, seconds=2):
+        """The reply; None when there is none."""
+        try:
+            with self.client(seconds) as client:
+                return client.execute_command(*words)
+        except redis.RedisError:
+            return None
+
+    def pings(self):
+        return self.ask("PING") is not None
+
+    def info(self, section, field):
+        reply = self.ask("INFO", section)
+        return reply.get(field) if isinstance(reply, dict) else None
+
+    def role(self):
+        return self.info("replication", "role")
+
+
+class Cluster:
+    def __init__(self, network, folder):
+        self.network = network
+        self.nodes = [RedisNode(network, f"r{i + 1}", pathlib.Path(folder) / f"r{i + 1}")
+                      for i in range(2 * MASTERS)]
+
+    def start(self):
+        for node in self.nodes:
+            node.start()
+        wait_until(lambda: all(node.pings() for node in self.nodes), 20, "Redis answers")
+        subprocess.run(["redis-cli", "--cluster", "create",
+                        *[f"{node.address}:{REDIS_PORT}" for node in self.nodes],
+                        "--cluster-replicas", "1", "--cluster-yes"],
+                       check=True, stdout=subprocess.DEVNULL)
+        wait_until(self.is_whole, 40, "the cluster is whole")
+
+    @property
+    def addresses(self):
+        return ",".join(f"{node.address}:{REDIS_PORT}" for node in self.nodes)
+
+    def masters(self):
+        return [node for node in self.nodes if node.runs() and not node.is_frozen()
+                and node.role() == "master"]
+
+    def node_at(self, address):
+        return next(node for node in self.nodes if node.address == address)
+
+    def replica_of(self, master):
+        """A replica that is in step with this master, or None."""
+        for node in self.nodes:
+            reply = node.ask("INFO", "replication") if node.runs() else None
+            if isinstance(reply, dict) and reply.get("master_host") == master.address \
+                    and reply.get("master_link_status") == "up":
+                return node
+        return None
+
+    def is_whole(self):
+        """All nodes answer, see all slots served, and every master has a replica in step."""
+        for node in self.nodes:
+            reply = node.ask("CLUSTER", "INFO") if node.runs() else None
+            if reply is None or "cluster_state:ok" not in reply:
+                return False
+        masters = self.masters()
+        return len(masters) == MASTERS and all(self.replica_of(node) for node in masters)
+
+
+class ZooKeeperServer(Process):
+    def __init__(self, network, host, folder, number, names):
+        super().__init__(network, host, folder, [
+            "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            "-XX:-UsePerfData", "-Dorg.slf4j.simpleLogger.showDateTime=true", "-cp", JARS,
+            "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"])
+        (self.folder / "data").mkdir()
+        (self.folder / "data" / "myid").write_text(f"{number}\n")
+        lines = [f"clientPort={ZOOKEEPER_PORT}", "dataDir=data", "tickTime=200", "initLimit=50",
+                 "syncLimit=15", "maxSessionTimeout=60000", "maxClientCnxns=0",
+                 "admin.enableServer=false", "4lw.commands.whitelist=srvr", "preAllocSize=1024"]
+        lines += [f"server.{i + 1}={network.address[name]}:2888:3888"
+                  for i, name in enumerate(names)]
+        (self.folder / "zoo.cfg").write_text("\n".join(lines) + "\n")
+        self.address = network.address[host]
+
+    def mode(self):
+        """"leader", "follower", or None while it does not serve."""
+        try:
+            with socket.create_connection((self.address, ZOOKEEPER_PORT), 1) as connection:
+                connection.sendall(b"srvr")
+                text = b""
+                while part := connection.recv(4096):
+                    text += part
+        except OSError:
+            return None
+        for line in text.decode().splitlines():
+            if line.startswith("Mode: "):
+                return line[len("Mode: "):]
+        return None
+
+
+class Ensemble:
+    def __init__(self, network, folder):
+        names = ["z1", "z2", "z3"]
+        self.servers = [ZooKeeperServer(network, name, pathlib.Path(folder) / name, i + 1, names)
+                        for i, name in enumerate(names)]
+
+    def start(self):
+        for server in self.servers:
+            server.start()
+        wait_until(self.is_whole, 60, "ZooKeeper serves")
+
+    @property
+    def addresses(self):
+        return ",".join(f"{server.address}:{ZOOKEEPER_PORT}" for server in self.servers)
+
+    def leader(self):
+        return next((server for server in self.servers if server.mode() == "leader"), None)
+
+    def is_whole(self):
+        modes = [server.mode() for server in self.servers]
+        return modes.count("leader") == 1 and modes.count("follower") == 2
+
+
+def tail(folder, lines=15):
+    """The ends of the outputs below a folder, for a start that failed."""
+    for path in sorted(pathlib.Path(folder).glob("*/output")):
+        text = path.read_text(errors="replace").splitlines()[-lines:]
+        yield f"--- {path.parent.name}"
+        yield from text

@@ -1,0 +1,142 @@
+/* worker.c - a process that consumes in a chaos run, and writes down what its handlers do.
+ *
+ * usage: chaos-worker REDIS ZOOKEEPER NAME LOG.  SIGTERM ends it gracefully.
+ *
+ * Thread: main, and the library's own for handlers and events. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <slotmq/slotmq.h>
+
+#include "load.h"
+#include "log.h"
+
+enum { THREADS = 2, DRAIN_MS = 5000, QUICK_US = 300, SLOW_MS = 400 };
+
+static smq_worker *workers[LOAD_TOPICS];
+static atomic_uint_least64_t worker_runs;
+
+static void worker_on_signal(int number)
+{
+    (void) number;
+    for (int i = 0; i < LOAD_TOPICS; i++) {
+        smq_worker_stop(workers[i]);
+    }
+}
+
+/* Thread: smq:call. */
+static void worker_on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    log_line("event", "%s %s %d %s %s %s", event->id, event->topic != NULL ? event->topic : "-",
+             (int) event->slot,
+             event->token != NULL && event->token[0] != '\0' ? event->token : "-",
+             smq_status_name(event->status), event->text);
+}
+
+/* What a real handler would do takes time; so does this one. */
+static void worker_work(enum load_kind kind)
+{
+    const struct timespec quick = {.tv_nsec = QUICK_US * 1000L},
+                          slow = {.tv_nsec = SLOW_MS * 1000000L};
+
+    nanosleep(kind == LOAD_SLOW ? &slow : &quick, NULL);
+}
+
+static smq_verdict worker_answer(enum load_kind kind, int32_t attempt, const char **word)
+{
+    if (kind == LOAD_FAIL || (kind == LOAD_FAIL_FIRST && attempt == 1)) {
+        *word = "retry";
+        return SMQ_RETRY;
+    }
+    *word = kind == LOAD_REJECT ? "reject" : "done";
+    return kind == LOAD_REJECT ? SMQ_REJECT : SMQ_DONE;
+}
+
+/* Thread: smq:work-N. */
+static smq_verdict worker_handle(smq_delivery *delivery, void *user)
+{
+    const smq_message_info *message = smq_delivery_info(delivery);
+    uint64_t run = atomic_fetch_add(&worker_runs, 1) + 1;
+    char body[LOAD_BODY_MAX];
+    const char *word;
+
+    (void) user;
+    snprintf(body, sizeof(body), "%.*s", (int) message->body.len,
+             (const char *) message->body.data);
+    log_line("begin", "%" PRIu64 " %s %d %s %d %d %" PRId64 " %" PRId64 " %" PRId64 " %s", run,
+             message->topic, (int) message->slot, message->token, (int) message->attempt,
+             (int) message->retries_left, message->priority, message->due_at_ms, log_wall_ms(),
+             body);
+    enum load_kind kind = load_kind_of(body);
+    worker_work(kind);
+    smq_verdict verdict = worker_answer(kind, message->attempt, &word);
+    log_line("end", "%" PRIu64 " %s", run, word);
+    return verdict;
+}
+
+static smq_status worker_begin(smq_worker **out, smq_client *client, const char *topic,
+                               smq_error *err)
+{
+    smq_worker_options options =
+        SMQ_WORKER_OPTIONS(.topic = topic, .handler = worker_handle, .threads = THREADS,
+                           .drain_timeout_ms = DRAIN_MS);
+    smq_status status = smq_worker_new(out, client, &options, err);
+
+    return status == SMQ_OK ? smq_worker_start(*out, err) : status;
+}
+
+static void worker_catch_signals(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = worker_on_signal;
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static smq_status worker_run(smq_client *client, smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    for (int i = 0; i < LOAD_TOPICS && status == SMQ_OK; i++) {
+        status = worker_begin(&workers[i], client, load_topics[i], err);
+    }
+    if (status == SMQ_OK) {
+        worker_catch_signals();
+    }
+    for (int i = 0; i < LOAD_TOPICS && status == SMQ_OK; i++) {
+        status = smq_worker_wait(workers[i], SMQ_FOREVER, err);
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    smq_client *client = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+
+    if (argc != 5) {
+        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME LOG\n");
+        return 2;
+    }
+    log_open(argv[4], argv[3]);
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2], .name = argv[3],
+                           .session_timeout_ms = LOAD_SESSION_MS, .event = worker_on_event);
+    smq_status status = smq_client_new(&client, &options, &err);
+    if (status == SMQ_OK) {
+        status = worker_run(client, &err);
+    }
+    signal(SIGTERM, SIG_IGN);
+    for (int i = 0; i < LOAD_TOPICS; i++) {
+        smq_worker_free(workers[i]);
+    }
+    smq_client_free(client);
+    log_line("exit", "%s %s", smq_status_name(status), status == SMQ_OK ? "-" : err.text);
+    return status == SMQ_OK ? 0 : 1;
+}
