@@ -204,7 +204,7 @@ static struct handler_log *send_while_claimed(const struct again *again, handler
                                               int deliveries)
 {
     smq_client *client = cluster_client();
-    const char *topic = cluster_typed_topic(client, 1, again->type);
+    const char *topic = cluster_typed_topic(client, again->type, 1);
     struct handler_log *log = handler_log_new(answer);
     smq_worker *worker;
 
