@@ -24,11 +24,14 @@ STAILQ_HEAD(events_items, events_item);
 
 /* Invariant: `waiting.count` is the length of `waiting.items`. */
 struct events {
+    /* immutable after events_new() */
     struct loop *call;
     smq_event_fn *fn; /* NULL: nobody listens */
     smq_level level;
     void *user;
-    struct loop_task task;
+
+    /* guarded by waiting.lock */
+    struct loop_task task; /* it runs on smq:call */
     struct {
         pthread_mutex_t lock;
         struct events_items items;

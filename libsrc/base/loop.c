@@ -25,17 +25,24 @@ STAILQ_HEAD(loop_tasks, loop_task);
  * Invariant: while `mailbox.tasks` is not empty, a ring is on its way to the thread, or `posting`
  * is not 0.  The loop stays while it is not. */
 struct loop {
-    uv_loop_t uv;
+    /* immutable after loop_new() */
     int bell;
+    pthread_t thread;
+
+    /* the loop's thread */
+    uv_loop_t uv;
     uv_poll_t wake;
     uv_prepare_t polling; /* runs just before the loop looks at its sockets */
     int64_t polled_ms;
-    pthread_t thread;
     struct loop_task stop;
+
+    /* guarded by mailbox.lock */
     struct {
         pthread_mutex_t lock;
         struct loop_tasks tasks;
     } mailbox;
+
+    /* any thread */
     atomic_int posting; /* threads inside loop_post(), or before loop_ring() */
 };
 

@@ -40,12 +40,19 @@ struct coord_link_topic {
 
 /* References: one of its core, and one of each notice and lease call in progress. */
 struct coord_link {
+    /* immutable after coord_link_new() */
     struct core *core;
-    atomic_int references;
     struct membership *membership;
+
+    /* any thread */
+    atomic_int references;
     pthread_mutex_t opening; /* held while coordination is opened */
-    bool watching;           /* smq:io: the marks of the cluster are reported to coordination */
+
+    /* smq:io */
+    bool watching; /* the marks of the cluster are reported to coordination */
     LIST_HEAD(, coord_link_topic) topics;
+
+    /* guarded by state.lock */
     struct {
         pthread_mutex_t lock;
         struct coord *coord; /* NULL: not opened yet, or closed */

@@ -29,22 +29,29 @@ STAILQ_HEAD(definition_waits, definition_wait);
 /* Invariant: `known` or `reading` is set, or the definition is about to be dropped.  While a read
  * is in progress only smq:io may drop it. */
 struct definition {
-    UT_hash_handle hh;
+    /* immutable */
     struct definitions *all;
+    char name[TOPIC_NAME_MAX + 1];
+
+    /* guarded by the lock of `all` */
+    UT_hash_handle hh;
     bool known;    /* topic is valid */
     bool reading;  /* a read is in progress */
     bool outdated; /* the read in progress may return an old one: read again */
     struct topic topic;
-    struct definition_waits waits; /* smq:io */
-    struct store_call call;        /* smq:io */
-    int32_t asked;                 /* smq:io: the slot that is being asked; -1: topic{T} */
-    char name[TOPIC_NAME_MAX + 1];
+
+    /* smq:io */
+    struct definition_waits waits;
+    struct store_call call;
+    int32_t asked; /* the slot that is being asked; -1: topic{T} */
 };
 
-/* `lock` guards the table and every definition's known, reading, outdated and topic. */
 struct definitions {
+    /* immutable after definitions_new() */
     struct redis *redis;
     int64_t request_timeout_ms;
+
+    /* guarded by lock */
     pthread_mutex_t lock;
     struct definition *table;
 };

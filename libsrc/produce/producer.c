@@ -25,12 +25,19 @@ TAILQ_HEAD(pending_list, send);
  * numbers; `count` and `bytes` count the asynchronous ones among them; while `giving` is set the
  * task `give` is posted or runs, and holds a reference. */
 struct smq_producer {
+    /* immutable after producer_new() */
     struct core *core;
     int64_t send_timeout_ms, full_timeout_ms, max_count, max_bytes;
     struct outboxes_options options;
-    struct loop_task take, close; /* on smq:io */
-    struct loop_task give;        /* on smq:call */
-    struct outboxes *outboxes;    /* smq:io */
+
+    /* any thread */
+    struct loop_task take, close; /* they run on smq:io */
+    struct loop_task give;        /* it runs on smq:call */
+
+    /* smq:io */
+    struct outboxes *outboxes;
+
+    /* guarded by state.lock */
     struct {
         pthread_mutex_t lock;
         pthread_cond_t room, progress; /* on CLOCK_MONOTONIC */

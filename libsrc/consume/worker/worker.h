@@ -73,21 +73,25 @@ bool worker_may(enum worker_state from, enum worker_state to);
 /* Invariants: the state changes in worker_enter() alone, and set.claiming is true only while it is
  * RUNNING. */
 struct smq_worker {
-    struct slot_set set;
-    pid_t pid;
+    struct slot_set set; /* groups of its own */
 
     /* immutable after worker_new() */
+    pid_t pid;
     bool polled;
     struct worker_poller poller; /* if it is polled */
     int32_t threads;
     int64_t handler_timeout_ms; /* 0: none */
 
+    /* the thread of worker_start(), then smq:io, then that of worker_free() */
     pthread_t *thread_ids;
     int32_t threads_started; /* smq:io starts some to replace hung ones */
+
+    /* any thread */
     atomic_bool started, stop_asked;
     uv_async_t stop_signal;
-    struct loop_task begin, answered, extended, dispose;
+    struct loop_task begin, answered, extended, dispose; /* they run on smq:io */
 
+    /* guarded by end.lock */
     struct {
         pthread_mutex_t lock;
         pthread_cond_t changed;
