@@ -228,7 +228,7 @@ static void test_an_acknowledgement_that_has_come_counts(void **state)
     nodes_start(nodes, LATE_MS);
     post(&send, nodes, "k", 1, LATE_MS);
     assert_true(fake_node_wait(nodes->a, "WAIT 1", 1));
-    nodes_delay(nodes, ":1\r\n", 2 * LATE_MS); /* of the await, and of the connection */
+    nodes_delay(nodes, ":1\r\n", (int64_t) 2 * LATE_MS); /* of the await, and of the connection */
     await_end(&send);
     assert_acknowledged(&send);
     client_stop(&nodes->client);
