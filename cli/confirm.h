@@ -4,8 +4,8 @@
 
 #include "verb.h"
 
-/* EXIT_DONE: go on.  A person at a terminal is asked; without a terminal --yes must be given.
- * Anything else has been said. */
+/* Ask a person at a terminal; without a terminal --yes must be given.  EXIT_DONE: continue.  On any
+ * other result the error has been printed. */
 enum exit_code confirm(const struct command *command, bool yes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -12,14 +12,16 @@ static void connect_print_event(const smq_event *event, void *user)
     say("slotmq: %s: %s", event->id, event->text ? event->text : smq_status_text(event->status));
 }
 
-/* What keeps the first connection from being made is said as the failure of the command. */
+/* Before the first connection a failure is printed as the failure of the command, not as an event.
+ */
 static atomic_bool connect_done;
 
-/* What was lost, refused, late or given up, and the end of such a state.  Thread: smq:call. */
+/* Print what was lost, refused, late or given up, and the end of such a state.  Thread: smq:call.
+ */
 static void connect_print_state(const smq_event *event, void *user)
 {
-    static int lost;    /* connections whose loss was said */
-    static bool fenced; /* that a slot has a newer owner was said, and none was gained since */
+    static int lost;    /* connections whose loss was printed */
+    static bool fenced; /* printed: a slot has a newer owner; none was gained since */
     const bool back = event->kind == SMQ_EVENT_CONNECTED && lost > 0;
     const bool again = event->kind == SMQ_EVENT_FENCED && fenced;
 

@@ -41,7 +41,7 @@ static const struct flag consume_flags[] = {
     {WORKER("rate", "rate_per_s", "N")},
     {WORKER("handler-timeout", "handler_timeout_ms", "TIME"),
      .help = "how long a message may be handled; then the slot continues without it, and its "
-             "program is told to end"},
+             "program gets SIGTERM"},
     {WORKER("drain-timeout", "drain_timeout_ms", "TIME"),
      .help = "how long handlers may take to end after a signal, or when a slot moves"},
 };
@@ -88,8 +88,7 @@ static bool consume_is_empty(struct consume *consume, struct poll *poll)
     return false;
 }
 
-/* Was the worker told to stop, or does it stop by itself?  Then only its end is left to wait for.
- */
+/* Has the worker begun to stop?  Then only its end is left to wait for. */
 static bool consume_is_ending(struct consume *consume)
 {
     const struct consume_options *flags = consume->command->options;
@@ -142,7 +141,7 @@ static enum exit_code consume_await_worker(struct consume *consume)
         say_error(consume->failure.code, "%s", consume->failure.text);
     } else if (late) {
         say_error(EXIT_TEMPORARY,
-                  "the time to drain is over; what was not done by then is delivered again");
+                  "the drain time has ended; messages that were not done are delivered again");
     } else if (status != SMQ_OK) {
         say_failure(&err);
     }
@@ -157,7 +156,7 @@ static enum exit_code consume_await_worker(struct consume *consume)
 
 /* === The verb =========================================================== */
 
-/* How long programs may run after the worker was told to stop.  The longest time to drain leaves
+/* How long programs may run after the worker begins to stop.  The longest time to drain leaves
  * them less than that, because the worker has no more. */
 static int64_t consume_drain_ms(const struct consume_options *flags)
 {

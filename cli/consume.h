@@ -13,7 +13,7 @@
 struct consume {
     const struct command *command;
     smq_client *client;
-    int64_t drain_ms;      /* how long programs may run after the worker was told to stop */
+    int64_t drain_ms;      /* how long programs may run after the worker begins to stop */
     smq_worker *worker;    /* set before the first handler runs */
     atomic_ullong handled; /* handlers that returned */
     struct {

@@ -36,11 +36,12 @@ struct program {
     LIST_ENTRY(program) entry;
     pid_t pid;
     smq_delivery *delivery;
-    bool lost; /* it was told to end, because its message may be another's */
+    bool lost; /* it got SIGTERM, because its message may have another owner */
 };
 
-/* How often to look whether the message is still ours, and whether the time to drain is over; and
- * after SIGTERM, the program of a lost message may continue for this number of looks. */
+/* How often to check whether the message still belongs to this process, and whether the drain time
+ * has ended.  After SIGTERM the program of a lost message may continue for this number of checks.
+ */
 #define LOOK_MS     500
 #define LEASE_GRACE 10
 
@@ -48,7 +49,7 @@ static struct {
     pthread_mutex_t lock;
     LIST_HEAD(program_list, program) list;
     bool killed;        /* no program may run any more */
-    int64_t drained_at; /* when the time to drain is over; 0: it has not begun */
+    int64_t drained_at; /* the end of the drain time; 0: it has not begun */
 } running = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What a message sets for its program.  None of these is taken over from our own environment, so

@@ -10,7 +10,7 @@
 #include "output.h"
 #include "say.h"
 
-/* Lines are whole and stand in the order in which the lock was taken. */
+/* Lines are whole, in the order in which the lock was taken. */
 static pthread_mutex_t writer = PTHREAD_MUTEX_INITIALIZER;
 
 /* The line of a message with its newline, to be freed. */

@@ -4,10 +4,11 @@
 
 #include "verb.h"
 
-/* Is a ZooKeeper named?  Anything but EXIT_DONE has been said. */
+/* Is a ZooKeeper named?  On any other result than EXIT_DONE the error has been printed. */
 enum exit_code fleet_check(const struct command *command);
 
-/* Connects, to the fleet at `root` when that is not NULL.  Anything but EXIT_DONE has been said. */
+/* Connects, to the fleet at `root` when that is not NULL.  On any other result than EXIT_DONE the
+ * error has been printed. */
 enum exit_code fleet_connect(smq_client **out, const struct command *command, const char *root);
 
 #endif

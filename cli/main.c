@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
     signal(SIGABRT, main_on_abort);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), told as such */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported as an error of write() */
     const enum exit_code code = command_main(argc, argv);
     if (code == EXIT_INTERRUPTED) {
         signals_end_process();

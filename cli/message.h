@@ -17,7 +17,8 @@ enum exit_code message_say_failure(const smq_error *err, const char *key);
 /* "waiting", "claimed", "resting", "dead". */
 const char *message_state_name(smq_state state);
 
-/* "waiting,dead" as smq_state, or-ed.  Anything but EXIT_DONE has been said. */
+/* "waiting,dead" as smq_state, or-ed.  On any other result than EXIT_DONE the error has been
+ * printed. */
 enum exit_code message_states_read(unsigned *out, const char *text);
 
 /* Has it an id beside its body?  It has in layout keyed. */

@@ -276,7 +276,7 @@ bool output_write(const void *bytes, size_t size)
             next += written;
             size -= (size_t) written;
         } else if (errno == EAGAIN) {
-            /* Whoever shares our standard output made it non-blocking. */
+            /* Another process that shares this standard output made it non-blocking. */
             struct pollfd ready = {.fd = STDOUT_FILENO, .events = POLLOUT};
             (void) poll(&ready, 1, -1);
         } else if (errno != EINTR) {

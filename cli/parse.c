@@ -108,7 +108,7 @@ static bool parse_read_zone(int *minutes, const char *text)
     return rest && *rest == '\0' && part[0] < 24 && part[1] < 60;
 }
 
-/* ".25" as 250; what stands behind the third digit is left out. */
+/* ".25" as 250; digits after the third are ignored. */
 static const char *parse_read_fraction(int *ms, const char *text)
 {
     int weight = 100;

@@ -1,4 +1,4 @@
-/* progress.c - a bar on standard error while long work goes on. */
+/* progress.c - see progress.h. */
 #include "progress.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static int64_t progress_now_ms(void)
 
 static void progress_write_all(const char *text, int size)
 {
-    /* Nobody is left to be told when standard error cannot be written. */
+    /* A failure to write to standard error cannot be reported. */
     const ssize_t ignored = write(STDERR_FILENO, text, (size_t) size);
     (void) ignored;
 }

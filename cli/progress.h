@@ -1,7 +1,7 @@
-/* progress.h - a bar on standard error while long work goes on.
+/* progress.h - a bar on standard error that shows the progress of long work.
  *
  * Drawn only on a terminal, not with --quiet, and only when the work takes a while.  End it before
- * anything else is said.
+ * any other output.
  *
  * Thread: one at a time. */
 #ifndef CLI_PROGRESS_H

@@ -21,7 +21,7 @@ static void say_write_line(const char *prefix, const char *format, va_list args)
     used += wanted > 0 ? (size_t) wanted : 0;
     used = printable_text(line, text, used < sizeof(text) ? used : sizeof(text) - 1, false);
     line[used++] = '\n';
-    /* Nobody is left to be told when standard error cannot be written. */
+    /* A failure to write to standard error cannot be reported. */
     const ssize_t ignored = write(STDERR_FILENO, line, used);
     (void) ignored;
 }

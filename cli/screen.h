@@ -1,6 +1,7 @@
-/* screen.h - a picture on a terminal that is drawn again and again until somebody has seen enough.
+/* screen.h - a picture on a terminal that is drawn again and again, until a key or a signal ends
+ * it.
  *
- * What the terminal showed before comes back at the end, also when the command ends early.
+ * At the end the terminal shows again what it showed before, also when the command ends early.
  *
  * Thread: main. */
 #ifndef CLI_SCREEN_H

@@ -28,10 +28,11 @@ enum source_result {
     SOURCE_END,
     SOURCE_TOO_LONG,    /* the line has more bytes than wanted */
     SOURCE_INTERRUPTED, /* a signal came (signals.h) */
-    SOURCE_FAILED       /* errno says why; what stands before such a place is no line */
+    SOURCE_FAILED       /* errno says why; the bytes before the failure are no line */
 };
 
-/* NULL and "-" are standard input.  Anything but EXIT_DONE has been said. */
+/* NULL and "-" are standard input.  On any other result than EXIT_DONE the error has been printed.
+ */
 enum exit_code source_open(struct source *source, const char *path);
 void source_close(struct source *source);
 

@@ -25,7 +25,7 @@
 enum { COUNTER_COUNT = 0 COUNTER_FIELDS(X), FIELD_COUNT = GAUGE_COUNT + COUNTER_COUNT };
 #undef X
 
-/* What stands before the fields in a row, and how much of it says which row it is. */
+/* The columns before the fields of a row, and the number of them that identify the row. */
 #define SLOT_TITLES "=TOPIC", ">SLOT", "OWNER", "TOKEN"
 enum { TOPIC_COLUMNS = 1, SLOT_COLUMNS = 4, TOPIC_KEYS = 1, SLOT_KEYS = 2 };
 

@@ -197,7 +197,7 @@ enum exit_code topic_print_json(smq_client *client, const char *name)
 
 /* === list =============================================================== */
 
-/* What is shown, and what came of it: not EXIT_DONE when topics cannot be read, which was said. */
+/* What is shown, and the result: not EXIT_DONE when a topic cannot be read, which was printed. */
 struct list {
     json_t *array; /* of these two one is set */
     struct libscols_table *table;

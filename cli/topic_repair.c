@@ -40,11 +40,11 @@ static enum exit_code topic_repair_repair_run(const struct command *command)
 const struct verb topic_repair_verb = {
     .name = "topic repair",
     .operands = "NAME",
-    .summary = "put back what Redis has lost of a topic",
+    .summary = "restore what Redis has lost of a topic",
     .text =
-        "This puts back what is missing after a Redis node came back empty, or after a failover "
+        "This restores what is missing after a Redis node returned empty, or after a failover "
         "lost the last writes: keys of slots, the definition of the topic, an alteration, a pause. "
-        "What is there stays, and consumers continue by themselves. The messages of slots that "
+        "Existing messages stay, and consumers continue by themselves. The messages of slots that "
         "lost their keys are gone. If slots disagree, they are listed, and nothing is changed.",
     .min_words = 1,
     .max_words = 1,

@@ -39,7 +39,7 @@ struct verb {
     void (*init)(void *options); /* makes the defaults; NULL: all are 0 */
     size_t min_words, max_words;
     bool takes_program; /* "-- CMD ARG..." */
-    bool says_states;   /* what keeps it from working is said on standard error, also without -v */
+    bool says_states;   /* prints what keeps it from working on standard error, also without -v */
     enum exit_code (*run)(const struct command *command);
 };
 

@@ -231,7 +231,7 @@ static void test_an_answer_that_cannot_be_stored_is_told(void **state)
     assert_true(run_wait(&run, TIMEOUT_MS));
     assert_int_equal(run.exit_code, 75);
     assert_non_null(strstr(run.err, redis)); /* it is away */
-    assert_non_null(strstr(run.err, "the time to drain is over"));
+    assert_non_null(strstr(run.err, "the drain time has ended"));
     run_fini(&run);
     servers_free(servers);
 }

@@ -380,7 +380,7 @@ static void test_a_program_that_does_not_end_in_time_is_killed(void **state)
     assert_true(run_wait(&run, TIMEOUT_MS));
     assert_int_equal(run.exit_code, 75);
     assert_string_equal(run.out, "begun\n");
-    assert_non_null(strstr(run.err, "slotmq: the time to drain is over"));
+    assert_non_null(strstr(run.err, "slotmq: the drain time has ended"));
     run_fini(&run);
     assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS));
     /* that it was killed is not the message's fault: it waits, as if never claimed */
