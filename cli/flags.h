@@ -27,9 +27,9 @@ struct flag_value {
     int64_t value; /* the fallback of the flag, or 0, when it is not given */
 };
 
-/* Range and default of an option are those that the library gives for it, where `fallback` does not
- * tell of another default.  Those of a number, a duration or a time stand here as a user would type
- * them, and NULL is none.  The parser, the errors and the help read the same texts. */
+/* Range and default of an option are those that the library gives for it, unless
+ * `fallback` gives another default.  Those of a number, a duration or a time are written as a user
+ * types them; NULL is none.  The parser, the errors and the help read the same texts. */
 struct flag {
     const char *name; /* without the hyphens */
     char letter;      /* of the short form, or 0 */

@@ -83,7 +83,7 @@ bool option_takes(void *scratch, smq_option_set set, const char *name, int64_t v
 
 /* === Help =============================================================== */
 
-/* Texts that name their default, and options without one to name. */
+/* Is this a default that the help need not name? */
 static bool option_default_is_plain(const char *value)
 {
     return strcmp(value, "none") == 0 || strcmp(value, "false") == 0;
