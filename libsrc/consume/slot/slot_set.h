@@ -76,7 +76,7 @@ struct slot_set {
     struct topic topic;
     char bound[COORD_BINDING_MAX]; /* the topic's binding, as Redis confirmed it last */
     bool claiming;                 /* the worker runs */
-    bool abandoned;                /* messages were given up unfinished */
+    bool abandoned;                /* messages were given up unfinished, since the stop */
     uint32_t reads_confirmed;      /* how many reads of the definition have found the topic */
     int64_t missing_at;            /* since when the topic seems to be deleted; 0: it does not */
     struct owned_slot **slots;     /* by number; NULL: this process does not have the slot */

@@ -130,6 +130,7 @@ static void worker_leave(smq_worker *worker, enum worker_state state)
     bool joined = worker->joined && worker->state == WORKER_RUNNING;
 
     worker_enter(worker, state);
+    worker->set.abandoned = false;
     if (state == WORKER_STOPPING) {
         uv_timer_start(&worker->drain, worker_on_drained, (uint64_t) worker->set.drain_timeout_ms,
                        0);

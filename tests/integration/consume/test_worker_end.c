@@ -14,6 +14,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/wait.h"
 
 static const char *topic_of(smq_client *client, bool shared, int32_t slots)
 {
@@ -94,6 +95,49 @@ static void hung_handler_is_abandoned_and_its_late_answer_dropped(void **state)
     assert_int_equal(messages_stats(client, topic).done, 1);
     assert_int_equal(messages_stats(client, topic).lease_lost, 1);
     handler_log_stop_worker(heir);
+    handler_log_free(log);
+    handler_log_free(second);
+    smq_client_free(other);
+    smq_client_free(client);
+}
+
+static smq_client *member(void)
+{
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()));
+
+    return cluster_client_with(&options);
+}
+
+static bool has_given_a_slot_up(void *arg)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    assert_ok(smq_client_metrics(arg, &metrics, &err), &err);
+    return metrics.slots_lost > 0;
+}
+
+/* A slot that had to move before its handler ended counts then, not when the worker stops later. */
+static void a_slot_given_up_unfinished_does_not_spoil_a_later_stop(void **state)
+{
+    smq_client *client = member(), *other = member();
+    const char *topic = topic_of(client, false, 2);
+    struct handler_log *log = handler_log_new(NULL), *second = handler_log_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS(.threads = 2, .drain_timeout_ms = 100);
+    smq_worker *worker, *joining;
+
+    (void) state;
+    handler_log_gate(log);
+    messages_send_numbers(client, topic, 0, 16);
+    worker = handler_log_worker_with(client, &options, topic, log);
+    handler_log_await(log, 2); /* in both slots a handler runs */
+    joining = handler_log_worker_with(other, &options, topic, second);
+    assert_true(wait_until(has_given_a_slot_up, client, TIMEOUT_MS));
+    handler_log_open(log, HANDLER_LOG_MAX);
+    messages_await_counts(client, topic, (struct message_counts){.done = 16});
+    handler_log_stop_worker(worker);
+    handler_log_stop_worker(joining);
     handler_log_free(log);
     handler_log_free(second);
     smq_client_free(other);
@@ -380,6 +424,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stop_lets_the_handler_end_and_gives_back_the_rest),
         cmocka_unit_test(hung_handler_is_abandoned_and_its_late_answer_dropped),
+        cmocka_unit_test(a_slot_given_up_unfinished_does_not_spoil_a_later_stop),
         cmocka_unit_test(delivery_outlives_its_worker),
         cmocka_unit_test(max_messages_ends_the_worker_and_claims_no_more),
         cmocka_unit_test(max_in_flight_bounds_what_is_claimed),
@@ -392,5 +437,5 @@ int main(void)
         cmocka_unit_test(child_of_fork_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
+    return cmocka_run_group_tests(tests, cluster_start_single_fleet, cluster_end);
 }
