@@ -17,15 +17,22 @@
 
 enum { THREADS = 2, DRAIN_MS = 5000, QUICK_US = 300, SLOW_MS = 400 };
 
-static smq_worker *workers[LOAD_TOPICS];
+static smq_worker *volatile workers[LOAD_TOPICS];
+static volatile sig_atomic_t worker_stopping;
 static atomic_uint_least64_t worker_runs;
+
+static void worker_stop_all(void)
+{
+    for (int i = 0; i < LOAD_TOPICS; i++) {
+        smq_worker_stop(workers[i]);
+    }
+}
 
 static void worker_on_signal(int number)
 {
     (void) number;
-    for (int i = 0; i < LOAD_TOPICS; i++) {
-        smq_worker_stop(workers[i]);
-    }
+    worker_stopping = 1;
+    worker_stop_all();
 }
 
 /* Thread: smq:call. */
@@ -79,15 +86,16 @@ static smq_verdict worker_handle(smq_delivery *delivery, void *user)
     return verdict;
 }
 
-static smq_status worker_begin(smq_worker **out, smq_client *client, const char *topic,
-                               smq_error *err)
+static smq_status worker_begin(int index, smq_client *client, smq_error *err)
 {
     smq_worker_options options =
-        SMQ_WORKER_OPTIONS(.topic = topic, .handler = worker_handle, .threads = THREADS,
-                           .drain_timeout_ms = DRAIN_MS);
-    smq_status status = smq_worker_new(out, client, &options, err);
+        SMQ_WORKER_OPTIONS(.topic = load_topics[index], .handler = worker_handle,
+                           .threads = THREADS, .drain_timeout_ms = DRAIN_MS);
+    smq_worker *worker = NULL;
+    smq_status status = smq_worker_new(&worker, client, &options, err);
 
-    return status == SMQ_OK ? smq_worker_start(*out, err) : status;
+    workers[index] = worker;
+    return status == SMQ_OK ? smq_worker_start(worker, err) : status;
 }
 
 static void worker_catch_signals(void)
@@ -103,13 +111,13 @@ static smq_status worker_run(smq_client *client, smq_error *err)
 {
     smq_status status = SMQ_OK;
 
-    for (int i = 0; i < LOAD_TOPICS && status == SMQ_OK; i++) {
-        status = worker_begin(&workers[i], client, load_topics[i], err);
+    for (int i = 0; i < LOAD_TOPICS && status == SMQ_OK && !worker_stopping; i++) {
+        status = worker_begin(i, client, err);
     }
-    if (status == SMQ_OK) {
-        worker_catch_signals();
+    if (worker_stopping) {
+        worker_stop_all(); /* the signal may have come before the last of them was there */
     }
-    for (int i = 0; i < LOAD_TOPICS && status == SMQ_OK; i++) {
+    for (int i = 0; i < LOAD_TOPICS && status == SMQ_OK && workers[i] != NULL; i++) {
         status = smq_worker_wait(workers[i], SMQ_FOREVER, err);
     }
     return status;
@@ -125,6 +133,7 @@ int main(int argc, char **argv)
         return 2;
     }
     log_open(argv[4], argv[3]);
+    worker_catch_signals();
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2], .name = argv[3],
                            .session_timeout_ms = LOAD_SESSION_MS, .event = worker_on_event);
