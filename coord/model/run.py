@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""Check the models of coordination with spin.  usage: run.py [--short | --long] [NAME...]
+
+Every property must hold, and every mutation must fail: one that spin does not find is an error.
+With a NAME only runs whose names contain it; --short: what continuous integration runs, in less
+than a minute; --long: larger bounds, for an hour or two.  README.md says what is modelled.
+"""
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+AT_ONCE = 2
+MEMORY_MB = 4000
+DEPTH = 1_000_000
+SECONDS = 900  # until a run counts as hanging; README.md has what they take
+LONG_SECONDS = 7200
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One call of spin: a model with its bounds, what is looked at, and what must come of it."""
+    model: str
+    what: str
+    bounds: str = ""
+    claim: str = ""     # a formula of the model; without one its assertions
+    mutation: str = ""  # then it must fail
+    short: bool = False
+    long: bool = False
+
+    @property
+    def name(self):
+        return f"{self.model}: {self.what}" + (f" ({self.mutation})" if self.mutation else "")
+
+    @property
+    def defines(self):
+        return [f"-D{word}" for word in [*self.bounds.split(), self.mutation] if word]
+
+
+CLEAN = "EXPIRIES=0 LATE=0"
+ONE = "ASSIGNERS=1 LOSSES=0"
+TWO = "ASSIGNERS=2 LOST=0 LATE=0"
+
+RUNS = [
+    Run("handover", "one slot moves, no faults", f"{CLEAN} MOVES=1 SUCCESSORS=0", short=True),
+    Run("handover", "slots move, no faults", f"{CLEAN} MOVES=2"),
+    Run("handover", "slots move, with faults", "MOVES=1"),
+    Run("handover", "each slot is owned in the end", "MOVES=1 CALLS=1 SUCCESSORS=0", "live"),
+    Run("handover", "the acknowledgement is not waited for", "MOVES=1", mutation="SKIP_ACK"),
+    Run("handover", "an older acknowledgement counts", f"{CLEAN} MOVES=2 SUCCESSORS=0",
+        mutation="STALE_ACK"),
+    Run("handover", "the assigner ignores held", "MOVES=1", mutation="HELD_IGNORED"),
+    Run("handover", "the member forgets held", "MOVES=1", mutation="HELD_FORGOTTEN"),
+    Run("handover", "no revocation", "MOVES=1", mutation="NO_REVOKING"),
+    Run("handover", "tokens are not compared", "MOVES=1", mutation="NO_TOKEN", short=True),
+    Run("handover", "a takeover is not compared", "MOVES=1", mutation="TAKEOVER_UNCHECKED"),
+    Run("handover", "each member counts tokens", "MOVES=1", mutation="LOCAL_TOKEN"),
+    Run("handover", "a grant is forgotten", "MOVES=1 CALLS=1 SUCCESSORS=0 EXPIRIES=0", "live",
+        "NOT_ASKED_ANEW"),
+    Run("writes", "lost answers, late requests", f"{ONE} LOST=2"),
+    Run("writes", "late takeovers", f"{ONE} LATE_TAKEOVERS"),
+    Run("writes", "two assigners", f"{TWO} MOVES=0", short=True),
+    Run("writes", "two assigners and a move", TWO),
+    Run("writes", "two assigners, lost answers", "ASSIGNERS=2 LATE=0 MOVES=0"),
+    Run("writes", "owned in the end, lost answers", f"{ONE} LATE=0", "live"),
+    Run("writes", "owned in the end, two assigners", f"{TWO} MOVES=0", "live"),
+    Run("writes", "the epoch is not checked", f"{TWO} MOVES=0", mutation="NO_EPOCH", short=True),
+    Run("writes", "the version is not checked", f"{ONE} LATE=0", mutation="NO_VERSION"),
+    Run("stale", "servers lag behind", "MOVES=1"),
+    Run("stale", "owned in the end", "MOVES=1", "live"),
+    Run("stale", "no sync", "MOVES=1", mutation="NO_SYNC"),
+    Run("stale", "a failed sync counts", "MOVES=1", mutation="FAILED_SYNC_COUNTS"),
+    Run("names", "three processes, two of one name", "WITH_OTHER"),
+    Run("names", "owned in the end", "", "live", short=True),
+    Run("names", "members are known by their names", "WITH_OTHER", mutation="BY_NAME"),
+    Run("names", "a living process is replaced", "", "live", "NO_PROOF"),
+    Run("names", "a dead process keeps its name", "", "live", "NAME_KEPT"),
+    Run("fence", "data lost, restored, newcomers", "NEWCOMERS", short=True),
+    Run("fence", "owned in the end, by raise-fence", "NEWCOMERS", "live"),
+    Run("fence", "owned in the end, by themselves", "NO_COPY NO_OPERATOR", "live", short=True),
+    Run("fence", "the generation is ignored", "NEWCOMERS", "live", "GENERATION_IGNORED"),
+    Run("fence", "raise-fence does not bind", "NEWCOMERS", "live", "NOT_BOUND"),
+    Run("fence", "the root keeps its generation", "NO_COPY NO_OPERATOR", "live", "SAME_GENERATION"),
+    Run("fence", "equal tokens of two names", "", mutation="NAME_UNCHECKED"),
+    Run("fence", "equal tokens of one name", "", mutation="ONE_NAME"),
+    Run("failover", "the last token is lost", short=True),
+    Run("failover", "owned in the end", "", "live", short=True),
+    Run("failover", "a smaller token is accepted", "", mutation="AT_LEAST"),
+    Run("failover", "the window is not there", "", mutation="NO_WINDOW"),
+    Run("failover", "the owner does not take over again", "", "live", "NOT_REWOUND"),
+    Run("answers", "an idle slot is not worked on", "VERSIONS=12", "safe", short=True),
+    Run("answers", "both threads agree in the end", "VERSIONS=12", "live", short=True),
+    Run("answers", "an answer of an earlier grant counts", "", "safe", "TOKEN_IGNORED"),
+    Run("handover", "two moves, with faults", "MOVES=2", long=True),
+    Run("handover", "each slot is owned after faults", "MOVES=1 CALLS=2", "live", long=True),
+    Run("writes", "two assigners, time-outs", "ASSIGNERS=2 LOST=0", long=True),
+    Run("writes", "two assigners, a late request each", "ASSIGNERS=2 LATE=0", long=True),
+    Run("stale", "servers lag behind for longer", "MOVES=2 LATE=2", long=True),
+    Run("names", "owned in the end, three processes", "WITH_OTHER", "live", long=True),
+    Run("fence", "two disasters", "NEWCOMERS DISASTERS=2 CHANGES=2", long=True),
+    Run("failover", "four failovers", "FAILOVERS=4 CALLS=12", long=True),
+]
+
+
+class Children:
+    """The programs that run now, each in a group of its own, so that an interrupt ends them all."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.running = set()
+        self.ended = False
+
+    def call(self, command, folder, seconds):
+        """(return code, output); None: it took too long."""
+        with self.lock:
+            if self.ended:
+                raise InterruptedError
+            child = subprocess.Popen(["nice", *command], cwd=folder, text=True, start_new_session=True,
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.running.add(child)
+        try:
+            output = child.communicate(timeout=seconds)[0]
+            return child.returncode, output
+        except subprocess.TimeoutExpired:
+            return None, ""
+        finally:
+            self.end(child)
+
+    def end(self, child):
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        with self.lock:
+            self.running.discard(child)
+
+    def end_all(self):
+        with self.lock:
+            self.ended = True
+            for child in self.running:
+                if child.poll() is None:
+                    os.killpg(child.pid, signal.SIGKILL)
+
+
+def number(pattern, text):
+    found = re.search(pattern, text, re.MULTILINE)
+    return float(found.group(1)) if found else None
+
+
+@dataclasses.dataclass
+class Verdict:
+    run: Run
+    good: bool
+    text: str
+    output: str = ""
+    states: float = 0
+    depth: float = 0
+    memory: float = 0
+    seconds: float = 0
+
+    def line(self):
+        return (f"{'ok    ' if self.good else 'FAILED'}  {self.text:20} {self.run.name:60} "
+                f"{self.states:>12,.0f} states  depth {self.depth:>7,.0f}  {self.memory:>6,.0f} MB  "
+                f"{self.seconds:>6.1f} s")
+
+
+def judge(run, output, seconds):
+    """What the verifier printed, against what must come of the run."""
+    errors = number(r"errors: (\d+)$", output)
+    verdict = Verdict(run, False, "did not end well", output, seconds=seconds,
+                      states=number(r"^\s*([\d.e+]+) states, stored", output) or 0,
+                      depth=number(r"depth reached (\d+)", output) or 0,
+                      memory=number(r"^\s*([\d.]+)\s+total actual memory usage", output) or 0)
+    if errors is None:
+        return verdict
+    if errors > 0:
+        verdict.text = "failed, as it must" if run.mutation else "is violated"
+        verdict.good = bool(run.mutation)
+    elif re.search(r"max search depth too small|Search not completed|out of memory", output):
+        verdict.text = "is not decided"
+    else:
+        verdict.text = "is not found" if run.mutation else "holds"
+        verdict.good = not run.mutation
+    return verdict
+
+
+def build(run, folder, children):
+    """The verifier of a run; what was printed when there is none."""
+    flags = ["-DNFAIR=4"] if run.claim else ["-DSAFETY", "-DNOCLAIM"]
+    for command in (["spin", *run.defines, "-a", str(HERE / f"{run.model}.pml")],
+                    ["cc", "-O1", "-w", *flags, "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MB}", "-o", "pan", "pan.c"]):
+        code, output = children.call(command, folder, SECONDS)
+        if code != 0:
+            return output or f"{command[0]} took too long"
+    return None
+
+
+def execute(run, children):
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="slotmq-model-") as folder:
+        wrong = build(run, folder, children)
+        if wrong is not None:
+            return Verdict(run, False, "is not built", wrong)
+        flags = ["-a", "-f", "-N", run.claim] if run.claim else []
+        code, output = children.call(["./pan", f"-m{DEPTH}", "-n", "-E", *flags], folder,
+                                     LONG_SECONDS if run.long else SECONDS)
+        if code is None:
+            return Verdict(run, False, "took too long", seconds=time.monotonic() - begin)
+        verdict = judge(run, output, time.monotonic() - begin)
+        if verdict.text == "is violated":
+            shown = children.call(["spin", *run.defines, "-k", f"{run.model}.pml.trail", "-t", "-p",
+                                   str(HERE / f"{run.model}.pml")], folder, SECONDS)[1]
+            verdict.output += "\n".join(shown.splitlines()[-200:])
+        return verdict
+
+
+def chosen(arguments):
+    for run in RUNS:
+        size = run.long if arguments.long else run.short if arguments.short else not run.long
+        if size and (not arguments.names or any(name in run.name for name in arguments.names)):
+            yield run
+
+
+def interrupted(_signal, _frame):
+    raise KeyboardInterrupt
+
+
+def run_all(runs):
+    """The verdicts, printed as they come."""
+    children = Children()
+    pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
+    verdicts = []
+    try:
+        for future in concurrent.futures.as_completed([pool.submit(execute, run, children) for run in runs]):
+            verdict = future.result()
+            if not verdict.good:
+                print(verdict.output)
+            print(verdict.line(), flush=True)
+            verdicts.append(verdict)
+    finally:
+        children.end_all()
+        pool.shutdown(cancel_futures=True)
+    return verdicts
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="model", description=__doc__.split("\n", maxsplit=1)[0])
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--short", action="store_true", help="what continuous integration runs")
+    size.add_argument("--long", action="store_true", help="larger bounds")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only runs whose names contain it")
+    runs = list(chosen(parser.parse_args()))
+    if not runs:
+        parser.error("no run has such a name")
+    signal.signal(signal.SIGTERM, interrupted)
+    begin = time.monotonic()
+    try:
+        verdicts = run_all(runs)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    bad = [verdict.run.name for verdict in verdicts if not verdict.good]
+    print(f"{len(verdicts) - len(bad)} runs of models as they must be, {len(bad)} not, "
+          f"{time.monotonic() - begin:.0f} s")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
