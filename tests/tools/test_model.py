@@ -22,6 +22,7 @@ def load(name):
 
 
 run = load("run")
+trace_check = load("trace_check")
 
 
 class Verdicts(unittest.TestCase):
@@ -49,6 +50,45 @@ class Verdicts(unittest.TestCase):
     def test_a_search_that_was_cut_short_decides_nothing(self):
         output = "error: max search depth too small\nState-vector 9 byte, depth reached 9, errors: 0\n"
         self.assertEqual(run.judge(run.Run("failover", "a test"), output, 0).text, "is not decided")
+
+
+def line(at, member, what, epoch=None):
+    """Of slot 0; `epoch`: of its token."""
+    told = {"ts": at, "member": member, "what": what}
+    if what not in ("cut", "session_lost"):
+        told["slot"] = 0
+    if epoch is not None:
+        told["token"] = f"{1:08x}{epoch:016x}"
+    return told
+
+
+MOVED = [line(1, "a", "granted", 16), line(2, "a", "taken", 16), line(3, "a", "revoked"), line(4, "a", "released"),
+         line(5, "b", "granted", 20), line(6, "b", "taken", 20)]
+ENDED = [line(7, "b", "cut"), line(8, "a", "granted", 24), line(9, "b", "session_lost"), line(10, "b", "lost")]
+
+
+class Traces(unittest.TestCase):
+    def why(self, lines):
+        return trace_check.check(sorted(lines, key=lambda told: told["ts"]), run.Children())
+
+    def test_a_slot_that_moves_and_whose_owner_ends_is_a_path(self):
+        self.assertIsNone(self.why(MOVED + ENDED))
+
+    def test_a_grant_before_the_release_is_no_path(self):
+        self.assertIn("line 4 of 6 cannot follow", self.why([*MOVED[:3], dict(MOVED[3], ts=7), *MOVED[4:]]))
+
+    def test_a_token_that_does_not_grow_is_no_path(self):
+        self.assertIn("line 5 of 5 cannot follow", self.why([*MOVED[:4], line(5, "b", "granted", 12)]))
+
+    def test_a_session_that_ends_without_a_cause_is_no_path(self):
+        self.assertIn("line 7 of 7 cannot follow", self.why([*MOVED, ENDED[1]]))
+
+    def test_a_line_that_is_no_event_is_refused(self):
+        with tempfile.NamedTemporaryFile("w+") as file:
+            file.write('{"ts": 1, "member": "a", "what": "granted", "slot": 0}\n')
+            file.flush()
+            with self.assertRaisesRegex(trace_check.BadHistory, ":1: this is no event"):
+                trace_check.read([file.name])
 
 
 class Interrupt(unittest.TestCase):
