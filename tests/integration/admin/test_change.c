@@ -324,7 +324,7 @@ static void a_pause_holds_for_the_whole_fleet(void **state)
     smq_client_free(other);
 }
 
-static void work_in_hand_ends_and_a_pause_outlives_its_process(void **state)
+static void work_in_flight_ends_and_a_pause_outlives_its_process(void **state)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY);
     smq_client *client = cluster_client(), *other = cluster_client();
@@ -389,7 +389,7 @@ int main(void)
         cmocka_unit_test(two_alterations_at_once_are_both_kept),
         cmocka_unit_test(what_cannot_be_altered_is_told),
         cmocka_unit_test(a_pause_holds_for_the_whole_fleet),
-        cmocka_unit_test(work_in_hand_ends_and_a_pause_outlives_its_process),
+        cmocka_unit_test(work_in_flight_ends_and_a_pause_outlives_its_process),
         cmocka_unit_test(a_paused_topic_can_be_altered_and_deleted),
     };
 

@@ -166,7 +166,7 @@ static void deleted_topic_ends_the_loop(void **state)
     smq_client_free(client);
 }
 
-/* Nobody else tells the worker that there is room again: nothing of its other slots is in hand. */
+/* Nobody else tells the worker that there is room again: its other slots have nothing in flight. */
 static void lost_slot_makes_room_for_the_others(void **state)
 {
     smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;

@@ -180,7 +180,7 @@ static void rolling_restart_costs_no_message_a_retry(void **state)
     members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     members.zookeeper = true;
     members.session_ms = 20000; /* nobody dies here, not even of slowness */
-    members.work_us = 500;      /* so that there is something in hand whenever one leaves */
+    members.work_us = 500;      /* so that there is something in flight whenever one leaves */
     for (int i = 0; i < 4; i++) {
         members_start(&members);
     }
@@ -267,7 +267,7 @@ static void nothing_is_lost_when_one_member_after_another_is_killed(void **state
     (void) state;
     members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     members.zookeeper = true;
-    members.work_us = 2400; /* eight threads: 30 s of work, and something in hand at any time */
+    members.work_us = 2400; /* eight threads: 30 s of work, and something in flight at any time */
     for (int i = 0; i < 4; i++) {
         members_start(&members);
     }

@@ -248,7 +248,7 @@ static bool has_come(void *arg)
     return clock_wall_ms() >= *at_ms;
 }
 
-/* The owner is cut off longer than its leases last: what it has in hand stays in its hand. */
+/* The owner is cut off longer than its leases last: what it has in flight stays its own. */
 static void lapsed_leases_stay_with_their_owner(void **state)
 {
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;

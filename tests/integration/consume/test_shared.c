@@ -107,8 +107,8 @@ static void lease_of_a_long_handler_is_renewed(void **state)
     work_for_two_leases(NULL);
 }
 
-/* What is in hand has the old lease, and must be renewed in its time. */
-static void longer_lease_comes_in_time_for_what_is_in_hand(void **state)
+/* What is in flight has the old lease, and must be renewed in its time. */
+static void longer_lease_comes_in_time_for_what_is_in_flight(void **state)
 {
     (void) state;
     work_for_two_leases("1h");
@@ -180,7 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_members_work_on_one_slot_at_once),
         cmocka_unit_test(lease_of_a_long_handler_is_renewed),
-        cmocka_unit_test(longer_lease_comes_in_time_for_what_is_in_hand),
+        cmocka_unit_test(longer_lease_comes_in_time_for_what_is_in_flight),
         cmocka_unit_test(claims_of_a_killed_process_lapse),
         cmocka_unit_test(late_answer_changes_nothing),
     };

@@ -400,7 +400,7 @@ static void a_living_process_is_not_replaced(void **state)
     assert_name_is_taken(&info);
 }
 
-struct duel {
+struct contest {
     struct queue_side *side;
     struct member_info info;
     int replaced;
@@ -409,31 +409,31 @@ struct duel {
 /* The other one takes its name back whenever it was taken from it. */
 static bool other_gave_up(void *arg)
 {
-    struct duel *duel = arg;
+    struct contest *contest = arg;
     struct Stat stat = {0};
 
     if (zoo_exists(raw, fixture_path("/members/same"), 0, &stat) == ZOK &&
         stat.ephemeralOwner != zoo_client_id(raw)->client_id &&
         zoo_delete(raw, fixture_path("/members/same"), -1) == ZOK &&
-        take_name(&duel->info) == ZOK) {
-        duel->replaced++;
+        take_name(&contest->info) == ZOK) {
+        contest->replaced++;
     }
-    return queue_side_failed(duel->side) != SMQ_OK;
+    return queue_side_failed(contest->side) != SMQ_OK;
 }
 
 static void replacing_is_limited(void **state)
 {
-    struct duel duel = {.info = own_info()};
+    struct contest contest = {.info = own_info()};
 
     (void) state;
-    duel.info.pid = dead_pid();
-    assert_int_equal(take_name(&duel.info), ZOK);
-    duel.side = fixture_consumer("same");
-    assert_true(wait_until(other_gave_up, &duel, WAIT_MS));
-    print_message("replaced %d times\n", duel.replaced);
-    assert_in_range(duel.replaced, 1, 3);
-    assert_int_equal(queue_side_failed(duel.side), SMQ_NAME_TAKEN);
-    queue_side_free(duel.side);
+    contest.info.pid = dead_pid();
+    assert_int_equal(take_name(&contest.info), ZOK);
+    contest.side = fixture_consumer("same");
+    assert_true(wait_until(other_gave_up, &contest, WAIT_MS));
+    print_message("replaced %d times\n", contest.replaced);
+    assert_in_range(contest.replaced, 1, 3);
+    assert_int_equal(queue_side_failed(contest.side), SMQ_NAME_TAKEN);
+    queue_side_free(contest.side);
 }
 
 /* An administrator made the root, as for its access rights, and wrote nothing into it. */

@@ -334,7 +334,7 @@ static void nobody_knows_of_a_repeated_answer_after_its_lease(void **state)
     smq_consumer_free(consumer);
 }
 
-/* However much waits in each: those that have nothing in hand are not passed for ever. */
+/* However much waits in each: those that have nothing in flight are not passed for ever. */
 static void every_slot_has_its_turn(void **state)
 {
     smq_consumer *consumer;

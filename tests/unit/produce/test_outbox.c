@@ -112,16 +112,22 @@ static uint64_t counted(bool merged)
 /* What a repeat finds waiting may be the first try, or what was sent before. */
 static void a_repeat_that_merges_is_neither_added_nor_merged(void **state)
 {
+    /* clang-format off */
     static const struct {
         enum sending_fault fault;
         bool waits;           /* it did before */
         bool merged, unknown; /* what the receipt says */
     } rows[] = {
-        {FAULT_NONE, false, false, false},        {FAULT_NONE, true, true, false},
-        {FAULT_LOST_BEFORE, false, false, false}, {FAULT_LOST_BEFORE, true, false, true},
-        {FAULT_LOST_AFTER, false, false, true},   {FAULT_LOST_AFTER, true, false, true},
-        {FAULT_NOT_DONE, false, false, false},    {FAULT_NOT_DONE, true, true, false},
+        {FAULT_NONE, false, false, false},
+        {FAULT_NONE, true, true, false},
+        {FAULT_LOST_BEFORE, false, false, false},
+        {FAULT_LOST_BEFORE, true, false, true},
+        {FAULT_LOST_AFTER, false, false, true},
+        {FAULT_LOST_AFTER, true, false, true},
+        {FAULT_NOT_DONE, false, false, false},
+        {FAULT_NOT_DONE, true, true, false},
     };
+    /* clang-format on */
     smq_producer *producer = sending_producer(NULL);
 
     (void) state;
