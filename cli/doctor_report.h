@@ -27,7 +27,7 @@ struct doctor_report {
 
 void doctor_report_fini(struct doctor_report *report);
 
-/* Adds a finding; `advice` and the text after it are of the printf() form. */
+/* Adds a finding; what follows `advice` is its text as for printf(). */
 void doctor_report_add(struct doctor_report *report, enum doctor_severity severity,
                        const char *subject, const char *advice, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
