@@ -1,8 +1,10 @@
-/* assign.c - quotas with retention, then revoke what exceeds a quota and fill what is empty.
+/* assign.c - computes quotas that keep what members have, then revokes slots above a quota and
+ * fills slots without an owner.
  *
- * A quota is the floor of the share or one more.  The extra goes to the members that hold more than
- * the floor, which saves a move each; then to those that have least over all topics.  An extra is
- * moved on only when that makes the totals over all topics more even by a whole slot.
+ * A quota is the floor of the member's share, or one more (an extra slot).  Extra slots go first to
+ * members that hold more than the floor, because that saves a move each, then to those that have
+ * the fewest slots over all topics.  An extra slot is moved on only if that makes the totals over
+ * all topics more even by a whole slot.
  *
  * Pure. */
 #include "coord/assign.h"
@@ -16,14 +18,14 @@
 #include "base/memory.h"
 #include "coord/assignment.h"
 
-/* What is known of a member while one topic is dealt with. */
+/* A member, while one topic is assigned. */
 struct assign_candidate {
-    size_t member;  /* from 0 */
-    int64_t load;   /* what the order is by */
-    int32_t own;    /* among equals: who holds most slots that are not at home elsewhere */
+    size_t member;  /* index from 0 */
+    int64_t load;   /* members are ordered by this */
+    int32_t own;    /* slots that it holds and that have no home elsewhere; breaks ties */
     int32_t weight; /* above 0 */
-    uint32_t hash;  /* of topic and id */
-    const char *id; /* equal hashes are told apart by it */
+    uint32_t hash;  /* hash of topic and id */
+    const char *id; /* breaks ties between equal hashes */
 };
 
 /* All topics at once. */
@@ -31,12 +33,12 @@ struct assign_work {
     struct assign_topic *topics;
     size_t topic_count;
     const char *const *ids;
-    size_t count;                 /* of members */
+    size_t count;                 /* number of members */
     int32_t **held;               /* per topic and member: slots granted, not being revoked */
-    int32_t **own;                /* those of them that are not at home elsewhere */
-    int64_t *loads;               /* per member: its quotas over all topics */
-    int32_t *missing;             /* per member, of the topic that is dealt with */
-    struct assign_candidate *row; /* room for all members */
+    int32_t **own;                /* those of them that have no home elsewhere */
+    int64_t *loads;               /* per member: sum of its quotas over all topics */
+    int32_t *missing;             /* per member: slots missing to its quota of the present topic */
+    struct assign_candidate *row; /* has space for all members */
 };
 
 static uint32_t assign_hash(const char *topic, const char *id)
@@ -54,7 +56,7 @@ static int assign_compare_hash(const struct assign_candidate *a, const struct as
     return strcmp(a->id, b->id);
 }
 
-/* The member that has least for its weight comes first. */
+/* The member with the fewest slots for its weight comes first. */
 static int assign_compare_load(const void *left, const void *right)
 {
     const struct assign_candidate *a = left;
@@ -81,7 +83,8 @@ static int64_t assign_weight(const struct assign_topic *topic, size_t count)
     return sum;
 }
 
-/* The floor of a member's share, and whether there is a rest for which it may have one more. */
+/* The floor of a member's share, and whether the share has a fraction for which it may get one
+ * more. */
 static int32_t assign_floor(const struct assign_topic *topic, int64_t sum, size_t member,
                             bool *rest)
 {
@@ -103,8 +106,8 @@ static void assign_count(const struct assign_topic *topic, int32_t *held, int32_
     }
 }
 
-/* The members that may have an extra slot of topic t and have none, in `row`, the one to get it
- * first in front.  `retaining`: only those that hold more than the floor. */
+/* Fill `row` with the members that may get an extra slot of topic t and have none, in the order in
+ * which they get it.  `retaining`: only those that hold more than the floor. */
 static size_t assign_candidates(const struct assign_work *work, size_t t, bool retaining)
 {
     const struct assign_topic *topic = &work->topics[t];
@@ -129,7 +132,7 @@ static size_t assign_candidates(const struct assign_work *work, size_t t, bool r
     return found;
 }
 
-/* How many slots of a topic are in no quota. */
+/* How many slots of a topic no quota includes. */
 static int64_t assign_missing(const struct assign_work *work, size_t t)
 {
     int64_t missing = work->topics[t].slot_count;
@@ -166,7 +169,7 @@ static void assign_floors(struct assign_work *work, size_t t)
     }
 }
 
-/* Does moving an extra from a to b make the totals more even? */
+/* Does moving an extra slot from a to b make the totals more even? */
 static bool assign_improves(const struct assign_topic *topic, const int64_t *loads, size_t a,
                             size_t b)
 {
@@ -182,9 +185,9 @@ static bool assign_heavier(const struct assign_work *work, size_t t, size_t i, s
     return left != right ? left > right : strcmp(work->ids[i], work->ids[j]) > 0;
 }
 
-/* Move one extra of topic t from the member that has most to the one that has least; false: it
- * would not help.  `free`: only an extra that its member does not hold yet, so that no slot moves.
- */
+/* Move one extra slot of topic t from the most loaded member to the least loaded one; false: it
+ * would not help.  `free`: only an extra slot that its member does not hold yet, so that no slot
+ * has to move. */
 static bool assign_even(struct assign_work *work, size_t t, bool free)
 {
     struct assign_topic *topic = &work->topics[t];
@@ -228,8 +231,8 @@ static void assign_even_all(struct assign_work *work, bool free)
     }
 }
 
-/* The loads are known in full before an extra is given to a member that does not hold it, and such
- * extras are made even first: so the quotas stay the same while slots are on their way. */
+/* The loads are complete before an extra slot is given to a member that does not hold it, and such
+ * extra slots are balanced first.  So the quotas stay the same while slots are moving. */
 static void assign_quotas(struct assign_work *work)
 {
     for (size_t t = 0; t < work->topic_count; t++) {
@@ -246,9 +249,9 @@ static void assign_quotas(struct assign_work *work)
     assign_even_all(work, false);
 }
 
-/* Revoke from the members that have more than their quota; the slots with the highest numbers go.
- * `homes`: only those that are at home with a member that has fewer than its quota; `missing`
- * counts down. */
+/* Revoke slots from the members that have more than their quota, those with the highest numbers
+ * first.  `homes`: only slots whose home is a member with fewer slots than its quota; `missing` is
+ * counted down. */
 static void assign_revoke(struct assign_topic *topic, int32_t *held, int32_t *missing, bool homes)
 {
     for (int32_t i = topic->slot_count - 1; i >= 0; i--) {
@@ -268,7 +271,7 @@ static void assign_revoke(struct assign_topic *topic, int32_t *held, int32_t *mi
     }
 }
 
-/* Holes go to the members that they are at home with. */
+/* Give slots without an owner to their home members. */
 static void assign_bring_home(struct assign_topic *topic, int32_t *held)
 {
     for (int32_t i = 0; i < topic->slot_count; i++) {
@@ -281,7 +284,8 @@ static void assign_bring_home(struct assign_topic *topic, int32_t *held)
     }
 }
 
-/* A hole, and the member that fills it: each member in turn, in runs, by the order of `turns`. */
+/* Give the remaining slots without an owner to members in the order of `turns`, several in a row to
+ * each. */
 static void assign_fill(struct assign_topic *topic, int32_t *held,
                         const struct assign_candidate *turns, size_t count)
 {
@@ -307,7 +311,7 @@ static int assign_compare_turn(const void *left, const void *right)
     const struct assign_candidate *a = left;
     const struct assign_candidate *b = right;
 
-    /* load is what is missing: the emptiest first */
+    /* `load` is the number of missing slots: the member that misses most comes first */
     if (a->load != b->load) {
         return a->load > b->load ? -1 : 1;
     }

@@ -1,5 +1,5 @@
-/* assign.h - which member shall own which slot: few moves, shares even to one slot, even over
- * topics.
+/* assign.h - which member should own which slot: with few moves, with shares that are even to one
+ * slot, and even over all topics.
  *
  * Below: nothing of this folder.  Pure. */
 #ifndef COORD_ASSIGN_H
@@ -9,21 +9,23 @@
 #include <stdint.h>
 
 /* One topic.  Entries of `slots` are as in an assignment (assignment.h): 0, i, or REVOKING | i,
- * with i = 1 .. count of the members.
- * Invariant: no entry names a member that is gone, and what its owner gave back is 0. */
+ * with i = 1 ..  count of the members.  Invariant: no entry names a member that is gone, and slots
+ * that were given back are 0. */
 struct assign_topic {
     const char *name;
-    const int32_t *weights; /* per member; 0: may own nothing */
+    const int32_t *weights; /* per member; 0: it may own nothing */
     uint16_t *slots;
-    const uint16_t *homes; /* per slot: the member that had it before it went away, or 0 */
+    /* per slot: its home, the member that had it before it left or ended; or 0 */
+    const uint16_t *homes;
     int32_t slot_count;
-    int32_t *quotas; /* out: per member, the slots it shall have in the end */
+    int32_t *quotas; /* result: per member, how many slots it is to have in the end */
 };
 
-/* Fill the holes and mark as REVOKING what must move.  Of all even shares the one with the fewest
- * moves, and of these the one that brings most slots home; `ids` (of the members) only break ties,
- * so the order of members does not matter.  Among equals the extra slot goes to the one that has
- * least over all topics.  O(slots + members log members) for a topic. */
+/* Give slots without an owner to members, and mark slots that must move as REVOKING.  Of all even
+ * shares the one with the fewest moves is chosen, and of these the one that gives most slots to
+ * their homes.  Extra slots go to members with the fewest slots over all topics; `ids` (of the
+ * members) only break ties, so the order of members does not matter.  O(slots + members log
+ * members) per topic. */
 void assign(struct assign_topic *topics, size_t topic_count, const char *const *ids, size_t count);
 
 #endif

@@ -1,8 +1,9 @@
-/* assigner.c - the loop of the assigner: read everything, decide, write what differs.
+/* assigner.c - the loop of the assigner: read everything, decide, write the assignments that
+ * change.
  *
- * A round reads all members and topics anew, so it acts on data and never on events, and resolves
- * by itself a write whose outcome was not known.  One round at a time; what happens during
- * it makes another.  Every write is checked against the epoch and the version read.
+ * Each round reads all members and topics again.  So it acts on data and never on events, and it
+ * finds out whether a write with an unknown outcome was done.  One round runs at a time; an event
+ * during a round causes another round.  Every write checks the epoch and the version that was read.
  *
  * Thread: smq:coord. */
 #include "coord/assigner.h"
@@ -36,8 +37,8 @@ void assigner_init(struct assigner *assigner, const struct zookeeper_env *env,
 
 /* --- begin and end --- */
 
-/* A round of an earlier time as the assigner may still be out: it ends first, then another begins.
- */
+/* A round of an earlier term as the assigner may still be in progress; it ends first, then another
+ * begins. */
 void assigner_begin(struct assigner *assigner, int32_t epoch)
 {
     assigner->epoch = epoch;
@@ -50,7 +51,7 @@ void assigner_end(struct assigner *assigner)
     assigner->active = assigner->again = false;
     uv_timer_stop(&assigner->timer);
     if (zk_session_is_closed(assigner->ports.session)) {
-        assigner->busy = false; /* the session is closed: no reply comes */
+        assigner->busy = false; /* the session is closed, so no reply will come */
     }
     if (!assigner->busy) {
         assigner_forget(assigner);
@@ -99,7 +100,7 @@ static void assigner_over(struct assigner *assigner, int64_t delay_ms)
 }
 
 /* May the round continue?  Without a connection the next connection wakes the assigner. */
-static bool assigner_goes_on(struct assigner *assigner, int rc)
+static bool assigner_may_continue(struct assigner *assigner, int rc)
 {
     const struct zookeeper_timings *timings = &assigner->env->timings;
 
@@ -111,15 +112,16 @@ static bool assigner_goes_on(struct assigner *assigner, int rc)
     return false;
 }
 
-/* All was read (`good`), or the connection was lost, or this member no longer is the assigner. */
+/* Everything was read (`good`), or the connection was lost, or this member is no longer the
+ * assigner. */
 static void assigner_on_read(struct assigner *assigner, bool good)
 {
     if (!good) {
-        (void) assigner_goes_on(assigner, ZCONNECTIONLOSS);
+        (void) assigner_may_continue(assigner, ZCONNECTIONLOSS);
         return;
     }
     assigner_decide(assigner, clock_now_ms());
-    assigner_name_strangers(assigner, clock_now_ms());
+    assigner_log_strangers(assigner, clock_now_ms());
     assigner_write(assigner);
 }
 
@@ -139,7 +141,8 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
     struct assigner *assigner = user;
 
     if (assigner->active && (reply->rc == ZBADVERSION || reply->rc == ZNONODE) &&
-        reply->errors[0] == reply->rc) { /* the epoch is another's, or its node is missing */
+        /* another member has a newer epoch, or the node of the epoch is missing */
+        reply->errors[0] == reply->rc) {
         assigner_over(assigner, -1);
         assigner->ports.superseded(assigner->ports.user);
         return;
@@ -150,10 +153,10 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
         assigner_write(assigner);
         return;
     }
-    if (!assigner_goes_on(assigner, reply->rc == ZNONODE ? ZBADVERSION : reply->rc)) {
+    if (!assigner_may_continue(assigner, reply->rc == ZNONODE ? ZBADVERSION : reply->rc)) {
         return;
     }
-    assigner->again = true; /* to see the revocations that were written */
+    assigner->again = true; /* to read back the revocations that were written */
     assigner->current->unwritable = false;
     assignment_fini(&assigner->current->old);
     assigner->current->old = assigner->current->next;
@@ -161,8 +164,8 @@ static void assigner_on_written(void *user, const struct zk_reply *reply)
     assigner_write(assigner);
 }
 
-/* No member has asked for this topic for a while: its nodes are what a deletion left behind.  A
- * member that asks for it later makes them anew. */
+/* No member has asked for this topic for a while: a deletion has left its nodes behind.  A member
+ * that asks for the topic later creates them again. */
 static void assigner_remove(struct assigner *assigner, struct assigner_topic *topic)
 {
     char path[MEMBER_WORD_MAX + 16];
@@ -177,7 +180,7 @@ static void assigner_remove(struct assigner *assigner, struct assigner_topic *to
     zk_write(assigner->ports.session, ops, 3, assigner_on_written, assigner);
 }
 
-/* Encode what is to be written.  false: it is too large for a node, and stays as it is. */
+/* Encode the next assignment; false: it is too large for a node, and the stored one stays. */
 static bool assigner_encode(struct assigner *assigner, struct assigner_topic *topic)
 {
     topic->write = false;
@@ -195,8 +198,8 @@ static bool assigner_encode(struct assigner *assigner, struct assigner_topic *to
     return false;
 }
 
-/* All is written: in how many milliseconds the next round begins at the latest.  -1: the next event
- * begins it. */
+/* Everything is written: after how many milliseconds the next round begins at the latest; -1: with
+ * the next event. */
 static int64_t assigner_delay(const struct assigner *assigner, int64_t now_ms)
 {
     int64_t at = assigner->wake_at;
@@ -211,7 +214,7 @@ static int64_t assigner_delay(const struct assigner *assigner, int64_t now_ms)
     return at - now_ms < 1 ? 1 : at - now_ms;
 }
 
-/* Write the next topic that differs, until there is none. */
+/* Write the next assignment that changed, until there is none. */
 static void assigner_write(struct assigner *assigner)
 {
     struct assigner_topic *topic = NULL;

@@ -1,7 +1,8 @@
-/* assigner.h - the assigner: which member owns which slot of which topic.  It runs in one member.
+/* assigner.h - the assigner: decides which member owns which slot of which topic.  It runs in one
+ * member.
  *
- * One module of files in layers: assigner.c (the loop, writing) is above assigner_read.c, which is
- * above assigner_gather.c; assigner_strangers.c is above assigner_decide.c, which is above
+ * It is one module of files in layers: assigner.c (the loop, writing) is above assigner_read.c,
+ * which is above assigner_gather.c; assigner_strangers.c is above assigner_decide.c, which is above
  * assigner_home.c and assign.c.
  *
  * Below: root.h, zk_session.h, assignment.h, member_text.h.  Thread: smq:coord. */
@@ -21,38 +22,41 @@ struct assigner_member {
     char *id;
     int64_t incarnation;
     struct member_info info;
-    bool unread; /* its node cannot be read, and `info` is empty: it keeps what it has */
+    bool unread; /* its node cannot be read, so `info` is empty; it keeps its slots */
 };
 
 /* When a slot's revocation was first seen. */
 struct assigner_revocation {
-    int64_t mzxid; /* of a version in which it already was REVOKING; 0: it is not */
+    int64_t mzxid; /* of a version in which the slot was REVOKING; 0: it is not */
     int64_t at_ms;
 };
 
-/* A topic, kept from round to round.  Invariant: `old` is the assignment of version `version`. */
+/* A topic, kept between rounds.  Invariant: `old` is the assignment of version `version`. */
 struct assigner_topic {
     LIST_ENTRY(assigner_topic) link;
     char *name;
     char nonce[MEMBER_WORD_MAX + 1];
-    int32_t slots; /* 0: its node cannot be read; it is left alone */
+    int32_t slots; /* 0: its node cannot be read, and nothing of it is changed */
     struct assignment old, next;
-    int32_t version, node_version; /* of the assignment and of the topic's node */
+    int32_t version, node_version; /* of the assignment; of the topic's node */
     int64_t mzxid;
-    bool listed;        /* in this round its node exists */
-    bool denied;        /* in this round ZooKeeper denies access to its nodes */
-    bool unwritable;    /* ... and did so when its assignment was written last */
-    bool denied_said;   /* that was logged, and access was not granted since then */
-    bool read;          /* in this round; or damaged, then `old` is the last good one */
-    bool write;         /* next differs from old */
+    bool listed;        /* its node exists in this round */
+    bool denied;        /* ZooKeeper denies access to its nodes in this round */
+    bool unwritable;    /* ZooKeeper denied the last write of its assignment */
+    bool denied_logged; /* the denial was logged, and access was not granted since */
+    /* it was read in this round; if damaged, `old` is the last good assignment */
+    bool read;
+    bool write;         /* `next` differs from `old` */
     bool remove;        /* no member asks for it any more */
-    bool damaged;       /* in this round: its assignment cannot be read */
-    bool corrupt;       /* that was logged */
+    bool damaged;       /* its assignment cannot be read in this round */
+    bool corrupt;       /* the damage was logged */
     int64_t idle_since; /* 0: a member asks for it */
     struct assigner_revocation *revocations;
-    uint32_t *homes;    /* per slot: assigner_home() of the member that left it or ended; 0: none */
-    int64_t cold_until; /* no slot had an owner: nothing is granted until then; 0: some had one */
-    int64_t pending_first, pending_last; /* when members that wait came */
+    /* per slot: assigner_home() of the member that had it before it left or ended; 0: none */
+    uint32_t *homes;
+    /* when no slot had an owner: nothing is granted until then; 0: some slot had one */
+    int64_t cold_until;
+    int64_t pending_first, pending_last; /* when the first and the last waiting member came */
     size_t pending_count;
 };
 
@@ -69,19 +73,19 @@ struct assigner_job {
     UT_hash_handle hh; /* by `path` */
 };
 
-/* Members of one topic that work on different clusters, and when that was said.  All times are
+/* The warning about members of one topic that work on different clusters.  All times are
  * milliseconds. */
 struct assigner_strangers {
-    int64_t since_ms;   /* there have been such members all the time; 0: there are none */
-    int64_t said_ms;    /* when they were named last; 0: never */
-    int64_t one, other; /* incarnations of those that were named; 0: nobody since `since_ms` */
+    int64_t since_ms;   /* since when there are such members; 0: there are none */
+    int64_t logged_ms;  /* when the warning was logged last; 0: never */
+    int64_t one, other; /* incarnations of the members that it named; 0: none since `since_ms` */
 };
 
-/* What the assigner uses, and whom it tells. */
+/* What the assigner uses, and its callback. */
 struct assigner_ports {
     struct zk_session *session;
-    struct root *root;              /* whose folders are made again when one is missing */
-    void (*superseded)(void *user); /* the epoch is another's: no longer be the assigner */
+    struct root *root;              /* its folders are created again when one is missing */
+    void (*superseded)(void *user); /* another member has a newer epoch: stop being the assigner */
     void *user;
 };
 
@@ -89,16 +93,16 @@ struct assigner {
     const struct zookeeper_env *env;
     struct assigner_ports ports;
     bool active;      /* between assigner_begin() and assigner_end() */
-    bool busy, again; /* in a round; another is to follow */
+    bool busy, again; /* a round runs; another one must follow */
     int32_t epoch;
     struct assigner_member *members; /* of this round, by incarnation */
     size_t member_count;
     struct assigner_job *jobs;   /* of this round, in the order in which they are sent */
-    struct assigner_job *unsent; /* the first that is still to be sent, or NULL */
-    size_t out;                  /* replies to come */
-    bool failed;                 /* one of them did not come */
+    struct assigner_job *unsent; /* the first one that is not sent yet, or NULL */
+    size_t out;                  /* replies that are still to come */
+    bool failed;                 /* one of the replies did not come */
     bool unlisted;               /* it was logged that a folder may not be listed */
-    bool hidden; /* ZooKeeper denied a read or a write: no watch tells when it is allowed */
+    bool hidden; /* ZooKeeper denied a read or write; no watch fires when that changes */
     void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
     int64_t *unread; /* incarnations of members that were logged as unreadable */
     size_t unread_count;
@@ -106,17 +110,17 @@ struct assigner {
     struct assigner_topics topics;
     struct assigner_topic *current;
     uint64_t sequence;
-    int64_t wake_at; /* the next round, if nothing happens before; 0: none */
+    int64_t wake_at; /* when the next round begins without an event; 0: never */
     struct buf text;
     uv_timer_t timer;
 };
 
-/* assigner.c: what is given must live as long as the assigner, which must stay where it is. */
+/* assigner.c: the arguments must live as long as the assigner, which must not move in memory. */
 void assigner_init(struct assigner *assigner, const struct zookeeper_env *env,
                    const struct assigner_ports *ports);
 void assigner_stop(struct assigner *assigner);
 void assigner_fini(struct assigner *assigner);
-void assigner_begin(struct assigner *assigner, int32_t epoch); /* elected */
+void assigner_begin(struct assigner *assigner, int32_t epoch); /* this member was elected */
 void assigner_end(struct assigner *assigner);
 void assigner_wake(struct assigner *assigner); /* something may have changed */
 
@@ -127,34 +131,35 @@ void assigner_read(struct assigner *assigner);
  * not granted since then. */
 void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic);
 
-/* Forget what was read.  No reply may be on its way. */
+/* Forget what was read.  No call may be in progress. */
 void assigner_forget(struct assigner *assigner);
 
-/* Make `old` of every damaged topic of which it is not known from what the members own, as soon as
- * all of them have said it. */
+/* Build `old` of every damaged topic that has no last good assignment from the slots that the
+ * members own, once all of them have stated these. */
 void assigner_gather(struct assigner *assigner);
 
-/* Make `next`, `write` and `remove` of every topic that was read, and `wake_at`. */
+/* Set `next`, `write` and `remove` of every topic that was read, and `wake_at`. */
 void assigner_decide(struct assigner *assigner, int64_t now_ms);
 
-/* The next round is no later than `at_ms`. */
+/* Begin the next round at `at_ms` or earlier. */
 void assigner_wake_at(struct assigner *assigner, int64_t at_ms);
 
-/* assigner_strangers.c: say which members of one topic work on different clusters, when that was so
- * for a while; sets `wake_at`, too. */
-void assigner_name_strangers(struct assigner *assigner, int64_t now_ms);
+/* assigner_strangers.c: warn if members of one topic have worked on different clusters for a while;
+ * sets `wake_at`, too. */
+void assigner_log_strangers(struct assigner *assigner, int64_t now_ms);
 
-/* The members `one` and `other`, by incarnation, are such ones; 0 and 0: there are none.  When they
- * are to be named: now, if that is not after `now_ms`, and then they count as named; 0: nobody is
- * to be. */
+/* Note that the members `one` and `other`, by incarnation, work on different clusters; 0 and 0: no
+ * members do.  Returns when to log them: if that is not after `now_ms` they count as logged; 0:
+ * never. */
 int64_t assigner_strangers_note(struct assigner_strangers *strangers,
                                 const struct zookeeper_timings *timings, int64_t one, int64_t other,
                                 int64_t now_ms);
 
-/* assigner_home.c: what is kept of the name of a member that left a slot or died; never 0. */
+/* assigner_home.c: the hash that is kept of the name of a member that left a slot or ended; never
+ * 0. */
 uint32_t assigner_home(const char *id);
 
-/* Per slot the number of the member that is home to it and may own slots, or 0. */
+/* Per slot: the number of the member that is its home and may own slots, or 0. */
 void assigner_find_homes(const struct assigner *assigner, const struct assigner_topic *topic,
                          const int32_t *weights, uint16_t *out);
 

@@ -1,4 +1,4 @@
-/* assigner_decide.c - from what was read of members and topics to the next assignments.
+/* assigner_decide.c - computes the next assignments from the members and topics that were read.
  *
  * Thread: smq:coord; no calls are made here. */
 #include <inttypes.h>
@@ -9,24 +9,25 @@
 #include "coord/assign.h"
 #include "coord/assigner.h"
 
-/* A topic while it is decided.  Numbers of members are 1 + the index in assigner->members. */
+/* Working state for deciding one topic's assignment.  Members are numbered 1 + their index in
+ * assigner->members. */
 struct assigner_decision {
     struct assigner_topic *topic;
     int32_t *weights;
     int32_t *quotas;
     uint16_t *slots;
-    uint16_t *homes; /* per slot: the member that had it before it went away, or 0 */
-    /* those of `slots` and `homes` that are dealt out in this round */
+    uint16_t *homes; /* per slot: its home, or 0 */
+    /* those of `slots` and `homes` that are assigned in this round */
     uint16_t *free_slots, *free_homes;
-    bool cold; /* no member owned anything a moment ago: only what members had is given back */
+    bool cold; /* no member owned anything before: only slots that members had are granted */
 };
 
 /* A member of the old assignment. */
 struct assigner_former {
-    uint16_t number; /* of itself, or of the member that came back under its name; 0: none */
+    uint16_t number; /* its own number, or that of a member that returned under its name; 0: none */
     const struct member_topic *line; /* NULL: it does not ask for the topic any more */
     uint32_t home;
-    bool gone; /* its node is */
+    bool gone; /* its node does not exist any more */
 };
 
 static const struct member_topic *assigner_decide_line(const struct assigner *assigner,
@@ -53,7 +54,8 @@ static uint16_t assigner_decide_number(const struct assigner *assigner, int64_t 
     return 0;
 }
 
-/* May a slot that is being revoked move on?  Its owner acknowledged, or is out of time. */
+/* May a revoked slot be granted to another member?  It may if its owner has acknowledged, or its
+ * time has passed. */
 static bool assigner_decide_revoked(struct assigner *assigner, struct assigner_topic *topic,
                                     int32_t slot, const struct member_topic *line, const char *id,
                                     int64_t now_ms)
@@ -73,8 +75,8 @@ static bool assigner_decide_revoked(struct assigner *assigner, struct assigner_t
         return false;
     }
     events_log(assigner->env->events, SMQ_LEVEL_WARN,
-               "topic %s, slot %" PRId32 ": %s did not give it up within its drain_timeout; it "
-               "moves without (its late calls are fenced)",
+               "topic %s, slot %" PRId32 ": %s did not release it within its drain_timeout; it "
+               "is granted to another member (late calls are fenced)",
                topic->name, slot, id);
     return true;
 }
@@ -87,7 +89,7 @@ static bool assigner_decide_kept(const struct assigner *assigner, uint16_t entry
     return number != 0 && assigner->members[number - 1].unread;
 }
 
-/* The member that came back under the name of one that is gone: 1 + its index, or 0. */
+/* The member that returned under the name of one that is gone: 1 + its index, or 0. */
 static uint16_t assigner_decide_successor(const struct assigner *assigner,
                                           const struct assigner_topic *topic, const char *id)
 {
@@ -119,7 +121,8 @@ static struct assigner_former assigner_decide_former(const struct assigner *assi
     return former;
 }
 
-/* What becomes of an old entry: an entry by the numbers of this round, 0 when it is free. */
+/* The entry that replaces an old one, with the member numbers of this round; 0: the slot is
+ * free. */
 static uint16_t assigner_decide_entry(struct assigner *assigner, struct assigner_topic *topic,
                                       int32_t slot, const struct assigner_former *former,
                                       int64_t now_ms)
@@ -129,7 +132,7 @@ static uint16_t assigner_decide_entry(struct assigner *assigner, struct assigner
     bool revoking = (entry & ASSIGNMENT_REVOKING) != 0;
 
     if (assigner_decide_kept(assigner,
-                             former->number)) { /* it cannot be asked to give anything up */
+                             former->number)) { /* it cannot be asked to release anything */
         return former->number;
     }
     if (former->line == NULL || former->line->leaving || former->gone) {
@@ -144,7 +147,7 @@ static uint16_t assigner_decide_entry(struct assigner *assigner, struct assigner
     return former->number | (entry & ASSIGNMENT_REVOKING);
 }
 
-/* The old entries, by the numbers of this round, without what is free now. */
+/* Copy the old entries with the member numbers of this round, without slots that are free now. */
 static void assigner_decide_carry(struct assigner *assigner, struct assigner_decision *decision,
                                   int64_t now_ms)
 {
@@ -183,8 +186,9 @@ static bool assigner_decide_known(const struct assigner_topic *topic,
 }
 
 /* How long a fleet in which no member owns anything waits for more members.  After ZooKeeper lost
- * its data they are to own slots again two sessions after they lost their connection: one and a
- * half go by until they know (zk_probe.c), three tenths are this wait, the rest is for joining. */
+ * its data members are to own slots again two session time-outs after they lost their connection:
+ * they need one and a half until they know (zk_probe.c), three tenths are this wait, and the rest
+ * is for joining. */
 static int64_t assigner_decide_cold_wait(const struct assigner *assigner)
 {
     int64_t part = zk_session_timeout(assigner->ports.session) * 3 / 10;
@@ -192,8 +196,8 @@ static int64_t assigner_decide_cold_wait(const struct assigner *assigner)
     return part < assigner->env->timings.cold ? part : assigner->env->timings.cold;
 }
 
-/* Does a fleet in which no member owns anything yet still wait for more members?  What members had
- * before a restart they have at once. */
+/* Does a fleet in which no member owns anything still wait for more members?  Slots that members
+ * had before a restart are granted at once. */
 static bool assigner_decide_cold(struct assigner *assigner, struct assigner_topic *topic, bool cold,
                                  int64_t now_ms)
 {
@@ -210,7 +214,7 @@ static bool assigner_decide_cold(struct assigner *assigner, struct assigner_topi
     return false;
 }
 
-/* Which members may own slots: newcomers only after they waited for others. */
+/* Which members may own slots: new members only after they have waited for others. */
 static void assigner_decide_weights(struct assigner *assigner, struct assigner_decision *decision,
                                     int64_t now_ms)
 {
@@ -257,7 +261,7 @@ static void assigner_decide_weights(struct assigner *assigner, struct assigner_d
     }
 }
 
-/* Put `next` together from the entries decided; members without a share are left out. */
+/* Build `next` from the entries that were decided; members without a share are left out. */
 static void assigner_decide_next(struct assigner *assigner,
                                  const struct assigner_decision *decision)
 {
@@ -295,7 +299,7 @@ static void assigner_decide_next(struct assigner *assigner,
     free(numbers);
 }
 
-/* Do the entries say something else than the old ones? */
+/* Do the entries differ from the old ones? */
 static bool assigner_decide_differs(const struct assignment *old, const struct assignment *next)
 {
     for (int32_t i = 0; i < next->slot_count; i++) {
@@ -324,7 +328,8 @@ static size_t assigner_decide_topics(const struct assigner *assigner)
     return count;
 }
 
-/* Copy between what the topic has and what is dealt out; how many slots these are. */
+/* Copy the slots that are assigned in this round out of the topic, or back into it; returns their
+ * number. */
 static int32_t assigner_decide_free_slots(const struct assigner *assigner,
                                           struct assigner_decision *decision, bool back)
 {
@@ -344,7 +349,7 @@ static int32_t assigner_decide_free_slots(const struct assigner *assigner,
     return count;
 }
 
-/* What a member that cannot be read keeps is not dealt out, and it gets nothing. */
+/* Slots of a member that cannot be read are not assigned in this round, and it gets no others. */
 static void assigner_decide_assign(struct assigner *assigner, struct assigner_decision *decisions,
                                    size_t count)
 {
@@ -371,14 +376,14 @@ static void assigner_decide_assign(struct assigner *assigner, struct assigner_de
     free(ids);
 }
 
-/* Does a member ask for a topic of this name, of whatever creation? */
+/* Does a member ask for a topic of this name, of any creation? */
 static bool assigner_decide_asked(const struct assigner *assigner,
                                   const struct assigner_topic *topic)
 {
     for (size_t i = 0; i < assigner->member_count; i++) {
         const struct member_info *info = &assigner->members[i].info;
 
-        if (assigner->members[i].unread) { /* perhaps it does */
+        if (assigner->members[i].unread) { /* it may ask for the topic */
             return true;
         }
         for (size_t line = 0; line < info->topic_count; line++) {

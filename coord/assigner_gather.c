@@ -1,7 +1,7 @@
-/* assigner_gather.c - an assignment that was damaged, put together from what its members own.
+/* assigner_gather.c - restores a damaged assignment from what the members own.
  *
- * A member that reads a damaged assignment says in its node which slots it owns, and under which
- * version it says so.  Statements about an earlier damage do not count.
+ * A member that reads a damaged assignment states in its node which slots it owns, and the version
+ * that it read.  Statements about an earlier version are ignored.
  *
  * Thread: smq:coord; no calls are made here. */
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "coord/assigner.h"
 
-/* Have all members that consume the topic, or might, said what they own? */
+/* Have all members that consume the topic, or may do so, stated what they own? */
 static bool assigner_gather_complete(const struct assigner *assigner,
                                      const struct assigner_topic *topic)
 {
@@ -24,7 +24,7 @@ static bool assigner_gather_complete(const struct assigner *assigner,
     return true;
 }
 
-/* The slots of one member, number `me`. */
+/* Add the slots of one member, number `me`. */
 static void assigner_gather_member(struct assignment *out, const struct member_topic *line,
                                    uint16_t me)
 {

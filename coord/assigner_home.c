@@ -1,7 +1,8 @@
-/* assigner_home.c - which member had a slot before it left or died, so that a member that comes
- * back under its name gets its slots back.
+/* assigner_home.c - the home of a slot: the member that had it before it left or ended.  A member
+ * that returns under its name gets its slots back.
  *
- * Kept by hashes of names: two names with one hash only cost a move to the wrong one of them.
+ * Homes are kept as hashes of names; if two names have the same hash, a slot at worst moves to the
+ * wrong one of them.
  *
  * Thread: smq:coord. */
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* assigner_read.c - what the assigner reads in a round: all members, all topics, their assignments.
  *
- * Requests of one session are answered in the order in which they were sent, so the sync, the two
+ * Requests of a session are answered in the order in which they were sent.  So the sync, the two
  * lists and the nodes that the round before has read are sent together, ASSIGNER_READS_MAX at a
- * time, and then the nodes that are new in the lists: a round takes one round trip for its reading,
- * or two, whatever the number of members.
+ * time, and then the nodes that are new in the lists.  Reading takes one round trip, or two,
+ * whatever the number of members.
  *
- * What ZooKeeper does not show, or what cannot be understood, ends no round: a member keeps what it
- * has, a topic is left alone, and both are logged once.
+ * A node that may not be read, or is damaged, does not end the round: a member keeps its slots, a
+ * topic is not changed, and each is logged once.
  *
  * Thread: smq:coord. */
 #include <stdio.h>
@@ -92,7 +92,7 @@ void assigner_forget(struct assigner *assigner)
     free(assigner->unread);
     assigner->unread = NULL;
     assigner->unread_count = 0;
-    assigner->strangers = (struct assigner_strangers){.said_ms = assigner->strangers.said_ms};
+    assigner->strangers = (struct assigner_strangers){.logged_ms = assigner->strangers.logged_ms};
     while ((topic = LIST_FIRST(&assigner->topics)) != NULL) {
         assigner_topic_free(topic);
     }
@@ -108,7 +108,7 @@ static int assigner_compare_members(const void *left, const void *right)
     return a->incarnation < b->incarnation ? -1 : a->incarnation > b->incarnation;
 }
 
-/* A reply has come.  true: it may be used. */
+/* A reply has come; returns whether it may be used. */
 static bool assigner_replied(struct assigner *assigner, int rc)
 {
     assigner->out--;
@@ -152,7 +152,7 @@ static void assigner_add_member(struct assigner_job *job, const struct zk_reply 
     assigner->members[assigner->member_count++] = member;
 }
 
-/* A node that may not be read still shows that it exists, and its zxid. */
+/* ZooKeeper shows of a node that may not be read that it exists, and its zxid. */
 static void assigner_on_hidden_member(void *user, const struct zk_reply *reply)
 {
     struct assigner_job *job = user;
@@ -194,7 +194,8 @@ static void assigner_keep_unread(struct assigner *assigner)
 
 /* --- topics --- */
 
-/* The node of the topic: its nonce and slots; another creation makes us forget the earlier. */
+/* Read the nonce and the slots of the topic's node; if the topic was created anew the old state is
+ * dropped. */
 static void assigner_define(struct assigner_topic *topic, const struct zk_reply *reply)
 {
     char nonce[MEMBER_WORD_MAX + 1] = "";
@@ -219,24 +220,24 @@ static void assigner_define(struct assigner_topic *topic, const struct zk_reply 
     }
 }
 
-/* The node is damaged.  The last good assignment, if this assigner has seen it, is written again;
- * else it is put together from what the members say they own (assigner_gather.c). */
-static void assigner_take_damaged(struct assigner *assigner, struct assigner_topic *topic)
+/* The assignment is damaged.  If this assigner has seen a good one it writes that again; otherwise
+ * the assignment is restored from the slots that the members state they own (assigner_gather.c). */
+static void assigner_handle_damaged(struct assigner *assigner, struct assigner_topic *topic)
 {
-    bool mend = topic->old.slots != NULL;
+    bool repair = topic->old.slots != NULL;
 
     if (!topic->corrupt) {
         events_log(assigner->env->events, SMQ_LEVEL_ERROR,
                    "topic %s: its assignment in ZooKeeper cannot be read; %s", topic->name,
-                   mend ? "the last good one is written again"
-                        : "it is made anew from what the members own");
+                   repair ? "the last good one is written again"
+                          : "it is made anew from what the members own");
     }
     topic->corrupt = topic->damaged = true;
-    topic->read = topic->write = mend;
+    topic->read = topic->write = repair;
 }
 
-static void assigner_take_old(struct assigner *assigner, struct assigner_topic *topic,
-                              const struct zk_reply *reply)
+static void assigner_use_old(struct assigner *assigner, struct assigner_topic *topic,
+                             const struct zk_reply *reply)
 {
     struct assignment read = {0};
 
@@ -246,7 +247,7 @@ static void assigner_take_old(struct assigner *assigner, struct assigner_topic *
     if (reply->len > 0 &&
         (!assignment_decode(&read, reply->data, reply->len) || read.slot_count != topic->slots)) {
         assignment_fini(&read);
-        assigner_take_damaged(assigner, topic);
+        assigner_handle_damaged(assigner, topic);
         return;
     }
     assignment_fini(&topic->old);
@@ -258,8 +259,8 @@ static void assigner_take_old(struct assigner *assigner, struct assigner_topic *
 void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic)
 {
     topic->denied = true;
-    if (!topic->denied_said) {
-        topic->denied_said = true;
+    if (!topic->denied_logged) {
+        topic->denied_logged = true;
         events_log(assigner->env->events, SMQ_LEVEL_ERROR,
                    "topic %s: ZooKeeper denies access to its nodes, and nothing of it moves; give "
                    "all members the same zookeeper_auth",
@@ -267,8 +268,8 @@ void assigner_deny_topic(struct assigner *assigner, struct assigner_topic *topic
     }
 }
 
-/* All was read.  Of a topic that may be read, and written as far as is known, the next denial of
- * access is logged again. */
+/* Everything was read.  For topics that may now be read, and written as far as is known, the next
+ * denial is logged again. */
 static void assigner_read_allowed(struct assigner *assigner)
 {
     struct assigner_topic *topic = NULL;
@@ -276,7 +277,7 @@ static void assigner_read_allowed(struct assigner *assigner)
     LIST_FOREACH(topic, &assigner->topics, link)
     {
         if (!topic->denied && !topic->unwritable) {
-            topic->denied_said = false;
+            topic->denied_logged = false;
         }
     }
 }
@@ -300,7 +301,7 @@ static void assigner_on_topic(void *user, const struct zk_reply *reply)
     assigner_read_on(assigner);
 }
 
-/* The reply about the topic's node came before. */
+/* The reply about the topic's node came before this one. */
 static void assigner_on_assignment(void *user, const struct zk_reply *reply)
 {
     struct assigner_job *job = user;
@@ -309,7 +310,7 @@ static void assigner_on_assignment(void *user, const struct zk_reply *reply)
 
     if (assigner_replied(assigner, reply->rc) && topic != NULL && topic->listed) {
         if (reply->rc == ZOK) {
-            assigner_take_old(assigner, topic, reply);
+            assigner_use_old(assigner, topic, reply);
         } else if (reply->rc == ZNOAUTH) {
             assigner_deny_topic(assigner, topic);
         }
@@ -331,11 +332,11 @@ static void assigner_drop_unlisted(struct assigner *assigner)
     }
 }
 
-/* --- the order of it all --- */
+/* --- the order of the calls --- */
 
-/* A folder was read.  One that is missing is made again, and one that may not be listed says
- * nothing of who is there; the round fails, so that it is read after a while: no watch could be set
- * on it. */
+/* A folder was read.  A missing folder is created again.  If a folder may not be listed its nodes
+ * are not known.  In both cases the round fails, and is repeated after a while, because no watch
+ * could be set. */
 static bool assigner_has_folder(struct assigner *assigner, const char *name,
                                 const struct zk_reply *reply)
 {
@@ -382,7 +383,7 @@ static void assigner_send(struct assigner *assigner, struct assigner_job *job)
     zk_get(assigner->ports.session, job->path, true, done[job->kind], job);
 }
 
-/* Send what may be sent; when nothing is out, all is read. */
+/* Send further calls up to the limit; when none is in progress everything is read. */
 static void assigner_read_on(struct assigner *assigner)
 {
     while (!assigner->failed && assigner->out < ASSIGNER_READS_MAX && assigner->unsent != NULL) {
@@ -396,7 +397,7 @@ static void assigner_read_on(struct assigner *assigner)
     }
 }
 
-/* Read this node in this round, too, unless that is to be done already. */
+/* Read this node in this round, too, unless it is in the list already. */
 static void assigner_add_job(struct assigner *assigner, enum assigner_job_kind kind,
                              const char *name)
 {
@@ -427,7 +428,7 @@ static void assigner_add_topic(struct assigner *assigner, const char *name)
     assigner_add_job(assigner, ASSIGNER_ASSIGNMENT, name);
 }
 
-/* What the round before has read.  A node that is gone is none of this round. */
+/* Add the nodes that the round before has read; nodes that are gone are not part of this round. */
 static void assigner_add_known(struct assigner *assigner)
 {
     struct assigner_topic *topic = NULL;
@@ -450,7 +451,7 @@ static void assigner_on_topics(void *user, const struct zk_reply *reply)
             assigner_add_topic(assigner, reply->names[i]);
         }
     }
-    assigner_read_on(assigner); /* the last of the three replies */
+    assigner_read_on(assigner); /* this is the last of the three replies */
 }
 
 static void assigner_on_members(void *user, const struct zk_reply *reply)

@@ -1,10 +1,11 @@
-/* assigner_strangers.c - members that consume one topic in different Redis clusters.
+/* assigner_strangers.c - the warning about members that consume one topic in different Redis
+ * clusters.
  *
- * A cluster that was restored from a copy of another has its topics with their nonces and bindings.
- * If its consumers use the same root, both are one fleet to ZooKeeper, and each cluster is consumed
- * only in part of its slots.  What differs is the nodes of the clusters, of which each member shows
- * marks.  Members are taken to work on one cluster if they share a mark, or if others link them
- * that saw more of a cluster whose nodes were replaced one after another.
+ * A cluster that was restored from a copy of another has the same topics, with their nonces and
+ * bindings.  If its consumers use the same root, all of them form one fleet, and each cluster is
+ * consumed only in part of its slots.  The clusters differ in their nodes, of which each member
+ * shows marks.  Two members work on the same cluster if they share a mark, or if other members link
+ * them, as when the nodes of a cluster were replaced one after another.
  *
  * Thread: smq:coord; no calls are made here. */
 #include <stdlib.h>
@@ -19,7 +20,7 @@ int64_t assigner_strangers_note(struct assigner_strangers *strangers,
     int64_t due_ms = 0;
 
     if (one == 0) {
-        *strangers = (struct assigner_strangers){.said_ms = strangers->said_ms};
+        *strangers = (struct assigner_strangers){.logged_ms = strangers->logged_ms};
         return 0;
     }
     if (strangers->since_ms == 0) {
@@ -29,11 +30,11 @@ int64_t assigner_strangers_note(struct assigner_strangers *strangers,
         return 0;
     }
     due_ms = strangers->since_ms + timings->strangers;
-    if (strangers->said_ms != 0 && due_ms < strangers->said_ms + timings->remind) {
-        due_ms = strangers->said_ms + timings->remind;
+    if (strangers->logged_ms != 0 && due_ms < strangers->logged_ms + timings->remind) {
+        due_ms = strangers->logged_ms + timings->remind;
     }
     if (due_ms <= now_ms) {
-        strangers->said_ms = now_ms;
+        strangers->logged_ms = now_ms;
         strangers->one = one;
         strangers->other = other;
     }
@@ -42,8 +43,9 @@ int64_t assigner_strangers_note(struct assigner_strangers *strangers,
 
 /* Two members of a topic, by their index in assigner->members. */
 struct assigner_strangers_pair {
-    const struct assigner_topic *topic; /* NULL: there are none */
-    size_t one, other;                  /* the oldest of its topic, and the oldest that differs */
+    const struct assigner_topic *topic; /* NULL: there are no such members */
+    /* the oldest member of the topic, and the oldest one on another cluster */
+    size_t one, other;
 };
 
 static struct assigner_strangers_pair assigner_strangers_of_topic(
@@ -66,8 +68,8 @@ static struct assigner_strangers_pair assigner_strangers_of_topic(
     return pair;
 }
 
-/* Of all topics those with the oldest members, so that others that come do not change whom we name.
- */
+/* Of all topics the pair with the oldest members, so that later members do not change the pair that
+ * is logged. */
 static struct assigner_strangers_pair assigner_strangers_find(const struct assigner *assigner,
                                                               const size_t *groups)
 {
@@ -86,8 +88,8 @@ static struct assigner_strangers_pair assigner_strangers_find(const struct assig
     return found;
 }
 
-/* As assigner_strangers_find(), from what the members show.  A member whose node cannot be read
- * shows nothing. */
+/* As assigner_strangers_find(), from the marks that the members show.  A member whose node cannot
+ * be read shows none. */
 static struct assigner_strangers_pair assigner_strangers_among(const struct assigner *assigner)
 {
     size_t count = assigner->member_count;
@@ -106,7 +108,7 @@ static struct assigner_strangers_pair assigner_strangers_among(const struct assi
     return found;
 }
 
-static void assigner_strangers_say(const struct assigner *assigner,
+static void assigner_strangers_log(const struct assigner *assigner,
                                    const struct assigner_strangers_pair *pair)
 {
     const struct assigner_member *one = &assigner->members[pair->one];
@@ -122,7 +124,7 @@ static void assigner_strangers_say(const struct assigner *assigner,
                assigner->env->root);
 }
 
-void assigner_name_strangers(struct assigner *assigner, int64_t now_ms)
+void assigner_log_strangers(struct assigner *assigner, int64_t now_ms)
 {
     const struct zookeeper_timings *timings = &assigner->env->timings;
     struct assigner_strangers_pair pair = assigner_strangers_among(assigner);
@@ -138,6 +140,6 @@ void assigner_name_strangers(struct assigner *assigner, int64_t now_ms)
     if (due_ms > now_ms) {
         assigner_wake_at(assigner, due_ms);
     } else if (due_ms != 0) {
-        assigner_strangers_say(assigner, &pair);
+        assigner_strangers_log(assigner, &pair);
     }
 }

@@ -15,7 +15,7 @@ enum { ASSIGNMENT_VERSION = 1, ASSIGNMENT_CRC_SIZE = 4 };
 
 static const char assignment_magic[4] = {'S', 'M', 'Q', 'A'};
 
-/* Bytes still to read.  Invariant: once `bad`, everything reads as 0. */
+/* The bytes that are still to be read.  Invariant: once `bad` is set everything reads as 0. */
 struct assignment_reader {
     const unsigned char *at;
     size_t left;

@@ -1,8 +1,8 @@
-/* assignment.h - the table of a topic's slots as it is stored in ZooKeeper.
+/* assignment.h - the table of a topic's slots, as it is stored in ZooKeeper.
  *
- * Layout, big endian: "SMQA", u16 version, u16 0, u32 leader epoch, u64 sequence, u32 members,
- * u32 slots; per member i64 incarnation, i32 weight, u16 length and bytes of the id; per slot u16;
- * u32 CRC32 of all before.
+ * Layout, big endian: "SMQA", u16 version, u16 0, u32 leader epoch, u64 sequence, u32 members, u32
+ * slots; per member i64 incarnation, i32 weight, u16 length and bytes of the id; per slot u16; u32
+ * CRC32 of everything before.
  *
  * Below: nothing of this folder.  Pure. */
 #ifndef COORD_ASSIGNMENT_H
@@ -17,8 +17,8 @@
 enum {
     ASSIGNMENT_SIZE_MAX = 256 * 1024,
     ASSIGNMENT_MEMBERS_MAX = 0x7fff,
-    ASSIGNMENT_REVOKING = 0x8000, /* flag of an entry: being revoked from that member */
-    ASSIGNMENT_MEMBER = 0x7fff,   /* mask of an entry: number of a member from 1, or 0 */
+    ASSIGNMENT_REVOKING = 0x8000, /* flag of an entry: the slot is being revoked from the member */
+    ASSIGNMENT_MEMBER = 0x7fff,   /* mask of an entry: number of the member from 1, or 0 */
     ASSIGNMENT_ID_MAX = 255
 };
 
@@ -28,7 +28,8 @@ struct assignment_member {
     char *id;
 };
 
-/* Zero is empty and valid.  Invariant: every entry's member is 0 .. member_count. */
+/* A zeroed assignment is empty and valid.  Invariant: the member of every entry is 0 ..
+ * member_count. */
 struct assignment {
     int32_t epoch; /* of the leader that wrote it */
     uint64_t sequence;
@@ -40,13 +41,13 @@ struct assignment {
 
 void assignment_fini(struct assignment *assignment);
 
-/* The number of the member with this incarnation, 0 when there is none. */
+/* The number of the member with this incarnation; 0: there is none. */
 uint16_t assignment_find(const struct assignment *assignment, int64_t incarnation);
 
-/* Append the bytes to `out`. */
+/* Append the encoded assignment to `out`. */
 void assignment_encode(struct buf *out, const struct assignment *assignment);
 
-/* Read untrusted bytes; false, and *out is empty, when they are no assignment. */
+/* Read untrusted bytes; false: they are no assignment, and *out is empty. */
 bool assignment_decode(struct assignment *out, const char *data, size_t len);
 
 #endif

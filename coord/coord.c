@@ -1,4 +1,4 @@
-/* coord.c - the door of coordination: calls of any thread become commands on smq:coord.
+/* coord.c - the public functions of coordination: calls of any thread become commands on smq:coord.
  *
  * Thread: any, as coord.h says. */
 #include "coord/coord.h"

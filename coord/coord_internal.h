@@ -1,7 +1,7 @@
 /* coord_internal.h - what the two kinds of coordination share: the thread smq:coord, the commands
  * that reach it, and the listener.
  *
- * Below: coord.h.  Thread: smq:coord, except what says otherwise. */
+ * Below: coord.h.  Thread: smq:coord, except where a function says otherwise. */
 #ifndef COORD_COORD_INTERNAL_H
 #define COORD_COORD_INTERNAL_H
 
@@ -20,7 +20,7 @@ enum coord_command_kind {
     COORD_REPLIED
 };
 
-/* A call of another thread on its way to smq:coord.  It owns its strings and itself. */
+/* A call of another thread, posted to smq:coord.  It owns its strings and frees itself. */
 struct coord_command {
     struct loop_task task;
     struct coord *coord;
@@ -39,25 +39,25 @@ struct coord_command {
 struct coord_kind {
     void (*run)(struct coord *coord, const struct coord_command *command);
     void (*binding)(struct coord *coord, char out[COORD_BINDING_MAX]); /* any thread */
-    void (*stop)(struct coord *coord); /* close all handles; the last call on the loop */
+    void (*stop)(struct coord *coord); /* close all handles; this is the last call on the loop */
     void (*free)(struct coord *coord); /* after the loop has ended */
 };
 
 /* Invariant: the listener is not called once `stopping` is true. */
 struct coord {
     const struct coord_kind *kind;
-    void *self; /* of the kind */
+    void *self; /* the struct of the kind */
     struct loop *loop;
-    struct coord_options options; /* with copies of the strings */
+    struct coord_options options; /* its strings are copies */
     struct loop_task stop;
     bool stopping;
 };
 
-/* The common part, without self; its thread runs.  Fails: NO_MEMORY. */
+/* Make the common part, without `self`; its thread runs.  Fails: NO_MEMORY. */
 smq_status coord_new(struct coord **out, const struct coord_kind *kind,
                      const struct coord_options *options, smq_error *err);
 
-/* Calls of the listener, none after coord_free() began. */
+/* Call the listener; these do nothing once coord_free() has begun. */
 void coord_call_granted(struct coord *coord, const char *topic, const struct coord_grant *grants,
                         size_t count);
 void coord_call_revoked(struct coord *coord, const char *topic, const int32_t *slots, size_t count);
@@ -70,11 +70,12 @@ void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms);
 /* --- standalone.c --- */
 
 enum standalone_state {
-    STANDALONE_WAITING, /* for the lease: it is another's, or not known */
+    /* waits for the lease, which another process has, or whose owner is unknown */
+    STANDALONE_WAITING,
     STANDALONE_HELD,
     STANDALONE_DRAINING,  /* leaving: the slots are revoked */
-    STANDALONE_RELEASING, /* leaving: the lease is being given back */
-    STANDALONE_GONE       /* left; waits for its timer to close */
+    STANDALONE_RELEASING, /* leaving: the lease is being released */
+    STANDALONE_GONE       /* left; waits until its timer is closed */
 };
 
 enum { STANDALONE_STATES = STANDALONE_GONE + 1 };

@@ -1,4 +1,4 @@
-/* election.c - trying to become the assigner, and watching the one that is.
+/* election.c - trying to become the assigner, and watching the present one.
  *
  * Thread: smq:coord. */
 #include "coord/election.h"
@@ -82,8 +82,8 @@ static void election_won(struct election *election, int32_t epoch)
     election->listener.won(election->listener.user, epoch);
 }
 
-/* /leader is ours, from an attempt whose answer was lost or a time as the assigner that ended:
- * begin anew. */
+/* This member has created /leader, in an attempt whose reply was lost or in an earlier term: remove
+ * it and begin again. */
 static void election_on_removed(void *user, const struct zk_reply *reply)
 {
     (void) reply;
@@ -137,8 +137,8 @@ static void election_on_write(void *user, const struct zk_reply *reply)
     zk_exists(election->session, "leader", true, election_on_leader, election);
 }
 
-/* The node of the epoch was missing.  Its version begins anew; an earlier assigner is still held
- * off by the versions of the assignments. */
+/* The node of the epoch was missing, so its version begins at 0 again.  Earlier assigners are still
+ * kept out by the versions of the assignments. */
 static void election_on_made(void *user, const struct zk_reply *reply)
 {
     (void) reply;

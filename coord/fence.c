@@ -1,9 +1,9 @@
-/* fence.c - raising the fence generation of a fleet: a short session of its own, which joins
- * nothing.
+/* fence.c - raising the fence generation of a fleet, in a short session that does not join the
+ * fleet.
  *
- * The root is read and written under its version, or made when it is missing or empty.  A write
- * whose outcome is lost is followed by another: then the generation is raised by two, which does no
- * harm.
+ * The root is read and written under its version, or created if it is missing or empty.  After a
+ * write whose outcome is unknown another one follows; then the generation is raised by two, which
+ * does no harm.
  *
  * Thread: smq:coord of the short session, except coord_raise_fence(). */
 #include <inttypes.h>
@@ -20,20 +20,20 @@
 struct fence {
     struct short_session session;
     uint32_t above;
-    int step; /* of making the parents of the root */
+    int step; /* index of the parent of the root that is being created */
     struct root_info info;
 };
 
 static void fence_read(void *user);
 
-/* After a failed call; without a connection the next one begins anew. */
+/* After a failed call.  Without a connection the next connection begins again. */
 static void fence_failed(struct fence *fence, int rc)
 {
     if (rc == ZNOAUTH) {
         short_session_end(&fence->session, SMQ_DENIED,
                           "ZooKeeper denies access to the root: check zookeeper_auth");
     } else if (rc == ZBADVERSION || rc == ZNODEEXISTS || rc == ZNONODE) {
-        fence_read(fence); /* another has written it just now */
+        fence_read(fence); /* another process has just written it */
     } else if (zk_session_is_connected(&fence->session.session)) {
         short_session_end(&fence->session, SMQ_UNAVAILABLE, zerror(rc));
     }
@@ -83,7 +83,7 @@ static void fence_on_parent(void *user, const struct zk_reply *reply)
     }
 }
 
-/* The parents of the root, then the root. */
+/* Create the parents of the root, then the root. */
 static void fence_make(struct fence *fence)
 {
     char *parent = root_text_parent(fence->session.root, fence->step);
@@ -111,7 +111,7 @@ static void fence_on_read(void *user, const struct zk_reply *reply)
         fence_write(fence, ZK_SET, reply->stat.version);
     } else {
         short_session_end(&fence->session, SMQ_OTHER_FLEET,
-                          "the root node in ZooKeeper is not of a fleet of this version");
+                          "the root node in ZooKeeper does not belong to a fleet of this version");
     }
 }
 
@@ -124,11 +124,11 @@ static void fence_read(void *user)
 
 static void fence_on_dropped(void *user)
 {
-    (void) user; /* the next session reads the root anew */
+    (void) user; /* the next session reads the root again */
 }
 
-/* What the topics are bound to says which fleet a lost root was of. */
-static void fence_take_identity(struct fence *fence, const char *bound)
+/* The binding of the topics names the identity of a lost root. */
+static void fence_use_identity(struct fence *fence, const char *bound)
 {
     struct root_info info;
     char text[ROOT_TEXT_MAX];
@@ -151,11 +151,11 @@ smq_status coord_raise_fence(struct coord_fence *out, const struct coord_options
         .ask = fence_read,
         .dropped = fence_on_dropped,
         .user = fence,
-        .late = "; whether the fence was raised is not known: call it again"};
+        .late = "; it is not known whether the fence was raised: repeat the call"};
     smq_status status;
 
     fence->above = above;
-    fence_take_identity(fence, bound);
+    fence_use_identity(fence, bound);
     status = short_session_run(&fence->session, options, &question, err);
     if (status == SMQ_OK) {
         out->generation = fence->info.generation;

@@ -1,8 +1,8 @@
-/* fleet_evict.c - taking a member out of its fleet, in a short session.
+/* fleet_evict.c - evicting a member from its fleet, in a short session.
  *
- * Its node is deleted in the version that was read, and with it the leader's if the same session
- * made that: while it is there nobody else assigns slots.  When either was written meanwhile, both
- * are read again.
+ * The node of the member is deleted in the version that was read, together with the node of the
+ * leader if the same session created it, because as long as that exists no other member assigns
+ * slots.  If either was written in the meantime, both are read again.
  *
  * Thread: smq:coord of the short session, except coord_fleet_evict(). */
 #include <stdio.h>
@@ -29,7 +29,8 @@ static void fleet_evict_fail(struct fleet_evict *evict, int rc)
         short_session_end(&evict->session, SMQ_DENIED,
                           "ZooKeeper denies access to the member's node: check zookeeper_auth");
     } else if (rc == ZBADVERSION || rc == ZNONODE) {
-        fleet_evict_begin(evict); /* it was written just now, or has left */
+        /* the node was written, or the member has left, in the meantime */
+        fleet_evict_begin(evict);
     } else if (zk_session_is_connected(&evict->session.session)) {
         short_session_end(&evict->session, SMQ_UNAVAILABLE, zerror(rc));
     }
@@ -70,8 +71,8 @@ static void fleet_evict_on_found(void *user, const struct zk_reply *reply)
     if (reply->rc == ZNONODE ||
         (reply->rc == ZOK && evict->incarnation != 0 && reply->stat.czxid != evict->incarnation)) {
         (void) snprintf(text, sizeof(text),
-                        reply->rc == ZNONODE ? "no member %.100s is there"
-                                             : "member %.100s has joined again meanwhile",
+                        reply->rc == ZNONODE ? "there is no member %.100s"
+                                             : "member %.100s has joined again in the meantime",
                         evict->member);
         short_session_end(&evict->session, SMQ_INVALID, text);
     } else if (reply->rc != ZOK) {
@@ -91,7 +92,7 @@ static void fleet_evict_begin(void *user)
 
 static void fleet_evict_on_dropped(void *user)
 {
-    (void) user; /* the next session begins anew */
+    (void) user; /* the next session begins again */
 }
 
 smq_status coord_fleet_evict(const struct coord_options *options, const char *member,
@@ -102,7 +103,7 @@ smq_status coord_fleet_evict(const struct coord_options *options, const char *me
         .ask = fleet_evict_begin,
         .dropped = fleet_evict_on_dropped,
         .user = evict,
-        .late = "; whether the member was taken out is not known: look at the fleet"};
+        .late = "; it is not known whether the member was evicted: describe the fleet"};
     smq_status status;
 
     evict->member = member;

@@ -1,7 +1,7 @@
 /* fleet_read.c - reading all nodes of a fleet in a short session.
  *
- * What may not be read, or is damaged, ends nothing: it is noted where it stands.  When the
- * connection is lost, all is read again.
+ * A node that may not be read, or is damaged, does not end the reading; this is noted in the tree.
+ * If the connection is lost everything is read again.
  *
  * Thread: smq:coord of the short session, except coord_fleet_each(). */
 #include <stdio.h>
@@ -19,22 +19,23 @@ enum fleet_read_kind { FLEET_MEMBER, FLEET_TOPIC, FLEET_ASSIGNMENT, FLEET_KINDS 
 
 struct fleet_read;
 
-/* A node to be read, by the place of its member or topic in the tree. */
+/* A node to be read, by the index of its member or topic in the tree. */
 struct fleet_read_job {
     struct fleet_read *read;
     enum fleet_read_kind kind;
     size_t index;
 };
 
-/* Invariant: `out` replies are to come in this session; nothing is sent once `failed` is not 0. */
+/* Invariant: `out` replies are still to come in this session; no call is sent once `failed` is not
+ * 0. */
 struct fleet_read {
     struct short_session session;
     struct fleet_tree tree;
-    struct fleet_read_job *jobs; /* made when both lists are known */
+    struct fleet_read_job *jobs; /* filled when both lists are known */
     size_t job_count, next;
     size_t out;
-    size_t lists; /* that are known */
-    int failed;   /* the code of the library */
+    size_t lists; /* number of lists that are known */
+    int failed;   /* the error code of the library */
 };
 
 static void fleet_read_on(struct fleet_read *read);
@@ -48,7 +49,7 @@ static void fleet_read_clear(struct fleet_read *read)
     read->failed = ZOK;
 }
 
-/* A reply has come.  true: what it says counts, also that the node is missing or hidden. */
+/* A reply has come; returns whether it counts.  It counts also if the node is missing or hidden. */
 static bool fleet_read_replied(struct fleet_read *read, const struct zk_reply *reply)
 {
     const struct Stat *stat = &reply->stat;
@@ -63,7 +64,7 @@ static bool fleet_read_replied(struct fleet_read *read, const struct zk_reply *r
     return read->failed == ZOK;
 }
 
-/* --- the nodes there is one of --- */
+/* --- root, leader, epoch, folders --- */
 
 static void fleet_read_on_root(void *user, const struct zk_reply *reply)
 {
@@ -75,8 +76,9 @@ static void fleet_read_on_root(void *user, const struct zk_reply *reply)
                               "ZooKeeper denies access to the root: check zookeeper_auth");
         } else if (reply->rc == ZOK && reply->len > 0 &&
                    !root_text_parse(&read->tree.root, reply->data, reply->len)) {
-            short_session_end(&read->session, SMQ_OTHER_FLEET,
-                              "the root node in ZooKeeper is not of a fleet of this version");
+            short_session_end(
+                &read->session, SMQ_OTHER_FLEET,
+                "the root node in ZooKeeper does not belong to a fleet of this version");
         }
     }
     fleet_read_on(read);
@@ -87,7 +89,7 @@ static void fleet_read_on_leader(void *user, const struct zk_reply *reply)
     struct fleet_read *read = user;
 
     if (fleet_read_replied(read, reply) && reply->rc == ZOK &&
-        fleet_tree_take_leader(&read->tree, reply->data, reply->len)) {
+        fleet_tree_read_leader(&read->tree, reply->data, reply->len)) {
         read->tree.leader_since_ms = reply->stat.ctime;
     }
     fleet_read_on(read);
@@ -103,7 +105,8 @@ static void fleet_read_on_epoch(void *user, const struct zk_reply *reply)
     fleet_read_on(read);
 }
 
-/* Only the zxid of its last change is wanted: it tells that of a topic's node that was removed. */
+/* Only the zxid of the folder's last change is used: it shows changes by removed nodes of
+ * topics. */
 static void fleet_read_on_folder(void *user, const struct zk_reply *reply)
 {
     struct fleet_read *read = user;
@@ -120,7 +123,7 @@ static void fleet_read_see_member(struct fleet_tree_member *member, const struct
     member->since_ms = reply->stat.ctime;
 }
 
-/* A node that may not be read still shows that it exists, and its zxid. */
+/* ZooKeeper shows of a node that may not be read that it exists, and its zxid. */
 static void fleet_read_on_hidden(void *user, const struct zk_reply *reply)
 {
     const struct fleet_read_job *job = user;
@@ -151,7 +154,7 @@ static void fleet_read_on_member(void *user, const struct zk_reply *reply)
 
     if (fleet_read_replied(read, reply) && reply->rc == ZOK) {
         fleet_read_see_member(member, reply);
-        (void) fleet_tree_take_member(member, reply->data, reply->len);
+        (void) fleet_tree_read_member(member, reply->data, reply->len);
     } else if (read->failed == ZOK && reply->rc == ZNOAUTH) {
         char path[MEMBER_WORD_MAX + 32];
 
@@ -171,7 +174,7 @@ static void fleet_read_on_topic(void *user, const struct zk_reply *reply)
     if (fleet_read_replied(job->read, reply)) {
         topic->exists = reply->rc != ZNONODE;
         if (reply->rc == ZOK) {
-            (void) fleet_tree_take_topic(topic, reply->data, reply->len);
+            (void) fleet_tree_read_topic(topic, reply->data, reply->len);
         } else if (reply->rc == ZNOAUTH) {
             topic->unread = fleet_tree_denied;
         }
@@ -179,7 +182,7 @@ static void fleet_read_on_topic(void *user, const struct zk_reply *reply)
     fleet_read_on(job->read);
 }
 
-/* The reply about the topic's node came before. */
+/* The reply about the topic's node came before this one. */
 static void fleet_read_on_assignment(void *user, const struct zk_reply *reply)
 {
     const struct fleet_read_job *job = user;
@@ -189,7 +192,7 @@ static void fleet_read_on_assignment(void *user, const struct zk_reply *reply)
         if (reply->rc == ZOK) {
             topic->mzxid = reply->stat.mzxid;
             topic->written_ms = reply->stat.mtime;
-            (void) fleet_tree_take_assignment(topic, reply->data, reply->len);
+            (void) fleet_tree_read_assignment(topic, reply->data, reply->len);
         } else if (reply->rc == ZNOAUTH) {
             topic->unread = fleet_tree_denied;
         }
@@ -197,7 +200,7 @@ static void fleet_read_on_assignment(void *user, const struct zk_reply *reply)
     fleet_read_on(job->read);
 }
 
-/* --- the order of it all --- */
+/* --- the order of the calls --- */
 
 static void fleet_read_add_job(struct fleet_read *read, enum fleet_read_kind kind, size_t index)
 {
@@ -266,7 +269,7 @@ static void fleet_read_begin(void *user)
     struct zk_session *session = &read->session.session;
 
     if (read->out > 0) {
-        return; /* what was out before the reconnect fails, and then all is read again */
+        return; /* calls in progress before the reconnect fail, and then everything is read again */
     }
     fleet_read_clear(read);
     read->out = 8;
@@ -292,7 +295,7 @@ static void fleet_read_over(struct fleet_read *read)
     if (read->failed == ZOK) {
         short_session_end(&read->session, SMQ_OK, "");
     } else if (!zk_session_is_connected(&read->session.session)) {
-        return; /* the next connection begins anew */
+        return; /* the next connection begins again */
     } else if (read->failed == ZCONNECTIONLOSS) {
         fleet_read_begin(read);
     } else {
@@ -312,7 +315,7 @@ static void fleet_read_send(struct fleet_read *read, struct fleet_read_job *job)
     zk_get(&read->session.session, path, false, done[job->kind], job);
 }
 
-/* Send what may be sent; when nothing is out, all is read. */
+/* Send further calls up to the limit; when none is in progress everything is read. */
 static void fleet_read_on(struct fleet_read *read)
 {
     while (read->failed == ZOK && read->out < FLEET_READS_MAX && read->next < read->job_count) {
@@ -323,7 +326,7 @@ static void fleet_read_on(struct fleet_read *read)
     }
 }
 
-/* What was in the lists and is gone by now. */
+/* Remove members and topics that were in the lists and are gone by now. */
 static void fleet_read_drop_gone(struct fleet_tree *tree)
 {
     size_t members = 0;

@@ -1,5 +1,5 @@
-/* fleet_tree.c - what the nodes of a fleet in ZooKeeper say: decoding them, and showing members,
- * shares and moves.
+/* fleet_tree.c - the nodes of a fleet in ZooKeeper: decoding them, and showing members, shares and
+ * moves.
  *
  * Pure. */
 #include "coord/fleet_tree.h"
@@ -61,7 +61,7 @@ void fleet_tree_sort(struct fleet_tree *tree)
 
 /* --- decoding --- */
 
-bool fleet_tree_take_leader(struct fleet_tree *tree, const char *data, size_t len)
+bool fleet_tree_read_leader(struct fleet_tree *tree, const char *data, size_t len)
 {
     char *text = memory_copy(data, len);
     const bool good = sscanf(text, "member %255s", tree->leader) == 1;
@@ -70,7 +70,7 @@ bool fleet_tree_take_leader(struct fleet_tree *tree, const char *data, size_t le
     return good;
 }
 
-bool fleet_tree_take_member(struct fleet_tree_member *member, const char *data, size_t len)
+bool fleet_tree_read_member(struct fleet_tree_member *member, const char *data, size_t len)
 {
     const bool good = member_text_parse(&member->info, data, len);
 
@@ -78,7 +78,7 @@ bool fleet_tree_take_member(struct fleet_tree_member *member, const char *data, 
     return good;
 }
 
-bool fleet_tree_take_topic(struct fleet_tree_topic *topic, const char *data, size_t len)
+bool fleet_tree_read_topic(struct fleet_tree_topic *topic, const char *data, size_t len)
 {
     char *text = memory_copy(data, len);
     int slots = 0;
@@ -91,7 +91,7 @@ bool fleet_tree_take_topic(struct fleet_tree_topic *topic, const char *data, siz
     return good;
 }
 
-bool fleet_tree_take_assignment(struct fleet_tree_topic *topic, const char *data, size_t len)
+bool fleet_tree_read_assignment(struct fleet_tree_topic *topic, const char *data, size_t len)
 {
     if (len == 0) {
         return true; /* nothing was assigned yet */
@@ -212,7 +212,7 @@ static bool fleet_tree_show_member(const struct fleet_tree *tree, size_t index,
 /* --- why a member stands by --- */
 
 struct fleet_tree_demand {
-    int32_t members;  /* that ask for the topic and do not leave it */
+    int32_t members;  /* members that ask for the topic and do not leave it */
     uint64_t unowned; /* slots without an owner */
     uint64_t moving;
 };
@@ -243,7 +243,7 @@ static const char *fleet_tree_stands_by(const struct fleet_tree *tree,
         return "the nodes of the topic cannot be read";
     }
     if (strcmp(member->info.state, "UNREACHABLE") == 0) {
-        return "it reaches no Redis";
+        return "it cannot reach Redis";
     }
     if (tree->leader[0] == '\0') {
         return "no leader assigns slots";
@@ -291,7 +291,7 @@ static bool fleet_tree_show_share(const struct fleet_tree *tree,
     return more;
 }
 
-/* What a slot waits for that `member` is to give up; NULL: its node is gone. */
+/* What a slot waits for that `member` is to release; NULL: the node of the member is gone. */
 static smq_fleet_wait fleet_tree_wait(const struct fleet_tree_topic *topic,
                                       const struct fleet_tree_member *member, int32_t slot)
 {
@@ -306,14 +306,14 @@ static smq_fleet_wait fleet_tree_wait(const struct fleet_tree_topic *topic,
     return member == NULL ? SMQ_WAIT_LEADER : SMQ_WAIT_ACKNOWLEDGE;
 }
 
-static void fleet_tree_say_wait(struct buf *out, smq_fleet_wait wait, const char *from,
-                                const struct member_topic *asks)
+static void fleet_tree_describe_wait(struct buf *out, smq_fleet_wait wait, const char *from,
+                                     const struct member_topic *asks)
 {
     const int64_t drain_ms = asks != NULL ? asks->drain_timeout_ms : 0;
 
     switch (wait) {
     case SMQ_WAIT_ACKNOWLEDGE:
-        buf_printf(out, "member %s has not acknowledged yet that it is to give them up", from);
+        buf_printf(out, "member %s has not acknowledged yet that it must release them", from);
         break;
     case SMQ_WAIT_DRAIN:
         buf_printf(out,
@@ -327,7 +327,7 @@ static void fleet_tree_say_wait(struct buf *out, smq_fleet_wait wait, const char
     }
 }
 
-/* The slots of member number `number` that wait for `wait`, as one move. */
+/* Show the slots of member number `number` that wait for `wait` as one move. */
 static bool fleet_tree_show_move(const struct fleet_tree *tree,
                                  const struct fleet_tree_topic *topic, unsigned number,
                                  smq_fleet_wait wait, const smq_fleet_visitor *visitor)
@@ -353,8 +353,8 @@ static bool fleet_tree_show_move(const struct fleet_tree *tree,
     }
     if (shown.slots > 0) {
         member_slots_format(&ranges, &slots);
-        fleet_tree_say_wait(&why, wait, from->id,
-                            member != NULL ? fleet_tree_asks(member, topic) : NULL);
+        fleet_tree_describe_wait(&why, wait, from->id,
+                                 member != NULL ? fleet_tree_asks(member, topic) : NULL);
         shown.ranges = ranges.data;
         shown.why = why.data;
         more = visitor->move(&shown, visitor->user);
@@ -405,7 +405,7 @@ static bool fleet_tree_show_topic(const struct fleet_tree *tree,
     return more && (visitor->move == NULL || fleet_tree_show_moves(tree, topic, visitor));
 }
 
-/* --- all of it --- */
+/* --- the whole fleet --- */
 
 static uint64_t fleet_tree_unreadable(const struct fleet_tree *tree)
 {

@@ -1,4 +1,4 @@
-/* member.c - entering, the heartbeat, and writing the node of this member.
+/* member.c - entering the fleet, the heartbeat, and writing the node of this member.
  *
  * Thread: smq:coord. */
 #include "coord/member.h"
@@ -175,8 +175,8 @@ static void member_encode(struct member *member, struct buf *out)
     member->listener.encode(member->listener.user, out);
 }
 
-/* The marks changed: the node is written again, but not for every change of a cluster that goes
- * through many; a heartbeat looks again. */
+/* The marks have changed: write the node again, but not after every change of a cluster that
+ * changes often; a heartbeat checks again. */
 static void member_write_marks(struct member *member)
 {
     int64_t now = clock_now_ms();
@@ -197,7 +197,7 @@ void member_marked(struct member *member, const struct marks *marks)
     }
 }
 
-/* The node was read: write it again unless it says what it is to say. */
+/* The node was read: write it again if it is out of date. */
 static void member_compare(struct member *member, const struct zk_reply *reply)
 {
     struct buf text = {0};
@@ -216,7 +216,7 @@ static void member_entered(struct member *member, const struct zk_reply *reply)
     member_enter(member, MEMBER_IN);
     member->version = reply->stat.version;
     member->name_until = 0;
-    member->hidden_said = false;
+    member->hidden_logged = false;
     member->backoff_ms = 0;
     member_renew_lease(member, member->beat_at);
     uv_timer_start(&member->beat, member_on_beat, 1,
@@ -225,9 +225,9 @@ static void member_entered(struct member *member, const struct zk_reply *reply)
     member->listener.entered(member->listener.user);
 }
 
-/* May the node that says `info` be replaced?  It is of an earlier session of ourselves, or of a
- * process that is certainly dead.  A name is not taken twice within four time-outs of the session:
- * where the proof is wrong for once, two processes do not fight for it. */
+/* May the node with this content be replaced?  It may if it is of an earlier session of this
+ * process, or of a process that is certainly dead.  A name is not replaced twice within four
+ * session time-outs, so that two processes do not fight for it if the proof was wrong. */
 static bool member_may_replace(struct member *member, const struct member_info *info)
 {
     int64_t now = clock_now_ms();
@@ -244,8 +244,8 @@ static bool member_may_replace(struct member *member, const struct member_info *
     return true;
 }
 
-/* The reply to the look that was sent behind the creation follows, and counts unless this ends the
- * entry. */
+/* The reply to the read that was sent after the creation follows, and counts unless this reply ends
+ * the entry. */
 static void member_on_created(void *user, const struct zk_reply *reply)
 {
     struct member *member = user;
@@ -264,7 +264,7 @@ static void member_on_created(void *user, const struct zk_reply *reply)
     }
 }
 
-/* Whether it was replaced is in the reply to the look that was sent behind. */
+/* The reply to the read that was sent after this call shows whether the node was replaced. */
 static void member_on_replaced(void *user, const struct zk_reply *reply)
 {
     (void) user;
@@ -285,8 +285,8 @@ static void member_replace(struct member *member, int32_t version)
     member_look(member);
 }
 
-/* Wait for the end of the process that has our name.  When that has not come in time, it lives, and
- * we are refused with `text`. */
+/* Wait until the process that has the name of this member ends.  If it does not end in time it is
+ * alive, and this member is refused with `text`. */
 static void member_await_name(struct member *member, const char *text)
 {
     if (member->name_until == 0) { /* a tick is half a session at most */
@@ -299,7 +299,8 @@ static void member_await_name(struct member *member, const char *text)
     member_retry_in(member, MEMBER_WAITING);
 }
 
-/* Another session's node has our name: replace it if that may be, else wait for its end. */
+/* The node of another session has the name of this member: replace it if that is allowed, else wait
+ * until it is gone. */
 static void member_meet_other(struct member *member, const struct zk_reply *reply)
 {
     struct member_info info;
@@ -314,14 +315,15 @@ static void member_meet_other(struct member *member, const struct zk_reply *repl
         return;
     }
     member_await_name(member, "another live process of the fleet has the name of this member; "
-                              "give each its own");
+                              "give each process a name of its own");
 }
 
-/* The same, and we may not read it: nothing can prove that its process is dead. */
+/* As member_meet_other(), for a node that may not be read: nothing can prove that its process is
+ * dead. */
 static void member_meet_hidden(struct member *member)
 {
-    if (!member->hidden_said) {
-        member->hidden_said = true;
+    if (!member->hidden_logged) {
+        member->hidden_logged = true;
         events_log(member->env->events, SMQ_LEVEL_WARN,
                    "the node %s/%s in ZooKeeper has the name of this member, and this member may "
                    "not read it: a process with another zookeeper_auth has the name, or had it a "
@@ -348,7 +350,7 @@ static void member_looked(struct member *member, const struct zk_reply *reply, b
     }
 }
 
-/* A node that may not be read still shows whose it is, and when it goes. */
+/* ZooKeeper shows of a node that may not be read which session owns it, and when it is deleted. */
 static void member_on_hidden(void *user, const struct zk_reply *reply)
 {
     struct member *member = user;
@@ -424,7 +426,7 @@ static void member_on_beat_reply(void *user, const struct zk_reply *reply)
         zk_session_renew(member->session);
         return;
     }
-    if (!member->writing) { /* what another has written there is written over */
+    if (!member->writing) { /* content that another process has written is overwritten */
         member->dirty = member->dirty || member->version != reply->stat.version;
         member->version = reply->stat.version;
         member->stale = false;
@@ -466,19 +468,18 @@ void member_node_changed(struct member *member, const char *path)
 
 /* --- keeping the node up to date --- */
 
-/* The access rights of our node were changed.  Nothing was written, so `version` is still
- * right.  What it is to say is written again after a while, twice as long each time. */
+/* The access rights of this member's node were changed.  Nothing was written, so `version` is still
+ * right.  The write is repeated after a while, which doubles each time. */
 static void member_write_denied(struct member *member)
 {
     int64_t delay_ms = member->backoff_ms != 0 ? member->backoff_ms : member->env->timings.retry;
 
     if (member->backoff_ms == 0) {
-        events_log(
-            member->env->events, SMQ_LEVEL_ERROR,
-            "ZooKeeper does not let this member write its node %s/%s: its access "
-            "rights were changed; give the member write access again, or start it anew; until "
-            "then the slots that it is to give up move only after its drain_timeout",
-            member->env->root, member->path);
+        events_log(member->env->events, SMQ_LEVEL_ERROR,
+                   "ZooKeeper does not let this member write its node %s/%s: its access "
+                   "rights were changed; give the member write access again, or restart it; until "
+                   "then slots that are revoked from it move only after its drain_timeout",
+                   member->env->root, member->path);
     }
     member->dirty = true;
     member->backoff_ms =
@@ -550,7 +551,7 @@ void member_write_soon(struct member *member)
 
 bool member_connected(struct member *member)
 {
-    if (member->state == MEMBER_READY) { /* the root may be another by now */
+    if (member->state == MEMBER_READY) { /* the root may have changed in the meantime */
         member_enter(member, MEMBER_OUT);
     }
     if (member->state != MEMBER_IN) {

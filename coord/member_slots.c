@@ -1,4 +1,4 @@
-/* member_slots.c - which slots a member says that it holds.
+/* member_slots.c - the set of slots that a member states that it holds.
  *
  * Pure. */
 #include "coord/member_slots.h"
@@ -57,8 +57,8 @@ void member_slots_format(struct buf *out, const struct member_slots *slots)
     }
 }
 
-/* "0-5", behind all pieces so far; *text goes behind it. */
-static bool member_slots_take_piece(struct member_slots *out, const char **text)
+/* Parse a piece as "0-5" that comes after all pieces so far, and advance *text behind it. */
+static bool member_slots_parse_piece(struct member_slots *out, const char **text)
 {
     long least = out->count > 0 ? out->pieces[out->count - 1].last + 1 : 0, first, last;
     char *end = NULL;
@@ -83,7 +83,7 @@ bool member_slots_parse(struct member_slots *out, const char **rest, const char 
         *rest = text + 1;
         return true;
     }
-    while (member_slots_take_piece(out, &text)) {
+    while (member_slots_parse_piece(out, &text)) {
         if (*text == stop) {
             *rest = text;
             return true;

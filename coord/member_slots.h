@@ -1,7 +1,7 @@
-/* member_slots.h - which slots a member says that it holds.
+/* member_slots.h - the set of slots that a member states that it holds.
  *
- * Kept as they are written, in pieces: so the memory that the text of a member needs is bounded by
- * its length, however many topics it names.
+ * The set is kept in pieces, as it is written.  So the memory for the text of a member is bounded
+ * by its length, however many topics it names.
  *
  * Below: nothing of this folder.  Pure. */
 #ifndef COORD_MEMBER_SLOTS_H
@@ -20,7 +20,8 @@ struct member_piece {
     int32_t first, last;
 };
 
-/* Zero is none.  Invariant: in each piece first <= last, and the next begins behind it. */
+/* A zeroed set is empty.  Invariant: in each piece first <= last, and the next piece begins after
+ * it. */
 struct member_slots {
     struct member_piece *pieces;
     size_t count, size;
@@ -28,16 +29,16 @@ struct member_slots {
 
 void member_slots_fini(struct member_slots *slots);
 
-/* `slot` is larger than all that were added. */
+/* Add a slot; it is larger than all that were added before. */
 void member_slots_add(struct member_slots *slots, int32_t slot);
 
 bool member_slots_has(const struct member_slots *slots, int32_t slot);
 
-/* "0-5,9-9", "-" for none. */
+/* Append the set as "0-5,9-9"; "-" if it is empty. */
 void member_slots_format(struct buf *out, const struct member_slots *slots);
 
-/* Read untrusted text up to `stop`, where *rest points then.  false: it is of another form, and
- * `out`, which is to be none, may have some. */
+/* Read untrusted text up to `stop`, and set *rest to that.  false: the text has another form;
+ * `out`, which must be empty before, may have some slots then. */
 bool member_slots_parse(struct member_slots *out, const char **rest, const char *text, char stop);
 
 #endif

@@ -8,16 +8,16 @@
 
 enum member_state {
     MEMBER_OUT,      /* no session, or the root was not read in it yet */
-    MEMBER_READY,    /* the root was read; no topic is asked for yet */
-    MEMBER_ENTERING, /* a call of the entry is out */
-    MEMBER_WAITING,  /* another process has, or had, our name */
+    MEMBER_READY,    /* the root was read; there is no topic yet */
+    MEMBER_ENTERING, /* a call of the entry is in progress */
+    MEMBER_WAITING,  /* another process has, or had, the name of this member */
     MEMBER_IN,
     MEMBER_REFUSED /* it will never enter: every topic fails */
 };
 
 enum { MEMBER_STATES = MEMBER_REFUSED + 1 };
 
-/* May a member go from `from` to `to`? */
+/* Is this change of state allowed? */
 bool member_state_may(enum member_state from, enum member_state to);
 
 #endif

@@ -70,7 +70,7 @@ static bool member_parse_topic(struct member_topic *topic, const char *line)
            member_slots_parse(&topic->owned, &rest, rest + at, '\0');
 }
 
-/* Lines that are not known are those of a later version. */
+/* Unknown lines are ignored: a later version may have written them. */
 static bool member_parse_line(struct member_info *out, const char *line)
 {
     if (strncmp(line, "uuid ", 5) == 0) {
@@ -94,7 +94,8 @@ static bool member_parse_line(struct member_info *out, const char *line)
     if (strncmp(line, "state ", 6) == 0) {
         return sscanf(line, "state %15s", out->state) == 1;
     }
-    if (strncmp(line, "marks ", 6) == 0) { /* they only serve a warning: the rest counts anyway */
+    /* marks serve only a warning, so damaged ones do not matter */
+    if (strncmp(line, "marks ", 6) == 0) {
         (void) marks_parse(&out->marks, line + 6);
         return true;
     }

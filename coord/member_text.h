@@ -30,9 +30,9 @@ struct member_topic {
     int32_t weight;
     int64_t drain_timeout_ms;
     bool leaving;
-    int64_t applied; /* mzxid of the last assignment processed; 0: none */
+    int64_t applied; /* mzxid of the last assignment that was applied; 0: none */
     struct member_slots held;
-    int64_t stated; /* mzxid of a damaged assignment under which `owned` is said; 0: none */
+    int64_t stated; /* mzxid of the damaged assignment for which `owned` is stated; 0: none */
     struct member_slots owned;
 };
 
@@ -40,25 +40,25 @@ struct member_info {
     char uuid[MEMBER_WORD_MAX + 1]; /* of this start of the process */
     char host[MEMBER_WORD_MAX + 1];
     char boot[MEMBER_WORD_MAX + 1];
-    char pid_namespace[MEMBER_WORD_MAX + 1]; /* in which `pid` counts; "-": not known */
+    char pid_namespace[MEMBER_WORD_MAX + 1]; /* the pid namespace of `pid`; "-": unknown */
     int64_t pid;
     int64_t started;                  /* when the process began, in clock ticks since the boot */
-    char state[MEMBER_STATE_MAX + 1]; /* as it was read; it is written as ACTIVE */
-    struct marks marks; /* of the cluster on which it works; none: not known, or not readable */
+    char state[MEMBER_STATE_MAX + 1]; /* as it was read; it is always written as ACTIVE */
+    struct marks marks; /* of the cluster on which it works; empty: unknown or not readable */
     struct member_topic *topics;
     size_t topic_count;
 };
 
 void member_info_fini(struct member_info *info);
 
-/* The first lines; then one member_text_topic() each. */
+/* Append the first lines; one member_text_topic() per topic follows. */
 void member_text_head(struct buf *out, const struct member_info *info);
 void member_text_topic(struct buf *out, const struct member_topic *topic);
 
-/* Read untrusted text; false, and *out is empty, when it is no member. */
+/* Read untrusted text; false: it is no member, and *out is empty. */
 bool member_text_parse(struct member_info *out, const char *data, size_t len);
 
-/* The topic of this name and nonce, or NULL. */
+/* The topic with this name and nonce, or NULL. */
 const struct member_topic *member_info_topic(const struct member_info *info, const char *name,
                                              const char *nonce);
 

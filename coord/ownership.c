@@ -1,8 +1,9 @@
-/* ownership.c - the slots of one topic at this member: its nodes, reading its assignment, leaving.
+/* ownership.c - the slots of one topic at this member: reading its nodes and its assignment,
+ * leaving.
  *
- * At most one chain of calls is out for a topic: look at the topic's node when it is not yet known
- * (and make it, or replace that of an earlier creation), read the assignment; a sync goes before
- * the first of them.  An event that arrives during a read makes it begin again.
+ * At most one chain of calls is in progress for a topic: it reads the topic's node if that is not
+ * known yet (and creates it, or replaces that of an earlier creation), then the assignment; a sync
+ * precedes the first read.  An event during a chain causes another one.
  *
  * Thread: smq:coord. */
 #include <assert.h>
@@ -87,11 +88,11 @@ static void ownership_enter(struct ownership *topic, enum ownership_phase phase)
     topic->phase = phase;
 }
 
-/* Out of the list; the memory goes when no call and no timer refers to it. */
+/* Remove the topic from the list; it is freed when no call and no timer refers to it. */
 static void ownership_remove(struct ownership *topic)
 {
     ownership_enter(topic, OWNERSHIP_GONE);
-    if (topic->checked == OWNERSHIP_CHECKING) { /* the answer finds no topic */
+    if (topic->checked == OWNERSHIP_CHECKING) { /* the reply will find no topic */
         topic->checked = OWNERSHIP_UNCHECKED;
         topic->reading = false;
     }
@@ -111,7 +112,7 @@ void ownership_fail(struct ownership *topic, smq_status status, const char *text
     coord_call_failed(coord, topic->name, status, text);
 }
 
-/* Nothing is held any more and, if there is a session, the others know. */
+/* No slot is held any more and, if there is a session, the other members know that. */
 static void ownership_left(struct ownership *topic)
 {
     ownership_remove(topic);
@@ -171,12 +172,12 @@ bool ownership_unsynced(struct ownership *topic)
 static void ownership_check_leave(struct ownership *topic)
 {
     if (topic->phase != OWNERSHIP_JOINED && topic->granted_slots == 0 && topic->busy_slots == 0) {
-        member_write_soon(topic->set->member); /* without this topic */
+        member_write_soon(topic->set->member); /* written without this topic */
     }
 }
 
-/* An assignment in which we are not: perhaps the topic was created anew.  true: its node is to be
- * looked at before the assignment counts. */
+/* This member is not in the assignment: perhaps the topic was created anew.  Returns true if the
+ * topic's node must be read before the assignment counts. */
 static bool ownership_not_listed(struct ownership *topic, int64_t mzxid)
 {
     if (topic->looked_at == mzxid) {
@@ -188,8 +189,8 @@ static bool ownership_not_listed(struct ownership *topic, int64_t mzxid)
     return true;
 }
 
-/* The assignment cannot be read.  The last good one stays, and our node says what we own, so that
- * an assigner that has never seen a good one can make it anew. */
+/* The assignment cannot be read.  The last good one stays in force, and the member's node states
+ * which slots it owns, so that an assigner that has never seen a good one can restore it. */
 static void ownership_damaged(struct ownership *topic, int64_t mzxid)
 {
     if (topic->damaged == 0) {
@@ -203,7 +204,7 @@ static void ownership_damaged(struct ownership *topic, int64_t mzxid)
     }
 }
 
-/* There is no assignment: perhaps there is no topic, either. */
+/* There is no assignment, so perhaps there is no topic either. */
 static void ownership_missing(struct ownership *topic)
 {
     if (topic->missing) {
@@ -239,7 +240,7 @@ static void ownership_act(struct ownership *topic, const struct zk_reply *reply)
     if (listed || !ownership_not_listed(topic, reply->stat.mzxid)) {
         if (assignment.slot_count == topic->slots) {
             ownership_apply(topic, &assignment, reply->stat.mzxid);
-        } else { /* of another creation */
+        } else { /* it is of another creation of the topic */
             ownership_lose(topic);
         }
     }
@@ -268,7 +269,8 @@ void ownership_read_assignment(struct ownership *topic)
     zk_get(ownership_session(topic), topic->assignment_path, true, ownership_on_assignment, topic);
 }
 
-/* The reply to what was asked behind the sync follows, and counts only if this went well. */
+/* The reply to the read that was sent after the sync follows, and counts only if the sync
+ * succeeded. */
 static void ownership_on_sync(void *user, const struct zk_reply *reply)
 {
     struct ownership *topic = user;
@@ -329,17 +331,17 @@ static void ownership_on_retry(uv_timer_t *timer)
     ownership_read(topic);
 }
 
-/* A grant was refused.  One refusal may be of an assignment that is out of date here.  When the
- * newest assignment was read since, and its token is refused again, Redis knows larger tokens than
+/* Redis refused a grant.  One refusal can come from an assignment that is out of date here.  If the
+ * newest assignment was read since, and its token is refused again, Redis has larger tokens than
  * this ensemble gives. */
 static void ownership_refused(struct ownership *topic, struct token token)
 {
     bool again = topic->asked_anew && token_compare(token, topic->refused_token) == 0;
 
-    if (again && !topic->refusal_said) {
-        topic->refusal_said = true;
+    if (again && !topic->refusal_logged) {
+        topic->refusal_logged = true;
         events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
-                   "topic %s: Redis knows larger tokens than ZooKeeper at %s grants, and refuses "
+                   "topic %s: Redis has larger tokens than ZooKeeper at %s grants, and refuses "
                    "its slots: ZooKeeper lost data, or another fleet consumes the topic; "
                    "\"slotmq fleet raise-fence\" makes the tokens of this fleet the larger ones",
                    topic->name, topic->set->env->hosts);
@@ -349,7 +351,7 @@ static void ownership_refused(struct ownership *topic, struct token token)
     ownership_back_off(topic);
 }
 
-/* Can the other members not be told anything now? */
+/* Is it impossible now to report anything to the other members? */
 static bool ownership_away(const struct ownership *topic)
 {
     return !member_is_in(topic->set->member) || !zk_session_is_connected(topic->set->session);
@@ -357,7 +359,8 @@ static bool ownership_away(const struct ownership *topic)
 
 static void ownership_on_leave_late(uv_timer_t *timer);
 
-/* All is drained without the assigner: tell the others if they can be told, for a while. */
+/* All slots are drained, but the assigner did not reply: report that to the other members, if
+ * possible, for a while. */
 static void ownership_drained_late(struct ownership *topic)
 {
     if (ownership_away(topic)) {
@@ -369,7 +372,7 @@ static void ownership_drained_late(struct ownership *topic)
     ownership_check_leave(topic);
 }
 
-/* The time to leave has ended: first the assigner's, then the owner's. */
+/* The time for leaving has passed: first the assigner's, then the owner's. */
 static void ownership_on_leave_late(uv_timer_t *timer)
 {
     struct ownership *topic = timer->data;
@@ -474,7 +477,7 @@ void ownership_leave(struct ownership *topic)
     ownership_read(topic);
 }
 
-/* The session is closed: no call of a topic that is gone is answered any more. */
+/* The session is closed, so no call of a removed topic will get a reply. */
 static void ownership_free_departed(struct ownership_set *set)
 {
     struct ownership *topic = LIST_FIRST(&set->departed);
@@ -509,12 +512,12 @@ void ownership_expired(struct ownership_set *set)
     }
 }
 
-/* At once: what was refused may be granted under larger tokens now. */
+/* Ask again at once, because slots that were refused may be granted under larger tokens now. */
 static void ownership_ask(struct ownership *topic)
 {
     uv_timer_stop(&topic->retry);
     topic->backoff_ms = topic->set->env->timings.retry;
-    topic->refusal_said = false;
+    topic->refusal_logged = false;
     ownership_on_retry(&topic->retry);
 }
 
@@ -556,7 +559,7 @@ void ownership_stop(struct ownership_set *set)
     ownership_free_departed(set);
 }
 
-/* --- what our node says of the topic --- */
+/* --- the lines of the member's node --- */
 
 static void ownership_encode(struct ownership *topic, struct buf *out)
 {

@@ -1,11 +1,12 @@
-/* ownership.h - the slots of each topic at this member: reading its nodes and its assignment,
- * telling the owner what is granted and revoked, leaving.
+/* ownership.h - the slots of each topic at this member: reading the topic's nodes and its
+ * assignment, passing grants and revocations to the owner, leaving.
  *
- * ownership.c and ownership_topic.c are one module, which shares ownership_internal.h: one chain of
- * calls per topic goes through both.  ownership_slots.c is below them and makes no calls.
+ * ownership.c and ownership_topic.c are one module, with the internal header ownership_internal.h:
+ * the chain of calls of a topic goes through both.  ownership_slots.c is below them and makes no
+ * calls.
  *
- * Below: member.h, root.h, zk_session.h, coord_internal.h, assignment.h, slot_state.h.
- * Thread: smq:coord. */
+ * Below: member.h, root.h, zk_session.h, coord_internal.h, assignment.h, slot_state.h.  Thread:
+ * smq:coord. */
 #ifndef COORD_OWNERSHIP_H
 #define COORD_OWNERSHIP_H
 
@@ -25,17 +26,18 @@ struct ownership_set {
     struct zk_session *session;
     struct root *root;
     struct member *member;
-    struct coord *coord; /* whose listener owns the slots */
+    struct coord *coord; /* its listener is the owner of the slots */
     struct ownership_list topics;
-    struct ownership_list departed; /* gone, with a call or timer still out */
+    struct ownership_list departed; /* removed topics with a call in progress or a timer */
 };
 
 /* The text of a topic's node. */
 struct ownership_node {
-    char nonce[MEMBER_WORD_MAX + 1]; /* "": there is none, or it cannot be read */
+    char nonce[MEMBER_WORD_MAX + 1]; /* "": there is no node, or it cannot be read */
     int slots;
-    char asked[MEMBER_WORD_MAX + 1]; /* the nonce under which another asks for it, or "" */
-    char asked_by[MEMBER_WORD_MAX + 1], asked_from[MEMBER_WORD_MAX + 1]; /* name, host */
+    char asked[MEMBER_WORD_MAX + 1]; /* the nonce for which another member asks, or "" */
+    /* name and host of that member */
+    char asked_by[MEMBER_WORD_MAX + 1], asked_from[MEMBER_WORD_MAX + 1];
 };
 
 struct ownership_rival;
@@ -63,51 +65,52 @@ struct ownership {
     int32_t slots, weight;
     int64_t drain_timeout_ms;
     uint8_t *states;            /* enum slot_state */
-    struct token *tokens;       /* of the slots that are not IDLE */
-    bool *granted;              /* by the assignment read last */
+    struct token *tokens;       /* tokens of the slots that are not IDLE */
+    bool *granted;              /* by the assignment that was read last */
     bool *refused;              /* IDLE until the back-off ends */
-    struct token refused_token; /* the last that was refused */
-    bool asked_anew;            /* since then */
-    bool refusal_said;
-    int32_t busy_slots; /* not IDLE */
+    struct token refused_token; /* the last token that was refused */
+    bool asked_anew;            /* the newest assignment was read since then */
+    bool refusal_logged;
+    int32_t busy_slots; /* slots that are not IDLE */
     int32_t granted_slots;
     int64_t applied;
     int64_t backoff_ms;
-    bool reading, again; /* a chain of calls is out; begin anew when it ends */
-    bool unsynced;       /* the sync before the call that is out has failed */
-    bool known;          /* the nodes of the topic were seen or made in this session */
-    bool seen;           /* ... in any session */
-    int64_t damaged;     /* mzxid of the assignment when it cannot be read, else 0 */
-    bool missing;        /* there was no assignment, although there was the topic's node */
-    /* whose the topic's node is: ownership_topic.c */
+    bool reading, again; /* a chain of calls is in progress; another must follow */
+    bool unsynced;       /* the sync before the call in progress has failed */
+    bool known;          /* the nodes of the topic were read or created in this session */
+    bool seen;           /* they were read or created in any session */
+    int64_t damaged;     /* mzxid of an assignment that cannot be read, else 0 */
+    bool missing;        /* the topic's node existed without an assignment */
+    /* to whom the topic's node belongs: ownership_topic.c */
     struct ownership_node node;           /* as it was read last */
-    char identity[ROOT_IDENTITY_LEN + 1]; /* of the root to which Redis binds the topic */
-    char asked_identity[ROOT_IDENTITY_LEN + 1], told_identity[ROOT_IDENTITY_LEN + 1];
-    char answered[MEMBER_WORD_MAX + 1]; /* the nonce of another that was looked into last */
+    char identity[ROOT_IDENTITY_LEN + 1]; /* of the root to which the topic is bound in Redis */
+    char asked_identity[ROOT_IDENTITY_LEN + 1], logged_identity[ROOT_IDENTITY_LEN + 1];
+    char answered[MEMBER_WORD_MAX + 1]; /* the nonce of another member that was answered last */
     enum ownership_checked checked;
-    bool has_asked;                 /* through the node */
+    bool has_asked;                 /* it has asked through the node */
     struct ownership_rival *rivals; /* members that may list the nonce of the node */
     size_t rival_count, rivals_out;
-    bool rivals_failed, rival_said;
-    int64_t rival_since; /* a living member lists it; 0: none does */
+    bool rivals_failed, rival_logged;
+    int64_t rival_since; /* since when a living member lists it; 0: none does */
     char rival_name[MEMBER_WORD_MAX + 1], rival_host[MEMBER_WORD_MAX + 1];
     enum ownership_phase phase;
-    bool omitted;      /* our node was last written without this topic */
-    int32_t version;   /* of the topic's node when it was looked at last */
-    int64_t looked_at; /* mzxid of the assignment without us after which we looked again */
+    bool omitted;    /* the member's node was last written without this topic */
+    int32_t version; /* version of the topic's node when it was read last */
+    /* mzxid of the last assignment without this member for which the node was read */
+    int64_t looked_at;
     int open_timers;
     uv_timer_t retry, leave;
 };
 
-/* What is given must live as long as the set. */
+/* The arguments must live as long as the set. */
 void ownership_init(struct ownership_set *set, const struct zookeeper_env *env,
                     struct zk_session *session, struct root *root, struct member *member,
                     struct coord *coord);
 
-/* Close the timers of all topics, whose memory goes with them. */
+/* Close the timers of all topics, and free the topics with them. */
 void ownership_stop(struct ownership_set *set);
 
-/* Is a topic asked for? */
+/* Is there a topic to consume? */
 bool ownership_is_asked(const struct ownership_set *set);
 
 /* The topic of this name, or NULL. */
@@ -122,21 +125,21 @@ void ownership_raise(struct ownership *topic, uint32_t generation);
 /* Read the assignments of all topics again, and act on them. */
 void ownership_read_all(struct ownership_set *set);
 
-/* The watch on the node at `path` fired, which may be one of a topic. */
+/* The watch on the node at `path`, which may belong to a topic, fired. */
 void ownership_changed(struct ownership_set *set, const char *path);
 
 void ownership_expired(struct ownership_set *set);
 
-/* The fence generation is another: ask for what was refused at once. */
+/* The fence generation was raised: ask again at once for slots that were refused. */
 void ownership_ask_anew(struct ownership_set *set);
 
 /* No topic can be consumed any more. */
 void ownership_fail_all(struct ownership_set *set, smq_status status, const char *text);
 
-/* Append what our node says of the topics. */
+/* Append the lines of the member's node about the topics. */
 void ownership_encode_all(struct ownership_set *set, struct buf *out);
 
-/* What was encoded last is what our node says now. */
+/* The member's node now has the content that was encoded last. */
 void ownership_written(struct ownership_set *set);
 
 #endif

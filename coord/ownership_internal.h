@@ -9,16 +9,14 @@
 #include "coord/ownership.h"
 
 /* ownership.c */
-void ownership_read(struct ownership *topic); /* sync, read, act */
+void ownership_read(struct ownership *topic); /* sync, read the nodes, act */
 struct zk_session *ownership_session(struct ownership *topic);
 void ownership_fail(struct ownership *topic, smq_status status, const char *text);
 void ownership_retry_later(struct ownership *topic, int64_t delay_ms);
-void ownership_back_off(struct ownership *topic); /* the same with a growing delay */
-/* The chain of calls has ended.  true: the topic may be used. */
+void ownership_back_off(struct ownership *topic); /* ownership_retry_later() with a growing delay */
+/* The chain of calls has ended; returns whether the topic may be used. */
 bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply);
-/* The sync before what was asked has failed: what the reply says may be old, and the chain has
- * ended.
- */
+/* The sync before the read has failed: the reply may be old, and the chain has ended. */
 bool ownership_unsynced(struct ownership *topic);
 void ownership_read_assignment(struct ownership *topic);
 
@@ -29,11 +27,11 @@ void ownership_revoke_all(struct ownership *topic);
 void ownership_slot_answer(struct ownership *topic, const struct coord_command *command);
 
 /* ownership_topic.c */
-void ownership_look(struct ownership *topic);      /* at the topic's node, then its assignment */
-void ownership_make_lost(struct ownership *topic); /* its assignment is missing */
+void ownership_look(struct ownership *topic);      /* read the topic's node, then its assignment */
+void ownership_make_lost(struct ownership *topic); /* create its missing assignment */
 void ownership_drop_rivals(struct ownership *topic);
-/* When the members that have our topic's node are looked at again, `waited_ms` after they were met:
- * after the back-off, but not later than the end of the wait, at `limit_ms`.  Pure. */
+/* When to check the members that list the nonce of the topic's node again, `waited_ms` after they
+ * were met: after the back-off, but not later than the end of the wait, at `limit_ms`.  Pure. */
 int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t limit_ms);
 
 #endif

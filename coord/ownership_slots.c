@@ -1,5 +1,5 @@
-/* ownership_slots.c - the slots of one topic at this member: what an assignment and the answers of
- * the owner change.
+/* ownership_slots.c - the slots of one topic at this member, and how assignments and replies of the
+ * owner change them.
  *
  * Thread: smq:coord. */
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "coord/ownership_internal.h"
 #include "coord/slot_state.h"
 
-/* Slots to tell the listener of. */
+/* Slots that are reported to the listener. */
 struct ownership_slots {
     int32_t *slots;
     size_t count;
@@ -21,7 +21,7 @@ static enum slot_state ownership_state(const struct ownership *topic, int32_t sl
     return (enum slot_state) topic->states[slot];
 }
 
-/* The only place where a state changes; true when it did. */
+/* Change the state of a slot, as no other function does; returns whether it changed. */
 static bool ownership_step(struct ownership *topic, int32_t slot, enum slot_input input)
 {
     enum slot_state from = ownership_state(topic, slot);
@@ -58,7 +58,7 @@ static void ownership_slots_add(struct ownership_slots *list, int32_t slot)
     list->slots[list->count++] = slot;
 }
 
-/* Put `input` to every slot; those it changed are in the list. */
+/* Apply `input` to every slot; returns the slots whose state changed. */
 static struct ownership_slots ownership_step_all(struct ownership *topic, enum slot_input input)
 {
     struct ownership_slots list = ownership_slots_new(topic);
@@ -91,7 +91,8 @@ void ownership_revoke_all(struct ownership *topic)
     free(revoked.slots);
 }
 
-/* Slots that went to another without our acknowledgement are lost, the others revoked. */
+/* Slots that were granted to another member without an acknowledgement of this one are lost, the
+ * others are revoked. */
 static void ownership_apply_losses(struct ownership *topic, const struct assignment *assignment,
                                    uint16_t me)
 {

@@ -1,11 +1,11 @@
-/* ownership_topic.c - the node of a topic: whose it is, making it, taking it over.
+/* ownership_topic.c - the node of a topic: to whom it belongs, creating it, replacing it.
  *
- * Text: "nonce N slots S", and "asked N2 NAME HOST" when a member has asked for the topic of
- * another nonce.  The definition in Redis is the truth.  When the node has another nonce than ours,
- * Redis is read first (by the layer above): either our creation of the topic is gone, or the node
- * is of an earlier one, or of another fleet, whose Redis is another.  The node is taken over only
- * when no living member lists its nonce.  Else we ask through the node, so that the members that
- * list it read their Redis in turn: those of an earlier creation end, those of another fleet
+ * Text: "nonce N slots S", and "asked N2 NAME HOST" if a member has asked for the topic of another
+ * nonce.  The definition in Redis decides.  If the node has another nonce than this member's topic,
+ * the layer above reads Redis first: either this creation of the topic is gone, or the node belongs
+ * to an earlier creation, or to another fleet with another Redis.  The node is replaced only if no
+ * living member lists its nonce.  Otherwise this member asks through the node, so that the members
+ * that list the nonce read their Redis: those of an earlier creation end, those of another fleet
  * continue.
  *
  * Thread: smq:coord. */
@@ -34,7 +34,7 @@ static void ownership_definition(const struct ownership *topic, struct buf *out)
     buf_printf(out, "nonce %s slots %d\n", topic->nonce, (int) topic->slots);
 }
 
-/* The nodes were made, by us or by another, or not: look again. */
+/* The nodes were created, by this or another member, or not: read again. */
 static void ownership_on_made(void *user, const struct zk_reply *reply)
 {
     struct ownership *topic = user;
@@ -42,7 +42,7 @@ static void ownership_on_made(void *user, const struct zk_reply *reply)
     if (!ownership_chain_over(topic, reply)) {
         return;
     }
-    if (reply->rc == ZNONODE) { /* of the folder, unless something was deleted just now */
+    if (reply->rc == ZNONODE) { /* the folder is missing, unless it was deleted just now */
         root_mend(topic->set->root);
         ownership_retry_later(topic, topic->set->env->timings.retry);
         return;
@@ -59,7 +59,7 @@ static void ownership_make(struct ownership *topic)
     ownership_definition(topic, &text);
     ops[0].data = text.data;
     ops[0].len = text.len;
-    if (topic->busy_slots > 0) { /* the nodes were deleted while we own slots */
+    if (topic->busy_slots > 0) { /* the nodes were deleted while this member owns slots */
         ops[1].data = ownership_lost_text;
         ops[1].len = sizeof(ownership_lost_text) - 1;
     }
@@ -67,8 +67,8 @@ static void ownership_make(struct ownership *topic)
     buf_fini(&text);
 }
 
-/* The topic's node was there, its assignment not.  It is made again as a damaged one, so what is
- * owned stays. */
+/* The topic's node exists without its assignment.  The assignment is created as a damaged one, so
+ * that members keep what they own. */
 void ownership_make_lost(struct ownership *topic)
 {
     struct zk_op ops[2] = {{.kind = ZK_CHECK, .path = topic->path, .version = topic->version},
@@ -82,8 +82,8 @@ void ownership_make_lost(struct ownership *topic)
     zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
 }
 
-/* The old assignment was looked at: replace both nodes at once.  The assignment is emptied, not
- * deleted: its next version grants nothing of the old one. */
+/* The old assignment was read: replace both nodes at once.  The assignment is emptied, not deleted,
+ * so that its next version grants nothing of the old one. */
 static void ownership_on_old(void *user, const struct zk_reply *reply)
 {
     struct ownership *topic = user;
@@ -105,7 +105,7 @@ static void ownership_on_old(void *user, const struct zk_reply *reply)
     buf_fini(&text);
 }
 
-/* --- who else lists the nonce of the node --- */
+/* --- other members that list the nonce of the node --- */
 
 void ownership_drop_rivals(struct ownership *topic)
 {
@@ -117,8 +117,7 @@ void ownership_drop_rivals(struct ownership *topic)
     topic->rival_count = topic->rivals_out = 0;
 }
 
-/* What was asked through the node was read by the members of the node's nonce, if it was written.
- */
+/* If the question was written into the node, the members that list its nonce will read it. */
 static void ownership_on_asked(void *user, const struct zk_reply *reply)
 {
     struct ownership *topic = user;
@@ -149,8 +148,8 @@ int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t lim
     return left_ms > 0 && left_ms < backoff_ms ? left_ms : backoff_ms;
 }
 
-/* A living member lists the nonce of the node.  It may be about to end, so we wait for that for as
- * long as for a name; a member that owns slots continues with them. */
+/* A living member lists the nonce of the node.  It may be about to end, so this member waits for
+ * that as long as for a name; a member that owns slots continues with them. */
 static void ownership_meet_rival(struct ownership *topic)
 {
     struct ownership_set *set = topic->set;
@@ -163,7 +162,7 @@ static void ownership_meet_rival(struct ownership *topic)
     (void) snprintf(
         text, sizeof(text),
         "topic %s at %s in ZooKeeper at %s belongs to another fleet, to which member %s "
-        "on host %s belongs: that one has another topic of this name, in another Redis; "
+        "on host %s belongs; that fleet has another topic of this name, in another Redis; "
         "give each fleet a root of its own",
         topic->name, set->env->root, set->env->hosts, topic->rival_name, topic->rival_host);
     if (topic->rival_since == 0) {
@@ -174,8 +173,8 @@ static void ownership_meet_rival(struct ownership *topic)
         ownership_fail(topic, SMQ_OTHER_FLEET, text);
         return;
     }
-    if (!topic->rival_said && now - topic->rival_since >= timeout_ms / 4) {
-        topic->rival_said = true;
+    if (!topic->rival_logged && now - topic->rival_since >= timeout_ms / 4) {
+        topic->rival_logged = true;
         events_log(set->env->events, SMQ_LEVEL_ERROR, "%s", text);
     }
     if (!topic->has_asked) {
@@ -287,7 +286,8 @@ static void ownership_check(struct ownership *topic)
     coord_call_check(set->coord, topic->name, binding);
 }
 
-/* Our topic is as it was, although another member asks for it under another nonce. */
+/* The topic of this member has not changed, although another member asks for it under another
+ * nonce. */
 static void ownership_answer_rival(struct ownership *topic)
 {
     const struct ownership_node *node = &topic->node;
@@ -304,8 +304,8 @@ static void ownership_answer_rival(struct ownership *topic)
                topic->name, topic->set->env->root, node->asked_by, node->asked_from);
 }
 
-/* The topic is bound to another identity of this root: to the ensemble before it lost its data, or
- * to another one. */
+/* Is the topic bound to this root, under any identity?  If the identity differs, the ensemble has
+ * lost its data, or it is another ensemble. */
 static bool ownership_bound_to_this_root(const struct ownership *topic, const char *binding)
 {
     static const char kind[] = "zookeeper:";
@@ -326,8 +326,8 @@ static void ownership_unbound(struct ownership *topic, const char *binding)
         ownership_fail(topic, SMQ_OTHER_FLEET, text);
         return;
     }
-    if (strcmp(topic->told_identity, topic->asked_identity) != 0) {
-        (void) snprintf(topic->told_identity, sizeof(topic->told_identity), "%s",
+    if (strcmp(topic->logged_identity, topic->asked_identity) != 0) {
+        (void) snprintf(topic->logged_identity, sizeof(topic->logged_identity), "%s",
                         topic->asked_identity);
         events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
                    "topic %s is bound to \"%.200s\", but the root of ZooKeeper at %s has the "
@@ -398,7 +398,7 @@ static void ownership_on_node(void *user, const struct zk_reply *reply)
     } else if (!ours) {
         zk_children(ownership_session(topic), "members", false, ownership_on_members, topic);
     } else {
-        if (!topic->seen) { /* the one that asked before we came was answered by others */
+        if (!topic->seen) { /* other members have answered the question that was there before */
             memcpy(topic->answered, topic->node.asked, sizeof(topic->answered));
         }
         topic->known = topic->seen = true;

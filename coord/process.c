@@ -1,4 +1,4 @@
-/* process.c - what /proc says of this process and of others.
+/* process.c - reads about this process and others in /proc.
  *
  * Thread: any. */
 #include "coord/process.h"
@@ -24,8 +24,8 @@ static void process_read_boot(char out[MEMBER_WORD_MAX + 1])
     }
 }
 
-/* When a process began, in clock ticks since the boot: the 22nd word of its stat, the second of
- * which is its name in brackets.  0: not known. */
+/* When a process began, in clock ticks since the boot: the 22nd word of its stat, whose second word
+ * is its name in brackets.  0: unknown. */
 static int64_t process_started(int64_t pid)
 {
     char path[64];

@@ -1,4 +1,4 @@
-/* root.c - reading the root of the fleet, making it, and noticing that it changed.
+/* root.c - reading the root of the fleet, creating it, and noticing that it has changed.
  *
  * Thread: smq:coord, except root_binding(). */
 #include "coord/root.h"
@@ -45,8 +45,8 @@ void root_binding(struct root *root, char out[COORD_BINDING_MAX])
 static void root_make(struct root *root);
 static void root_fill(struct root *root, int32_t version);
 
-/* Take what the root says.  false: it is no root of a fleet. */
-static bool root_take(struct root *root, const struct zk_reply *reply)
+/* Use the content of the root; false: it is no root of a fleet. */
+static bool root_use(struct root *root, const struct zk_reply *reply)
 {
     struct root_info *known = &root->info;
     struct root_info before = *known;
@@ -77,18 +77,19 @@ static void root_refuse(struct root *root, smq_status status, const char *text)
 
 static void root_refuse_text(struct root *root)
 {
-    root_refuse(root, SMQ_OTHER_FLEET,
-                "the root node in ZooKeeper is not of a fleet of this version; choose another "
-                "root");
+    root_refuse(
+        root, SMQ_OTHER_FLEET,
+        "the root node in ZooKeeper does not belong to a fleet of this version; choose another "
+        "root");
 }
 
 /* --- entering --- */
 
-/* Each member logs it once. */
+/* Each member logs this once. */
 static void root_warn_open(struct root *root)
 {
-    if (root->env->open && !root->open_said) {
-        root->open_said = true;
+    if (root->env->open && !root->open_logged) {
+        root->open_logged = true;
         events_log(root->env->events, SMQ_LEVEL_WARN,
                    "the nodes of the fleet at %s in ZooKeeper at %s can be written by everyone who "
                    "reaches it: set zookeeper_auth",
@@ -112,7 +113,7 @@ static void root_on_entered(void *user, const struct zk_reply *reply)
     } else if (reply->len == 0) {
         root->entering = true;
         root_fill(root, reply->stat.version);
-    } else if (!root_take(root, reply)) {
+    } else if (!root_use(root, reply)) {
         root_refuse_text(root);
     } else {
         root_warn_open(root);
@@ -125,7 +126,7 @@ void root_enter(struct root *root)
     zk_get(root->session, "", true, root_on_entered, root);
 }
 
-/* --- what changes afterwards --- */
+/* --- changes of the root --- */
 
 static bool root_is_followed(const struct root *root)
 {
@@ -137,9 +138,9 @@ static void root_on_changed(void *user, const struct zk_reply *reply)
     struct root *root = user;
 
     if (reply->rc != ZOK || !root_is_followed(root)) {
-        return; /* it is read again with the next connection, or on entering */
+        return; /* it is read again with the next connection, or when the member enters */
     }
-    if (!root_take(root, reply)) {
+    if (!root_use(root, reply)) {
         root_refuse_text(root);
         return;
     }
@@ -153,7 +154,7 @@ void root_look_again(struct root *root)
     }
 }
 
-/* --- making it --- */
+/* --- creating it --- */
 
 /* A member or topic that waits for the folders tries again by itself. */
 static void root_made(struct root *root)
@@ -199,7 +200,7 @@ static size_t root_text(const struct root *root, char out[ROOT_TEXT_MAX])
     return root_text_format(out, &info);
 }
 
-/* Make what number `step` is: the parents of the root, the root, its folders. */
+/* Create node number `step`: the parents of the root, the root, its folders. */
 static void root_make(struct root *root)
 {
     int step = root->step;
@@ -224,7 +225,8 @@ static void root_make(struct root *root)
     free(parent);
 }
 
-/* The root was made beforehand, and is empty: write what it says, then make the folders. */
+/* The root exists, but is empty, because an operator created it: write its content, then create the
+ * folders. */
 static void root_fill(struct root *root, int32_t version)
 {
     char text[ROOT_TEXT_MAX];

@@ -12,7 +12,8 @@
 enum { SERVERS_DEFAULT_PORT = 2181 };
 static const char servers_default_root[] = "/slotmq";
 
-/* Length of the host of text[0..len), without the colon and the port; `len`: there is no port. */
+/* The length of the host in text[0..len), without the colon and the port; `len`: there is no
+ * port. */
 static size_t servers_host_length(const char *text, size_t len)
 {
     const char *bracket = memrchr(text, ']', len);
@@ -22,7 +23,7 @@ static size_t servers_host_length(const char *text, size_t len)
     return colon != NULL ? (size_t) (colon - text) : len;
 }
 
-/* Is text[0..len) a host name or address, and perhaps a colon and a port? */
+/* Is text[0..len) a host name or address, perhaps followed by a colon and a port? */
 static bool servers_check_one(const char *text, size_t len)
 {
     const size_t host = len > 0 ? servers_host_length(text, len) : 0;
@@ -45,7 +46,8 @@ static bool servers_check_one(const char *text, size_t len)
     return host == len || (port >= 1 && port <= 65535);
 }
 
-/* Absolute, printable, without empty, "." and ".." parts, not in the server's own "/zookeeper". */
+/* Is the root absolute and printable, without parts that are empty, "." or "..", and not inside the
+ * server's own "/zookeeper"? */
 static bool servers_check_root(const char *root)
 {
     const char *at = root;
@@ -75,7 +77,7 @@ smq_status coord_check_servers(char *root, size_t size, const char *servers, smq
     const char *path = servers_default_root;
 
     if (servers == NULL || *servers == '\0') {
-        return status_set(err, SMQ_INVALID, "no ZooKeeper servers: give HOST:PORT,...");
+        return status_set(err, SMQ_INVALID, "there are no ZooKeeper servers: give HOST:PORT,...");
     }
     slash = strchr(servers, '/');
     end = slash != NULL ? slash : servers + strlen(servers);
@@ -88,7 +90,7 @@ smq_status coord_check_servers(char *root, size_t size, const char *servers, smq
                               (int) len, at);
         }
         at += len;
-        if (at == end || at + 1 == end) { /* a comma may stand behind the last one */
+        if (at == end || at + 1 == end) { /* a comma may follow the last one */
             break;
         }
         at++;
@@ -97,7 +99,7 @@ smq_status coord_check_servers(char *root, size_t size, const char *servers, smq
         path = slash;
     }
     if (!servers_check_root(path)) {
-        return status_set(err, SMQ_INVALID, "ZooKeeper servers: \"%s\" is no path for a root",
+        return status_set(err, SMQ_INVALID, "ZooKeeper servers: \"%s\" is no valid path of a root",
                           path);
     }
     if (strlen(path) >= size) {

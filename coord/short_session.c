@@ -1,4 +1,4 @@
-/* short_session.c - a session with ZooKeeper for one question.
+/* short_session.c - a session with ZooKeeper for one operation.
  *
  * Thread: smq:coord of its own, except short_session_run(). */
 #include "coord/short_session.h"

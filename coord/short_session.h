@@ -1,5 +1,5 @@
-/* short_session.h - a session with ZooKeeper of its own for one blocking question of an operator:
- * it joins nothing and leaves nothing behind.
+/* short_session.h - a session with ZooKeeper of its own for one blocking operation of an operator;
+ * it does not join the fleet and leaves nothing behind.
  *
  * Below: zk_session.h, coord.h.  Thread: as each function says. */
 #ifndef COORD_SHORT_SESSION_H
@@ -12,12 +12,13 @@
 #include "coord/coord.h"
 #include "coord/zk_session.h"
 
-/* What is asked. */
+/* The operation. */
 struct short_question {
     void (*ask)(void *user);     /* connected: begin; called again after each reconnect */
-    void (*dropped)(void *user); /* the session expired: no call made before is answered */
+    void (*dropped)(void *user); /* the session expired, so earlier calls get no reply */
     void *user;
-    const char *late; /* ends the text of UNAVAILABLE when time runs out: what is not known then */
+    /* the end of the text of UNAVAILABLE when the time has passed: what is unknown then */
+    const char *late;
 };
 
 /* Invariant: `ended` is set once, together with `result`. */
@@ -33,14 +34,14 @@ struct short_session {
     smq_error result;
 };
 
-/* Connect to the root at options->servers, ask, and wait until short_session_end() was called.
- * `session` is all zero before.  Blocks: up to session_timeout_ms, but no more than 8 s, and 5 s
- * for closing.  Fails: as short_session_end() was told, UNAVAILABLE, INVALID (servers). Thread: any
- * but smq:io. */
+/* Connect to the root at options->servers, begin the operation, and wait until short_session_end()
+ * is called.  `session` is zeroed before.  Blocks: session_timeout_ms, at most 8 s, and 5 s more to
+ * close the session.  Fails: with the status given to short_session_end(), UNAVAILABLE, INVALID
+ * (servers).  Thread: any but smq:io. */
 smq_status short_session_run(struct short_session *session, const struct coord_options *options,
                              const struct short_question *question, smq_error *err);
 
-/* The question is answered; what comes after the first call is ignored.  Thread: smq:coord. */
+/* End the operation; further calls are ignored.  Thread: smq:coord. */
 void short_session_end(struct short_session *session, smq_status status, const char *text);
 
 #endif

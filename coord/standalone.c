@@ -1,11 +1,12 @@
-/* standalone.c - one process owns all slots of a topic; the others stand by.
+/* standalone.c - the kind standalone: one process owns all slots of a topic, and the others stand
+ * by.
  *
- * The lease of a topic lives in Redis and is kept by functions of the layer above.  An answer that
- * never comes cannot harm: a lease that could not be renewed ends here by our own clock, counted
- * from before the call, and there by the clock of the node.
+ * The lease of a topic is stored in Redis, and kept by functions of the layer above.  A reply that
+ * never comes does no harm: a lease that could not be renewed ends here by the clock of this
+ * process, counted from before the call, and in Redis by the clock of the node.
  *
- * Redis counts the acquires, and a failover may lose one, so that two owners get the same count.
- * Their tokens differ all the same: the epoch is the count, then the random part of the owner.
+ * Redis counts the acquires, and a failover may lose one, so two owners can get the same count.
+ * Their tokens still differ: the epoch is the count followed by the random number of the owner.
  *
  * Thread: smq:coord. */
 #include <assert.h>
@@ -24,13 +25,13 @@
 
 enum {
     STANDALONE_RETRY_MS = 1000,
-    STANDALONE_JITTER_MS = 500, /* on top, so that processes that stand by do not ask together */
+    STANDALONE_JITTER_MS = 500, /* added, so that processes that stand by do not ask all at once */
     STANDALONE_RETRY_MIN_MS = 50,
     STANDALONE_LEAVE_MS = 3000,
     STANDALONE_SALT_BITS = 32
 };
 
-/* Invariant: slot i is with the owner while held[i]; `held_count` counts these. */
+/* Invariant: the owner has slot i while held[i] is set; `held_count` counts these slots. */
 struct standalone_topic {
     LIST_ENTRY(standalone_topic) link;
     struct coord *coord;
@@ -41,10 +42,10 @@ struct standalone_topic {
     struct token token;
     bool *held;
     int32_t held_count;
-    uint64_t cookie;     /* of the call that is out; 0: none */
-    int64_t asked_at;    /* when it went out */
-    int64_t lease_until; /* by our clock; then what is held is lost */
-    int64_t drain_until; /* DRAINING: then what is still held is abandoned */
+    uint64_t cookie;     /* of the call in progress; 0: none */
+    int64_t asked_at;    /* when that call was sent */
+    int64_t lease_until; /* by the clock of this process; slots that are held then are lost */
+    int64_t drain_until; /* DRAINING: slots that are held then are abandoned */
     uv_timer_t timer;
 };
 
@@ -54,7 +55,7 @@ struct standalone {
     void *lease_user;
     uint64_t cookie;
     char *owner;   /* the name and a random part, so that a restarted process is another owner */
-    uint32_t salt; /* the random part as a number; of every token */
+    uint32_t salt; /* the random part as a number; it is in every token */
 };
 
 static void standalone_on_timer(uv_timer_t *timer);
@@ -117,7 +118,7 @@ static void standalone_arm(struct standalone_topic *topic, int64_t delay_ms)
     uv_timer_start(&topic->timer, standalone_on_timer, delay_ms < 1 ? 1 : (uint64_t) delay_ms, 0);
 }
 
-/* The time until the lease ends, 0 when it has. */
+/* The time until the lease ends; 0 if it has ended. */
 static int64_t standalone_lease_left(const struct standalone_topic *topic)
 {
     int64_t left = topic->lease_until - clock_now_ms();
@@ -125,7 +126,7 @@ static int64_t standalone_lease_left(const struct standalone_topic *topic)
     return left < 0 ? 0 : left;
 }
 
-/* Ask again later, or when the lease ends if that is before and something hangs on it. */
+/* Ask again later, or when the lease ends if that is earlier and slots are held. */
 static void standalone_arm_retry(struct standalone_topic *topic)
 {
     int64_t delay = STANDALONE_RETRY_MS + (int64_t) (random_u64() % STANDALONE_JITTER_MS);
@@ -143,7 +144,7 @@ static void standalone_ask(struct standalone_topic *topic, enum coord_lease_op o
     self->lease(self->lease_user, op, topic->name, self->owner, topic->cookie);
 }
 
-/* The numbers of the slots held; `slots` has room for all. */
+/* Fill `slots` with the numbers of the held slots; it has space for all. */
 static size_t standalone_held(const struct standalone_topic *topic, int32_t *slots)
 {
     size_t count = 0;
@@ -172,7 +173,7 @@ static void standalone_lose(struct standalone_topic *topic)
     free(slots);
 }
 
-/* Grant the slots that are not with the owner. */
+/* Grant the slots that the owner does not have. */
 static void standalone_grant(struct standalone_topic *topic)
 {
     struct coord_grant *grants = memory_new(sizeof(*grants) * (size_t) topic->slots);
@@ -211,7 +212,7 @@ static void standalone_fail(struct standalone_topic *topic, smq_status status)
     free(name);
 }
 
-/* All is drained: give the lease back, or simply end when it cannot be ours. */
+/* Everything is drained: release the lease, or just end if this process cannot have it. */
 static void standalone_release(struct standalone_topic *topic)
 {
     if (topic->token.epoch == 0 && topic->cookie == 0) {
@@ -254,7 +255,7 @@ static void standalone_lease_is_lost(struct standalone_topic *topic)
     standalone_lose(topic);
 }
 
-/* When to look again while draining: at a third of the lease, but not past the time to drain. */
+/* While draining, ask again after a third of the lease, but not after the time to drain. */
 static void standalone_arm_drain(struct standalone_topic *topic, int64_t delay_ms)
 {
     int64_t left = topic->drain_until - clock_now_ms();
@@ -262,14 +263,14 @@ static void standalone_arm_drain(struct standalone_topic *topic, int64_t delay_m
     standalone_arm(topic, delay_ms < left ? delay_ms : left);
 }
 
-/* What was not drained in time is given up: the next owner takes it back. */
+/* Abandon slots that were not drained in time; their next owner requeues their messages. */
 static void standalone_give_up(struct standalone_topic *topic)
 {
     standalone_lose(topic);
     standalone_release(topic);
 }
 
-/* An answer while the slots are drained. */
+/* A reply while the slots are being drained. */
 static void standalone_drain_replied(struct standalone_topic *topic,
                                      const struct coord_lease_reply *reply)
 {
@@ -312,7 +313,7 @@ static void standalone_replied(struct standalone_topic *topic,
     }
 }
 
-/* Time to ask again; a call still out is given up, its late answer ignored. */
+/* It is time to ask again; a call in progress is abandoned, and its late reply ignored. */
 static void standalone_on_timer(uv_timer_t *timer)
 {
     struct standalone_topic *topic = timer->data;
@@ -396,7 +397,7 @@ static void standalone_slot_answer(struct standalone_topic *topic,
     if (topic->state == STANDALONE_DRAINING && topic->held_count == 0) {
         standalone_release(topic);
     } else if (topic->state == STANDALONE_HELD) {
-        /* Redis knows a larger token: acquire anew, which raises the epoch. */
+        /* Redis has a larger token: acquire the lease again, which raises the epoch. */
         standalone_enter(topic, STANDALONE_WAITING);
         standalone_arm_retry(topic);
     }

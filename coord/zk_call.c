@@ -1,9 +1,9 @@
-/* zk_call.c - asynchronous calls and the registry of those that are out.
+/* zk_call.c - asynchronous calls, and the list of calls in progress.
  *
- * The library drops completions when a handle is closed, so each call stays in the registry of its
- * session until its function was called or the handle is gone.
+ * The client library drops completions when a handle is closed.  So each call stays in the list of
+ * its session until its function was called or the handle is gone.
  *
- * Thread: smq:coord; completions run on a thread of the library. */
+ * Thread: smq:coord; completions run on a thread of the client library. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/owner_of.h"
 #include "coord/zk_calls.h"
 
-/* Invariant: once `completed`, the task is posted and frees the call. */
+/* Invariant: once `completed` is set the task is posted, and will free the call. */
 struct zk_call {
     struct loop_task task;
     LIST_ENTRY(zk_call) link;
@@ -21,12 +21,12 @@ struct zk_call {
     zk_reply_fn *fn;
     void *user;
     atomic_bool completed;
-    bool dropped; /* the session ended before the answer was looked at */
+    bool dropped; /* the session ended before the reply was handled */
     struct zk_reply reply;
     char *path, *data;
     zoo_op_result_t results[ZK_OPS_MAX];
     size_t ops;
-    char path_buffer[1]; /* of create: the name is known */
+    char path_buffer[1]; /* for create, whose name is known */
 };
 
 static void zk_call_free(struct zk_call *call)
@@ -165,7 +165,7 @@ static void zk_call_on_string(int rc, const char *value, const void *data)
     zk_call_complete((struct zk_call *) data, rc);
 }
 
-/* The library did not take the call, or there is no connection: answer it ourselves. */
+/* The client library refused the call, or there is no connection: complete it here. */
 static void zk_call_sent(struct zk_call *call, int rc)
 {
     if (rc != ZOK) {
@@ -179,7 +179,7 @@ static bool zk_call_possible(const struct zk_session *session)
            zoo_state(session->handle) == ZOO_CONNECTED_STATE;
 }
 
-/* What a watch is set with: the one watcher and the one context of the handle. */
+/* The context with which watches are set: all share the watcher and the context of the handle. */
 static void *zk_call_context(const struct zk_session *session)
 {
     return (void *) zoo_get_context(session->handle);

@@ -1,6 +1,6 @@
-/* zk_calls.h - the calls of a session that are out.
+/* zk_calls.h - the calls of a session that are in progress.
  *
- * Below: zk_session.h, of which zk_call.c uses only the struct and never a function.
+ * Below: zk_session.h, of which zk_call.c uses only the struct and no function.
  *
  * Thread: smq:coord. */
 #ifndef COORD_ZK_CALLS_H
@@ -8,10 +8,10 @@
 
 #include "coord/zk_session.h"
 
-/* No function of a call made before is called any more. */
+/* Drop all calls: their functions are not called any more. */
 void zk_calls_drop(struct zk_session *session);
 
-/* Free the calls that were dropped; their handle is closed. */
+/* Free the dropped calls, after their handle was closed. */
 void zk_calls_free(struct zk_session *session);
 
 #endif

@@ -1,6 +1,6 @@
-/* zk_probe.c - the second handle: it connects where ours cannot.
+/* zk_probe.c - a second handle, which may connect where the first one cannot.
  *
- * Thread: smq:coord; the watcher runs on a thread of the library. */
+ * Thread: smq:coord; the watcher runs on a thread of the client library. */
 #include "coord/zk_probe.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/owner_of.h"
 
-/* A state of the second handle on its way to smq:coord. */
+/* A state of the second handle, posted to smq:coord. */
 struct zk_probe_event {
     struct loop_task task;
     struct zk_probe *probe;
@@ -16,7 +16,7 @@ struct zk_probe_event {
     bool connected;
 };
 
-/* What the watcher of the second handle is given. */
+/* The context of the second handle's watcher. */
 struct zk_probe_context {
     struct zk_probe *probe;
     uint64_t number;

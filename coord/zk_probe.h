@@ -1,10 +1,10 @@
-/* zk_probe.h - finding out that the servers refuse our session for good.
+/* zk_probe.h - finding out that the servers refuse a session for good.
  *
- * A server does not let a session in that has seen a larger zxid than the server itself, as when
- * the ensemble has lost its data or an older copy of it was restored.  The client library then
- * connects again for ever, and cannot be told apart from one whose servers are away.  So when a
- * session has been without a connection for its time-out, a second handle begins another session:
- * once that has been connected for half a time-out while ours has not, ours is refused.
+ * A server refuses a session that has seen a larger zxid than the server itself, as after the
+ * ensemble has lost its data or was restored from an older copy.  The client library then keeps
+ * connecting for ever, as it does when the servers cannot be reached.  So when a session had no
+ * connection for its time-out, a second handle begins another session.  If that has been connected
+ * for half a time-out while the first has not, the first session is refused.
  *
  * Below: zk_log.h.  Thread: smq:coord. */
 #ifndef COORD_ZK_PROBE_H
@@ -19,29 +19,29 @@
 struct zk_probe_options {
     struct loop *loop;
     const char *servers;         /* kept by the caller */
-    int64_t timeout_ms;          /* of the second session */
-    void (*refused)(void *user); /* the servers let others in, and not our session */
+    int64_t timeout_ms;          /* time-out of the second session */
+    void (*refused)(void *user); /* the servers accept other sessions, and not the first one */
     void *user;
 };
 
-/* Invariant: `handle` is NULL unless zk_probe_begin() was called and zk_probe_end() was not. */
+/* Invariant: `handle` is NULL except between zk_probe_begin() and zk_probe_end(). */
 struct zk_probe {
     struct zk_probe_options options;
     zhandle_t *handle;
-    uint64_t number;    /* of the handle; events of earlier ones are dropped */
-    int64_t timeout_ms; /* the agreed time-out of our session */
+    uint64_t number;    /* of the handle; events of earlier handles are dropped */
+    int64_t timeout_ms; /* the agreed time-out of the first session */
     uv_timer_t timer;
 };
 
-/* The probe must stay where it is until its loop has ended. */
+/* The probe must not move in memory until its loop has ended. */
 void zk_probe_init(struct zk_probe *probe, const struct zk_probe_options *options);
 void zk_probe_stop(struct zk_probe *probe);
 
-/* Our session, whose agreed time-out is `timeout_ms`, has lost its connection. */
+/* The first session, whose agreed time-out is `timeout_ms`, has lost its connection. */
 void zk_probe_begin(struct zk_probe *probe, int64_t timeout_ms);
 
-/* Our session is connected again, or closed.  Blocks while the second handle is closed: 4.5 s at
- * most. */
+/* The first session is connected again, or closed.  Blocks while the second handle is closed: 4.5 s
+ * at most. */
 void zk_probe_end(struct zk_probe *probe);
 
 #endif

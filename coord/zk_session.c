@@ -1,6 +1,6 @@
-/* zk_session.c - the handle of the ZooKeeper client library, its events and its replacement.
+/* zk_session.c - the handle of the ZooKeeper client library, its events, and its replacement.
  *
- * Thread: smq:coord; the watcher and the log function run on threads of the library. */
+ * Thread: smq:coord; the watcher and the log function run on threads of the client library. */
 #include "coord/zk_session.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 
 enum { ZK_RETRY_MS = 1000, ZK_RESOLVE_MS = 60000 };
 
-/* An event on its way to smq:coord. */
+/* An event, posted to smq:coord. */
 struct zk_session_event {
     struct loop_task task;
     struct zk_session *session;
@@ -24,7 +24,7 @@ struct zk_session_event {
     char path[];
 };
 
-/* What a handle's watcher is given.  It never changes while the handle lives. */
+/* The context of a handle's watcher.  It does not change while the handle exists. */
 struct zk_session_context {
     struct zk_session *session;
     uint64_t number;
@@ -68,7 +68,7 @@ bool zk_session_is_closed(const struct zk_session *session)
 
 /* --- the handle --- */
 
-/* From now on nothing that the handle says counts.  Returns it, to be closed. */
+/* Ignore all further events of the handle; returns the handle, which the caller closes. */
 static zhandle_t *zk_session_detach(struct zk_session *session)
 {
     zhandle_t *handle = session->handle;
@@ -81,7 +81,7 @@ static zhandle_t *zk_session_detach(struct zk_session *session)
     return handle;
 }
 
-/* Close a detached handle.  Blocks: 4.5 s at most, when its session still lives. */
+/* Close a detached handle.  Blocks: 4.5 s at most, if its session still exists. */
 static void zk_session_release(struct zk_session *session, zhandle_t *handle)
 {
     struct zk_session_context *context = NULL;
@@ -99,7 +99,7 @@ static void zk_session_close(struct zk_session *session)
     zk_session_release(session, zk_session_detach(session));
 }
 
-/* The listener hears of the loss first: closing may take its time. */
+/* The listener is called first, because closing may take its time. */
 void zk_session_renew(struct zk_session *session)
 {
     zhandle_t *handle = zk_session_detach(session);
@@ -161,7 +161,7 @@ static void zk_session_on_event(struct loop_task *task)
     free(event);
 }
 
-/* The one watcher of a handle.  Thread: the library's. */
+/* The only watcher of a handle.  Thread: that of the client library. */
 static void zk_session_watcher(zhandle_t *handle, int type, int state, const char *path,
                                void *context)
 {
@@ -186,7 +186,7 @@ static void zk_session_on_retry(uv_timer_t *timer)
     zk_session_open(timer->data);
 }
 
-/* The threads of the library inherit that smq:coord has every signal blocked. */
+/* The threads of the client library inherit from smq:coord that every signal is blocked. */
 static void zk_session_open(struct zk_session *session)
 {
     const struct zk_session_options *options = &session->options;

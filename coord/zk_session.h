@@ -1,11 +1,11 @@
 /* zk_session.h - one session with ZooKeeper, and the calls made in it.
  *
- * Only asynchronous functions of the client library are used.  Its threads do nothing but post to
- * smq:coord.  A call made without a connection is not passed on (the library would keep it and
- * execute it later) but answered with ZCONNECTIONLOSS.  When the session ends, calls that are out
- * are dropped: `expired` says so, their functions are not called.
+ * Only asynchronous functions of the client library are used; its threads only post to smq:coord.
+ * A call that is made without a connection fails with ZCONNECTIONLOSS, because the client library
+ * would keep it and send it later.  When the session ends its calls in progress are dropped:
+ * `expired` is called, and their functions are not.
  *
- * Paths are relative to the root: "members/a"; "" is the root itself.  With a leading '/' they are
+ * Paths are relative to the root: "members/a"; "" is the root itself.  Paths with a leading '/' are
  * absolute.
  *
  * Below: zk_probe.h; zk_call.c makes the calls.  Thread: smq:coord. */
@@ -26,15 +26,15 @@ enum { ZK_OPS_MAX = 3, ZK_ROOT_MAX = 256 };
 
 struct zk_session;
 
-/* The answer to a call, valid during the call back. */
+/* The reply to a call; valid only during the callback. */
 struct zk_reply {
-    int rc;           /* ZOK, or the code of the library */
+    int rc;           /* ZOK, or an error code of the client library */
     struct Stat stat; /* exists, get, set */
     const char *data; /* get */
     size_t len;
     char **names; /* children */
     size_t count;
-    int errors[ZK_OPS_MAX]; /* multi: per operation, valid only when the server answered */
+    int errors[ZK_OPS_MAX]; /* multi: one per operation, valid only if the server replied */
     struct Stat stats[ZK_OPS_MAX];
 };
 
@@ -56,12 +56,13 @@ struct zk_session_options {
     const char *root;
     const char *auth; /* "user:password" or NULL */
     int64_t timeout_ms;
-    void (*connected)(void *user); /* also after a reconnect within the session */
+    void (*connected)(void *user); /* also called after a reconnect within the session */
     void (*disconnected)(void *user);
-    void (*expired)(void *user); /* everything of the old session is gone; a new one begins */
-    void (*refused)(void *user); /* ... because the servers let others in and not this session */
-    void (*denied)(void *user);  /* the credentials were refused; nothing more comes */
-    void (*changed)(void *user, const char *path); /* a watch fired; read again */
+    /* the old session has ended with all its calls; a new one begins */
+    void (*expired)(void *user);
+    void (*refused)(void *user); /* expired, because the servers refuse this session */
+    void (*denied)(void *user);  /* the credentials were refused; no further callback follows */
+    void (*changed)(void *user, const char *path); /* a watch fired: read the node again */
     void *user;
 };
 
@@ -80,35 +81,35 @@ bool zk_session_may(enum zk_session_state from, enum zk_session_state to);
 struct zk_call;
 LIST_HEAD(zk_calls, zk_call);
 
-/* Invariant: `calls` are those whose function was not called yet, and `handle` is NULL unless the
+/* Invariant: `calls` are the calls whose function was not called yet; `handle` is NULL unless the
  * session is connecting or connected. */
 struct zk_session {
     struct zk_session_options options;
     enum zk_session_state state;
     zhandle_t *handle;
-    uint64_t number;    /* of the handle; what earlier ones say is dropped */
+    uint64_t number;    /* of the handle; events of earlier handles are dropped */
     watcher_fn watcher; /* of the handle, and of each watch set with it */
-    uv_timer_t retry;   /* of making a handle */
+    uv_timer_t retry;   /* before the next try to make a handle */
     struct zk_probe probe;
     struct zk_calls calls;
 };
 
-/* Begin; the callbacks follow.  The session must stay where it is. */
+/* Begin a session; the callbacks follow.  The struct must not move in memory. */
 void zk_session_start(struct zk_session *session, const struct zk_session_options *options);
 
-/* Close the session and forget all calls.  Blocks: 4.5 s at most. */
+/* Close the session and drop all calls.  Blocks: 4.5 s at most. */
 void zk_session_stop(struct zk_session *session);
 
 /* End the session as if it had expired, and begin another. */
 void zk_session_renew(struct zk_session *session);
 
-/* Is it connected, as far as is known here? */
+/* Is the session connected, as far as this process knows? */
 bool zk_session_is_connected(const struct zk_session *session);
 
-/* Has it no handle?  Then no call made before is answered any more. */
+/* Has the session no handle?  Then no earlier call will get a reply. */
 bool zk_session_is_closed(const struct zk_session *session);
 
-/* Its number at the servers; the owner of its ephemeral nodes. */
+/* The id of the session at the servers, which is the owner of its ephemeral nodes. */
 int64_t zk_session_id(const struct zk_session *session);
 
 /* The agreed timeout in milliseconds. */
@@ -121,7 +122,7 @@ void zk_children(struct zk_session *session, const char *path, bool watch, zk_re
                  void *user);
 void zk_sync(struct zk_session *session, const char *path, zk_reply_fn *fn, void *user);
 
-/* Write: one operation or several that happen together or not at all. */
+/* Send one or several write operations, which succeed or fail together. */
 void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count, zk_reply_fn *fn,
               void *user);
 

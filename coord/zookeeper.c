@@ -1,4 +1,4 @@
-/* zookeeper.c - the kind zookeeper: one member of a fleet, put together from its parts.
+/* zookeeper.c - the kind zookeeper: one member of a fleet, assembled from its parts.
  *
  * Thread: smq:coord, except coord_zookeeper_new(). */
 #include "coord/zookeeper.h"
@@ -12,7 +12,7 @@
 #include "base/owner_of.h"
 #include "base/status.h"
 
-/* A caller that mistyped an address gets the error within 10 s, whatever the session time-out. */
+/* A caller that mistyped an address gets an error within 10 s, whatever the session time-out is. */
 enum { FIRST_ANSWER_MAX_MS = 8000 };
 
 struct zookeeper_timings zookeeper_timings = {.join = 150,
@@ -27,7 +27,7 @@ struct zookeeper_timings zookeeper_timings = {.join = 150,
                                               .strangers = 15000,
                                               .remind = 60000};
 
-/* The first answer, of any kind, ends coord_zookeeper_new(). */
+/* The first reply, of any kind, ends coord_zookeeper_new(). */
 static void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const char *text)
 {
     if (zookeeper->waiter != NULL) {
@@ -60,8 +60,8 @@ static void zookeeper_on_disconnected(void *user)
 
     events_emit(zookeeper->env.events, SMQ_EVENT_DISCONNECTED, NULL,
                 "no connection to ZooKeeper at %s: %s", zookeeper->hosts,
-                stop ? "nothing is claimed or begun when the lease of this member is over"
-                     : "going on with the slots owned");
+                stop ? "nothing is claimed or begun when the lease of this member has ended"
+                     : "the owned slots are kept");
 }
 
 static void zookeeper_on_expired(void *user)
@@ -69,8 +69,9 @@ static void zookeeper_on_expired(void *user)
     struct zookeeper *zookeeper = user;
 
     member_end_lease(&zookeeper->member);
-    events_emit(zookeeper->env.events, SMQ_EVENT_SESSION_LOST, NULL,
-                "the session with ZooKeeper has ended: all slots are lost, joining again");
+    events_emit(
+        zookeeper->env.events, SMQ_EVENT_SESSION_LOST, NULL,
+        "the session with ZooKeeper has ended: all slots are lost, and this process joins again");
     assigner_end(&zookeeper->assigner);
     root_expired(&zookeeper->root);
     election_expired(&zookeeper->election);
@@ -175,7 +176,7 @@ static void zookeeper_on_entered(void *user)
     election_begin(&zookeeper->election);
 }
 
-/* Grants that came while the lease was over were put off. */
+/* Grants that came while the lease had ended were postponed. */
 static void zookeeper_on_resumed(void *user)
 {
     struct zookeeper *zookeeper = user;
@@ -221,7 +222,7 @@ static void zookeeper_on_superseded(void *user)
     election_resign(&zookeeper->election);
 }
 
-/* --- putting it together --- */
+/* --- assembling it --- */
 
 static void zookeeper_init_parts(struct zookeeper *zookeeper)
 {
@@ -342,7 +343,7 @@ static const struct coord_kind zookeeper_kind = {.run = zookeeper_run,
                                                  .stop = zookeeper_stop,
                                                  .free = zookeeper_free};
 
-/* A name becomes a node of ZooKeeper and a word of a line. */
+/* A name becomes a node in ZooKeeper, and a word of a line. */
 static smq_status zookeeper_check_name(const char *name, smq_error *err)
 {
     size_t len = strlen(name);
@@ -387,7 +388,7 @@ static smq_status zookeeper_await(struct coord *coord, smq_error *err)
     return status;
 }
 
-/* The parts that need smq:coord are made there, by zookeeper_start(). */
+/* zookeeper_start() makes the parts that need smq:coord on that thread. */
 static struct zookeeper *zookeeper_new(struct coord *coord, const char *root)
 {
     struct zookeeper *zookeeper = memory_new(sizeof(*zookeeper));

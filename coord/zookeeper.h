@@ -1,7 +1,7 @@
-/* zookeeper.h - the kind zookeeper: one member of a fleet, put together from its parts.
+/* zookeeper.h - the kind zookeeper: one member of a fleet, assembled from its parts.
  *
- * Each part knows only the parts below it.  What it has to say upwards goes through a struct of
- * callbacks, set once in zookeeper.c, which is the only file that knows them all:
+ * Each part knows only the parts below it, and reports upwards through a struct of callbacks.
+ * These are set in zookeeper.c, the only file that knows all parts:
  *
  *     assigner       election     ownership
  *         |              \          /  |
@@ -27,7 +27,7 @@
 #include "coord/zk_session.h"
 #include "coord/zookeeper_env.h"
 
-/* For the handles made after it is changed. */
+/* Used by members that are made after it was changed. */
 extern struct zookeeper_timings zookeeper_timings;
 
 struct zookeeper {
@@ -42,8 +42,8 @@ struct zookeeper {
     struct election election;
     struct assigner assigner;
     struct loop_task start;
-    struct waiter *waiter;   /* of coord_zookeeper_new(), until the first answer */
-    smq_status first_status; /* the first answer */
+    struct waiter *waiter;   /* of coord_zookeeper_new(), until the first reply */
+    smq_status first_status; /* the first reply */
     const char *first_text;
 };
 

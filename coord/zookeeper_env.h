@@ -1,4 +1,4 @@
-/* zookeeper_env.h - what every part of a member of a fleet is given, and none of them changes.
+/* zookeeper_env.h - what all parts of a member of a fleet share; none of them changes it.
  *
  * Below: nothing of this folder.  Thread: smq:coord. */
 #ifndef COORD_ZOOKEEPER_ENV_H
@@ -12,26 +12,27 @@
 
 /* Milliseconds; tests make them shorter. */
 struct zookeeper_timings {
-    int64_t join;         /* joins wait this long for more of them */
-    int64_t cold;         /* the same when no member owns anything; 3/10 of the session at most */
-    int64_t ack;          /* changes of the own node are gathered */
+    int64_t join; /* a join waits this long for further ones */
+    /* the same while no member owns anything; at most 3/10 of the session time-out */
+    int64_t cold;
+    int64_t ack;          /* changes of the own node are gathered for this long */
     int64_t leave;        /* a leave waits this long for the assigner */
-    int64_t revoke_extra; /* on top of a member's drain_timeout: then its slots move on */
-    int64_t retry;        /* after a failed call; also the first back-off of refused slots */
-    int64_t idle;         /* the nodes of a topic that no member asks for stay this long */
-    int64_t hidden;       /* until the assigner looks again at what ZooKeeper did not show */
-    int64_t marks;        /* between two writes of the own node because its marks are others */
-    int64_t strangers;    /* members must work on different clusters this long to be named */
-    int64_t remind;       /* between two times that such members are named */
+    int64_t revoke_extra; /* revoked slots move after the member's drain_timeout plus this */
+    int64_t retry;        /* wait after a failed call; also the first back-off of refused slots */
+    int64_t idle;         /* nodes of a topic that no member asks for stay this long */
+    int64_t hidden;       /* wait until the assigner reads nodes again that it may not read */
+    int64_t marks;        /* time between two writes of the own node for changed marks */
+    int64_t strangers;    /* members on different clusters are logged after this time */
+    int64_t remind;       /* time between two such warnings */
 };
 
 struct zookeeper_env {
     struct loop *loop; /* of smq:coord */
     struct events *events;
     const char *name;  /* of this member */
-    const char *hosts; /* of the servers, as the messages name them */
+    const char *hosts; /* the servers, as messages name them */
     const char *root;  /* the path of the fleet's root */
-    bool open;         /* nodes are made without credentials: everyone may write them */
+    bool open;         /* nodes are created without credentials, so everyone may write them */
     struct zookeeper_timings timings;
 };
 

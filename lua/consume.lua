@@ -135,7 +135,7 @@ local function deliver(entry, attempts, header, bytes)
     end
 end
 
--- Keyed: what is stored beside the member.
+-- Keyed: the fields that are stored for the member.
 local function beside(member)
     return unpack(redis.call('HMGET', body, 'h' .. member, 'b' .. member))
 end

@@ -7,8 +7,8 @@
 -- operands of remove: state (w waiting, r resting, d dead), name...; of requeue: entry... of dead
 -- letters; of reschedule: member, when, of one that waits.
 --
--- requeue: with their own time, priority or place, and all their retries.  reschedule: as a send
--- with this `when`, but the retries used stay.
+-- requeue keeps the time, priority or place of each message, and gives it all its retries.
+-- reschedule is a send with this `when` that keeps the number of used retries.
 
 local stored, parked, seq = unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq'))
 -- @include def
@@ -31,12 +31,12 @@ local timed = kind == 'm' or kind == 't'
 local results, earliest = {}, math.huge
 seq = tonumber(seq or 0)
 
--- Something becomes due at that time, or what waits behind it may be claimed.
+-- A message becomes due at that time, or messages behind it may be claimed now.
 local function due_at(integer)
     earliest = math.min(earliest, timed and integer or 0)
 end
 
--- An entry ends.
+-- An entry of the message has ended.
 local function ended(member, attempts)
     reason_drop(member, attempts)
     body_refer(member, -1)
@@ -44,7 +44,7 @@ end
 
 local remove = {}
 
--- A suspect that waits keeps those behind it from being claimed while anything is in flight.
+-- While a message is in flight, a waiting suspect keeps those behind it from being claimed.
 
 function remove.w(name)
     local score = redis.call('ZSCORE', store, name)
@@ -60,7 +60,7 @@ function remove.w(name)
     return true
 end
 
--- Kind f: what waits behind it may be claimed now.
+-- Kind f: messages behind it may be claimed now.
 function remove.r(name)
     local _, letter, _, member = decode(name)
     local score = letter == 'r' and redis.call('ZSCORE', prepare, name)

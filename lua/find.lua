@@ -1,15 +1,15 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, member, where (p claimed and resting, d dead), from_score, from_name, limit
--- RETURN OK, now, token, state: w waiting, c claimed, r resting, d dead, or - it is nowhere, or
---        + continue behind: where, score, name;
+-- RETURN OK, now, token, state: w waiting, c claimed, r resting, d dead, - not stored, or
+--        + continue after: where, score, name;
 --        of a message found: name, score, reason, and keyed: header, body
 --        | NO_TOPIC | STALE
 --
--- It looks behind from_score and from_name; from_name empty: from the first on.
+-- It searches after from_score and from_name; from_name empty: from the first on.
 --
--- A message that is stored several times is found waiting, else claimed, resting, dead.  Every call
--- looks among those that wait, and then at up to limit of the others.
+-- If a message is stored several times the waiting copy is found, else the claimed, the resting,
+-- the dead one.  Every call searches the waiting messages, and then up to limit of the others.
 
 limit = math.min(tonumber(limit), 1000)
 
@@ -49,7 +49,7 @@ local function look(name, score)
     return 0
 end
 
--- true: the search ends here.
+-- Returns true if the search ends here.
 local function search(key)
     local at, stop = 0, redis.call('ZCARD', key) - 1
     if from_name ~= '' then

@@ -5,9 +5,9 @@
 --        token, sent, merged, done, retried, rejected, expired, released, lease_lost, paused 0/1
 --        | NO_TOPIC | STALE
 --
--- oldest_due: when the first that is due became so; kind f: when the first was sent; kinds p and b:
--- always none, as the oldest may be of any priority.  next_due: when the first that waits or rests
--- is due; of kinds without times, what waits is due now.
+-- oldest_due: when the first due message became due; kind f: when the first one was sent; kinds p
+-- and b: always none, because the oldest may have any priority.  next_due: when the first waiting
+-- or resting message is due; in kinds without times waiting messages are due now.
 
 local timed = kind == 'm' or kind == 't'
 
@@ -28,7 +28,7 @@ local function head(key, from)
     return found[1] and split(found[2])
 end
 
--- Kind f, with a message that waits: when the first one was sent first; nil: it has no header.
+-- Kind f, with a waiting message: the first send of the first one; nil: it has no header.
 local function first_sent()
     local header = redis.call('HGET', body, 'h' .. redis.call('ZRANGE', store, 0, 0)[1])
     return header and tonumber(string.match(header, '^%d+'))

@@ -2,10 +2,11 @@
 -- KEYS topic
 -- ARGV op (acquire, renew or release), nonce, owner, ttl_ms
 -- RETURN OK, generation, epoch, remaining_ms | HELD, owner, remaining_ms
---        | OTHER_FLEET, coord: it was bound to another in the meantime | NO_TOPIC
+--        | OTHER_FLEET, coord: the topic is bound to another coordination now | NO_TOPIC
 --
--- The lease of a whole topic, for fleets of one without ZooKeeper.  Every acquire raises the epoch,
--- also the holder's own: a process that acquires does not know what it held before a restart.
+-- The lease of a whole topic, for processes without ZooKeeper.  Every acquire raises the epoch,
+-- also one by the holder, because a process that acquires does not know what it held before a
+-- restart.
 
 local state, stored, generation, coord, holder, ends, epoch = unpack(redis.call('HMGET', topic,
     'state', 'nonce', 'generation', 'coord', 'lease_owner', 'lease_until', 'lease_epoch'))

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
 -- KEYS prepare, slot
 -- ARGV (none)
--- RETURN OK, token (empty: none), owner, for how many ms the last claim is leased (0: none is),
---        the generation since which it knows what the topic is bound to (0: it does not)
+-- RETURN OK, token (empty: none), owner, ms until the last lease of a claim ends (0: none),
+--        the generation of the binding that the slot has stored (0: none)
 --
 -- It does not need a definition, so it also works on a slot that lost it.
 

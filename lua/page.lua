@@ -2,14 +2,14 @@
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, kind, state (w waiting, c claimed, r resting, d dead), score, name, limit, max_bytes,
 --      bodies (0 or 1), member, contains, reason, older_ms (these four empty: whatever it is)
--- RETURN OK, now, token, more: 1 there is more behind, score, name (of the last one looked at, or
---        as given), (name, score, reason)...: those looked at that pass, in order of consumption;
+-- RETURN OK, now, token, more: 1 there are more after it, score, name (of the last one read, or as
+--        given), (name, score, reason)...: those read that match, in the order of consumption;
 --        keyed (name, score, reason, header, body)...
 --        | NO_TOPIC | STALE
 --
--- It looks behind score and name; name empty: from the first on.
--- limit: the number of messages that it looks at.  older_ms: the least time since a message was due
--- or died, or since it was sent where it has no time.
+-- It reads after score and name; name empty: from the first on.
+-- limit: the number of messages that it reads.  older_ms: the least time since a message was due or
+-- became dead, or since it was sent if it has no time.
 
 limit, max_bytes, bodies = math.min(tonumber(limit), 1000), tonumber(max_bytes), bodies == '1'
 
@@ -30,7 +30,7 @@ end
 local newest = older_ms ~= '' and now - tonumber(older_ms)
 local timed = kind == 'm' or kind == 't'
 
--- Key, first place, and the place behind the last.
+-- Key, first place, and the place after the last one.
 local function bounds()
     if state == 'w' then
         return store, 0, redis.call('ZCARD', store) - 1
@@ -44,7 +44,7 @@ local function bounds()
     return prepare, claimed, redis.call('ZCARD', prepare) - 1
 end
 
--- When it died, was due, or was first sent.
+-- When the message became dead, was due, or was first sent.
 local function since(its_score, before, header)
     if state == 'd' or timed and state == 'w' then
         return split(its_score)
@@ -67,7 +67,7 @@ end
 
 local found = {}
 
--- Returns the bytes that it read beside the name; nil: neither this one nor those behind it pass.
+-- Returns the bytes that it read besides the name; nil: neither this one nor later ones match.
 local function look(its_name, its_score)
     local its_member, before = its_name, nil
     if state ~= 'w' then

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- KEYS slot
 -- ARGV def, generation, coord
--- RETURN OK: it knows what the topic is bound to, since that generation
---        | GONE: another creation of the topic, or it is not open | CHANGED: it knows a later one
+-- RETURN OK: the slot has stored the binding of the topic, with its generation
+--        | GONE: another creation of the topic, or it is not open | CHANGED: it has a later one
 --
--- A takeover stores this, too.  This script is for a topic that is bound to something else while
--- its slot has no owner.
+-- A takeover stores this, too.  This script is for a topic that is bound to another coordination
+-- while its slot has no owner.
 
 local stored, bound = unpack(redis.call('HMGET', slot, 'def', 'bound'))
 -- @include def

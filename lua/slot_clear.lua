@@ -13,7 +13,8 @@ if def or tonumber(sealed or 0) ~= tonumber(deletion) then
 end
 -- @include held
 
--- Ranks, so that nothing is read.  The sentinel is the last, or of a priority store the first.
+-- Removes by rank, so that nothing is read.  The sentinel is the last, in a priority store the
+-- first.
 local function clear(key, count)
     local from = redis.call('ZRANK', key, '') == 0 and 1 or 0
     local many = math.min(count, redis.call('ZCARD', key) - 1)
@@ -45,7 +46,7 @@ clear(dead, room)
 local left = messages_held()
 redis.call('HDEL', slot, 'parked', 'seq', 'paused', 'pauses', 'definition', 'version', 'bound',
     'sent', 'merged', 'done', 'retried', 'rejected', 'expired', 'released', 'lease_lost')
--- What was stored beside messages is removed at once, and freed in the background.
+-- Data stored for messages is removed at once, and freed in the background.
 if left == 0 then
     redis.call('UNLINK', why)
     redis.call('HSET', why, '', '')

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, kind, shared (0 or 1), definition, generation, pauses, paused (0 or 1), deletes
--- RETURN OK, made: 1 nothing of the slot was there | FOREIGN, key: it holds something else
+-- RETURN OK, made: 1 the slot had no keys | FOREIGN, key: it holds something else
 --        | TAKEN: by another creation of the topic, which was not deleted | STALE: it is newer
 --        | GONE: the slot has a later generation, or was sealed by a deletion after those
 --
--- Token, claims, generation and sealed of an earlier topic stay in the slot; what that topic was
--- bound to does not.  A slot of an earlier generation without messages was left by a late call: it
--- is used for this topic.
+-- Token, claims, generation and sealed of an earlier topic stay in the slot; its binding does not.
+-- A slot of an earlier generation without messages was left by a late call: it is used for this
+-- topic.
 
 generation, pauses = tonumber(generation), tonumber(pauses)
 

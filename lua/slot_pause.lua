@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- KEYS slot
 -- ARGV def, channel, pauses (the number of this pause or resume), paused (0 or 1)
--- RETURN OK: from now on nothing, or something again, is claimed; callers that sleep are woken
---        | CHANGED: a later pause or resume was here | NO_TOPIC | STALE
+-- RETURN OK: claims stop or are possible again; callers that sleep are woken
+--        | CHANGED: the slot has a later pause or resume | NO_TOPIC | STALE
 
 local stored, parked, last = unpack(redis.call('HMGET', slot, 'def', 'parked', 'pauses'))
 -- @include def
@@ -25,7 +25,8 @@ local heard = redis.pcall('SPUBLISH', channel, '')
 if paused == '1' or not parked then
     return { 'OK' }
 end
--- While it was paused no send woke a caller.  If none heard this message, the next send wakes.
+-- While the topic was paused no send woke a caller.  If no caller received this message, the next
+-- send wakes one.
 if type(heard) == 'number' and heard > 0 then
     redis.call('HDEL', slot, 'parked')
 else

@@ -3,8 +3,8 @@
 -- ARGV def
 -- RETURN OK: its keys are gone | GONE: it has another def, or was used
 --
--- For a slot that a creation made and cannot keep.  It never had an owner or a message.  One that
--- was denied in the midst of being opened has no def yet; what was a slot before has a generation.
+-- For a slot that a creation made and cannot keep; it never had an owner or a message.  If opening
+-- it was denied midway it has no def yet; a slot that was used before has a generation.
 
 -- @include held
 

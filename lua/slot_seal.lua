@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot
 -- ARGV def, force (0 or 1), deletion (its number)
--- RETURN OK: def is withdrawn, no script of the topic works here any more
+-- RETURN OK: def is removed, so the slot refuses all scripts of the topic
 --        | NOT_EMPTY, count (not forced) | GONE: another creation of the topic
---        | CHANGED: this deletion was taken back here
+--        | CHANGED: this deletion was undone
 
 deletion = tonumber(deletion)
 

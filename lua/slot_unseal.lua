@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- KEYS slot
 -- ARGV def, deletion (its number)
--- RETURN OK: what that deletion sealed is open again, and it seals nothing here any more
---        | GONE: another creation of the topic, or sealed by another deletion, or not there
+-- RETURN OK: the slot is open again, and that deletion cannot seal it any more
+--        | GONE: another creation of the topic, or sealed by another deletion, or not open
 
 deletion = tonumber(deletion)
 

@@ -5,9 +5,9 @@
 --        | FENCED, token (stored: larger, of another owner, or the word of a shared topic)
 --        | NO_TOPIC | STALE
 --
--- Stores a token that is larger than the stored one, and what the topic is bound to, with which a
--- lost topic{T} is put back; the claims made so far are then the former owner's.  Fast: gives
--- those back, a limited number a call.  Strict: leaves them until their leases end.  The same token
+-- Stores a token that is larger than the stored one, and the binding of the topic, from which a
+-- lost topic{T} is restored; the claims made so far are then the former owner's.  Fast: requeues
+-- those, a limited number per call.  Strict: leaves them until their leases end.  The same token
 -- again, from the same owner, only continues with that, and changes nothing once the owner has
 -- claimed.
 

@@ -5,7 +5,7 @@
 --        | ready, undone, keep, removed, repair: OK | delete: OK, deletion: its number
 --        | bind, rebind: OK, generation | follow: OK | alter: OK, version: now
 --        | pause: OK, pauses: now
---        | CHANGED: it is not what the caller saw | OTHER_FLEET, coord
+--        | CHANGED: it is not what the caller has read | OTHER_FLEET, coord
 --        | HELD, owner, remaining_ms | NO_TOPIC | DELETING
 --
 -- operands of create: definition, nonce, seen, generation, deletes; of ready, undone: nonce;
@@ -29,8 +29,8 @@ local op = {}
 
 -- @include clock
 
--- `seen` is the generation of the last creation that the caller knows of.  The slots may have seen
--- later ones, and more deletions, than are stored here.
+-- `seen` is the generation of the last creation that the caller knows.  The slots may know later
+-- ones, and more deletions, than are stored here.
 function op.create(new_definition, new_nonce, seen, slots_generation, slots_deletes)
     if not state then
         if generation ~= tonumber(seen) then
@@ -89,7 +89,7 @@ function op.delete(of, seen, id)
     return { 'OK', deletes }
 end
 
--- Takes back a deletion that was refused because something is left.
+-- Undoes a deletion that was refused because messages are left.
 function op.keep(of, deletion)
     if not state or nonce ~= of then
         return { 'NO_TOPIC' }
@@ -100,7 +100,7 @@ function op.keep(of, deletion)
     return { 'OK' }
 end
 
--- Once its slots are cleared.  Another nonce: that creation is long gone.
+-- Called once its slots are cleared.  Another nonce: that creation was removed before.
 function op.removed(of, deletion)
     if nonce == of then
         if state ~= 'deleting' or deletes ~= tonumber(deletion) then
@@ -112,7 +112,7 @@ function op.removed(of, deletion)
     return { 'OK' }
 end
 
--- The first consumer of a topic names what coordinates its owners; others must name the same.
+-- The first consumer of a topic names the coordination of its owners; others must name the same.
 function op.bind(of, new_coord)
     if not state or nonce ~= of then
         return { 'NO_TOPIC' }
@@ -125,8 +125,8 @@ function op.bind(of, new_coord)
     return { 'OK', generation }
 end
 
--- The same fleet has another identity now.  Its root has a larger generation than all tokens, so
--- that of the topic stays, and the members that live continue.
+-- The same fleet has another identity now.  The generation of its root is larger than that of all
+-- tokens, so the generation of the topic stays, and living members continue.
 function op.follow(of, from, to)
     if not state or nonce ~= of then
         return { 'NO_TOPIC' }
@@ -137,8 +137,8 @@ function op.follow(of, from, to)
     return { 'OK' }
 end
 
--- Later consumers are of another fleet, or of none.  The generation is then larger than any before
--- and than `above`, so that whatever owner is left is fenced once a slot has a new one.
+-- Later consumers belong to another fleet, or to none.  The generation is then larger than any
+-- before and than `above`, so that an owner that is left is fenced once a slot has a new one.
 function op.rebind(of, new_coord, above, force)
     if not state or nonce ~= of then
         return { 'NO_TOPIC' }
@@ -156,7 +156,7 @@ function op.rebind(of, new_coord, above, force)
     return { 'OK', generation }
 end
 
--- What is wrong with a change of a topic that is in use; nil: nothing.
+-- Why a topic that is in use cannot be changed; nil: it can.
 local function unusable(of)
     if state == 'deleting' and nonce == of then
         return { 'DELETING' }
@@ -165,7 +165,7 @@ local function unusable(of)
     end
 end
 
--- `from` is the version that the caller altered.  Repeated, it is done already.
+-- `from` is the version that the caller altered.  A repeated call finds it done.
 function op.alter(of, from, altered)
     local refused = unusable(of)
     if refused then
@@ -201,8 +201,8 @@ function op.pause(of, seen, wanted)
     return { 'OK', pauses }
 end
 
--- Puts back what the slots know.  `seen` has the numbers that are to be replaced: version (0: there
--- is no definition), generation, pauses and deletions.
+-- Restores what the slots know.  `seen` has the numbers that are replaced: version (0: there is no
+-- definition), generation, pauses and deletions.
 function op.repair(of, repaired, its_version, its_generation, its_pauses, its_paused, its_deletes,
     seen, its_coord)
     local now = table.concat({ version or 0, generation, pauses, deletes }, '.')

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS slot
 -- ARGV def, token
--- RETURN OK: the owner's name is forgotten, the token stays | FENCED, token | NO_TOPIC | STALE
+-- RETURN OK: the owner's name is removed, the token stays | FENCED, token | NO_TOPIC | STALE
 
 local stored, current = unpack(redis.call('HMGET', slot, 'def', 'token'))
 -- @include def

@@ -37,10 +37,17 @@ PLAIN_WORDS = {
     r"one an? (topic|slot|message|call|process|client|commit)|once a (topic|second)": "per",
     r"(messages|commands|bytes) a (second|message)": "per",
     r"mend(s|ed)?": "fix",
+    r"doubt(s|ed)?": "unconfirmed, invalidated",
+    r"nobody (knows|is|has|answers|owns|waits|listens|polls|wants)": "no process, no thread; of an outcome: it is not known",
+    r"in step": "in sync",
+    r"fixed for life": "cannot be changed",
+    r"on (its|their) way(?! to|,? from)": "in progress, in flight, posted",
+    r"at rest": "suspended",
+    r"of its own accord": "periodically, by itself",
 }
-PLAIN_CODE = ["lua/**/*.lua", "bench/*.[ch]", "demo/*.[ch]", "examples/*.c", "dev"]
+PLAIN_CODE = ["include/**/*.h", "libsrc/**/*.[ch]", "coord/*.[ch]", "lua/**/*.lua", "bench/*.[ch]", "demo/*.[ch]", "examples/*.c", "dev"]
 PAGES = ["*.md", "docs/**/*.md", "docs/slotmq.1", "lua/*.md", "bench/*.md"]
-CODE = ["include/**/*.h", "libsrc/**/*.[ch]", "coord/*.[ch]", "cli/*.[ch]", *PLAIN_CODE]
+CODE = ["cli/*.[ch]", *PLAIN_CODE]
 
 
 def files(root, patterns):

@@ -24,28 +24,41 @@ typedef enum smq_level {
     SMQ_LEVEL_TRACE    /* every message; this level costs speed */
 } smq_level;
 
-/* X(name, value, level, id).  Values and ids never change. */
+/* X(name, value, level, id).  Values and ids never change.
+ *
+ *   LOG                      a line of text that has no kind of its own
+ *   DONE                     an answer `done` is stored
+ *   DEAD                     a message became a dead letter, also by a reject
+ *   EXPIRED                  the time to live of messages ended before they were claimed
+ *   OVERDUE                  the handler time-out of a message has passed
+ *   LEASE_LOST               a claim ended, and its answer is not certainly stored
+ *   FENCED                   Redis refused a call, because the slot has a newer owner
+ *   PAUSED, RESUMED          a topic was paused or resumed; once per topic
+ *   CONNECTED, DISCONNECTED  a node of Redis, or ZooKeeper
+ *   SESSION_LOST             the session with ZooKeeper has ended
+ *   STOPPED                  a worker or consumer ended because of an error
+ *   DAMAGED, REPAIRED        a slot or a topic */
 #define SMQ_EVENT_MAP(X)                                                                           \
-    X(SMQ_EVENT_LOG, 0, INFO, "log") /* text only        */                                        \
+    X(SMQ_EVENT_LOG, 0, INFO, "log")                                                               \
     X(SMQ_EVENT_SENT, 1, TRACE, "sent")                                                            \
     X(SMQ_EVENT_CLAIMED, 2, TRACE, "claimed")                                                      \
-    X(SMQ_EVENT_DONE, 3, TRACE, "done") /* stored           */                                     \
+    X(SMQ_EVENT_DONE, 3, TRACE, "done")                                                            \
     X(SMQ_EVENT_RELEASED, 4, DEBUG, "released")                                                    \
     X(SMQ_EVENT_RETRIED, 5, DEBUG, "retried")                                                      \
-    X(SMQ_EVENT_DEAD, 6, WARN, "dead")       /* or rejected      */                                \
-    X(SMQ_EVENT_EXPIRED, 7, WARN, "expired") /* time to live     */                                \
-    X(SMQ_EVENT_OVERDUE, 8, WARN, "overdue") /* handler time-out */                                \
+    X(SMQ_EVENT_DEAD, 6, WARN, "dead")                                                             \
+    X(SMQ_EVENT_EXPIRED, 7, WARN, "expired")                                                       \
+    X(SMQ_EVENT_OVERDUE, 8, WARN, "overdue")                                                       \
     X(SMQ_EVENT_LEASE_LOST, 9, WARN, "lease_lost")                                                 \
     X(SMQ_EVENT_FENCED, 10, WARN, "fenced")                                                        \
     X(SMQ_EVENT_SLOT_GAINED, 11, INFO, "slot_gained")                                              \
     X(SMQ_EVENT_SLOT_LOST, 12, INFO, "slot_lost")                                                  \
-    X(SMQ_EVENT_PAUSED, 13, WARN, "paused") /* once per topic */                                   \
+    X(SMQ_EVENT_PAUSED, 13, WARN, "paused")                                                        \
     X(SMQ_EVENT_RESUMED, 14, INFO, "resumed")                                                      \
-    X(SMQ_EVENT_CONNECTED, 15, INFO, "connected") /* node or ensemble */                           \
+    X(SMQ_EVENT_CONNECTED, 15, INFO, "connected")                                                  \
     X(SMQ_EVENT_DISCONNECTED, 16, WARN, "disconnected")                                            \
     X(SMQ_EVENT_SESSION_LOST, 17, WARN, "session_lost")                                            \
-    X(SMQ_EVENT_STOPPED, 18, ERROR, "stopped") /* worker ended     */                              \
-    X(SMQ_EVENT_DAMAGED, 19, ERROR, "damaged") /* slot, or topic   */                              \
+    X(SMQ_EVENT_STOPPED, 18, ERROR, "stopped")                                                     \
+    X(SMQ_EVENT_DAMAGED, 19, ERROR, "damaged")                                                     \
     X(SMQ_EVENT_REPAIRED, 20, INFO, "repaired")
 
 typedef enum smq_event_kind {

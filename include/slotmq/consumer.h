@@ -23,7 +23,7 @@ typedef struct smq_consumer_options {
     int32_t per_slot;
     int32_t max_in_flight; /* unanswered deliveries, also those not yet polled; default 1000 */
     int64_t rate_per_s;    /* messages per second that this consumer claims; default no limit */
-    /* Time from the poll of a delivery to its answer.  When it is over the lease of the delivery
+    /* Time from the poll of a delivery to its answer.  When it has passed the lease of the delivery
      * ends and its slot continues with other messages.  Default none: the slot waits for the
      * answer. */
     int64_t handler_timeout_ms;
@@ -50,8 +50,8 @@ SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
  * When no thread has polled for max_poll_gap_ms, deliveries that were not polled are requeued, and
  * the slots move to other members; the next poll joins again.
  * Blocks: timeout_ms; 0 does not block.
- * Fails: CLOSED (the consumer was stopped, and all answers are stored or drain_timeout_ms is over:
- * leave the loop), or with the error that ended the consumer, as smq_worker_wait(). */
+ * Fails: CLOSED (the consumer was stopped, and all answers are stored or drain_timeout_ms has
+ * passed: leave the loop), or with the error that ended the consumer, as smq_worker_wait(). */
 SMQ_API smq_status smq_consumer_poll(smq_consumer *consumer, smq_delivery **out, size_t capacity,
                                      size_t *count, int64_t timeout_ms, smq_error *err);
 

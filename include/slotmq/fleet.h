@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* === Looking at a fleet ================================================= */
+/* === Describing a fleet ================================================= */
 
 /* A visitor runs on the calling thread, during the call.  What it is shown is valid until it
  * returns.  If it returns false, the visit ends, and the call returns SMQ_OK.
@@ -117,13 +117,14 @@ typedef struct smq_fleet_visitor {
 SMQ_API smq_status smq_fleet_describe(smq_client *client, const smq_fleet_visitor *visitor,
                                       smq_error *err);
 
-/* Take a member that hangs out of its fleet.  Its node is deleted, and the node of the leader if it
- * is this member.  Its slots are granted to others at once, and its messages in flight are
- * delivered again.  If its process lives, it notices within a sixth of its session time-out, begins
- * no further message, and joins again as another incarnation.  `incarnation` names the incarnation
- * that is meant; 0: any. Blocks: as smq_fleet_describe(). Fails: INVALID (the client has no
- * zookeeper, or there is no such member), UNAVAILABLE (the member may have been taken out: describe
- * the fleet to find out), DENIED. */
+/* Evict a member that hangs.  Its node is deleted, and the node of the leader if the member is the
+ * leader.  Its slots are granted to others at once, and its messages in flight are delivered again.
+ * If its process lives, it notices this within a sixth of its session time-out, begins no further
+ * message, and joins again as another incarnation.  `incarnation` is that of the member to evict;
+ * with 0 any incarnation is evicted.
+ * Blocks: as smq_fleet_describe().
+ * Fails: INVALID (the client has no zookeeper, or there is no such member), UNAVAILABLE (the member
+ * may have been evicted: describe the fleet to find out), DENIED. */
 SMQ_API smq_status smq_fleet_evict(smq_client *client, const char *member, int64_t incarnation,
                                    smq_error *err);
 

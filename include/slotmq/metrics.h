@@ -29,7 +29,7 @@ typedef struct smq_metrics {
     uint64_t rejected; /* messages that are dead because of a reject; a part of `dead` */
     uint64_t released;
     uint64_t dead;       /* rejected, failed without a retry left, or handler hung once more */
-    uint64_t expired;    /* messages whose time to live was over before they were claimed */
+    uint64_t expired;    /* messages whose time to live ended before they were claimed */
     uint64_t lease_lost; /* claims that ended without an answer that is certainly stored */
     uint64_t fenced;     /* calls that Redis refused because the slot has a newer owner */
     uint64_t redirects;  /* MOVED and ASK replies that were followed */

@@ -87,8 +87,7 @@ SMQ_API smq_status smq_producer_flush(smq_producer *producer, int64_t timeout_ms
 
 /* Free the producer.  Call smq_producer_flush() before it: pending sends end with SMQ_CLOSED if
  * they were not sent to Redis yet, else with SMQ_UNKNOWN.  Their callbacks run before the call
- * returns.
- */
+ * returns. */
 SMQ_API void smq_producer_free(smq_producer *producer);
 
 #ifdef __cplusplus

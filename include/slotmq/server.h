@@ -39,9 +39,9 @@ typedef struct smq_server_info {
     const char *appendfsync;
     const char *save; /* when snapshots are made; "": never */
     /* replicas of a Redis master */
-    int64_t replicas;       /* number of replicas that are in step */
+    int64_t replicas;       /* number of replicas that are in sync */
     int64_t replicas_known; /* number of replicas that the cluster knows */
-    int64_t lag_bytes;      /* how far the slowest replica in step is behind */
+    int64_t lag_bytes;      /* how far the slowest replica in sync is behind */
     /* Redis Cluster, as this master sees it */
     bool cluster;              /* the server is in cluster mode */
     const char *cluster_why;   /* why CLUSTER INFO or NODES was refused; "": they were answered */

@@ -109,8 +109,8 @@ typedef struct smq_topic_options {
 typedef struct smq_topic_report {
     size_t struct_size;
     bool created; /* the topic did not exist */
-    /* The topic exists, and options that may be altered have other values; they were not changed.
-     */
+    /* The topic exists, and options that may be altered have other values; they were not
+     * changed. */
     bool differs;
     bool repaired;            /* Redis had lost a part of the topic; the next fields say which */
     bool restored;            /* the definition was lost, and was restored from the slots */
@@ -133,7 +133,7 @@ typedef struct smq_topic_report {
 SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options *options,
                                     smq_topic_report *out, smq_error *err);
 
-/* Repair a topic of which Redis has lost a part, because a node came back empty or a failover lost
+/* Repair a topic of which Redis has lost a part, because a node restarted empty or a failover lost
  * the last writes: keys of slots, the definition, an alteration or a pause.  Messages that are
  * still stored are kept, and consumers continue by themselves.  The call changes nothing in a topic
  * that is not damaged.  `out` may be NULL. Blocks: request_timeout_ms per round trip; every slot

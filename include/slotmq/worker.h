@@ -23,10 +23,10 @@ typedef smq_verdict smq_handler_fn(smq_delivery *delivery, void *user);
  * are answered. */
 typedef smq_verdict smq_batch_fn(smq_delivery *const *deliveries, size_t count, void *user);
 
-/* Thread: smq:work-N.  Called after an answer or a handler time-out of this worker made the message
- * a dead letter.  If the process ends between the two it is not called; smq_message_each() shows
- * all dead letters.  A stop waits until it returns.  `message` is valid only during the callback.
- */
+/* Thread: smq:work-N.  Called after an answer or a handler time-out of this worker made the
+ * message a dead letter.  If the process ends between the two it is not called;
+ * smq_message_each() shows all dead letters.  A stop waits until it returns.  `message` is valid
+ * only during the callback. */
 typedef void smq_dead_fn(const smq_message_info *message, void *user);
 
 typedef struct smq_worker_options {
@@ -42,9 +42,9 @@ typedef struct smq_worker_options {
     int32_t batch_size;    /* messages claimed at once from a slot, 1 .. 1000; default 100 */
     int32_t max_in_flight; /* unanswered deliveries; default 10 * threads * batch_size */
     int64_t rate_per_s;    /* messages per second that this worker claims; default no limit */
-    /* Time from the call of the handler to the answer.  When it is over the lease ends and the slot
-     * continues with other messages.  A handler that still runs is replaced by a new thread, at
-     * most `threads` of them.  Default none: the slot waits for the answer. */
+    /* Time from the call of the handler to the answer.  When it has passed the lease ends and the
+     * slot continues with other messages.  A handler that still runs is replaced by a new thread,
+     * at most `threads` of them.  Default none: the slot waits for the answer. */
     int64_t handler_timeout_ms;
     /* The worker claims no more than this many messages, and stops by itself when they are
      * answered; default no limit. */

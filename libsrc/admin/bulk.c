@@ -20,8 +20,8 @@
 
 enum { BULK_WORKERS = 32, ROUNDS_PER_S = 10, PROGRESS_MS = 100 };
 
-/* Works on the messages of one state of one slot.  The messages of its page before `at` are done.
- */
+/* Works on the messages of one state of one slot.  The messages of its page before `at` are
+ * done. */
 struct bulk_worker {
     struct page_reader reader;
     size_t at;

@@ -18,8 +18,8 @@
 
 /* --- topic{T} --- */
 
-/* change->topic is the definition that the caller requested, change->stored the one that was read.
- */
+/* change->topic is the definition that the caller requested, change->stored the one that was
+ * read. */
 static void create_send(struct store_call *call, void *user)
 {
     const struct topic_change *change = user;

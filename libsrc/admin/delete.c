@@ -50,8 +50,8 @@ static void delete_unseal_send(struct store_call *call, int32_t index, void *use
     store_slot_unseal(call, change->core->redis, &slot, change->topic.deletes, 0);
 }
 
-/* REFUSED: this deletion has not sealed the slot: it is damaged, or another deletion has sealed it.
- */
+/* REFUSED: this deletion has not sealed the slot: it is damaged, or another deletion has sealed
+ * it. */
 static enum fanout_next delete_unseal_done(const struct store_result *result, int32_t index,
                                            void *user, smq_error *err)
 {

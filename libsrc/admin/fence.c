@@ -2,7 +2,7 @@
  *
  * First the largest generation in all slots of the topics that are bound to the root is searched,
  * then the root is written, then topics that are bound to the root under another identity are bound
- * to its present identity.  Their slots are told the new binding, too, because a lost topic{T} is
+ * to its present identity.  Their slots store the new binding, too, because a lost topic{T} is
  * restored from them.  If the call is interrupted at any point, repeating it completes it.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
@@ -92,8 +92,8 @@ static void fence_slot_send(struct store_call *call, int32_t index, void *user)
                     fencing->raised.binding, 0);
 }
 
-/* A slot that refuses is damaged, or its topic was bound to another coordination during the call.
- */
+/* A slot that refuses is damaged, or its topic was bound to another coordination during the
+ * call. */
 static enum fanout_next fence_slot_done(const struct store_result *result, int32_t index,
                                         void *user, smq_error *err)
 {

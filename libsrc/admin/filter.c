@@ -171,7 +171,7 @@ bool filter_begin(const struct filter *filter, struct page_reader *reader, int32
     return true;
 }
 
-uint64_t filter_count(const struct store_look *look, smq_state state)
+uint64_t filter_count(const struct store_inspected *look, smq_state state)
 {
     switch (state) {
     case SMQ_STATE_WAITING:

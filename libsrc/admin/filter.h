@@ -19,8 +19,8 @@ struct message_ref {
     struct buf scratch; /* `member` may point into it */
 };
 
-/* Fails: INVALID (the id or body by which the layout identifies the message is missing), TOO_BIG.
- */
+/* Fails: INVALID (the id or body by which the layout identifies the message is missing),
+ * TOO_BIG. */
 smq_status message_ref_check_and_copy(struct message_ref *out, const struct topic *topic,
                                       const smq_message *message, smq_error *err);
 void message_ref_fini(struct message_ref *which);
@@ -57,6 +57,6 @@ enum { FILTER_STATES = 4 };
 extern const smq_state filter_states[FILTER_STATES];
 
 /* How many messages of a state the slot holds. */
-uint64_t filter_count(const struct store_look *look, smq_state state);
+uint64_t filter_count(const struct store_inspected *look, smq_state state);
 
 #endif

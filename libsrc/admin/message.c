@@ -225,7 +225,7 @@ static enum fanout_next message_rank_other_done(const struct store_result *resul
 }
 
 /* Fill `err` with the reason why the message does not wait. */
-static smq_status message_say_why_not_waiting(struct message_op *op, smq_error *err)
+static smq_status message_fail_not_waiting(struct message_op *op, smq_error *err)
 {
     struct page page = {0};
     smq_status status = message_find_existing(op, &page, err);
@@ -257,7 +257,7 @@ static smq_status message_rank_everywhere(struct message_op *op, smq_error *err)
     for (int i = 0; i < MOVED_TRIES && status == SMQ_OK && !op->rank.waits; i++) {
         status = fanout_one(op->core, message_rank_send, message_rank_done, op, err);
         if (status == SMQ_OK && !op->rank.waits) {
-            status = message_say_why_not_waiting(op, err);
+            status = message_fail_not_waiting(op, err);
         }
     }
     if (status == SMQ_OK && !op->rank.waits) {
@@ -393,7 +393,7 @@ smq_status admin_message_reschedule(struct core *core, const char *topic, const 
     for (int i = 0; i < MOVED_TRIES && status == SMQ_OK && !op.edit.done; i++) {
         status = message_edit(&op, err);
         if (status == SMQ_OK && !op.edit.done) {
-            status = message_say_why_not_waiting(&op, err);
+            status = message_fail_not_waiting(&op, err);
         }
     }
     if (status == SMQ_OK && !op.edit.done) {

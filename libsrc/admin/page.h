@@ -8,8 +8,8 @@
 #include "admin/fanout.h"
 #include "store/store.h"
 
-/* How many messages a call inspects, and about how many bytes it reads, so that no call takes long.
- */
+/* How many messages a call inspects, and about how many bytes it reads, so that no call takes
+ * long. */
 enum { PAGE_LIMIT = 256, PAGE_BYTES = 262144 };
 
 struct page_item; /* offsets of a message's strings in `bytes` */

@@ -3,7 +3,7 @@
  * Unless forced, this requires that no owner lives, as far as Redis can tell: no connection is
  * subscribed to a wake channel, no claim is leased, no process holds the lease of a standalone
  * topic.  The generation is raised, so an owner that was overlooked is fenced as soon as its slots
- * have new owners.  The slots are told the new binding, too, because a lost topic{T} is restored
+ * have new owners.  The slots store the new binding, too, because a lost topic{T} is restored
  * from them.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */

@@ -119,7 +119,7 @@ smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
     smq_status status = repair_survey(change, err);
 
     if (status == SMQ_OK) {
-        status = damage_judge(&verdict, change->damage, change->topic.name, stored, err);
+        status = damage_decide(&verdict, change->damage, change->topic.name, stored, err);
     }
     damage_free(change->damage);
     change->damage = NULL;

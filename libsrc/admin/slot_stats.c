@@ -11,7 +11,7 @@
 /* --- stats --- */
 
 /* How long the oldest due message of a slot has been due. */
-static int64_t slot_stats_age(const struct store_look *look)
+static int64_t slot_stats_age(const struct store_inspected *look)
 {
     if (look->due == 0) {
         return 0;
@@ -28,7 +28,7 @@ static int64_t slot_stats_older(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void slot_stats_add(smq_stats *stats, const struct store_look *look)
+static void slot_stats_add(smq_stats *stats, const struct store_inspected *look)
 {
     stats->waiting += look->waiting;
     stats->due += look->due;
@@ -140,7 +140,7 @@ static smq_status slot_stats_show(const struct slot_walk *walk, int32_t index, b
                                   void *user, smq_error *err)
 {
     const struct slot_stats_visit *visit = user;
-    const struct store_look *look = &walk->looks[index];
+    const struct store_inspected *look = &walk->looks[index];
     smq_slot_info info = {.struct_size = sizeof(info),
                           .topic = walk->topic.name,
                           .slot = walk->first + index,

@@ -13,7 +13,7 @@ struct slot_walk {
     struct topic topic;
     int32_t first; /* number of the slot in looks[0] */
     int32_t count;
-    struct store_look *looks; /* zeroed for slots with a fault */
+    struct store_inspected *looks; /* zeroed for slots with a fault */
     struct slot_walk_fault *faults;
     int32_t good, broken, refused; /* of all slots read so far; `refused` of this range */
     smq_error why;                 /* the first fault */

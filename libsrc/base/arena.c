@@ -1,4 +1,4 @@
-/* arena.c - many small things that are made one after another and die together.
+/* arena.c - memory for many small objects that are allocated one after another and freed together.
  *
  * Thread: its owner's. */
 #include "base/arena.h"
@@ -15,7 +15,7 @@ struct arena_block {
     alignas(max_align_t) char bytes[];
 };
 
-/* What is larger than a usual block gets one for itself, behind the one that is cut from. */
+/* An object larger than a usual block gets a block of its own, behind the current one. */
 static void *arena_grow(struct arena *arena, size_t size)
 {
     size_t most = size > ARENA_BLOCK_SIZE ? size : ARENA_BLOCK_SIZE;
@@ -36,7 +36,7 @@ static void *arena_grow(struct arena *arena, size_t size)
     return block->bytes;
 }
 
-void *arena_take(struct arena *arena, size_t size)
+void *arena_alloc(struct arena *arena, size_t size)
 {
     size_t rounded = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
     struct arena_block *block = arena->blocks;

@@ -1,4 +1,4 @@
-/* arena.h - many small things that are made one after another and die together.
+/* arena.h - memory for many small objects that are allocated one after another and freed together.
  *
  * Thread: its owner's. */
 #ifndef BASE_ARENA_H
@@ -8,16 +8,16 @@
 
 struct arena_block;
 
-/* Zero is empty and valid. */
+/* A zeroed arena is empty and valid. */
 struct arena {
-    struct arena_block *blocks; /* the newest first; things are cut from that one */
-    size_t used;                /* of it */
+    struct arena_block *blocks; /* the newest first; memory is cut from that one */
+    size_t used;                /* bytes used of the newest block */
 };
 
-/* Memory of `size` bytes, aligned for every type, not zeroed; NULL: there is none. */
-void *arena_take(struct arena *arena, size_t size);
+/* Allocate `size` bytes, aligned for every type, not zeroed; NULL: out of memory. */
+void *arena_alloc(struct arena *arena, size_t size);
 
-/* Free everything but one block of usual size, which is kept for what comes next. */
+/* Free everything except one block of usual size, which is kept for reuse. */
 void arena_clear(struct arena *arena);
 
 /* Free everything. */

@@ -10,7 +10,7 @@ static struct timespec clock_read(clockid_t clock)
     struct timespec now = {0};
 
     if (clock_gettime(clock, &now) != 0) {
-        abort(); /* only a clock that does not exist */
+        abort(); /* fails only for a clock that does not exist */
     }
     return now;
 }

@@ -13,7 +13,7 @@ static bool descriptor_is_closed(int descriptor)
     return fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
 }
 
-/* The lowest closed descriptor is what open() gives; another thread may be faster. */
+/* open() returns the lowest closed descriptor; another thread may be faster. */
 void descriptors_reserve(void)
 {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {

@@ -1,4 +1,4 @@
-/* event.c - telling the application what happens.
+/* event.c - reports events to the application.
  *
  * Thread: any may emit; the callback runs on smq:call. */
 #include "base/event.h"
@@ -13,7 +13,7 @@
 
 enum { EVENTS_WAITING_MAX = 10000, EVENT_TEXT_MAX = 1024 };
 
-/* An event that waits; its strings are copies in `strings`. */
+/* A waiting event; its strings are copies in `strings`. */
 struct events_item {
     STAILQ_ENTRY(events_item) link;
     smq_event event;
@@ -26,7 +26,7 @@ STAILQ_HEAD(events_items, events_item);
 struct events {
     /* immutable after events_new() */
     struct loop *call;
-    smq_event_fn *fn; /* NULL: nobody listens */
+    smq_event_fn *fn; /* NULL: there is no callback */
     smq_level level;
     void *user;
 
@@ -36,7 +36,7 @@ struct events {
         pthread_mutex_t lock;
         struct events_items items;
         size_t count;
-        uint64_t dropped; /* not told yet */
+        uint64_t dropped; /* not reported yet */
         uint64_t dropped_total;
     } waiting;
 };
@@ -46,7 +46,7 @@ static smq_level events_level(smq_level level)
     return level == SMQ_LEVEL_DEFAULT ? SMQ_LEVEL_INFO : level;
 }
 
-/* By the value of the kind; some values are free. */
+/* Indexed by the kind; some values are unused. */
 static const struct events_kind {
     const char *id;
     smq_level level;
@@ -56,8 +56,8 @@ static const struct events_kind {
 #undef SMQ_X
 };
 
-/* Copy `string` to `*at` and move `*at` behind it. */
-static const char *events_keep(char **at, const char *string)
+/* Copy `string` to *at, and advance *at behind it. */
+static const char *events_copy_string(char **at, const char *string)
 {
     char *copy = *at;
     size_t size = 0;
@@ -84,10 +84,10 @@ static struct events_item *events_item_new(const smq_event *event)
     char *at = item->strings;
 
     item->event = *event;
-    item->event.text = events_keep(&at, event->text);
-    item->event.topic = events_keep(&at, event->topic);
-    item->event.token = events_keep(&at, event->token);
-    item->event.message_id = events_keep(&at, event->message_id);
+    item->event.text = events_copy_string(&at, event->text);
+    item->event.topic = events_copy_string(&at, event->topic);
+    item->event.token = events_copy_string(&at, event->token);
+    item->event.message_id = events_copy_string(&at, event->message_id);
     return item;
 }
 
@@ -123,8 +123,8 @@ static struct events_item *events_take(struct events *events)
     return item;
 }
 
-/* Pass on what waits now.  What comes meanwhile has posted the task again, so that other callbacks
- * get their turn. */
+/* Report the events that wait now.  Events that come in the meantime post the task again, so that
+ * other callbacks get their turn. */
 static void events_run(struct loop_task *task)
 {
     struct events *events = OWNER_OF(task, struct events, task);

@@ -1,4 +1,4 @@
-/* event.h - telling the application what happens: events, which are also the log.
+/* event.h - reports events to the application; events are also the log.
  *
  * Thread: any may emit; the callback runs on smq:call. */
 #ifndef BASE_EVENT_H
@@ -10,25 +10,25 @@
 
 struct events;
 
-/* `call` is the loop smq:call.  A NULL `fn` makes events_emit() do nothing.  At most 10,000 events
- * wait; what comes then is counted and dropped. */
+/* `call` is the loop of smq:call.  If `fn` is NULL events_emit() does nothing.  At most 10,000
+ * events wait; further ones are counted and dropped. */
 struct events *events_new(struct loop *call, smq_event_fn *fn, smq_level level, void *user);
 
-/* Only after the loop has ended. */
+/* Call it only after the loop has ended. */
 void events_free(struct events *events);
 
-/* How many were dropped so far. */
+/* How many events were dropped so far. */
 uint64_t events_dropped(struct events *events);
 
-/* Would an event of this kind be passed on?  For callers whose text is costly. */
+/* Would an event of this kind be reported?  For callers whose text is costly. */
 bool events_wanted(const struct events *events, smq_event_kind kind);
 
-/* Pass on one event.  Of `event` only status, topic, slot, token, message_id and attempt are read,
- * and copied; NULL means all are absent. */
+/* Report an event.  Of `event` only status, topic, slot, token, message_id and attempt are read,
+ * and copied; NULL: all are absent. */
 void events_emit(struct events *events, smq_event_kind kind, const smq_event *event,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The same with a level of its own: SMQ_EVENT_LOG lines. */
+/* Report an SMQ_EVENT_LOG with this level. */
 void events_log(struct events *events, smq_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

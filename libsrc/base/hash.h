@@ -1,5 +1,5 @@
-/* hash.h - uthash, whose tables take their memory from base/memory.h like all else: by default a
- * table that gets none ends the process with exit(-1), from whatever thread that is.
+/* hash.h - uthash with base/memory.h as its allocator.  By default a table that gets no memory ends
+ * the process with exit(-1), on any thread.
  *
  * Thread: any. */
 #ifndef BASE_HASH_H

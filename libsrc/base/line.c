@@ -26,7 +26,7 @@ size_t line_fit(const char *text, size_t most)
         return len;
     }
     while (cut > 0 && most - cut < 3 && ((unsigned char) text[cut] & 0xc0) == 0x80) {
-        cut--; /* the byte behind the cut goes on with a character */
+        cut--; /* the byte after the cut continues a character */
     }
-    return ((unsigned char) text[cut] & 0xc0) == 0x80 ? most : cut; /* then it is no UTF-8 */
+    return ((unsigned char) text[cut] & 0xc0) == 0x80 ? most : cut; /* the text is not UTF-8 then */
 }

@@ -1,4 +1,4 @@
-/* loop.c - a thread that runs a libuv loop, and the one door into it.
+/* loop.c - a thread that runs a libuv loop, and the tasks posted to it.
  *
  * Thread: as each function of loop.h says. */
 #include "base/loop.h"
@@ -19,11 +19,11 @@
 
 STAILQ_HEAD(loop_tasks, loop_task);
 
-/* The bell is an eventfd and no uv_async_t: where sender and loop share a core, that one makes the
- * loop spin until the sender runs again.
+/* The loop is woken by an eventfd, not by uv_async_t: if sender and loop share a core, uv_async_t
+ * makes the loop spin until the sender runs again.
  *
- * Invariant: while `mailbox.tasks` is not empty, a ring is on its way to the thread, or `posting`
- * is not 0.  The loop stays while it is not. */
+ * Invariant: while `mailbox.tasks` is not empty, a wake-up is in progress or `posting` is not 0.
+ * The loop exists while `posting` is not 0. */
 struct loop {
     /* immutable after loop_new() */
     int bell;
@@ -46,8 +46,8 @@ struct loop {
     atomic_int posting; /* threads inside loop_post(), or before loop_ring() */
 };
 
-/* Run the tasks posted so far; those that they post come with the next call, after the sockets had
- * their turn.  false: there were none. */
+/* Run the tasks that are posted; tasks that they post run in the next call, after the sockets had
+ * their turn.  false: there were no tasks. */
 static bool loop_run_tasks(struct loop *loop)
 {
     struct loop_tasks tasks = STAILQ_HEAD_INITIALIZER(tasks);
@@ -84,7 +84,7 @@ static void loop_on_polling(uv_prepare_t *polling)
     loop->polled_ms = clock_now_ms();
 }
 
-/* From now on only the handles of others keep the loop alive; it still takes tasks, which closing
+/* From now on only handles of other objects keep the loop alive; it still runs tasks, which closing
  * objects may post. */
 static void loop_on_stop(struct loop_task *task)
 {
@@ -112,7 +112,7 @@ static void *loop_main(void *arg)
     return NULL;
 }
 
-/* Give back what loop_new() made, the thread excepted. */
+/* Free everything that loop_new() made, except the thread. */
 static void loop_destroy(struct loop *loop)
 {
     int left = uv_loop_close(&loop->uv);

@@ -1,8 +1,8 @@
-/* loop.h - a thread that runs a libuv loop, and the one door into it.
+/* loop.h - a thread that runs a libuv loop, and the tasks posted to it.
  *
- * Other threads reach the loop by posting tasks.  A task is embedded in the object it is about and
- * can be posted once at a time, so a queue is never longer than the objects that exist, and
- * those are bounded by their owners.
+ * Other threads reach the loop by posting tasks.  A task is embedded in the object that it
+ * concerns, and can be posted once at a time.  So the queue is never longer than the number of
+ * objects, which their owners bound.
  *
  * Thread: as each function says. */
 #ifndef BASE_LOOP_H
@@ -33,18 +33,19 @@ smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err);
  * queued does nothing.  Async-signal-safe: no.  Thread: any, the loop's own too. */
 void loop_post(struct loop *loop, struct loop_task *task);
 
-/* The same in two steps, for who holds a lock that the task takes: loop_put() under it, and when
- * that answers true, loop_ring() after it; the loop is there until then.  Thread: any. */
+/* loop_post() in two steps, for a caller that holds a lock which the task takes: loop_put() while
+ * it holds the lock and, if that returns true, loop_ring() after it has released the lock; the loop
+ * exists until then.  Thread: any. */
 bool loop_put(struct loop *loop, struct loop_task *task);
 void loop_ring(struct loop *loop);
 
 /* The libuv loop, for handles of the objects that live on it.  Thread: the loop's. */
 uv_loop_t *loop_uv(struct loop *loop);
 
-/* When the loop began to look at its sockets last, by clock_now_ms(): what had come by then has
- * been read.  A time-out is over when this is past it, and not already when the time now is: timers
- * run before sockets, so a loop that is late would take a reply that has come for none. Thread: the
- * loop's. */
+/* When the loop last began to read its sockets, by clock_now_ms(): bytes that had arrived by then
+ * have been read.  A time-out has passed only when this is later than the deadline.  The present
+ * time is not enough, because timers run before sockets: a loop that is late would treat a reply
+ * that has arrived as missing.  Thread: the loop's. */
 int64_t loop_polled_ms(const struct loop *loop);
 
 /* Is the caller on the loop's thread?  Thread: any. */

@@ -53,7 +53,7 @@ char *memory_copy(const void *data, size_t len)
     return copy;
 }
 
-/* Beside what is allocated here, as both must use the same allocator. */
+/* Defined here because it must use the same allocator. */
 void smq_free(void *memory)
 {
     free(memory);

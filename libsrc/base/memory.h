@@ -1,8 +1,8 @@
-/* memory.h - allocation that cannot fail, for the small structures of the library itself.
+/* memory.h - allocation that cannot fail, for the small structures of the library.
  *
- * What a caller chooses the size of (bodies, keys, batches) is allocated with malloc() at the
- * public entry points and reported as SMQ_NO_MEMORY; the small rest aborts, as in librdkafka
- * (decision 0002).
+ * Memory whose size a caller chooses (bodies, keys, batches) is allocated with malloc() at the
+ * public entry points, and failure is reported as SMQ_NO_MEMORY; for small structures the process
+ * is aborted (decision 0002).
  *
  * Thread: any. */
 #ifndef BASE_MEMORY_H
@@ -16,7 +16,8 @@ void *memory_new(size_t size);
 /* As realloc() for `count` items of `size` bytes, checked for overflow; never NULL. */
 void *memory_grow(void *memory, size_t count, size_t size);
 
-/* Copies; never NULL for a non-NULL argument.  `memory_copy` adds a NUL behind the bytes. */
+/* Return copies; never NULL for an argument that is not NULL.  memory_copy() adds a NUL after the
+ * bytes. */
 char *memory_string(const char *string);
 char *memory_copy(const void *data, size_t len);
 

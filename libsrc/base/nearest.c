@@ -1,4 +1,4 @@
-/* nearest.c - which of several names was meant by one that is misspelt.
+/* nearest.c - finds the name that a misspelt one probably means.
  *
  * Pure. */
 #include "base/nearest.h"
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Longer names are never proposed; none of ours is. */
+/* Longer names are never proposed; no name in this project is longer. */
 #define NEAREST_MAX 40
 
 static size_t nearest_least(size_t a, size_t b)
@@ -14,7 +14,7 @@ static size_t nearest_least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Letters to insert, remove or replace to make `a` of `b`. */
+/* How many letters must be inserted, removed or replaced to turn `b` into `a`. */
 static size_t nearest_edit_distance(const char *a, const char *b)
 {
     const size_t columns = strlen(b);

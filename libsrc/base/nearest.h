@@ -1,4 +1,4 @@
-/* nearest.h - which of several names was meant by one that is misspelt.
+/* nearest.h - finds the name that a misspelt one probably means.
  *
  * Pure. */
 #ifndef BASE_NEAREST_H
@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Offer all names to one struct; `best` is the most like `typed`, the first of equals, or NULL when
- * none is close enough to be meant.  The pointers are borrowed. */
+/* Offer all names to one struct; `best` is the name most similar to `typed`, the first of equals,
+ * or NULL if none is similar enough.  The pointers are borrowed. */
 struct nearest {
     const char *typed;
     const char *best;

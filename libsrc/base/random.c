@@ -15,7 +15,7 @@ static void random_fill(unsigned char *out, size_t len)
         ssize_t got = getrandom(out, len, 0);
 
         if (got < 0 && errno != EINTR) {
-            abort(); /* a kernel without getrandom(2) */
+            abort(); /* fails only on a kernel without getrandom(2) */
         }
         if (got > 0) {
             out += got;

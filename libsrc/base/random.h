@@ -9,8 +9,9 @@
 
 uint64_t random_u64(void);
 
-/* How long to wait after this many failures in a row: at least half of `min`, and a random share of
- * what doubles with each failure from `min` up to `max`.  In milliseconds; both are at least 1. */
+/* How long to wait after this many consecutive failures, in milliseconds: at least half of `min`,
+ * and a random part of a time that doubles with each failure from `min` up to `max`.  Both are at
+ * least 1. */
 int64_t random_backoff_ms(uint64_t failures, int64_t min, int64_t max);
 
 /* Fill out[0..size) with size - 1 lower-case hex digits and a NUL. */

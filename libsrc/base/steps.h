@@ -1,4 +1,5 @@
-/* steps.h - which state may follow which: a table has for each state the set of those that may.
+/* steps.h - which state may follow which: a table holds, for each state, the set of states that may
+ * follow it.
  *
  * Pure. */
 #ifndef BASE_STEPS_H
@@ -6,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* The set of one state. */
+/* The set that holds one state. */
 #define STEP(state) (1U << (state))
 
 static inline bool steps_allow(const unsigned *steps, unsigned from, unsigned to)

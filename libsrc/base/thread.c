@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-enum { THREAD_NAME_MAX = 15 }; /* the kernel's limit */
+enum { THREAD_NAME_MAX = 15 }; /* the limit of the kernel */
 
 /* What a new thread needs; owned by it. */
 struct thread_begin {
@@ -30,8 +30,7 @@ static void *thread_main(void *arg)
     return begin.run(begin.arg);
 }
 
-/* A thread inherits the signal mask of its maker, so there is no moment at which it could be
- * interrupted. */
+/* A thread inherits the signal mask of its creator, so no signal can interrupt it at any moment. */
 static int thread_create_blocked(pthread_t *out, struct thread_begin *begin)
 {
     sigset_t all;

@@ -39,7 +39,7 @@ bool waiter_wait(struct waiter *waiter, int64_t timeout_ms)
                                 : sem_clockwait(&waiter->open, CLOCK_MONOTONIC, &deadline);
     } while (failed != 0 && errno == EINTR);
     if (failed == 0) {
-        (void) sem_post(&waiter->open); /* it stays open */
+        (void) sem_post(&waiter->open); /* later waits return at once, too */
     }
     return failed == 0;
 }

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Invariant: `pending` counts what waiter_wait() still waits for; `open` is posted when it comes to
- * 0, which is the last that the other threads do with it. */
+/* Invariant: `pending` counts the events that waiter_wait() still waits for.  `open` is posted when
+ * it reaches 0; the other threads do not use the waiter after that. */
 struct waiter {
     atomic_size_t pending;
     sem_t open;
@@ -20,10 +20,12 @@ struct waiter {
 void waiter_init(struct waiter *waiter, size_t pending);
 void waiter_fini(struct waiter *waiter);
 
-/* One less to wait for.  The waiter may be gone when this returns.  Thread: any. */
+/* One of the events has happened.  The waiter may not exist any more when this returns.  Thread:
+ * any. */
 void waiter_done(struct waiter *waiter);
 
-/* Wait until nothing is pending; false when `timeout_ms` passed first (SMQ_FOREVER: never). */
+/* Wait until no event is pending; false: `timeout_ms` has passed (SMQ_FOREVER: wait without a
+ * limit). */
 bool waiter_wait(struct waiter *waiter, int64_t timeout_ms);
 
 #endif

@@ -185,7 +185,7 @@ static void coord_link_on_notice(struct loop_task *task)
     struct coord_link_notice *notice = OWNER_OF(task, struct coord_link_notice, task);
     struct coord_link *link = notice->link;
     struct coord_link_topic *topic = coord_link_topic_find(link, notice->topic);
-    /* copied, because the topic may be freed meanwhile */
+    /* copied, because the topic may be freed in the meantime */
     struct coord_link_listener listener = {0};
 
     if (topic != NULL && topic->has_listener) {

@@ -64,8 +64,8 @@ void coord_link_remove(struct coord_link *link, const char *name, const void *us
 void coord_link_join(struct coord_link *link, const struct coord_topic *join);
 void coord_link_leave(struct coord_link *link, const char *name);
 
-/* The generation of a joined topic was raised: slots that were refused are granted again under it.
- */
+/* The generation of a joined topic was raised: slots that were refused are granted again under
+ * it. */
 void coord_link_raise(struct coord_link *link, const char *topic, uint32_t generation);
 
 /* The owner's answers to coordination. */
@@ -76,8 +76,8 @@ void coord_link_refused(struct coord_link *link, const char *topic, int32_t slot
 void coord_link_released(struct coord_link *link, const char *topic, int32_t slot,
                          struct token token);
 
-/* May messages be claimed now?  No, if on_zk_loss is STOP and the lease of this member has expired.
- */
+/* May messages be claimed now?  No, if on_zk_loss is STOP and the lease of this member has
+ * expired. */
 bool coord_link_may_claim(const struct coord_link *link);
 
 /* The membership by which handlers decide whether they may begin; the reference belongs to the

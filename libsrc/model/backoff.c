@@ -1,4 +1,4 @@
-/* backoff.c - how long a failed message rests.
+/* backoff.c - how long a message rests after a failure.
  *
  * Pure: randomness is passed in. */
 #include "model/backoff.h"
@@ -26,7 +26,7 @@ static const struct backoff_form {
 
 enum { BACKOFF_FORMS = sizeof(backoff_forms) / sizeof(backoff_forms[0]) };
 
-/* Read "MS,MS,..." behind the colon; NULL: nothing stood there. */
+/* Read the "MS,MS,..." after the colon; NULL: there is none. */
 static bool backoff_parse_steps(struct backoff *out, const char *text)
 {
     const struct backoff_form *form = &backoff_forms[out->kind];

@@ -1,4 +1,4 @@
-/* cursor.c - where a visit of messages goes on, as text.
+/* cursor.c - the text of a position at which a visit of messages continues.
  *
  * Pure. */
 #include "model/cursor.h"
@@ -56,7 +56,7 @@ void cursor_format(struct buf *out, const struct cursor *cursor)
     out->len = (size_t) (to - out->data);
 }
 
-/* The part before the next ':'; *text goes behind that.  false: there is none. */
+/* Read the part before the next ':', and advance *text behind it; false: there is none. */
 static bool cursor_part_next(const char **part, size_t *len, const char **text)
 {
     const char *colon = strchr(*text, ':');
@@ -81,7 +81,7 @@ static bool cursor_state_parse(smq_state *out, const char *text, size_t len)
     return false;
 }
 
-/* With its NUL. */
+/* The score is stored with its NUL. */
 static bool cursor_score_parse(struct buf *out, const char *text, size_t len)
 {
     struct attempts attempts;

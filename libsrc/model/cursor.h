@@ -1,8 +1,8 @@
-/* cursor.h - where a visit of messages goes on, as text: "SLOT:STATE:SCORE:NAME", such as
- * "3:waiting:1700000000000:order-7".
+/* cursor.h - the text of a position at which a visit of messages continues:
+ * "SLOT:STATE:SCORE:NAME", such as "3:waiting:1700000000000:order-7".
  *
- * SCORE and NAME are those of the message in its sorted set; bytes of NAME that do not print are
- * written %XX.
+ * SCORE and NAME are those of the message in its sorted set; bytes of NAME that are not printable
+ * are written as %XX.
  *
  * Pure. */
 #ifndef MODEL_CURSOR_H
@@ -19,14 +19,14 @@
 struct cursor {
     int32_t slot;
     smq_state state;
-    const char *score; /* as Redis wrote it */
+    const char *score; /* as Redis printed it */
     const char *name;
     size_t name_len; /* at least 1 */
 };
 
 void cursor_format(struct buf *out, const struct cursor *cursor);
 
-/* For untrusted text.  `bytes` gets what `out` points to.  false: not a cursor of a topic with so
+/* Read untrusted text.  `out` points into `bytes`.  false: it is no cursor of a topic with this
  * many slots. */
 bool cursor_parse(struct cursor *out, struct buf *bytes, const char *text, int32_t slots);
 

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-/* A definition that slots have; nearly always all have the same. */
+/* A definition that slots have; usually all slots have the same. */
 struct damage_text {
     struct damage_text *next;
     char nonce[TOPIC_NONCE_LEN + 1];
@@ -20,7 +20,7 @@ struct damage_text {
     char *text;
 };
 
-/* What slots say that the topic is bound to; nearly always all say the same. */
+/* A binding that slots have; usually all slots have the same. */
 struct damage_coord {
     struct damage_coord *next;
     char text[];
@@ -28,7 +28,8 @@ struct damage_coord {
 
 struct damage {
     int32_t slots;
-    struct slot_notes *notes; /* by slot; each text is one of `texts`, each coord one of `coords` */
+    /* by slot; each text is one of `texts`, each binding one of `coords` */
+    struct slot_notes *notes;
     struct damage_text *texts;
     struct damage_coord *coords;
 };
@@ -63,7 +64,7 @@ void damage_free(struct damage *damage)
     free(damage);
 }
 
-static const struct damage_text *damage_text_keep(struct damage *damage,
+static const struct damage_text *damage_text_copy(struct damage *damage,
                                                   const struct slot_notes *notes)
 {
     struct damage_text *text = damage->texts;
@@ -107,7 +108,7 @@ void damage_note(struct damage *damage, int32_t slot, const struct slot_notes *n
     damage->notes[slot] = *notes;
     damage->notes[slot].text = NULL;
     if (notes->open && notes->text_version > 0) {
-        damage->notes[slot].text = damage_text_keep(damage, notes)->text;
+        damage->notes[slot].text = damage_text_copy(damage, notes)->text;
     }
     if (notes->coord != NULL) {
         damage->notes[slot].coord = damage_coord_keep(damage, notes->coord);
@@ -146,7 +147,7 @@ static const char *damage_list_end(struct damage_list *list)
 
 /* --- the creation --- */
 
-/* The open slot of the latest generation: its creation is the one to be put back. */
+/* The open slot with the largest generation: its creation of the topic is restored. */
 static const struct slot_notes *damage_latest(const struct damage *damage)
 {
     const struct slot_notes *latest = NULL;
@@ -166,7 +167,7 @@ static bool damage_is_of(const struct slot_notes *notes, const char *nonce)
     return notes->open && strcmp(notes->nonce, nonce) == 0;
 }
 
-/* An empty slot of an earlier creation is what a late call left: opening takes it over. */
+/* An empty slot of an earlier creation was left by a late call; opening it again replaces that. */
 static smq_status damage_check_nonces(const struct damage *damage, const char *name,
                                       const char *nonce, uint32_t generation, smq_error *err)
 {
@@ -186,13 +187,13 @@ static smq_status damage_check_nonces(const struct damage *damage, const char *n
     return status_set(
         err, SMQ_DAMAGED,
         "topic %s cannot be repaired: slots %s belong to another creation of it; look "
-        "at slot{%s_I} there, and remove the keys of the one that is not wanted",
+        "at slot{%s_I} there, and remove the keys of the creation that is not wanted",
         name, damage_list_end(&list), name);
 }
 
 /* --- the definition --- */
 
-/* The newest text of the creation, or what is stored if that is not older. */
+/* The newest definition of the creation, or the stored one if that is not older. */
 static smq_status damage_newest(struct topic *out, const struct damage *damage, const char *name,
                                 const char *nonce, const struct topic *stored, smq_error *err)
 {
@@ -218,7 +219,7 @@ static smq_status damage_newest(struct topic *out, const struct damage *damage, 
     return status;
 }
 
-/* Do all texts of the creation say the same of what is fixed for life? */
+/* Do all definitions of the creation have the same options that cannot be changed? */
 static smq_status damage_check_fixed(const struct damage *damage, const struct topic *topic,
                                      smq_error *err)
 {
@@ -246,17 +247,17 @@ static smq_status damage_check_fixed(const struct damage *damage, const struct t
         }
         return status_set(err, SMQ_DAMAGED,
                           "topic %s cannot be repaired: slots %s have a definition with other "
-                          "options that are fixed for life; look at slot{%s_I} there",
+                          "options that cannot be changed; look at slot{%s_I} there",
                           topic->name, damage_list_end(&list), topic->name);
     }
     return SMQ_OK;
 }
 
-/* --- what it is bound to --- */
+/* --- the binding --- */
 
-/* The slot that was told last.  Another coordination comes with a larger generation, so slots that
- * have not been told of it are no contradiction. */
-static const struct slot_notes *damage_told_last(const struct damage *damage, const char *nonce)
+/* The slot with the latest binding.  A new binding has a larger generation, so slots with an older
+ * one do not contradict it. */
+static const struct slot_notes *damage_bound_last(const struct damage *damage, const char *nonce)
 {
     const struct slot_notes *last = NULL;
 
@@ -274,7 +275,7 @@ static const struct slot_notes *damage_told_last(const struct damage *damage, co
 static smq_status damage_find_coord(struct damage_verdict *out, const struct damage *damage,
                                     smq_error *err)
 {
-    const struct slot_notes *last = damage_told_last(damage, out->topic.nonce);
+    const struct slot_notes *last = damage_bound_last(damage, out->topic.nonce);
     struct damage_list list = {.count = 0};
 
     if (last == NULL) {
@@ -292,12 +293,11 @@ static smq_status damage_find_coord(struct damage_verdict *out, const struct dam
         (void) snprintf(out->coord, sizeof(out->coord), "%s", last->coord);
         return SMQ_OK;
     }
-    return status_set(
-        err, SMQ_DAMAGED,
-        "topic %s cannot be repaired: slots %s say that it is bound to something else "
-        "than the other slots; look at the field bound of slot{%s_I}, and remove it "
-        "where it is wrong",
-        out->topic.name, damage_list_end(&list), out->topic.name);
+    return status_set(err, SMQ_DAMAGED,
+                      "topic %s cannot be repaired: slots %s have another binding of it "
+                      "than the other slots; look at the field bound of slot{%s_I}, and remove it "
+                      "where it is wrong",
+                      out->topic.name, damage_list_end(&list), out->topic.name);
 }
 
 /* --- the numbers --- */
@@ -307,9 +307,9 @@ static uint32_t damage_larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* What stands beside the definition, as the slots know it. */
-static void damage_take_numbers(struct damage_verdict *out, const struct damage *damage,
-                                const struct topic *stored)
+/* Set the numbers that are stored next to the definition, from what the slots know. */
+static void damage_set_numbers(struct damage_verdict *out, const struct damage *damage,
+                               const struct topic *stored)
 {
     struct topic *topic = &out->topic;
     uint32_t newest = topic->version;
@@ -332,7 +332,7 @@ static void damage_take_numbers(struct damage_verdict *out, const struct damage 
             }
         }
     }
-    if (newest > topic->version) { /* the text of the newest alteration is nowhere */
+    if (newest > topic->version) { /* no slot has the definition of the newest alteration */
         topic->version = newest + 1;
         out->lost_alteration = true;
     }
@@ -365,8 +365,8 @@ static bool damage_is_same_topic(const struct topic *a, const struct topic *b)
            a->paused == b->paused && a->deletes == b->deletes;
 }
 
-smq_status damage_judge(struct damage_verdict *out, const struct damage *damage, const char *name,
-                        const struct topic *stored, smq_error *err)
+smq_status damage_decide(struct damage_verdict *out, const struct damage *damage, const char *name,
+                         const struct topic *stored, smq_error *err)
 {
     const struct slot_notes *latest = damage_latest(damage);
     const char *nonce = stored != NULL ? stored->nonce : latest != NULL ? latest->nonce : NULL;
@@ -375,7 +375,8 @@ smq_status damage_judge(struct damage_verdict *out, const struct damage *damage,
     *out = (struct damage_verdict){.whole = false};
     if (nonce == NULL) {
         return status_set(err, SMQ_NO_TOPIC,
-                          "no topic %s: topic{%s} is not there, and no slot knows it", name, name);
+                          "no topic %s: topic{%s} does not exist, and no slot knows it", name,
+                          name);
     }
     status = damage_check_nonces(damage, name, nonce,
                                  stored != NULL ? stored->generation : latest->generation, err);
@@ -399,7 +400,7 @@ smq_status damage_judge(struct damage_verdict *out, const struct damage *damage,
     if (status != SMQ_OK) {
         return status;
     }
-    damage_take_numbers(out, damage, stored);
+    damage_set_numbers(out, damage, stored);
     damage_count(out, damage);
     out->rewrite = stored == NULL || !damage_is_same_topic(stored, &out->topic);
     out->whole = !out->rewrite && out->closed == 0;

@@ -9,7 +9,8 @@
 
 #include "model/number.h"
 
-/* Integer parts are smaller than this in amount, so that 7 bits of attempts fit in a double. */
+/* The absolute value of integer parts is smaller than this, so that 7 bits of attempts fit into a
+ * double. */
 #define ENTRY_INTEGER_END (INT64_C(1) << 45)
 
 enum {
@@ -20,12 +21,13 @@ enum {
 
 /* --- entries --- */
 
-/* "-20"; answers its length, 0: it is none. */
-static size_t entry_take_before(int64_t *out, const char *text, size_t len)
+/* Parse a number such as "-20"; returns its length, 0: there is none. */
+static size_t entry_parse_before(int64_t *out, const char *text, size_t len)
 {
     bool negative = len > 0 && text[0] == '-';
     int64_t amount = 0;
-    size_t digits = number_take(&amount, text + negative, len - negative, ENTRY_INTEGER_END - 1);
+    size_t digits =
+        number_read_prefix(&amount, text + negative, len - negative, ENTRY_INTEGER_END - 1);
 
     if (digits == 0 || (negative && amount == 0)) {
         return 0;
@@ -43,14 +45,14 @@ bool entry_decode(struct entry *out, const char *data, size_t len)
 {
     struct entry entry = {0};
     int64_t claim = 0;
-    size_t at = entry_take_before(&entry.before, data, len);
+    size_t at = entry_parse_before(&entry.before, data, len);
 
     if (at == 0 || at == len || !entry_is_kind(data[at])) {
         return false;
     }
     entry.kind = (enum entry_kind) data[at++];
     if (entry.kind != ENTRY_DEAD) { /* the claim number: at least 1 */
-        at += number_take(&claim, data + at, len - at, INT64_MAX);
+        at += number_read_prefix(&claim, data + at, len - at, INT64_MAX);
         if (claim == 0) {
             return false;
         }
@@ -106,7 +108,7 @@ bool entry_score_parse(int64_t *integer, struct attempts *attempts, const char *
         whole--; /* floor: the fraction is never negative */
     }
     ticks = (score - (double) whole) * ENTRY_TICKS;
-    /* of a tiny negative score, what is left to its floor rounds to 1 */
+    /* for a tiny negative score the distance to its floor rounds to 1 */
     if (whole <= -ENTRY_INTEGER_END || ticks >= ENTRY_TICKS || ticks != (double) (int) ticks) {
         return false;
     }

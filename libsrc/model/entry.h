@@ -4,7 +4,7 @@
  *   prepare: "20c17:order-7"  before-image, letter c or r, claim number, ':', member
  *   dead:    "20d:order-7"
  *
- * The same encoding stands in lua/lib/entry.lua; both are tested on tests/vectors/.
+ * lua/lib/entry.lua implements the same encoding; both are tested with tests/vectors/.
  *
  * Pure. */
 #ifndef MODEL_ENTRY_H
@@ -18,32 +18,32 @@
 
 enum entry_kind { ENTRY_CLAIMED = 'c', ENTRY_RESTING = 'r', ENTRY_DEAD = 'd' };
 
-/* Resting entries have 2^44 added to the end of their rest, so that claims always sort before them.
- */
+/* Resting entries have 2^44 added to the end of their rest, so that claims always sort before
+ * them. */
 #define ENTRY_REST_OFFSET (INT64_C(1) << 44)
 
-/* A decoded entry.  `member` points into what was decoded. */
+/* A decoded entry.  `member` points into the encoded text. */
 struct entry {
     int64_t before; /* integer part of the score that the message had in the store */
     enum entry_kind kind;
-    uint64_t claim; /* 0 for dead */
+    uint64_t claim; /* 0 for a dead entry */
     const char *member;
     size_t member_len;
 };
 
 struct attempts {
     int retries;  /* 0 .. 63 */
-    bool suspect; /* its last claim ended because the process died or hung */
+    bool suspect; /* the last claim ended because the process died or hung */
 };
 
-/* false: not an entry. */
+/* Returns false if the text is no entry. */
 bool entry_decode(struct entry *out, const char *data, size_t len);
 
-/* false: out of range (|integer| >= 2^45) or not a number.  `text` is a score as Redis writes it.
- */
+/* Parse a score as Redis prints it.  Returns false if it is out of range (|integer| >= 2^45) or no
+ * number. */
 bool entry_score_parse(int64_t *integer, struct attempts *attempts, const char *text, size_t len);
 
-/* What a before-image means to a user: the priority (kinds 'p', 'b'), or the due time in ms. */
+/* The value of a before-image for a user: the priority (kinds 'p', 'b'), or the due time in ms. */
 int64_t entry_priority(char kind, int64_t before);
 
 #endif

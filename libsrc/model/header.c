@@ -1,4 +1,4 @@
-/* header.c - what layout keyed stores of a message beside its body.
+/* header.c - what layout keyed stores of a message next to its body.
  *
  * Pure. */
 #include "model/header.h"
@@ -13,14 +13,14 @@
 
 enum { HEADER_FIELDS = 4 };
 
-/* Nothing stands for -1. */
+/* An empty field means -1. */
 static bool header_parse_optional(int64_t *out, const char *text, size_t len, int64_t max)
 {
     *out = -1;
     return len == 0 || number_parse(out, text, len, max);
 }
 
-/* Cut at the commas; the number of fields, or 0: too many. */
+/* Split at the commas; returns the number of fields, 0: there are too many. */
 static size_t header_split(const char *field[HEADER_FIELDS], size_t lens[HEADER_FIELDS],
                            const char *text, size_t len)
 {

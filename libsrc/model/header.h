@@ -1,10 +1,10 @@
-/* header.h - what layout keyed stores of a message beside its body.
+/* header.h - what layout keyed stores of a message next to its body.
  *
  *   FIRST                      ms of its first send
- *   FIRST,LIMIT,EXPIRY,REFS    retry limit of its own or nothing, ms of its expiry or nothing,
- *                              entries of store and prepare that refer to the body
+ *   FIRST,LIMIT,EXPIRY,REFS    own retry limit or nothing, ms of its expiry or nothing, number of
+ * entries of store and prepare that refer to the body
  *
- * Written by the scripts alone (lua/lib/body.lua).
+ * Only the scripts write it (lua/lib/body.lua).
  *
  * Pure. */
 #ifndef MODEL_HEADER_H
@@ -16,11 +16,11 @@
 
 struct header {
     int64_t first_ms;
-    int32_t max_retries; /* -1: the topic's */
+    int32_t max_retries; /* -1: that of the topic */
     int64_t expires_ms;  /* -1: never */
 };
 
-/* false: not a header. */
+/* Returns false if the text is no header. */
 bool header_parse(struct header *out, const char *text, size_t len);
 
 #endif

@@ -1,6 +1,7 @@
-/* limiter.h - a token bucket: how many messages a rate allows by now.
+/* limiter.h - a rate limiter (a token bucket): how many messages a rate allows now.  What it calls
+ * credits are the tokens of the bucket; a token is a fencing token in this project.
  *
- * It holds what comes in 100 ms, at least one token.
+ * It holds the credits of 100 ms at most, and always at least one.
  *
  * Pure: the time is passed in, and never goes back. */
 #ifndef MODEL_LIMITER_H
@@ -8,30 +9,31 @@
 
 #include <stdint.h>
 
-#define LIMITER_NONE (-1.0) /* a rate without limit */
+#define LIMITER_NONE (-1.0) /* no rate limit */
 
-/* Invariant: 0 <= tokens <= burst, as of `at_ms`, while there is a limit. */
+/* Invariant: 0 <= credits <= burst, as of `at_ms`, while there is a limit. */
 struct limiter {
     double per_ms; /* negative: no limit */
-    double burst, tokens;
+    double burst, credits;
     int64_t at_ms;
 };
 
-/* Without limit; the first limit begins with one token. */
+/* Begin without a limit; the first limit begins with one credit. */
 void limiter_init(struct limiter *limiter);
 
-/* From now on `per_s` a second: 0 for nothing, LIMITER_NONE for all.  Tokens stay. */
+/* Allow `per_s` messages per second from now on; 0 allows none, LIMITER_NONE all.  Credits are
+ * kept. */
 void limiter_set(struct limiter *limiter, double per_s, int64_t now_ms);
 
-/* How many of `wish` there are tokens for. */
-int64_t limiter_allows(const struct limiter *limiter, int64_t wish, int64_t now_ms);
+/* How many of `wanted` messages are allowed now. */
+int64_t limiter_allows(const struct limiter *limiter, int64_t wanted, int64_t now_ms);
 
-/* Take `count` tokens, no more than are there; give back those that were not used. */
-void limiter_take(struct limiter *limiter, int64_t count, int64_t now_ms);
+/* Use `count` credits, no more than there are; return unused ones. */
+void limiter_use(struct limiter *limiter, int64_t count, int64_t now_ms);
 void limiter_return(struct limiter *limiter, int64_t count);
 
-/* How long to wait for a quarter of the burst, so that calls carry more than one message: 0, or
- * -1 for ever. */
+/* Milliseconds until a quarter of the burst is available, so that a call carries more than one
+ * message; 0: now, -1: never. */
 int64_t limiter_wait_ms(const struct limiter *limiter, int64_t now_ms);
 
 #endif

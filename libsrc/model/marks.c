@@ -1,4 +1,4 @@
-/* marks.c - what tells one cluster from another.
+/* marks.c - marks, which distinguish one cluster from another.
  *
  * Pure. */
 #include "model/marks.h"
@@ -27,7 +27,7 @@ void marks_add(struct marks *marks, const char *id, size_t len)
         return;
     }
     marks->count += marks->count < MARKS_MAX ? 1 : 0;
-    moved = marks->count - 1 - at; /* the largest has no place any more when they are too many */
+    moved = marks->count - 1 - at; /* the largest mark is dropped when there are too many */
     memmove(&marks->mark[at + 1], &marks->mark[at], moved * sizeof(marks->mark[0]));
     marks->mark[at] = mark;
 }
@@ -85,7 +85,7 @@ static int marks_compare(const void *left, const void *right)
     return a->mark < b->mark ? -1 : a->mark > b->mark;
 }
 
-/* The first set of the group, as far as it is known; `above` leads there. */
+/* The first set of the group, as far as it is known; `above` leads to it. */
 static size_t marks_first(size_t *above, size_t set)
 {
     while (above[set] != set) {

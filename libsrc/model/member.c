@@ -1,4 +1,4 @@
-/* member.c - what identifies a message in the sorted sets of its slot.
+/* member.c - the member that identifies a message in the sorted sets of its slot.
  *
  * Pure. */
 #include "model/member.h"

@@ -1,12 +1,12 @@
-/* member.h - what identifies a message in the sorted sets of its slot: its key and its id; in
- * layout inline its key and its body, which is called the id here, too.
+/* member.h - the member that identifies a message in the sorted sets of its slot.  It is made of
+ * the key and the id; in layout inline of the key and the body, which is called the id here, too.
  *
- *   the id                                when the message has no key of its own
- *   NUL, length of the key, ':', key, id  when it has one, or when the id begins with a NUL (then
- *                                         the length may be 0)
+ *   the id                                if the message has no key of its own
+ *   NUL, length of the key, ':', key, id  if it has one, or if the id begins with a NUL (then the
+ * length may be 0)
  *
- * A key that equals the id is none.  Messages of different keys meet in one slot, so an id alone
- * would not tell them apart.
+ * A key that equals the id counts as none.  Messages with different keys share a slot, so an id
+ * alone would not distinguish them.
  *
  * Pure. */
 #ifndef MODEL_MEMBER_H
@@ -17,21 +17,21 @@
 
 #include "base/buf.h"
 
-/* Points into what was decoded. */
+/* A decoded member; points into the encoded text. */
 struct member {
-    const char *key; /* its own; NULL: it has none */
+    const char *key; /* the message's own key; NULL: it has none */
     size_t key_len;
     const char *id;
     size_t id_len;
 };
 
-/* Is the member the id as it is?  `key_len` 0: no key.  `id_len` is at least 1. */
+/* Is the member simply the id?  `key_len` 0: there is no key.  `id_len` is at least 1. */
 bool member_is_plain(const void *key, size_t key_len, const void *id, size_t id_len);
 
-/* Add the member to `out`. */
+/* Append the member to `out`. */
 void member_encode(struct buf *out, const void *key, size_t key_len, const void *id, size_t id_len);
 
-/* false: not a member. */
+/* Returns false if the text is no member. */
 bool member_decode(struct member *out, const char *data, size_t len);
 
 #endif

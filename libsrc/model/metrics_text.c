@@ -1,5 +1,5 @@
-/* metrics_text.c - metrics as Prometheus text: names, types and help stand in tables, in the order
- * of the text.
+/* metrics_text.c - metrics as Prometheus text.  Names, types and help texts are in tables, in the
+ * order of the text.
  *
  * Pure. */
 #include "model/metrics_text.h"
@@ -98,7 +98,7 @@ static void metrics_text_add_head(struct buf *out, const char *name, const char 
     buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* In seconds, and always with a point: the locale may have a comma. */
+/* Append a time in seconds, always with a point, because the locale may use a comma. */
 static void metrics_text_add_ms(struct buf *out, uint64_t ms)
 {
     buf_printf(out, "%" PRIu64 ".%03u", ms / 1000, (unsigned) (ms % 1000));

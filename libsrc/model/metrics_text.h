@@ -13,14 +13,14 @@
 struct metrics_topic {
     char name[TOPIC_NAME_MAX + 1];
     smq_stats stats;
-    uint64_t slots;  /* 0: not known */
-    bool unreadable; /* nothing else is known of it */
+    uint64_t slots;  /* 0: unknown */
+    bool unreadable; /* the other fields are not set */
 };
 
-/* Append what one process has done. */
+/* Append the metrics of one process. */
 void metrics_text_process(struct buf *out, const smq_metrics *metrics);
 
-/* Append what topics hold and have done; none: nothing.  Their names differ. */
+/* Append the stats of topics, whose names differ; without topics nothing. */
 void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, size_t count);
 
 #endif

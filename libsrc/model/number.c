@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-/* As many as an int64_t has; a number of so many does not overflow a uint64_t. */
+/* The digits of an int64_t; a number with that many digits does not overflow a uint64_t. */
 enum { DIGITS_MAX = 19 };
 
-size_t number_take(int64_t *out, const char *text, size_t len, int64_t max)
+size_t number_read_prefix(int64_t *out, const char *text, size_t len, int64_t max)
 {
     size_t most = len < DIGITS_MAX + 1 ? len : DIGITS_MAX + 1;
     uint64_t value = 0;
@@ -31,7 +31,7 @@ size_t number_take(int64_t *out, const char *text, size_t len, int64_t max)
 bool number_parse(int64_t *out, const char *text, size_t len, int64_t max)
 {
     int64_t value = 0;
-    size_t used = number_take(&value, text, len, max);
+    size_t used = number_read_prefix(&value, text, len, max);
 
     if (used == 0 || used != len) {
         return false;

@@ -1,4 +1,4 @@
-/* number.h - decimal numbers in text that is not trusted.
+/* number.h - decimal numbers in untrusted text.
  *
  * Pure. */
 #ifndef MODEL_NUMBER_H
@@ -8,16 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Read the number 0 .. max that text[0..len) begins with, in the one form in which it is printed:
- * all digits that are there, no leading zero.  Answers how many they are; 0: it begins with
- * something else, and `*out` is untouched. */
-size_t number_take(int64_t *out, const char *text, size_t len, int64_t max);
+/* Read the number, 0 .. max, with which text[0..len) begins, with all its digits and without a
+ * leading zero.  Returns how many digits it has; 0: the text begins with something else, and *out
+ * is unchanged. */
+size_t number_read_prefix(int64_t *out, const char *text, size_t len, int64_t max);
 
-/* Read all of text[0..len) as such a number.  false: it is something else; `*out` is untouched. */
+/* Read the whole of text[0..len) as such a number.  false: it is something else, and *out is
+ * unchanged. */
 bool number_parse(int64_t *out, const char *text, size_t len, int64_t max);
 
-/* The same for a duration: a number followed by ms, s, m, h or d; without a unit milliseconds.  The
- * result in milliseconds is at most `max`. */
+/* Read a duration: a number followed by ms, s, m, h or d; without a unit milliseconds.  The result
+ * in milliseconds is at most `max`. */
 bool number_parse_duration(int64_t *out_ms, const char *text, size_t len, int64_t max);
 
 #endif

@@ -1,4 +1,4 @@
-/* option.c - the values of options: stored in their structs, checked, and made complete.
+/* option.c - the values of options: stored in their structs, checked, and completed with defaults.
  *
  * Pure. */
 #include "model/option.h"
@@ -123,7 +123,7 @@ void option_format_words(char *out, size_t size, const struct option *option, co
     }
 }
 
-/* What may be given besides 0, unless that is a value like others. */
+/* The text of the values that may be given; 0 is left out unless it is a value like the others. */
 static void option_format_range(char *out, size_t size, const struct option *option)
 {
     int64_t min = option->min == 0 && option->fallback > 0 ? 1 : option->min;

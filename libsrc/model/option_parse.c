@@ -16,7 +16,7 @@ static const char *const set_names[] = {
 
 /* === Finding ============================================================ */
 
-static void option_parse_say_unknown(smq_option_set set, const char *name, smq_error *err)
+static void option_parse_fail_unknown(smq_option_set set, const char *name, smq_error *err)
 {
     struct nearest nearest = nearest_to(name);
 
@@ -34,7 +34,7 @@ static void option_parse_say_unknown(smq_option_set set, const char *name, smq_e
     }
 }
 
-/* NULL: it failed, and `err` says why. */
+/* Returns NULL on failure, with `err` filled. */
 static const struct option *option_parse_find(smq_option_set set, const char *name, smq_error *err)
 {
     const struct option *option;
@@ -49,16 +49,16 @@ static const struct option *option_parse_find(smq_option_set set, const char *na
     }
     option = option_find(set, name);
     if (option == NULL) {
-        option_parse_say_unknown(set, name, err);
+        option_parse_fail_unknown(set, name, err);
     }
     return option;
 }
 
 /* === Values ============================================================= */
 
-/* `what` may be: "give WHAT, A to B". */
-static smq_status option_parse_say_range(const struct option *option, const char *value,
-                                         const char *what, smq_error *err)
+/* The text is "...; give WHAT, A to B". */
+static smq_status option_parse_fail_range(const struct option *option, const char *value,
+                                          const char *what, smq_error *err)
 {
     static const char dots[] = " .. ";
     const char *range = option->info.range;
@@ -70,8 +70,8 @@ static smq_status option_parse_say_range(const struct option *option, const char
                       to != NULL ? to + strlen(dots) : range);
 }
 
-static smq_status option_parse_say_choices(const struct option *option, const char *value,
-                                           smq_error *err)
+static smq_status option_parse_fail_choices(const struct option *option, const char *value,
+                                            smq_error *err)
 {
     char words[128];
 
@@ -92,7 +92,7 @@ static smq_status option_parse_read_amount(int64_t *out, const struct option *op
     if (!(duration ? number_parse_duration : number_parse)(out, value, strlen(value),
                                                            option->max) ||
         *out < option->min) {
-        return option_parse_say_range(
+        return option_parse_fail_range(
             option, value, duration ? "a duration such as 500ms, 30s or 5m" : "a whole number",
             err);
     }
@@ -104,7 +104,7 @@ static smq_status option_parse_read_amount(int64_t *out, const struct option *op
 
 /* === Fields ============================================================= */
 
-/* A program with an older header has a shorter struct, which may end before the field. */
+/* In a program with an older header the struct is shorter, and may end before the field. */
 static smq_status option_parse_check_field(const struct option *option, const void *options,
                                            smq_error *err)
 {
@@ -147,7 +147,7 @@ smq_status option_parse(void *options, smq_option_set set, const char *name, con
     if (option->kind == OPTION_CHOICE) {
         status = option_from_word(&number, option, value)
                      ? SMQ_OK
-                     : option_parse_say_choices(option, value, err);
+                     : option_parse_fail_choices(option, value, err);
     } else {
         status = option_parse_read_amount(&number, option, value, err);
     }

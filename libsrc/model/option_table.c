@@ -1,10 +1,10 @@
-/* option_table.c - the table of options, and the defaults that are no constants.
+/* option_table.c - the table of options, and the defaults that are not constant.
  *
  * A field that is added to one of these structs gets a row here; checking and parsing, the flags of
- * the command and docs/CONFIGURATION.md follow.  Numbers and their texts are made from the same
- * words of a row.
+ * the command and docs/CONFIGURATION.md follow.  A number and its text are made from the same words
+ * of a row.
  *
- * Pure, but for the number of the machine's cores. */
+ * Pure, except for the number of the machine's cores. */
 #include <unistd.h>
 
 #include <slotmq/slotmq.h>
@@ -25,7 +25,7 @@
 #define DIGITS(number)    DIGITS_OF(number)
 #define THREADS_MAX       1024
 #define RATE_MAX          1000000000
-#define BYTES_MAX         1099511627776 /* 2^40; also of messages that may wait */
+#define BYTES_MAX         1099511627776 /* 2^40; also the limit of max_waiting */
 
 /* Of priorities. */
 #define UP_TO(number) "(from -" DIGITS(number) " to " DIGITS(number) ")"
@@ -59,14 +59,14 @@
 
 #define WORD(text, value)    .word = (text), .word_value = (value)
 #define MEANING(name, value) .none_name = (name), .none = (value)
-#define NONE                 WORD("none", SMQ_NONE), MEANING("SMQ_NONE", 0), TOLD("none")
-#define NO_LIMIT             WORD("none", 0), TOLD("none") /* in the struct by 0 alone */
+#define NONE                 WORD("none", SMQ_NONE), MEANING("SMQ_NONE", 0), SHOWN("none")
+#define NO_LIMIT             WORD("none", 0), SHOWN("none") /* in the struct only by 0 */
 
-#define TOLD(text)            .info.default_value = (text)
-#define DEFAULT(number)       .fallback = (number), TOLD(DIGITS(number))
-#define LASTING(number, unit) .fallback = (number) *UNIT_##unit, TOLD(#number #unit)
-#define CHOSEN(word, value)   .fallback = (value), TOLD(word)
-#define MADE(function, text)  .choose = (function), TOLD(text)
+#define SHOWN(text)           .info.default_value = (text)
+#define DEFAULT(number)       .fallback = (number), SHOWN(DIGITS(number))
+#define LASTING(number, unit) .fallback = (number) *UNIT_##unit, SHOWN(#number #unit)
+#define CHOSEN(word, value)   .fallback = (value), SHOWN(word)
+#define MADE(function, text)  .choose = (function), SHOWN(text)
 #define TEXT(text_)           .info.text = (text_)
 
 /* === Defaults that depend on the machine or on other options ============ */
@@ -102,15 +102,15 @@ static int64_t option_body(const void *options)
 /* === The table ========================================================== */
 
 const struct option option_table[] = {
-    {CLIENT(redis), STRING, TOLD(""),
+    {CLIENT(redis), STRING, SHOWN(""),
      TEXT("Addresses of Redis: host:port,... or redis://user:password@host:port,... (default port "
           "6379); required.")},
-    {CLIENT(zookeeper), STRING, TOLD("none"),
+    {CLIENT(zookeeper), STRING, SHOWN("none"),
      TEXT("Addresses of ZooKeeper and the root of the fleet: host:port,.../root (default port "
           "2181, default root /slotmq).")},
-    {CLIENT(zookeeper_auth), STRING, TOLD("none"),
+    {CLIENT(zookeeper_auth), STRING, SHOWN("none"),
      TEXT("Credentials for ZooKeeper: user:password.")},
-    {CLIENT(name), STRING, TOLD("host-pid-random"),
+    {CLIENT(name), STRING, SHOWN("host-pid-random"),
      TEXT("Name of this member of the fleet; a fixed name gets its slots back.")},
     {CLIENT(connect_timeout_ms), DURATION(10, ms, 10, m), LASTING(5, s),
      TEXT("How long to try to connect to Redis.")},
@@ -140,14 +140,14 @@ const struct option option_table[] = {
           ", or the larger bytes " BYTES_RANGE ".")},
     {TOPIC(max_retries), INTEGER_OR_NONE(0, TOPIC_RETRIES_MAX), WORD("none", SMQ_NONE),
      MEANING("SMQ_NONE", 0), DEFAULT(16), TEXT("Retries before a message is dead.")},
-    {TOPIC(backoff), STRING, .fallback_text = "exp:1000:600000", TOLD("exp:1000:600000"),
+    {TOPIC(backoff), STRING, .fallback_text = "exp:1000:600000", SHOWN("exp:1000:600000"),
      TEXT("Rest after a failure, as none, fixed:MS, exp:MS:MAX (full jitter) or ladder:MS,MS,MS.")},
     {TOPIC(lease_ms), DURATION(100, ms, 1, d), LASTING(30, s),
      TEXT("How long a claim lasts without renewal.")},
-    /* as in a message SMQ_NONE is no delay, at once; the word says that the topic has none to give
-     */
+    /* As in a message SMQ_NONE means no delay, due at once; the word "none" means that the topic
+     * has no default delay. */
     {TOPIC(delay_ms), TIME_OR_NONE(0, "0"), WORD("none", 0), MEANING("SMQ_NONE", 0),
-     .fallback = SMQ_NONE, TOLD("none"),
+     .fallback = SMQ_NONE, SHOWN("none"),
      TEXT("Delay of the sends of a range_merge topic that give none; none: each must give one.")},
     {TOPIC(debounce_ms), TIME_OR_NONE(1, "1ms"), NONE,
      TEXT("Keyed range_merge: each re-send moves the due time, at most to first send + this.")},
@@ -184,7 +184,7 @@ const struct option option_table[] = {
      WORD("forever", SMQ_FOREVER), MEANING("SMQ_FOREVER", SMQ_FOREVER),
      TEXT("How long an asynchronous send waits for room among them.")},
 
-    {WORKER(topic), STRING, TOLD(""), TEXT("The topic to consume; required.")},
+    {WORKER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
     {WORKER(threads), INTEGER(1, THREADS_MAX), MADE(option_cores, "number of cores"),
      TEXT("Handlers that run at the same time, and the weight of this member.")},
     {WORKER(batch_size), INTEGER(1, 1000), DEFAULT(100),
@@ -201,7 +201,7 @@ const struct option option_table[] = {
     {WORKER(drain_timeout_ms), LASTS(0, "0", 1, d, ""), MEANING("SMQ_NONE", 0), LASTING(30, s),
      TEXT("How long handlers may take to end when the worker stops or a slot moves.")},
 
-    {CONSUMER(topic), STRING, TOLD(""), TEXT("The topic to consume; required.")},
+    {CONSUMER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
     {CONSUMER(weight), INTEGER(1, THREADS_MAX), DEFAULT(1),
      TEXT("This member's share of the slots, relative to the weights of others.")},
     {CONSUMER(per_slot), INTEGER(1, 1000), DEFAULT(1),

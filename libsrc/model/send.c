@@ -1,4 +1,4 @@
-/* send.c - checks one message against a topic and says what the send script gets.
+/* send.c - checks a message against its topic, and prepares the arguments of the script `send`.
  *
  * Pure. */
 #include "model/send.h"
@@ -16,7 +16,7 @@
 static smq_status send_check_pointer(smq_bytes bytes, const char *what, smq_error *err)
 {
     if (bytes.data == NULL && bytes.len > 0) {
-        return status_set(err, SMQ_INVALID, "%s has a length but no pointer", what);
+        return status_set(err, SMQ_INVALID, "the %s has a length but no pointer", what);
     }
     return SMQ_OK;
 }
@@ -26,13 +26,15 @@ static smq_status send_check_body(smq_bytes body, smq_error *err)
     smq_status status = send_check_pointer(body, "body", err);
 
     if (status == SMQ_OK && body.len > TOPIC_BODY_KEYED_MAX) {
-        return status_set(err, SMQ_TOO_BIG, "body of %zu bytes: no topic takes more than %d",
-                          body.len, TOPIC_BODY_KEYED_MAX);
+        return status_set(err, SMQ_TOO_BIG,
+                          "the body has %zu bytes, and no topic accepts more than %d", body.len,
+                          TOPIC_BODY_KEYED_MAX);
     }
     return status;
 }
 
-/* A key or an id.  An empty one is refused: taken as none, it would lose the order of its key. */
+/* Check a key or an id.  An empty one is refused, because treating it as none would lose the order
+ * of its key. */
 static smq_status send_check_name(smq_bytes name, const char *what, smq_error *err)
 {
     smq_status status = send_check_pointer(name, what, err);
@@ -41,11 +43,11 @@ static smq_status send_check_name(smq_bytes name, const char *what, smq_error *e
         return status;
     }
     if (name.data != NULL && name.len == 0) {
-        return status_set(err, SMQ_INVALID, "%s is empty: at least 1 byte is needed", what);
+        return status_set(err, SMQ_INVALID, "the %s is empty: at least 1 byte is needed", what);
     }
     if (name.len > TOPIC_KEY_MAX) {
-        return status_set(err, SMQ_TOO_BIG, "%s of %zu bytes: at most %d", what, name.len,
-                          TOPIC_KEY_MAX);
+        return status_set(err, SMQ_TOO_BIG, "the %s has %zu bytes: at most %d are allowed", what,
+                          name.len, TOPIC_KEY_MAX);
     }
     return SMQ_OK;
 }
@@ -92,7 +94,7 @@ smq_status send_check(smq_message *out, const smq_message *message, smq_error *e
 
     if (message->struct_size == 0 || message->struct_size > sizeof(checked)) {
         return status_set(err, SMQ_INVALID,
-                          "struct_size of the message is %zu: start from SMQ_MESSAGE_INIT",
+                          "struct_size of the message is %zu: begin it with SMQ_MESSAGE_INIT",
                           message->struct_size);
     }
     memcpy(&checked, message, message->struct_size);
@@ -125,7 +127,7 @@ smq_status send_check(smq_message *out, const smq_message *message, smq_error *e
 static smq_status send_wrong_type(const struct topic *topic, const char *option, const char *type,
                                   smq_error *err)
 {
-    return status_set(err, SMQ_WRONG_TYPE, "topic %s is not of type %s, which %s is for",
+    return status_set(err, SMQ_WRONG_TYPE, "topic %s does not have type %s, which %s needs",
                       topic->name, type, option);
 }
 
@@ -214,7 +216,7 @@ static smq_status send_place_when(char *when, const struct topic *topic, const s
     return send_place_fifo(when, topic, message, err);
 }
 
-/* What only layout keyed has room for. */
+/* Refuse fields that only layout keyed can store. */
 static smq_status send_place_inline(const struct topic *topic, const smq_message *message,
                                     smq_error *err)
 {
@@ -224,8 +226,9 @@ static smq_status send_place_inline(const struct topic *topic, const smq_message
                                                      : NULL;
 
     if (option != NULL) {
-        return status_set(err, SMQ_WRONG_TYPE, "topic %s is not of layout keyed, which %s is for",
-                          topic->name, option);
+        return status_set(err, SMQ_WRONG_TYPE,
+                          "topic %s does not have layout keyed, which %s needs", topic->name,
+                          option);
     }
     if (message->body.len == 0) {
         return status_set(err, SMQ_INVALID,
@@ -244,7 +247,7 @@ static smq_status send_place_body(const struct topic *topic, const smq_message *
         return SMQ_OK;
     }
     return status_set(err, SMQ_TOO_BIG,
-                      "body of %zu bytes: topic %s takes at most %" PRId64 " (max_body)%s",
+                      "the body has %zu bytes: topic %s accepts at most %" PRId64 " (max_body)%s",
                       message->body.len, topic->name, topic->max_body,
                       !keyed && topic->max_body == TOPIC_BODY_INLINE_MAX
                           ? "; larger ones need a topic of layout keyed"

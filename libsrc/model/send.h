@@ -1,4 +1,4 @@
-/* send.h - checks one message against a topic and says what the send script gets.
+/* send.h - checks a message against its topic, and prepares the arguments of the script `send`.
  *
  * Pure. */
 #ifndef MODEL_SEND_H
@@ -8,34 +8,35 @@
 
 #include "model/topic.h"
 
-/* What does not depend on the topic: lengths, delay with due time, ranges.  `*out` is the message
- * as this version knows it; pointers stay the caller's.  Fails: INVALID, TOO_BIG. */
+/* Check what does not depend on the topic: lengths, delay together with due time, ranges.  *out is
+ * the message in the form of this version; its pointers still belong to the caller.  Fails:
+ * INVALID, TOO_BIG. */
 smq_status send_check(smq_message *out, const smq_message *message, smq_error *err);
 
 enum { SEND_WHEN_MAX = 24 };
 
-/* What depends on it. */
+/* The arguments that depend on the topic. */
 struct send_place {
     int32_t slot;
-    int32_t max_retries;      /* keyed: its own limit; -1: the topic's */
-    int64_t ttl_ms;           /* keyed: -1: for ever */
-    char when[SEND_WHEN_MAX]; /* the script's argument: "+MS" (relative), "MS" (absolute), a
-                                 priority, or of fifo "0" */
+    int32_t max_retries; /* keyed: the message's own limit; -1: that of the topic */
+    int64_t ttl_ms;      /* keyed; -1: no limit */
+    /* argument of the script: "+MS" (relative), "MS" (absolute), a priority, or "0" for fifo */
+    char when[SEND_WHEN_MAX];
 };
 
-/* Does the message need an id made for it? */
+/* Does the library have to make an id for the message? */
 bool send_lacks_id(const struct topic *topic, const smq_message *message);
 
-/* `message` has passed send_check() and does not lack an id.  Fails: INVALID (range, empty, or no
- * delay where one is needed), WRONG_TYPE, TOO_BIG. */
+/* `message` has passed send_check() and has an id if it needs one.  Fails: INVALID (range, empty,
+ * or no delay where one is needed), WRONG_TYPE, TOO_BIG. */
 smq_status send_place(struct send_place *out, const struct topic *topic, const smq_message *message,
                       smq_error *err);
 
-/* The slot of a message that does not lack an id. */
+/* The slot of a message, which has an id if it needs one. */
 int32_t send_slot(const struct topic *topic, const smq_message *message);
 
-/* What identifies the message in the sorted sets of its slot.  `*out` points into the
- * message or into `scratch`, which is overwritten. */
+/* The member of the message in the sorted sets of its slot.  *out points into the message or into
+ * `scratch`, which is overwritten. */
 void send_member(const void **out, size_t *len, struct buf *scratch, const struct topic *topic,
                  const smq_message *message);
 

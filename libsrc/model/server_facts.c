@@ -118,7 +118,7 @@ static const char *server_line_next(const struct server_line *line)
     return line->text + line->len + (line->text[line->len] == '\n' ? 1 : 0);
 }
 
-/* Open migrations stand in the line of the server itself, as in "[93->-ID]". */
+/* Open migrations are in the line of the server itself, as in "[93->-ID]". */
 static int64_t server_line_migrations(const struct server_line *line)
 {
     int64_t count = 0;

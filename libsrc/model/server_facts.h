@@ -21,7 +21,7 @@ struct server_facts {
     char maxmemory_policy[32];
     int appendonly;           /* 1: it is on */
     bool write_failed;        /* the last write of the append-only file or of a snapshot */
-    int64_t replicas;         /* in step with this master */
+    int64_t replicas;         /* in sync with this master */
     int64_t lag_bytes;        /* of the one of them that is furthest behind */
     int64_t replicas_known;   /* of this master, by the cluster */
     int64_t migrations;       /* hash slots that move away or come */

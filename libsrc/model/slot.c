@@ -12,7 +12,7 @@ int32_t slot_of_key(const void *key, size_t len, int32_t slots)
     return (int32_t) (crc32_z(0, key, len) & (uint32_t) (slots - 1));
 }
 
-/* "dead{T_i}" of "dead{" and "T_i" */
+/* Make "dead{T_i}" of "dead{" and "T_i". */
 static void slot_key_fill(char *out, const char *noun, const char *store, size_t len)
 {
     for (; *noun != '\0'; noun++) {
@@ -41,7 +41,7 @@ void slot_topic_key(char *out, const char *topic)
     snprintf(out, SLOT_KEY_MAX, "topic{%.*s}", TOPIC_NAME_MAX, topic);
 }
 
-/* CRC16 as Redis has it: polynomial 0x1021, initial value 0, "XMODEM"; four bits a step. */
+/* CRC16 as in Redis: polynomial 0x1021, initial value 0 ("XMODEM"); four bits per step. */
 static uint16_t slot_crc16(const unsigned char *data, size_t len)
 {
     static const uint16_t table[16] = {0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50a5,
@@ -56,8 +56,8 @@ static uint16_t slot_crc16(const unsigned char *data, size_t len)
     return crc;
 }
 
-/* The hash tag is what stands between the first '{' and the next '}', unless that is nothing; then
- * it is the whole key. */
+/* The hash tag is the text between the first '{' and the next '}'; if that is empty or missing, it
+ * is the whole key. */
 uint16_t slot_hash(const void *key, size_t len)
 {
     const char *tag = key;

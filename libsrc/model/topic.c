@@ -19,7 +19,7 @@ smq_status topic_check_name(const char *name, smq_error *err)
     size_t good = 0;
 
     if (name == NULL) {
-        return status_set(err, SMQ_INVALID, "the topic's name is missing");
+        return status_set(err, SMQ_INVALID, "the name of the topic is missing");
     }
     good = strspn(name, letters);
     if (good == 0 || good > TOPIC_NAME_MAX || name[good] != '\0') {
@@ -40,7 +40,7 @@ static smq_status topic_only_for(const struct topic *topic, const char *option, 
     return status_set(err, SMQ_INVALID, "%s is for topics of type %s, not %s", option, type, word);
 }
 
-/* What belongs to the type. */
+/* Check options that depend on the type. */
 static smq_status topic_check_type(const struct topic *topic, smq_error *err)
 {
     if (topic->type != SMQ_TYPE_PRIORITY && topic->ties != SMQ_TIES_ARRIVAL) {
@@ -67,7 +67,7 @@ static smq_status topic_check_type(const struct topic *topic, smq_error *err)
     return SMQ_OK;
 }
 
-/* What belongs to the layout. */
+/* Check options that depend on the layout. */
 static smq_status topic_check_layout(const struct topic *topic, smq_error *err)
 {
     const char *option = topic->debounce_ms != 0  ? "debounce_ms"
@@ -90,7 +90,7 @@ static smq_status topic_check_layout(const struct topic *topic, smq_error *err)
     return SMQ_OK;
 }
 
-/* What options demand of each other. */
+/* Check options that depend on each other. */
 static smq_status topic_check_together(const struct topic *topic, smq_error *err)
 {
     if (topic->shared && topic->rate_per_s != 0) {
@@ -100,7 +100,7 @@ static smq_status topic_check_together(const struct topic *topic, smq_error *err
     if (topic->debounce_ms != 0 && topic->debounce_ms < topic->delay_ms) {
         return status_set(err, SMQ_INVALID,
                           "debounce_ms, %" PRId64 ", is less than delay_ms, %" PRId64
-                          ": no send could move the time back",
+                          ": no send could postpone the message",
                           topic->debounce_ms, topic->delay_ms);
     }
     return SMQ_OK;
@@ -126,13 +126,14 @@ smq_status topic_check(const struct topic *topic, smq_error *err)
 
 /* --- options --- */
 
-/* The options of a caller with an older header end earlier: the rest is default. */
+/* In a program with an older header the struct of options is shorter; the other options get their
+ * defaults. */
 static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_options *options,
                                      smq_error *err)
 {
     if (options->struct_size == 0 || options->struct_size > sizeof(*out)) {
         return status_set(err, SMQ_INVALID,
-                          "struct_size of the topic options is %zu: start from "
+                          "struct_size of the topic options is %zu: begin them with "
                           "SMQ_TOPIC_OPTIONS_INIT",
                           options->struct_size);
     }
@@ -141,7 +142,7 @@ static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_opt
     return topic_check_name(out->name, err);
 }
 
-/* Without a type it is a job queue. */
+/* Without a type the topic is a job queue. */
 static void topic_choose_type(smq_topic_options *given)
 {
     if (given->type == 0) {
@@ -150,7 +151,7 @@ static void topic_choose_type(smq_topic_options *given)
     }
 }
 
-/* In topics without times all is at once: there SMQ_NONE says no more than 0. */
+/* In topics without times every message is due at once, so there SMQ_NONE means the same as 0. */
 static void topic_drop_delay(smq_topic_options *given)
 {
     if (given->delay_ms == SMQ_NONE && given->type != SMQ_TYPE_RANGE_MERGE) {

@@ -19,22 +19,25 @@
 #define TOPIC_BODY_INLINE_MAX    65536 /* also the default */
 #define TOPIC_BODY_KEYED_DEFAULT 1048576
 #define TOPIC_BODY_KEYED_MAX     67108864
-#define TOPIC_PRIORITY_ARRIVAL   8191               /* the largest with ties by arrival */
-#define TOPIC_PRIORITY_BYTES     1099511627776      /* with ties by bytes, 2^40 */
-#define TOPIC_TIME_MAX_MS        (INT64_C(1) << 43) /* of delays, times to live and points in time */
+#define TOPIC_PRIORITY_ARRIVAL   8191          /* the largest with ties by arrival */
+#define TOPIC_PRIORITY_BYTES     1099511627776 /* with ties by bytes, 2^40 */
+#define TOPIC_TIME_MAX_MS                                                                          \
+    (INT64_C(1) << 43) /* limit of delays, times to live and points in time                        \
+                        */
 
 enum {
     TOPIC_NAME_MAX = 120,
     TOPIC_NONCE_LEN = 16,
     TOPIC_STAMP_MAX = TOPIC_NONCE_LEN + 12,
-    TOPIC_KEY_MAX = 1024, /* of keys and ids */
-    TOPIC_FORMAT = 2      /* of the stored text, and of what the slots hold.  2: members hold the
-                             key, in both layouts; 1 was written without a number */
+    TOPIC_KEY_MAX = 1024, /* limit of keys and ids */
+    /* of the stored text and of the slots' contents.  In 2 members contain the key, in both
+     * layouts; 1 was written without a number */
+    TOPIC_FORMAT = 2
 };
 
-/* A checked definition, every default filled in.  `nonce` ("" until stored) names one creation of
- * the topic; `version` counts its alterations from 1; `generation` >= 1 is the floor of its
- * tokens'. */
+/* A checked definition with all defaults filled in.  `nonce` ("" until it is stored) names one
+ * creation of the topic; `version` counts its alterations from 1; `generation` >= 1 is the lower
+ * bound of its tokens' generation. */
 struct topic {
     char name[TOPIC_NAME_MAX + 1];
     smq_topic_type type;
@@ -45,7 +48,7 @@ struct topic {
     int32_t max_retries; /* 0 .. 63 */
     struct backoff backoff;
     int64_t lease_ms;
-    int64_t delay_ms; /* SMQ_NONE: sends must bring their own; 0: at once */
+    int64_t delay_ms; /* SMQ_NONE: each send must give a delay; 0: due at once */
     smq_takeover takeover;
     int64_t debounce_ms; /* 0: none */
     int64_t ttl_ms;      /* 0: none */
@@ -57,9 +60,9 @@ struct topic {
     char nonce[TOPIC_NONCE_LEN + 1];
     uint32_t version;
     uint32_t generation;
-    /* stored beside the definition; not a part of it */
+    /* stored next to the definition, and not a part of it */
     bool paused;
-    uint32_t pauses;  /* and resumes, so far */
+    uint32_t pauses;  /* how many pauses and resumes there were */
     uint32_t deletes; /* deletions that were begun, of all creations */
 };
 
@@ -73,7 +76,7 @@ smq_status topic_from_options(struct topic *out, const smq_topic_options *option
 void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],
                       const struct topic *topic);
 
-/* What bodies may have at most when the options do not say: inline 64 KiB, keyed 1 MiB. */
+/* The default of max_body: inline 64 KiB, keyed 1 MiB. */
 static inline int64_t topic_default_body(smq_layout layout)
 {
     return layout == SMQ_LAYOUT_KEYED ? TOPIC_BODY_KEYED_DEFAULT : TOPIC_BODY_INLINE_MAX;
@@ -89,25 +92,25 @@ void topic_format(struct buf *out, const struct topic *topic);
 smq_status topic_parse(struct topic *out, const char *name, const char *text, size_t len,
                        smq_error *err);
 
-/* The first field in which two definitions differ: "slots is 64, not 32" (stored, asked). false:
- * none. */
+/* The first field in which two definitions differ, as "slots is 64, not 32" (stored, requested).
+ * false: they are equal. */
 bool topic_difference(char *out, size_t size, const struct topic *stored,
                       const struct topic *asked);
 
-/* The same for the options that are fixed for the life of a topic. */
+/* As topic_difference(), only for the options that cannot be changed. */
 bool topic_fixed_difference(char *out, size_t size, const struct topic *stored,
                             const struct topic *asked);
 
-/* Change one option from text, in the form of the options' names: ("max_retries", "5"),
- * ("ttl_ms", "1h"), ("delay_ms", "none").  Neither version nor nonce change.  Fails: INVALID
- * (unknown, fixed for life, out of range, or not with the other options). */
+/* Change one option, given by name and text: ("max_retries", "5"), ("ttl_ms", "1h"), ("delay_ms",
+ * "none").  Version and nonce do not change.  Fails: INVALID (unknown, cannot be changed, out of
+ * range, or does not fit the other options). */
 smq_status topic_alter(struct topic *topic, const char *option, const char *value, smq_error *err);
 
 /* The stamp that each script checks: "<nonce>.<version>". */
 void topic_stamp(char out[TOPIC_STAMP_MAX], const struct topic *topic);
 
-/* The letter by which scripts know the order of a topic: 'm' range_merge, 't' fixed_time,
- * 'p' priority with ties by arrival, 'b' priority with ties by bytes, 'f' fifo. */
+/* The letter that tells scripts the order of a topic: 'm' range_merge, 't' fixed_time, 'p' priority
+ * with ties by arrival, 'b' priority with ties by bytes, 'f' fifo. */
 char topic_kind(const struct topic *topic);
 
 #endif

@@ -1,4 +1,4 @@
-/* topic_alter.c - change one option of a definition by its name.
+/* topic_alter.c - changing one option of a definition, by its name.
  *
  * Pure. */
 #include <string.h>

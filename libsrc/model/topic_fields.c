@@ -1,4 +1,4 @@
-/* topic_fields.c - where the options of a topic are in its definition, and their stored text.
+/* topic_fields.c - the options of a topic as fields of its definition, and their stored text.
  *
  * Pure. */
 #include "model/topic_fields.h"
@@ -38,7 +38,7 @@ const struct option *topic_field_option(const struct topic_field *field)
     return option_find(SMQ_OPTION_SET_TOPIC, field->name);
 }
 
-/* Can the field be none?  Then `*out` is how it says so. */
+/* Can the field be "none"?  Then *out is the value that means it. */
 static bool topic_field_none(int64_t *out, const struct topic_field *field)
 {
     const struct option *option = topic_field_option(field);
@@ -60,7 +60,8 @@ void topic_field_set(const struct topic_field *field, struct topic *topic, int64
     option_store((char *) topic + field->offset, field->size, value);
 }
 
-/* A switch is "no" or "yes"; a count, of 4 bytes, has no word for none: it reads 0. */
+/* A switch is stored as "no" or "yes".  A count of 4 bytes has no word for none, which is stored as
+ * 0. */
 static bool topic_field_is_switch(const struct topic_field *field)
 {
     return field->size == sizeof(bool);

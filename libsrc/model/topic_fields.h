@@ -12,19 +12,20 @@
 
 enum { TOPIC_VALUE_MAX = BACKOFF_TEXT_MAX };
 
-/* Where an option is in struct topic, and how it is stored.  What it may be is in the table of
- * options. */
+/* Where an option is in struct topic, and how it is stored.  The table of options has its
+ * values. */
 struct topic_field {
     const char *name;
     size_t offset, size;
-    bool fixed; /* for the life of the topic                          */
-    bool later; /* not in the stored text while it has its default, so
-                   that older versions of slotmq can read it          */
+    bool fixed; /* it cannot be changed */
+    /* left out of the stored text while it has its default, so that older versions of slotmq can
+     * read the text */
+    bool later;
 };
 
 enum { TOPIC_FIELDS = 17 };
 
-/* In the order of the stored text. */
+/* The fields in the order of the stored text. */
 extern const struct topic_field topic_fields[TOPIC_FIELDS];
 
 const struct option *topic_field_option(const struct topic_field *field);
@@ -38,14 +39,15 @@ void topic_field_format(char out[TOPIC_VALUE_MAX], const struct topic_field *fie
                         const struct topic *topic);
 bool topic_field_read(struct topic *out, const struct topic_field *field, const char *text);
 
-/* Is the value none, one of the words, or in the range?  Fails: INVALID, as option_check(). */
+/* Check that the value is none, one of the words, or in the range.  Fails: INVALID, as
+ * option_check(). */
 smq_status topic_field_check(const struct topic_field *field, const struct topic *topic,
                              smq_error *err);
 
-/* Complete the options, and take all but the name.  Fails: INVALID; `out` is spoilt then. */
+/* Complete the options, and copy all but the name.  Fails: INVALID; `out` is undefined then. */
 smq_status topic_fill(struct topic *out, smq_topic_options *options, smq_error *err);
 
-/* Every field, and what fields demand of each other.  Fails: INVALID. */
+/* Check every field, and fields that depend on each other.  Fails: INVALID. */
 smq_status topic_check(const struct topic *topic, smq_error *err);
 
 #endif

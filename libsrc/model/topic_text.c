@@ -11,7 +11,8 @@
 
 #define TOPIC_FORMAT_NAME "format="
 
-/* A field that came later is left out while it has its default: 0, but for the largest body. */
+/* A field that was added later is left out while it has its default, which is 0 except for
+ * max_body. */
 static bool topic_leaves_out(const struct topic_field *field, const struct topic *topic)
 {
     bool is_body = field->offset == offsetof(struct topic, max_body);
@@ -33,7 +34,7 @@ void topic_format(struct buf *out, const struct topic *topic)
     }
 }
 
-/* Read "name=value" of `len` bytes; the bit of the field, or 0. */
+/* Read "name=value" of `len` bytes; returns the bit of the field, or 0. */
 static int topic_parse_field(struct topic *out, const char *text, size_t len)
 {
     char value[TOPIC_VALUE_MAX];
@@ -56,7 +57,7 @@ static int topic_parse_field(struct topic *out, const char *text, size_t len)
     return 0;
 }
 
-/* Are all fields there that must be, each once, one space apart? */
+/* Does the text have all required fields, each once, separated by one space? */
 static bool topic_parse_fields(struct topic *out, const char *text, size_t len)
 {
     const char *end = text + len;
@@ -81,15 +82,15 @@ static bool topic_parse_fields(struct topic *out, const char *text, size_t len)
     return end[-1] != ' ';
 }
 
-/* Read "format=N " at the head, and move behind it.  false: there is none. */
-static bool topic_take_format(int64_t *out, const char **text, size_t *len)
+/* Read "format=N " at the beginning, and advance behind it; false: there is none. */
+static bool topic_parse_format(int64_t *out, const char **text, size_t *len)
 {
     static const char name[] = TOPIC_FORMAT_NAME;
     size_t at = strlen(name);
     size_t digits = 0;
 
     if (*len > at && memcmp(*text, name, at) == 0) {
-        digits = number_take(out, *text + at, *len - at, INT32_MAX);
+        digits = number_read_prefix(out, *text + at, *len - at, INT32_MAX);
     }
     at += digits;
     if (digits == 0 || at >= *len || (*text)[at] != ' ') {
@@ -100,7 +101,7 @@ static bool topic_take_format(int64_t *out, const char **text, size_t *len)
     return true;
 }
 
-/* Before there were formats the text began with the type. */
+/* Before formats had numbers the text began with the type. */
 static bool topic_has_no_format(const char *text, size_t len)
 {
     static const char first[] = "type=";
@@ -108,7 +109,7 @@ static bool topic_has_no_format(const char *text, size_t len)
     return len > strlen(first) && memcmp(text, first, strlen(first)) == 0;
 }
 
-/* What to do about a definition that another version of slotmq has stored. */
+/* Fill `err` with what to do about a definition that another version of slotmq has stored. */
 static smq_status topic_other_format(const char *name, int64_t format, smq_error *err)
 {
     if (format > TOPIC_FORMAT) {
@@ -136,7 +137,7 @@ smq_status topic_parse(struct topic *out, const char *name, const char *text, si
     }
     snprintf(topic.name, sizeof(topic.name), "%s", name);
     if (topic_has_no_format(text, len) ||
-        (topic_take_format(&format, &text, &len) && format != TOPIC_FORMAT)) {
+        (topic_parse_format(&format, &text, &len) && format != TOPIC_FORMAT)) {
         return topic_other_format(name, format, err);
     }
     good = format == TOPIC_FORMAT && topic_parse_fields(&topic, text, len);

@@ -12,8 +12,8 @@
 
 struct outbox_topic;
 
-/* READY waits for the end of the loop's turn; BACKING_OFF waits until `resume_ms` after a failure.
- */
+/* READY waits for the end of the loop's turn; BACKING_OFF waits until `resume_ms` after a
+ * failure. */
 enum outbox_state {
     OUTBOX_EMPTY,
     OUTBOX_READY,

@@ -46,8 +46,8 @@ struct outbox_topics {
     void *user;
 };
 
-/* Put a send into the outbox of its slot, or let it wait until the definition of its topic is read.
- */
+/* Put a send into the outbox of its slot, or let it wait until the definition of its topic is
+ * read. */
 void outbox_topics_add(struct outbox_topics *topics, struct send *send);
 
 /* Send the head of the queue of a READY outbox, unless all of it has expired. */
@@ -57,8 +57,8 @@ void outbox_topic_begin(struct outbox *outbox, int64_t now_ms);
 void outbox_topic_request_ended(struct send_request *request, enum send_request_end how,
                                 const char *why);
 
-/* The time given to outbox_set_wake_at() has come: expire sends, read definitions, end back-offs.
- */
+/* The time given to outbox_set_wake_at() has come: expire sends, read definitions, end
+ * back-offs. */
 void outbox_topics_wake(struct outbox_topics *topics, int64_t now_ms);
 
 /* End every send that is not in flight as CLOSED, and free all topics. */

@@ -71,7 +71,7 @@ static void producer_state_progress(smq_producer *producer)
     pthread_cond_broadcast(&producer->state.progress);
 }
 
-/* Returns false when the time is over.  `deadline_ms` is by clock_now_ms(), or INT64_MAX. */
+/* Returns false when the time has passed.  `deadline_ms` is by clock_now_ms(), or INT64_MAX. */
 static bool producer_state_wait(smq_producer *producer, pthread_cond_t *cond, int64_t deadline_ms)
 {
     int64_t left_ms = deadline_ms - clock_now_ms();

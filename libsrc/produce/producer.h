@@ -1,8 +1,8 @@
 /* producer.h - a producer: it collects sends per slot, has one request per slot in flight, and
  * repeats requests until they are done.
  *
- * Thread: any.  Requests are made on smq:io (produce/outboxes.h), receipts are given on smq:call.
- */
+ * Thread: any.  Requests are made on smq:io (produce/outboxes.h), receipts are given on
+ * smq:call. */
 #ifndef PRODUCE_PRODUCER_H
 #define PRODUCE_PRODUCER_H
 

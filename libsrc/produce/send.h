@@ -75,8 +75,8 @@ void send_end_full(struct send_sink *sink, struct send *send, const struct topic
 void send_end_stored(struct send_sink *sink, struct send *send, smq_status status,
                      const char *text);
 
-/* Set the result from the reply of the script: the message merged with a waiting one, or was added.
- */
+/* Set the result from the reply of the script: the message merged with a waiting one, or was
+ * added. */
 void send_set_result(struct send *send, bool merged);
 
 #endif

@@ -296,8 +296,8 @@ static int64_t send_request_end_until(struct send_request *request, int64_t unti
     return deadline_ms;
 }
 
-/* Too few replicas have acknowledged in time: continue to wait for the sends that have time left.
- */
+/* Too few replicas have acknowledged in time: continue to wait for the sends that have time
+ * left. */
 static void send_request_await_again(struct send_request *request, const char *text)
 {
     request->await.until_ms = send_request_end_until(request, clock_now_ms(), SMQ_UNKNOWN, text);
@@ -309,8 +309,8 @@ static void send_request_await_again(struct send_request *request, const char *t
 }
 
 /* While its connection lasts a stored message need not be sent again, it only needs more time.
- * When the connection has ended the message may be lost, and is sent again as after a lost reply.
- */
+ * When the connection has ended the message may be lost, and is sent again as after a lost
+ * reply. */
 static void send_request_acknowledged(struct send_request *request,
                                       const struct redis_result *result)
 {

@@ -12,12 +12,12 @@
 enum {
     MAX_ELEMENTS_DEFAULT = 64,
     NUMBER_MAX = 20,            /* digits of 64 bits, or a sign and digits */
-    FRAME_MAX = NUMBER_MAX + 5, /* "$12", CR, LF in front of an argument, CR, LF behind it */
+    FRAME_MAX = NUMBER_MAX + 5, /* "$12", CR, LF before an argument, and CR, LF after it */
     HEAD_ROOM = 128             /* "*12", CR, LF; EVALSHA, a hash, and the number of keys */
 };
 
-/* The functions command_put_...() write something so that it ends at `end`, and return its begin.
- */
+/* The functions command_put_...() write something so that it ends at `end`, and return its
+ * begin. */
 
 static char *command_put_digits(char *end, uint64_t number)
 {

@@ -30,7 +30,7 @@ struct connection {
     struct loop *loop;
     uv_connect_t connect;
     uv_tcp_t tcp;
-    uv_timer_t timer;     /* of connecting and greeting */
+    uv_timer_t timer;     /* limits connecting and greeting */
     uv_prepare_t prepare; /* runs while `out` has something to write */
     bool resolving;
     struct addrinfo *found, *address;
@@ -40,13 +40,13 @@ struct connection {
     TAILQ_HEAD(, exchange) exchanges;
     uint64_t sent, flushed;
     redisReader *reader;
-    struct reply_room room; /* of the reply that is read */
+    struct reply_room room; /* memory of the reply that is being read */
     struct greeting {
         struct exchange exchange;
         struct connection *connection;
         bool info;
     } greeting[2];
-    size_t greetings; /* replies still to come */
+    size_t greetings; /* replies that are still to come */
     int64_t heard_ms;
     char name[SERVER_TEXT_MAX];
     const void *scripts[SCRIPTS_MAX];
@@ -224,7 +224,7 @@ void connection_ask(struct connection *connection, struct exchange *exchange, in
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static void connection_take_reply(struct connection *connection, redisReply *reply)
+static void connection_on_reply(struct connection *connection, redisReply *reply)
 {
     struct exchange *exchange = TAILQ_FIRST(&connection->exchanges);
 
@@ -234,7 +234,7 @@ static void connection_take_reply(struct connection *connection, redisReply *rep
     } else if (connection->options.pushed != NULL) {
         connection->options.pushed(connection, reply, connection->options.user_data);
     } else {
-        connection_fail(connection, SMQ_UNAVAILABLE, "it sent a reply that nobody asked for");
+        connection_fail(connection, SMQ_UNAVAILABLE, "it sent a reply without a request");
     }
 }
 
@@ -245,13 +245,13 @@ static void connection_parse(struct connection *connection)
         void *reply = NULL;
         connection->room.max_elements = exchange != NULL ? exchange->max_elements : 8;
         if (redisReaderGetReply(connection->reader, &reply) != REDIS_OK) {
-            connection_fail(connection, SMQ_UNAVAILABLE, "it sent something that is no reply");
+            connection_fail(connection, SMQ_UNAVAILABLE, "it sent bytes that are no reply");
             return;
         }
         if (reply == NULL) {
             return;
         }
-        connection_take_reply(connection, reply);
+        connection_on_reply(connection, reply);
         reply_room_clear(&connection->room);
     }
 }
@@ -372,9 +372,9 @@ static void connection_on_timeout(uv_timer_t *timer)
     if (loop_polled_ms(connection->loop) < connection->timeout_ms) {
         uv_timer_start(timer, connection_on_timeout, 1, 0);
     } else if (connection->state == CONNECTION_CONNECTING) {
-        connection_address_failed(connection, "no answer in time");
+        connection_address_failed(connection, "no reply in time");
     } else {
-        connection_fail(connection, SMQ_UNAVAILABLE, "no answer in time");
+        connection_fail(connection, SMQ_UNAVAILABLE, "no reply in time");
     }
 }
 
@@ -418,8 +418,8 @@ static void connection_on_connected(uv_connect_t *connect, int status)
     }
 }
 
-/* An address gets its share of the time that is left, so that an address where no server answers
- * does not use up the share of the others. */
+/* Each address gets an equal share of the time that is left, so that an address where no server
+ * answers does not use up the time of the others. */
 static void connection_try_address(struct connection *connection)
 {
     int64_t share = 1;
@@ -429,7 +429,7 @@ static void connection_try_address(struct connection *connection)
     }
     connection_enter(connection, CONNECTION_CONNECTING);
     connection_start_timer(connection, share);
-    descriptors_reserve(); /* the application may have closed one since */
+    descriptors_reserve(); /* the application may have closed one of them */
     int failed = uv_tcp_connect(&connection->connect, &connection->tcp,
                                 connection->address->ai_addr, connection_on_connected);
     if (failed != 0) {

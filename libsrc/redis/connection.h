@@ -22,7 +22,7 @@ struct exchange {
     /* `reply` is valid during the call; NULL: the connection ended before it came.  `written`: the
      * server may have received the request. */
     void (*done)(struct exchange *exchange, const redisReply *reply, bool written);
-    size_t max_elements; /* of arrays in the reply */
+    size_t max_elements; /* limit for arrays in the reply */
     uint64_t number;     /* private, as all below */
     int64_t sent_ms;
     TAILQ_ENTRY(exchange) link;
@@ -30,7 +30,7 @@ struct exchange {
 
 struct connection_options {
     struct server_address address;
-    const char *user, *password; /* "" for none; must outlive the connection */
+    const char *user, *password; /* "": none; must outlive the connection */
     int64_t connect_timeout_ms;
     bool check; /* refuse old and evicting servers */
     struct events *events;
@@ -72,7 +72,7 @@ void connection_learn(struct connection *connection, const void *script);
 void connection_forget(struct connection *connection, const void *script);
 
 /* End a connection: exchanges are called back (reply NULL), `ended` is not.  The memory is freed
- * when the sockets have closed.  NULL: nothing is done. */
+ * when the sockets are closed.  `connection` may be NULL. */
 void connection_close(struct connection *connection);
 
 #endif

@@ -13,7 +13,7 @@
  *   deadlines.c    the time-outs of requests
  *   hash_queues.c  the requests of one hash slot, in their order
  *   node.c         servers: connecting to them, losing them, freeing them
- *   replicas.c     connections behind whose commands WAIT is sent
+ *   replicas.c     connections on which WAIT is sent after commands
  *   topology.c     learning the slot map
  *   request.c      one command, from redis_send() until its end is reported
  *   pubsub.c       subscriptions
@@ -67,7 +67,7 @@ void context_close_handle(uv_handle_t *handle);
 /* Count a MOVED or an ASK that is followed. */
 void context_count_redirect(struct context *context);
 
-/* Count a connection that is ready, if it was ready before, which `known` says; sets `known`. */
+/* Count a connection that is ready again; `known` says whether it was ready before, and is set. */
 void context_count_ready(struct context *context, bool *known);
 
 /* The counts so far.  Thread: any. */

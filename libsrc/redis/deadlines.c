@@ -5,7 +5,8 @@
 
 #include "base/owner_of.h"
 
-/* Move the deadlines that are over to a list of their own: passed() may remove others. */
+/* Move the deadlines that have passed to a list of their own, because passed() may remove
+ * others. */
 static void deadlines_collect(struct deadline_list *over, struct deadline_list *from,
                               int64_t now_ms)
 {

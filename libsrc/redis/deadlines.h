@@ -20,7 +20,7 @@ enum { DEADLINES_SLOTS = 256, DEADLINES_TICK_MS = 16 };
 
 TAILQ_HEAD(deadline_list, deadline);
 
-/* Embedded in what has a time-out. */
+/* Embedded in a struct that has a time-out. */
 struct deadline {
     int64_t at_ms; /* by clock_now_ms() */
     struct deadline_list *list;
@@ -37,7 +37,8 @@ struct deadlines {
     uv_timer_t timer; /* ticks while there are deadlines */
 };
 
-/* passed() is called with each deadline that is over, and must remove it; it may remove others. */
+/* passed() is called with each deadline that has passed, and must remove it; it may remove
+ * others. */
 void deadlines_init(struct deadlines *deadlines, struct context *context,
                     void (*passed)(struct deadline *deadline));
 

@@ -25,7 +25,7 @@ static bool greeting_begins(const redisReply *reply, const char *words)
     return strncmp(reply->str, words, strlen(words)) == 0;
 }
 
-/* The server is too busy to take a client, which passes. */
+/* Is the server too busy for another client?  That is temporary. */
 static bool greeting_is_busy(const redisReply *reply)
 {
     return greeting_begins(reply, "ERR max number of clients") ||
@@ -45,7 +45,7 @@ smq_status greeting_check_auth(char *why, size_t size, const redisReply *reply)
     return SMQ_DENIED;
 }
 
-/* The replica is in no cluster, so no redirect would lead to its master. */
+/* A replica outside a cluster: no redirect would lead to its master. */
 static bool greeting_is_lone_replica(const char *info)
 {
     char role[16], cluster[8];
@@ -95,9 +95,9 @@ smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
         server_facts_field(host, sizeof(host), reply->str, "master_host");
         server_facts_field(port, sizeof(port), reply->str, "master_port");
         (void) snprintf(why, size,
-                        "it is a replica of %s:%s, which takes no writes: name that server", host,
+                        "it is a replica of %s:%s, and accepts no writes: name its master", host,
                         port);
-        return SMQ_UNAVAILABLE; /* a failover may make it the master */
+        return SMQ_UNAVAILABLE; /* a failover may make this server the master */
     }
     if (strtoull(memory, NULL, 10) > 0 && greeting_may_evict(policy)) {
         (void) snprintf(why, size,

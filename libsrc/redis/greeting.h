@@ -10,16 +10,16 @@
 
 #include <slotmq/core.h>
 
-/* The reply of AUTH.  DENIED: `why` holds what the server said, which never holds the password. */
+/* Check the reply to AUTH.  DENIED: `why` is the server's text, which never contains the
+ * password. */
 smq_status greeting_check_auth(char *why, size_t size, const redisReply *reply);
 
-/* The reply of INFO.  BAD_SERVER: Redis before 7.0, Valkey before 7.2, or one that evicts keys
- * without a time to live.
- * DENIED: not allowed to look, nothing is known. */
+/* Check the reply to INFO.  BAD_SERVER: Redis before 7.0, Valkey before 7.2, or a server that
+ * evicts keys without a time to live.  DENIED: the user may not call INFO, so nothing is known. */
 smq_status greeting_check_info(char *why, size_t size, const redisReply *reply);
 
-/* The reply of INFO replication: how many replicas are in step with this master.  -1: it does not
- * say, or is no master. */
+/* The number of replicas in sync with this master, by the reply to INFO replication; -1: the reply
+ * does not say it, or the server is no master. */
 int greeting_replicas(const redisReply *reply);
 
 #endif

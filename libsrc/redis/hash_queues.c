@@ -131,7 +131,7 @@ void hash_queue_send_first(struct hash_queue *queue)
     hash_queue_move(queue, HASH_QUEUE_SENT, NULL);
 }
 
-void hash_queue_take_back(struct hash_queue_item *item)
+void hash_queue_put_back(struct hash_queue_item *item)
 {
     item->queue->sent = NULL;
     TAILQ_INSERT_HEAD(&item->queue->waiting, item, link);

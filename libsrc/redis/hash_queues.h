@@ -26,11 +26,12 @@ struct hash_queue_item {
     TAILQ_ENTRY(hash_queue_item) link;
 };
 
-/* Invariants: `place` changes in hash_queue_move() alone; `list`, in which `link` is, is that of
- * the place, and NULL when SENT.  `sent` is not NULL exactly when SENT; in every other place items
- * wait, else the queue is freed. */
+/* Invariants: `place` changes in hash_queue_move() alone; `list`, which contains `link`, belongs to
+ * the place, and is NULL when SENT.  `sent` is not NULL exactly when SENT; in every other place the
+ * queue has waiting items, and without items it is freed. */
 struct hash_queue {
-    int64_t number;    /* made of the next two; or that of one command without a key */
+    /* made from the next two fields; or the number of one command without a key */
+    int64_t number;
     int32_t hash_slot; /* or REDIS_ANY_NODE */
     int replicas;
     struct hash_queues *all;
@@ -68,11 +69,11 @@ void hash_queues_init(struct hash_queues *queues, struct context *context,
 void hash_queues_add(struct hash_queues *queues, struct hash_queue_item *item, int32_t hash_slot,
                      int replicas);
 
-/* Remove an item that has ended, waiting or in flight.  The next one can be sent then; without a
- * next one the queue is freed. */
+/* Remove an item that has ended, waiting or in flight.  Then the next item can be sent; if there is
+ * none the queue is freed. */
 void hash_queue_remove(struct hash_queue_item *item);
 
-/* The item to be sent next; NULL: none waits. */
+/* The item to be sent next; NULL: no item waits. */
 struct hash_queue_item *hash_queue_first(const struct hash_queue *queue);
 
 bool hash_queue_is_sent(const struct hash_queue_item *item);
@@ -82,7 +83,7 @@ void hash_queue_send_first(struct hash_queue *queue);
 
 /* An item in flight was not executed: put it back in front of its queue, which then must be made
  * READY or PAUSED. */
-void hash_queue_take_back(struct hash_queue_item *item);
+void hash_queue_put_back(struct hash_queue_item *item);
 
 void hash_queue_make_ready(struct hash_queue *queue);
 

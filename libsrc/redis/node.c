@@ -32,8 +32,8 @@ static void node_enter(struct node *node, enum node_state state)
     CHECK(node_check(node));
 }
 
-/* A connection for WAIT reports nothing of its own about its server: the connection for everything
- * else does, and so do the sends that wait for replicas. */
+/* A connection for WAIT does not report its server: the main connection to the server does, and so
+ * do the sends that wait for replicas. */
 static bool node_is_reported(const struct node *node)
 {
     return node->replicas_wanted == 0;

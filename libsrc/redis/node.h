@@ -29,7 +29,7 @@ struct replicas {
     enum replicas_state state;
     int64_t due_ms;
     int64_t until_ms; /* WRITTEN: the earliest of its commands */
-    int acknowledged; /* WAITING, FEW: how many did when WAIT was answered last; -1: not yet */
+    int acknowledged; /* WAITING, FEW: by the last reply to WAIT; -1: there was none */
     TAILQ_HEAD(await_list, redis_await) awaits;
     struct exchange may_wait, info, wait;
 };
@@ -46,17 +46,17 @@ struct node {
     struct node_set *all;
     struct server_address address;
     char name[NODE_NAME_MAX];
-    int replicas_wanted; /* 0: the connection for everything that waits for no replicas */
+    int replicas_wanted; /* 0: this is the connection for commands without replicas */
     struct replicas replicas;
     enum node_state state;
     struct connection *connection;
     struct hash_queue_list stalled; /* the queues that wait until commands can be written */
-    bool wanted;                    /* to be connected to as soon as `retry_ms` has come */
-    uint64_t failures;              /* since commands could be written last */
+    bool wanted;                    /* connect as soon as `retry_ms` has come */
+    uint64_t failures;              /* failures since commands could last be written */
     bool known;                     /* it was UP before */
     int64_t retry_ms;               /* DOWN, BAD: do not connect before */
     smq_status status;              /* why it is DOWN or BAD */
-    char why[512]; /* why commands cannot be written, or could not last; "": they can */
+    char why[512]; /* why commands cannot be written, or last could not; "": they can */
     UT_hash_handle hh;
 };
 
@@ -84,7 +84,8 @@ void node_set_fini(struct node_set *nodes);
 /* The node at an address, made if there is none. */
 struct node *node_set_get(struct node_set *nodes, const struct server_address *address);
 
-/* Its connection for commands that `replicas` replicas must acknowledge; 0: as node_set_get(). */
+/* The connection to an address for commands that `replicas` replicas must acknowledge; 0: as
+ * node_set_get(). */
 struct node *node_set_get_with(struct node_set *nodes, const struct server_address *address,
                                int replicas);
 
@@ -100,7 +101,7 @@ void node_connect(struct node *node);
 /* Commands can be written: reset the back-off, and send those that wait. */
 void node_mark_writable(struct node *node);
 
-/* Give up the connection, if there is one. */
+/* Close the connection, if there is one. */
 void node_disconnect(struct node *node, smq_status status, const char *why);
 
 #endif

@@ -1,7 +1,7 @@
 /* pubsub.c - sharded subscriptions that are kept.
  *
- * In RESP2 replies and messages share the connection, and their first element says which they are.
- * An error does not say it, so the commands in flight are kept in a queue: their replies come in
+ * In RESP2 replies and messages share the connection, and their first element tells them apart.  An
+ * error does not have that element, so the commands in flight are kept in a queue: replies come in
  * its order.
  *
  * Thread: smq:io. */
@@ -271,7 +271,7 @@ static void pubsub_on_subscribed(struct pubsub_link *link, const char *name)
     }
 }
 
-/* Either our own SUNSUBSCRIBE was answered, or the hash slot has left that node. */
+/* Either this is the reply to SUNSUBSCRIBE, or the hash slot has left that node. */
 static void pubsub_on_unsubscribed(struct pubsub_link *link, const char *name)
 {
     struct pubsub_asked *asked = STAILQ_FIRST(&link->asked);
@@ -284,7 +284,7 @@ static void pubsub_on_unsubscribed(struct pubsub_link *link, const char *name)
     if (channel != NULL && channel->link == link && channel->state == CHANNEL_ON) {
         pubsub_channel_enter(channel, CHANNEL_IDLE);
         topology_refresh(link->pubsub->topology);
-        pubsub_route(channel); /* the node redirects it, if it knows the new one */
+        pubsub_route(channel); /* the node redirects the subscription, if it knows the new owner */
     }
 }
 
@@ -485,7 +485,7 @@ static void pubsub_link_free(struct pubsub_link *link)
     free(link);
 }
 
-/* Send a ping from time to time, and give up a connection on which no reply comes in time.  Returns
+/* Send a ping from time to time, and close a connection on which no reply comes in time.  Returns
  * when to check again. */
 static int64_t pubsub_check_alive(struct pubsub_link *link, int64_t now)
 {

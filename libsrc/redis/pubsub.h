@@ -20,7 +20,7 @@ struct pubsub {
     struct pubsub_link *links;         /* by node name */
     struct pubsub_channel *channels;   /* by channel */
     TAILQ_HEAD(, pubsub_channel) idle; /* to be subscribed */
-    uv_timer_t timer;                  /* sends pings, and tries again what could not be done */
+    uv_timer_t timer;                  /* sends pings and repeats failed subscriptions */
 };
 
 void pubsub_init(struct pubsub *pubsub, struct context *context, struct topology *topology);

@@ -1,14 +1,14 @@
-/* redirect.c - reply -> next step.
+/* redirect.c - from a reply to the next step of its command.
  *
- * The classes are those of the server's own sources (7.0): which errors are raised before a
- * script's first write, and which can come after it.
+ * The classes follow the sources of the server (7.0): which errors are raised before a script's
+ * first write, and which can come after it.
  *
  * Pure. */
 #include "redis/redirect.h"
 
 #include <string.h>
 
-/* Errors that begin with these words come before anything is executed, UNBLOCKED excepted. */
+/* Errors that begin with these words are raised before anything is executed, except UNBLOCKED. */
 static const struct {
     const char *words;
     enum step_kind kind;
@@ -89,7 +89,7 @@ static bool redirect_parse_target(struct step *step, const redisReply *reply)
            strcmp(step->to.host, "?") != 0;
 }
 
-/* A redirect that cannot be followed counts as none, but still means that nothing was executed. */
+/* A redirect that cannot be followed is no redirect, but still means that nothing was executed. */
 static struct step redirect_next_of_redirect(const redisReply *reply, enum step_kind kind)
 {
     struct step step = {.kind = kind, .refresh = kind == STEP_MOVED};

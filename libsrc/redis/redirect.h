@@ -1,4 +1,4 @@
-/* redirect.h - what a reply means for its command: the one place where error texts are read.
+/* redirect.h - what a reply means for its command: the only file that reads the texts of errors.
  *
  * Pure. */
 #ifndef REDIS_REDIRECT_H
@@ -14,12 +14,12 @@
 enum step_kind {
     STEP_DONE,    /* executed */
     STEP_MOVED,   /* not executed: another node owns the hash slot */
-    STEP_ASK,     /* not executed: ask another node, this once */
+    STEP_ASK,     /* not executed: send it to another node, this time only */
     STEP_LOAD,    /* not executed: the node does not know the script */
     STEP_WAIT,    /* not executed: repeat after a pause */
     STEP_REFUSED, /* not executed: the caller decides */
     STEP_PARTLY,  /* a script raised an error: it may be partly executed */
-    STEP_UNKNOWN  /* executed or not: the server itself does not know */
+    STEP_UNKNOWN  /* executed or not: the server does not know */
 };
 
 struct step {
@@ -28,14 +28,15 @@ struct step {
                                  DENIED, INVALID (a key of another type); UNKNOWN: UNKNOWN */
     bool refresh;             /* the slot map is out of date */
     int32_t hash_slot;        /* MOVED, ASK */
-    struct server_address to; /* MOVED, ASK; an empty host means that of the node that answered */
+    struct server_address to; /* MOVED, ASK; an empty host is that of the node that replied */
 };
 
-/* What follows from a reply.  `script`: the reply is that of a script, whose errors can come after
+/* The next step after a reply.  `script`: it is the reply of a script, whose errors can come after
  * its first write. */
 struct step redirect_next(const redisReply *reply, bool script);
 
-/* Does the answer to a script, or to its loading, say that the server runs no scripts of ours? */
+/* Does the reply to a script, or to its loading, mean that the server runs no scripts of
+ * clients? */
 bool redirect_without_scripts(const redisReply *reply);
 
 #endif

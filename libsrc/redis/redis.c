@@ -1,9 +1,9 @@
 /* redis.c - the client's life, and the functions of redis.h.
  *
- * All parts of a client are made here, and told here what the parts above them report: context.h
- * names the parts in their order.
+ * All parts of a client are made here, and their listeners are set here; context.h lists the parts
+ * in their order.
  *
- * Thread: smq:io, but redis_counts(). */
+ * Thread: smq:io, except redis_counts(). */
 #include "redis/redis.h"
 
 #include <assert.h>
@@ -175,7 +175,7 @@ static_assert((int) REDIS_MASTERS_MAX >= (int) SLOTMAP_NODES_MAX, "room for each
 size_t redis_masters(int32_t *out, const struct redis *redis)
 {
     const struct slotmap *map = &redis->topology.map;
-    bool seen[SLOTMAP_NODES_MAX + 1] = {true}; /* 0: nobody is known to have the hash slot */
+    bool seen[SLOTMAP_NODES_MAX + 1] = {true}; /* 0: no node is known for the hash slot */
     size_t count = 0;
 
     for (int32_t i = 0; i < SLOTMAP_SLOTS; i++) {

@@ -1,10 +1,10 @@
 /* redis.h - commands to a Redis Cluster, or to a single server: routing, pipelining, redirects,
  * repeats.
  *
- * Knows nothing of queues.  hiredis reads replies, libuv is the transport; commands are rendered
+ * It knows nothing of queues.  hiredis reads replies, libuv is the transport; commands are rendered
  * here as they are built (decision 0006).
  *
- * Thread: the loop given to redis_new(), smq:io, unless a function says otherwise. */
+ * Thread: the loop given to redis_new(), smq:io, except where a function says otherwise. */
 #ifndef REDIS_REDIS_H
 #define REDIS_REDIS_H
 
@@ -27,9 +27,9 @@ struct redis;
 struct redis_command;
 struct node;
 
-/* What is known about a command that has ended.  Never guess between them. */
+/* What is known about a command that has ended; it is never guessed. */
 enum redis_outcome {
-    REDIS_DONE,     /* executed; `reply` is what it answered, never an error reply */
+    REDIS_DONE,     /* executed; `reply` is its reply, never an error */
     REDIS_NOT_DONE, /* not executed: no server in time, closed before it was written, or refused */
     REDIS_PARTLY,   /* a script raised an error: some of its writes may have been kept */
     REDIS_UNKNOWN   /* written, but no reply came */
@@ -46,23 +46,25 @@ struct redis_result {
 
 typedef void redis_done_fn(const struct redis_result *result, void *user);
 
-/* Any node will do: commands without a key. */
+/* The hash slot of commands without a key, which any node can execute. */
 enum { REDIS_ANY_NODE = -1 };
 
-/* One command.  Owned by the client from redis_send() until just before `done` is called, exactly
- * once; then by its maker again, who may send it again or free it.  Commands of one hash slot are
- * executed in the order in which they were sent, also across redirects and repeats: one of them is
- * in flight at a time, while those of different hash slots share the pipeline of their node.
- * Commands with `replicas` go over connections of their own, and have an order of their own. */
+/* One command.  The client owns it from redis_send() until just before it calls `done`, exactly
+ * once; then it belongs to its maker again, who may send it again or free it.  Commands of one hash
+ * slot are executed in the order in which they were sent, also across redirects and repeats: one of
+ * them is in flight at a time, while those of different hash slots share the pipeline of their
+ * node.  Commands with `replicas` use connections of their own, and have an order of their own. */
 struct redis_command {
     const struct script *script; /* NULL: args name the command */
     int keys;                    /* of a script: how many of args are keys */
     int32_t hash_slot;           /* 0 .. 16383, or REDIS_ANY_NODE */
     size_t max_elements; /* most elements of an array in the reply, at any level; default 64 */
     int64_t timeout_ms;  /* from redis_send() to the end, repeats included; 0: request_timeout_ms */
-    bool once;           /* do not wait for a server that is away or not ready: fail at once */
-    int replicas;        /* over 0: redis_await() waits until this many have what it wrote, ... */
-    int64_t until_ms;    /* ... until then, by clock_now_ms() */
+    /* do not wait for a server that is unreachable or not ready: fail at once */
+    bool once;
+    /* if not 0, redis_await() waits until this many replicas have its writes */
+    int replicas;
+    int64_t until_ms; /* until when redis_await() waits, by clock_now_ms() */
     redis_done_fn *done;
     void *user;
     struct redis_args {   /* keys, then arguments */
@@ -90,13 +92,13 @@ struct redis_options {
     int64_t request_timeout_ms; /* default time-out of a command */
 };
 
-/* Check and split `servers`.  Thread: any.  Fails: INVALID (never shows the password). */
+/* Check `servers`.  Thread: any.  Fails: INVALID (the text never shows the password). */
 smq_status redis_check_servers(const char *servers, smq_error *err);
 
-/* Connect to the servers, check them (version, eviction), learn the topology; `ready` is called
- * once, within connect_timeout_ms: with SMQ_OK, or why the first attempt failed (UNAVAILABLE,
- * DENIED, BAD_SERVER; CLOSED: redis_close() came first).  A master that is away is no failure.
- * `options` is copied. */
+/* Connect to the servers, check them (version, eviction), and learn the topology.  `ready` is
+ * called once, within connect_timeout_ms: with SMQ_OK, or with the reason why the first attempt
+ * failed (UNAVAILABLE, DENIED, BAD_SERVER; CLOSED: redis_close() was called first).  An unreachable
+ * master is no failure.  `options` is copied. */
 typedef void redis_ready_fn(smq_status status, const char *text, void *user);
 struct redis *redis_new(struct loop *loop, const struct redis_options *options,
                         struct events *events, redis_ready_fn *ready, void *user);
@@ -106,12 +108,12 @@ void redis_send(struct redis *redis, struct redis_command *command);
 /* Counts since redis_new().  Thread: any. */
 struct redis_counts {
     uint64_t redirects;  /* MOVED and ASK that were followed */
-    uint64_t reconnects; /* connections that were ready once more, to the same node */
+    uint64_t reconnects; /* connections that became ready again, to the same node */
 };
 struct redis_counts redis_counts(const struct redis *redis);
 
-/* "host:port" of the server that has this hash slot, as far as the client knows; "" when it does
- * not.  `out` has REDIS_SERVER_MAX bytes. */
+/* "host:port" of the server of this hash slot; "": the client does not know it.  `out` has
+ * REDIS_SERVER_MAX bytes. */
 enum { REDIS_SERVER_MAX = 264 };
 void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot);
 
@@ -120,28 +122,29 @@ void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot);
 enum { REDIS_MASTERS_MAX = 1000 };
 size_t redis_masters(int32_t *out, const struct redis *redis);
 
-/* Watch what tells the cluster from others: marks of the ids of all nodes that it names, masters
- * and replicas; a single server has none.  `changed` is called with the marks as soon as they are
- * known, perhaps before this returns, and whenever they differ, until redis_close() or until it is
- * NULL. */
+/* Watch what distinguishes the cluster from others: marks of the ids of all nodes that it names,
+ * masters and replicas; a single server has none.  `changed` is called with the marks as soon as
+ * they are known, perhaps before this returns, and whenever they change, until redis_close() or
+ * until it is NULL. */
 typedef void redis_marks_fn(const struct marks *marks, void *user);
 void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user);
 
-/* End everything: commands not yet written end NOT_DONE / CLOSED, others UNKNOWN; then sockets are
- * closed and memory is freed. `closed` (may be NULL) is called last. */
+/* End everything: commands that were not written end with NOT_DONE / CLOSED, others with UNKNOWN;
+ * then sockets are closed and memory is freed.  `closed` (may be NULL) is called last. */
 void redis_close(struct redis *redis, void (*closed)(void *user), void *user);
 
 /* --- Replicas -----------------------------------------------------------------------------------
  *
- * A command with `replicas` is sent only while its node has that many replicas in step, and not
+ * A command with `replicas` is sent only while its node has that many replicas in sync, and not
  * while an earlier one is still awaited: so what replicas cannot have is not stored either. */
 
-/* Waits until replicas have what a command wrote.  Owned by the client from redis_await() until
- * just before `done` is called, exactly once. */
+/* Waits until replicas have the writes of a command.  The client owns it from redis_await() until
+ * just before it calls `done`, exactly once. */
 struct redis_await {
-    int64_t until_ms; /* by clock_now_ms(); of the command, at first */
-    /* DONE: enough replicas have it.  NOT_DONE / TIMED_OUT: fewer had it in time; the master keeps
-     * it.  UNKNOWN: the connection ended; a failover may have lost what was written.  No reply. */
+    int64_t until_ms; /* by clock_now_ms(); at first that of the command */
+    /* DONE: enough replicas have the writes.  NOT_DONE / TIMED_OUT: fewer had them in time; the
+     * master keeps them.  UNKNOWN: the connection ended, and a failover may have lost the writes.
+     * There is no reply. */
     redis_done_fn *done;
     void *user;
     struct node *node; /* private */
@@ -154,13 +157,13 @@ void redis_await(struct redis_await *await, const struct redis_command *command)
 /* Continue until another `until_ms`.  Only in the callback of the await, when it was NOT_DONE. */
 void redis_await_again(struct redis_await *await);
 
-/* --- Sharded pub/sub ---------------------------------------------------------------------------
- */
+/* --- Sharded pub/sub
+ * --------------------------------------------------------------------------- */
 
 enum redis_notice {
-    REDIS_NOTICE_SUBSCRIBED, /* (again) subscribed: messages may have been missed before */
+    REDIS_NOTICE_SUBSCRIBED, /* subscribed (again): messages may have been missed before */
     REDIS_NOTICE_MESSAGE,
-    REDIS_NOTICE_REFUSED /* the server refuses it, which was logged; it is tried again */
+    REDIS_NOTICE_REFUSED /* the server refuses it; this was logged, and it is tried again */
 };
 
 /* One SSUBSCRIBE that is kept through reconnects, failovers and moves of hash slots until

@@ -12,7 +12,7 @@
 #include "redis/greeting.h"
 #include "redis/redirect.h"
 
-/* A server that has nothing else to do checks ten times a second whether a WAIT is over. */
+/* A server that is idle checks ten times a second whether a WAIT has ended. */
 enum { TICK_MS = 16, WAIT_MIN_MS = 10, WAIT_SLACK_MS = 120, ASK_AGAIN_MS = 250 };
 
 /* UNKNOWN is entered before what waits is ended. */
@@ -67,17 +67,17 @@ static void replicas_on_info(struct exchange *exchange, const redisReply *reply,
     }
     int count = greeting_replicas(reply);
     if (count < 0 || count >= node->replicas_wanted) {
-        replicas_open(node); /* if INFO is denied, or this is no master, the command will tell */
+        replicas_open(node); /* if INFO is denied, or this is no master, the command will show it */
         return;
     }
     (void) snprintf(node->why, sizeof(node->why),
-                    "%s: NOREPLICAS: it has %d replicas in step, and %d shall acknowledge",
+                    "%s: NOREPLICAS: it has %d replicas in sync, but %d must acknowledge",
                     node->name, count, node->replicas_wanted);
     replicas_enter(replicas, REPLICAS_FEW);
     replicas->due_ms = clock_now_ms() + ASK_AGAIN_MS;
 }
 
-/* The reply to WAIT 0 0, which comes at once and tells whether WAIT is allowed here. */
+/* The reply to WAIT 0 0, which comes at once and shows whether WAIT is allowed here. */
 static void replicas_on_may_wait(struct exchange *exchange, const redisReply *reply, bool written)
 {
     struct node *node = OWNER_OF(exchange, struct node, replicas.may_wait);
@@ -102,7 +102,7 @@ static void replicas_ask(struct node *node)
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-/* End all awaits whose time is over at `now_ms`; their callbacks may await again. */
+/* End all awaits whose time has passed at `now_ms`; their callbacks may await again. */
 static void replicas_end_awaits(struct node *node, int64_t now_ms, enum redis_outcome outcome,
                                 smq_status status, const char *what)
 {
@@ -141,7 +141,7 @@ static void replicas_send_wait(struct node *node, int64_t until_ms)
     char number[16], time[24];
 
     ms -= ms / 2 > WAIT_SLACK_MS ? WAIT_SLACK_MS : 0; /* so that the reply comes in time */
-    ms = ms < WAIT_MIN_MS ? WAIT_MIN_MS : ms;         /* 0 would wait without end */
+    ms = ms < WAIT_MIN_MS ? WAIT_MIN_MS : ms;         /* WAIT with 0 would never end */
     ms = ms > most_ms ? most_ms : ms;
     (void) snprintf(number, sizeof(number), "%d", node->replicas_wanted);
     (void) snprintf(time, sizeof(time), "%lld", (long long) ms);
@@ -151,11 +151,11 @@ static void replicas_send_wait(struct node *node, int64_t until_ms)
     replicas_tick_soon(replicas->set);
 }
 
-/* End the awaits whose time is over. */
+/* End the awaits whose time has passed. */
 static void replicas_end_overdue(struct node *node, int64_t now_ms)
 {
     const struct replicas *replicas = &node->replicas;
-    char what[80] = "no answer of its replicas in time";
+    char what[80] = "its replicas did not reply in time";
 
     if (replicas->acknowledged >= 0) {
         (void) snprintf(what, sizeof(what), "%d of %d replicas acknowledged",
@@ -164,7 +164,7 @@ static void replicas_end_overdue(struct node *node, int64_t now_ms)
     replicas_end_awaits(node, now_ms, REDIS_NOT_DONE, SMQ_TIMED_OUT, what);
 }
 
-/* Send WAIT once more, for the awaits that are left. */
+/* Send WAIT again, for the awaits that are left. */
 static void replicas_wait_again(struct node *node)
 {
     int64_t until_ms = INT64_MAX;
@@ -177,7 +177,7 @@ static void replicas_wait_again(struct node *node)
     replicas_send_wait(node, until_ms);
 }
 
-/* Fewer replicas acknowledged: end the awaits whose time is over, and wait again for the others.
+/* Fewer replicas acknowledged: end the awaits whose time has passed, and wait again for the others.
  * Nothing is written until then. */
 static void replicas_fell_short(struct node *node, int count)
 {

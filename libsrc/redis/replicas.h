@@ -1,8 +1,8 @@
 /* replicas.h - connections for commands that replicas must acknowledge, too.
  *
- * WAIT blocks a connection, so these commands have a connection of their own, for each number of
- * replicas.  WAIT counts the replicas that have all that its own connection wrote, so one WAIT
- * behind the commands of a turn is about all of them; nothing is written until its reply has come.
+ * WAIT blocks a connection, so these commands have a connection of their own for each number of
+ * replicas.  WAIT counts the replicas that have all writes of its connection, so one WAIT after the
+ * commands of a turn covers all of them; nothing is written until its reply has come.
  *
  * Thread: smq:io. */
 #ifndef REDIS_REPLICAS_H
@@ -40,7 +40,7 @@ bool replicas_may_write(const struct node *node);
 /* A command was written to this node. */
 void replicas_wrote(struct node *node, const struct redis_command *command);
 
-/* The turn ends: send WAIT behind what was written in it. */
+/* The turn ends: send WAIT after the commands that were written in it. */
 void replicas_turn(struct replicas_set *set);
 
 #endif

@@ -15,11 +15,11 @@ static int reply_nesting(const redisReadTask *task)
     return depth;
 }
 
-/* A reply with room for `extra` bytes behind it, linked to its parent; NULL: no memory. */
+/* A reply with space for `extra` bytes after it, linked to its parent; NULL: out of memory. */
 static redisReply *reply_new(const redisReadTask *task, int type, size_t extra)
 {
     struct reply_room *room = task->privdata;
-    redisReply *reply = arena_take(&room->arena, sizeof(*reply) + extra);
+    redisReply *reply = arena_alloc(&room->arena, sizeof(*reply) + extra);
 
     if (reply == NULL) {
         return NULL;

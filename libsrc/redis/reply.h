@@ -17,9 +17,9 @@
 
 enum { REPLY_NESTING_MAX = 4, REPLY_ARRAYS_MAX = 32, REPLY_UNREAD_MAX = 256 * 1024 * 1024 };
 
-/* The limits of a reply, and its memory.  Arrays at any level have at most `max_elements`, and
- * all together REPLY_ARRAYS_MAX times that; all strings together at most REPLY_UNREAD_MAX bytes.
- * `elements` and `bytes` count what the reply that is being read has. */
+/* The limits of a reply, and its memory.  Arrays at any level have at most `max_elements`, and all
+ * together REPLY_ARRAYS_MAX times that; all strings together have at most REPLY_UNREAD_MAX bytes.
+ * `elements` and `bytes` count those of the reply that is being read. */
 struct reply_room {
     size_t max_elements;
     size_t elements, bytes;

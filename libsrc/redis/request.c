@@ -18,7 +18,7 @@
 enum {
     PAUSE_MIN_MS = 10,
     PAUSE_MAX_MS = 500,
-    REDIRECTS_MAX = 5 /* in a row, then a pause */
+    REDIRECTS_MAX = 5 /* consecutive redirects before a pause */
 };
 
 /* The private side of a command.  Invariant: `command` is NULL when its end was reported while
@@ -26,14 +26,15 @@ enum {
 struct request {
     struct redis_command *command;
     struct requests *all;
-    struct node *node; /* the command was written to it */
+    struct node *node; /* the node to which the command was written */
     int64_t timeout_ms;
     bool asking;
     struct server_address ask;
     unsigned redirects, pauses;
-    char *why;              /* the error for which it waits; NULL: none */
-    smq_status load_status; /* why its script could not be loaded (in `why`); SMQ_OK: it could */
-    int in_flight;          /* exchanges that will still call back */
+    char *why; /* the error after which it waits; NULL: none */
+    /* why its script could not be loaded (text in `why`); SMQ_OK: it could */
+    smq_status load_status;
+    int in_flight; /* exchanges that will still call back */
     struct exchange run, load, announce;
     struct hash_queue_item item;
     struct deadline deadline;
@@ -86,7 +87,7 @@ static void request_keep_why(struct request *request, const char *why)
     request->why = memory_string(why);
 }
 
-/* Send it again after the back-off. */
+/* Send the request again after the back-off. */
 static void request_pause(struct request *request)
 {
     int64_t ms = random_backoff_ms(request->pauses++, PAUSE_MIN_MS, PAUSE_MAX_MS);
@@ -129,7 +130,7 @@ static void request_repeat(struct request *request, const struct step *step, con
         topology_refresh(request->all->topology);
     }
     request_keep_why(request, why);
-    hash_queue_take_back(&request->item);
+    hash_queue_put_back(&request->item);
     request->asking = false;
     if (request_is_redirected(request, step)) {
         request_redirect(request, step);
@@ -155,8 +156,8 @@ static void request_fail_without_scripts(struct request *request, const char *er
     request_fail(request, REDIS_NOT_DONE, SMQ_BAD_SERVER, why);
 }
 
-/* The node does not know the script: send the command again behind SCRIPT LOAD, unless that was
- * just refused. */
+/* The node does not know the script: send the command again after SCRIPT LOAD, unless that was just
+ * refused. */
 static void request_load_again(struct request *request, const struct step *step,
                                const redisReply *reply)
 {
@@ -179,7 +180,7 @@ static void request_load_again(struct request *request, const struct step *step,
     request_fail(request, REDIS_NOT_DONE, request->load_status, why);
 }
 
-static void request_take_step(struct request *request, const redisReply *reply)
+static void request_do_step(struct request *request, const redisReply *reply)
 {
     bool script = request->command->script != NULL;
     struct step step = redirect_next(reply, script);
@@ -233,7 +234,7 @@ static void request_on_reply(struct exchange *exchange, const redisReply *reply,
         return;
     }
     if (reply != NULL) {
-        request_take_step(request, reply);
+        request_do_step(request, reply);
         return;
     }
     if (written) {
@@ -241,12 +242,12 @@ static void request_on_reply(struct exchange *exchange, const redisReply *reply,
                      "the connection ended before the reply came");
         return;
     }
-    hash_queue_take_back(&request->item);
+    hash_queue_put_back(&request->item);
     hash_queue_make_ready(request->item.queue);
 }
 
-/* SCRIPT LOAD was answered.  Whether the script is there shows in the reply of the command itself;
- * this keeps the reason why not. */
+/* The reply to SCRIPT LOAD.  The reply of the command itself shows whether the script exists; this
+ * keeps the reason if not. */
 static void request_on_load_reply(struct exchange *exchange, const redisReply *reply, bool written)
 {
     struct request *request = OWNER_OF(exchange, struct request, load);
@@ -271,7 +272,7 @@ static void request_on_load_reply(struct exchange *exchange, const redisReply *r
     }
 }
 
-/* ASKING was answered.  Its effect shows in the reply of the command itself. */
+/* The reply to ASKING.  The reply of the command itself shows its effect. */
 static void request_on_announce_reply(struct exchange *exchange, const redisReply *reply,
                                       bool written)
 {
@@ -293,7 +294,7 @@ static void request_send_extra(struct request *request, struct exchange *exchang
     connection_ask(request->node->connection, exchange, count, words);
 }
 
-/* Send the command, behind the script's text and ASKING where they are needed. */
+/* Send the command, after the script's text and ASKING where they are needed. */
 static void request_send(struct request *request, struct node *node)
 {
     const struct redis_command *command = request->command;
@@ -365,7 +366,7 @@ static void request_await_route(struct request *request)
     struct topology *topology = request->all->topology;
 
     if (request->command->once && topology->map.count > 0) {
-        request_end(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, NULL, "nobody serves this hash slot");
+        request_end(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, NULL, "no server has this hash slot");
         return;
     }
     hash_queue_await_route(request->item.queue);
@@ -426,9 +427,9 @@ static const char *request_why_waiting(const struct request *request)
         return request->why;
     }
     if (node == NULL) {
-        return "nobody is known to serve this hash slot";
+        return "no server is known for this hash slot";
     }
-    return node->why[0] != '\0' ? node->why : "others were before it";
+    return node->why[0] != '\0' ? node->why : "earlier requests were not done yet";
 }
 
 void request_on_deadline(struct deadline *deadline)
@@ -447,8 +448,8 @@ void request_on_deadline(struct deadline *deadline)
     }
     (void) snprintf(text, sizeof(text), "no reply within %lld ms", (long long) request->timeout_ms);
     request_fail(request, REDIS_UNKNOWN, SMQ_UNKNOWN, text);
-    /* a hung server and a cut connection look alike; a time-out shorter than usual proves neither
-     */
+    /* a hung server and a broken connection look alike; a time-out shorter than usual proves
+     * neither */
     if (node->state == NODE_UP && connection_silent_ms(node->connection) >= patience_ms) {
         node_disconnect(node, SMQ_UNAVAILABLE, "it does not answer");
     }

@@ -24,7 +24,7 @@ void request_new(struct requests *requests, struct redis_command *command);
 /* Send the first request of a READY queue, or end it, or have the queue wait. */
 void request_send_first(struct hash_queue *queue);
 
-/* The time-out of a request is over. */
+/* The time-out of a request has passed. */
 void request_on_deadline(struct deadline *deadline);
 
 #endif

@@ -118,7 +118,8 @@ static bool server_parse_credentials(struct server_list *out, const char *text, 
            out->password[0] != '\0';
 }
 
-/* text[0..len) is no address.  Where credentials may be near, nothing is shown. */
+/* text[0..len) is no address.  If it may contain credentials the text of the error shows nothing of
+ * it. */
 static smq_status server_bad_server(const char *text, size_t len, smq_error *err)
 {
     if (strchr(text, '@') != NULL) {
@@ -128,13 +129,14 @@ static smq_status server_bad_server(const char *text, size_t len, smq_error *err
     }
     if (len == 0) {
         return status_set(err, SMQ_INVALID,
-                          "no Redis server stands before a comma: write host:port,host:port");
+                          "there is no Redis server before a comma: write host:port,host:port");
     }
     return status_set(err, SMQ_INVALID, "\"%.*s\" is no Redis server: write host:port", (int) len,
                       text);
 }
 
-/* The text names something that is no "host:port,...": why that cannot be used; NULL: it is one. */
+/* Why the text, which is of another form than "host:port,...", cannot be used; NULL: it is of this
+ * form. */
 static const char *server_other_kind(const char *text)
 {
     const size_t name = strcspn(text, ":/");
@@ -152,7 +154,7 @@ static const char *server_other_kind(const char *text)
                : NULL;
 }
 
-/* What follows the addresses of a "redis://" is the number of a database, which is 0. */
+/* The path of a "redis://" text is the number of a database, which must be 0. */
 static smq_status server_check_path(const char *path, smq_error *err)
 {
     const size_t digits = strspn(path + 1, "0123456789");
@@ -168,12 +170,11 @@ static smq_status server_check_path(const char *path, smq_error *err)
             path + 1);
     }
     return status_set(err, SMQ_INVALID,
-                      "behind the Redis servers of redis://host:port,... only /0 may stand");
+                      "only /0 may follow the Redis servers of redis://host:port,...");
 }
 
-/* The user and the password before the last '@'; *text is then the part behind it. */
-static smq_status server_take_credentials(struct server_list *out, const char **text,
-                                          smq_error *err)
+/* Read the user and the password before the last '@', and advance *text behind it. */
+static smq_status server_parse_user(struct server_list *out, const char **text, smq_error *err)
 {
     const char *at = strrchr(*text, '@');
 
@@ -204,9 +205,9 @@ static bool server_parse_server(struct server_address *out, const char *text, si
            server_address_parse(out, with_port, (size_t) written, false);
 }
 
-/* The addresses in text[0..len), with or without a comma behind the last one. */
-static smq_status server_take_addresses(struct server_list *out, const char *text, size_t len,
-                                        smq_error *err)
+/* Read the addresses in text[0..len); a comma may follow the last one. */
+static smq_status server_parse_addresses(struct server_list *out, const char *text, size_t len,
+                                         smq_error *err)
 {
     const char *end = text + len;
 
@@ -230,7 +231,7 @@ smq_status server_list_parse(struct server_list *out, const char *text, smq_erro
     smq_status status = SMQ_OK;
 
     if (text == NULL || text[0] == '\0') {
-        return status_set(err, SMQ_INVALID, "no Redis servers are named: give \"host:port,...\"");
+        return status_set(err, SMQ_INVALID, "there are no Redis servers: give \"host:port,...\"");
     }
     const bool is_url = strncmp(text, scheme, sizeof(scheme) - 1) == 0;
     if (!is_url && server_other_kind(text) != NULL) {
@@ -239,14 +240,14 @@ smq_status server_list_parse(struct server_list *out, const char *text, smq_erro
     size_t len = strlen(text);
     if (is_url) {
         text += sizeof(scheme) - 1;
-        status = server_take_credentials(&list, &text, err);
+        status = server_parse_user(&list, &text, err);
         len = strcspn(text, "/");
         if (status == SMQ_OK && text[len] != '\0') {
             status = server_check_path(text + len, err);
         }
     }
     if (status == SMQ_OK) {
-        status = server_take_addresses(&list, text, len, err);
+        status = server_parse_addresses(&list, text, len, err);
     }
     if (status != SMQ_OK) {
         server_list_fini(&list);

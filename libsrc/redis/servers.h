@@ -22,7 +22,7 @@ struct server_address {
 struct server_list {
     struct server_address *addresses;
     size_t count;
-    char user[SERVER_SECRET_MAX], password[SERVER_SECRET_MAX]; /* "" for none; percent-decoded */
+    char user[SERVER_SECRET_MAX], password[SERVER_SECRET_MAX]; /* "": none; percent-decoded */
 };
 
 /* Fails: INVALID; the text never shows user or password. */

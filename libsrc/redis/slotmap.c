@@ -29,8 +29,9 @@ static size_t slotmap_node_index(struct slotmap *map, const struct server_addres
     return i;
 }
 
-/* A node is { host, port, id, ... }.  A nil or empty host is that of the server asked.  A node with
- * host "?" or port 0 (TLS only) cannot be reached: `out` then gets port 0.  false: no node. */
+/* A node is { host, port, id, ... }.  A nil or empty host is that of the server that replied.  A
+ * node with host "?" or port 0 (TLS only) cannot be reached: `out` then gets port 0.  false: it is
+ * no node. */
 static bool slotmap_parse_node(struct server_address *out, const redisReply *node,
                                const char *origin)
 {
@@ -50,7 +51,7 @@ static bool slotmap_parse_node(struct server_address *out, const redisReply *nod
 }
 
 /* A node without an id, which no current server sends, adds no mark. */
-static void slotmap_take_id(struct slotmap *map, const redisReply *node)
+static void slotmap_add_id(struct slotmap *map, const redisReply *node)
 {
     if (node->type == REDIS_REPLY_ARRAY && node->elements > 2 &&
         node->element[2]->type == REDIS_REPLY_STRING && node->element[2]->len > 0) {
@@ -58,13 +59,13 @@ static void slotmap_take_id(struct slotmap *map, const redisReply *node)
     }
 }
 
-static bool slotmap_take_range(struct slotmap *map, long long first, long long last,
-                               const struct server_address *server)
+static bool slotmap_add_range(struct slotmap *map, long long first, long long last,
+                              const struct server_address *server)
 {
     size_t index = server->port == 0 ? SLOTMAP_NODES_MAX : slotmap_node_index(map, server);
 
     if (server->port == 0) {
-        return true; /* a hole */
+        return true; /* a gap */
     }
     for (long long i = first; i <= last; i++) {
         if (index == SLOTMAP_NODES_MAX || map->owner[i] != 0) {
@@ -92,9 +93,9 @@ static bool slotmap_parse_range(struct slotmap *map, const redisReply *range, co
         return false;
     }
     for (size_t i = 2; i < range->elements; i++) {
-        slotmap_take_id(map, range->element[i]);
+        slotmap_add_id(map, range->element[i]);
     }
-    return slotmap_take_range(map, first, last, &server);
+    return slotmap_add_range(map, first, last, &server);
 }
 
 bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *origin,
@@ -107,12 +108,12 @@ bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *ori
         good = slotmap_parse_range(&map, reply->element[i], origin);
     }
     if (!good) {
-        *why = "its answer to CLUSTER SLOTS is no map of a cluster";
+        *why = "its reply to CLUSTER SLOTS is no map of a cluster";
     } else if (map.served == 0) {
-        *why = "it knows of no master that serves a hash slot: create the cluster first";
+        *why = "it knows no master of any hash slot: create the cluster first";
         good = false;
     } else if (map.served < SLOTMAP_SLOTS && out->served == SLOTMAP_SLOTS) {
-        *why = "it does not know who serves all hash slots";
+        *why = "it does not know the masters of all hash slots";
         good = false;
     }
     if (!good) {

@@ -20,15 +20,15 @@ enum { SLOTMAP_SLOTS = 16384, SLOTMAP_NODES_MAX = 1000 };
 struct slotmap {
     struct server_address *nodes;
     size_t count, served;
-    struct marks marks; /* of the ids of masters and replicas; none when one server is all */
+    struct marks marks; /* of the ids of masters and replicas; none for a single server */
     uint16_t owner[SLOTMAP_SLOTS];
 };
 
 void slotmap_fini(struct slotmap *map);
 
-/* Read a reply of CLUSTER SLOTS that came from the server `origin`, whose host replaces those
- * that the reply leaves open.  A map with holes is taken only while `out` has some, too.  false:
- * not taken, for the reason in `why`; `out` is untouched. */
+/* Read a reply to CLUSTER SLOTS from the server `origin`, whose host replaces hosts that the reply
+ * leaves empty.  A map with gaps is accepted only if `out` has gaps, too.  false: it is not
+ * accepted, for the reason in `why`, and `out` is unchanged. */
 bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *origin,
                    const char **why);
 

@@ -15,7 +15,7 @@ enum connection_state {
     CONNECTION_GREETING,
     CONNECTION_READY,
     CONNECTION_CLOSING,
-    CONNECTION_STATES /* how many there are */
+    CONNECTION_STATES /* number of states */
 };
 
 /* DOWN: not connected.  BAD: not connected, because the server refuses the client or cannot be
@@ -23,8 +23,8 @@ enum connection_state {
 enum node_state { NODE_DOWN, NODE_CONNECTING, NODE_UP, NODE_BAD, NODE_STATES };
 
 /* UNKNOWN: it is not known whether there are enough replicas.  ASKED: the server was asked.  FEW:
- * there are not, or fewer acknowledged; the server is asked again at `due_ms`.  OPEN: there are
- * enough.  WRITTEN: commands were written in this turn.  WAITING: WAIT was sent behind them. */
+ * there are too few, or too few acknowledged; the server is asked again at `due_ms`.  OPEN: there
+ * are enough.  WRITTEN: commands were written in this turn.  WAITING: WAIT was sent after them. */
 enum replicas_state {
     REPLICAS_UNKNOWN,
     REPLICAS_ASKED,
@@ -47,8 +47,8 @@ enum hash_queue_place {
     HASH_QUEUE_PLACES
 };
 
-/* IDLE: the channel is to be subscribed as soon as its node can take it.  ASKED: SSUBSCRIBE is in
- * flight.  ON: the subscription is confirmed.  GONE: nobody listens any more; the channel is freed
+/* IDLE: the channel is subscribed as soon as its node is ready.  ASKED: SSUBSCRIBE is in flight.
+ * ON: the subscription is confirmed.  GONE: the channel has no listeners any more, and is freed
  * once its last notice has returned. */
 enum channel_state { CHANNEL_IDLE, CHANNEL_ASKED, CHANNEL_ON, CHANNEL_GONE, CHANNEL_STATES };
 

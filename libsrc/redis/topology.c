@@ -1,4 +1,4 @@
-/* topology.c - learning which node serves what.
+/* topology.c - learning which node serves which hash slot.
  *
  * Thread: smq:io. */
 #include "redis/topology.h"
@@ -52,7 +52,7 @@ static void topology_report_ready(struct topology *topology, smq_status status, 
     }
 }
 
-/* The client is ready when there is a map, and every master was reached once or failed once. */
+/* The client is ready when it has a map, and every master was connected, or failed, once. */
 static void topology_check_ready(struct topology *topology)
 {
     const struct slotmap *map = &topology->map;
@@ -81,9 +81,9 @@ static bool topology_is_single_server(const redisReply *reply)
            strstr(reply->str, "cluster support disabled") != NULL;
 }
 
-/* A server without cluster mode serves everything, if it is the only one that was named. */
-static smq_status topology_take_single(struct topology *topology, const struct node *node,
-                                       const char **why)
+/* A server without cluster mode serves all hash slots, if it is the only one that was named. */
+static smq_status topology_use_single(struct topology *topology, const struct node *node,
+                                      const char **why)
 {
     if (topology->context->seeds.count > 1) {
         *why = "it is no node of a cluster, but several servers were named: name the nodes of one "
@@ -100,11 +100,11 @@ static smq_status topology_take_single(struct topology *topology, const struct n
 }
 
 /* Learn from a reply to CLUSTER SLOTS. */
-static smq_status topology_take_map(struct topology *topology, const struct node *node,
-                                    const redisReply *reply, const char **why)
+static smq_status topology_use_map(struct topology *topology, const struct node *node,
+                                   const redisReply *reply, const char **why)
 {
     if (topology_is_single_server(reply)) {
-        return topology_take_single(topology, node, why);
+        return topology_use_single(topology, node, why);
     }
     if (reply->type == REDIS_REPLY_ERROR) {
         struct step step = redirect_next(reply, false);
@@ -177,7 +177,7 @@ static void topology_on_reply(struct exchange *exchange, const redisReply *reply
     }
     uv_timer_stop(&topology->timer);
     if (reply != NULL) {
-        status = topology_take_map(topology, node, reply, &why);
+        status = topology_use_map(topology, node, reply, &why);
     }
     if (status != SMQ_OK) {
         topology_not_learned(topology, status, node, why);
@@ -199,7 +199,7 @@ static void topology_ask(struct topology *topology, struct node *node)
     connection_send(node->connection, question, sizeof(question) - 1, &topology->exchange);
 }
 
-/* Ask a node now if one is up and the last question is long enough ago; else connect or wait. */
+/* Ask a node now if one is up and the last question was long enough ago; else connect, or wait. */
 static void topology_try(struct topology *topology)
 {
     const struct server_list *seeds = &topology->context->seeds;
@@ -233,7 +233,7 @@ void topology_refresh(struct topology *topology)
     }
 }
 
-/* --- nodes come and go ----------------------------------------------------------------------- */
+/* --- changes of nodes ------------------------------------------------------------------------ */
 
 void topology_node_up(struct topology *topology)
 {
@@ -282,7 +282,8 @@ static void topology_format_seeds(char *out, size_t size, const struct server_li
     }
 }
 
-/* The time to connect is over.  A master that is away does not keep the client from the others. */
+/* The time to connect has passed.  A master that is unreachable does not keep the client from the
+ * others. */
 static void topology_on_start_timeout(uv_timer_t *timer)
 {
     struct topology *topology = OWNER_OF(timer, struct topology, start_timer);
@@ -318,7 +319,7 @@ void topology_start(struct topology *topology, redis_ready_fn *ready, void *user
     topology->ready = ready;
     topology->ready_user = user;
     topology->wanted = true;
-    /* a little earlier than the caller, if it waits for `ready` with the same time-out */
+    /* a little earlier than the time-out of the caller, which waits for `ready` */
     uv_timer_start(&topology->start_timer, topology_on_start_timeout,
                    (uint64_t) (connect_ms - connect_ms / 8), 0);
     topology_set_timer(topology, 0);

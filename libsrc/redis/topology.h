@@ -1,7 +1,7 @@
-/* topology.h - learning which node serves what: at the start, and when there is reason to think
- * that it changed.
+/* topology.h - learning which node serves which hash slot: at the start, and when the map may have
+ * changed.
  *
- * One CLUSTER SLOTS is in flight at a time, at most one a second; seeds are kept until the end.
+ * One CLUSTER SLOTS is in flight at a time, at most one per second; seeds are kept until the end.
  *
  * Thread: smq:io. */
 #ifndef REDIS_TOPOLOGY_H
@@ -29,13 +29,13 @@ struct topology {
     bool known;  /* a map was learned */
     bool wanted; /* it should be learned (again) */
     bool asking;
-    bool single;            /* the only server is no cluster */
+    bool single;            /* the only server is not in cluster mode */
     redis_marks_fn *marked; /* NULL: nothing watches the marks */
     void *marked_user;
-    struct marks reported; /* to `marked`, last */
+    struct marks reported; /* the marks that were last reported to `marked` */
     int64_t asked_ms;      /* when CLUSTER SLOTS was sent last */
     size_t next_seed;
-    char why[512]; /* the last reply was no map, for this reason */
+    char why[512]; /* why the last reply was no map */
     struct exchange exchange;
     struct node *asked;
     uv_timer_t timer;

@@ -1,4 +1,4 @@
-/* call.c - building script calls, and what their replies came to.
+/* call.c - building calls of scripts, and the results of their replies.
  *
  * Thread: smq:io. */
 #include <assert.h>
@@ -7,22 +7,22 @@
 
 #include "store/call.h"
 
-/* X(word, outcome, status, text): the words that scripts answer with. */
+/* X(word, outcome, status, text): the words with which scripts reply. */
 #define WORD_MAP(X)                                                                                \
     X("OK", STORE_OK, SMQ_OK, "")                                                                  \
     X("NO_TOPIC", STORE_NO_TOPIC, SMQ_NO_TOPIC, "the topic does not exist in this slot")           \
     X("STALE", STORE_STALE, SMQ_NO_TOPIC, "the topic has another definition now")                  \
     X("FENCED", STORE_FENCED, SMQ_FENCED, "a newer owner holds the slot")                          \
     X("FULL", STORE_REFUSED, SMQ_FULL, "the arrival sequence of the slot is used up; drain it")    \
-    X("CHANGED", STORE_REFUSED, SMQ_TOPIC_DIFFERS, "the topic was altered meanwhile")              \
+    X("CHANGED", STORE_REFUSED, SMQ_TOPIC_DIFFERS, "the topic was altered in the meantime")        \
     X("NO_MESSAGE", STORE_REFUSED, SMQ_NO_MESSAGE, "no such message waits")                        \
     X("HELD", STORE_REFUSED, SMQ_IN_WORK, "another process holds the lease")                       \
     X("OTHER_FLEET", STORE_REFUSED, SMQ_OTHER_FLEET, "another fleet consumes the topic")           \
     X("DELETING", STORE_REFUSED, SMQ_NO_TOPIC, "the topic is being deleted")                       \
-    X("FOREIGN", STORE_REFUSED, SMQ_INVALID, "a key of another program is in the way")             \
+    X("FOREIGN", STORE_REFUSED, SMQ_INVALID, "a key of another program has the same name")         \
     X("TAKEN", STORE_REFUSED, SMQ_TOPIC_DIFFERS,                                                   \
       "the slot belongs to another creation of the topic")                                         \
-    X("IN_USE", STORE_REFUSED, SMQ_IN_WORK, "the slot was opened again meanwhile")                 \
+    X("IN_USE", STORE_REFUSED, SMQ_IN_WORK, "the slot was opened again in the meantime")           \
     X("NOT_EMPTY", STORE_REFUSED, SMQ_NOT_EMPTY, "the slot still holds messages")                  \
     X("GONE", STORE_REFUSED, SMQ_NO_TOPIC, "the slot belongs to another creation of the topic")
 
@@ -75,7 +75,7 @@ static struct store_result call_result_of_script(const redisReply *reply)
         return (struct store_result){.outcome = STORE_PARTLY,
                                      .status = SMQ_INTERNAL,
                                      .word = "",
-                                     .text = "a script answered with something unreadable"};
+                                     .text = "the reply of a script cannot be read"};
     }
     return (struct store_result){.outcome = word->outcome,
                                  .status = word->status,
@@ -119,7 +119,7 @@ void store_call_fini(struct store_call *call)
     redis_command_fini(&call->command);
 }
 
-/* Rounded up, so that a bound is never none. */
+/* The share of one slot, rounded up so that a limit never becomes 0, which means none. */
 static int64_t call_share_of(int64_t whole, int32_t slots)
 {
     return (whole + slots - 1) / slots;

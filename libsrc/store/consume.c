@@ -1,4 +1,4 @@
-/* consume.c - the consume script: settle answers and claim messages in one round trip.
+/* consume.c - the script `consume`: settles answers and claims messages in one round trip.
  *
  * Thread: smq:io. */
 
@@ -8,17 +8,17 @@
 #include "scripts.h"
 #include "store/call.h"
 
-/* Of a reply: what stands before the claimed messages, and how many of those a lost reply can have
- * left behind. */
+/* CONSUME_HEAD: elements of a reply before the claimed messages.  CONSUME_MAX: claimed messages
+ * that a lost reply can leave behind. */
 enum { CONSUME_HEAD = 6, CONSUME_MAX = 1000, CONSUME_INLINE = 2, CONSUME_KEYED = 4 };
 
-/* The elements of one message. */
+/* How many elements one message has. */
 static size_t consume_width(const struct store_slot *slot)
 {
     return slot->keyed ? CONSUME_KEYED : CONSUME_INLINE;
 }
 
-/* "16", or "16,2,20c17:order-7": and of claim 17 all up to this message. */
+/* "16", or "16,2,20c17:order-7": of claim 17 the messages up to this one are known, too. */
 static void consume_arg_last(struct store_call *call, const struct store_slot *slot,
                              const struct store_consume *consume)
 {
@@ -114,7 +114,7 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX + 1, timeout_ms);
 }
 
-/* What follows the head: messages, and behind those of a keyed topic perhaps a number. */
+/* Read what follows the head: messages, and in a keyed topic perhaps a number after them. */
 static bool consume_read_tail(struct store_consumed *out, const redisReply *reply, size_t width)
 {
     size_t tail = reply->elements - CONSUME_HEAD;

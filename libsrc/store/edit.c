@@ -1,4 +1,4 @@
-/* edit.c - messages that are removed, requeued, rescheduled.
+/* edit.c - removing, requeueing and rescheduling messages.
  *
  * Thread: smq:io. */
 #include "scripts.h"

@@ -1,4 +1,4 @@
-/* look.c - what a slot holds.
+/* look.c - the stats of a slot.
  *
  * Thread: smq:io. */
 #include "scripts.h"
@@ -12,7 +12,7 @@ void store_inspect(struct store_call *call, struct redis *redis, const struct st
     call_submit(call, redis, 32, timeout_ms);
 }
 
-static bool look_read_gauges(struct store_look *out, const redisReply *reply)
+static bool look_read_gauges(struct store_inspected *out, const redisReply *reply)
 {
     return reply_number(&out->now_ms, reply, 1) && reply_count(&out->waiting, reply, 2) &&
            reply_count(&out->due, reply, 3) && reply_count(&out->claimed, reply, 4) &&
@@ -20,7 +20,7 @@ static bool look_read_gauges(struct store_look *out, const redisReply *reply)
            reply_time(&out->oldest_due_ms, reply, 7) && reply_time(&out->next_due_ms, reply, 8);
 }
 
-static bool look_read_counters(struct store_look *out, const redisReply *reply)
+static bool look_read_counters(struct store_inspected *out, const redisReply *reply)
 {
     return reply_count(&out->sent, reply, 11) && reply_count(&out->merged, reply, 12) &&
            reply_count(&out->done, reply, 13) && reply_count(&out->retried, reply, 14) &&
@@ -39,7 +39,7 @@ static bool look_read_paused(bool *out, const redisReply *reply)
     return true;
 }
 
-bool store_inspect_read(struct store_look *out, const struct store_result *result)
+bool store_inspect_read(struct store_inspected *out, const struct store_result *result)
 {
     const redisReply *reply = result->reply;
 

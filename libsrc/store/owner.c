@@ -1,5 +1,5 @@
-/* owner.c - the scripts by which a slot changes its owner, and by which claims and the standalone
- * lease of a topic are kept: takeover, vacate, renew, lease, bind; who owns a slot.
+/* owner.c - the scripts that change the owner of a slot, and that keep claims and the lease of a
+ * standalone topic: takeover, vacate, renew, lease, bind.  Also reads who owns a slot.
  *
  * Thread: smq:io. */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* page.c - the messages of a slot: page by page, one of them, its rank.
+/* page.c - reading the messages of a slot: a page of them, one of them, its rank.
  *
  * Thread: smq:io. */
 #include <string.h>
@@ -6,12 +6,12 @@
 #include "scripts.h"
 #include "store/call.h"
 
-/* Of a reply: what stands before the messages, and the strings of each. */
-enum { PAGE_HEAD = 6, FIND_HEAD = 4, SEEN_WIDTH = 3, SEEN_WIDTH_KEYED = 5 };
+/* Elements of a reply before the messages, and of each message. */
+enum { PAGE_HEAD = 6, FIND_HEAD = 4, ROW_WIDTH = 3, ROW_WIDTH_KEYED = 5 };
 
-static size_t page_seen_width(const struct store_slot *slot)
+static size_t page_row_width(const struct store_slot *slot)
 {
-    return slot->keyed ? SEEN_WIDTH_KEYED : SEEN_WIDTH;
+    return slot->keyed ? ROW_WIDTH_KEYED : ROW_WIDTH;
 }
 
 static const struct {
@@ -56,7 +56,7 @@ void store_page(struct store_call *call, struct redis *redis, const struct store
     } else {
         redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_OLDER_MS), "");
     }
-    call_submit(call, redis, PAGE_HEAD + page_seen_width(slot) * (size_t) page->limit, timeout_ms);
+    call_submit(call, redis, PAGE_HEAD + page_row_width(slot) * (size_t) page->limit, timeout_ms);
 }
 
 bool reply_token(char out[TOKEN_TEXT_LEN + 1], const redisReply *reply, size_t index)
@@ -74,7 +74,7 @@ bool store_page_read(struct store_paged *out, const struct store_result *result,
                      const struct store_slot *slot, const struct store_page *page)
 {
     const redisReply *reply = result->reply;
-    size_t width = page_seen_width(slot), score_len;
+    size_t width = page_row_width(slot), score_len;
     int64_t more;
 
     if (!reply_number(&out->now_ms, reply, 1) || !reply_token(out->token, reply, 2) ||
@@ -95,7 +95,7 @@ static enum entry_kind page_entry_kind_of(smq_state state)
                                         : ENTRY_DEAD;
 }
 
-/* Name and score in their order. */
+/* Read name and score. */
 static bool page_read_place(struct store_page_row *out, const redisReply *reply, size_t at)
 {
     size_t score_len;
@@ -117,7 +117,7 @@ static bool page_read_place(struct store_page_row *out, const redisReply *reply,
            out->entry.kind == page_entry_kind_of(out->state);
 }
 
-/* Somebody may have removed header and body: what is left of the message is shown. */
+/* Header and body may have been removed by hand; then the rest of the message is shown. */
 static bool page_read_stored(struct store_page_row *out, const redisReply *reply, size_t at)
 {
     const char *header;
@@ -129,7 +129,7 @@ static bool page_read_stored(struct store_page_row *out, const redisReply *reply
            reply_string(&out->body, &out->body_len, reply, at + 1);
 }
 
-/* The message in a reply from element `at` on. */
+/* Read the message that begins at element `at` of a reply. */
 static bool page_read_row(struct store_page_row *out, const redisReply *reply,
                           const struct store_slot *slot, smq_state state, size_t at)
 {
@@ -144,8 +144,7 @@ static bool page_read_row(struct store_page_row *out, const redisReply *reply,
 bool store_page_message(struct store_page_row *out, const struct store_result *result,
                         const struct store_slot *slot, smq_state state, size_t index)
 {
-    return page_read_row(out, result->reply, slot, state,
-                         PAGE_HEAD + page_seen_width(slot) * index);
+    return page_read_row(out, result->reply, slot, state, PAGE_HEAD + page_row_width(slot) * index);
 }
 
 /* --- find --- */
@@ -163,7 +162,7 @@ void store_find(struct store_call *call, struct redis *redis, const struct store
     call_submit(call, redis, 16, timeout_ms);
 }
 
-/* "+", where, score, name */
+/* "+", state, score, name */
 static bool page_read_more(struct store_found *out, const redisReply *reply,
                            const struct store_find *find)
 {

@@ -1,4 +1,4 @@
-/* send.c - the send script.
+/* send.c - the script `send`.
  *
  * Thread: smq:io. */
 #include "scripts.h"
@@ -19,7 +19,7 @@ void store_send_begin(struct store_call *call, const struct store_slot *slot, bo
     redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_FLAGS), repeated ? "r" : "-");
 }
 
-/* A number, or nothing for a negative one. */
+/* Add a number, or an empty argument for a negative one. */
 static void send_arg_optional(struct store_call *call, int64_t value)
 {
     if (value < 0) {

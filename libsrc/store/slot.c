@@ -1,5 +1,5 @@
-/* slot.c - what a slot knows of its topic: opened, read, altered, paused, and sealed and cleared by
- * a deletion.
+/* slot.c - what a slot knows of its topic: it is opened, read, altered, paused, and sealed and
+ * cleared by a deletion.
  *
  * Thread: smq:io. */
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static bool slot_read_stamp(struct slot_notes *out, const struct store_result *r
     return end != dot + 1 && *end == '\0' && version >= 1 && version <= UINT32_MAX;
 }
 
-/* "": there is none yet; "shared": there never is. */
+/* "": there is no token yet; "shared": the slot never has one. */
 static bool slot_read_token(struct token *out, const struct store_result *result, size_t index)
 {
     const char *data;
@@ -120,7 +120,7 @@ static bool slot_read_token(struct token *out, const struct store_result *result
            token_parse(out, data, len);
 }
 
-/* "GENERATION COORD"; "": nobody has told it. */
+/* "GENERATION COORD"; "": the slot does not know the binding. */
 static bool slot_read_bound(struct slot_notes *out, const struct store_result *result, size_t index)
 {
     unsigned long long generation;

@@ -1,8 +1,8 @@
-/* store.h - one typed function per script: arguments in, checked reply out.
+/* store.h - one typed function for each script: arguments in, checked reply out.
  *
  * Every function fills a store_call and sends it; `done` then reads the reply with the matching
- * store_..._read(), which refuses replies of another shape.  A call is owned by the store from the
- * send until just before `done`.
+ * store_..._read(), which rejects replies of another form.  The store owns a call from when it is
+ * sent until just before `done`.
  *
  * Thread: smq:io. */
 #ifndef STORE_STORE_H
@@ -19,27 +19,28 @@
 #include "model/topic.h"
 #include "redis/redis.h"
 
-/* What a script call came to.  Everything but OK means that nothing was written, except UNKNOWN and
- * PARTLY. */
+/* The outcome of a call.  Every outcome but OK, UNKNOWN and PARTLY means that nothing was
+ * written. */
 enum store_outcome {
     STORE_OK,
     STORE_NO_TOPIC, /* the slot has no definition: deleted, or never created */
-    STORE_STALE,    /* another definition: read it again */
+    STORE_STALE,    /* the slot has another definition: read it again */
     STORE_FENCED,   /* another token is stored */
-    STORE_REFUSED,  /* the script's own word for no: FULL, HELD, FOREIGN, NOT_EMPTY, ... */
-    STORE_NOT_DONE, /* no server in time, denied, ... : see status */
-    STORE_PARTLY,   /* a script error: repeat, every script stands being repeated */
-    STORE_UNKNOWN   /* no reply came */
+    STORE_REFUSED,  /* the script refused with a word: FULL, HELD, FOREIGN, NOT_EMPTY, ... */
+    STORE_NOT_DONE, /* no server was reachable in time, or the call was denied; see status */
+    /* a script failed midway; repeating is safe, because every script is idempotent */
+    STORE_PARTLY,
+    STORE_UNKNOWN /* no reply came */
 };
 
-/* How the call ended; valid during `done`. */
+/* The result of a call; valid only during `done`. */
 struct store_result {
     enum store_outcome outcome;
     smq_status status;       /* OK, NO_TOPIC, FENCED, FULL, UNAVAILABLE, DENIED, UNKNOWN, INTERNAL,
                                 CLOSED, ... */
     const char *word;        /* the reply's first element, or "" */
     const char *text;        /* one line for people */
-    const redisReply *reply; /* when a script answered */
+    const redisReply *reply; /* if a script replied */
 };
 
 struct store_call;
@@ -54,17 +55,18 @@ struct store_call {
 void store_call_init(struct store_call *call, store_done_fn *done, void *user);
 void store_call_fini(struct store_call *call);
 
-/* One slot of one topic, as all calls need it.  Immutable. */
+/* One slot of one topic, as all calls use it.  Immutable. */
 struct store_slot {
     int32_t number;
     char kind;
     bool shared;
-    bool keyed;           /* bodies are stored beside the members */
-    bool skip_failed;     /* fifo: others pass a message that rests */
-    bool expired_to_dead; /* else what has expired is dropped */
+    bool keyed;           /* bodies are stored in a hash */
+    bool skip_failed;     /* fifo: others may overtake a message that rests */
+    bool expired_to_dead; /* otherwise expired messages are dropped */
     int64_t
-        debounce_ms; /* how long after the first send a re-send may move the time; 0: it stays */
-    int64_t max_waiting; /* of this slot; 0: no bound */
+        /* how long after the first send a repeated send may move the time; 0: the time stays */
+        debounce_ms;
+    int64_t max_waiting; /* share of this slot; 0: no limit */
     char stamp[TOPIC_STAMP_MAX];
     struct slot_keys keys;
 };
@@ -78,59 +80,59 @@ struct store_message {
     /* keyed */
     const void *body;
     size_t body_len;
-    int32_t max_retries; /* -1: the topic's */
-    int64_t ttl_ms;      /* -1: for ever */
+    int32_t max_retries; /* -1: that of the topic */
+    int64_t ttl_ms;      /* -1: no limit */
 };
-/* Begin, add up to 1,000 messages, send.  `repeated`: any of them may be stored already, by a call
- * whose reply was lost; so what merges is not counted.  With `replicas`, `done` may then call
- * store_send_await(), which waits until `until_ms` (redis_await()). */
+/* Begin a call, add up to 1,000 messages, send it.  `repeated`: a call whose reply was lost may
+ * have stored the messages already, so merges are not counted.  With `replicas`, `done` may then
+ * call store_send_await(), which waits until `until_ms` (redis_await()). */
 void store_send_begin(struct store_call *call, const struct store_slot *slot, bool repeated);
 void store_send_add(struct store_call *call, const struct store_slot *slot,
                     const struct store_message *message);
 void store_send_replicas(struct store_call *call, int replicas, int64_t until_ms);
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms);
 void store_send_await(struct store_call *call, struct redis_await *await);
-/* `*results` gets one character a message: 'a' added, 'm' merged, 'f' refused because the slot is
- * full; valid during `done`. */
+/* *results has one character per message: 'a' added, 'm' merged, 'f' refused because the slot is
+ * full; valid only during `done`. */
 bool store_send_read(const char **results, const struct store_result *result, size_t count);
 
 /* --- consume --- */
 enum store_answer_op {
-    STORE_DONE = 'D',         /* without a retry used: many at once, so no letter of the script */
-    STORE_DONE_RETRIED = 'd', /* with some: the reason of the last is stored beside it */
+    STORE_DONE = 'D',         /* without a used retry; the script takes these without a letter */
+    STORE_DONE_RETRIED = 'd', /* with used retries, so a stored reason must be removed */
     STORE_RETRY = 't',
     STORE_REJECT = 'x',
     STORE_RELEASE = 'b',
-    STORE_HUNG = 'h' /* its handler took too long: lost, as if its process had died */
+    STORE_HUNG = 'h' /* its handler took too long: lost as if its process had died */
 };
-/* Why a message failed whose last claim was lost: lua/lib/reason.lua. */
+/* The reasons of messages whose last claim was lost: lua/lib/reason.lua. */
 #define STORE_REASON_LOST      "its process died or hung"
 #define STORE_REASON_TIMED_OUT "its handler took too long"
 
 struct store_answer {
     enum store_answer_op op;
-    const char *entry; /* as it was claimed */
+    const char *entry; /* the entry as it was claimed */
     size_t entry_len;
     int64_t delay_ms;   /* RETRY, RELEASE */
     const char *reason; /* RETRY, REJECT; at most 200 bytes are kept; may be NULL */
 };
-/* The last message that is known of a claim which one reply could not hold. */
+/* The last known message of a claim that did not fit into one reply. */
 struct store_known {
     const char *entry;
     size_t entry_len;
     struct attempts attempts;
 };
-/* Of a call: its answers, those of layout keyed, and their arguments: DONE has one, others four.
- * Some managed servers take 3,999 arguments in all. */
+/* Limits of a call: answers, answers in layout keyed, and arguments of answers, of which DONE has
+ * one and others have four.  Some managed servers accept 3,999 arguments in all. */
 enum { STORE_ANSWERS_MAX = 1000, STORE_ANSWERS_KEYED_MAX = 200, STORE_ANSWER_ARGS_MAX = 3800 };
 struct store_consume {
     struct token token;
-    int32_t n; /* claim at most so many; 0: only settle */
+    int32_t n; /* messages to claim at most; 0: only settle */
     int64_t max_bytes;
     int64_t lease_ms;
     int32_t max_retries;
     uint64_t last;                      /* highest claim number known; ignored when shared */
-    const struct store_known *part;     /* known of the claim behind `last`; NULL: nothing */
+    const struct store_known *part;     /* what is known of the claim after `last`; NULL: nothing */
     uint64_t oldest;                    /* claim of which a message is in flight; or last + 1 */
     bool repeated;                      /* an earlier try may have been executed */
     const struct store_answer *answers; /* DONE first, then the others */
@@ -138,13 +140,13 @@ struct store_consume {
 };
 struct store_consumed {
     int64_t now_ms;
-    int64_t next_ms;     /* the next moment at which a claim could succeed; -1: never by itself */
-    uint64_t claims;     /* the next `last`; as it was, with messages: they are a part of a claim */
-    const char *results; /* a character an answer: '1' done, '0' gone, 'u' one of the two */
-    bool again;          /* more can be had at once */
+    int64_t next_ms;     /* when a claim could succeed next; -1: not by time alone */
+    uint64_t claims;     /* the next `last`; if unchanged the messages are a part of a claim */
+    const char *results; /* one character per answer: '1' done, '0' gone, 'u' one of the two */
+    bool again;          /* more can be claimed now */
     bool paused;         /* the topic is paused: nothing was claimed */
     size_t count;        /* claimed messages */
-    uint64_t expired;    /* found with their time to live over, and dropped or dead */
+    uint64_t expired;    /* expired messages that were found, and dropped or made dead */
 };
 void store_consume(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    const struct store_consume *consume, int64_t timeout_ms);
@@ -173,7 +175,7 @@ void store_renew(struct store_call *call, struct redis *redis, int64_t timeout_m
 bool store_renew_read(const char **results, const struct store_result *result, size_t count);
 
 /* --- takeover, vacate --- */
-/* Who takes a slot over, and what the topic is bound to: the slot keeps that. */
+/* The owner that takes a slot over, and the binding of the topic, which the slot stores. */
 struct store_taker {
     struct token token;
     const char *name, *coord;
@@ -184,12 +186,12 @@ bool store_takeover_read(uint64_t *base, bool *more, const struct store_result *
 void store_vacate(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                   struct token token, int64_t timeout_ms);
 
-/* The token that a FENCED reply carries. */
+/* The token in a FENCED reply. */
 bool store_fenced_token(struct token *out, const struct store_result *result);
 
 /* --- the topic's own hash --- */
 
-/* Where a topic is between its creation and its deletion. */
+/* The state of a topic between its creation and its deletion. */
 enum store_topic_state {
     STORE_TOPIC_CREATING,
     STORE_TOPIC_READY,
@@ -197,34 +199,34 @@ enum store_topic_state {
     STORE_TOPIC_MISSING
 };
 
-/* What is stored of a topic now: HGETALL.  Status NO_TOPIC: nothing. */
+/* Read topic{T} with HGETALL.  Status NO_TOPIC: it does not exist. */
 void store_topic_get(struct store_call *call, struct redis *redis, const char *topic,
                      int64_t timeout_ms);
-/* Fails: NO_TOPIC (MISSING; generation and deletes are those of earlier creations), INTERNAL (what
- * is stored cannot be read). */
+/* Fails: NO_TOPIC (state MISSING; generation and deletes are those of earlier creations), INTERNAL
+ * (topic{T} cannot be read). */
 smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state, const char *name,
                                 const struct store_result *result, smq_error *err);
 
-/* `err` for one that has another outcome than OK.  INVALID: the key is not ours. */
+/* Fill `err` for an outcome other than OK.  INVALID: another program uses the key. */
 smq_status store_topic_get_failed(const char *name, const struct store_result *result,
                                   smq_error *err);
 
-/* Store the definition unless one is stored; the reply tells what is stored now.  `topic` carries
- * the nonce of a new creation, and the generation and the deletions that its slots have seen, which
- * it passes; `seen` is the generation of the last creation that is stored.  REFUSED "CHANGED": that
- * is not so any more. */
+/* Store the definition unless one is stored; the reply is the stored one.  `topic` has the nonce of
+ * a new creation, and a generation and a count of deletions that are larger than those its slots
+ * know; `stored` is the generation of the last stored creation.  REFUSED "CHANGED": that has
+ * changed. */
 void store_topic_create(struct store_call *call, struct redis *redis, const struct topic *topic,
-                        uint32_t seen, int64_t timeout_ms);
+                        uint32_t stored, int64_t timeout_ms);
 smq_status store_topic_create_read(struct topic *out, enum store_topic_state *state,
                                    const char *name, const struct store_result *result,
                                    smq_error *err);
 
-/* What the topic is bound to, from the reply to store_topic_get(); "": nothing, or it is too long.
- */
+/* The binding of the topic, from the reply to store_topic_get(); "": there is none, or it is too
+ * long. */
 void store_topic_coord_read(char *out, size_t size, const struct store_result *result);
 
-/* Further steps; the nonce names the creation, `deletes` the deletion.  REFUSED "CHANGED": another
- * deletion was begun, or this one was taken back. */
+/* The next step; the nonce names the creation, `deletes` the deletion.  REFUSED "CHANGED": another
+ * deletion was begun, or this one was undone. */
 enum store_topic_step {
     STORE_STEP_READY,  /* a creation: all slots are open */
     STORE_STEP_UNDONE, /* a creation that cannot be finished: its slots are closed again */
@@ -234,30 +236,29 @@ enum store_topic_step {
 void store_topic_step(struct store_call *call, struct redis *redis, const struct topic *topic,
                       enum store_topic_step step, int64_t timeout_ms);
 
-/* From now on it is being deleted; `topic` carries the deletions that were seen, the answer is the
- * number of this one.  `id` is the caller's, so that the call can be repeated.  REFUSED "CHANGED".
- */
+/* Begin a deletion.  `topic` has the count of deletions that was read; the reply is the number of
+ * this deletion.  The caller chooses `id`, so that the call can be repeated.  REFUSED "CHANGED". */
 void store_topic_delete(struct store_call *call, struct redis *redis, const struct topic *topic,
                         const char *id, int64_t timeout_ms);
 
-/* Store an altered definition; `topic` carries the version it had, the answer is the version that
- * it has now.  REFUSED "CHANGED": it had another one. */
+/* Store an altered definition.  `topic` has the version that was read; the reply is the new
+ * version.  REFUSED "CHANGED": the stored version is another one. */
 void store_topic_alter(struct store_call *call, struct redis *redis, const struct topic *topic,
                        int64_t timeout_ms);
 
-/* Pause or resume; `topic` carries the pauses that were seen, the answer is their number now.
+/* Pause or resume.  `topic` has the count of pauses that was read; the reply is the new count.
  * REFUSED "CHANGED". */
 void store_topic_pause(struct store_call *call, struct redis *redis, const struct topic *topic,
                        bool paused, int64_t timeout_ms);
 
-/* Put a definition back, with all that stands beside it, in the place of what was seen; its version
- * is 0 when there was no definition.  `coord` is what the topic is bound to, "": that stays.
- * REFUSED "CHANGED": something else is stored now. */
+/* Restore a definition with its other fields, in place of what was read, whose version is 0 if
+ * there was no definition.  `coord` is the binding of the topic, ""  leaves it as it is.  REFUSED
+ * "CHANGED": something else is stored now. */
 void store_topic_repair(struct store_call *call, struct redis *redis, const struct topic *topic,
-                        const struct topic *seen, const char *coord, int64_t timeout_ms);
+                        const struct topic *stored, const char *coord, int64_t timeout_ms);
 
-/* The number that a deletion, an alteration, a pause or a binding answers; of a binding it is the
- * generation. */
+/* The number in the reply to a deletion, an alteration, a pause or a binding; of a binding it is
+ * the generation. */
 bool store_topic_number_read(uint32_t *out, const struct store_result *result);
 
 /* The registry of all topics: slotmq{topics}. */
@@ -265,7 +266,7 @@ void store_registry_add(struct store_call *call, struct redis *redis, const char
                         int64_t created_ms, int64_t timeout_ms);
 void store_registry_remove(struct store_call *call, struct redis *redis, const char *topic,
                            int64_t timeout_ms);
-/* One page of names; `cursor` is "0" at first.  A name may come twice. */
+/* Read one page of names; `cursor` is "0" at first.  A name may come twice. */
 enum { STORE_CURSOR_MAX = 24 };
 void store_registry_list(struct store_call *call, struct redis *redis, const char *cursor,
                          int64_t timeout_ms);
@@ -276,15 +277,15 @@ const char *store_registry_name(const struct store_result *result, size_t index)
 enum store_lease_op { STORE_LEASE_ACQUIRE, STORE_LEASE_RENEW, STORE_LEASE_RELEASE };
 void store_lease(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
                  enum store_lease_op op, const char *owner, int64_t ttl_ms, int64_t timeout_ms);
-/* STORE_OK: token and remaining; STORE_REFUSED "HELD": remaining. */
+/* STORE_OK: token and remaining time; STORE_REFUSED "HELD": remaining time. */
 bool store_lease_read(struct token *token, int64_t *remaining_ms,
                       const struct store_result *result);
 void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
                 const char *coord, int64_t timeout_ms);
 bool store_bound_read(char *out, size_t size, const struct store_result *result); /* OTHER_FLEET */
 
-/* Bind the topic to another coordination, under a generation larger than any before and than
- * `above`.  REFUSED "HELD", without `force`: a process holds the lease. */
+/* Bind the topic to another coordination, under a generation that is larger than any before and
+ * than `above`.  REFUSED "HELD", without `force`: a process holds the lease. */
 struct store_rebind {
     const char *nonce, *coord;
     uint32_t above;
@@ -293,17 +294,18 @@ struct store_rebind {
 void store_rebind(struct store_call *call, struct redis *redis, const char *topic,
                   const struct store_rebind *rebind, int64_t timeout_ms);
 
-/* What the topic is bound to becomes `to`, under the generation that it has.  REFUSED
- * "OTHER_FLEET": it is bound neither to `from` nor to `to`. */
+/* Change the binding of the topic from `from` to `to`, under its present generation.  REFUSED
+ * "OTHER_FLEET": it is bound to neither. */
 void store_follow(struct store_call *call, struct redis *redis, const char *topic,
                   const char *nonce, const char *from, const char *to, int64_t timeout_ms);
 
-/* The owner of a slot as Redis knows it, whatever its definition is. */
+/* The owner of a slot that Redis has stored, whatever the slot's definition is. */
 struct store_owner {
-    struct token token; /* all zero: none */
+    struct token token; /* all zero: there is no owner */
     bool shared;
-    int64_t leased_ms; /* of the last claim; 0: nothing is claimed, or the leases are over */
-    uint32_t bound_at; /* the generation since which it knows what the topic is bound to; 0: none */
+    /* time until the last lease ends; 0: nothing is claimed, or all leases have ended */
+    int64_t leased_ms;
+    uint32_t bound_at; /* the generation under which the slot stored its binding; 0: none */
 };
 void store_owner(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                  int64_t timeout_ms);
@@ -341,133 +343,139 @@ bool store_server_time_read(int64_t *now_ms, const struct store_result *result);
 
 /* --- what a slot knows of its topic --- */
 
-/* Open it, or bring it what `topic` says now.  REFUSED: "FOREIGN" (a key is in the way), "TAKEN"
- * (by another creation that was not deleted), "GONE" (this creation was deleted, or is older). */
+/* Open the slot, or bring its definition up to date.  REFUSED: "FOREIGN" (another program uses a
+ * key of this name), "TAKEN" (the slot belongs to another creation that was not deleted), "GONE"
+ * (this creation was deleted, or is older). */
 void store_slot_open(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      const struct topic *topic, int64_t timeout_ms);
-bool store_slot_open_read(bool *made, const struct store_result *result); /* nothing was there */
+bool store_slot_open_read(bool *made, const struct store_result *result); /* the slot had no keys */
 
-/* The key that is in the way: REFUSED "FOREIGN". */
+/* The key that another program uses: REFUSED "FOREIGN". */
 bool store_slot_foreign_read(char key[SLOT_KEY_MAX], const struct store_result *result);
 
-/* What it knows.  Needs the topic's name and layout only.  REFUSED "FOREIGN". */
+/* Read what the slot knows.  Needs only the topic's name and layout.  REFUSED "FOREIGN". */
 void store_slot_read(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      int64_t timeout_ms);
 /* The texts point into the reply. */
 bool store_slot_notes_read(struct slot_notes *out, const struct store_result *result);
 
-/* Bring it an altered definition, or a pause or resume.  STALE: it knows a newer definition;
- * REFUSED "CHANGED": a later pause or resume. */
+/* Store an altered definition, a pause or a resume in the slot.  STALE: the slot has a newer
+ * definition; REFUSED "CHANGED": it has a later pause or resume. */
 void store_slot_alter(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       const struct topic *topic, int64_t timeout_ms);
 void store_slot_pause(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       const struct topic *topic, int64_t timeout_ms);
 
-/* Tell it what the topic is bound to since `generation`.  REFUSED: "GONE" (it is not open, or to
- * another creation), "CHANGED" (it knows a later one). */
+/* Store the binding of the topic, with its `generation`, in the slot.  REFUSED: "GONE" (the slot is
+ * not open, or belongs to another creation), "CHANGED" (it has a later binding). */
 void store_slot_bind(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      uint32_t generation, const char *coord, int64_t timeout_ms);
 
-/* Withdraw the definition, with `force` whatever the slot holds; `deletion` is its number. REFUSED:
- * "NOT_EMPTY", "GONE" (another creation), "CHANGED" (that deletion was taken back). */
+/* Seal the slot: remove its definition, with `force` also if it holds messages; `deletion` is the
+ * number of the deletion.  REFUSED: "NOT_EMPTY", "GONE" (another creation), "CHANGED" (that
+ * deletion was undone). */
 void store_slot_seal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      bool force, uint32_t deletion, int64_t timeout_ms);
 bool store_slot_seal_read(uint64_t *messages, const struct store_result *result); /* NOT_EMPTY */
 
-/* Take back what that deletion has sealed.  REFUSED "GONE": it has not. */
+/* Unseal a slot that this deletion has sealed.  REFUSED "GONE": it has not. */
 void store_slot_unseal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                        uint32_t deletion, int64_t timeout_ms);
 
-/* Remove what a slot holds that this deletion has sealed, a bounded part a call.  REFUSED "IN_USE".
- */
+/* Remove the keys of a slot that this deletion has sealed, a limited part per call.  REFUSED
+ * "IN_USE". */
 void store_slot_clear(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       uint32_t deletion, int64_t timeout_ms);
 bool store_slot_clear_read(bool *more, const struct store_result *result);
 
-/* Remove the keys of a slot that was made and never used.  REFUSED "GONE": it was. */
+/* Remove the keys of a slot that was opened and never used.  REFUSED "GONE": it was used. */
 void store_slot_remove(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                        int64_t timeout_ms);
 
-/* --- looking at a slot --- */
+/* --- the stats of a slot --- */
 enum { STORE_OWNER_MAX = 128 };
-struct store_look {
+struct store_inspected {
     int64_t now_ms;
     uint64_t waiting, due, claimed, resting, dead;
     int64_t oldest_due_ms, next_due_ms; /* -1: none */
-    char owner[STORE_OWNER_MAX];        /* "" none */
-    char token[TOKEN_TEXT_LEN + 1];     /* "" when the topic is shared */
+    char owner[STORE_OWNER_MAX];        /* "": none */
+    char token[TOKEN_TEXT_LEN + 1];     /* "" if the topic is shared */
     uint64_t sent, merged, done, retried, rejected, expired, released, lease_lost;
     bool paused;
 };
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms);
-bool store_inspect_read(struct store_look *out, const struct store_result *result);
+bool store_inspect_read(struct store_inspected *out, const struct store_result *result);
 
 /* --- messages of a slot --- */
 
-/* Where a walk goes on: behind the message of this score and name.  name_len 0: at the first. */
+/* Where a walk continues: after the message with this score and name.  name_len 0: at the first
+ * message. */
 struct store_position {
     const char *score;
     const char *name; /* member of the store, or entry */
     size_t name_len;
 };
-/* Which messages; the strings "" and the lengths 0 mean any. */
+/* Which messages to read; empty strings and lengths of 0 mean any. */
 struct store_page {
     smq_state state;
     struct store_position from;
-    int32_t limit;     /* look at so many; at most STORE_PAGE_MAX */
-    int64_t max_bytes; /* read about so much, but one message at least */
-    bool bodies;       /* keyed: answer them */
+    int32_t limit;     /* messages to inspect, at most STORE_PAGE_MAX */
+    int64_t max_bytes; /* about how many bytes to read; at least one message is read */
+    bool bodies;       /* keyed: read the bodies, too */
     const char *member;
     size_t member_len;
     const char *contains, *reason;
     int64_t older_ms; /* -1: any */
 };
 enum { STORE_PAGE_MAX = 1000 };
-/* What a page came to; valid during `done`. */
+/* The result of reading a page; valid only during `done`. */
 struct store_paged {
     int64_t now_ms;
-    char token[TOKEN_TEXT_LEN + 1]; /* "" when the topic is shared */
-    bool more;                      /* something stands behind `next` */
-    struct store_position next;     /* the last one looked at, else what was given */
+    char token[TOKEN_TEXT_LEN + 1]; /* "" if the topic is shared */
+    bool more;                      /* there are messages after `next` */
+    /* the last message inspected; if there is none, the given position */
+    struct store_position next;
     size_t count;
 };
 void store_page(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                 const struct store_page *page, int64_t timeout_ms);
 bool store_page_read(struct store_paged *out, const struct store_result *result,
                      const struct store_slot *slot, const struct store_page *page);
-/* A message seen; points into the reply. */
+/* A message of a page; points into the reply. */
 struct store_page_row {
     smq_state state;
     const char *name, *score;
     size_t name_len;
-    struct entry entry; /* waiting: member and before-image only */
-    int64_t integer;    /* of the score: time, place, end of the lease or of the rest, or death */
+    struct entry entry; /* waiting: only member and before-image */
+    /* integer part of the score: time, place, end of the lease or rest, or time of death */
+    int64_t integer;
     struct attempts attempts;
-    const char *reason; /* why it failed last; "" none */
+    const char *reason; /* why it failed last; "": no reason */
     /* keyed */
     const char *body;
     size_t body_len;
-    struct header header; /* first_ms 0: nothing is stored */
+    struct header header; /* first_ms 0: no header is stored */
 };
 bool store_page_message(struct store_page_row *out, const struct store_result *result,
                         const struct store_slot *slot, smq_state state, size_t index);
 
-/* Where is a message?  Looked for among those that wait, then piece by piece among the claimed, the
- * resting and the dead ones. */
+/* Find a message: among the waiting ones, then part by part among the claimed, the resting and the
+ * dead ones. */
 enum { STORE_FIND_MAX = 1000 };
 struct store_find {
     const char *member;
     size_t member_len;
-    bool dead; /* go on among the dead */
+    bool dead; /* continue among the dead ones */
     struct store_position from;
 };
 struct store_found {
     int64_t now_ms;
-    char token[TOKEN_TEXT_LEN + 1]; /* "" when the topic is shared */
+    char token[TOKEN_TEXT_LEN + 1]; /* "" if the topic is shared */
     bool found;
-    struct store_page_row row; /* found; points into the reply */
-    bool more;                 /* not found yet: go on with `next`, which points into the reply */
+    struct store_page_row row; /* if found; points into the reply */
+    /* not found yet: continue with `next`, which points into the reply */
+    bool more;
     struct store_find next;
 };
 void store_find(struct store_call *call, struct redis *redis, const struct store_slot *slot,
@@ -475,8 +483,8 @@ void store_find(struct store_call *call, struct redis *redis, const struct store
 bool store_find_read(struct store_found *out, const struct store_result *result,
                      const struct store_slot *slot, const struct store_find *find);
 
-/* How many waiting messages of its slot come before one: REFUSED with status NO_MESSAGE when it
- * does not wait; and how many of another slot, by its score. */
+/* How many waiting messages of its slot come before a message (REFUSED with status NO_MESSAGE: it
+ * does not wait), and how many of another slot come before it, by its score. */
 enum { STORE_SCORE_MAX = 40 };
 void store_rank(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                 const void *member, size_t member_len, int64_t timeout_ms);
@@ -487,16 +495,17 @@ bool store_rank_read(uint64_t *count, char score[STORE_SCORE_MAX],
 
 /* --- editing --- */
 
-/* Begin with one of these, add up to 1,000 names as store_page_row has them, send.  Remove: those
- * of one state, not claimed.  Requeue: dead ones. */
+/* Begin a call with one of these, add up to 1,000 names as in store_page_row, and send it.  Remove:
+ * messages of one state, not claimed ones.  Requeue: dead ones. */
 void store_remove_begin(struct store_call *call, const struct store_slot *slot, smq_state state);
 void store_requeue_begin(struct store_call *call, const struct store_slot *slot);
 void store_edit_add(struct store_call *call, const void *name, size_t len);
 void store_edit(struct store_call *call, struct redis *redis, int64_t timeout_ms);
-/* Give a waiting message another place; `when` as in a send.  REFUSED with status FULL. */
+/* Give a waiting message another time, priority or place; `when` as for a send.  REFUSED with
+ * status FULL. */
 void store_reschedule(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       const void *member, size_t len, const char *when, int64_t timeout_ms);
-/* `*results`: '1' done or '0' gone, a character a name; valid during `done`. */
+/* *results has one character per name: '1' done, '0' gone; valid only during `done`. */
 bool store_edit_read(const char **results, const struct store_result *result, size_t count);
 
 #endif

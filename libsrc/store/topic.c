@@ -1,4 +1,4 @@
-/* topic.c - the topic's own hash, and the registry of topics.
+/* topic.c - the hash of a topic, topic{T}, and the registry of topics.
  *
  * Thread: smq:io. */
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 enum { REGISTRY_PAGE = 500, REGISTRY_MAX_ELEMENTS = 8192 };
 
-/* A definition as it is stored, not yet believed. */
+/* A definition as it is stored, before it is checked. */
 struct stored {
     const char *state, *definition;
     size_t state_len, definition_len;
@@ -78,7 +78,7 @@ void store_topic_get(struct store_call *call, struct redis *redis, const char *t
     call_submit(call, redis, 64, timeout_ms);
 }
 
-/* The value of `field` in a reply of HGETALL: its index, or 0. */
+/* The index of the value of `field` in a reply to HGETALL, or 0. */
 static size_t topic_field_find(const redisReply *reply, const char *field)
 {
     const char *data;
@@ -142,7 +142,7 @@ void store_topic_coord_read(char *out, size_t size, const struct store_result *r
 }
 
 void store_topic_create(struct store_call *call, struct redis *redis, const struct topic *topic,
-                        uint32_t seen, int64_t timeout_ms)
+                        uint32_t stored, int64_t timeout_ms)
 {
     struct buf definition = {0};
 
@@ -151,7 +151,7 @@ void store_topic_create(struct store_call *call, struct redis *redis, const stru
     redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), "create");
     redis_arg(call_argv(call, SCRIPT_TOPIC_ARGV_OPERANDS), definition.data, definition.len);
     redis_arg_string(&call->command, topic->nonce);
-    redis_arg_int(&call->command, seen);
+    redis_arg_int(&call->command, stored);
     redis_arg_int(&call->command, topic->generation);
     redis_arg_int(&call->command, topic->deletes);
     call_submit(call, redis, 16, timeout_ms);
@@ -238,7 +238,7 @@ void store_topic_pause(struct store_call *call, struct redis *redis, const struc
 }
 
 void store_topic_repair(struct store_call *call, struct redis *redis, const struct topic *topic,
-                        const struct topic *seen, const char *coord, int64_t timeout_ms)
+                        const struct topic *stored, const char *coord, int64_t timeout_ms)
 {
     struct buf text = {0};
 
@@ -251,8 +251,8 @@ void store_topic_repair(struct store_call *call, struct redis *redis, const stru
     redis_arg_int(&call->command, topic->paused);
     redis_arg_int(&call->command, topic->deletes);
     buf_clear(&text);
-    buf_printf(&text, "%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32, seen->version,
-               seen->generation, seen->pauses, seen->deletes);
+    buf_printf(&text, "%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32, stored->version,
+               stored->generation, stored->pauses, stored->deletes);
     redis_arg(&call->command, text.data, text.len);
     redis_arg_string(&call->command, coord);
     call_submit(call, redis, 8, timeout_ms);

@@ -1,7 +1,7 @@
 -- USES slot
 
--- Stores what the topic is bound to since that generation.  A call that comes late has a smaller
--- generation than the stored one and changes nothing: returns false.
+-- Stores the binding of the topic and its generation.  A late call has a smaller generation than
+-- the stored one and changes nothing: returns false.
 local function bound_keep(bound, its_generation, coord)
     if its_generation < tonumber(string.match(bound or '', '^%d+') or 0) then
         return false

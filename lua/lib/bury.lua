@@ -1,8 +1,8 @@
 -- USES dead, why, body, join, now, reason_cut, header_split, header_join, count, body_drop
 
 -- Makes dead letters of messages, a list of { member, before, attempts, reason }.  A dead letter
--- holds all that is left of its message.  One of the same name and place is replaced and counted as
--- a merge.  The caller removes the entries of the messages afterwards.
+-- holds everything that is kept of its message.  One of the same name and place is replaced and
+-- counted as a merge.  The caller removes the entries of the messages afterwards.
 local function bury_all(letters)
     local placed, kept, reasons, fields, members = {}, {}, {}, {}, {}
     for i, it in ipairs(letters) do

@@ -12,7 +12,7 @@ local met, bytes_met = 0, 0
 local dying, dropped = {}, {} -- set aside
 local rested_entries = {} -- of kind f: claimed where they rested, or set aside
 
--- Is there room for it?  For the first there always is.
+-- Does the message fit into the reply?  The first one always does.
 local function fits(member)
     bytes_met = bytes_met + #member + body_size(member)
     if met > 0 and bytes_met > max_bytes then
@@ -31,8 +31,8 @@ local function set_aside(list, member, before, attempts, reason)
     list[#list + 1] = { member = member, before = before, attempts = attempts, reason = reason }
 end
 
--- Claims a message, or sets it aside when it has expired or its body was removed.  false: there is
--- no room for it, and it stays where it is.
+-- Claims a message, or sets it aside if it has expired or its body was removed.  false: it does not
+-- fit, and stays where it is.
 local function take(mark, member, before, score, attempts, header)
     local expired, bytes = header and has_expired(header), nil
     if expired and not expired_to_dead then
@@ -60,7 +60,7 @@ local function take(mark, member, before, score, attempts, header)
     return true
 end
 
--- The next messages that wait, behind those met already.
+-- The next waiting messages, after those read already.
 local function waiting(up_to, ranks)
     local many = ranks == 0 and n - taken or math.min(MEET_AGAIN, MEET_MOST - ranks)
     if priority then
@@ -80,7 +80,7 @@ local function headers_of(found)
     return #fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}
 end
 
--- Claims the messages of one read.  Returns how many are met now, and whether another may be.
+-- Claims the messages of one read.  Returns how many were read, and whether to read again.
 local function claim_some(mark, found, ranks)
     local headers, fresh = headers_of(found), join(lease_end, 0)
     for i = 1, #found, 2 do

@@ -6,7 +6,7 @@
 
 local LOST, TIMED_OUT = 'its process died or hung', 'its handler took too long'
 
--- At most 200 bytes of it, and no part of a UTF-8 character.
+-- Cuts a reason to 200 bytes, without a part of a UTF-8 character.
 local function reason_cut(reason)
     local len = 200
     for back = 0, #reason > len and 3 or -1 do

@@ -1,6 +1,6 @@
 -- USES why, body, split, LOST
 
--- What is stored beside a message: of a dead letter in `why`, of all others of layout keyed in
+-- The data stored for a message: of a dead letter in `why`, of all others of layout keyed in
 -- `body`, inline nothing; and why it failed last.
 
 local function stored_header(state, name, member)
@@ -32,7 +32,7 @@ local function stored_reason(state, name, member, score)
     return attempts > 0 and redis.call('HGET', why, 'R' .. member) or ''
 end
 
--- One message more in a reply.
+-- Adds one message to a reply.
 local function add_stored(reply, name, score, reason, header, its_body)
     local at = #reply
     reply[at + 1], reply[at + 2], reply[at + 3] = name, score, reason

@@ -1,8 +1,8 @@
 -- USES slot, channel
 
--- Wakes the callers that sleep until `parked` when something is due earlier.  Returns whether one
--- heard it; until then parked stays.  Call it last: on a node to which the slot is moving, the
--- channel may not be served yet.
+-- Wakes the callers that sleep until `parked` if a message is due earlier.  Returns whether a
+-- caller received it; until one does parked stays.  Call it last: on a node to which the slot is
+-- moving, the channel may not be served yet.
 local function wake(parked, due)
     if not parked or due >= tonumber(parked) then
         return false

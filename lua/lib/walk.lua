@@ -10,7 +10,7 @@ local function range(key, from, to, rev)
     return redis.call('ZRANGE', key, from, to, 'WITHSCORES')
 end
 
--- The first place behind an entry of this score and name, also when it is not there any more.
+-- The first place after an entry of this score and name, also if the entry does not exist any more.
 local function place_behind(key, score, name, rev)
     local its_score = redis.call('ZSCORE', key, name)
     if its_score and tonumber(its_score) == tonumber(score) then

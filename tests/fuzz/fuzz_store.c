@@ -298,7 +298,7 @@ static void read_notes(const struct store_result *result)
 
 static void read_inspect(const struct store_result *result)
 {
-    struct store_look look;
+    struct store_inspected look;
 
     if (store_inspect_read(&look, result)) {
         FUZZ_CHECK(look.oldest_due_ms >= -1 && look.next_due_ms >= -1);

@@ -29,7 +29,7 @@ static smq_status answer_refuse(const smq_delivery *delivery, smq_status status,
                           info->topic);
     }
     if (status == SMQ_LEASE_LOST) {
-        return status_set(err, status, "the lease of this message of slot %d of topic %s is over",
+        return status_set(err, status, "the lease of this message of slot %d of topic %s has ended",
                           info->slot, info->topic);
     }
     return status_set(

@@ -64,7 +64,7 @@ struct smq_delivery {
         enum store_answer_op op;
         int64_t delay_ms;
         char *reason; /* NULL: no reason */
-        size_t group; /* this answer begins a group of so many that belong together; 0: no group */
+        size_t group; /* number of answers in the group that this one begins; 0: no group */
     } answer;
     int64_t claimed_us; /* smq:io: when it was claimed, by clock_now_us() */
     int64_t leased_ms;  /* smq:io: when its lease was last requested */
@@ -110,8 +110,8 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *o
                            struct run_lane *lane, const struct topic *topic, int32_t slot,
                            const char *token, const struct store_claimed *claimed);
 
-/* Drop the slot's references; the last reference returns the delivery to the pool.  Thread: smq:io.
- */
+/* Drop the slot's references; the last reference returns the delivery to the pool.  Thread:
+ * smq:io. */
 void delivery_leave_flight(smq_delivery *delivery, struct delivery_pool *pool);
 
 /* Free the deliveries in the pool.  Thread: any, once smq:io does not use the pool any more. */

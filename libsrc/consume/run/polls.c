@@ -9,7 +9,7 @@
 
 /* --- polls --- */
 
-/* The lock is held.  Returns false when the time is over. */
+/* The lock is held.  Returns false when the time has passed. */
 static bool poll_wait(struct run_queue *queue, pthread_cond_t *changed, int64_t timeout_ms,
                       const struct timespec *deadline)
 {

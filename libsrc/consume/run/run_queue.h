@@ -64,8 +64,8 @@ struct run_queue_options {
     bool timed;       /* handlers have a time-out */
     int32_t threads;  /* threads that may run handlers at once, without hung ones; 0: no limit */
     struct loop *io;
-    struct loop_task
-        *task; /* posted to `io` when there are answers, or a watched handler has returned */
+    /* posted to `io` when there are answers, or a watched handler has returned */
+    struct loop_task *task;
     struct loop_task *extended; /* posted to `io` when there are extensions */
     struct loop_task *back;     /* polled: posted to `io` by the first poll of a suspended queue */
 };
@@ -90,15 +90,15 @@ bool run_queue_inside(const struct run_queue *queue);
 
 /* --- polls --- */
 
-/* Begin up to `capacity` deliveries and store them in out[], their number in *count.  Waits up to
- * `timeout_ms` for the first one.  Returns false if the queue is closed; then *count is unchanged.
- */
+/* Begin up to `capacity` deliveries and store them in out[], their number in *count.  Waits up
+ * to `timeout_ms` for the first one.  Returns false if the queue is closed; then *count is
+ * unchanged. */
 bool run_queue_poll(struct run_queue *queue, smq_delivery **out, size_t *count, size_t capacity,
                     int64_t timeout_ms);
 
 /* Wait until each answer so far is stored or known to be too late.  *late is the status of the last
  * late answer since the last flush, else UNKNOWN if the outcome of an answer is unknown, else
- * SMQ_OK.  Returns false when the time is over. */
+ * SMQ_OK.  Returns false when the time has passed. */
 bool run_queue_flush(struct run_queue *queue, smq_status *late, int64_t timeout_ms);
 
 /* Keep this eventfd readable from now on while a poll would not wait; -1: none. */
@@ -136,9 +136,9 @@ struct run_lane *run_queue_take_unconfirmed(struct run_queue *queue);
 /* The lane was confirmed: deliveries of it may be begun again. */
 void run_queue_set_confirmed(struct run_queue *queue, struct run_lane *lane);
 
-/* Pass claimed messages to the handlers; the list is empty afterwards.  No thread is woken before
- * run_queue_wake_threads(), so that several claims in one turn of the loop wake the threads once.
- */
+/* Pass claimed messages to the handlers; the list is empty afterwards.  No thread is woken
+ * before run_queue_wake_threads(), so that several claims in one turn of the loop wake the
+ * threads once. */
 void run_queue_add(struct run_queue *queue, struct run_lane *lane, struct delivery_list *list);
 void run_queue_wake_threads(struct run_queue *queue);
 
@@ -164,9 +164,9 @@ int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct deli
 /* How many threads are in handlers that are overdue. */
 int32_t run_queue_hung(struct run_queue *queue);
 
-/* The slot has dropped a delivery: the lane no longer refers to it, and continues if it has waited
- * for it.  Returns true if no handler had begun it; then the caller owns the answerer's reference.
- */
+/* The slot has dropped a delivery: the lane no longer refers to it, and continues if it has
+ * waited for it.  Returns true if no handler had begun it; then the caller owns the answerer's
+ * reference. */
 bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery);
 
 /* The same for several deliveries that are answered. */

@@ -61,8 +61,8 @@ void budget_reserve(struct budget *budget, int32_t count)
     budget->reserved += count;
     if (budget->limited) {
         now = clock_now_ms();
-        limiter_take(&budget->own, count, now);
-        limiter_take(&budget->share, count, now);
+        limiter_use(&budget->own, count, now);
+        limiter_use(&budget->share, count, now);
     }
 }
 

@@ -379,7 +379,7 @@ static void consume_report_settled(const struct owned_slot *slot, smq_delivery *
 
 /* The result of an answer: OK, LEASE_LOST (it changed nothing) or UNKNOWN.  If a repeated call
  * finds no claim its earlier try has settled it; but in a shared topic another consumer may have
- * the claim, once its lease is over. */
+ * the claim, once its lease has ended. */
 static smq_status consume_settled_as(const struct consume_call *consume,
                                      const smq_delivery *delivery, char result)
 {

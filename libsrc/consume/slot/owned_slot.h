@@ -32,8 +32,8 @@ struct consume_call;
 /* What coordination believes. */
 enum owned_grant {
     OWNED_GRANT_NONE,
-    OWNED_GRANT_HELD,   /* the slot is ours */
-    OWNED_GRANT_REVOKED /* the slot is ours, and coordination waits for coord_released() */
+    OWNED_GRANT_HELD,   /* this process owns the slot */
+    OWNED_GRANT_REVOKED /* this process owns it, and coordination waits for coord_released() */
 };
 
 enum owned_health {
@@ -119,8 +119,8 @@ void owned_slot_changed(struct owned_slot *slot);
 void owned_slot_set_timer(struct owned_slot *slot);
 void owned_slot_arm(struct owned_slot *slot, int64_t ms);
 
-/* Count a failed call, and return the back-off after it, which grows with each consecutive failure.
- */
+/* Count a failed call, and return the back-off after it, which grows with each consecutive
+ * failure. */
 int64_t owned_slot_next_backoff_ms(struct owned_slot *slot);
 
 /* Called before and after every call to Redis: the slot is not freed between them. */

@@ -15,7 +15,7 @@ enum owned_state {
     OWNED_ACQUIRING, /* it was granted, and is being taken over in Redis */
     OWNED_ACTIVE,    /* owned: claiming and settling */
     OWNED_STOPPING,  /* owned, to be given up: settling what is in flight */
-    OWNED_VACATING   /* all is settled, and Redis is being told that it has no owner */
+    OWNED_VACATING   /* all is settled, and the name of the owner is being removed */
 };
 
 enum owned_event {
@@ -26,7 +26,7 @@ enum owned_event {
     OWNED_EVENT_VACATED,   /* Redis has removed the owner's name, or that failed */
     OWNED_EVENT_REWOUND,   /* Redis has lost the token: the slot must be taken over again */
     OWNED_EVENT_DROPPED,   /* fenced, refused, or the membership is lost */
-    OWNED_EVENT_ABANDONED, /* the time for settling is over */
+    OWNED_EVENT_ABANDONED, /* the time for settling has passed */
     OWNED_EVENT_EVENTS     /* number of events */
 };
 

@@ -95,8 +95,8 @@ static void renewal_end(struct renewal *renewal)
 
 /* --- periodic renewals --- */
 
-/* The threads check the confirmation of the lane again, and ask once more if it is already too old.
- */
+/* The threads check the confirmation of the lane again, and ask once more if it is already too
+ * old. */
 static void renewal_lane_confirmed(struct owned_slot *slot, int64_t asked_ms)
 {
     if (!slot->set->shared) {

@@ -1,6 +1,6 @@
 /* renewal.h - the leases of the deliveries that a slot has in flight.  A lease is renewed before a
- * third of it is over.  It is extended when the application asks for that, and renewed at once when
- * handlers must know whether this process still owns the slot (core/confirmation.h).
+ * third of it has passed.  It is extended when the application asks for that, and renewed at once
+ * when handlers must know whether this process still owns the slot (core/confirmation.h).
  *
  * Thread: smq:io. */
 #ifndef CONSUME_SLOT_RENEWAL_H

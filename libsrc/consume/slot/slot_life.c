@@ -322,8 +322,8 @@ void slot_life_grant(struct slot_set *set, int32_t number, struct token token)
 
 /* --- results of calls --- */
 
-/* Redis has an older token than this process: a failover has lost the takeover, and perhaps claims.
- */
+/* Redis has an older token than this process: a failover has lost the takeover, and perhaps
+ * claims. */
 static void slot_life_rewind(struct owned_slot *slot)
 {
     events_log(

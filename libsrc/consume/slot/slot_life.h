@@ -19,14 +19,14 @@ void slot_life_lost(struct owned_slot *slot);
 /* The worker stops: begin to give up the slot although coordination has not revoked it. */
 void slot_life_stop(struct owned_slot *slot);
 
-/* The slot does not belong to this process any more: end its deliveries in flight with `validity`.
- */
+/* The slot does not belong to this process any more: end its deliveries in flight with
+ * `validity`. */
 void slot_life_drop(struct owned_slot *slot, smq_status validity, const char *why);
 
 /* The application will not answer its open deliveries: stop waiting for them. */
 void slot_life_abandon_unanswered(struct owned_slot *slot);
 
-/* The time for settling is over: give up the slot with answers that are not stored. */
+/* The time for settling has passed: give up the slot with answers that are not stored. */
 void slot_life_abandon(struct owned_slot *slot);
 
 /* Coordination has released this slot; it is freed once nothing refers to it. */

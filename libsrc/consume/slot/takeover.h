@@ -6,8 +6,8 @@
 
 #include "consume/slot/owned_slot.h"
 
-/* Take an ACQUIRING slot over, or queue it if its server has TAKEOVERS_MAX takeovers in progress.
- */
+/* Take an ACQUIRING slot over, or queue it if its server has TAKEOVERS_MAX takeovers in
+ * progress. */
 void takeover_begin(struct owned_slot *slot);
 
 /* Begin the queued takeovers for which there is room now. */

@@ -70,8 +70,8 @@ static void poll_gap_consumer_on_begun(void *user)
     poll_gap_consumer_arm_gap(consumer, consumer->gap_ms / 2);
 }
 
-/* Posted as a task of its own, because the caller that gave up the last slot still uses the worker.
- */
+/* Posted as a task of its own, because the caller that gave up the last slot still uses the
+ * worker. */
 static void poll_gap_consumer_begin_again(smq_consumer *consumer)
 {
     loop_post(consumer->worker->set.core->io, &consumer->worker->begin);

@@ -138,7 +138,7 @@ void worker_stop(smq_worker *worker)
     }
 }
 
-/* Wait until *flag, which end.lock guards, is set; false: the time is over. */
+/* Wait until *flag, which end.lock guards, is set; false: the time has passed. */
 static bool worker_wait_for(smq_worker *worker, const bool *flag, int64_t timeout_ms)
 {
     struct timespec at = clock_deadline(timeout_ms);

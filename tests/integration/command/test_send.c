@@ -282,7 +282,7 @@ static void test_replicas_that_are_not_there_are_missed(void **state)
     create("careful", "fixed_time");
     command_done(NULL, ARGS("send", "careful", "a", "--replicas", "0"));
     command_refused(64, "--replicas", NULL, ARGS("send", "careful", "b", "--replicas", "17"));
-    command_refused(69, "it has 0 replicas in step, and 1 shall acknowledge", NULL,
+    command_refused(69, "it has 0 replicas in sync, but 1 must acknowledge", NULL,
                     ARGS("send", "careful", "b", "--replicas", "1"));
     assert_int_equal(command_stat("careful", "waiting"), 1);
 }

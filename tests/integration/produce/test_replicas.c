@@ -278,7 +278,7 @@ static void more_replicas_than_there_are_is_said(void **state)
     assert_int_equal(send_by(greedy, sending.topic, "x", &receipt, &err), SMQ_UNAVAILABLE);
     print_message("%s\n", err.text);
     assert_int_equal(receipt.status, SMQ_UNAVAILABLE);
-    assert_non_null(strstr(err.text, "it has 1 replicas in step, and 2 shall acknowledge"));
+    assert_non_null(strstr(err.text, "it has 1 replicas in sync, but 2 must acknowledge"));
     assert_int_equal(messages_stats(sending.client, sending.topic).waiting, 0);
     smq_producer_free(greedy);
     sending_fini(&sending);
@@ -314,7 +314,7 @@ static void a_lost_replica_is_said_and_its_return_is_noticed(void **state)
     server_stop(sending.replica);
     assert_true(wait_until(has_replicas, &link, LONG_MS));
     assert_int_equal(send_by(brief, sending.topic, "x", NULL, &err), SMQ_UNAVAILABLE);
-    assert_non_null(strstr(err.text, "it has 0 replicas in step"));
+    assert_non_null(strstr(err.text, "it has 0 replicas in sync"));
     send_async(sending.producer, sending.topic, 0, 3, &receipts);
     assert_true(server_restart(sending.replica));
     assert_ok(smq_producer_flush(sending.producer, LONGEST_MS, &err), &err);

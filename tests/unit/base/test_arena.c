@@ -22,7 +22,7 @@ static void test_things_are_apart(void **state)
     for (size_t round = 0; round < 3; round++) {
         for (size_t i = 0; i < THINGS; i++) {
             size_t size = i % 50 == 0 ? 70000 : i;
-            things[i] = arena_take(&arena, size);
+            things[i] = arena_alloc(&arena, size);
             assert_non_null(things[i]);
             assert_int_equal((uintptr_t) things[i] % alignof(max_align_t), 0);
             memset(things[i], (int) (i % 251), size);
@@ -41,11 +41,11 @@ static void test_things_are_apart(void **state)
 static void test_memory_is_used_again(void **state)
 {
     struct arena arena = {0};
-    void *first = arena_take(&arena, 100);
+    void *first = arena_alloc(&arena, 100);
 
     (void) state;
     arena_clear(&arena);
-    assert_ptr_equal(arena_take(&arena, 100), first);
+    assert_ptr_equal(arena_alloc(&arena, 100), first);
     arena_fini(&arena);
     arena_fini(&arena);
 }
@@ -55,8 +55,8 @@ static void test_no_such_size(void **state)
     struct arena arena = {0};
 
     (void) state;
-    assert_null(arena_take(&arena, SIZE_MAX));
-    assert_null(arena_take(&arena, SIZE_MAX - 15));
+    assert_null(arena_alloc(&arena, SIZE_MAX));
+    assert_null(arena_alloc(&arena, SIZE_MAX - 15));
     arena_fini(&arena);
 }
 

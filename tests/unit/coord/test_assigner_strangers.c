@@ -203,9 +203,9 @@ static void members_of_different_clusters_are_named(void **state)
         for (const struct shown *it = situation->members; it->topic != NULL; it++) {
             add(stage, it->topic, it->nonce, it->first, it->last);
         }
-        assigner_name_strangers(&stage->assigner, 1);
+        assigner_log_strangers(&stage->assigner, 1);
         assert_int_equal(stage->assigner.wake_at, situation->said[0] != '\0' ? 1 + FOR_MS : 0);
-        assigner_name_strangers(&stage->assigner, 1 + FOR_MS);
+        assigner_log_strangers(&stage->assigner, 1 + FOR_MS);
         text = said(stage);
         assert_int_equal(strncmp(text, situation->said, strlen(situation->said)), 0);
         assert_int_equal(text[0] != '\0', situation->said[0] != '\0');

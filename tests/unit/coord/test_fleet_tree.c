@@ -139,7 +139,7 @@ static void test_what_a_moving_slot_waits_for(void **state)
     scene.slots[4] = scene.slots[5] = 2 | REVOKING;
     scene.asks[1].applied = EPOCH - 1;
     SHOWS(&scene, "slots 2 giving up 2", "moving 2",
-          "move 4-5 of b wait 1: member b has not acknowledged yet that it is to give them up\n");
+          "move 4-5 of b wait 1: member b has not acknowledged yet that it must release them\n");
     scene.asks[1].applied = EPOCH;
     member_slots_add(&scene.asks[1].held, held[0]);
     SHOWS(&scene,
@@ -167,7 +167,7 @@ static void test_who_stands_by_and_why(void **state)
     scene.tree.leader[0] = '\0';
     SHOWS(&scene, "share c slots : no leader assigns slots\n");
     memcpy(scene.members[2].info.state, "UNREACHABLE", sizeof("UNREACHABLE"));
-    SHOWS(&scene, "member c state 2", "share c slots : it reaches no Redis\n");
+    SHOWS(&scene, "member c state 2", "share c slots : it cannot reach Redis\n");
     scene.asks[2].leaving = true;
     scene.members[2].info.state[0] = '\0';
     SHOWS(&scene, "member c state 3 weight 2 slots 0 giving up 0 standing by 0",
@@ -225,7 +225,7 @@ static void test_bytes_of_topics(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct fleet_tree_topic topic = {.slots = 0};
-        const bool good = fleet_tree_take_topic(&topic, rows[i].text, strlen(rows[i].text));
+        const bool good = fleet_tree_read_topic(&topic, rows[i].text, strlen(rows[i].text));
 
         assert_int_equal(good, rows[i].slots > 0);
         assert_int_equal(topic.slots, rows[i].slots);
@@ -242,14 +242,14 @@ static void test_bytes_of_assignments(void **state)
 
     (void) state;
     assignment_encode(&bytes, &assignment);
-    assert_true(fleet_tree_take_assignment(&topic, "", 0));
-    assert_true(fleet_tree_take_assignment(&topic, bytes.data, bytes.len));
+    assert_true(fleet_tree_read_assignment(&topic, "", 0));
+    assert_true(fleet_tree_read_assignment(&topic, bytes.data, bytes.len));
     assignment_fini(&topic.assignment);
     topic.slots = 4;
-    assert_false(fleet_tree_take_assignment(&topic, bytes.data, bytes.len));
+    assert_false(fleet_tree_read_assignment(&topic, bytes.data, bytes.len));
     assert_ptr_equal(topic.unread, fleet_tree_damaged);
     topic = (struct fleet_tree_topic){.slots = 2};
-    assert_false(fleet_tree_take_assignment(&topic, bytes.data, bytes.len - 1));
+    assert_false(fleet_tree_read_assignment(&topic, bytes.data, bytes.len - 1));
     assert_ptr_equal(topic.unread, fleet_tree_damaged);
     buf_fini(&bytes);
 }
@@ -259,9 +259,9 @@ static void test_bytes_of_leaders(void **state)
     struct fleet_tree tree = {.epoch = 0};
 
     (void) state;
-    assert_true(fleet_tree_take_leader(&tree, "member m\nincarnation 7\n", 23));
+    assert_true(fleet_tree_read_leader(&tree, "member m\nincarnation 7\n", 23));
     assert_string_equal(tree.leader, "m");
-    assert_false(fleet_tree_take_leader(&tree, "", 0));
+    assert_false(fleet_tree_read_leader(&tree, "", 0));
 }
 
 int main(void)

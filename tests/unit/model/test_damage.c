@@ -113,7 +113,7 @@ static void judged(const struct case_row *row)
     if (row->version > 0) {
         stored_of(&stored, row);
     }
-    status = damage_judge(&verdict, damage, "t", row->version > 0 ? &stored : NULL, &err);
+    status = damage_decide(&verdict, damage, "t", row->version > 0 ? &stored : NULL, &err);
     if (status == SMQ_OK) {
         show(seen, sizeof(seen), &verdict);
     }
@@ -234,7 +234,7 @@ static const struct case_row rows[] = {
      .generation = 3,
      .status = SMQ_DAMAGED,
      .expected = "slots 0, 2 belong to another creation"},
-    {.name = "other options that are fixed",
+    {.name = "other options that cannot be changed",
      .slots = {WHOLE, OPEN(.generation = 3, .slots = 8, .messages = 1), WHOLE, WHOLE},
      .status = SMQ_DAMAGED,
      .expected = "have a definition with other options"},
@@ -269,7 +269,7 @@ static const struct case_row rows[] = {
     {.name = "slots that were told different things at a time",
      .slots = {TOLD("fleet", 6), TOLD("other", 6), TOLD("third", 5), TOLD("other", 6)},
      .status = SMQ_DAMAGED,
-     .expected = "slots 1, 3 say that it is bound to something else"},
+     .expected = "slots 1, 3 have another binding of it"},
     {.name = "... while topic{T} is there: that says it",
      .slots = {TOLD("fleet", 6), TOLD("other", 6), WHOLE, WHOLE},
      .version = 1,
@@ -299,7 +299,7 @@ static void long_lists_are_cut(void **state)
 
     (void) state;
     note(damage, 255, &whole);
-    assert_int_equal(damage_judge(&verdict, damage, "t", NULL, &err), SMQ_OK);
+    assert_int_equal(damage_decide(&verdict, damage, "t", NULL, &err), SMQ_OK);
     assert_int_equal(verdict.closed, 255);
     assert_non_null(strstr(verdict.closed_list, "0, 1, 2, 3"));
     assert_non_null(strstr(verdict.closed_list, " more"));

@@ -17,7 +17,7 @@ static struct limiter limited(double per_s)
     return limiter;
 }
 
-static void tokens_come_with_time_up_to_the_burst(void **state)
+static void credits_come_with_time_up_to_the_burst(void **state)
 {
     static const struct {
         double per_s;
@@ -62,19 +62,19 @@ static void rate_holds_over_time_whatever_the_steps(void **state)
         for (int64_t now = 0; now <= 100000; now += rows[i].step_ms) {
             int64_t count = limiter_allows(&limiter, INT64_MAX, now);
 
-            limiter_take(&limiter, count, now);
+            limiter_use(&limiter, count, now);
             taken += count;
         }
         assert_in_range(taken, wanted - 1 - (int64_t) rows[i].per_s / 10, wanted + 1);
     }
 }
 
-static void unused_tokens_come_back(void **state)
+static void unused_credits_come_back(void **state)
 {
     struct limiter limiter = limited(50);
 
     (void) state;
-    limiter_take(&limiter, 5, 1000);
+    limiter_use(&limiter, 5, 1000);
     assert_int_equal(limiter_allows(&limiter, 10, 1000), 0);
     limiter_return(&limiter, 4);
     assert_int_equal(limiter_allows(&limiter, 10, 1000), 4);
@@ -96,19 +96,19 @@ static void waits_for_a_quarter_of_the_burst(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct limiter limiter = limited(rows[i].per_s);
 
-        limiter_take(&limiter, rows[i].taken, 1000);
+        limiter_use(&limiter, rows[i].taken, 1000);
         assert_int_equal(limiter_wait_ms(&limiter, 1000), rows[i].wait_ms);
     }
 }
 
-static void new_rate_keeps_the_tokens_that_fit(void **state)
+static void new_rate_keeps_the_credits_that_fit(void **state)
 {
     struct limiter limiter = limited(1000);
 
     (void) state;
     limiter_set(&limiter, 20, 1000); /* 100 had come */
     assert_int_equal(limiter_allows(&limiter, 1000, 1000), 2);
-    limiter_take(&limiter, 2, 1000);
+    limiter_use(&limiter, 2, 1000);
     limiter_set(&limiter, 0, 1050); /* one came at the old rate */
     assert_int_equal(limiter_allows(&limiter, 1000, 9000), 1);
     limiter_set(&limiter, LIMITER_NONE, 9000);
@@ -120,11 +120,11 @@ static void new_rate_keeps_the_tokens_that_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_come_with_time_up_to_the_burst),
+        cmocka_unit_test(credits_come_with_time_up_to_the_burst),
         cmocka_unit_test(rate_holds_over_time_whatever_the_steps),
-        cmocka_unit_test(unused_tokens_come_back),
+        cmocka_unit_test(unused_credits_come_back),
         cmocka_unit_test(waits_for_a_quarter_of_the_burst),
-        cmocka_unit_test(new_rate_keeps_the_tokens_that_fit),
+        cmocka_unit_test(new_rate_keeps_the_credits_that_fit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -221,7 +221,7 @@ static const struct {
     smq_topic_options options;
     const char *text;
 } bad_options[] = {
-    {{.struct_size = sizeof(plain), .type = SMQ_TYPE_PRIORITY}, "the topic's name is missing"},
+    {{.struct_size = sizeof(plain), .type = SMQ_TYPE_PRIORITY}, "the name of the topic is missing"},
     {{.struct_size = sizeof(plain), .name = "a{b", .type = SMQ_TYPE_PRIORITY},
      "a topic's name must be 1 to 120 letters, digits, '.', '_', '-', not \"a{b\""},
     {{.struct_size = sizeof(plain), .name = "t", .type = -1},
@@ -277,7 +277,7 @@ static const struct {
     {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .debounce_ms = -2},
      "debounce_ms must be from 1 to 8796093022208, or SMQ_NONE, not -2"},
     {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .delay_ms = 10, .debounce_ms = 9},
-     "debounce_ms, 9, is less than delay_ms, 10: no send could move the time back"},
+     "debounce_ms, 9, is less than delay_ms, 10: no send could postpone the message"},
     {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .ttl_ms = INT64_C(8796093022209)},
      "ttl_ms must be from 1 to 8796093022208, or SMQ_NONE, not 8796093022209"},
     {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .skip_failed = true},

@@ -141,7 +141,7 @@ static void bad_alterations_are_named(void **state)
          "debounce_ms \"0\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to "
          "101806d, or none"},
         {DELAYED, "debounce_ms", "999",
-         "debounce_ms, 999, is less than delay_ms, 1000: no send could move the time back"},
+         "debounce_ms, 999, is less than delay_ms, 1000: no send could postpone the message"},
         {INLINE, "ttl_ms", "5", "ttl_ms is for topics of layout keyed, not inline"},
         {KEYED, "ttl_ms", "0",
          "ttl_ms \"0\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to 101806d, "

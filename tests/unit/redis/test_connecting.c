@@ -277,7 +277,7 @@ static void test_a_part_of_a_map_is_better_than_none(void **state)
     outcome_assert_done(nodes_eval(nodes), "1");
     struct outcome outcome = client_eval(&nodes->client, &nodes_script, "elsewhere", "x", SHORT_MS);
     outcome_assert_ended(outcome, REDIS_NOT_DONE, SMQ_UNAVAILABLE);
-    assert_non_null(strstr(outcome.text, "nobody is known to serve this hash slot"));
+    assert_non_null(strstr(outcome.text, "no server is known for this hash slot"));
     client_stop(&nodes->client);
 }
 

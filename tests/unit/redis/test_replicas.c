@@ -356,7 +356,7 @@ static void test_a_node_without_replicas_is_not_written_to(void **state)
     assert_true(fake_node_wait(nodes->a, "INFO replication", 2)); /* so one answer was read */
     send = eval(nodes, 1, SHORT_MS);
     assert_ended(&send, REDIS_NOT_DONE, SMQ_UNAVAILABLE,
-                 "NOREPLICAS: it has 0 replicas in step, and 1 shall acknowledge");
+                 "NOREPLICAS: it has 0 replicas in sync, but 1 must acknowledge");
     assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 0);
     fake_node_rule(nodes->a, "INFO replication", ONE_REPLICA);
     await_end(&first);
@@ -524,7 +524,7 @@ static void test_silence_ends_in_time_and_costs_the_connection(void **state)
     nodes_start(nodes, (int64_t) 2 * SHORT_MS);
     nodes_step(nodes->a, "WAIT 1", NULL);
     send = eval_briefly(nodes, 1, 0);
-    assert_ended(&send, REDIS_NOT_DONE, SMQ_TIMED_OUT, "no answer of its replicas in time");
+    assert_ended(&send, REDIS_NOT_DONE, SMQ_TIMED_OUT, "its replicas did not reply in time");
     send = eval(nodes, 1, TIMEOUT_MS);
     assert_acknowledged(&send);
     assert_int_equal(fake_node_connections(nodes->a), 3);
