@@ -17,7 +17,7 @@
 #define IS_REVOKING(at) ((at) >= 129)
 #define OWNER(at) (((at) - 1) & 127)
 
-/* enum slot_state of coord/slot_state.h, without those of the grant before it */
+/* enum slot_state of coord/slot_state.h */
 #define IDLE 0
 #define ACQUIRING 1
 #define OWNED 2
