@@ -93,7 +93,7 @@ static void read_step(struct step *step, const char *section, int number)
 /* Run it; it must end with this exit code and show `text`. */
 static void run_step(const char *section, int number, int code, const char *text)
 {
-    struct step step;
+    struct step step = {.line = ""};
     struct run run;
 
     read_step(&step, section, number);
@@ -115,7 +115,7 @@ struct wanted {
 static bool step_ends_so(void *arg)
 {
     const struct wanted *wanted = arg;
-    struct step step;
+    struct step step = {.line = ""};
     struct run run;
     bool so = false;
 
