@@ -49,7 +49,7 @@ void doctor_check_zookeeper(struct doctor_report *report, const struct doctor_fa
         doctor_report_add(report, DOCTOR_ERROR, "",
                           facts->described.status == SMQ_DENIED
                               ? "give zookeeper_auth with -X, as the members have it"
-                              : "start its servers or mend the network; owners stay owners, and no "
+                              : "start its servers or fix the network; owners stay owners, and no "
                                 "slot moves until then",
                           "no session can be used: %s", facts->described.text);
     } else if (!facts->described.tried) {
@@ -99,7 +99,7 @@ static void doctor_judge_member(struct doctor_report *report, const smq_fleet_me
 {
     if (member->state == SMQ_MEMBER_UNREACHABLE) {
         doctor_report_add(report, DOCTOR_ERROR, member->name,
-                          "mend the network between that host and Redis; others own its slots",
+                          "fix the network between that host and Redis; others own its slots",
                           "process %" PRId64 " on host %s reaches no Redis", member->pid,
                           member->host);
     }

@@ -44,7 +44,7 @@ static const char *doctor_advise_unusable(smq_status status)
     case SMQ_DENIED:
         return "give the right user and password with -r, and that user the rights to run scripts";
     default:
-        return "start the server or mend the network, or let a replica take over; its messages "
+        return "start the server or fix the network, or let a replica take over; its messages "
                "wait until then";
     }
 }
@@ -135,7 +135,7 @@ static void doctor_judge_room(struct doctor_report *report, const smq_server_inf
                           percent >= DOCTOR_MEMORY_ERROR_PERCENT ? DOCTOR_ERROR : DOCTOR_WARNING,
                           server->address,
                           "drain topics, add masters, or raise maxmemory; at 100 % sends are "
-                          "refused, and consumers go on",
+                          "refused, and consumers continue",
                           "%" PRId64 " %% of maxmemory is used", percent);
     }
 }

@@ -45,7 +45,7 @@ static bool doctor_is_bound_here(const struct doctor_topic *topic, const char *h
 void doctor_check_definitions(struct doctor_report *report, const struct doctor_facts *facts)
 {
     if (facts->listed.tried && facts->listed.status != SMQ_OK) {
-        doctor_report_add(report, DOCTOR_ERROR, "", "mend what the text says",
+        doctor_report_add(report, DOCTOR_ERROR, "", "fix what the text says",
                           "the topics cannot be listed: %s", facts->listed.text);
         return;
     }
@@ -57,7 +57,7 @@ void doctor_check_definitions(struct doctor_report *report, const struct doctor_
 
         if (topic->unreadable) {
             doctor_report_add(report, DOCTOR_ERROR, topic->name,
-                              "mend what the text says; no client can use the topic until then",
+                              "fix what the text says; no client can use the topic until then",
                               "its definition cannot be read: %s", topic->unreadable);
         }
     }
@@ -73,7 +73,7 @@ static void doctor_judge_damage(struct doctor_report *report, const struct docto
                           "Redis has lost its definition");
     } else if (topic->looked.tried && topic->looked.status != SMQ_OK &&
                topic->looked.status != SMQ_NO_TOPIC) {
-        doctor_report_add(report, DOCTOR_ERROR, topic->name, "mend what the text says",
+        doctor_report_add(report, DOCTOR_ERROR, topic->name, "fix what the text says",
                           "it cannot be looked at: %s", topic->looked.text);
     } else if (topic->stats.slots_damaged > 0) {
         doctor_report_add(report, DOCTOR_ERROR, topic->name, advice,

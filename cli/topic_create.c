@@ -87,7 +87,7 @@ const struct verb topic_create_verb = {
         "their sends; when one is sent again, it keeps its place\n\n"
         "NAME consists of letters, "
         "digits, dots, underscores and hyphens, at most 120 bytes. If the topic exists with other "
-        "options that are fixed for life, the error names the difference (exit code 73). Options "
+        "options that cannot be altered, the error names the difference (exit code 73). Options "
         "that may be altered are left as they are, and the command says so. A topic of which Redis "
         "has lost a part is repaired, as by topic repair.",
     .flags = create_flags,
