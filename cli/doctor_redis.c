@@ -229,7 +229,7 @@ static void doctor_judge_replicas(struct doctor_report *report, const smq_server
         doctor_report_add(report, server->replicas == 0 ? DOCTOR_ERROR : DOCTOR_WARNING,
                           server->address,
                           "start the replicas that are down, or CLUSTER FORGET those that are gone",
-                          "%" PRId64 " of its %" PRId64 " replicas are in step", server->replicas,
+                          "%" PRId64 " of its %" PRId64 " replicas are in sync", server->replicas,
                           server->replicas_known);
     } else if (server->replicas == 0) {
         doctor_report_add(report, DOCTOR_WARNING, server->address, "add a replica of it",

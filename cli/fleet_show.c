@@ -345,7 +345,7 @@ const struct verb fleet_show_verb = {
     .summary = "members of a fleet, its leader, and which slots move",
     .text =
         "This shows what the nodes at the root in ZooKeeper say: the members; the leader, which "
-        "assigns slots; of each topic the slots that nobody owns, and those that are to move "
+        "assigns slots; of each topic the slots that have no owner, and those that are to move "
         "to another member; what each member owns, or why it stands by; and what a moving slot "
         "waits for.",
     .flags = show_flags,

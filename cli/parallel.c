@@ -14,7 +14,7 @@ struct parallel {
     parallel_fn *run;
     void *user;
     size_t count;
-    atomic_size_t next; /* the first index that nobody has taken */
+    atomic_size_t next; /* the first index that no thread has taken */
 };
 
 static void *parallel_work(void *arg)
