@@ -45,6 +45,33 @@ static void command_print_version(void)
     printf("slotmq %s\n", smq_version());
 }
 
+/* All flags are read. */
+static enum exit_code command_call_verb(const struct verb *verb,
+                                        const struct global_options *global, const void *options,
+                                        struct words *words)
+{
+    if (global->help) {
+        help_on_verb(stdout, verb);
+        return EXIT_DONE;
+    }
+    if (global->version) {
+        command_print_version();
+        return EXIT_DONE;
+    }
+    command_settle_tail(words, verb);
+    const struct command command = {
+        .verb = verb,
+        .verbs = verbs,
+        .global = *global,
+        .options = options,
+        .words = words->word,
+        .word_count = words->count,
+        .tail = words->tail,
+    };
+    const enum exit_code code = command_check_words(&command);
+    return code == EXIT_DONE ? verb->run(&command) : code;
+}
+
 static enum exit_code command_run_verb(const struct verb *verb, struct global_options *global,
                                        int argc, char **argv)
 {
@@ -59,25 +86,8 @@ static enum exit_code command_run_verb(const struct verb *verb, struct global_op
         verb->init(options);
     }
     enum exit_code code = flags_read(&words, sets, 2, false, argc, argv);
-    if (code == EXIT_DONE && global->help) {
-        help_on_verb(stdout, verb);
-    } else if (code == EXIT_DONE && global->version) {
-        command_print_version();
-    } else if (code == EXIT_DONE) {
-        command_settle_tail(&words, verb);
-        const struct command command = {
-            .verb = verb,
-            .verbs = verbs,
-            .global = *global,
-            .options = options,
-            .words = words.word,
-            .word_count = words.count,
-            .tail = words.tail,
-        };
-        code = command_check_words(&command);
-        if (code == EXIT_DONE) {
-            code = verb->run(&command);
-        }
+    if (code == EXIT_DONE) {
+        code = command_call_verb(verb, global, options, &words);
     }
     words_fini(&words);
     free(options);

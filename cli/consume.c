@@ -131,23 +131,30 @@ static void consume_abandon(const struct consume *consume, enum exit_code code)
     _exit(code);
 }
 
+/* Prints why the worker ended, unless it ended well.  `late`: the time to drain has ended. */
+static enum exit_code consume_report_end(struct consume *consume, bool late, const smq_error *err)
+{
+    if (consume_has_failed(consume)) {
+        return say_error(consume->failure.code, "%s", consume->failure.text);
+    }
+    if (late) {
+        return say_error(
+            EXIT_TEMPORARY,
+            "the drain time has ended; messages that were not done are delivered again");
+    }
+    return err->status == SMQ_OK ? EXIT_DONE : say_failure(err);
+}
+
 static enum exit_code consume_await_worker(struct consume *consume)
 {
-    smq_error err;
+    smq_error err = SMQ_ERROR_INIT;
     const smq_status status = consume_wait_for_end(consume, &err);
     const bool late = status == SMQ_TIMED_OUT || consume_programs_are_killed();
 
-    if (consume_has_failed(consume)) {
-        say_error(consume->failure.code, "%s", consume->failure.text);
-    } else if (late) {
-        say_error(EXIT_TEMPORARY,
-                  "the drain time has ended; messages that were not done are delivered again");
-    } else if (status != SMQ_OK) {
-        say_failure(&err);
+    if (status == SMQ_OK) {
+        err.status = SMQ_OK; /* of a wait before the last one */
     }
-    const enum exit_code code = consume->failure.code != EXIT_DONE
-                                    ? consume->failure.code
-                                    : exit_code_of(late ? SMQ_TIMED_OUT : status);
+    const enum exit_code code = consume_report_end(consume, late, &err);
     if (status == SMQ_TIMED_OUT) {
         consume_abandon(consume, code);
     }

@@ -12,7 +12,7 @@ struct dead_options {
     bool all, yes;
 };
 
-#define OLDER "only those that died so long ago"
+#define OLDER "only those that died this long ago"
 
 /* === list =============================================================== */
 
@@ -154,10 +154,11 @@ static enum exit_code dead_purge_run(const struct command *command)
     const struct dead_options *flags = command->options;
     enum exit_code code = dead_check_selection(command);
 
-    if (code == EXIT_DONE) {
-        code = confirm(command, flags->yes, "Delete %s dead letters of topic %s?",
-                       flags->all ? "all" : "these", command->words[0]);
+    if (code != EXIT_DONE) {
+        return code;
     }
+    code = confirm(command, flags->yes, "Delete %s dead letters of topic %s?",
+                   flags->all ? "all" : "these", command->words[0]);
     return code == EXIT_DONE ? topic_run(command, dead_purge_letters) : code;
 }
 

@@ -69,7 +69,6 @@ struct listing listing_begin(const struct command *command, const struct topic_f
     return (struct listing){
         .topic = topic,
         .dead = dead,
-        .json = json,
         .table = json ? NULL : listing_make_table(topic, dead),
         .cursor = say_alloc(1, 1),
     };

@@ -7,8 +7,7 @@
 
 struct listing {
     const struct topic_facts *topic;
-    bool dead; /* dead letters, else messages in any state */
-    bool json;
+    bool dead;                    /* dead letters, else messages in any state */
     struct libscols_table *table; /* NULL: JSON */
     uint64_t count;
     char *cursor; /* of the last message; owned, "" at first */

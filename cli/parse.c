@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Names longer than this are never proposed; none of ours is. */
+/* Names longer than this are never proposed; no verb and no flag is longer. */
 #define NEAREST_MAX 32
 
 static bool parse_is_digit(char c)

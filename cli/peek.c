@@ -1,5 +1,4 @@
 /* peek.c - messages are shown without being claimed. */
-#include "connect.h"
 #include "listing.h"
 #include "message.h"
 #include "output.h"
@@ -42,25 +41,39 @@ static const struct flag peek_flags[] = {
      .help = "continue where the peek that showed this cursor ended"},
 };
 
-static enum exit_code peek_print(smq_client *client, const struct command *command,
-                                 const struct topic_facts *topic, const smq_filter *filter)
+/* Prints what was not printed yet, and how to see more. */
+static enum exit_code peek_end(struct listing *listing, const struct command *command,
+                               uint64_t limit)
 {
-    struct listing listing = listing_begin(command, topic, false);
-    smq_error err;
-    const smq_status status =
-        smq_message_each(client, command->words[0], filter, listing_add, &listing, &err);
-    enum exit_code code = EXIT_DONE;
+    const bool more = listing->count >= limit;
 
-    if (status == SMQ_OK) {
-        const bool more = listing.count >= filter->limit;
-        listing_end(&listing, more);
-        code = output_finish();
-        if (code == EXIT_DONE && more && !command->global.json && !command->global.quiet) {
-            say("there may be more: --cursor %s", listing.cursor);
-        }
-    } else {
-        code = say_failure(&err);
+    listing_end(listing, more);
+    const enum exit_code code = output_finish();
+    if (code == EXIT_DONE && more && !command->global.json && !command->global.quiet) {
+        say("there may be more: --cursor %s", listing->cursor);
     }
+    return code;
+}
+
+static enum exit_code peek_topic(smq_client *client, const struct command *command,
+                                 const struct topic_facts *topic)
+{
+    const struct peek_options *flags = command->options;
+    struct listing listing = listing_begin(command, topic, false);
+    smq_filter filter = SMQ_FILTER_INIT;
+    smq_error err;
+
+    filter.contains = flags->match;
+    filter.reason = flags->reason;
+    filter.cursor = flags->cursor;
+    filter.limit = (uint64_t) flags->limit.value;
+    if (flags->state) {
+        (void) message_states_read(&filter.states, flags->state); /* checked by peek_run() */
+    }
+    const smq_status status =
+        smq_message_each(client, command->words[0], &filter, listing_add, &listing, &err);
+    const enum exit_code code =
+        status == SMQ_OK ? peek_end(&listing, command, filter.limit) : say_failure(&err);
     listing_drop(&listing);
     return code;
 }
@@ -68,29 +81,11 @@ static enum exit_code peek_print(smq_client *client, const struct command *comma
 static enum exit_code peek_run(const struct command *command)
 {
     const struct peek_options *flags = command->options;
-    smq_filter filter = SMQ_FILTER_INIT;
-    struct topic_facts topic = {0};
-    smq_client *client = NULL;
-    enum exit_code code = EXIT_DONE;
+    unsigned states = 0;
+    const enum exit_code code =
+        flags->state ? message_states_read(&states, flags->state) : EXIT_DONE;
 
-    filter.contains = flags->match;
-    filter.reason = flags->reason;
-    filter.cursor = flags->cursor;
-    filter.limit = (uint64_t) flags->limit.value;
-    if (flags->state) {
-        code = message_states_read(&filter.states, flags->state);
-    }
-    if (code == EXIT_DONE) {
-        code = connect_client(&client, command);
-    }
-    if (code == EXIT_DONE) {
-        code = topic_look_up(&topic, client, command->words[0]);
-    }
-    if (code == EXIT_DONE) {
-        code = peek_print(client, command, &topic, &filter);
-    }
-    smq_client_free(client);
-    return code;
+    return code == EXIT_DONE ? topic_run(command, peek_topic) : code;
 }
 
 const struct verb peek_verb = {

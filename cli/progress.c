@@ -32,7 +32,7 @@ struct progress progress_begin(const struct command *command, const char *what)
 {
     return (struct progress){
         .what = what,
-        .wanted = !command->global.quiet && isatty(STDERR_FILENO),
+        .state = !command->global.quiet && isatty(STDERR_FILENO) ? PROGRESS_READY : PROGRESS_OFF,
         .next_ms = progress_now_ms() + FIRST_MS,
     };
 }
@@ -43,7 +43,7 @@ void progress_show(struct progress *progress, uint64_t part, uint64_t whole, uin
     char line[128];
     int size = 0;
 
-    if (!progress->wanted || progress_now_ms() < progress->next_ms) {
+    if (progress->state == PROGRESS_OFF || progress_now_ms() < progress->next_ms) {
         return;
     }
     if (whole > 0) {
@@ -58,7 +58,7 @@ void progress_show(struct progress *progress, uint64_t part, uint64_t whole, uin
         size = snprintf(line, sizeof(line), "\r%s %" PRIu64 "\033[K", progress->what, count);
     }
     progress_write_all(line, size);
-    progress->drawn = true;
+    progress->state = PROGRESS_DRAWN;
     progress->next_ms = progress_now_ms() + STEP_MS;
 }
 
@@ -66,8 +66,8 @@ void progress_end(struct progress *progress)
 {
     static const char clear[] = "\r\033[K";
 
-    if (progress->drawn) {
+    if (progress->state == PROGRESS_DRAWN) {
         progress_write_all(clear, sizeof(clear) - 1);
     }
-    progress->wanted = false;
+    progress->state = PROGRESS_OFF;
 }

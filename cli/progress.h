@@ -12,11 +12,16 @@
 
 #include "verb.h"
 
+enum progress_state {
+    PROGRESS_OFF,   /* it is never drawn */
+    PROGRESS_READY, /* it may be drawn */
+    PROGRESS_DRAWN  /* the terminal shows it */
+};
+
 struct progress {
     const char *what; /* "sent" */
-    bool wanted;
-    bool drawn;
-    int64_t next_ms; /* not drawn before */
+    enum progress_state state;
+    int64_t next_ms; /* it is not drawn before */
 };
 
 struct progress progress_begin(const struct command *command, const char *what);

@@ -19,7 +19,7 @@ static const struct flag purge_flags[] = {
      .help = "waiting, resting or dead; more than one with commas between; required"},
     BULK_MATCH(struct purge_options),
     BULK_REASON(struct purge_options),
-    BULK_OLDER(struct purge_options, "only those that were due, or died, so long ago"),
+    BULK_OLDER(struct purge_options, "only those that were due, or died, this long ago"),
     BULK_LIMIT(struct purge_options),
     BULK_RATE(struct purge_options),
     {.name = "yes",
@@ -53,13 +53,14 @@ static enum exit_code purge_run(const struct command *command)
                          "purge needs --state waiting, --state resting or --state dead");
     }
     enum exit_code code = message_states_read(&states, flags->state);
-    if (code == EXIT_DONE && (states & SMQ_STATE_CLAIMED) != 0) {
-        code = say_error(EXIT_USAGE, "claimed messages cannot be purged: a consumer works on them");
+    if (code != EXIT_DONE) {
+        return code;
     }
-    if (code == EXIT_DONE) {
-        code = confirm(command, flags->yes, "Delete messages of topic %s (%s) for ever?",
-                       command->words[0], flags->state);
+    if ((states & SMQ_STATE_CLAIMED) != 0) {
+        return say_error(EXIT_USAGE, "claimed messages cannot be purged: a consumer works on them");
     }
+    code = confirm(command, flags->yes, "Delete messages of topic %s (%s) for ever?",
+                   command->words[0], flags->state);
     return code == EXIT_DONE ? topic_run(command, purge_some) : code;
 }
 

@@ -1,4 +1,4 @@
-/* rate.c - what happened to a topic a second.  Pure. */
+/* rate.c - what happened to a topic per second.  Pure. */
 #include "rate.h"
 
 bool rates_between(struct rates *out, const smq_stats *before, const smq_stats *after, int64_t us)

@@ -1,4 +1,4 @@
-/* rate.h - what happened to a topic a second, from two looks at its counters.  Pure. */
+/* rate.h - what happened to a topic per second, from two readings of its counters.  Pure. */
 #ifndef CLI_RATE_H
 #define CLI_RATE_H
 
@@ -18,8 +18,8 @@ struct rates {
 #undef X
 };
 
-/* false: there is no telling, as no time has passed or a counter went back: the topic was created
- * anew. */
+/* false: the rates are not known, because no time has passed or a counter went back: the topic was
+ * created anew. */
 bool rates_between(struct rates *out, const smq_stats *before, const smq_stats *after, int64_t us);
 
 #endif

@@ -10,9 +10,8 @@
 
 /* === alter ============================================================== */
 
-/* Sets the option of "KEY=VALUE". */
-static enum exit_code topic_alter_alter_topic(smq_client *client, const char *name,
-                                              const char *pair)
+/* Sets the option of "KEY=VALUE", which was checked before. */
+static enum exit_code topic_alter_option(smq_client *client, const char *name, const char *pair)
 {
     const char *equals = strchr(pair, '=');
     char option[64];
@@ -25,26 +24,30 @@ static enum exit_code topic_alter_alter_topic(smq_client *client, const char *na
     return EXIT_DONE;
 }
 
-static enum exit_code topic_alter_alter_run(const struct command *command)
+static enum exit_code topic_alter_connected(smq_client *client, const struct command *command)
 {
-    smq_topic_options scratch = SMQ_TOPIC_OPTIONS_INIT;
     const char *name = command->words[0];
-    smq_client *client = NULL;
-    enum exit_code code = option_apply_pair(&scratch, SMQ_OPTION_SET_TOPIC, command->words[1]);
+    const enum exit_code code = topic_alter_option(client, name, command->words[1]);
 
-    if (code == EXIT_DONE) {
-        code = connect_client(&client, command);
+    if (code != EXIT_DONE) {
+        return code;
     }
-    if (code == EXIT_DONE) {
-        code = topic_alter_alter_topic(client, name, command->words[1]);
+    if (command->global.json) {
+        return topic_print_json(client, name);
     }
-    if (code == EXIT_DONE && command->global.json) {
-        code = topic_print_json(client, name);
-    } else if (code == EXIT_DONE && !command->global.quiet) {
+    if (!command->global.quiet) {
         say("topic %s is altered", name);
     }
-    smq_client_free(client);
-    return code;
+    return EXIT_DONE;
+}
+
+static enum exit_code topic_alter_run(const struct command *command)
+{
+    smq_topic_options scratch = SMQ_TOPIC_OPTIONS_INIT;
+    const enum exit_code code =
+        option_apply_pair(&scratch, SMQ_OPTION_SET_TOPIC, command->words[1]);
+
+    return code == EXIT_DONE ? connect_run(command, topic_alter_connected) : code;
 }
 
 const struct verb topic_alter_verb = {
@@ -56,43 +59,55 @@ const struct verb topic_alter_verb = {
             "cannot be changed.",
     .min_words = 2,
     .max_words = 2,
-    .run = topic_alter_alter_run,
+    .run = topic_alter_run,
 };
 
 /* === pause and resume =================================================== */
 
-typedef smq_status pause_fn(smq_client *client, const char *topic, smq_error *err);
-
-static enum exit_code topic_alter_set_paused(const struct command *command, pause_fn *set,
-                                             bool paused)
+static void topic_alter_report_pause(const struct command *command, bool paused)
 {
     const char *topic = command->words[0];
-    smq_client *client = NULL;
-    smq_error err;
-    enum exit_code code = connect_client(&client, command);
 
-    if (code == EXIT_DONE && set(client, topic, &err) != SMQ_OK) {
-        code = say_failure(&err);
-    } else if (code == EXIT_DONE && command->global.json) {
+    if (command->global.json) {
         json_t *document = json_object();
         output_set(document, "topic", json_string(topic));
         output_set(document, "paused", json_boolean(paused));
         output_json(document);
-    } else if (code == EXIT_DONE && !command->global.quiet) {
+    } else if (!command->global.quiet) {
         say("topic %s is %s", topic, paused ? "paused" : "resumed");
     }
-    smq_client_free(client);
-    return code;
+}
+
+static enum exit_code topic_alter_pause(smq_client *client, const struct command *command)
+{
+    smq_error err;
+
+    if (smq_topic_pause(client, command->words[0], &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    topic_alter_report_pause(command, true);
+    return EXIT_DONE;
+}
+
+static enum exit_code topic_alter_resume(smq_client *client, const struct command *command)
+{
+    smq_error err;
+
+    if (smq_topic_resume(client, command->words[0], &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    topic_alter_report_pause(command, false);
+    return EXIT_DONE;
 }
 
 static enum exit_code topic_alter_pause_run(const struct command *command)
 {
-    return topic_alter_set_paused(command, smq_topic_pause, true);
+    return connect_run(command, topic_alter_pause);
 }
 
 static enum exit_code topic_alter_resume_run(const struct command *command)
 {
-    return topic_alter_set_paused(command, smq_topic_resume, false);
+    return connect_run(command, topic_alter_resume);
 }
 
 const struct verb pause_verb = {

@@ -40,33 +40,34 @@ static const struct flag create_flags[] = {
     CREATE("rate", "rate_per_s", "N"),
 };
 
-static void topic_create_create_init(void *options)
+static void topic_create_init(void *options)
 {
     *(struct create_options *) options = (struct create_options){.topic = SMQ_TOPIC_OPTIONS_INIT};
 }
 
-static enum exit_code topic_create_create_run(const struct command *command)
+static enum exit_code topic_create_connected(smq_client *client, const struct command *command)
 {
     const struct create_options *flags = command->options;
     smq_topic_options topic = flags->topic;
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
-    smq_client *client = NULL;
     smq_error err;
 
     topic.name = command->words[0];
-    enum exit_code code = connect_client(&client, command);
-    if (code != EXIT_DONE) {
-        return code;
-    }
     if (smq_topic_create(client, &topic, &report, &err) != SMQ_OK) {
-        code = say_failure(&err);
-    } else if (command->global.json) {
-        code = topic_print_json(client, topic.name);
-    } else if (!command->global.quiet) {
+        return say_failure(&err);
+    }
+    if (command->global.json) {
+        return topic_print_json(client, topic.name);
+    }
+    if (!command->global.quiet) {
         say("topic %s is ready%s%s", topic.name, report.text[0] != '\0' ? ": " : "", report.text);
     }
-    smq_client_free(client);
-    return code;
+    return EXIT_DONE;
+}
+
+static enum exit_code topic_create_run(const struct command *command)
+{
+    return connect_run(command, topic_create_connected);
 }
 
 const struct verb topic_create_verb = {
@@ -93,10 +94,10 @@ const struct verb topic_create_verb = {
     .flags = create_flags,
     .flag_count = sizeof(create_flags) / sizeof(create_flags[0]),
     .options_size = sizeof(struct create_options),
-    .init = topic_create_create_init,
+    .init = topic_create_init,
     .min_words = 1,
     .max_words = 1,
-    .run = topic_create_create_run,
+    .run = topic_create_run,
 };
 
 /* === delete ============================================================= */
@@ -117,35 +118,38 @@ static const struct flag delete_flags[] = {
      .help = "do not ask; with --force needed without a terminal"},
 };
 
-static enum exit_code topic_create_delete_run(const struct command *command)
+static enum exit_code topic_delete_connected(smq_client *client, const struct command *command)
 {
     const struct delete_options *flags = command->options;
     const char *name = command->words[0];
-    smq_client *client = NULL;
-    smq_error err = SMQ_ERROR_INIT;
-    enum exit_code code = confirm(command, flags->yes || !flags->force,
-                                  "Delete topic %s with all its messages?", name);
+    smq_error err;
+    const smq_status status = smq_topic_delete(client, name, flags->force, &err);
 
-    if (code == EXIT_DONE) {
-        code = connect_client(&client, command);
-    }
-    if (code != EXIT_DONE) {
-        return code;
-    }
-    if (smq_topic_delete(client, name, flags->force, &err) == SMQ_NOT_EMPTY) {
-        code = say_error(exit_code_of(err.status), "%.*s; consume them, or give --force",
+    if (status == SMQ_NOT_EMPTY) {
+        return say_error(exit_code_of(status), "%.*s; consume them, or give --force",
                          (int) strcspn(err.text, ";"), err.text);
-    } else if (err.status != SMQ_OK) {
-        code = say_failure(&err);
-    } else if (command->global.json) {
+    }
+    if (status != SMQ_OK) {
+        return say_failure(&err);
+    }
+    if (command->global.json) {
         json_t *document = json_object();
         output_set(document, "deleted", json_string(name));
         output_json(document);
     } else if (!command->global.quiet) {
         say("topic %s is deleted", name);
     }
-    smq_client_free(client);
-    return code;
+    return EXIT_DONE;
+}
+
+static enum exit_code topic_delete_run(const struct command *command)
+{
+    const struct delete_options *flags = command->options;
+    const enum exit_code code =
+        confirm(command, flags->yes || !flags->force, "Delete topic %s with all its messages?",
+                command->words[0]);
+
+    return code == EXIT_DONE ? connect_run(command, topic_delete_connected) : code;
 }
 
 const struct verb topic_delete_verb = {
@@ -157,5 +161,5 @@ const struct verb topic_delete_verb = {
     .options_size = sizeof(struct delete_options),
     .min_words = 1,
     .max_words = 1,
-    .run = topic_create_delete_run,
+    .run = topic_delete_run,
 };

@@ -14,28 +14,28 @@ static const struct flag rebind_flags[] = {
      .help = "do not look for consumers: they are known to be dead"},
 };
 
-static enum exit_code topic_rebind_rebind_run(const struct command *command)
+static enum exit_code topic_rebind_connected(smq_client *client, const struct command *command)
 {
     const struct rebind_options *flags = command->options;
     const char *name = command->words[0];
-    smq_client *client = NULL;
     smq_error err;
-    enum exit_code code = connect_client(&client, command);
 
-    if (code != EXIT_DONE) {
-        return code;
-    }
     if (smq_topic_rebind(client, name, flags->force, &err) != SMQ_OK) {
-        code = say_failure(&err);
-    } else if (command->global.json) {
+        return say_failure(&err);
+    }
+    if (command->global.json) {
         json_t *document = json_object();
         output_set(document, "rebound", json_string(name));
         output_json(document);
     } else if (!command->global.quiet) {
         say("topic %s is rebound", name);
     }
-    smq_client_free(client);
-    return code;
+    return EXIT_DONE;
+}
+
+static enum exit_code topic_rebind_run(const struct command *command)
+{
+    return connect_run(command, topic_rebind_connected);
 }
 
 const struct verb topic_rebind_verb = {
@@ -52,5 +52,5 @@ const struct verb topic_rebind_verb = {
     .options_size = sizeof(struct rebind_options),
     .min_words = 1,
     .max_words = 1,
-    .run = topic_rebind_rebind_run,
+    .run = topic_rebind_run,
 };

@@ -17,24 +17,27 @@ static void topic_repair_print_json(const char *topic, const smq_topic_report *r
     output_json(document);
 }
 
-static enum exit_code topic_repair_repair_run(const struct command *command)
+static enum exit_code topic_repair_connected(smq_client *client, const struct command *command)
 {
     const char *topic = command->words[0];
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
-    smq_client *client = NULL;
     smq_error err;
-    enum exit_code code = connect_client(&client, command);
 
-    if (code == EXIT_DONE && smq_topic_repair(client, topic, &report, &err) != SMQ_OK) {
-        code = say_failure(&err);
-    } else if (code == EXIT_DONE && command->global.json) {
+    if (smq_topic_repair(client, topic, &report, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    if (command->global.json) {
         topic_repair_print_json(topic, &report);
-    } else if (code == EXIT_DONE && !command->global.quiet) {
+    } else if (!command->global.quiet) {
         say(report.repaired ? "topic %s is repaired: %s" : "topic %s is whole: nothing to repair%s",
             topic, report.text);
     }
-    smq_client_free(client);
-    return code;
+    return EXIT_DONE;
+}
+
+static enum exit_code topic_repair_run(const struct command *command)
+{
+    return connect_run(command, topic_repair_connected);
 }
 
 const struct verb topic_repair_verb = {
@@ -48,5 +51,5 @@ const struct verb topic_repair_verb = {
         "lost their keys are gone. If slots disagree, they are listed, and nothing is changed.",
     .min_words = 1,
     .max_words = 1,
-    .run = topic_repair_repair_run,
+    .run = topic_repair_run,
 };
