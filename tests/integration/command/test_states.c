@@ -88,11 +88,38 @@ static void standby_is_said(void **state)
     command_start(&first, NULL, ARGS("consume", "spare"));
     assert_true(run_wait_out(&first, "a\n", TIMEOUT_MS));
     command_start(&second, NULL, ARGS("consume", "spare"));
-    assert_said(&second, "stands by");
+    assert_said(&second, "another process consumes the topic");
+    assert_said(&second, "it stands by until that ends.  To share the slots of a topic start all "
+                         "processes with ZooKeeper");
     end(&first, 0);
     command_done(NULL, ARGS("send", "spare", "b"));
     assert_true(run_wait_out(&second, "b\n", TIMEOUT_MS));
     end(&second, 1);
+}
+
+/* In a fleet the way out is another one. */
+static void member_without_a_slot_is_said(void **state)
+{
+    struct servers *servers = own_servers("t");
+    const char *redis = servers_redis(servers);
+    const char *zookeeper = servers_zookeeper(servers);
+    struct run first, second;
+
+    (void) state;
+    command_done(NULL, ARGS("-r", redis, "topic", "create", "one", "--slots", "1"));
+    command_done(NULL, ARGS("-r", redis, "send", "one", "a"));
+    command_start(&first, NULL,
+                  ARGS("-r", redis, "-z", zookeeper, "-X", "zookeeper_auth=a:b", "consume", "one"));
+    assert_true(run_wait_out(&first, "a\n", TIMEOUT_MS));
+    command_start(&second, NULL,
+                  ARGS("-r", redis, "-z", zookeeper, "-X", "zookeeper_auth=a:b", "consume", "one"));
+    assert_said(&second, "other members have all slots");
+    assert_said(&second, "it stands by and begins with the first slot that it is granted");
+    end(&first, 0);
+    command_done(NULL, ARGS("-r", redis, "send", "one", "b"));
+    assert_true(run_wait_out(&second, "b\n", TIMEOUT_MS));
+    end(&second, 1);
+    servers_free(servers);
 }
 
 /* It ends, and starts again without its data. */
@@ -275,6 +302,7 @@ int main(void)
         cmocka_unit_test(nothing_is_said_while_all_is_well),
         cmocka_unit_test(paused_topic_is_said),
         cmocka_unit_test(standby_is_said),
+        cmocka_unit_test(member_without_a_slot_is_said),
         cmocka_unit_test(lost_redis_is_said_once),
         cmocka_unit_test(silent_redis_is_said_once),
         cmocka_unit_test(redis_that_is_silent_from_the_start_is_refused),
