@@ -205,18 +205,22 @@ struct node *node_set_get_with(struct node_set *nodes, const struct server_addre
     return node != NULL ? node : node_set_add(nodes, address, name, replicas);
 }
 
-struct node *node_set_any_up(struct node_set *nodes)
+struct node *node_set_any_up(struct node_set *nodes, const struct node *avoid)
 {
-    size_t skip = (size_t) (random_u64() % (HASH_COUNT(nodes->by_name) + 1));
-    struct node *found = NULL;
+    struct node *found = NULL, *avoided = NULL;
+    uint64_t met = 0;
 
     for (struct node *node = nodes->by_name; node != NULL; node = node->hh.next) {
-        if (node->state == NODE_UP && node->replicas_wanted == 0 && (found == NULL || skip > 0)) {
+        if (node->state != NODE_UP || node->replicas_wanted > 0) {
+            continue;
+        }
+        if (node == avoid) {
+            avoided = node;
+        } else if (random_u64() % ++met == 0) {
             found = node;
         }
-        skip -= skip > 0 ? 1 : 0;
     }
-    return found;
+    return found != NULL ? found : avoided;
 }
 
 static bool node_is_served(const struct node *node, const struct slotmap *map)

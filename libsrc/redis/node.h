@@ -89,8 +89,9 @@ struct node *node_set_get(struct node_set *nodes, const struct server_address *a
 struct node *node_set_get_with(struct node_set *nodes, const struct server_address *address,
                                int replicas);
 
-/* Any node that is UP; NULL: none is. */
-struct node *node_set_any_up(struct node_set *nodes);
+/* Any node that is UP, each as likely as the others, but `avoid` (may be NULL) only if it is the
+ * only one; NULL: none is. */
+struct node *node_set_any_up(struct node_set *nodes, const struct node *avoid);
 
 /* Free nodes that are neither in `map` nor seeds, and have nothing to do. */
 void node_set_sweep(struct node_set *nodes, const struct slotmap *map);

@@ -329,7 +329,7 @@ static struct node *request_find_any_node(struct topology *topology, int replica
     if (map->count == 0) {
         return NULL;
     }
-    struct node *node = node_set_any_up(topology->nodes);
+    struct node *node = node_set_any_up(topology->nodes, NULL);
     if (node != NULL) {
         return node;
     }

@@ -207,7 +207,7 @@ static void topology_try(struct topology *topology)
     if (topology->context->closing || topology->asking || !topology->wanted) {
         return;
     }
-    struct node *node = node_set_any_up(topology->nodes);
+    struct node *node = node_set_any_up(topology->nodes, topology->asked);
     if (node == NULL) {
         size_t seed = topology->next_seed++ % seeds->count;
         node_connect(node_set_get(topology->nodes, &seeds->addresses[seed]));
