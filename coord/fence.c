@@ -122,11 +122,6 @@ static void fence_read(void *user)
     zk_get(&fence->session.session, "", false, fence_on_read, fence);
 }
 
-static void fence_on_dropped(void *user)
-{
-    (void) user; /* the next session reads the root again */
-}
-
 /* The binding of the topics names the identity of a lost root. */
 static void fence_use_identity(struct fence *fence, const char *bound)
 {
@@ -149,7 +144,6 @@ smq_status coord_raise_fence(struct coord_fence *out, const struct coord_options
     struct fence *fence = memory_new(sizeof(*fence));
     const struct short_question question = {
         .ask = fence_read,
-        .dropped = fence_on_dropped,
         .user = fence,
         .late = "; it is not known whether the fence was raised: repeat the call"};
     smq_status status;

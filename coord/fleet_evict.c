@@ -90,18 +90,12 @@ static void fleet_evict_begin(void *user)
     zk_exists(&evict->session.session, evict->path, false, fleet_evict_on_found, evict);
 }
 
-static void fleet_evict_on_dropped(void *user)
-{
-    (void) user; /* the next session begins again */
-}
-
 smq_status coord_fleet_evict(const struct coord_options *options, const char *member,
                              int64_t incarnation, smq_error *err)
 {
     struct fleet_evict *evict = memory_new(sizeof(*evict));
     const struct short_question question = {
         .ask = fleet_evict_begin,
-        .dropped = fleet_evict_on_dropped,
         .user = evict,
         .late = "; it is not known whether the member was evicted: describe the fleet"};
     smq_status status;

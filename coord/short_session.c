@@ -32,18 +32,14 @@ static void short_session_on_expired(void *user)
 {
     struct short_session *session = user;
 
-    session->question.dropped(session->question.user);
+    if (session->question.dropped != NULL) {
+        session->question.dropped(session->question.user);
+    }
 }
 
 static void short_session_on_disconnected(void *user)
 {
     (void) user;
-}
-
-static void short_session_on_changed(void *user, const char *path)
-{
-    (void) user;
-    (void) path;
 }
 
 static void short_session_on_denied(void *user)
@@ -61,7 +57,6 @@ static void short_session_start(struct loop_task *task)
     session->options.disconnected = short_session_on_disconnected;
     session->options.expired = session->options.refused = short_session_on_expired;
     session->options.denied = short_session_on_denied;
-    session->options.changed = short_session_on_changed;
     session->options.user = session;
     zk_session_start(&session->session, &session->options);
 }

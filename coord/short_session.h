@@ -14,8 +14,9 @@
 
 /* The operation. */
 struct short_question {
-    void (*ask)(void *user);     /* connected: begin; called again after each reconnect */
-    void (*dropped)(void *user); /* the session expired, so earlier calls get no reply */
+    void (*ask)(void *user); /* connected: begin; called again after each reconnect */
+    /* the session expired, so earlier calls get no reply; NULL: there is nothing to do then */
+    void (*dropped)(void *user);
     void *user;
     /* the end of the text of UNAVAILABLE when the time has passed: what is unknown then */
     const char *late;

@@ -62,7 +62,8 @@ struct zk_session_options {
     void (*expired)(void *user);
     void (*refused)(void *user); /* expired, because the servers refuse this session */
     void (*denied)(void *user);  /* the credentials were refused; no further callback follows */
-    void (*changed)(void *user, const char *path); /* a watch fired: read the node again */
+    /* a watch fired: read the node again; NULL: no call sets a watch */
+    void (*changed)(void *user, const char *path);
     void *user;
 };
 

@@ -26,7 +26,7 @@ SMQ_API smq_status smq_worker_new(smq_worker **out, smq_client *client,
     }
     *out = NULL;
     status = client_complete(&known, SMQ_OPTION_SET_WORKER, client, options, err);
-    return status == SMQ_OK ? worker_new(out, client->core, &known, err) : status;
+    return status == SMQ_OK ? worker_new(out, client->core, &known, NULL, err) : status;
 }
 
 SMQ_API smq_status smq_worker_start(smq_worker *worker, smq_error *err)

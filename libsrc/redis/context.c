@@ -27,8 +27,9 @@ void context_fini(struct context *context)
 
 static void context_adopt(struct context *context, uv_handle_t *handle)
 {
+    assert(context->open_handles < CONTEXT_HANDLES_MAX);
     handle->data = context;
-    context->open_handles++;
+    context->handles[context->open_handles++] = handle;
 }
 
 void context_init_timer(struct context *context, uv_timer_t *timer)
@@ -52,9 +53,11 @@ static void context_on_handle_closed(uv_handle_t *handle)
     }
 }
 
-void context_close_handle(uv_handle_t *handle)
+void context_close_handles(struct context *context)
 {
-    uv_close(handle, context_on_handle_closed);
+    for (int i = 0; i < context->open_handles; i++) {
+        uv_close(context->handles[i], context_on_handle_closed);
+    }
 }
 
 void context_count_redirect(struct context *context)

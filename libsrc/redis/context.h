@@ -38,13 +38,16 @@
 #include "redis/redis.h"
 #include "redis/servers.h"
 
-/* Invariant: `open_handles` counts the handles that were adopted and have not been closed. */
+enum { CONTEXT_HANDLES_MAX = 8 };
+
+/* Invariant: `open_handles` counts the `handles` that have not been closed. */
 struct context {
     struct loop *loop;
     struct events *events;
     struct server_list seeds;
     int64_t connect_timeout_ms, request_timeout_ms;
     bool closing; /* redis_close() was called */
+    uv_handle_t *handles[CONTEXT_HANDLES_MAX];
     int open_handles;
     void (*drained)(struct context *context); /* the last handle was closed */
     struct {
@@ -57,12 +60,12 @@ void context_init(struct context *context, struct loop *loop, const struct redis
                   struct events *events, void (*drained)(struct context *context));
 void context_fini(struct context *context);
 
-/* Make a handle of the client's loop, which must be closed by context_close_handle(). */
+/* Make a handle of the client's loop, which context_close_handles() closes. */
 void context_init_timer(struct context *context, uv_timer_t *timer);
 void context_init_idle(struct context *context, uv_idle_t *idle);
 
-/* Close a handle; the last one calls drained() in a later turn of the loop. */
-void context_close_handle(uv_handle_t *handle);
+/* Close all handles, and call drained() in a later turn of the loop. */
+void context_close_handles(struct context *context);
 
 /* Count a MOVED or an ASK that is followed. */
 void context_count_redirect(struct context *context);

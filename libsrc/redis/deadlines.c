@@ -73,18 +73,3 @@ void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline)
         uv_timer_stop(&deadlines->timer);
     }
 }
-
-bool deadlines_is_empty(const struct deadlines *deadlines)
-{
-    return deadlines->count == 0;
-}
-
-void deadlines_stop(struct deadlines *deadlines)
-{
-    uv_timer_stop(&deadlines->timer);
-}
-
-void deadlines_close(struct deadlines *deadlines)
-{
-    context_close_handle((uv_handle_t *) &deadlines->timer);
-}

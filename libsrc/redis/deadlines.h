@@ -44,10 +44,5 @@ void deadlines_init(struct deadlines *deadlines, struct context *context,
 
 void deadlines_add(struct deadlines *deadlines, struct deadline *deadline, int64_t at_ms);
 void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline);
-bool deadlines_is_empty(const struct deadlines *deadlines);
-
-/* No deadline passes after this; they can still be removed. */
-void deadlines_stop(struct deadlines *deadlines);
-void deadlines_close(struct deadlines *deadlines);
 
 #endif

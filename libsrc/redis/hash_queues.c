@@ -114,16 +114,6 @@ void hash_queue_remove(struct hash_queue_item *item)
     }
 }
 
-struct hash_queue_item *hash_queue_first(const struct hash_queue *queue)
-{
-    return TAILQ_FIRST(&queue->waiting);
-}
-
-bool hash_queue_is_sent(const struct hash_queue_item *item)
-{
-    return item->queue->sent == item;
-}
-
 void hash_queue_send_first(struct hash_queue *queue)
 {
     queue->sent = TAILQ_FIRST(&queue->waiting);
@@ -234,10 +224,4 @@ void hash_queues_stop(struct hash_queues *queues)
     uv_timer_stop(&queues->pause_timer);
     hash_queues_make_ready(&queues->paused);
     uv_idle_start(&queues->turn, hash_queues_on_turn);
-}
-
-void hash_queues_close(struct hash_queues *queues)
-{
-    context_close_handle((uv_handle_t *) &queues->turn);
-    context_close_handle((uv_handle_t *) &queues->pause_timer);
 }

@@ -73,11 +73,6 @@ void hash_queues_add(struct hash_queues *queues, struct hash_queue_item *item, i
  * none the queue is freed. */
 void hash_queue_remove(struct hash_queue_item *item);
 
-/* The item to be sent next; NULL: no item waits. */
-struct hash_queue_item *hash_queue_first(const struct hash_queue *queue);
-
-bool hash_queue_is_sent(const struct hash_queue_item *item);
-
 /* The first item is in flight. */
 void hash_queue_send_first(struct hash_queue *queue);
 
@@ -101,6 +96,5 @@ void hash_queues_make_ready(struct hash_queue_list *list);
 
 /* The client closes: end all pauses, and call turned() even if no queue is READY. */
 void hash_queues_stop(struct hash_queues *queues);
-void hash_queues_close(struct hash_queues *queues);
 
 #endif

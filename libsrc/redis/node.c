@@ -269,11 +269,6 @@ void node_set_stop(struct node_set *nodes)
     }
 }
 
-void node_set_close(struct node_set *nodes)
-{
-    context_close_handle((uv_handle_t *) &nodes->retry_timer);
-}
-
 void node_set_fini(struct node_set *nodes)
 {
     struct node *node, *next;

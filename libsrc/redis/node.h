@@ -78,7 +78,6 @@ void node_set_init(struct node_set *nodes, struct context *context,
 
 /* End all connections; nodes stay until node_set_fini(). */
 void node_set_stop(struct node_set *nodes);
-void node_set_close(struct node_set *nodes);
 void node_set_fini(struct node_set *nodes);
 
 /* The node at an address, made if there is none. */

@@ -657,8 +657,3 @@ void pubsub_stop(struct pubsub *pubsub)
         pubsub_channel_close(channel);
     }
 }
-
-void pubsub_close(struct pubsub *pubsub)
-{
-    context_close_handle((uv_handle_t *) &pubsub->timer);
-}

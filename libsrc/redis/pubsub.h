@@ -27,7 +27,6 @@ void pubsub_init(struct pubsub *pubsub, struct context *context, struct topology
 
 /* End all subscriptions without a notice. */
 void pubsub_stop(struct pubsub *pubsub);
-void pubsub_close(struct pubsub *pubsub);
 
 /* As redis_subscribe(). */
 void pubsub_subscribe(struct pubsub *pubsub, struct redis_subscription *subscription);

@@ -67,23 +67,13 @@ static void redis_on_map_changed(void *user)
     pubsub_reroute(&redis->pubsub);
 }
 
-static void redis_close_handles(struct redis *redis)
-{
-    hash_queues_close(&redis->queues);
-    deadlines_close(&redis->deadlines);
-    node_set_close(&redis->nodes);
-    replicas_close(&redis->replicas);
-    topology_close(&redis->topology);
-    pubsub_close(&redis->pubsub);
-}
-
 static void redis_on_turn(void *user)
 {
     struct redis *redis = user;
 
     replicas_turn(&redis->replicas);
-    if (redis->context.closing && deadlines_is_empty(&redis->deadlines)) {
-        redis_close_handles(redis);
+    if (redis->context.closing && redis->deadlines.count == 0) {
+        context_close_handles(&redis->context);
     }
 }
 
@@ -134,7 +124,7 @@ void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
     redis->context.closing = true;
     redis->closed = closed;
     redis->closed_user = user;
-    deadlines_stop(&redis->deadlines);
+    uv_timer_stop(&redis->deadlines.timer); /* deadlines can still be removed */
     replicas_stop(&redis->replicas);
     topology_stop(&redis->topology);
     pubsub_stop(&redis->pubsub);

@@ -290,11 +290,6 @@ void replicas_stop(struct replicas_set *set)
     }
 }
 
-void replicas_close(struct replicas_set *set)
-{
-    context_close_handle((uv_handle_t *) &set->timer);
-}
-
 void replicas_node_up(struct replicas_set *set, struct node *node)
 {
     struct replicas *replicas = &node->replicas;

@@ -26,7 +26,6 @@ void replicas_init(struct replicas_set *set, struct context *context, struct nod
 
 /* The client closes: end all awaits. */
 void replicas_stop(struct replicas_set *set);
-void replicas_close(struct replicas_set *set);
 
 /* A node with `replicas_wanted` is UP: ask whether it has enough, and make it writable then. */
 void replicas_node_up(struct replicas_set *set, struct node *node);

@@ -375,7 +375,7 @@ static void request_await_route(struct request *request)
 
 void request_send_first(struct hash_queue *queue)
 {
-    struct request *request = OWNER_OF(hash_queue_first(queue), struct request, item);
+    struct request *request = OWNER_OF(TAILQ_FIRST(&queue->waiting), struct request, item);
 
     assert(request->command != NULL);
     if (request->all->context->closing) {
@@ -440,7 +440,7 @@ void request_on_deadline(struct deadline *deadline)
     char text[700];
 
     topology_refresh(request->all->topology);
-    if (!hash_queue_is_sent(&request->item)) {
+    if (request->item.queue->sent != &request->item) {
         (void) snprintf(text, sizeof(text), "not done within %lld ms: %.500s",
                         (long long) request->timeout_ms, request_why_waiting(request));
         request_end(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, NULL, text);

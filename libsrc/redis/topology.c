@@ -332,12 +332,6 @@ void topology_stop(struct topology *topology)
     topology_report_ready(topology, SMQ_CLOSED, "the client was closed");
 }
 
-void topology_close(struct topology *topology)
-{
-    context_close_handle((uv_handle_t *) &topology->timer);
-    context_close_handle((uv_handle_t *) &topology->start_timer);
-}
-
 void topology_fini(struct topology *topology)
 {
     slotmap_fini(&topology->map);

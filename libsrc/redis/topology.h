@@ -50,7 +50,6 @@ void topology_start(struct topology *topology, redis_ready_fn *ready, void *user
 
 /* Learn nothing more; `ready` is called if it was not. */
 void topology_stop(struct topology *topology);
-void topology_close(struct topology *topology);
 void topology_fini(struct topology *topology);
 
 /* The map may be out of date: learn it again, soon. */

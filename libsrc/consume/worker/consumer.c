@@ -73,7 +73,7 @@ smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consume
         goto fail;
     }
     poller = consumer_poller(consumer);
-    status = worker_new_polled(&consumer->worker, core, &work, &poller, err);
+    status = worker_new(&consumer->worker, core, &work, &poller, err);
     if (status != SMQ_OK) {
         goto fail;
     }

@@ -79,8 +79,8 @@ static struct run_queue *worker_make_queue(smq_worker *worker, const smq_worker_
     return run_queue_new(&queue);
 }
 
-smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_worker_options *options,
-                             const struct worker_poller *poller, smq_error *err)
+smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_options *options,
+                      const struct worker_poller *poller, smq_error *err)
 {
     smq_worker *worker = memory_new(sizeof(*worker));
     smq_status status;
@@ -102,12 +102,6 @@ smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_work
     }
     *out = worker;
     return SMQ_OK;
-}
-
-smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_options *options,
-                      smq_error *err)
-{
-    return worker_new_polled(out, core, options, NULL, err);
 }
 
 smq_status worker_start(smq_worker *worker, smq_error *err)

@@ -24,10 +24,13 @@
 #include "consume/slot/slot_set.h"
 #include "core/core.h"
 
+struct worker_poller;
+
 /* --- the functions of the public header; options are complete --- */
 
+/* `poller`: the consumer of a worker without a handler; NULL: the worker has one. */
 smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_options *options,
-                      smq_error *err);
+                      const struct worker_poller *poller, smq_error *err);
 smq_status worker_start(smq_worker *worker, smq_error *err);
 void worker_stop(smq_worker *worker); /* async-signal-safe */
 smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err);
@@ -47,10 +50,6 @@ struct worker_poller {
     int32_t per_slot;       /* unanswered deliveries that a slot may have */
     struct loop_task *back; /* posted by the first poll of a suspended worker */
 };
-
-/* As worker_new(), for a consumer: without a handler. */
-smq_status worker_new_polled(smq_worker **out, struct core *core, const smq_worker_options *options,
-                             const struct worker_poller *poller, smq_error *err);
 
 /* Wait for the end of the worker; false: `timeout_ms` has passed. */
 bool worker_wait_end(smq_worker *worker, int64_t timeout_ms);
