@@ -61,7 +61,7 @@ class Fleet:
 
 
 class World:
-    """All that faults act on.  Thread: the lanes of faults share it; each lane has its own hosts."""
+    """All that faults act on.  Thread: one for each series of faults; each has its own hosts."""
 
     def __init__(self, folder, programs):
         self.folder, self.programs = folder, programs
@@ -116,8 +116,8 @@ class World:
                  if (words := line.split(" "))[2] == "slot_gained"}
         return len(owned) == sum(SLOTS.values())
 
-    def lane(self, seed, name):
-        """The thread of one lane of faults."""
+    def series(self, seed, name):
+        """The thread of one series of faults."""
         try:
             for pause, fault in faults.plan(self, seed, name):
                 self.sleep(pause)
@@ -132,14 +132,15 @@ class World:
             self.over.set()
 
     def torment(self, seed, seconds):
-        lanes = [threading.Thread(target=self.lane, args=(seed, name)) for name in faults.LANES]
+        threads = [threading.Thread(target=self.series, args=(seed, name))
+                   for name in faults.SERIES]
         self.note("faults-begin")
-        for lane in lanes:
-            lane.start()
+        for thread in threads:
+            thread.start()
         self.over.wait(seconds)
         self.over.set()
-        for lane in lanes:
-            lane.join()
+        for thread in threads:
+            thread.join()
         self.note("faults-end")
 
     def heal(self):

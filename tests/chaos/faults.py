@@ -1,7 +1,7 @@
 """The faults of a chaos run: how each begins, how it is seen to bite, and how it is healed.
 
-A fault is a class; FAULTS lists them by the lane in which they run.  Lanes run beside each other,
-the faults of one lane one after another.
+A fault is a class.  SERIES lists them by what they concern: the series run beside each other, the
+faults of one series one after another.
 """
 import contextlib
 import random
@@ -184,7 +184,7 @@ class RedisFault(Fault):
     loses_writes = True  # a failover may lose what only the former master had
 
     def master(self):
-        """A master with a replica in step, so that the cluster survives its loss."""
+        """A master with a replica in sync, so that the cluster survives its loss."""
         return self.choose(node for node in self.world.cluster.masters()
                            if self.world.cluster.replica_of(node))
 
@@ -250,7 +250,7 @@ class KillReplica(RedisFault):
 
     def run(self):
         node = self.world.cluster.replica_of(self.master())
-        self.must(node is not None, "there is no replica in step")
+        self.must(node is not None, "there is no replica in sync")
         node.kill()
         self.world.note("killed", node.host, node.pid)
         self.must(not node.pings(), "it answers")
@@ -266,7 +266,7 @@ class Failover(RedisFault):
 
     def run(self):
         node = self.world.cluster.replica_of(self.master())
-        self.must(node is not None, "there is no replica in step")
+        self.must(node is not None, "there is no replica in sync")
         self.world.note("failover", node.host, node.pid)
         self.must(node.ask("CLUSTER", "FAILOVER") is not None, "it refused")
         wait_until(lambda: node.role() == "master", 10, f"{node.host} is a master")
@@ -498,7 +498,7 @@ class DeleteLeader(TreeFault):
         return "/slotmq/leader"
 
 
-LANES = {
+SERIES = {
     "workers": [KillWorker, FreezeWorker, LeaveAndJoin, Join, CutWorker, CutWorkerFromRedis,
                 CutWorkerFromZooKeeper, LoseRequests, LoseReplies, FlapWorker],
     "redis": [KillMaster, FreezeMaster, CutMaster, KillReplica, Failover, Migrate, Migrate,
@@ -508,13 +508,13 @@ LANES = {
 }
 
 
-def plan(world, seed, lane):
-    """The faults of a lane, without end: the same for the same seed."""
-    chance = random.Random(f"{seed} {lane}")
+def plan(world, seed, series):
+    """The faults of a series, without end: the same for the same seed."""
+    chance = random.Random(f"{seed} {series}")
     deck = []
     while True:
         if not deck:  # each kind comes before one comes twice
-            deck = chance.sample(LANES[lane], len(LANES[lane]))
+            deck = chance.sample(SERIES[series], len(SERIES[series]))
         kind = deck.pop()
         fault = kind(world, random.Random(chance.random()),
                      chance.uniform(kind.shortest, kind.longest))

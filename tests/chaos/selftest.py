@@ -183,7 +183,7 @@ def plant_small_priority_first(logs):
             if isinstance(step, Call) and step.tag is not None \
                     and step.tag.startswith("priority_") and any(
                         command[:2] == ["ZADD", f"prepare{{{step.tag}}}"] and "c" in command[3]
-                        for command in step.writes()):
+                        for command in sync.writes()):
                 def change(lines, step=step):
                     time = lines[step.line].split(" [")[0]
                     lines.insert(step.line,

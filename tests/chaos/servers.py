@@ -146,7 +146,7 @@ class Cluster:
         return next(node for node in self.nodes if node.address == address)
 
     def replica_of(self, master):
-        """A replica that is in step with this master, or None."""
+        """A replica that is in sync with this master, or None."""
         for node in self.nodes:
             reply = node.ask("INFO", "replication") if node.runs() else None
             if isinstance(reply, dict) and reply.get("master_host") == master.address \
@@ -155,7 +155,7 @@ class Cluster:
         return None
 
     def is_whole(self):
-        """All nodes answer, see all slots served, and every master has a replica in step."""
+        """All nodes answer, see all slots served, and every master has a replica in sync."""
         for node in self.nodes:
             reply = node.ask("CLUSTER", "INFO") if node.runs() else None
             if reply is None or "cluster_state:ok" not in reply:
