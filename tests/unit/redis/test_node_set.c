@@ -19,7 +19,7 @@ struct three {
 static void three_init(struct three *three)
 {
     three->set = (struct node_set){0};
-    for (uint16_t i = 0; i < NODES; i++) {
+    for (int i = 0; i < NODES; i++) {
         struct server_address address = {.host = "127.0.0.1", .port = (uint16_t) (7000 + i)};
 
         three->node[i] = node_set_get(&three->set, &address);
