@@ -6,7 +6,7 @@ were, and what is left in Redis.  Nothing is asked of the library.
 import bisect
 import collections
 
-from history import Broken, Call, History, Replicated
+from history import Broken, History, Replicated
 
 MS = 1_000_000
 SESSION_MS = 3000                # load.h

@@ -95,7 +95,10 @@ def plant_late(logs):
 
 
 def plant_shrunk(logs):
-    event = next(event for event in logs.history.events if event.kind == "slot_gained")
+    # What is appended to a log is of the last process that wrote it.
+    last = {event.worker: event.pid for event in logs.history.events}
+    event = next(event for event in logs.history.events
+                 if event.kind == "slot_gained" and event.pid == last[event.worker])
     logs.append(f"worker-{event.worker}.log",
                 f"event {event.at_ns + SECOND} slot_gained {event.topic} {event.slot} "
                 f"{'0' * 24} SMQ_OK planted")
@@ -183,7 +186,7 @@ def plant_small_priority_first(logs):
             if isinstance(step, Call) and step.tag is not None \
                     and step.tag.startswith("priority_") and any(
                         command[:2] == ["ZADD", f"prepare{{{step.tag}}}"] and "c" in command[3]
-                        for command in sync.writes()):
+                        for command in step.writes()):
                 def change(lines, step=step):
                     time = lines[step.line].split(" [")[0]
                     lines.insert(step.line,
@@ -204,19 +207,15 @@ def plant_body(logs):
 
 
 def plant_unowned(logs):
-    run = logs.history.runs[0]
-
-    def change(lines):
-        return [line for line in lines if not line.startswith("begin ") or
-                f" {run.topic} {run.slot} " not in line]
-
-    for path in logs.folder.glob("worker-*.log"):
-        logs.edit(path.name, lambda lines: [
-            line for line in change(lines)
-            if not line.startswith("end ") or line.split(" ")[2] not in
-            {str(other.number) for other in logs.history.runs
-             if other.worker == path.stem.removeprefix("worker-") and
-             (other.topic, other.slot) == (run.topic, run.slot)}])
+    first = logs.history.runs[0]
+    numbers = {}  # of the calls for the slot, by worker
+    for run in logs.history.runs:
+        if (run.topic, run.slot) == (first.topic, first.slot):
+            numbers.setdefault(run.worker, set()).add(str(run.number))
+    for worker, gone in numbers.items():
+        logs.edit(f"worker-{worker}.log", lambda lines, gone=gone: [
+            line for line in lines
+            if not line.startswith(("begin ", "end ")) or line.split(" ", 3)[2].strip() not in gone])
     begin, end = (note.at_ns for note in logs.history.notes
                   if note.what in ("faults-begin", "faults-end"))
     logs.edit("faults.log", lambda lines: [

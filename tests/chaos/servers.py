@@ -1,6 +1,5 @@
 """The servers of a chaos run: a Redis Cluster of three masters with a replica each, and an ensemble
 of three ZooKeeper servers, each on a host of its own."""
-import os
 import pathlib
 import signal
 import socket
