@@ -6,12 +6,12 @@
  * and creates its own, in one write) when that process is proven dead, else it waits, and gives up
  * after a while. Who finds that its own node is another's has lost all slots, and enters anew.
  *
- * A proof may be wrong, once: then a living process loses its node, and goes on until its
- * heartbeat.
+ * Once in a run the proof may be wrong. Then a living process loses its node, and works until its
+ * next heartbeat shows it.
  *
  * Mutations: BY_NAME (the assignment names members by their names, not by their incarnations),
- * NO_PROOF (a name is taken from whoever has it), NAME_KEPT (a process that is proven dead is
- * waited for, too, and its session never ends), and those of redis.pml. */
+ * NO_PROOF (a process takes its name from a living one, too), NAME_KEPT (a process that is
+ * proven dead is also waited for, and its session never ends), and those of redis.pml. */
 #define PROCESSES 3
 #define SLOTS 1
 #define NAME_OF(process) (1 + (process) / 2) /* 0 and 1 have one name, 2 has another */

@@ -35,7 +35,7 @@
 
 byte moves = MOVES;
 byte expiries = EXPIRIES; /* sessions of member 0 that end */
-byte losses = LOSSES;     /* times that /leader goes while its assigner goes on */
+byte losses = LOSSES;     /* how often /leader is deleted while its assigner lives */
 byte lost = LOST;         /* answers that do not come */
 bool joined;
 
