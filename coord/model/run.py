@@ -120,11 +120,13 @@ class Children:
         self.ended = False
 
     def call(self, command, folder, seconds):
-        """(return code, output); None: it took too long."""
+        """(return code, output); None: it took too long.  Temporary files go into the folder too: a
+        compiler that is ended does not remove its own."""
         with self.lock:
             if self.ended:
                 raise InterruptedError
             child = subprocess.Popen(["nice", *command], cwd=folder, text=True, start_new_session=True,
+                                     env={**os.environ, "TMPDIR": str(folder)},
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.running.add(child)
         try:

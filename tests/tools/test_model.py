@@ -93,10 +93,15 @@ class Traces(unittest.TestCase):
 
 class Interrupt(unittest.TestCase):
     def test_an_interrupt_leaves_nothing_behind(self):
-        with tempfile.TemporaryDirectory() as folder:
+        """The compiler stands still with a temporary file, as a real one may at any moment."""
+        with tempfile.TemporaryDirectory() as tools, tempfile.TemporaryDirectory() as folder:
+            compiler = pathlib.Path(tools) / "cc"
+            compiler.write_text('#!/bin/sh\nmktemp >"$0.began.new"; mv "$0.began.new" "$0.began"; exec sleep 600\n')
+            compiler.chmod(0o755)
             child = subprocess.Popen([sys.executable, MODEL / "run.py", "with faults"], stdout=subprocess.PIPE,
-                                     env={**os.environ, "TMPDIR": folder})
-            while not list(pathlib.Path(folder).glob("*/pan.c")):
+                                     env={**os.environ, "TMPDIR": folder,
+                                          "PATH": f"{tools}:{os.environ['PATH']}"})
+            while not list(pathlib.Path(tools).glob("cc.began")):
                 self.assertIsNone(child.poll())
                 time.sleep(0.01)
             child.send_signal(signal.SIGINT)
