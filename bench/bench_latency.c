@@ -1,6 +1,5 @@
 /* bench_latency.c - how long until a message that is sent into an idle topic reaches its handler:
- * by the library, by a hand-written loop that waits for the wake-up and claims, and by BLPOP.  And
- * by the library when messages come at a rate.
+ * by the library, by a hand-written loop that waits for the wake-up and claims, and by BLPOP.
  *
  * Thread: main sends; each way has a thread that picks up. */
 #include <pthread.h>
@@ -11,7 +10,6 @@
 
 #include "benches.h"
 #include "library.h"
-#include "load.h"
 #include "samples.h"
 #include "scene.h"
 
@@ -310,27 +308,7 @@ static bool when_idle(struct lab *lab, smq_client *client)
     return true;
 }
 
-static bool at_rates(struct lab *lab, smq_client *client)
-{
-    static const int rates[] = {1000, 10000, 50000};
-    char name[32];
-
-    for (int i = 0; i < 3; i++) {
-        uint64_t messages = (uint64_t) rates[i] * lab_count(lab, 5, 2);
-        snprintf(name, sizeof(name), "latency-%dk", rates[i] / 1000);
-        if (!load_at(lab, client, rates[i], messages, name)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool measure(struct lab *lab, smq_client *client)
-{
-    return when_idle(lab, client) && at_rates(lab, client);
-}
-
 bool bench_latency(struct lab *lab)
 {
-    return scene_runs(lab, LAB_LONG, measure);
+    return scene_runs(lab, LAB_LONG, when_idle);
 }

@@ -13,6 +13,7 @@ struct bench {
     const char *name;
     const char *about;
     bool (*run)(struct lab *lab);
+    bool with_steady; /* who asks for "steady" wants its figures, too */
 };
 
 bool bench_raw(struct lab *lab);
@@ -20,7 +21,8 @@ bool bench_send(struct lab *lab);
 bool bench_acks(struct lab *lab);
 bool bench_drain(struct lab *lab);
 bool bench_latency(struct lab *lab);
-bool bench_e2e(struct lab *lab);
+bool bench_steady(struct lab *lab);
+bool bench_lanes(struct lab *lab);
 bool bench_delayed(struct lab *lab);
 bool bench_peers(struct lab *lab);
 bool bench_keyed(struct lab *lab);

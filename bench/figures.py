@@ -14,7 +14,7 @@ HEAD = """# Benchmarks
 at different times. So compare the ratios: each is the median over runs that measured both sides one
 after the other. [bench/README.md](../bench/README.md) says how to read them.
 
-    ./dev bench                  # all, then this page; up to an hour
+    ./dev bench                  # all, then this page; up to an hour and a half
     ./dev bench --resume         # continue where it was stopped
     ./dev bench drain send       # some of them, without this page; --json for lines to compute with
     ./dev bench --quick          # a first look: less of everything, nothing is kept
@@ -39,6 +39,16 @@ WORDS = {
     "raw/streams": "raw drain ÷ Redis Streams; beyond the limit, drain/raw does not count",
     "latency/raw": "idle pick-up p50 ÷ hand-written wake and claim loop",
     "latency/blpop": "idle pick-up p50 ÷ BLPOP",
+    "steady-1k-redis-cpu/streams": "1,000 messages/s, one by one: Redis CPU per message ÷ Redis Streams; the limit is at "
+                                   "least 1.2 x that of the two smallest scripts that could work",
+    "steady-10k-p99": "10,000/s: lateness p99, from when a message is due to be sent until its handler begins, ms",
+    "steady-10k-redis-cpu/streams": "10,000/s: Redis CPU per message ÷ Redis Streams",
+    "steady-50k-p50": "50,000/s: lateness p50, ms",
+    "steady-50k-p99": "50,000/s: lateness p99, ms",
+    "steady-50%-p99": "50 % of the highest rate whose backlog does not grow within 10 s: lateness p99, ms",
+    "steady-80%-p99": "80 % of that rate: lateness p99, ms",
+    "lanes-1/64": "handlers of 1 ms on 8 threads: drain of one slot with 1,000 keys ÷ of 64 slots",
+    "drain-keyed/inline": "drain of bodies of 1 KiB, layout keyed ÷ inline",
     "memory/zadd": "memory of a waiting message, layout inline ÷ bare ZADD",
     "depth-10M/100k": "drain with 10^7 waiting messages ÷ with 10^5, 64 slots",
     "slots-4096/64": "drain of 4,096 slots ÷ 64",

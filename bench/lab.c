@@ -64,6 +64,9 @@ struct report *lab_report(struct lab *lab)
 
 int lab_runs(const struct lab *lab, enum lab_pace pace)
 {
+    if (lab->options.rate > 0) {
+        return 1;
+    }
     if (!lab->options.quick) {
         return RUNS;
     }
@@ -186,16 +189,21 @@ bool lab_good(smq_status status, const smq_error *err)
     return status == SMQ_OK;
 }
 
-smq_client *lab_client(struct lab *lab)
+smq_client *lab_client_at(struct lab *lab, const char *redis)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    options.redis = lab_redis(lab);
+    options.redis = redis;
     options.zookeeper = lab_zookeeper(lab);
     lab_good(smq_client_new(&client, &options, &err), &err);
     return client;
+}
+
+smq_client *lab_client(struct lab *lab)
+{
+    return lab_client_at(lab, lab_redis(lab));
 }
 
 bool lab_topic_laid_out(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots,

@@ -18,7 +18,7 @@ struct lab;
 
 struct lab_options {
     bool quick, json;
-    int rate;            /* messages/s of open loops; 0: the benchmark chooses */
+    int rate;            /* messages/s of open loops, in one run; 0: the benchmark chooses */
     const char *program; /* this program, to be started as a member of a fleet */
     const char *folder;  /* where figures are kept; NULL: nowhere */
 };
@@ -30,7 +30,8 @@ void lab_free(struct lab *lab);
 const struct lab_options *lab_options(const struct lab *lab);
 struct report *lab_report(struct lab *lab);
 
-/* The number of runs, fewer for long benchmarks; and `full`, or `quick` with --quick. */
+/* The number of runs, fewer for long benchmarks, one at a given rate; and `full`, or `quick` with
+ * --quick. */
 enum lab_pace { LAB_SHORT, LAB_LONG };
 int lab_runs(const struct lab *lab, enum lab_pace pace);
 uint64_t lab_count(const struct lab *lab, uint64_t full, uint64_t quick);
@@ -56,8 +57,10 @@ pid_t lab_start_server(struct lab *lab, const struct process_options *options);
 /* Remove all data, and release the memory. */
 bool lab_empty(struct lab *lab);
 
-/* A client of the library.  NULL: it failed; the reason is on standard error. */
+/* A client of the library, of the servers or of another address of theirs.  NULL: it failed; the
+ * reason is on standard error. */
 smq_client *lab_client(struct lab *lab);
+smq_client *lab_client_at(struct lab *lab, const char *redis);
 
 /* A topic of type fixed_time under a new name, in `name`; layout inline, or as given. */
 enum { LAB_NAME_SIZE = 32 };

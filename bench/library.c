@@ -171,8 +171,8 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     if (consumer->seen != NULL) {
         consumer->seen(info, consumer->user);
     }
-    if (tally_tick(consumer->tally, info->slot, info->body.data, info->body.len) ==
-        consumer->messages) {
+    if (consumer->tally != NULL && tally_tick(consumer->tally, info->slot, info->body.data,
+                                              info->body.len) == consumer->messages) {
         sem_post(&consumer->all);
     }
     return SMQ_DONE;
@@ -189,7 +189,7 @@ bool library_consumer_start(struct library_consumer *consumer, smq_client *clien
     options.topic = topic;
     options.handler = handle;
     options.user = consumer;
-    options.threads = 1;
+    options.threads = consumer->threads > 0 ? consumer->threads : 1;
     options.batch_size = batch;
     return lab_good(smq_worker_new(&consumer->worker, client, &options, &err), &err) &&
            lab_good(smq_worker_start(consumer->worker, &err), &err);

@@ -37,12 +37,13 @@ bool library_store_shaped(struct lab *lab, smq_client *client, const char *topic
 /* Called for each message, on the thread of the handler. */
 typedef void library_seen_fn(const smq_message_info *info, void *user);
 
-/* A worker with one handler thread, which only ticks off the messages that it gets.
+/* A worker that only ticks off the messages that it gets.
  *
- * Invariant: tally, messages, seen and user are set by the owner and stay while it runs; `all` is
- * posted when `messages` different ones were handled. */
+ * Invariant: threads, tally, messages, seen and user are set by the owner and stay while it runs;
+ * `all` is posted when `messages` different ones were handled. */
 struct library_consumer {
-    struct tally *tally;
+    int threads;         /* that handle; 0: one */
+    struct tally *tally; /* NULL: `seen` counts */
     uint64_t messages;
     library_seen_fn *seen; /* NULL: nothing */
     void *user;

@@ -3,6 +3,9 @@
  *
  *   slotmq-bench [NAME...] [--quick] [--json] [--rate N] [--keep FOLDER [--resume]] [--list]
  *
+ * --rate: only benchmarks of open loops know it; such figures are not kept.
+ * steady brings those that have the other figures of steady flow: latency, send, drain, keyed,
+ * memory; not with --rate.
  * --keep: the figures of each benchmark that came to its end are kept there as NAME.json; --resume:
  * those that are there are not measured again.
  *
@@ -16,27 +19,32 @@
 #include "lab.h"
 #include "member.h"
 #include "meter.h"
+#include "relay.h"
 
 static const struct bench benches[] = {
-    {"raw", "hand-written loops by batch size, and Redis Streams", bench_raw},
-    {"send", "send: blocking, asynchronous, in batches", bench_send},
-    {"acks", "send, acknowledged by the master alone and by a replica too", bench_acks},
-    {"drain", "consume a backlog with an empty handler", bench_drain},
-    {"peers", "the same messages through other queues", bench_peers},
-    {"latency",
-     "time to pick up a message: when idle, against BLPOP; and at 1k, 10k and 50k per second",
-     bench_latency},
-    {"e2e", "send and consume at the same time, at 50 and 80 % of the largest rate, or at --rate N",
-     bench_e2e},
-    {"delayed", "lateness of a million messages due in 10 s, and in one second", bench_delayed},
-    {"redis-cost", "cost of a message for Redis: CPU, commands, traffic", bench_redis_cost},
-    {"memory", "memory of a waiting message in layout inline, against ZADD", bench_memory},
-    {"idle", "commands and CPU of a process that owns 1,024 empty slots", bench_idle},
-    {"depth", "drain with 10,000 to 10 million waiting messages", bench_depth},
-    {"slots", "drain 1, 64, 1,024 and 4,096 slots", bench_slots},
-    {"nodes", "Redis CPU per message with 1, 2 and 3 masters", bench_nodes},
-    {"keyed", "send and drain bodies of 1 KiB in both layouts", bench_keyed},
-    {"rebalance", "join, leave and death in a fleet of 16 with 1,024 slots", bench_rebalance},
+    {"raw", "hand-written loops by batch size, and Redis Streams", bench_raw, false},
+    {"send", "send: blocking, asynchronous, in batches", bench_send, true},
+    {"acks", "send, acknowledged by the master alone and by a replica too", bench_acks, false},
+    {"drain", "consume a backlog with an empty handler", bench_drain, true},
+    {"peers", "the same messages through other queues", bench_peers, false},
+    {"latency", "time to pick up a message when idle, against BLPOP", bench_latency, true},
+    {"steady",
+     "messages that come one by one, at 1k to 100k per second and at 50 and 80 % of the most, "
+     "or at --rate N",
+     bench_steady, true},
+    {"lanes", "handlers of 1 ms on 8 threads: one slot with 1,000 keys, against 64 slots",
+     bench_lanes, false},
+    {"delayed", "lateness of a million messages due in 10 s, and in one second", bench_delayed,
+     false},
+    {"redis-cost", "cost of a message for Redis: CPU, commands, traffic", bench_redis_cost, false},
+    {"memory", "memory of a waiting message in layout inline, against ZADD", bench_memory, true},
+    {"idle", "commands and CPU of a process that owns 1,024 empty slots", bench_idle, false},
+    {"depth", "drain with 10,000 to 10 million waiting messages", bench_depth, false},
+    {"slots", "drain 1, 64, 1,024 and 4,096 slots", bench_slots, false},
+    {"nodes", "Redis CPU per message with 1, 2 and 3 masters", bench_nodes, false},
+    {"keyed", "send and drain bodies of 1 KiB in both layouts", bench_keyed, true},
+    {"rebalance", "join, leave and death in a fleet of 16 with 1,024 slots", bench_rebalance,
+     false},
 };
 
 enum { COUNT = sizeof(benches) / sizeof(benches[0]), USAGE = 64 };
@@ -55,6 +63,19 @@ static int bench_named(const char *name)
         }
     }
     return -1;
+}
+
+/* All, if none is named; and what steady brings. */
+static void choose(struct arguments *arguments, bool any)
+{
+    bool steady = arguments->chosen[bench_named("steady")] && arguments->lab.rate == 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        arguments->chosen[i] = arguments->chosen[i] || !any || (steady && benches[i].with_steady);
+    }
+    if (arguments->lab.rate > 0) {
+        arguments->lab.folder = NULL;
+    }
 }
 
 static bool parse(struct arguments *out, int argc, char **argv)
@@ -84,9 +105,7 @@ static bool parse(struct arguments *out, int argc, char **argv)
             return false;
         }
     }
-    for (int i = 0; i < COUNT && !any; i++) {
-        out->chosen[i] = true;
-    }
+    choose(out, any);
     return true;
 }
 
@@ -149,6 +168,9 @@ int main(int argc, char **argv)
 
     if (argc == 1 + MEMBER_ARGUMENTS && strcmp(argv[1], MEMBER_OPTION) == 0) {
         return member_main(argv + 1);
+    }
+    if (argc == 1 + RELAY_ARGUMENTS && strcmp(argv[1], RELAY_OPTION) == 0) {
+        return relay_main(argv + 1);
     }
     if (!parse(&arguments, argc, argv)) {
         return USAGE;

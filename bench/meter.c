@@ -7,14 +7,6 @@
 #include "lab.h"
 #include "wire.h"
 
-int64_t meter_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static double client_cpu_s(void)
 {
     struct timespec used;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-int64_t meter_now_ns(void); /* CLOCK_MONOTONIC */
+int64_t meter_now_ns(void); /* CLOCK_MONOTONIC; in meter_now.c, which needs nothing else */
 
 struct meter {
     double seconds;

@@ -15,7 +15,7 @@
 
 #include "others.h"
 
-enum { FIGURES_MAX = 64, RUNS_MAX = 32, NAME_MAX_LEN = 48, LINE_SIZE = 1024 };
+enum { FIGURES_MAX = 256, RUNS_MAX = 32, NAME_MAX_LEN = 48, LINE_SIZE = 1024 };
 
 /* Invariant: values[0 .. count) are of runs that are not void, but for those of the present run,
  * values[kept .. count).  `why` says what is wrong with `uncounted` more. */
@@ -253,16 +253,53 @@ static double median(const struct figure *figure)
                                   : (figure->values[middle - 1] + figure->values[middle]) / 2;
 }
 
+/* What a figure is to reach.  `goal` is NULL: nothing. */
+struct aim {
+    const struct goal *goal;
+    double limit;
+    const char *verdict;
+    bool missed;
+};
+
 /* To two digits behind the point: more is not in the figures. */
-static const char *verdict(const struct goal *goal, double exact)
+static const char *verdict(double goal, double limit, double exact)
 {
     double value = round(exact * 100) / 100;
-    bool more_is_better = goal->goal >= goal->limit;
+    bool more_is_better = goal >= limit;
 
-    if (more_is_better ? value >= goal->goal : value <= goal->goal) {
+    if (more_is_better ? value >= goal : value <= goal) {
         return "reached";
     }
-    return (more_is_better ? value >= goal->limit : value <= goal->limit) ? "accepted" : "MISSED";
+    return (more_is_better ? value >= limit : value <= limit) ? "accepted" : "MISSED";
+}
+
+/* The figures are sorted. */
+static double limit_of(const struct report *report, const struct goal *goal)
+{
+    const struct rival *rival = rival_of(goal->figure);
+    double limit = goal->limit;
+
+    for (int i = 0; i < report->count && rival != NULL; i++) {
+        const struct figure *figure = &report->figures[i];
+        if (strcmp(figure->name, rival->rival) == 0 && figure->count > 0) {
+            limit = fmax(limit, rival->times * median(figure));
+        }
+    }
+    return limit;
+}
+
+static struct aim aim_of(const struct report *report, const struct figure *figure)
+{
+    struct aim aim = {.goal = goal_of(figure->name)};
+
+    if (aim.goal == NULL) {
+        return aim;
+    }
+    aim.limit = limit_of(report, aim.goal);
+    aim.verdict =
+        figure->count > 0 ? verdict(aim.goal->goal, aim.limit, median(figure)) : "does not count";
+    aim.missed = strcmp(aim.verdict, "MISSED") == 0;
+    return aim;
 }
 
 /* Four digits that say something. */
@@ -272,13 +309,11 @@ static const char *number(char out[24], double value)
     return out;
 }
 
-static void print_line(struct report *report, const struct figure *figure, double value)
+static void print_line(struct report *report, const struct figure *figure, const struct aim *aim)
 {
-    const struct goal *goal = goal_of(figure->name);
-
     line(report, "{\"bench\":\"%s\",\"figure\":\"%s\",\"value\":", report->bench, figure->name);
     if (figure->count > 0) {
-        line(report, "%.6g,\"min\":%.6g,\"max\":%.6g", value, figure->values[0],
+        line(report, "%.6g,\"min\":%.6g,\"max\":%.6g", median(figure), figure->values[0],
              figure->values[figure->count - 1]);
     } else {
         line(report, "null");
@@ -287,27 +322,26 @@ static void print_line(struct report *report, const struct figure *figure, doubl
     if (figure->uncounted > 0) {
         line(report, ",\"uncounted\":%d,\"why\":\"%s\"", figure->uncounted, figure->why);
     }
-    if (goal != NULL) {
-        line(report, ",\"goal\":%.6g,\"limit\":%.6g,\"verdict\":\"%s\"", goal->goal, goal->limit,
-             figure->count > 0 ? verdict(goal, value) : "does not count");
+    if (aim->goal != NULL) {
+        line(report, ",\"goal\":%.6g,\"limit\":%.6g,\"verdict\":\"%s\"", aim->goal->goal,
+             aim->limit, aim->verdict);
     }
     line(report, "}\n");
 }
 
-static void print_row(struct report *report, const struct figure *figure, double value)
+static void print_row(struct report *report, const struct figure *figure, const struct aim *aim)
 {
-    const struct goal *goal = goal_of(figure->name);
     char cells[5][24];
 
     fprintf(report->table, "  %-28s", figure->name);
     if (figure->count > 0) {
-        fprintf(report->table, " %10s %-11s %10s .. %-10s", number(cells[0], value), figure->unit,
-                number(cells[1], figure->values[0]),
+        fprintf(report->table, " %10s %-11s %10s .. %-10s", number(cells[0], median(figure)),
+                figure->unit, number(cells[1], figure->values[0]),
                 number(cells[2], figure->values[figure->count - 1]));
     }
-    if (goal != NULL && figure->count > 0) {
-        fprintf(report->table, " goal %-5s limit %-5s %s", number(cells[3], goal->goal),
-                number(cells[4], goal->limit), verdict(goal, value));
+    if (aim->goal != NULL && figure->count > 0) {
+        fprintf(report->table, " goal %-5s limit %-5s %s", number(cells[3], aim->goal->goal),
+                number(cells[4], aim->limit), aim->verdict);
     }
     if (figure->uncounted > 0) {
         fprintf(report->table, "  (%d of the runs do not count: %s)", figure->uncounted,
@@ -316,19 +350,29 @@ static void print_row(struct report *report, const struct figure *figure, double
     fprintf(report->table, "\n");
 }
 
-static int print_figures(struct report *report)
+static void sort_figures(struct report *report)
+{
+    for (int i = 0; i < report->count; i++) {
+        struct figure *figure = &report->figures[i];
+        qsort(figure->values, (size_t) figure->count, sizeof(double), compare);
+    }
+}
+
+/* Returns how many figures were measured, and in `missed` how many of them are beyond limits. */
+static int print_figures(struct report *report, int *missed)
 {
     int measured = 0;
 
+    *missed = 0;
     for (int i = 0; i < report->count; i++) {
-        struct figure *figure = &report->figures[i];
+        const struct figure *figure = &report->figures[i];
 
-        qsort(figure->values, (size_t) figure->count, sizeof(double), compare);
         if (figure->count > 0 || figure->uncounted > 0) {
-            double value = figure->count > 0 ? median(figure) : 0;
-            print_row(report, figure, value);
-            print_line(report, figure, value);
+            struct aim aim = aim_of(report, figure);
+            print_row(report, figure, &aim);
+            print_line(report, figure, &aim);
             measured++;
+            *missed += aim.missed ? 1 : 0;
         }
     }
     return measured;
@@ -336,10 +380,13 @@ static int print_figures(struct report *report)
 
 bool report_end(struct report *report, bool done, double seconds)
 {
+    int missed;
+
     end_run(report);
     fprintf(report->table, "%s: median of %d run%s\n", report->bench, report->run,
             report->run == 1 ? "" : "s");
-    int measured = print_figures(report);
+    sort_figures(report);
+    int measured = print_figures(report, &missed);
     if (report->voids > 0) {
         fprintf(report->table, "  %d of the runs void: messages were lost\n", report->voids);
     }
@@ -348,5 +395,5 @@ bool report_end(struct report *report, bool done, double seconds)
          report->voids);
     bool good = done && measured > 0 && report->voids == 0;
     keep_end(report, good);
-    return good;
+    return good && missed == 0;
 }

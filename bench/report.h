@@ -44,7 +44,7 @@ void report_uncounted(struct report *report, const char *figure, const char *why
 bool report_kept(const struct report *report, const char *bench);
 
 /* Print the medians.  `done`: the benchmark completed after `seconds`.  false: it did not, a run
- * was void, or nothing was measured. */
+ * was void, nothing was measured, or a figure is beyond its limit.  Only the last is kept. */
 bool report_end(struct report *report, bool done, double seconds);
 
 /* The goal of a figure, and the limit of what is acceptable; the goal is the larger one where more
@@ -54,5 +54,13 @@ struct goal {
     double goal, limit;
 };
 const struct goal *goal_of(const char *figure);
+
+/* The limit of a figure of which less is better is at least `times` the value of another one of the
+ * same benchmark.  NULL: it has no such rival. */
+struct rival {
+    const char *figure, *rival;
+    double times;
+};
+const struct rival *rival_of(const char *figure);
 
 #endif

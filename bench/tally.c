@@ -5,13 +5,13 @@
 #include <string.h>
 
 /* Invariant: seen[n] says whether message n was handled; last[s] is one more than the largest
- * number that slot s has handled. */
+ * number that slot s has handled, or, where threads handle a slot at once, nearly so. */
 struct tally {
     uint64_t messages;
     int slots;
     atomic_uint_fast64_t handled, duplicated, out_of_order;
     atomic_bool *seen;
-    uint64_t *last;
+    atomic_uint_fast64_t *last;
 };
 
 struct tally *tally_new(uint64_t messages, int slots)
@@ -35,7 +35,7 @@ void tally_free(struct tally *tally)
 {
     if (tally != NULL) {
         free((void *) tally->seen);
-        free(tally->last);
+        free((void *) tally->last);
         free(tally);
     }
 }
@@ -76,10 +76,10 @@ uint64_t tally_tick_number(struct tally *tally, int slot, uint64_t number)
         add(&tally->duplicated);
     } else {
         add(&tally->handled);
-        if (number < tally->last[slot]) {
+        if (number < atomic_load_explicit(&tally->last[slot], memory_order_relaxed)) {
             add(&tally->out_of_order);
         } else {
-            tally->last[slot] = number + 1;
+            atomic_store_explicit(&tally->last[slot], number + 1, memory_order_relaxed);
         }
     }
     return atomic_load_explicit(&tally->handled, memory_order_relaxed);

@@ -1,6 +1,6 @@
 /* tally.h - counts the messages of one run: each has a number, and is ticked off when handled.
  *
- * Thread: tally_tick() from any, for one slot by one thread at a time; the rest is one thread's. */
+ * Thread: tally_tick() from any; the rest is one thread's. */
 #ifndef BENCH_TALLY_H
 #define BENCH_TALLY_H
 
@@ -28,7 +28,7 @@ void tally_body(char *body, size_t size, uint64_t number);
 uint64_t tally_number(const char *body, size_t size);
 
 /* A message was handled: how many different ones are handled now.  Within a slot numbers should
- * grow. */
+ * grow; where threads handle a slot at once, out_of_order is only about right. */
 uint64_t tally_tick(struct tally *tally, int slot, const char *body, size_t size);
 uint64_t tally_tick_number(struct tally *tally, int slot, uint64_t number);
 

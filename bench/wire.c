@@ -1,13 +1,18 @@
 #include "wire.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 65536, FIRST_SIZE = 65536 };
+#include "meter.h"
+
+enum { READ_SIZE = 65536, FIRST_SIZE = 65536, WAIT_MOST = 128 };
 
 /* Invariant: out[0 .. len) is rendered and not written. */
 struct wire {
@@ -125,11 +130,11 @@ bool wire_flush(struct wire *wire)
     return true;
 }
 
-static bool feed(struct wire *wire)
+static bool feed(struct wire *wire, int flags)
 {
-    ssize_t some = read(wire->redis->fd, wire->in, sizeof(wire->in));
+    ssize_t some = recv(wire->redis->fd, wire->in, sizeof(wire->in), flags);
 
-    if (some < 0 && errno == EINTR) {
+    if (some < 0 && (errno == EINTR || errno == EAGAIN)) {
         return true;
     }
     if (some <= 0) {
@@ -140,29 +145,59 @@ static bool feed(struct wire *wire)
     return redisReaderFeed(wire->redis->reader, wire->in, (size_t) some) == REDIS_OK;
 }
 
-redisReply *wire_reply(struct wire *wire)
+bool wire_take(struct wire *wire)
+{
+    return feed(wire, MSG_DONTWAIT);
+}
+
+bool wire_next(struct wire *wire, redisReply **out)
 {
     void *reply = NULL;
 
-    for (;;) {
-        if (redisReaderGetReply(wire->redis->reader, &reply) != REDIS_OK) {
-            fprintf(stderr, "bench: Redis: %s\n", wire->redis->reader->errstr);
-            return NULL;
-        }
-        if (reply != NULL) {
-            break;
-        }
-        if (!wire_flush(wire) || !feed(wire)) {
-            return NULL;
-        }
+    *out = NULL;
+    if (redisReaderGetReply(wire->redis->reader, &reply) != REDIS_OK) {
+        fprintf(stderr, "bench: Redis: %s\n", wire->redis->reader->errstr);
+        return false;
     }
     redisReply *answer = reply;
-    if (answer->type == REDIS_REPLY_ERROR) {
+    if (answer != NULL && answer->type == REDIS_REPLY_ERROR) {
         fprintf(stderr, "bench: Redis: %s\n", answer->str);
         freeReplyObject(answer);
-        return NULL;
+        return false;
     }
-    return answer;
+    *out = answer;
+    return true;
+}
+
+redisReply *wire_reply(struct wire *wire)
+{
+    redisReply *reply = NULL;
+
+    while (wire_next(wire, &reply) && reply == NULL) {
+        if (!wire_flush(wire) || !feed(wire, 0)) {
+            return NULL;
+        }
+    }
+    return reply;
+}
+
+bool wire_wait(struct wire *const *wires, int count, int64_t until_ns, bool *ready)
+{
+    struct pollfd polled[WAIT_MOST];
+    int64_t left_ns = until_ns - meter_now_ns();
+    bool good = true;
+
+    left_ns = left_ns > 0 ? left_ns : 0;
+    struct timespec left = {.tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000};
+    for (int i = 0; i < count; i++) {
+        polled[i] = (struct pollfd){.fd = wires[i]->redis->fd, .events = POLLIN};
+    }
+    int some = ppoll(polled, (nfds_t) count, &left, NULL);
+    for (int i = 0; i < count; i++) {
+        ready[i] = some > 0 && polled[i].revents != 0;
+        good = good && (!ready[i] || wire_take(wires[i]));
+    }
+    return good;
 }
 
 redisReply *wire_ask(struct wire *wire, const char *format, ...)

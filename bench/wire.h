@@ -29,6 +29,16 @@ bool wire_flush(struct wire *wire);
 /* The next reply, to be freed.  Flushes before it would wait.  NULL: an error, or no server. */
 redisReply *wire_reply(struct wire *wire);
 
+/* Without waiting, for threads that wait for other things too.  wire_take() reads what has arrived,
+ * wire_next() gives the next reply of it, *out = NULL if there is none.  false: an error, or no
+ * server. */
+bool wire_take(struct wire *wire);
+bool wire_next(struct wire *wire, redisReply **out);
+
+/* Wait until one of several can be read, at most until then (meter_now_ns()), and take what has
+ * arrived on each; `ready` says on which. */
+bool wire_wait(struct wire *const *wires, int count, int64_t until_ns, bool *ready);
+
 /* One command and its reply; words of `format` (as of redisCommand) are separated by spaces. */
 redisReply *wire_ask(struct wire *wire, const char *format, ...);
 

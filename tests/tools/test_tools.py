@@ -325,7 +325,7 @@ class Bench(Folder):
         return (self.root / "docs/BENCHMARKS.md").read_text()
 
     def test_some_leave_the_page_as_it_is(self):
-        for arguments in (["drain"], ["drain", "send", "--json"], ["--rate", "100", "e2e"], ["drain", "--resume"],
+        for arguments in (["drain"], ["drain", "send", "--json"], ["--rate", "100", "steady"], ["drain", "--resume"],
                           ["--quick"]):
             self.assertEqual(self.page_after(*arguments), "published", arguments)
 

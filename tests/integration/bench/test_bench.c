@@ -98,6 +98,34 @@ static void test_figures_are_printed_and_kept(void **state)
     run_fini(&run);
 }
 
+/* Each way handles all that it was sent; figures of a chosen rate are not kept. */
+static void test_one_rate_of_a_steady_flow(void **state)
+{
+    static const char *const ways[] = {"streams-700", "two-scripts-700", "steady-700"};
+    const struct place *place = *state;
+    const char *const argv[] = {program,  "steady", "--rate",       "700", "--quick",
+                                "--json", "--keep", place->figures, NULL};
+    const char *const environment[] = {place->environment, NULL};
+    struct run run;
+    char line[160];
+
+    assert_true(run_command(&run, &(struct run_options){.argv = argv, .environment = environment},
+                            TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 0);
+    for (int i = 0; i < 3; i++) {
+        snprintf(line, sizeof(line),
+                 "\"who\":\"%s\",\"sent\":1400,\"handled\":1400,\"lost\":0,\"duplicated\":0,",
+                 ways[i]);
+        assert_non_null(strstr(run.out, line));
+        snprintf(line, sizeof(line), "\"figure\":\"%s-p99\",\"value\":", ways[i]);
+        assert_non_null(strstr(run.out, line));
+    }
+    assert_non_null(strstr(run.out, "\"figure\":\"steady-700-redis-cpu/streams\",\"value\":"));
+    assert_false(is_kept(place, "steady"));
+    run_fini(&run);
+    assert_nothing_stays(place);
+}
+
 static void test_an_interrupted_run_is_not_kept(void **state)
 {
     const struct place *place = *state;
@@ -189,6 +217,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures_are_printed_and_kept),
+        cmocka_unit_test(test_one_rate_of_a_steady_flow),
         cmocka_unit_test(test_an_interrupted_run_is_not_kept),
         cmocka_unit_test(test_a_fleet_ends_with_it),
         cmocka_unit_test(test_usage),

@@ -118,15 +118,57 @@ static void runs_that_do_not_count_are_told(void **state)
     report_uncounted(report, "drain/raw", "too short");
     report_uncounted(report, "jump/raw", "too short");
     run(report, 1, 0);
-    report_ratio(report, "drain/raw", 1, 2);
+    report_ratio(report, "drain/raw", 9, 10);
     assert_true(report_end(report, true, 1));
     report_free(report);
     read_kept(kept);
-    assert_non_null(strstr(kept->text, "\"figure\":\"drain/raw\",\"value\":0.5,"));
+    assert_non_null(strstr(kept->text, "\"figure\":\"drain/raw\",\"value\":0.9,"));
     assert_non_null(strstr(kept->text, "\"runs\":1,\"uncounted\":1,\"why\":\"too short\","
-                                       "\"goal\":0.95,\"limit\":0.8,\"verdict\":\"MISSED\"}"));
+                                       "\"goal\":0.95,\"limit\":0.8,\"verdict\":\"accepted\"}"));
     assert_non_null(strstr(kept->text, "\"figure\":\"jump/raw\",\"value\":null,\"unit\":\"ratio\","
                                        "\"runs\":0,\"uncounted\":1,\"why\":\"too short\"}"));
+}
+
+/* Of a figure whose limit is 0.8. */
+static void beyond_its_limit_is_kept_and_no_success(void **state)
+{
+    struct kept *kept = *state;
+    struct report *report = begin(kept);
+
+    run(report, 1, 0);
+    report_ratio(report, "drain/raw", 1, 2);
+    assert_false(report_end(report, true, 1));
+    assert_true(report_kept(report, "jump"));
+    report_free(report);
+    read_kept(kept);
+    assert_non_null(strstr(kept->text, "\"limit\":0.8,\"verdict\":\"MISSED\"}"));
+}
+
+/* Its limit is 1.25, or 1.2 times that of its rival. */
+static bool ends_well_beside(const struct kept *kept, double value, double rival)
+{
+    struct report *report = begin(kept);
+
+    run(report, 1, 0);
+    report_ratio(report, "steady-1k-redis-cpu/streams", value, 1);
+    if (rival > 0) {
+        report_ratio(report, "two-scripts-1k-redis-cpu/streams", rival, 1);
+    }
+    bool well = report_end(report, true, 1);
+    report_free(report);
+    return well;
+}
+
+static void limit_may_follow_a_rival(void **state)
+{
+    struct kept *kept = *state;
+
+    assert_false(ends_well_beside(kept, 1.3, 0));
+    assert_false(ends_well_beside(kept, 1.3, 0.9));
+    assert_true(ends_well_beside(kept, 1.3, 1.1));
+    read_kept(kept);
+    assert_non_null(strstr(kept->text, "\"goal\":1,\"limit\":1.32,\"verdict\":\"accepted\"}"));
+    assert_false(ends_well_beside(kept, 1.4, 1.1));
 }
 
 int main(void)
@@ -136,6 +178,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(void_run_counts_for_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(unfinished_is_not_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(runs_that_do_not_count_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(beyond_its_limit_is_kept_and_no_success, setup, teardown),
+        cmocka_unit_test_setup_teardown(limit_may_follow_a_rival, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,356 @@
+/* bench_steady.c - messages that come one by one, at fixed rates and at parts of the most that goes
+ * through: how late they are handled, and what they cost Redis.  Beside it Redis Streams, and the
+ * two smallest scripts that could work.
+ *
+ * Thread: main. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "benches.h"
+#include "relay.h"
+#include "scene.h"
+#include "ways.h"
+
+enum { THOUSAND = 1000, PROBES = 6, PROBES_QUICK = 3, RATES = 4, FORMS = 8 };
+enum { FIRST_GUESS = 60000 }; /* of the most */
+enum { WORD_SIZE = 24, NAME_SIZE = 64 };
+enum { ONE_WAY_US = 500 }; /* a round trip of 1 ms */
+
+#define CLOSE_ENOUGH 1.06 /* between a rate that goes through and one that does not */
+#define STEP         1.5  /* as long as only one of the two is known */
+#define GROWS        0.01 /* seconds later with each second: the backlog grows */
+#define BEHIND_S     2.0  /* of messages: it has grown enough to be sure */
+
+static const double rates[RATES] = {1000, 10000, 50000, 100000};
+
+/* The first one is measured in each run, the others in the first run only. */
+static const struct form forms[FORMS] = {
+    {"steady", SMQ_LAYOUT_INLINE, 1, 0},
+    {"steady-8-threads", SMQ_LAYOUT_INLINE, 8, 0},
+    {"steady-1ms", SMQ_LAYOUT_INLINE, 1, 1},
+    {"steady-8-threads-1ms", SMQ_LAYOUT_INLINE, 8, 1},
+    {"steady-keyed", SMQ_LAYOUT_KEYED, 1, 0},
+    {"steady-keyed-8-threads", SMQ_LAYOUT_KEYED, 8, 0},
+    {"steady-keyed-1ms", SMQ_LAYOUT_KEYED, 1, 1},
+    {"steady-keyed-8-threads-1ms", SMQ_LAYOUT_KEYED, 8, 1},
+};
+
+struct steady {
+    struct lab *lab;
+    smq_client *client;
+    const char *address; /* of Redis, for ways by hand */
+    double most;         /* of the first form, as found last */
+};
+
+/* One rate, sent by one way. */
+struct trial {
+    double rate, seconds, give_up_s;
+    struct flow_result result;
+    double redis_us, client_us;
+};
+
+/* === One trial ========================================================== */
+
+enum way { LIBRARY, STREAMS, TWO_SCRIPTS };
+
+static bool send_by(const struct steady *steady, enum way way, const struct form *form,
+                    struct flow *flow, struct meter *cost)
+{
+    switch (way) {
+    case STREAMS:
+        return way_streams(steady->lab, steady->address, flow, cost);
+    case TWO_SCRIPTS:
+        return way_two_scripts(steady->lab, steady->address, flow, cost);
+    case LIBRARY:
+        break;
+    }
+    return way_library(steady->lab, steady->client, form, flow, cost);
+}
+
+/* `name`: of the run and of its figures. */
+static bool try_rate(const struct steady *steady, enum way way, const struct form *form,
+                     struct trial *trial, const char *name)
+{
+    struct flow flow;
+    struct meter cost;
+
+    flow_init(&flow, trial->rate, trial->seconds);
+    flow.give_up_s = trial->give_up_s;
+    bool good = send_by(steady, way, form, &flow, &cost);
+    if (good) {
+        double handled = (double) flow.sent;
+        trial->result = flow_result(&flow);
+        trial->redis_us = cost.redis_cpu_s * 1e6 / handled;
+        trial->client_us = cost.client_cpu_s * 1e6 / handled;
+        report_tally(lab_report(steady->lab), name, trial->result.counts, cost.seconds);
+    }
+    flow_fini(&flow);
+    return good;
+}
+
+static double seconds_of_a_rate(const struct steady *steady)
+{
+    return (double) lab_count(steady->lab, lab_options(steady->lab)->rate > 0 ? 10 : 5, 2);
+}
+
+static bool measure_rate(const struct steady *steady, enum way way, const struct form *form,
+                         double rate, const char *name, double *redis_us)
+{
+    static const char *const words[] = {"p50", "p99", "client-cpu", "redis-cpu"};
+    static const char *const units[] = {"ms", "ms", "us/message", "us/message"};
+    struct trial trial = {.rate = rate, .seconds = seconds_of_a_rate(steady)};
+    char figure[NAME_SIZE];
+
+    if (!try_rate(steady, way, form, &trial, name)) {
+        return false;
+    }
+    const double values[] = {trial.result.p50_ms, trial.result.p99_ms, trial.client_us,
+                             trial.redis_us};
+    for (int i = 0; i < 4; i++) {
+        snprintf(figure, sizeof(figure), "%.48s-%s", name, words[i]);
+        report_value(lab_report(steady->lab), figure, units[i], values[i]);
+    }
+    *redis_us = trial.redis_us;
+    return true;
+}
+
+/* === The most =========================================================== */
+
+/* Is nothing left behind at this rate?  Its end is early when that is clear. */
+static bool goes_through(const struct steady *steady, const struct form *form, double rate,
+                         bool *out)
+{
+    struct trial trial = {
+        .rate = rate, .seconds = (double) lab_count(steady->lab, 10, 3), .give_up_s = BEHIND_S};
+    char name[NAME_SIZE];
+
+    snprintf(name, sizeof(name), "%.28s-%.0f/s", form->name, rate);
+    bool good = try_rate(steady, LIBRARY, form, &trial, name);
+    *out = good && !trial.result.gave_up && trial.result.growth <= GROWS;
+    if (good) {
+        fprintf(stderr, "%s: %s, %.4f s later with each second\n", name,
+                *out ? "goes through" : "too much", trial.result.growth);
+    }
+    return good;
+}
+
+/* The highest rate whose backlog does not grow, to within CLOSE_ENOUGH; 0: none was found. */
+static bool find_most(const struct steady *steady, const struct form *form, double guess,
+                      double *out)
+{
+    int probes = (int) lab_count(steady->lab, PROBES, PROBES_QUICK);
+    double through = 0, too_much = 0, rate = guess;
+    bool yes;
+
+    for (int i = 0;
+         i < probes && !(through > 0 && too_much > 0 && too_much / through <= CLOSE_ENOUGH); i++) {
+        if (!goes_through(steady, form, rate, &yes)) {
+            return false;
+        }
+        through = yes ? rate : through;
+        too_much = yes ? too_much : rate;
+        rate = too_much <= 0  ? through * STEP
+               : through <= 0 ? too_much / STEP
+                              : sqrt(through * too_much);
+    }
+    *out = through;
+    return true;
+}
+
+/* === A form of use ====================================================== */
+
+static const char *word_of(char out[WORD_SIZE], double rate)
+{
+    long number = lround(rate);
+
+    if (number % THOUSAND == 0) {
+        snprintf(out, WORD_SIZE, "%ldk", number / THOUSAND);
+    } else {
+        snprintf(out, WORD_SIZE, "%ld", number);
+    }
+    return out;
+}
+
+static bool at_part_of_most(const struct steady *steady, const struct form *form, double most,
+                            int percent)
+{
+    char name[NAME_SIZE];
+    double redis_us;
+
+    snprintf(name, sizeof(name), "%.30s-%d%%", form->name, percent);
+    return measure_rate(steady, LIBRARY, form, most * percent / 100, name, &redis_us);
+}
+
+static bool near_most(const struct steady *steady, const struct form *form, double guess,
+                      double *most)
+{
+    char name[NAME_SIZE];
+
+    if (!find_most(steady, form, guess, most)) {
+        return false;
+    }
+    if (*most <= 0) {
+        report_note(lab_report(steady->lab), "%s: no rate was found that goes through", form->name);
+        return true;
+    }
+    snprintf(name, sizeof(name), "%.32s-most", form->name);
+    report_value(lab_report(steady->lab), name, "messages/s", *most);
+    return at_part_of_most(steady, form, *most, 50) && at_part_of_most(steady, form, *most, 80);
+}
+
+static double first_guess(const struct steady *steady)
+{
+    return steady->most > 0 ? steady->most : FIRST_GUESS;
+}
+
+/* What goes through, and the fixed rates below that. */
+static bool measure_form(const struct steady *steady, const struct form *form)
+{
+    double guess =
+        form->handler_ms > 0 ? 900.0 / form->handler_ms * form->threads : first_guess(steady);
+    double most, redis_us;
+    char name[NAME_SIZE], word[WORD_SIZE];
+
+    if (!near_most(steady, form, guess, &most)) {
+        return false;
+    }
+    for (int i = 0; i < RATES && rates[i] <= most; i++) {
+        snprintf(name, sizeof(name), "%.30s-%s", form->name, word_of(word, rates[i]));
+        if (!measure_rate(steady, LIBRARY, form, rates[i], name, &redis_us)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* === Side by side ======================================================= */
+
+static void compare(const struct steady *steady, const char *prefix, const char *who,
+                    const char *word, double redis_us, double streams_us)
+{
+    char figure[NAME_SIZE];
+
+    snprintf(figure, sizeof(figure), "%s%s-%s-redis-cpu/streams", prefix, who, word);
+    report_ratio(lab_report(steady->lab), figure, redis_us, streams_us);
+}
+
+/* The two scripts, which do not batch, are measured up to the rate that they can follow. */
+static bool side_by_side(const struct steady *steady, const char *prefix, double rate)
+{
+    enum { LAST_OF_TWO_SCRIPTS = 10000 };
+    char word[WORD_SIZE], name[40];
+    double streams_us, two_us, library_us;
+
+    word_of(word, rate);
+    snprintf(name, sizeof(name), "%sstreams-%s", prefix, word);
+    if (!measure_rate(steady, STREAMS, NULL, rate, name, &streams_us)) {
+        return false;
+    }
+    if (rate <= LAST_OF_TWO_SCRIPTS) {
+        snprintf(name, sizeof(name), "%stwo-scripts-%s", prefix, word);
+        if (!measure_rate(steady, TWO_SCRIPTS, NULL, rate, name, &two_us)) {
+            return false;
+        }
+        compare(steady, prefix, "two-scripts", word, two_us, streams_us);
+    }
+    snprintf(name, sizeof(name), "%ssteady-%s", prefix, word);
+    if (!measure_rate(steady, LIBRARY, &forms[0], rate, name, &library_us)) {
+        return false;
+    }
+    compare(steady, prefix, "steady", word, library_us, streams_us);
+    return true;
+}
+
+/* === A round trip of 1 ms =============================================== */
+
+/* Redis tells its clients this port in place of its own; 0: its own. */
+static bool announce(struct lab *lab, int port)
+{
+    redisReply *reply = wire_ask(lab_wire(lab, 0), "CONFIG SET cluster-announce-port %d", port);
+    bool good = reply != NULL;
+
+    freeReplyObject(reply);
+    return good;
+}
+
+static int port_of(const char *address)
+{
+    const char *colon = strchr(address, ':');
+
+    return colon != NULL ? (int) strtol(colon + 1, NULL, 10) : 0;
+}
+
+static bool from_afar(struct lab *lab)
+{
+    struct steady far = {.lab = lab};
+    struct relay relay;
+    bool good = relay_start(&relay, lab_options(lab)->program, port_of(lab_redis(lab)), ONE_WAY_US);
+
+    if (good) {
+        far.address = relay.address;
+        good = announce(lab, port_of(relay.address)) &&
+               (far.client = lab_client_at(lab, relay.address)) != NULL &&
+               side_by_side(&far, "far-", rates[0]) && side_by_side(&far, "far-", rates[1]);
+        smq_client_free(far.client);
+        good = announce(lab, 0) && good;
+    }
+    relay_stop(&relay);
+    return good;
+}
+
+/* === A replica ========================================================== */
+
+/* A publication of a shard goes to its replicas, too. */
+static bool beside_replica(struct lab *lab)
+{
+    struct steady steady = {.lab = lab};
+    bool good =
+        lab_servers_with_replicas(lab, 1, 1, false) && (steady.client = lab_client(lab)) != NULL;
+
+    steady.address = good ? lab_redis(lab) : NULL;
+    for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
+        good = side_by_side(&steady, "replica-", rates[0]) &&
+               side_by_side(&steady, "replica-", rates[1]);
+    }
+    smq_client_free(steady.client);
+    return good;
+}
+
+/* ======================================================================== */
+
+/* The second run begins its search where the first one ended. */
+static bool measure(struct steady *steady, int run)
+{
+    for (int i = 0; i < RATES; i++) {
+        if (!side_by_side(steady, "", rates[i])) {
+            return false;
+        }
+    }
+    if (!near_most(steady, &forms[0], first_guess(steady), &steady->most) ||
+        !from_afar(steady->lab)) {
+        return false;
+    }
+    for (int i = 1; i < FORMS && run == 0; i++) {
+        if (!measure_form(steady, &forms[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool bench_steady(struct lab *lab)
+{
+    struct steady steady = {.lab = lab};
+    double rate = lab_options(lab)->rate;
+    bool good = lab_servers(lab, 1, false) && (steady.client = lab_client(lab)) != NULL;
+
+    steady.address = good ? lab_redis(lab) : NULL;
+    for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
+        report_run(lab_report(lab));
+        good = rate > 0 ? side_by_side(&steady, "", rate) : measure(&steady, run);
+    }
+    smq_client_free(steady.client);
+    return good && (rate > 0 || beside_replica(lab));
+}
