@@ -198,8 +198,10 @@ def run_once(folder, programs, seed, seconds):
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
         world.torment(seed, seconds)
         world.heal()
-        world.drain()
-        world.final()
+        try:
+            world.drain()
+        finally:
+            world.final()  # when it did not drain, the checker says what is left
     except (TimeoutError, subprocess.SubprocessError) as error:
         world.failed.append(str(error))
         world.note("failed", type(error).__name__)

@@ -1,0 +1,405 @@
+#!/usr/bin/env python3
+"""Change the code in one place, and see whether a test or a chaos run notices.
+
+usage: ./dev mutants [--named] [--count N] [--seed N] [--resume] [--list] [NAME...]; --help has more
+
+A mutant is killed when a test fails that passes without it, or when the checker of a chaos run
+names the broken invariant.  README.md says how they are made and judged.
+"""
+import argparse
+import dataclasses
+import datetime
+import importlib
+import itertools
+import json
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import coverage_map  # noqa: E402 (beside this file)
+import generate  # noqa: E402
+import named  # noqa: E402
+import tree as trees  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+RESULTS = trees.FOLDER / "results"
+SCORE = HERE / "score.json"
+EQUIVALENT = HERE / "equivalent.json"
+
+SECONDS = 90          # for one random mutant, with its build
+HANGS_S, HANGS = 20, 8  # a test hangs after so long, and so many times what it takes
+NAMED_S, HISTORY_S = 300, 300
+FIRST_TESTS = 4       # are built and run together; then twice as many, and so on
+CHAOS = ["tests/chaos/chaos-worker", "tests/chaos/chaos-sender", "cli/slotmq"]
+PYTHON = "/usr/bin/python3"  # Debian's own, because the packages that chaos runs use are
+
+
+@dataclasses.dataclass
+class Result:
+    """What became of a mutant.  `verdict`: killed, survived, equivalent or "not built"."""
+    name: str
+    verdict: str
+    by: str = ""      # the test or the invariant; of an equivalent one the reason
+    shown: str = ""   # the end of what the test printed
+    seconds: float = 0
+    file: str = ""
+    line: int = 0
+    operator: str = ""
+    before: str = ""
+    after: str = ""
+
+    def text(self):
+        where = f"{self.file}:{self.line}" if self.line else self.name
+        what = f"  {self.before.strip()}  ->  {self.after.strip()}" if self.line else ""
+        return f"{self.verdict:10} {self.seconds:4.0f} s  {where}{what}\n" \
+               f"                   {self.name}: {self.by}"
+
+
+def tail(output, lines=6):
+    """The lines of a failed test that say why."""
+    told = [line for line in output.splitlines()
+            if re.search(r"ERROR|error|assert|FAILED|failed|!=", line)] or output.splitlines()
+    return "\n".join(line[:200] for line in told[:lines])
+
+
+# --- by tests -----------------------------------------------------------------------------------
+
+
+class Trial:
+    """The tests that judge one mutant, until one of them fails."""
+
+    def __init__(self, tree, end):
+        self.tree, self.end = tree, end
+        self.killer, self.shown, self.ran = None, "", 0
+
+    def run_one(self, name, usual):
+        left = self.end - time.monotonic()
+        if self.killer or left <= 0:
+            return
+        hangs = max(HANGS_S, HANGS * usual)
+        try:
+            code, output = self.tree.run_test(name, min(hangs, left))
+        except trees.TakesTooLong:
+            if hangs <= left and not self.killer:
+                self.kill(name, f"it hangs: {hangs:.0f} s instead of {usual:.1f} s")
+            return
+        if code == 0:
+            self.ran += 1
+        elif not self.killer:
+            self.kill(name, tail(output))
+
+    def kill(self, name, shown):
+        self.killer, self.shown = name, shown
+        self.tree.programs.end_running()
+
+    def run(self, tests, usual):
+        """By groups that grow, so that little is linked for a mutant that dies soon."""
+        at, many = 0, FIRST_TESTS
+        while at < len(tests) and not self.killer and time.monotonic() < self.end:
+            group = tests[at:at + many]
+            at, many = at + many, many * 2
+            targets = {target for name in group for target in self.tree.tests[name].targets}
+            try:
+                self.tree.make(sorted(targets), self.end - time.monotonic())
+            except trees.TakesTooLong:
+                return
+            with trees.pool(self.tree.programs) as threads:
+                list(threads.map(lambda name: self.run_one(name, usual(name)), group))
+
+
+def object_of(tree, file, out):
+    """What the compiler makes of a file of C when it optimizes; None if there is no such file."""
+    commands = json.loads((tree.build / "compile_commands.json").read_text())
+    for entry in commands:
+        if entry["file"].endswith(f"../tree/{file}"):
+            words = [word for word in entry["command"].split()
+                     if not word.startswith(("-fsanitize", "-fno-sanitize", "--coverage", "-O"))
+                     and word not in ("ccache", "-MD")]
+            words[words.index("-o") + 1] = str(out)
+            for option in ("-MQ", "-MF"):
+                at = words.index(option)
+                del words[at:at + 2]
+            code, output = tree.programs.run([*words, "-O2", "-g0", "-DNDEBUG"], 120,
+                                             cwd=entry["directory"])
+            if code != 0:
+                raise trees.NotBuilt(output)
+            return out.read_bytes()
+    return None
+
+
+def same_code(tree, mutant, text):
+    """Does the compiler make the same code of both?"""
+    if not mutant.file.endswith(".c"):
+        return False
+    out = tree.folder / "object.o"
+    before = object_of(tree, mutant.file, out)
+    with tree.changed(mutant.file, text):
+        after = object_of(tree, mutant.file, out)
+    out.unlink(missing_ok=True)
+    return before is not None and before == after
+
+
+def known_equivalents():
+    """(file, line, operator, nth) -> the reason."""
+    return {(entry["file"], entry["line"], entry["operator"], entry.get("nth", 0)): entry["reason"]
+            for entry in json.loads(EQUIVALENT.read_text())}
+
+
+def mutated(tree, mutant):
+    lines = (tree.copy / mutant.file).read_text(encoding="utf-8").split("\n")
+    lines[mutant.line - 1] = mutant.after
+    return "\n".join(lines)
+
+
+def judge_random(tree, runs, mutant):
+    """The result of one random mutant."""
+    begin = time.monotonic()
+    result = Result(mutant.name, "survived", file=mutant.file, line=mutant.line,
+                    operator=mutant.operator, before=mutant.before, after=mutant.after)
+    reason = known_equivalents().get((mutant.file, mutant.before.strip(), mutant.operator,
+                                      mutant.nth))
+    if reason is not None:
+        result.verdict, result.by = "equivalent", reason
+        return result
+    tests = runs.of_line(tree, mutant.file, mutant.line)
+    trial, text = Trial(tree, begin + SECONDS), mutated(tree, mutant)
+    try:
+        with tree.changed(mutant.file, text):
+            trial.run(tests, runs.tests.__getitem__)
+        if trial.killer:
+            result.verdict, result.by, result.shown = "killed", trial.killer, trial.shown
+        elif same_code(tree, mutant, text):
+            result.verdict, result.by = "equivalent", "the compiler makes the same code of both"
+        else:
+            result.by = f"{trial.ran} of {len(tests)} tests that run this line passed"
+    except trees.NotBuilt as error:
+        result.verdict, result.by = "not built", tail(str(error), 1)
+    result.seconds = round(time.monotonic() - begin, 1)
+    return result
+
+
+# --- named ones ---------------------------------------------------------------------------------
+
+
+def seed_with(wanted):
+    """The first seed whose series begin with these faults, each for at least so many seconds."""
+    sys.path.insert(0, str(trees.ROOT / "tests/chaos"))
+    faults = importlib.import_module("faults")
+    for seed in itertools.count(1):
+        for series, name, seconds in wanted:
+            _, fault = next(faults.plan(None, seed, series))
+            if fault.name != name or fault.seconds < seconds:
+                break
+        else:
+            return seed
+
+
+def by_history(tree, history):
+    """The invariants that the checker of one chaos run names, and what it printed."""
+    build = tree.folder / "chaos"
+    tree.configure(build, [])
+    tree.make(CHAOS, NAMED_S, build)
+    try:
+        _, output = tree.programs.run(
+            [PYTHON, tree.copy / "tests/chaos/chaos.py", build, "--seed",
+             seed_with(history.faults), "--seconds", history.seconds],
+            history.seconds + HISTORY_S)
+    except trees.TakesTooLong:
+        return [], "the run took too long"
+    return re.findall(r"^VIOLATED: (.*): \d+ times$", output, re.MULTILINE), output
+
+
+def judge_named(tree, patch):
+    begin = time.monotonic()
+    result = Result(patch.name, "survived", file=patch.file)
+    text = named.applied(patch, (tree.copy / patch.file).read_text(encoding="utf-8"))
+    try:
+        with tree.changed(patch.file, text):
+            if patch.history is not None:
+                found, output = by_history(tree, patch.history)
+                result.by = f"history: {', '.join(found) or 'nothing'}"
+                result.shown = "\n".join(output.splitlines()[-40:])
+                if patch.history.invariant in found:
+                    result.verdict = "killed"
+            else:
+                trial = Trial(tree, begin + NAMED_S)
+                trial.run(list(patch.tests), lambda name: NAMED_S / HANGS)
+                result.by, result.shown = trial.killer or "nothing", trial.shown
+                result.verdict = "killed" if trial.killer else "survived"
+    except trees.NotBuilt as error:
+        result.verdict, result.by = "not built", tail(str(error), 1)
+    result.seconds = round(time.monotonic() - begin, 1)
+    return result
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+
+class Log:
+    """The results of a run, a line each; the last one of a name counts."""
+
+    def __init__(self, name, keep=""):
+        """`keep`: "resume" keeps all that there are, "again" all that were not survived."""
+        self.path, self.results = RESULTS / f"{name}.jsonl", {}
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        if keep and self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                result = Result(**json.loads(line))
+                self.results[result.name] = result
+        else:
+            self.path.write_text("")
+        if keep == "again":
+            self.results = {name: result for name, result in self.results.items()
+                            if result.verdict != "survived"}
+
+    def add(self, result):
+        self.results[result.name] = result
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(dataclasses.asdict(result)) + "\n")
+        print(result.text(), flush=True)
+
+
+def run_named(tree, patches, keep):
+    log = Log("named", keep)
+    for patch in patches:
+        if patch.name not in log.results:
+            log.add(judge_named(tree, patch))
+    results = [log.results[patch.name] for patch in patches]
+    killed = [result for result in results if result.verdict == "killed"]
+    histories = sum(result.by.startswith("history") for result in killed)
+    print(f"mutants: {len(killed)} of {len(results)} named ones killed, {histories} of them by "
+          "histories alone")
+    return {"count": len(results), "killed": len(killed), "by_histories": histories,
+            "survived": [result.name for result in results if result.verdict != "killed"]}
+
+
+def run_random(tree, runs, seed, count, keep):
+    """`count` of them that can be built."""
+    begin, log, judged = time.monotonic(), Log(f"seed-{seed}", keep), []
+    for mutant in generate.shuffled(generate.of_tree(tree.copy), seed):
+        if len(judged) == count:
+            break
+        if mutant.name not in log.results:
+            log.add(judge_random(tree, runs, mutant))
+        if log.results[mutant.name].verdict != "not built":
+            judged.append(log.results[mutant.name])
+    score = summary(judged)
+    print(f"mutants: seed {seed}: {score['killed']} of {count} killed, {score['survived']} "
+          f"survived, {score['equivalent']} are equivalent: {score['percent']} %, "
+          f"{(time.monotonic() - begin) / 60:.0f} minutes")
+    return {"seed": seed, **score}
+
+
+def summary(results):
+    counts = {verdict: sum(result.verdict == verdict for result in results)
+              for verdict in ("killed", "survived", "equivalent")}
+    judged = counts["killed"] + counts["survived"]
+    return {"count": len(results), **counts,
+            "percent": round(100 * counts["killed"] / judged, 1) if judged else 0.0}
+
+
+def record(part, found):
+    """Write the summary of a run into the file that the record is made of."""
+    score = json.loads(SCORE.read_text()) if SCORE.exists() else {"named": None, "random": []}
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=trees.ROOT, check=True,
+                            text=True, stdout=subprocess.PIPE).stdout.strip()
+    found = {"date": datetime.date.today().isoformat(), "commit": commit, **found}
+    if part == "named":
+        score["named"] = found
+    else:
+        score["random"] = [old for old in score["random"] if old["seed"] != found["seed"]] + [found]
+    SCORE.write_text(json.dumps(score, indent=2) + "\n")
+
+
+def list_named():
+    for patch in named.NAMED:
+        text = (trees.ROOT / patch.file).read_text(encoding="utf-8")
+        named.applied(patch, text)
+        killer = f"history: {patch.history.invariant}" if patch.history else ", ".join(patch.tests)
+        print(f"{patch.name:28} {patch.file}: {patch.why}\n{'':28} {killer}")
+
+
+def lines_run(tree, anew):
+    known = coverage_map.MAP.exists() and not anew
+    return coverage_map.load() if known else coverage_map.gather(tree)
+
+
+def run_chosen(tree, options):
+    """The named ones and the random ones that were asked for by name; true if all are killed."""
+    patches = [patch for patch in named.NAMED if patch.name in options.names]
+    others = [mutant for mutant in generate.of_tree(tree.copy) if mutant.name in options.names]
+    unknown = set(options.names) - {one.name for one in [*patches, *others]}
+    if unknown:
+        raise SystemExit(f"mutants: there is no {', '.join(sorted(unknown))}")
+    results = []
+    for patch in patches:
+        results.append(judge_named(tree, patch))
+        Log("named", "resume").add(results[-1])
+    runs = lines_run(tree, options.map) if others else None
+    for mutant in others:
+        results.append(judge_random(tree, runs, mutant))
+        print(f"{results[-1].text()}\n{results[-1].shown}", flush=True)
+    return all(result.verdict == "killed" for result in results)
+
+
+def run(options):
+    """True if nothing survived."""
+    tree = trees.Tree(trees.Programs())
+    keep = "again" if options.again else "resume" if options.resume else ""
+    tree.prepare()
+    if options.names:
+        return run_chosen(tree, options)
+    if options.named:
+        found = run_named(tree, named.NAMED, keep)
+    else:
+        runs = lines_run(tree, options.map)
+        seed = options.seed if options.seed is not None else random.randrange(1 << 31)
+        found = run_random(tree, runs, seed, options.count, keep)
+    if options.record:
+        record("named" if options.named else "random", found)
+    return not found["survived"]
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="./dev mutants")
+    parser.add_argument("--named", action="store_true", help="run those of named.py")
+    parser.add_argument("--count", type=int, default=20, help="how many random ones; %(default)s")
+    parser.add_argument("--seed", type=int, help="of the random ones; a random one")
+    parser.add_argument("--resume", action="store_true",
+                        help="keep the results that there are of this seed, or of the named ones")
+    parser.add_argument("--again", action="store_true",
+                        help="the same, but judge those that survived again")
+    parser.add_argument("--record", action="store_true",
+                        help="write the score into tests/mutants/score.json")
+    parser.add_argument("--map", action="store_true",
+                        help="find anew which tests run which lines, as after new tests")
+    parser.add_argument("--list", action="store_true",
+                        help="list the named ones, and check that they can be made")
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="only these, named or random ones")
+    return parser.parse_args()
+
+
+def interrupted(_signal, _frame):
+    raise KeyboardInterrupt
+
+
+def main():
+    options = parse()
+    if options.list:
+        list_named()
+        return True
+    return run(options)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, interrupted)
+    try:
+        sys.exit(0 if main() else 1)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,169 @@
+"""Mutants made by hand: each takes away one thing that a promise rests on.
+
+Those with `tests` are killed by one of these; those with `history` by the checker of a chaos run
+alone, which must name the invariant.  The series of faults begin with those that are listed, each
+for at least so many seconds; without faults any run shows it.
+"""
+import dataclasses
+
+
+class DoesNotApply(Exception):
+    """The text to be replaced does not stand in the file exactly once."""
+
+
+@dataclasses.dataclass(frozen=True)
+class History:
+    invariant: str
+    faults: tuple = ()  # (series, fault, seconds)
+    seconds: int = 25
+
+
+@dataclasses.dataclass(frozen=True)
+class Patch:
+    """`old` becomes `new` in one file."""
+    name: str
+    why: str
+    file: str
+    old: str
+    new: str
+    tests: tuple = ()
+    history: History = None
+
+
+def applied(patch, text):
+    count = text.count(patch.old)
+    if count != 1:
+        raise DoesNotApply(f"{patch.name}: its text stands {count} times in {patch.file}, "
+                           "and must stand there once")
+    return text.replace(patch.old, patch.new)
+
+
+LOST = "nothing acknowledged is lost"
+OVERLAP = "one handler at a time for a key under one token"
+OLD_WRITE = "no write under an old token"
+ATTEMPTS = "attempts are counted right"
+DEAD = "dead exactly once, and with a reason"
+EARLY = "never early"
+FIFO = "fifo keeps the order of a key"
+PRIORITY = "the largest priority is claimed first"
+LEFT = "everything is handled after healing"
+BODY = "no body is left behind"
+OWNED = "a slot has an owner again in time"
+
+CUT_OFF = (("workers", "CutWorkerFromZooKeeper", 7.0),)
+FROZEN = (("workers", "FreezeWorker", 5.0),)
+FULL = (("redis", "OutOfMemory", 1.5),)
+
+FENCE = "if current ~= token or current == NOBODY then"
+NO_FENCE = "if token and current == NOBODY then"
+
+NAMED = (
+    # --- fences ---
+    Patch("fence-consume", "consume serves any token, so a former owner goes on",
+          "lua/consume.lua", FENCE, NO_FENCE, history=History(OLD_WRITE, CUT_OFF)),
+    Patch("fence-renew", "renew serves any token", "lua/renew.lua", FENCE, NO_FENCE,
+          tests=("lua_renew", "lua_random")),
+    Patch("fence-vacate", "vacate serves any token", "lua/vacate.lua", FENCE, NO_FENCE,
+          tests=("lua_vacate",)),
+    Patch("fence-takeover", "a takeover that comes late replaces the newer owner",
+          "lua/takeover.lua", "current == 'shared' or newer(current, token) or token == NOBODY",
+          "current == 'shared' or token == NOBODY", tests=("lua_takeover", "lua_random")),
+    Patch("token-part", "of two tokens the last 32 bits are not compared",
+          "lua/lib/token.lua", "for i = 1, 17, 8 do", "for i = 1, 9, 8 do",
+          history=History(OWNED, FROZEN, 45)),
+    Patch("token-answer", "an answer about an earlier grant counts for the present one",
+          "coord/ownership_slots.c", "token_compare(command->token, topic->tokens[slot]) != 0",
+          "false", tests=("coord_zookeeper", "coord_fleet", "consume_takeovers")),
+    Patch("confirmation-ignored", "a handler begins however old the confirmation of its slot is",
+          "libsrc/core/confirmation.c",
+          "return now_ms < until_ms ? CONFIRMATION_GOOD : CONFIRMATION_OLD;",
+          "return CONFIRMATION_GOOD;", tests=("core_confirmation", "consume_frozen")),
+
+    # --- who owns a slot ---
+    Patch("revoke-not-awaited", "a slot is granted anew before its owner has given it up",
+          "coord/assigner_decide.c",
+          "if (line->applied >= revocation->mzxid && !member_slots_has(&line->held, slot)) {",
+          "if (line != NULL) {", tests=("coord_assigner_decide", "coord_assigner", "coord_fleet")),
+    Patch("rejoin-not-awaited", "a name is taken over though its process may live",
+          "coord/member.c", "if (!process_is_dead(&member->info, info) ||", "if (false ||",
+          tests=("coord_zookeeper", "coord_nodes", "coord_fleet")),
+    Patch("loss-is-revocation", "a member drains slots that another one owns already",
+          "coord/ownership_slots.c",
+          "bool elsewhere = (entry & ASSIGNMENT_MEMBER) != me && entry != 0;",
+          "bool elsewhere = false;",
+          tests=("coord_zookeeper", "coord_fleet", "coord_nodes", "coord_hidden")),
+    Patch("epoch-unchecked", "a former assigner still writes assignments",
+          "coord/assigner.c",
+          "ops[2] = {{.kind = ZK_CHECK, .path = \"leader_epoch\", .version = assigner->epoch},",
+          "ops[2] = {{.kind = ZK_CHECK, .path = \"leader_epoch\", .version = -1},",
+          tests=("coord_nodes",)),
+    Patch("renewal-skipped", "leases of claims are never renewed",
+          "libsrc/consume/slot/renewal.c",
+          "    return delivery->unanswered && !atomic_load(&delivery->answered) &&",
+          "    return false && delivery->unanswered && !atomic_load(&delivery->answered) &&",
+          tests=("consume_lease_expired", "consume_delivery", "consume_frozen")),
+
+    # --- what is claimed, and when ---
+    Patch("wake-forgotten", "a send does not wake the owner that sleeps",
+          "lua/lib/wake.lua", "if not parked or due >= tonumber(parked) then", "if true then",
+          history=History(OWNED, (), 40)),
+    Patch("claimed-early", "a message is claimed 0.3 s before it is due",
+          "lua/lib/ordinary.lua", "math.huge or now + 1, 2", "math.huge or now + 300, 2",
+          history=History(EARLY)),
+    Patch("back-off-cut", "a rest ends 40 ms too early",
+          "lua/lib/bring_back.lua", "before_score(from + now + 1), MOST",
+          "before_score(from + now + 40), MOST", history=History(EARLY)),
+    Patch("priority-passed", "a claim leaves the largest priority and takes the next ones",
+          "lua/lib/ordinary.lua",
+          "redis.call('ZRANGE', store, count, upto, 'REV', 'WITHSCORES')",
+          "redis.call('ZRANGE', store, count+1, upto+1, 'REV', 'WITHSCORES')",
+          history=History(PRIORITY)),
+    Patch("rest-blocks-nothing", "of kind fifo what was sent later is claimed beside a rest",
+          "lua/lib/claim_rested.lua", "if held_up and not skip_failed then", "if false then",
+          history=History(FIFO, FROZEN)),
+    Patch("hold-forgotten", "of kind fifo what was claimed later runs before the retry",
+          "libsrc/consume/run/lanes.c",
+          "if (queue->state.strict && !delivery_op_is_final(op)) {", "if (false) {",
+          history=History(FIFO, FROZEN)),
+    Patch("lane-shared", "two threads handle messages of one slot at a time",
+          "libsrc/consume/run/lanes.c",
+          "lane->place != LANE_OUT || lane->held || lane->call != NULL ||\n"
+          "        lane->begun >= queue->per_slot || STAILQ_EMPTY(&lane->ready)",
+          "lane->place != LANE_OUT || lane->held || STAILQ_EMPTY(&lane->ready)",
+          history=History(OVERLAP)),
+    Patch("before-image-lost", "a claim forgets the time, priority or place of its message",
+          "lua/lib/ordinary.lua", "prefix and prefix .. member or score .. mark .. member",
+          "'0' .. mark .. member", tests=("lua_consume", "lua_fifo", "lua_random")),
+    Patch("reply-forgotten", "a claim whose reply was lost is not handed over again",
+          "lua/consume.lua", "local lost = not shared and known < claims", "local lost = false",
+          tests=("lua_redelivery", "consume_lost_replies", "lua_random")),
+
+    # --- how it ends ---
+    Patch("retry-uncounted", "a retry does not use one", "lua/lib/settle.lua",
+          "rest(member, before, claim, attempts + 2, delay)",
+          "rest(member, before, claim, attempts, delay)", history=History(ATTEMPTS)),
+    Patch("attempt-shown-wrong", "a handler is told the number of the next attempt",
+          "libsrc/consume/run/delivery.c", "info->attempt = delivery->attempts.retries + 1;",
+          "info->attempt = delivery->attempts.retries + 2;", history=History(ATTEMPTS)),
+    Patch("reject-vanishes", "a rejected message leaves no dead letter", "lua/lib/settle.lua",
+          "    bury(member, before, attempts - attempts % 2, reason)\nend",
+          "    body_refer(member, -1)\nend", history=History(DEAD)),
+    Patch("retry-is-done", "the answer retry ends a message", "libsrc/consume/run/answer.c",
+          "    return STORE_RETRY;\n", "    return STORE_DONE;\n", history=History(LOST)),
+    Patch("body-kept", "what is done leaves its body", "lua/lib/body.lua",
+          "        redis.call('HDEL', body, unpack(gone))\n", "        gone = {}\n",
+          history=History(BODY)),
+    Patch("refusal-is-success", "a send that Redis refused is reported as stored",
+          "libsrc/produce/send_request.c",
+          "    send_end_list(request->all->sink, &request->batch, status, text);\n"
+          "    send_request_end(request, SEND_REQUEST_FAILED, NULL);",
+          "    send_end_list(request->all->sink, &request->batch, SMQ_OK, text);\n"
+          "    send_request_end(request, SEND_REQUEST_FAILED, NULL);",
+          history=History(LOST, FULL)),
+    Patch("replicas-not-awaited", "a send is reported as acknowledged by replicas at once",
+          "libsrc/produce/send_request.c", "if (all->replicas > 0) {", "if (false) {",
+          tests=("produce_replicas", "redis_replicas")),
+    Patch("rest-forever", "what rests never comes back", "lua/consume.lua",
+          "local brings_back = rest_end and rest_end <= now and not fifo",
+          "local brings_back = false", history=History(LEFT)),
+)
