@@ -74,18 +74,26 @@ static void assert_no_storm(long before)
     assert_true(requests < STORM);
 }
 
-static bool assignment_is_good(void *arg)
+/* The epoch of the assigner that wrote the assignment; -1: there is no good one. */
+static int32_t assignment_epoch(void)
 {
     static char text[ASSIGNMENT_SIZE_MAX];
     int len = (int) sizeof(text);
     struct assignment assignment = {0};
-    bool good = false;
+    int32_t epoch = -1;
 
-    (void) arg;
-    good = zoo_get(raw, fixture_path("/topics/t/assignment"), 0, text, &len, NULL) == ZOK &&
-           len > 0 && assignment_decode(&assignment, text, (size_t) len);
+    if (zoo_get(raw, fixture_path("/topics/t/assignment"), 0, text, &len, NULL) == ZOK && len > 0 &&
+        assignment_decode(&assignment, text, (size_t) len)) {
+        epoch = assignment.epoch;
+    }
     assignment_fini(&assignment);
-    return good;
+    return epoch;
+}
+
+static bool assignment_is_good(void *arg)
+{
+    (void) arg;
+    return assignment_epoch() >= 0;
 }
 
 static void await_assignment(void)
@@ -180,6 +188,21 @@ static void a_missing_leader_epoch_is_made_again(void **state)
     assert_fleet_works(a);
     assert_int_equal(queue_side_get(a, &a->lost), 0);
     assert_no_storm(before);
+    queue_side_free(a);
+}
+
+static void an_assigner_of_a_former_epoch_writes_nothing(void **state)
+{
+    struct queue_side *a = fixture_consumer("a");
+    struct Stat stat = {0};
+    char text[256];
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    raw_set(raw, fixture_path("/leader_epoch"), "", 0); /* as another one does when it is elected */
+    assert_true(raw_get(raw, fixture_path("/leader_epoch"), text, sizeof(text), &stat));
+    assert_fleet_works(a);
+    assert_true(assignment_epoch() > stat.version);
     queue_side_free(a);
 }
 
@@ -464,6 +487,7 @@ int main(int argc, char **argv)
         ON_NODES(a_missing_folder_of_members_is_made_again),
         ON_NODES(a_missing_folder_of_topics_is_made_again),
         ON_NODES(a_missing_leader_epoch_is_made_again),
+        ON_NODES(an_assigner_of_a_former_epoch_writes_nothing),
         ON_NODES(an_empty_root_becomes_that_of_the_fleet),
         ON_NODES(damage_is_mended_at_once),
         ON_NODES(damage_is_mended_by_a_new_assigner),
