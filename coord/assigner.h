@@ -29,6 +29,7 @@ struct assigner_member {
 struct assigner_revocation {
     int64_t mzxid; /* of a version in which the slot was REVOKING; 0: it is not */
     int64_t at_ms;
+    bool late; /* its time has passed, which was reported */
 };
 
 /* A topic, kept between rounds.  Invariant: `old` is the assignment of version `version`. */
@@ -86,6 +87,8 @@ struct assigner_ports {
     struct zk_session *session;
     struct root *root;              /* its folders are created again when one is missing */
     void (*superseded)(void *user); /* another member has a newer epoch: stop being the assigner */
+    /* one owner did not release this number of slots in time, and others get them */
+    void (*not_released)(void *user, size_t slots);
     void *user;
 };
 

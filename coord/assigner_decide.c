@@ -9,6 +9,8 @@
 #include "coord/assign.h"
 #include "coord/assigner.h"
 
+enum { RANGES_SHOWN = 200 }; /* of the text of an event, in bytes */
+
 /* Working state for deciding one topic's assignment.  Members are numbered 1 + their index in
  * assigner->members. */
 struct assigner_decision {
@@ -28,6 +30,8 @@ struct assigner_former {
     const struct member_topic *line; /* NULL: it does not ask for the topic any more */
     uint32_t home;
     bool gone; /* its node does not exist any more */
+    /* slots that it did not release in time, and that are not reported yet */
+    struct member_slots late;
 };
 
 static const struct member_topic *assigner_decide_line(const struct assigner *assigner,
@@ -57,10 +61,10 @@ static uint16_t assigner_decide_number(const struct assigner *assigner, int64_t 
 /* May a revoked slot be granted to another member?  It may if its owner has acknowledged, or its
  * time has passed. */
 static bool assigner_decide_revoked(struct assigner *assigner, struct assigner_topic *topic,
-                                    int32_t slot, const struct member_topic *line, const char *id,
-                                    int64_t now_ms)
+                                    int32_t slot, struct assigner_former *former, int64_t now_ms)
 {
     struct assigner_revocation *revocation = &topic->revocations[slot];
+    const struct member_topic *line = former->line;
     int64_t until = 0;
 
     if (revocation->mzxid == 0) {
@@ -74,11 +78,43 @@ static bool assigner_decide_revoked(struct assigner *assigner, struct assigner_t
         assigner_wake_at(assigner, until);
         return false;
     }
-    events_log(assigner->env->events, SMQ_LEVEL_WARN,
-               "topic %s, slot %" PRId32 ": %s did not release it within its drain_timeout; it "
-               "is granted to another member (late calls are fenced)",
-               topic->name, slot, id);
+    if (!revocation->late) {
+        revocation->late = true;
+        member_slots_add(&former->late, slot);
+    }
     return true;
+}
+
+/* Report the slots that a member did not release in time. */
+static void assigner_decide_report_late(const struct assigner *assigner,
+                                        const struct assigner_topic *topic,
+                                        const struct assigner_former *former)
+{
+    const struct member_slots *late = &former->late;
+    const struct assigner_member *member = NULL;
+    smq_event event = {.status = SMQ_TIMED_OUT, .topic = topic->name};
+    struct buf ranges = {0};
+    size_t count = 0;
+
+    if (late->count == 0) {
+        return;
+    }
+    for (size_t i = 0; i < late->count; i++) {
+        count += (size_t) (late->pieces[i].last - late->pieces[i].first) + 1;
+    }
+    member = &assigner->members[former->number - 1];
+    event.slot = late->pieces[0].first;
+    member_slots_format(&ranges, late);
+    events_emit(assigner->env->events, SMQ_EVENT_NOT_RELEASED, &event,
+                "topic %s: member %s at host %s did not release %zu slots (%.*s%s) within its "
+                "drain_timeout of %" PRId64 " ms and %" PRId64 " ms more; they are granted to "
+                "other members, and its late calls are fenced: see what its handlers wait for, "
+                "restart it if it hangs, or give it a longer drain_timeout",
+                topic->name, member->id, member->info.host, count, RANGES_SHOWN, ranges.data,
+                ranges.len > RANGES_SHOWN ? "..." : "", former->line->drain_timeout_ms,
+                assigner->env->timings.revoke_extra);
+    assigner->ports.not_released(assigner->ports.user, count);
+    buf_fini(&ranges);
 }
 
 /* Does the entry belong to a living member whose node cannot be read? */
@@ -124,11 +160,9 @@ static struct assigner_former assigner_decide_former(const struct assigner *assi
 /* The entry that replaces an old one, with the member numbers of this round; 0: the slot is
  * free. */
 static uint16_t assigner_decide_entry(struct assigner *assigner, struct assigner_topic *topic,
-                                      int32_t slot, const struct assigner_former *former,
-                                      int64_t now_ms)
+                                      int32_t slot, struct assigner_former *former, int64_t now_ms)
 {
     uint16_t entry = topic->old.slots[slot];
-    const char *id = topic->old.members[(entry & ASSIGNMENT_MEMBER) - 1].id;
     bool revoking = (entry & ASSIGNMENT_REVOKING) != 0;
 
     if (assigner_decide_kept(assigner,
@@ -141,7 +175,7 @@ static uint16_t assigner_decide_entry(struct assigner *assigner, struct assigner
     if (former->line == NULL || (revoking && former->gone)) {
         return 0;
     }
-    if (revoking && assigner_decide_revoked(assigner, topic, slot, former->line, id, now_ms)) {
+    if (revoking && assigner_decide_revoked(assigner, topic, slot, former, now_ms)) {
         return 0;
     }
     return former->number | (entry & ASSIGNMENT_REVOKING);
@@ -165,9 +199,13 @@ static void assigner_decide_carry(struct assigner *assigner, struct assigner_dec
             decision->slots[i] =
                 assigner_decide_entry(assigner, topic, i, &formers[member - 1], now_ms);
         }
-        if ((decision->slots[i] & ASSIGNMENT_REVOKING) == 0) {
+        if ((topic->old.slots[i] & ASSIGNMENT_REVOKING) == 0) {
             topic->revocations[i] = (struct assigner_revocation){0};
         }
+    }
+    for (size_t i = 0; i < count; i++) {
+        assigner_decide_report_late(assigner, topic, &formers[i]);
+        member_slots_fini(&formers[i].late);
     }
     free(formers);
 }

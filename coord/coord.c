@@ -215,3 +215,10 @@ void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms)
         coord->options.listener.leased(coord->options.listener.user, until_ms, lease_ms);
     }
 }
+
+void coord_call_not_released(struct coord *coord, size_t slots)
+{
+    if (!coord->stopping) {
+        coord->options.listener.not_released(coord->options.listener.user, slots);
+    }
+}

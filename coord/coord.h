@@ -52,6 +52,9 @@ struct coord_listener {
      * `lease_ms` from when it was requested; 0 and 0: it has ended, and others may own its slots.
      * The first call comes before the first grant. */
     void (*leased)(void *user, int64_t until_ms, int64_t lease_ms);
+    /* Zookeeper: this member is the assigner.  One owner did not release this number of slots in
+     * time, and others get them. */
+    void (*not_released)(void *user, size_t slots);
     void *user;
 };
 

@@ -66,6 +66,7 @@ void coord_call_failed(struct coord *coord, const char *topic, smq_status status
 void coord_call_check(struct coord *coord, const char *topic, const char *binding);
 void coord_call_left(struct coord *coord, const char *topic);
 void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms);
+void coord_call_not_released(struct coord *coord, size_t slots);
 
 /* --- standalone.c --- */
 

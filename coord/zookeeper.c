@@ -222,6 +222,13 @@ static void zookeeper_on_superseded(void *user)
     election_resign(&zookeeper->election);
 }
 
+static void zookeeper_on_not_released(void *user, size_t slots)
+{
+    struct zookeeper *zookeeper = user;
+
+    coord_call_not_released(zookeeper->coord, slots);
+}
+
 /* --- assembling it --- */
 
 static void zookeeper_init_parts(struct zookeeper *zookeeper)
@@ -240,6 +247,7 @@ static void zookeeper_init_parts(struct zookeeper *zookeeper)
     const struct assigner_ports assigner = {.session = session,
                                             .root = &zookeeper->root,
                                             .superseded = zookeeper_on_superseded,
+                                            .not_released = zookeeper_on_not_released,
                                             .user = zookeeper};
 
     member_init(&zookeeper->member, env, session, &zookeeper->root, &member);

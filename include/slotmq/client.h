@@ -37,7 +37,9 @@ typedef enum smq_level {
  *   CONNECTED, DISCONNECTED  a node of Redis, or ZooKeeper
  *   SESSION_LOST             the session with ZooKeeper has ended
  *   STOPPED                  a worker or consumer ended because of an error
- *   DAMAGED, REPAIRED        a slot or a topic */
+ *   DAMAGED, REPAIRED        a slot or a topic
+ *   NOT_RELEASED             a member of the fleet did not release slots in time, and others get
+ *                            them; `slot` is the first.  Only the leader of the fleet reports it */
 #define SMQ_EVENT_MAP(X)                                                                           \
     X(SMQ_EVENT_LOG, 0, INFO, "log")                                                               \
     X(SMQ_EVENT_SENT, 1, TRACE, "sent")                                                            \
@@ -59,7 +61,8 @@ typedef enum smq_level {
     X(SMQ_EVENT_SESSION_LOST, 17, WARN, "session_lost")                                            \
     X(SMQ_EVENT_STOPPED, 18, ERROR, "stopped")                                                     \
     X(SMQ_EVENT_DAMAGED, 19, ERROR, "damaged")                                                     \
-    X(SMQ_EVENT_REPAIRED, 20, INFO, "repaired")
+    X(SMQ_EVENT_REPAIRED, 20, INFO, "repaired")                                                    \
+    X(SMQ_EVENT_NOT_RELEASED, 21, WARN, "not_released")
 
 typedef enum smq_event_kind {
 #define SMQ_X(name, value, level, id) name = value,

@@ -36,6 +36,9 @@ typedef struct smq_metrics {
     uint64_t reconnects; /* connections to Redis that were made again */
     uint64_t events_dropped;
     uint64_t slots_gained, slots_lost; /* of exclusive topics */
+    /* Slots that were granted to others because their owner did not release them in time.  Only the
+     * process that is the leader of its fleet counts them, also those of other processes. */
+    uint64_t slots_not_released;
 
     /* Gauges. */
     uint64_t send_pending; /* sends that have no receipt yet */

@@ -279,6 +279,13 @@ static void coord_link_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
     }
 }
 
+static void coord_link_on_not_released(void *user, size_t slots)
+{
+    struct coord_link *link = user;
+
+    metric_share_add(&link->core->metrics.slots_not_released, slots);
+}
+
 /* --- questions of coordination --- */
 
 /* Report that topic{T} is lost, with `text`, or that it exists (NULL). */
@@ -591,6 +598,7 @@ static smq_status coord_link_make_coord(struct coord **out, struct coord_link *l
                                                  .failed = coord_link_on_failed,
                                                  .left = coord_link_on_left,
                                                  .leased = coord_link_on_leased,
+                                                 .not_released = coord_link_on_not_released,
                                                  .user = link}};
 
     if (core->zookeeper != NULL) {

@@ -19,9 +19,10 @@ struct metrics {
     metric slots_gained, slots_lost;
     metric in_flight;
     metric handling_us_sum, handling[SMQ_HISTOGRAM_SIZE];
-    /* keeps the counters below, which application threads change, out of the cache lines above */
+    /* keeps the counters below, which other threads change, out of the cache lines above */
     char apart[64];
     metric send_pending;
+    metric slots_not_released;
 };
 
 /* Thread: smq:io.  No other thread counts here, so the step need not be atomic. */

@@ -54,6 +54,10 @@ static const struct family process_families[] = {
      PROCESS(slots_gained)},
     {"slotmq_slots_lost_total", "counter",
      "Slots of exclusive topics that this process gave up or lost.", PROCESS(slots_lost)},
+    {"slotmq_slots_not_released_total", "counter",
+     "Slots granted to others because their owner did not release them in time; the leader of a "
+     "fleet counts them.",
+     PROCESS(slots_not_released)},
     {"slotmq_sends_pending", "gauge", "Sends that wait for their receipt.", PROCESS(send_pending)},
     {"slotmq_messages_in_flight", "gauge", "Messages claimed and not answered yet.",
      PROCESS(in_flight)},

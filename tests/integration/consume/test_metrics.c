@@ -2,6 +2,7 @@
  * calls; and the text of it. */
 #include <inttypes.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -16,10 +17,11 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
+#include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
 #include "support/wait.h"
 
-enum { MESSAGES = 50, KINDS = 5, SLOTS = 16 };
+enum { MESSAGES = 50, KINDS = 5, SLOTS = 16, LONG_SESSION_MS = 60000 };
 
 static const char *topic_of(smq_client *client, int32_t slots)
 {
@@ -433,6 +435,11 @@ static bool slots_are_halved(void *arg)
            metrics_of(await->second).slots_owned == SLOTS / 2;
 }
 
+static bool first_has_half(void *arg)
+{
+    return metrics_of(((struct await_slots *) arg)->first).slots_owned == SLOTS / 2;
+}
+
 static bool first_has_all(void *arg)
 {
     return metrics_of(((struct await_slots *) arg)->first).slots_owned == SLOTS;
@@ -471,6 +478,56 @@ static void moved_slots_are_counted_on_both_sides(void **state)
     assert_int_equal(two.sent, 0);
     assert_int_equal(one.done + two.done, MESSAGES);
     assert_int_equal(one.claimed + two.claimed, handler_log_count(log));
+    handler_log_free(log);
+    smq_client_free(await.first);
+    smq_client_free(await.second);
+}
+
+static bool is_counted(void *arg)
+{
+    return metrics_of(arg).slots_not_released > 0;
+}
+
+static bool third_has_its_share(void *arg)
+{
+    return metrics_of(arg).slots_owned == SLOTS / 3;
+}
+
+/* The second of three members stands still, with a session that lives on, while slots of it are to
+ * move: the leader, which is the first one, counts those that it gave away all the same. */
+static void slots_that_are_not_released_are_counted_by_the_leader(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    struct handler_log *log = handler_log_new(NULL);
+    struct members members;
+    struct await_slots await = {0};
+    smq_worker *first, *third;
+    smq_metrics metrics;
+
+    (void) state;
+    options.zookeeper = servers_zookeeper(cluster_servers());
+    options.session_timeout_ms = LONG_SESSION_MS;
+    await.first = cluster_client_with(&options);
+    await.second = cluster_client_with(&options);
+    members_init(&members, topic_of(await.first, SLOTS));
+    members.zookeeper = true;
+    members.session_ms = LONG_SESSION_MS;
+    members.drain_ms = 100;
+    members.threads = 1; /* as many as the workers have */
+    first = handler_log_worker(await.first, members.topic, log);
+    assert_true(wait_until(first_has_all, &await, TIMEOUT_MS));
+    members_start(&members);
+    assert_true(wait_until(first_has_half, &await, TIMEOUT_MS));
+    assert_int_equal(kill(members.member[0].pid, SIGSTOP), 0);
+    third = handler_log_worker(await.second, members.topic, log);
+    assert_true(wait_until(is_counted, await.first, TIMEOUT_MS));
+    assert_true(wait_until(third_has_its_share, await.second, TIMEOUT_MS));
+    metrics = metrics_of(await.first);
+    assert_in_range(metrics.slots_not_released, 2, 3); /* of 8, and 5 or 6 stay */
+    assert_int_equal(metrics_of(await.second).slots_not_released, 0);
+    members_fini(&members);
+    handler_log_stop_worker(third);
+    handler_log_stop_worker(first);
     handler_log_free(log);
     smq_client_free(await.first);
     smq_client_free(await.second);
@@ -563,6 +620,7 @@ int main(void)
         cmocka_unit_test(fenced_call_is_counted_and_its_claim_is_lost),
         cmocka_unit_test(answer_that_came_too_late_is_a_lost_lease),
         cmocka_unit_test(moved_slots_are_counted_on_both_sides),
+        cmocka_unit_test(slots_that_are_not_released_are_counted_by_the_leader),
         cmocka_unit_test(text_shows_the_process_and_the_topics_asked_for),
         cmocka_unit_test(bad_names_of_topics_are_refused),
     };

@@ -174,6 +174,12 @@ static void on_leased(void *user, int64_t until_ms, int64_t lease_ms)
     (void) lease_ms;
 }
 
+static void on_not_released(void *user, size_t slots)
+{
+    (void) user;
+    (void) slots;
+}
+
 static void on_left(void *user, const char *topic)
 {
     (void) user;
@@ -275,7 +281,8 @@ int main(int argc, char **argv)
                                                  .check = on_check,
                                                  .failed = on_failed,
                                                  .left = on_left,
-                                                 .leased = on_leased}};
+                                                 .leased = on_leased,
+                                                 .not_released = on_not_released}};
     struct events *events = NULL;
     smq_error err = SMQ_ERROR_INIT;
     char line[LINE_MAX_BYTES];

@@ -150,6 +150,15 @@ static void queue_side_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
     pthread_mutex_unlock(&side->lock);
 }
 
+static void queue_side_on_not_released(void *user, size_t slots)
+{
+    struct queue_side *side = user;
+
+    pthread_mutex_lock(&side->lock);
+    side->not_released += (int32_t) slots;
+    pthread_mutex_unlock(&side->lock);
+}
+
 bool queue_side_is_leased(struct queue_side *side)
 {
     bool leased;
@@ -175,6 +184,7 @@ struct queue_side *queue_side_new(const char *name, const char *servers, int64_t
                                                  .failed = queue_side_on_failed,
                                                  .left = queue_side_on_left,
                                                  .leased = queue_side_on_leased,
+                                                 .not_released = queue_side_on_not_released,
                                                  .user = side}};
     smq_error err;
 

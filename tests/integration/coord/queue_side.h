@@ -31,6 +31,7 @@ struct queue_side {
     int32_t checks; /* so often it was asked */
     bool left;
     int64_t leased_until; /* of the member */
+    int32_t not_released; /* slots that it, as the assigner, granted without a release */
     smq_status failed;
     char failed_text[512];
     struct loop *call;

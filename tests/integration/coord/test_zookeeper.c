@@ -125,6 +125,10 @@ static void hung_drain_ends_in_an_unclean_grant(void **state)
     assert_true(queue_side_owns(b, SLOTS / 2));
     assert_true(queue_side_owns(a, SLOTS / 2)); /* told that the others are lost */
     assert_int_equal(queue_side_get(a, &a->lost), SLOTS / 2);
+    assert_true(queue_side_says(a, "topic t: member a at host "));
+    assert_int_equal(queue_side_said(a, "did not release 32 slots ("), 1);
+    assert_int_equal(queue_side_get(a, &a->not_released), SLOTS / 2);
+    assert_int_equal(queue_side_get(b, &b->not_released), 0); /* a is the assigner */
     queue_side_free(a);
     queue_side_free(b);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -13,6 +14,7 @@
 #include "coord/assigner.h"
 
 enum { SLOTS = 8, MEMBERS_MAX = 64, JOIN_MS = 150, JOIN_MAX_MS = 4 * JOIN_MS, COLD_MS = 3000 };
+enum { DRAIN_MS = 1000, EXTRA_MS = 100 };
 
 /* One topic with SLOTS slots, and members "0", "1", ... with the incarnations 1, 2, ... */
 struct stage {
@@ -20,17 +22,27 @@ struct stage {
     struct zk_session session;
     struct assigner assigner;
     struct assigner_topic topic;
+    size_t not_released;
 };
+
+static void on_not_released(void *user, size_t slots)
+{
+    struct stage *stage = user;
+
+    stage->not_released += slots;
+}
 
 static int set_up(void **state)
 {
     struct stage *stage = memory_new(sizeof(*stage));
     struct assigner_topic *topic = &stage->topic;
 
-    stage->env.timings = (struct zookeeper_timings){.join = JOIN_MS, .cold = COLD_MS, .idle = 1};
+    stage->env.timings = (struct zookeeper_timings){
+        .join = JOIN_MS, .cold = COLD_MS, .idle = 1, .revoke_extra = EXTRA_MS};
     stage->session.options.timeout_ms = 60000;
     stage->assigner.env = &stage->env;
-    stage->assigner.ports.session = &stage->session;
+    stage->assigner.ports = (struct assigner_ports){
+        .session = &stage->session, .not_released = on_not_released, .user = stage};
     stage->assigner.members = memory_new(MEMBERS_MAX * sizeof(*stage->assigner.members));
     LIST_INIT(&stage->assigner.topics);
     LIST_INSERT_HEAD(&stage->assigner.topics, topic, link);
@@ -72,7 +84,8 @@ static void join(struct stage *stage)
 
     assert_in_range(number, 0, MEMBERS_MAX - 1);
     (void) snprintf(id, sizeof(id), "%zu", number);
-    *line = (struct member_topic){.name = "orders", .nonce = "n1", .weight = 1};
+    *line = (struct member_topic){
+        .name = "orders", .nonce = "n1", .weight = 1, .drain_timeout_ms = DRAIN_MS};
     *member = (struct assigner_member){.id = memory_string(id),
                                        .incarnation = (int64_t) number + 1,
                                        .info = {.topics = line, .topic_count = 1}};
@@ -174,6 +187,119 @@ static void a_cold_fleet_waits_for_a_part_of_the_session_at_most(void **state)
     }
 }
 
+/* Half of the slots of member 0 are being revoked for a second member; the time since then. */
+static int64_t start_revoking(struct stage *stage)
+{
+    int64_t now = start_one(stage);
+
+    join(stage);
+    (void) decide(stage, now);
+    now += JOIN_MS;
+    assert_int_equal(decide(stage, now), 2);
+    take(stage);
+    return now;
+}
+
+/* How many slots the next assignment grants to member 1, without a doubt. */
+static int count_granted(const struct stage *stage)
+{
+    int count = 0;
+
+    for (int32_t slot = 0; slot < SLOTS; slot++) {
+        count += stage->topic.next.slots[slot] == 2;
+    }
+    return count;
+}
+
+static void a_slot_that_is_not_released_in_time_is_counted_once(void **state)
+{
+    struct stage *stage = *state;
+    int64_t until = start_revoking(stage) + DRAIN_MS + EXTRA_MS;
+
+    (void) decide(stage, until - DRAIN_MS - EXTRA_MS);
+    assert_int_equal(stage->assigner.wake_at, until);
+    (void) decide(stage, until - 1);
+    assert_int_equal(count_granted(stage), 0);
+    assert_int_equal(stage->not_released, 0);
+    (void) decide(stage, until);
+    assert_int_equal(count_granted(stage), SLOTS / 2);
+    assert_int_equal(stage->not_released, SLOTS / 2);
+    (void) decide(stage, until + 1); /* the write failed */
+    assert_int_equal(count_granted(stage), SLOTS / 2);
+    assert_int_equal(stage->not_released, SLOTS / 2);
+    take(stage);
+    (void) decide(stage, until + 2);
+    assert_false(stage->topic.write);
+    assert_int_equal(stage->not_released, SLOTS / 2);
+}
+
+/* A later revocation of the same slots has its own time, and counts again. */
+static void each_revocation_has_its_own_time(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_revoking(stage) + DRAIN_MS + EXTRA_MS;
+
+    (void) decide(stage, now - DRAIN_MS - EXTRA_MS);
+    (void) decide(stage, now);
+    take(stage);
+    (void) decide(stage, now);
+    stage->assigner.members[1].info.topics[0].leaving = true; /* all slots return to member 0 */
+    (void) decide(stage, now);
+    take(stage);
+    now += DRAIN_MS;
+    (void) decide(stage, now);
+    assert_int_equal(stage->assigner.wake_at, now + DRAIN_MS + EXTRA_MS);
+    assert_int_equal(stage->not_released, SLOTS / 2);
+    (void) decide(stage, now + DRAIN_MS + EXTRA_MS);
+    assert_int_equal(stage->not_released, SLOTS);
+}
+
+static void a_slot_that_is_released_in_time_is_not_counted(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_revoking(stage);
+
+    (void) decide(stage, now);
+    stage->assigner.members[0].info.topics[0].applied = stage->topic.mzxid;
+    (void) decide(stage, now + 1);
+    assert_int_equal(count_granted(stage), SLOTS / 2);
+    (void) decide(stage, now + DRAIN_MS + EXTRA_MS);
+    assert_int_equal(stage->not_released, 0);
+}
+
+static void note_event(const smq_event *event, void *user)
+{
+    char *text = user;
+
+    assert_int_equal(text[0], '\0');
+    (void) snprintf(text, 1024, "%s %d %s: %s", event->id, event->slot, event->topic, event->text);
+}
+
+/* What is not released is one line, with the member, the slots and what to do. */
+static void a_member_that_does_not_release_is_named(void **state)
+{
+    struct stage *stage = *state;
+    char text[1024] = "";
+    struct loop *call = NULL;
+    struct events *events = NULL;
+    int64_t now = start_revoking(stage);
+
+    assert_int_equal(loop_new(&call, "smq:call", NULL), SMQ_OK);
+    stage->env.events = events = events_new(call, note_event, SMQ_LEVEL_WARN, text);
+    (void) snprintf(stage->assigner.members[0].info.host, MEMBER_WORD_MAX, "host-a");
+    (void) decide(stage, now);
+    (void) decide(stage, now + DRAIN_MS + EXTRA_MS);
+    (void) decide(stage, now + DRAIN_MS + EXTRA_MS + 1);
+    loop_free(call);
+    events_free(events);
+    assert_string_equal(
+        text,
+        "not_released 4 orders: topic orders: member 0 at host host-a did not release 4 slots "
+        "(4-7) within its drain_timeout of 1000 ms and 100 ms more; they are granted to other "
+        "members, and its late calls are fenced: see what its handlers wait for, restart it if it "
+        "hangs, or give it a longer drain_timeout");
+}
+
 int main(void)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -182,6 +308,10 @@ int main(void)
         STAGED(a_join_does_not_wait_for_ever),
         STAGED(a_restarted_member_takes_its_place),
         STAGED(a_cold_fleet_waits_for_a_part_of_the_session_at_most),
+        STAGED(a_slot_that_is_not_released_in_time_is_counted_once),
+        STAGED(each_revocation_has_its_own_time),
+        STAGED(a_slot_that_is_released_in_time_is_not_counted),
+        STAGED(a_member_that_does_not_release_is_named),
     };
 
     return cmocka_run_group_tests_name("assigner_decide", tests, NULL, NULL);
