@@ -111,6 +111,7 @@ smq_status short_session_run(struct short_session *session, const struct coord_o
     session->start.run = short_session_start;
     session->stop.run = short_session_stop;
     session->options.servers = hosts;
+    session->options.events = options->events;
     session->options.auth = options->auth;
     session->options.timeout_ms = options->session_timeout_ms;
     status = short_session_wait(session, timeout_ms, err);

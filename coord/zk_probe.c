@@ -72,7 +72,7 @@ static void zk_probe_on_lost(uv_timer_t *timer)
     context->number = probe->number;
     probe->handle =
         zookeeper_init2(probe->options.servers, zk_probe_watcher, (int) probe->options.timeout_ms,
-                        NULL, context, ZOO_NO_LOG_CLIENTENV, zk_log_nothing);
+                        NULL, context, ZOO_NO_LOG_CLIENTENV, zk_log_function(probe->options.log));
     if (probe->handle == NULL) {
         free(context);
         uv_timer_start(timer, zk_probe_on_lost, (uint64_t) probe->timeout_ms, 0);

@@ -1,6 +1,6 @@
 /* zk_session.c - the handle of the ZooKeeper client library, its events, and its replacement.
  *
- * Thread: smq:coord; the watcher and the log function run on threads of the client library. */
+ * Thread: smq:coord; the watcher runs on a thread of the client library. */
 #include "coord/zk_session.h"
 
 #include <assert.h>
@@ -11,7 +11,6 @@
 #include "base/owner_of.h"
 #include "base/steps.h"
 #include "coord/zk_calls.h"
-#include "coord/zk_log.h"
 
 enum { ZK_RETRY_MS = 1000, ZK_RESOLVE_MS = 60000 };
 
@@ -194,8 +193,9 @@ static void zk_session_open(struct zk_session *session)
 
     context->session = session;
     context->number = session->number;
-    session->handle = zookeeper_init2(options->servers, session->watcher, (int) options->timeout_ms,
-                                      NULL, context, ZOO_NO_LOG_CLIENTENV, zk_log_nothing);
+    session->handle =
+        zookeeper_init2(options->servers, session->watcher, (int) options->timeout_ms, NULL,
+                        context, ZOO_NO_LOG_CLIENTENV, zk_log_function(&session->log));
     if (session->handle == NULL) {
         free(context);
         uv_timer_start(&session->retry, zk_session_on_retry, ZK_RETRY_MS, 0);
@@ -213,6 +213,7 @@ void zk_session_start(struct zk_session *session, const struct zk_session_option
 {
     const struct zk_probe_options probe = {.loop = options->loop,
                                            .servers = options->servers,
+                                           .log = &session->log,
                                            .timeout_ms = options->timeout_ms,
                                            .refused = zk_session_on_refused,
                                            .user = session};
@@ -222,6 +223,7 @@ void zk_session_start(struct zk_session *session, const struct zk_session_option
     LIST_INIT(&session->calls);
     uv_timer_init(loop_uv(options->loop), &session->retry);
     session->retry.data = session;
+    zk_log_begin(&session->log, options->loop, options->events);
     zk_probe_init(&session->probe, &probe);
     zk_session_enter(session, ZK_SESSION_NONE);
     zk_session_open(session);
@@ -236,6 +238,7 @@ void zk_session_stop(struct zk_session *session)
     zk_session_enter(session, ZK_SESSION_NEW);
     uv_close((uv_handle_t *) &session->retry, NULL);
     zk_probe_stop(&session->probe);
+    zk_log_end(&session->log);
 }
 
 int64_t zk_session_id(const struct zk_session *session)

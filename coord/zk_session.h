@@ -8,7 +8,7 @@
  * Paths are relative to the root: "members/a"; "" is the root itself.  Paths with a leading '/' are
  * absolute.
  *
- * Below: zk_probe.h; zk_call.c makes the calls.  Thread: smq:coord. */
+ * Below: zk_log.h, zk_probe.h; zk_call.c makes the calls.  Thread: smq:coord. */
 #ifndef COORD_ZK_SESSION_H
 #define COORD_ZK_SESSION_H
 
@@ -19,7 +19,9 @@
 #include <sys/queue.h>
 #include <zookeeper/zookeeper.h>
 
+#include "base/event.h"
 #include "base/loop.h"
+#include "coord/zk_log.h"
 #include "coord/zk_probe.h"
 
 enum { ZK_OPS_MAX = 3, ZK_ROOT_MAX = 256 };
@@ -52,7 +54,8 @@ struct zk_op {
 
 struct zk_session_options {
     struct loop *loop;
-    const char *servers; /* "host:port,..." without a root; kept by the caller */
+    struct events *events; /* for the log of the client library; may be NULL */
+    const char *servers;   /* "host:port,..." without a root; kept by the caller */
     const char *root;
     const char *auth; /* "user:password" or NULL */
     int64_t timeout_ms;
@@ -91,6 +94,7 @@ struct zk_session {
     uint64_t number;    /* of the handle; events of earlier handles are dropped */
     watcher_fn watcher; /* of the handle, and of each watch set with it */
     uv_timer_t retry;   /* before the next try to make a handle */
+    struct zk_log log;
     struct zk_probe probe;
     struct zk_calls calls;
 };

@@ -262,6 +262,7 @@ static void zookeeper_start(struct loop_task *task)
     struct zookeeper *zookeeper = OWNER_OF(task, struct zookeeper, start);
     const struct coord_options *options = &zookeeper->coord->options;
     const struct zk_session_options session = {.loop = zookeeper->env.loop,
+                                               .events = zookeeper->env.events,
                                                .servers = zookeeper->hosts,
                                                .root = zookeeper->root_path,
                                                .auth = options->auth,

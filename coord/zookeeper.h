@@ -9,7 +9,7 @@
  *         |                    |       |
  *         +------- root -------+-------+
  *                    |
- *      zk_session > zk_call, zk_probe
+ *      zk_session > zk_call, zk_probe > zk_log
  *
  * Below: assigner.h, election.h, ownership.h, member.h, root.h, zk_session.h, coord_internal.h.
  *

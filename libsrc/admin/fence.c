@@ -155,6 +155,7 @@ static smq_status fence_raise_root(struct fencing *fencing, smq_error *err)
 {
     const struct core *core = fencing->core;
     struct coord_options options = {.servers = core->zookeeper,
+                                    .events = core->events,
                                     .auth = core->zookeeper_auth,
                                     .session_timeout_ms = core->session_timeout_ms};
 

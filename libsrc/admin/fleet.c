@@ -15,6 +15,7 @@ static smq_status fleet_options(struct coord_options *out, const struct core *co
             "the client has no option zookeeper; a fleet is coordinated through a root there");
     }
     *out = (struct coord_options){.servers = core->zookeeper,
+                                  .events = core->events,
                                   .auth = core->zookeeper_auth,
                                   .session_timeout_ms = core->session_timeout_ms};
     return SMQ_OK;

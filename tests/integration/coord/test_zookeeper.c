@@ -218,6 +218,51 @@ static void leave_without_zookeeper(void **state)
     assert_true(server_restart(servers_zookeeper_server(fixture.servers)));
 }
 
+/* How often it has said `words` before `end`. */
+static int count_before(struct queue_side *side, const char *words, const char *end)
+{
+    int count = 0;
+
+    pthread_mutex_lock(&side->lock);
+    const char *stop = strstr(side->said, end);
+    for (const char *at = side->said; (at = strstr(at, words)) != NULL && at < stop; at++) {
+        count++;
+    }
+    pthread_mutex_unlock(&side->lock);
+    return count;
+}
+
+/* The words of the client library come as events, not too many of them, and not on stderr. */
+static void the_client_librarys_log_is_reported(void **state)
+{
+    struct queue_side *a = NULL;
+    FILE *file = tmpfile();
+    int errors = dup(STDERR_FILENO);
+    char text[4096] = "";
+
+    (void) state;
+    assert_true(file != NULL && errors >= 0);
+    assert_int_equal(dup2(fileno(file), STDERR_FILENO), STDERR_FILENO);
+    zk_log_span_ms = 2000;
+    a = fixture_consumer("a");
+    zk_log_span_ms = 60000;
+    assert_true(queue_side_owns(a, SLOTS));
+    assert_int_equal(queue_side_said(a, "ZooKeeper client: "), 0);
+    server_kill(servers_zookeeper_server(fixture.servers));
+    assert_true(queue_side_says(a, "(Connection refused)"));
+    assert_true(queue_side_says(a, " further lines were left out; at most 10 are reported in 2 s"));
+    assert_true(server_restart(servers_zookeeper_server(fixture.servers)));
+    assert_in_range(count_before(a, "ZooKeeper client: ", " further lines"), ZK_LOG_LINES + 1,
+                    2 * ZK_LOG_LINES);
+    queue_side_free(a);
+    assert_int_equal(dup2(errors, STDERR_FILENO), STDERR_FILENO);
+    assert_int_equal(close(errors), 0);
+    rewind(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    assert_null(strstr(text, "ZOO_"));
+}
+
 /* --- members in processes of their own --- */
 
 struct child {
@@ -413,6 +458,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(restart_of_zookeeper_moves_nothing, fixture_setup),
         cmocka_unit_test_setup(lease_ends_while_zookeeper_does_not_answer, fixture_setup),
         cmocka_unit_test_setup(leave_without_zookeeper, fixture_setup),
+        cmocka_unit_test_setup(the_client_librarys_log_is_reported, fixture_setup),
         cmocka_unit_test_setup(killed_members_slots_move, fixture_setup),
         cmocka_unit_test_setup(assigner_dies_within_a_revocation, fixture_setup),
         cmocka_unit_test_setup(paused_member_loses_and_rejoins, fixture_setup),
