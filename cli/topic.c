@@ -53,6 +53,7 @@ static json_t *topic_json(const smq_topic_options *topic)
                                         : json_integer(topic_amount_shown(topic->delay_ms)));
     output_set(object, "takeover",
                json_string(takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]));
+    output_set(object, "takeover_replicas", json_integer(topic->takeover_replicas));
     output_set(object, "debounce_ms", json_integer(topic_amount_shown(topic->debounce_ms)));
     output_set(object, "ttl_ms", json_integer(topic_amount_shown(topic->ttl_ms)));
     output_set(object, "expired_to_dead", json_boolean(topic->expired_to_dead));
@@ -329,6 +330,7 @@ static bool topic_show_topic(const smq_topic_options *topic, void *user)
         topic_add_number(table, "delay_ms", topic_amount_shown(topic->delay_ms));
     }
     output_pair(table, "takeover", takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]);
+    topic_add_number(table, "takeover_replicas", topic->takeover_replicas);
     topic_add_number(table, "debounce_ms", topic_amount_shown(topic->debounce_ms));
     topic_add_number(table, "ttl_ms", topic_amount_shown(topic->ttl_ms));
     output_pair(table, "expired_to_dead", topic->expired_to_dead ? "true" : "false");

@@ -35,6 +35,7 @@ static const struct flag create_flags[] = {
     CREATE("expired-to-dead", "expired_to_dead", NULL),
     CREATE("skip-failed", "skip_failed", NULL),
     CREATE("takeover", "takeover", "MODE"),
+    CREATE("takeover-replicas", "takeover_replicas", "N"),
     CREATE("max-body", "max_body", "BYTES"),
     CREATE("max-waiting", "max_waiting", "N"),
     CREATE("rate", "rate_per_s", "N"),

@@ -9,7 +9,7 @@
 -- lost topic{T} is restored; the claims made so far are then the former owner's.  Fast: requeues
 -- those, a limited number per call.  Strict: leaves them until their leases end.  The same token
 -- again, from the same owner, only continues with that, and changes nothing once the owner has
--- claimed.
+-- claimed.  Each call writes the sentinels, so a WAIT after it also waits for earlier writes.
 
 max_retries, limit = tonumber(max_retries), tonumber(limit)
 

@@ -84,6 +84,10 @@ typedef struct smq_topic_options {
     /* Fifo: others may overtake a message that failed; by default they wait for it. */
     bool skip_failed;
     smq_takeover takeover; /* default SMQ_TAKEOVER_FAST */
+    /* Replicas, 0 .. 16, that must know the new owner of a slot before it begins handlers; default
+     * 0.  If they do not within the owner's request_timeout_ms the handlers begin nevertheless, and
+     * an event says so.  Not for shared topics. */
+    int32_t takeover_replicas;
     /* Bytes; keyed: 1 .. 64 MiB, default 1 MiB; inline: 1 .. 64 KiB, default 64 KiB. */
     int64_t max_body;
     /* Messages that may wait; sends beyond it fail with FULL.  Each slot has an equal share,

@@ -160,6 +160,9 @@ const struct option option_table[] = {
     {TOPIC(takeover), CHOICE("fast|strict", SMQ_TAKEOVER_FAST, SMQ_TAKEOVER_STRICT),
      CHOSEN("fast", SMQ_TAKEOVER_FAST),
      TEXT("Claims of a dead owner can be claimed again at once, or when their lease has ended.")},
+    {TOPIC(takeover_replicas), INTEGER(0, TOPIC_REPLICAS_MAX), DEFAULT(0),
+     TEXT("Replicas that must know a slot's new owner before it begins handlers; not for shared "
+          "topics.")},
     {TOPIC(max_body),
      AMOUNT(OPTION_INTEGER, "integer", 1, TOPIC_BODY_KEYED_MAX,
             "1 .. " DIGITS(TOPIC_BODY_KEYED_MAX) " (inline " DIGITS(TOPIC_BODY_INLINE_MAX) ")"),
@@ -171,7 +174,7 @@ const struct option option_table[] = {
     {TOPIC(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NONE,
      TEXT("Messages per second that the whole fleet claims; not for shared topics.")},
 
-    {PRODUCER(replicas), INTEGER(0, 16), DEFAULT(0),
+    {PRODUCER(replicas), INTEGER(0, TOPIC_REPLICAS_MAX), DEFAULT(0),
      TEXT("Replicas that must have a message before its send is done.")},
     {PRODUCER(send_timeout_ms), DURATION(1, ms, 1, d), LASTING(10, s),
      TEXT("How long a send may take with all its repeats.")},

@@ -97,6 +97,11 @@ static smq_status topic_check_together(const struct topic *topic, smq_error *err
         return status_set(err, SMQ_INVALID,
                           "rate_per_s is for topics whose slots have owners, not for shared ones");
     }
+    if (topic->shared && topic->takeover_replicas != 0) {
+        return status_set(
+            err, SMQ_INVALID,
+            "takeover_replicas is for topics whose slots have owners, not for shared ones");
+    }
     if (topic->debounce_ms != 0 && topic->debounce_ms < topic->delay_ms) {
         return status_set(err, SMQ_INVALID,
                           "debounce_ms, %" PRId64 ", is less than delay_ms, %" PRId64

@@ -16,6 +16,7 @@
 /* Plain digits, which the table of options also shows as text. */
 #define TOPIC_SLOTS_MAX          65536
 #define TOPIC_RETRIES_MAX        63
+#define TOPIC_REPLICAS_MAX       16
 #define TOPIC_BODY_INLINE_MAX    65536 /* also the default */
 #define TOPIC_BODY_KEYED_DEFAULT 1048576
 #define TOPIC_BODY_KEYED_MAX     67108864
@@ -57,6 +58,7 @@ struct topic {
     int64_t max_body;    /* bytes */
     int64_t max_waiting; /* 0: none */
     int64_t rate_per_s;  /* 0: none */
+    int32_t takeover_replicas;
     char nonce[TOPIC_NONCE_LEN + 1];
     uint32_t version;
     uint32_t generation;
@@ -83,7 +85,7 @@ static inline int64_t topic_default_body(smq_layout layout)
 }
 
 /* The stored text: fixed order, without name, nonce, version and generation, and without the
- * options from debounce_ms to rate_per_s that have their default:
+ * options from debounce_ms to takeover_replicas that have their default:
  * "format=2 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16
  * backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast".  topic_parse() is for
  * untrusted text: another format fails as TOPIC_DIFFERS, and says what to do; unknown, missing or

@@ -110,7 +110,7 @@ void send_request_begin(struct send_requests *all, struct send_list *queue,
     store_slot_fill(&request->slot, topic, slot);
     store_send_begin(&request->call, &request->slot, request->repeated);
     deadline_ms = send_request_fill(request, queue);
-    store_send_replicas(&request->call, all->replicas, deadline_ms);
+    store_replicas(&request->call, all->replicas, deadline_ms);
     left_ms = deadline_ms - now_ms;
     if (left_ms > core->request_timeout_ms) {
         left_ms = core->request_timeout_ms;
@@ -225,7 +225,7 @@ static void send_request_stored(struct send_request *request, const struct store
     if (STAILQ_EMPTY(&request->batch)) {
         send_request_end(request, SEND_REQUEST_DONE, NULL);
     } else {
-        store_send_await(&request->call, &request->await);
+        store_await(&request->await, &request->call);
     }
 }
 

@@ -119,6 +119,17 @@ void store_call_fini(struct store_call *call)
     redis_command_fini(&call->command);
 }
 
+void store_replicas(struct store_call *call, int replicas, int64_t until_ms)
+{
+    call->command.replicas = replicas;
+    call->command.until_ms = until_ms;
+}
+
+void store_await(struct redis_await *await, const struct store_call *call)
+{
+    redis_await(await, &call->command);
+}
+
 /* The share of one slot, rounded up so that a limit never becomes 0, which means none. */
 static int64_t call_share_of(int64_t whole, int32_t slots)
 {

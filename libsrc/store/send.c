@@ -41,20 +41,9 @@ void store_send_add(struct store_call *call, const struct store_slot *slot,
     }
 }
 
-void store_send_replicas(struct store_call *call, int replicas, int64_t until_ms)
-{
-    call->command.replicas = replicas;
-    call->command.until_ms = until_ms;
-}
-
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms)
 {
     call_submit(call, redis, 8, timeout_ms);
-}
-
-void store_send_await(struct store_call *call, struct redis_await *await)
-{
-    redis_await(await, &call->command);
 }
 
 bool store_send_read(const char **results, const struct store_result *result, size_t count)

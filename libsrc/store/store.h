@@ -55,6 +55,12 @@ struct store_call {
 void store_call_init(struct store_call *call, store_done_fn *done, void *user);
 void store_call_fini(struct store_call *call);
 
+/* Before a call is sent: `replicas` must have its writes, too, and those of all calls before it.
+ * Its `done` may call store_await() when it is OK, which then waits until `until_ms`
+ * (redis_await()). */
+void store_replicas(struct store_call *call, int replicas, int64_t until_ms);
+void store_await(struct redis_await *await, const struct store_call *call);
+
 /* One slot of one topic, as all calls use it.  Immutable. */
 struct store_slot {
     int32_t number;
@@ -84,14 +90,11 @@ struct store_message {
     int64_t ttl_ms;      /* -1: no limit */
 };
 /* Begin a call, add up to 1,000 messages, send it.  `repeated`: a call whose reply was lost may
- * have stored the messages already, so merges are not counted.  With `replicas`, `done` may then
- * call store_send_await(), which waits until `until_ms` (redis_await()). */
+ * have stored the messages already, so merges are not counted. */
 void store_send_begin(struct store_call *call, const struct store_slot *slot, bool repeated);
 void store_send_add(struct store_call *call, const struct store_slot *slot,
                     const struct store_message *message);
-void store_send_replicas(struct store_call *call, int replicas, int64_t until_ms);
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms);
-void store_send_await(struct store_call *call, struct redis_await *await);
 /* *results has one character per message: 'a' added, 'm' merged, 'f' refused because the slot is
  * full; valid only during `done`. */
 bool store_send_read(const char **results, const struct store_result *result, size_t count);

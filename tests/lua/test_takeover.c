@@ -160,6 +160,26 @@ static void test_an_equal_token_of_another_owner_is_refused(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* So WAIT after the repeat is a WAIT for the first call: without a write it would wait for nothing.
+ * EXEC answers nil when a watched key was written to. */
+static void test_a_repeat_is_a_write(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 5", "OK 0 0 0"},
+        {"redis WATCH slot{x}", "OK"},
+        {"takeover 5", "OK 0 0 0"},
+        {"redis MULTI", "OK"},
+        {"redis EXEC", "nil"},
+        {"redis WATCH slot{x}", "OK"},
+        {"takeover 4", "FENCED 000000010000000000000005"},
+        {"redis MULTI", "OK"},
+        {"redis EXEC", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_nobody_is_no_owner(void **state)
 {
     static const struct script_row rows[] = {
@@ -242,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_strict_waits_for_the_leases),
         cmocka_unit_test(test_a_smaller_token_is_refused),
         cmocka_unit_test(test_an_equal_token_of_another_owner_is_refused),
+        cmocka_unit_test(test_a_repeat_is_a_write),
         cmocka_unit_test(test_nobody_is_no_owner),
         cmocka_unit_test(test_shared_slots_have_no_owner),
         cmocka_unit_test(test_stale_and_no_topic_write_nothing),

@@ -101,6 +101,7 @@ void owned_slot_enter(struct owned_slot *slot, enum owned_event event)
     (void) possible;
     owned_slot_count_step(slot, state);
     slot->state = state;
+    slot->replicas_until = 0;
     if (state == OWNED_IDLE) {
         slot->era++;
         slot->renewing = slot->unconfirmed = false;

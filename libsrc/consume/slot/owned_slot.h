@@ -78,8 +78,9 @@ struct owned_slot {
     size_t answer_count, requeue_count; /* `requeue_count` of the answers requeue their message */
     struct consume_call *consuming;     /* in progress, or to be repeated; NULL: none */
     int failures;                       /* consecutive failed calls */
-    int64_t due_at, drain_at;           /* by clock_now_ms(); 0: never */
-    int64_t turn_ms;                    /* when it last claimed while no slot was starved */
+    int64_t replicas_until;   /* ACQUIRING: how long replicas are waited for; 0: not yet */
+    int64_t due_at, drain_at; /* by clock_now_ms(); 0: never */
+    int64_t turn_ms;          /* when it last claimed while no slot was starved */
     uv_timer_t timer;
     uv_timer_cb on_timer;
     bool subscribed;

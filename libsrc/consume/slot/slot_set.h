@@ -54,6 +54,7 @@ struct takeovers {
     UT_hash_handle hh;
     char server[REDIS_SERVER_MAX]; /* "" if it is not known */
     int32_t running;               /* in progress */
+    bool short_of_replicas;        /* the last one did not reach enough of them; reported once */
     struct owned_slot_queue waiting;
 };
 

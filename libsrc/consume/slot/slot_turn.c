@@ -17,6 +17,7 @@ static void slot_turn_check_slot(const struct owned_slot *slot)
     assert(!idle || (!slot->renewing && !slot->unconfirmed && !slot->paused));
     assert(slot->drain_at == 0 || slot->state == OWNED_STOPPING || slot->state == OWNED_VACATING);
     assert(slot->waits == NULL || slot->state == OWNED_ACQUIRING);
+    assert(slot->replicas_until == 0 || slot->state == OWNED_ACQUIRING);
     assert(slot->consuming == NULL || active || slot->state == OWNED_STOPPING);
     assert((!slot->subscribed && !slot->starved) || active);
 }

@@ -3,17 +3,22 @@
  * Thread: smq:io. */
 #include "consume/slot/takeover.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 
-/* One takeover or vacate in progress. */
+/* One takeover, its repeat for replicas, or a vacate in progress. */
 struct takeover_call {
     struct store_call call;
     struct owned_slot *slot;
     uint32_t era;
-    struct takeovers *among; /* of a takeover: those of the same server */
+    struct takeovers *among; /* unless it is a vacate: the takeovers of the same server */
+    /* of a repeat */
+    struct redis_await await;
+    uint64_t base;
 };
 
 static struct takeover_call *takeover_call_new(struct owned_slot *slot, store_done_fn *done)
@@ -45,6 +50,117 @@ static void takeover_call_end(struct takeover_call *takeover)
     slot_set_turn(set);
 }
 
+static void takeover_send(struct takeover_call *takeover, int64_t timeout_ms)
+{
+    struct owned_slot *slot = takeover->slot;
+    struct slot_set *set = slot->set;
+    struct store_slot target;
+
+    store_slot_fill(&target, &set->topic, slot->number);
+    store_takeover(
+        &takeover->call, set->core->redis, &target,
+        &(struct store_taker){.token = slot->token, .name = set->core->name, .coord = set->bound},
+        &set->topic, timeout_ms);
+}
+
+/* --- replicas --- */
+
+/* The takeover has ended well, with or without its replicas. */
+static void takeover_taken(const struct takeover_call *takeover, uint64_t base)
+{
+    static const struct store_result stored = {.outcome = STORE_OK, .word = "", .text = ""};
+    struct owned_slot *slot = takeover->slot;
+
+    owned_slot_know(slot, base, NULL);
+    slot->set->ended(slot, SLOT_CALL_TAKEOVER, true, &stored);
+}
+
+/* The replicas did not acknowledge.  While there is time the takeover is repeated; then the slot is
+ * consumed without them, unless the client closes. */
+static void takeover_not_acknowledged(struct takeover_call *takeover,
+                                      const struct store_result *result)
+{
+    struct owned_slot *slot = takeover->slot;
+    struct slot_set *set = slot->set;
+
+    if (result->status == SMQ_CLOSED ||
+        (result->status != SMQ_DENIED && clock_now_ms() < slot->replicas_until)) {
+        set->ended(slot, SLOT_CALL_TAKEOVER, false, result);
+        return;
+    }
+    if (!takeover->among->short_of_replicas) {
+        takeover->among->short_of_replicas = true;
+        events_log(set->core->events, SMQ_LEVEL_WARN,
+                   "slot %" PRId32 " of topic %s: fewer replicas than takeover_replicas, %" PRId32
+                   ", have acknowledged its new owner: %s; its handlers begin nevertheless, and so "
+                   "do those of other slots of this server, which is not said again: start the "
+                   "replicas that are missing, or lower takeover_replicas",
+                   slot->number, set->name, set->topic.takeover_replicas, result->text);
+    }
+    takeover_taken(takeover, takeover->base);
+}
+
+static void takeover_on_acknowledged(const struct redis_result *redis, void *user)
+{
+    struct takeover_call *takeover = user;
+    struct store_result result = {
+        .outcome = STORE_UNKNOWN, .status = redis->status, .word = "", .text = redis->text};
+
+    if (takeover_counts(takeover, OWNED_ACQUIRING)) {
+        if (redis->outcome == REDIS_DONE) {
+            takeover->among->short_of_replicas = false;
+            takeover_taken(takeover, takeover->base);
+        } else {
+            takeover_not_acknowledged(takeover, &result);
+        }
+    }
+    takeover_call_end(takeover);
+}
+
+static void takeover_on_repeated(struct store_call *call, const struct store_result *result)
+{
+    struct takeover_call *takeover = call->user;
+    bool more = false;
+
+    if (!takeover_counts(takeover, OWNED_ACQUIRING)) {
+        takeover_call_end(takeover);
+        return;
+    }
+    if (result->outcome == STORE_OK && store_takeover_read(&takeover->base, &more, result)) {
+        store_await(&takeover->await, call);
+        return;
+    }
+    if (result->outcome == STORE_NOT_DONE || result->outcome == STORE_UNKNOWN) {
+        takeover_not_acknowledged(takeover, result);
+    } else {
+        takeover->slot->set->ended(takeover->slot, SLOT_CALL_TAKEOVER, false, result);
+    }
+    takeover_call_end(takeover);
+}
+
+/* The token is stored.  WAIT covers the writes of its own connection, so the takeover is repeated
+ * on the connection for replicas, where one WAIT covers all slots of a server. */
+static void takeover_repeat_for_replicas(const struct takeover_call *taken, uint64_t base)
+{
+    struct owned_slot *slot = taken->slot;
+    struct slot_set *set = slot->set;
+    struct takeover_call *takeover = takeover_call_new(slot, takeover_on_repeated);
+    int64_t now_ms = clock_now_ms(), left_ms;
+
+    if (slot->replicas_until == 0) {
+        slot->replicas_until = now_ms + set->core->request_timeout_ms;
+    }
+    left_ms = slot->replicas_until - now_ms;
+    takeover->among = taken->among;
+    takeover->base = base;
+    takeover->await.done = takeover_on_acknowledged;
+    takeover->await.user = takeover;
+    store_replicas(&takeover->call, set->topic.takeover_replicas, slot->replicas_until);
+    takeover_send(takeover, left_ms > 0 ? left_ms : 1);
+}
+
+/* --- taking over --- */
+
 static void takeover_on_taken(struct store_call *call, const struct store_result *result)
 {
     struct takeover_call *takeover = call->user;
@@ -55,13 +171,14 @@ static void takeover_on_taken(struct store_call *call, const struct store_result
 
     takeover->among->running--;
     if (takeover_counts(takeover, OWNED_ACQUIRING)) {
-        if (done && more) {
+        if (!done) {
+            slot->set->ended(slot, SLOT_CALL_TAKEOVER, false, result);
+        } else if (more) {
             takeover_begin(slot);
+        } else if (slot->set->topic.takeover_replicas > 0) {
+            takeover_repeat_for_replicas(takeover, base);
         } else {
-            if (done) {
-                owned_slot_know(slot, base, NULL);
-            }
-            slot->set->ended(slot, SLOT_CALL_TAKEOVER, done, result);
+            takeover_taken(takeover, base);
         }
     }
     takeover_call_end(takeover);
@@ -101,10 +218,7 @@ void takeover_begin(struct owned_slot *slot)
     among->running++;
     takeover = takeover_call_new(slot, takeover_on_taken);
     takeover->among = among;
-    store_takeover(
-        &takeover->call, set->core->redis, &target,
-        &(struct store_taker){.token = slot->token, .name = set->core->name, .coord = set->bound},
-        &set->topic, set->core->request_timeout_ms);
+    takeover_send(takeover, set->core->request_timeout_ms);
 }
 
 void takeover_begin_waiting(struct slot_set *set)

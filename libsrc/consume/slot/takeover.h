@@ -6,8 +6,9 @@
 
 #include "consume/slot/owned_slot.h"
 
-/* Take an ACQUIRING slot over, or queue it if its server has TAKEOVERS_MAX takeovers in
- * progress. */
+/* Take an ACQUIRING slot over, or queue it if its server has TAKEOVERS_MAX takeovers in progress.
+ * With takeover_replicas of the topic it ends when this number of replicas has the token or, which
+ * is reported once for each server, after request_timeout_ms. */
 void takeover_begin(struct owned_slot *slot);
 
 /* Begin the queued takeovers for which there is room now. */

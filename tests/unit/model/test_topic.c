@@ -264,6 +264,10 @@ static const struct {
      "delay_ms must be from 0 to 8796093022208, or SMQ_NONE, not 8796093022209"},
     {{.struct_size = sizeof(plain), .name = "t", .type = SMQ_TYPE_PRIORITY, .takeover = 2},
      "takeover must be fast or strict, not 2"},
+    {{PLAIN, .takeover_replicas = 17}, "takeover_replicas must be from 0 to 16, not 17"},
+    {{PLAIN, .takeover_replicas = SMQ_NONE}, "takeover_replicas must be from 0 to 16, not -1"},
+    {{PLAIN, .shared = true, .takeover_replicas = 1},
+     "takeover_replicas is for topics whose slots have owners, not for shared ones"},
     {{PLAIN, .layout = 3}, "layout must be inline or keyed, not 3"},
     {{PLAIN, .debounce_ms = 5}, "debounce_ms is for topics of layout keyed, not inline"},
     {{PLAIN, .ttl_ms = 5}, "ttl_ms is for topics of layout keyed, not inline"},
@@ -366,7 +370,7 @@ static void described_options_make_the_same_topic(void **state)
         "lease_ms=86400000 delay_ms=none takeover=fast",
         "format=2 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=none lease_ms=30000 delay_ms=1 takeover=fast debounce_ms=2 ttl_ms=3 "
-        "expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6",
+        "expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6 takeover_replicas=7",
         "format=2 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=none "
         "lease_ms=30000 delay_ms=none takeover=fast skip_failed=yes",
@@ -468,6 +472,8 @@ static const struct {
     TEXT(KEYED "takeover=fast ttl_ms=-1"),
     TEXT(KEYED "takeover=fast ttl_ms=5s"),
     TEXT(KEYED "takeover=fast skip_failed=true"),
+    TEXT(KEYED "takeover=fast takeover_replicas=none"),
+    TEXT(KEYED "takeover=fast takeover_replicas=17"),
     TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast max_body=65537"),
 #undef TEXT
 };

@@ -57,6 +57,8 @@ static void altered_options_differ(void **state)
         {INLINE, "delay_ms", "0", "delay_ms is 0, not none"},
         {DELAYED, "delay_ms", "none", "delay_ms is none, not 1000"},
         {INLINE, "takeover", "strict", "takeover is strict, not fast"},
+        {INLINE, "takeover_replicas", "2", "takeover_replicas is 2, not 0"},
+        {INLINE " takeover_replicas=2", "takeover_replicas", "0", "takeover_replicas is 0, not 2"},
         {INLINE, "max_body", "65535", "max_body is 65535, not 65536"},
         {INLINE, "max_waiting", "1000", "max_waiting is 1000, not none"},
         {INLINE, "rate_per_s", "200", "rate_per_s is 200, not none"},

@@ -1,0 +1,441 @@
+/* test_takeover_replicas.c - a new owner and the replicas of its server, against a fake of the
+ * Redis client: when it begins to claim, what it asks again, and what it reports. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <slotmq/topic.h>
+#include <slotmq/worker.h>
+
+#include "support/wait.h"
+#include "unit/fixture/fake_redis.h"
+
+enum { WAIT_MS = 30000, SHORT_MS = 300, LONG_MS = 600000, REPLICAS = 2, SLOTS = 4, PLAN_MAX = 4 };
+
+/* How a takeover that is repeated for replicas ends: the script, then the wait for them. */
+enum end {
+    DONE, /* also every further one */
+    NOBODY_IN_TIME,
+    CONNECTION_LOST,
+    SCRIPT_UNAVAILABLE,
+    SCRIPT_UNKNOWN,
+    SCRIPT_DENIED,
+    SCRIPT_FENCED
+};
+
+/* An exclusive topic.  The lock guards it. */
+static struct model {
+    pthread_mutex_t lock;
+    int replicas, slots;     /* of the topic */
+    enum end plan[PLAN_MAX]; /* of the repeats, one after another */
+    bool hold;               /* keep the replicas back */
+    bool all_alike;          /* each repeat ends like the first of the plan */
+    int lost;                /* so many calls of an owner find an older token */
+    int takeovers, repeats, awaits, consumes;
+    int gained, warned, fenced, stopped; /* events */
+    char warning[1024];
+} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- the server --- */
+
+static redisReply *definition(void)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.name = "t";
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.slots = model.slots;
+    options.takeover_replicas = model.replicas;
+    return fake_topic_of(&options, "ready");
+}
+
+/* OK, and numbers. */
+static redisReply *numbers(size_t count, const int64_t *number)
+{
+    redisReply *reply = fake_array(1 + count);
+
+    fake_put(reply, 0, fake_text("OK"));
+    for (size_t i = 0; i < count; i++) {
+        fake_put(reply, 1 + i, fake_integer(number[i]));
+    }
+    return reply;
+}
+
+static redisReply *fenced(const char *token)
+{
+    redisReply *reply = fake_array(2);
+
+    fake_put(reply, 0, fake_text("FENCED"));
+    fake_put(reply, 1, fake_text(token));
+    return reply;
+}
+
+static enum end end_of_repeat(void)
+{
+    int number = model.all_alike ? 0 : model.repeats - 1;
+
+    return number < PLAN_MAX ? model.plan[number] : DONE;
+}
+
+static void take_over(const struct redis_command *command, struct fake_answer *answer)
+{
+    static const int64_t taken[] = {0, 0, 0};
+
+    model.takeovers += command->replicas == 0 ? 1 : 0;
+    model.repeats += command->replicas > 0 ? 1 : 0;
+    if (command->replicas > 0) {
+        assert_int_equal(command->replicas, model.replicas);
+        switch (end_of_repeat()) {
+        case SCRIPT_UNAVAILABLE:
+            *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_UNAVAILABLE};
+            return;
+        case SCRIPT_UNKNOWN:
+            *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+            return;
+        case SCRIPT_DENIED:
+            *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_DENIED};
+            return;
+        case SCRIPT_FENCED:
+            answer->reply = fenced("ffffffffffffffffffffffff");
+            return;
+        case DONE:
+        case NOBODY_IN_TIME:
+        case CONNECTION_LOST:
+            break;
+        }
+    }
+    answer->reply = numbers(3, taken);
+}
+
+/* Nothing waits. */
+static redisReply *consume(void)
+{
+    redisReply *reply = fake_array(6);
+
+    fake_put(reply, 0, fake_text("OK"));
+    fake_put(reply, 1, fake_integer(5));
+    fake_put(reply, 2, fake_text(""));
+    fake_put(reply, 3, fake_integer(0));
+    fake_put(reply, 4, fake_text(""));
+    fake_put(reply, 5, fake_integer(0));
+    return reply;
+}
+
+static void serve_script(const struct redis_command *command, struct fake_answer *answer)
+{
+    static const int64_t lease[] = {1, 1, LONG_MS}, bound[] = {1};
+    const char *name = command->script->name;
+
+    if (strcmp(name, "takeover") == 0) {
+        take_over(command, answer);
+    } else if (strcmp(name, "lease") == 0) {
+        answer->reply = numbers(3, lease);
+    } else if (strcmp(name, "consume") == 0 && model.lost > 0) {
+        model.lost--;
+        answer->reply = fenced("000000000000000000000001");
+    } else if (strcmp(name, "consume") == 0) {
+        model.consumes++;
+        answer->reply = consume();
+    } else {
+        answer->reply = numbers(1, bound); /* what the topic is bound to, and vacate */
+    }
+}
+
+static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+{
+    (void) user;
+    pthread_mutex_lock(&model.lock);
+    if (command->script == NULL) {
+        answer->reply = definition();
+    } else {
+        serve_script(command, answer);
+    }
+    pthread_mutex_unlock(&model.lock);
+    return true;
+}
+
+static bool replicate(const struct redis_await *await, struct fake_answer *answer, void *user)
+{
+    bool answered;
+
+    (void) await;
+    (void) user;
+    pthread_mutex_lock(&model.lock);
+    answered = !model.hold;
+    model.awaits += answered ? 1 : 0;
+    if (end_of_repeat() == NOBODY_IN_TIME) {
+        *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_TIMED_OUT};
+    } else if (end_of_repeat() == CONNECTION_LOST) {
+        *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+    }
+    pthread_mutex_unlock(&model.lock);
+    return answered;
+}
+
+/* --- the worker --- */
+
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    pthread_mutex_lock(&model.lock);
+    model.gained += event->kind == SMQ_EVENT_SLOT_GAINED ? 1 : 0;
+    model.fenced += event->kind == SMQ_EVENT_FENCED ? 1 : 0;
+    model.stopped += event->kind == SMQ_EVENT_STOPPED ? 1 : 0;
+    if (strstr(event->text, "takeover_replicas") != NULL) {
+        assert_int_equal(event->level, SMQ_LEVEL_WARN);
+        model.warned++;
+        (void) strncpy(model.warning, event->text, sizeof(model.warning) - 1);
+    }
+    pthread_mutex_unlock(&model.lock);
+}
+
+static smq_verdict on_message(smq_delivery *delivery, void *user)
+{
+    (void) delivery;
+    (void) user;
+    return SMQ_DONE;
+}
+
+struct running {
+    smq_client *client;
+    smq_worker *worker;
+};
+
+/* A worker of the topic, with what the test has set in the model. */
+static struct running start(int64_t request_timeout_ms)
+{
+    smq_client_options client = SMQ_CLIENT_OPTIONS_INIT;
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    struct running running = {0};
+
+    fake_serve(serve, NULL);
+    fake_connects(SMQ_OK);
+    fake_replicate(replicate, NULL);
+    client.redis = "fake:1";
+    client.request_timeout_ms = request_timeout_ms;
+    client.event = on_event;
+    assert_int_equal(smq_client_new(&running.client, &client, NULL), SMQ_OK);
+    options.topic = "t";
+    options.handler = on_message;
+    assert_int_equal(smq_worker_new(&running.worker, running.client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_worker_start(running.worker, NULL), SMQ_OK);
+    return running;
+}
+
+static void end(struct running *running)
+{
+    smq_worker_free(running->worker);
+    smq_client_free(running->client);
+    fake_replicate(NULL, NULL);
+}
+
+static int set_up(void **state)
+{
+    (void) state;
+    pthread_mutex_lock(&model.lock);
+    model.replicas = REPLICAS;
+    model.slots = 1;
+    memset(model.plan, 0, sizeof(model.plan));
+    model.hold = model.all_alike = false;
+    model.lost = 0;
+    model.takeovers = model.repeats = model.awaits = model.consumes = 0;
+    model.gained = model.warned = model.fenced = model.stopped = 0;
+    model.warning[0] = '\0';
+    pthread_mutex_unlock(&model.lock);
+    return 0;
+}
+
+/* A number of the model, and the least that it is waited for. */
+struct least {
+    const int *number;
+    int count;
+};
+
+static bool is_reached(void *arg)
+{
+    const struct least *least = arg;
+    bool reached;
+
+    pthread_mutex_lock(&model.lock);
+    reached = *least->number >= least->count;
+    pthread_mutex_unlock(&model.lock);
+    return reached;
+}
+
+static void await(const int *number, int count)
+{
+    struct least least = {.number = number, .count = count};
+
+    assert_true(wait_until(is_reached, &least, WAIT_MS));
+}
+
+static bool is_held(void *arg)
+{
+    (void) arg;
+    return fake_held() > 0;
+}
+
+/* --- the tests --- */
+
+static void without_the_option_nothing_is_repeated(void **state)
+{
+    struct running running;
+
+    (void) state;
+    model.replicas = 0;
+    running = start(LONG_MS);
+    await(&model.consumes, 1);
+    end(&running);
+    assert_int_equal(model.takeovers, 1);
+    assert_int_equal(model.repeats, 0);
+    assert_int_equal(model.awaits, 0);
+}
+
+static void nothing_is_claimed_before_the_replicas_know_the_owner(void **state)
+{
+    struct running running;
+
+    (void) state;
+    model.hold = true;
+    running = start(LONG_MS);
+    assert_true(wait_until(is_held, NULL, WAIT_MS));
+    pthread_mutex_lock(&model.lock);
+    assert_int_equal(model.repeats, 1);
+    assert_int_equal(model.gained, 0);
+    assert_int_equal(model.consumes, 0);
+    model.hold = false;
+    pthread_mutex_unlock(&model.lock);
+    fake_resume();
+    await(&model.consumes, 1);
+    end(&running);
+    assert_int_equal(model.takeovers, 1);
+    assert_int_equal(model.repeats, 1);
+    assert_int_equal(model.awaits, 1);
+    assert_int_equal(model.gained, 1);
+    assert_int_equal(model.warned, 0);
+}
+
+/* What a worker does that is stopped while it waits for replicas. */
+static void a_stop_does_not_gain_the_slot(void **state)
+{
+    struct running running;
+
+    (void) state;
+    model.hold = true;
+    running = start(LONG_MS);
+    assert_true(wait_until(is_held, NULL, WAIT_MS));
+    smq_worker_stop(running.worker);
+    pthread_mutex_lock(&model.lock);
+    model.hold = false;
+    pthread_mutex_unlock(&model.lock);
+    fake_resume();
+    assert_int_equal(smq_worker_wait(running.worker, WAIT_MS, NULL), SMQ_OK);
+    end(&running);
+    assert_int_equal(model.gained, 0);
+    assert_int_equal(model.consumes, 0);
+}
+
+/* Each row: how repeats end, within a time that is short or long, and what comes of it. */
+static void the_slot_begins_whatever_the_replicas_do(void **state)
+{
+    static const struct {
+        enum end plan[PLAN_MAX];
+        bool all_alike;
+        int64_t timeout_ms;
+        int repeats; /* 0: any number */
+        int warned;
+    } rows[] = {
+        {{NOBODY_IN_TIME}, true, SHORT_MS, 0, 1}, /* a await that ends early is tried again */
+        {{CONNECTION_LOST}, false, LONG_MS, 2, 0},
+        {{CONNECTION_LOST, SCRIPT_UNKNOWN, SCRIPT_UNAVAILABLE}, false, LONG_MS, 4, 0},
+        {{CONNECTION_LOST}, true, SHORT_MS, 0, 1},
+        {{SCRIPT_UNAVAILABLE}, true, SHORT_MS, 0, 1},
+        {{SCRIPT_UNKNOWN}, true, SHORT_MS, 0, 1},
+        {{SCRIPT_DENIED}, true, LONG_MS, 1, 1}, /* waiting would change nothing */
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct running running;
+
+        (void) set_up(state);
+        memcpy(model.plan, rows[i].plan, sizeof(model.plan));
+        model.all_alike = rows[i].all_alike;
+        running = start(rows[i].timeout_ms);
+        await(&model.consumes, 1);
+        await(&model.warned, rows[i].warned);
+        end(&running);
+        assert_int_equal(model.gained, 1);
+        assert_int_equal(model.warned, rows[i].warned);
+        assert_int_equal(model.stopped, 0);
+        assert_true(rows[i].repeats == 0 || model.repeats == rows[i].repeats);
+    }
+}
+
+static void a_shortage_is_reported_once_for_a_server(void **state)
+{
+    struct running running;
+
+    (void) state;
+    model.slots = SLOTS;
+    model.all_alike = true;
+    model.plan[0] = SCRIPT_DENIED;
+    running = start(LONG_MS);
+    await(&model.gained, SLOTS);
+    end(&running);
+    assert_int_equal(model.warned, 1);
+    assert_non_null(
+        strstr(model.warning, " of topic t: fewer replicas than takeover_replicas, 2, have"));
+}
+
+/* Redis loses the token twice, so the slot is taken over three times: with too few replicas, with
+ * enough, and with too few. */
+static void a_new_shortage_is_reported_again(void **state)
+{
+    struct running running;
+
+    (void) state;
+    model.plan[0] = model.plan[2] = SCRIPT_DENIED;
+    model.lost = 2;
+    running = start(LONG_MS);
+    await(&model.gained, 3);
+    await(&model.warned, 2);
+    end(&running);
+    assert_int_equal(model.repeats, 3);
+    assert_int_equal(model.warned, 2);
+}
+
+static void a_newer_owner_is_noticed_by_the_repeat(void **state)
+{
+    struct running running;
+
+    (void) state;
+    model.all_alike = true;
+    model.plan[0] = SCRIPT_FENCED;
+    running = start(LONG_MS);
+    await(&model.fenced, 1);
+    end(&running);
+    assert_int_equal(model.gained, 0);
+    assert_int_equal(model.consumes, 0);
+    assert_int_equal(model.warned, 0);
+}
+
+int main(void)
+{
+#define TEST(test) cmocka_unit_test_setup(test, set_up)
+    const struct CMUnitTest tests[] = {
+        TEST(without_the_option_nothing_is_repeated),
+        TEST(nothing_is_claimed_before_the_replicas_know_the_owner),
+        TEST(a_stop_does_not_gain_the_slot),
+        TEST(the_slot_begins_whatever_the_replicas_do),
+        TEST(a_shortage_is_reported_once_for_a_server),
+        TEST(a_new_shortage_is_reported_again),
+        TEST(a_newer_owner_is_noticed_by_the_repeat),
+    };
+
+    return cmocka_run_group_tests_name("takeover_replicas", tests, NULL, NULL);
+}
