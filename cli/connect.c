@@ -16,22 +16,25 @@ static void connect_print_event(const smq_event *event, void *user)
  */
 static atomic_bool connect_done;
 
+bool connect_says(struct connect_states *states, const smq_event *event)
+{
+    const bool back = event->kind == SMQ_EVENT_CONNECTED && states->lost > 0;
+    const bool again = event->kind == SMQ_EVENT_FENCED && states->fenced;
+
+    states->lost += event->kind == SMQ_EVENT_DISCONNECTED ? 1 : 0;
+    states->lost -= back ? 1 : 0;
+    states->fenced =
+        event->kind == SMQ_EVENT_FENCED || (states->fenced && event->kind != SMQ_EVENT_SLOT_GAINED);
+    return back || event->kind == SMQ_EVENT_RESUMED || (event->level <= SMQ_LEVEL_WARN && !again);
+}
+
 /* Print what was lost, refused, late or given up, and the end of such a state.  Thread: smq:call.
  */
 static void connect_print_state(const smq_event *event, void *user)
 {
-    static int lost;    /* connections whose loss was printed */
-    static bool fenced; /* printed: a slot has a newer owner; none was gained since */
-    const bool back = event->kind == SMQ_EVENT_CONNECTED && lost > 0;
-    const bool again = event->kind == SMQ_EVENT_FENCED && fenced;
+    static struct connect_states states;
 
-    if (!atomic_load(&connect_done)) {
-        return;
-    }
-    lost += event->kind == SMQ_EVENT_DISCONNECTED ? 1 : 0;
-    lost -= back ? 1 : 0;
-    fenced = event->kind == SMQ_EVENT_FENCED || (fenced && event->kind != SMQ_EVENT_SLOT_GAINED);
-    if (back || event->kind == SMQ_EVENT_RESUMED || (event->level <= SMQ_LEVEL_WARN && !again)) {
+    if (atomic_load(&connect_done) && connect_says(&states, event)) {
         connect_print_event(event, user);
     }
 }

@@ -2,6 +2,8 @@
 #ifndef CLI_CONNECT_H
 #define CLI_CONNECT_H
 
+#include <stdbool.h>
+
 #include "verb.h"
 
 /* Connects to the servers of the global options.  On any other result than EXIT_DONE the error has
@@ -12,6 +14,16 @@ enum exit_code connect_client(smq_client **out, const struct command *command);
  * and says nothing.  Fails as smq_client_new(). */
 enum exit_code connect_check(const struct command *command);
 smq_status connect_open(smq_client **out, const struct command *command, smq_error *err);
+
+/* What was printed of the states of a client.  Zeroed: nothing yet. */
+struct connect_states {
+    int lost;    /* connections whose loss was printed, and that are not connected again */
+    bool fenced; /* a slot has a newer owner, and none was gained since */
+};
+
+/* Is the event printed by a verb that says its states?  A state is printed once, and its end if the
+ * reader waits for it.  Events come in their order.  Pure but for `states`. */
+bool connect_says(struct connect_states *states, const smq_event *event);
 
 /* What a verb does once it is connected.  On any other result than EXIT_DONE it has printed the
  * error. */

@@ -2,15 +2,28 @@
  * the operator overlooked that without ZooKeeper only one process consumes a topic.
  *
  * Thread: smq:io. */
+#include "base/clock.h"
 #include "consume/worker/worker.h"
 
-enum { STANDBY_MS = 5000 }; /* longer than the start of a fleet or a move of a slot takes */
-
-static void standby_on_timer(uv_timer_t *timer)
+int64_t worker_standby_wait_ms(struct worker_standby *standby, bool spare, int64_t now_ms)
 {
-    smq_worker *worker = timer->data;
+    int64_t wait_ms;
 
-    worker->standing_by = true;
+    if (!spare) {
+        *standby = (struct worker_standby){0};
+        return -1;
+    }
+    if (standby->reported) {
+        return -1;
+    }
+    standby->since_ms = standby->since_ms == 0 ? now_ms : standby->since_ms;
+    wait_ms = standby->since_ms + STANDBY_MS - now_ms;
+    standby->reported = wait_ms <= 0;
+    return wait_ms > 0 ? wait_ms : 0;
+}
+
+static void standby_report(const smq_worker *worker)
+{
     events_log(
         worker->set.core->events, SMQ_LEVEL_WARN,
         worker->set.core->zookeeper != NULL
@@ -23,15 +36,23 @@ static void standby_on_timer(uv_timer_t *timer)
         worker->set.name, STANDBY_MS / 1000);
 }
 
+static void standby_on_timer(uv_timer_t *timer)
+{
+    worker_watch_standby(timer->data);
+}
+
 void worker_watch_standby(smq_worker *worker)
 {
     bool spare = worker->state == WORKER_RUNNING && worker->set.owned == 0;
+    int64_t wait_ms = worker_standby_wait_ms(&worker->standby, spare, spare ? clock_now_ms() : 0);
 
-    if (!spare) {
-        worker->standing_by = false;
-        uv_timer_stop(&worker->standby);
-    } else if (!worker->standing_by && !uv_is_active((uv_handle_t *) &worker->standby)) {
-        uv_update_time(worker->standby.loop);
-        uv_timer_start(&worker->standby, standby_on_timer, STANDBY_MS, 0);
+    if (wait_ms == 0) {
+        standby_report(worker);
     }
+    if (wait_ms <= 0) {
+        uv_timer_stop(&worker->standby_timer);
+        return;
+    }
+    uv_update_time(worker->standby_timer.loop);
+    uv_timer_start(&worker->standby_timer, standby_on_timer, (uint64_t) wait_ms, 0);
 }

@@ -66,6 +66,19 @@ enum worker_state {
 /* May a worker go from `from` to `to`?  Pure. */
 bool worker_may(enum worker_state from, enum worker_state to);
 
+enum { STANDBY_MS = 5000 }; /* longer than the start of a fleet or a move of a slot takes */
+
+/* Since when a worker has no slots.  Zeroed: it has some, or does not run. */
+struct worker_standby {
+    int64_t since_ms;
+    bool reported;
+};
+
+/* After how many milliseconds is it to be reported that a worker is `spare`: it runs and has no
+ * slots.  0: now, which is returned once for each time without slots; -1: not at all.  Pure but for
+ * `standby`. */
+int64_t worker_standby_wait_ms(struct worker_standby *standby, bool spare, int64_t now_ms);
+
 /* Each thread may be replaced once while its handler hangs. */
 #define WORKER_THREADS_MOST(worker) (2 * (worker)->threads)
 
@@ -105,14 +118,14 @@ struct smq_worker {
     bool joined;         /* it has joined coordination, and `left` was not called yet */
     bool disposing;      /* worker_free() waits for the end */
     bool damaged;        /* the loss of topic{T} was reported */
-    bool standing_by;    /* it was reported that it has no slots */
     struct {
         bool refresh, check_binding, fail; /* slots have requested this since the last turn */
     } asked;
     bool refreshing; /* the definition is being read again */
     bool checking;   /* what the topic is bound to is being read again */
     smq_error failure;
-    uv_timer_t drain, overdue, standby;
+    struct worker_standby standby;
+    uv_timer_t drain, overdue, standby_timer;
 };
 
 /* --- threads.c --- */

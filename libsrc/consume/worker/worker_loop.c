@@ -569,9 +569,9 @@ static void worker_open_handles(smq_worker *worker)
     uv_async_init(uv, &worker->stop_signal, worker_on_stop);
     uv_timer_init(uv, &worker->drain);
     uv_timer_init(uv, &worker->overdue);
-    uv_timer_init(uv, &worker->standby);
+    uv_timer_init(uv, &worker->standby_timer);
     worker->stop_signal.data = worker->drain.data = worker;
-    worker->overdue.data = worker->standby.data = worker;
+    worker->overdue.data = worker->standby_timer.data = worker;
     worker->set.handles_open += 4;
     if (worker->polled) {
         worker->poller.opened(worker->poller.user, worker);
@@ -619,7 +619,7 @@ static void worker_on_dispose(struct loop_task *task)
     uv_close((uv_handle_t *) &worker->stop_signal, worker_on_closed);
     uv_close((uv_handle_t *) &worker->drain, worker_on_closed);
     uv_close((uv_handle_t *) &worker->overdue, worker_on_closed);
-    uv_close((uv_handle_t *) &worker->standby, worker_on_closed);
+    uv_close((uv_handle_t *) &worker->standby_timer, worker_on_closed);
     if (worker->polled) {
         worker->poller.closing(worker->poller.user);
     }

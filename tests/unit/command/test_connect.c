@@ -1,0 +1,87 @@
+/* test_connect.c - which events a verb prints that says its states. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/connect.h"
+
+/* An event, and whether it is printed. */
+struct row {
+    smq_event_kind kind;
+    bool printed;
+};
+
+static const smq_level levels[] = {
+#define SMQ_X(name, value, level, id) [name] = SMQ_LEVEL_##level,
+    SMQ_EVENT_MAP(SMQ_X)
+#undef SMQ_X
+};
+
+static void follow(const struct row *rows, size_t count)
+{
+    struct connect_states states = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        const smq_event event = {.kind = rows[i].kind, .level = levels[rows[i].kind]};
+        if (connect_says(&states, &event) != rows[i].printed) {
+            fail_msg("event %zu is %s", i, rows[i].printed ? "not printed" : "printed");
+        }
+    }
+}
+
+#define FOLLOW(rows) follow((rows), sizeof(rows) / sizeof((rows)[0]))
+
+/* Two connections are lost: two are expected again, and what comes after that is no news. */
+static void each_lost_connection_is_reported_once_and_its_end_too(void **state)
+{
+    static const struct row rows[] = {
+        {SMQ_EVENT_CONNECTED, false},   {SMQ_EVENT_DISCONNECTED, true},
+        {SMQ_EVENT_CONNECTED, true},    {SMQ_EVENT_CONNECTED, false},
+        {SMQ_EVENT_DISCONNECTED, true}, {SMQ_EVENT_DISCONNECTED, true},
+        {SMQ_EVENT_CONNECTED, true},    {SMQ_EVENT_CONNECTED, true},
+        {SMQ_EVENT_CONNECTED, false},   {SMQ_EVENT_CONNECTED, false},
+    };
+
+    (void) state;
+    FOLLOW(rows);
+}
+
+/* A process that lost its slots is fenced once for each of them. */
+static void fenced_is_reported_once_until_a_slot_is_gained(void **state)
+{
+    static const struct row rows[] = {
+        {SMQ_EVENT_SLOT_GAINED, false}, {SMQ_EVENT_FENCED, true},     {SMQ_EVENT_FENCED, false},
+        {SMQ_EVENT_SLOT_LOST, false},   {SMQ_EVENT_CONNECTED, false}, {SMQ_EVENT_FENCED, false},
+        {SMQ_EVENT_SLOT_GAINED, false}, {SMQ_EVENT_FENCED, true},
+    };
+
+    (void) state;
+    FOLLOW(rows);
+}
+
+static void warnings_are_printed_and_the_end_of_a_pause(void **state)
+{
+    static const struct row rows[] = {
+        {SMQ_EVENT_PAUSED, true},   {SMQ_EVENT_RESUMED, true}, {SMQ_EVENT_DEAD, true},
+        {SMQ_EVENT_DEAD, true},     {SMQ_EVENT_OVERDUE, true}, {SMQ_EVENT_LEASE_LOST, true},
+        {SMQ_EVENT_STOPPED, true},  {SMQ_EVENT_DAMAGED, true}, {SMQ_EVENT_DONE, false},
+        {SMQ_EVENT_RETRIED, false}, {SMQ_EVENT_LOG, false},
+    };
+
+    (void) state;
+    FOLLOW(rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_lost_connection_is_reported_once_and_its_end_too),
+        cmocka_unit_test(fenced_is_reported_once_until_a_slot_is_gained),
+        cmocka_unit_test(warnings_are_printed_and_the_end_of_a_pause),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
