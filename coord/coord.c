@@ -41,16 +41,6 @@ static struct coord_command *coord_command_new(struct coord *coord, enum coord_c
     return command;
 }
 
-static void coord_answer(struct coord *coord, enum coord_command_kind kind, const char *topic,
-                         int32_t slot, struct token token)
-{
-    struct coord_command *command = coord_command_new(coord, kind, topic);
-
-    command->slot = slot;
-    command->token = token;
-    loop_post(coord->loop, &command->task);
-}
-
 void coord_join(struct coord *coord, const struct coord_topic *topic)
 {
     struct coord_command *command = coord_command_new(coord, COORD_JOIN, topic->name);
@@ -69,19 +59,15 @@ void coord_leave(struct coord *coord, const char *topic)
     loop_post(coord->loop, &command->task);
 }
 
-void coord_acquired(struct coord *coord, const char *topic, int32_t slot, struct token token)
+void coord_answer(struct coord *coord, enum coord_answer answer, const char *topic, int32_t slot,
+                  struct token token)
 {
-    coord_answer(coord, COORD_ACQUIRED, topic, slot, token);
-}
+    struct coord_command *command = coord_command_new(coord, COORD_ANSWERED, topic);
 
-void coord_refused(struct coord *coord, const char *topic, int32_t slot, struct token token)
-{
-    coord_answer(coord, COORD_REFUSED, topic, slot, token);
-}
-
-void coord_released(struct coord *coord, const char *topic, int32_t slot, struct token token)
-{
-    coord_answer(coord, COORD_RELEASED, topic, slot, token);
+    command->answer = answer;
+    command->slot = slot;
+    command->token = token;
+    loop_post(coord->loop, &command->task);
 }
 
 void coord_checked(struct coord *coord, const char *topic, smq_status status, const char *text)

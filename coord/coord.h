@@ -33,13 +33,13 @@ struct coord_grant {
 
 /* The callbacks of the owner of slots.  `topic` is valid only during the call. */
 struct coord_listener {
-    /* Granted: take these slots over in Redis with their tokens, then call coord_acquired() or
-     * coord_refused(). */
+    /* Granted: take these slots over in Redis with their tokens, then answer COORD_ACQUIRED or
+     * COORD_REFUSED. */
     void (*granted)(void *user, const char *topic, const struct coord_grant *grants, size_t count);
-    /* Revoked: claim no more, settle messages in flight, then call coord_released(). */
+    /* Revoked: claim no more, settle messages in flight, then answer COORD_RELEASED. */
     void (*revoked)(void *user, const char *topic, const int32_t *slots, size_t count);
-    /* Lost: the session expired or the own node is gone.  Drop the slots, store no answers, and do
-     * not reply. */
+    /* Lost: the session expired or the own node is gone.  Drop the slots, store no answers of
+     * messages, and do not answer. */
     void (*lost)(void *user, const char *topic, const int32_t *slots, size_t count);
     /* Check whether the topic in Redis is still of this creation and bound to `binding`, then call
      * coord_checked(). */
@@ -152,12 +152,18 @@ void coord_join(struct coord *coord, const struct coord_topic *topic);
 /* Stop consuming a topic (LEAVING): its slots are revoked, then `left` is called. */
 void coord_leave(struct coord *coord, const char *topic);
 
-/* Replies of the owner.  `token` names the grant; a reply to an older grant is ignored. */
-void coord_acquired(struct coord *coord, const char *topic, int32_t slot, struct token token);
-/* Redis has a larger token, or fenced a call: the assignment is read again, and grants come again,
- * with back-off. */
-void coord_refused(struct coord *coord, const char *topic, int32_t slot, struct token token);
-void coord_released(struct coord *coord, const char *topic, int32_t slot, struct token token);
+/* What the owner answers. */
+enum coord_answer {
+    COORD_ACQUIRED,
+    /* Redis has a larger token, or fenced a call: the assignment is read again, and grants come
+     * again, with back-off. */
+    COORD_REFUSED,
+    COORD_RELEASED
+};
+
+/* `token` names the grant; an answer to an older grant is ignored. */
+void coord_answer(struct coord *coord, enum coord_answer answer, const char *topic, int32_t slot,
+                  struct token token);
 
 /* The reply to `check`.  OK: nothing has changed.  NO_TOPIC: that creation of the topic is gone.
  * OTHER_FLEET: the topic is bound to `text`.  Any other: unknown, and `check` is called again. */

@@ -11,9 +11,7 @@
 enum coord_command_kind {
     COORD_JOIN,
     COORD_LEAVE,
-    COORD_ACQUIRED,
-    COORD_REFUSED,
-    COORD_RELEASED,
+    COORD_ANSWERED,
     COORD_CHECKED,
     COORD_RAISED,
     COORD_MARKED,
@@ -26,6 +24,7 @@ struct coord_command {
     struct coord *coord;
     enum coord_command_kind kind;
     struct coord_topic topic; /* JOIN: all of it; RAISED: name, generation; others: name */
+    enum coord_answer answer; /* ANSWERED, as slot and token */
     int32_t slot;
     struct token token;
     uint64_t cookie; /* REPLIED */

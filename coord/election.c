@@ -14,11 +14,9 @@
 
 enum { ELECTION_SPREAD_MS = 200 };
 
-static void election_try(struct election *election);
-
 static void election_on_delay(uv_timer_t *timer)
 {
-    election_try(timer->data);
+    election_begin(timer->data);
 }
 
 static void election_delay(struct election *election, int64_t delay_ms)
@@ -183,7 +181,7 @@ static void election_on_seen(void *user, const struct zk_reply *reply)
     zk_get(election->session, "leader_epoch", false, election_on_epoch, election);
 }
 
-static void election_try(struct election *election)
+void election_begin(struct election *election)
 {
     if (election->busy || election->state == ELECTION_WON || !member_is_in(election->member) ||
         !zk_session_is_connected(election->session)) {
@@ -193,11 +191,6 @@ static void election_try(struct election *election)
     election->busy = true;
     election_enter(election, ELECTION_TRYING);
     zk_exists(election->session, "leader", true, election_on_seen, election);
-}
-
-void election_begin(struct election *election)
-{
-    election_try(election);
 }
 
 void election_again(struct election *election)

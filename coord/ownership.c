@@ -395,7 +395,7 @@ static void ownership_on_leave_late(uv_timer_t *timer)
 void ownership_answer(struct ownership *topic, const struct coord_command *command)
 {
     ownership_slot_answer(topic, command);
-    if (command->kind == COORD_ACQUIRED) {
+    if (command->answer == COORD_ACQUIRED) {
         topic->backoff_ms = topic->set->env->timings.retry;
         return;
     }

@@ -170,13 +170,13 @@ void ownership_slot_answer(struct ownership *topic, const struct coord_command *
         token_compare(command->token, topic->tokens[slot]) != 0) {
         return;
     }
-    if (command->kind == COORD_ACQUIRED) {
+    if (command->answer == COORD_ACQUIRED) {
         (void) ownership_step(topic, slot, SLOT_ACQUIRED);
         return;
     }
     stopping = ownership_state(topic, slot) == SLOT_STOPPING;
     (void) ownership_step(topic, slot,
-                          command->kind == COORD_REFUSED ? SLOT_REFUSED : SLOT_RELEASED);
+                          command->answer == COORD_REFUSED ? SLOT_REFUSED : SLOT_RELEASED);
     if (stopping) {
         member_write_soon(topic->set->member);
     }

@@ -389,7 +389,7 @@ static void standalone_slot_answer(struct standalone_topic *topic,
     bool mine = command->slot >= 0 && command->slot < topic->slots && topic->held[command->slot] &&
                 token_compare(command->token, topic->token) == 0;
 
-    if (!mine || command->kind == COORD_ACQUIRED) {
+    if (!mine || command->answer == COORD_ACQUIRED) {
         return;
     }
     topic->held[command->slot] = false;
@@ -438,9 +438,7 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
     case COORD_LEAVE:
         standalone_leave(topic);
         break;
-    case COORD_ACQUIRED:
-    case COORD_REFUSED:
-    case COORD_RELEASED:
+    case COORD_ANSWERED:
         standalone_slot_answer(topic, command);
         break;
     case COORD_REPLIED:

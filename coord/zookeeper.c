@@ -300,9 +300,7 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
     case COORD_LEAVE:
         ownership_leave(topic);
         break;
-    case COORD_ACQUIRED:
-    case COORD_REFUSED:
-    case COORD_RELEASED:
+    case COORD_ANSWERED:
         ownership_answer(topic, command);
         break;
     case COORD_CHECKED:

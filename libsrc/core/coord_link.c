@@ -689,22 +689,10 @@ void coord_link_leave(struct coord_link *link, const char *name)
     coord_leave(coord_link_coord(link), name);
 }
 
-void coord_link_acquired(struct coord_link *link, const char *topic, int32_t slot,
-                         struct token token)
+void coord_link_answer(struct coord_link *link, enum coord_answer answer, const char *topic,
+                       int32_t slot, struct token token)
 {
-    coord_acquired(coord_link_coord(link), topic, slot, token);
-}
-
-void coord_link_refused(struct coord_link *link, const char *topic, int32_t slot,
-                        struct token token)
-{
-    coord_refused(coord_link_coord(link), topic, slot, token);
-}
-
-void coord_link_released(struct coord_link *link, const char *topic, int32_t slot,
-                         struct token token)
-{
-    coord_released(coord_link_coord(link), topic, slot, token);
+    coord_answer(coord_link_coord(link), answer, topic, slot, token);
 }
 
 void coord_link_raise(struct coord_link *link, const char *topic, uint32_t generation)

@@ -24,7 +24,7 @@ struct membership;
  * must not free the link.  Thread: smq:io. */
 struct coord_link_listener {
     void (*granted)(void *user, int32_t slot, struct token token);
-    void (*revoked)(void *user, int32_t slot); /* the consumer answers with coord_link_released() */
+    void (*revoked)(void *user, int32_t slot); /* the consumer answers COORD_RELEASED */
     void (*lost)(void *user, int32_t slot);    /* the consumer does not answer */
     void (*failed)(void *user, smq_status status, const char *text); /* the topic is left, too */
     void (*left)(void *user); /* coord_link_leave() has ended */
@@ -68,13 +68,9 @@ void coord_link_leave(struct coord_link *link, const char *name);
  * it. */
 void coord_link_raise(struct coord_link *link, const char *topic, uint32_t generation);
 
-/* The owner's answers to coordination. */
-void coord_link_acquired(struct coord_link *link, const char *topic, int32_t slot,
-                         struct token token);
-void coord_link_refused(struct coord_link *link, const char *topic, int32_t slot,
-                        struct token token);
-void coord_link_released(struct coord_link *link, const char *topic, int32_t slot,
-                         struct token token);
+/* Answer coordination, as coord_answer(). */
+void coord_link_answer(struct coord_link *link, enum coord_answer answer, const char *topic,
+                       int32_t slot, struct token token);
 
 /* May messages be claimed now?  No, if on_zk_loss is STOP and the lease of this member has
  * expired. */

@@ -33,7 +33,7 @@ struct consume_call;
 enum owned_grant {
     OWNED_GRANT_NONE,
     OWNED_GRANT_HELD,   /* this process owns the slot */
-    OWNED_GRANT_REVOKED /* this process owns it, and coordination waits for coord_released() */
+    OWNED_GRANT_REVOKED /* this process owns it, and coordination waits for its release */
 };
 
 enum owned_health {

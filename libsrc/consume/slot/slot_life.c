@@ -71,7 +71,7 @@ static void slot_life_release(struct owned_slot *slot)
 
     if (slot->grant == OWNED_GRANT_REVOKED) {
         slot->grant = OWNED_GRANT_NONE;
-        coord_link_released(set->core->link, set->name, slot->number, slot->token);
+        coord_link_answer(set->core->link, COORD_RELEASED, set->name, slot->number, slot->token);
     }
 }
 
@@ -142,7 +142,7 @@ void slot_life_detach(struct owned_slot *slot)
 
     if (slot->grant != OWNED_GRANT_NONE) {
         slot->grant = OWNED_GRANT_NONE;
-        coord_link_released(set->core->link, set->name, slot->number, slot->token);
+        coord_link_answer(set->core->link, COORD_RELEASED, set->name, slot->number, slot->token);
     }
     owned_slot_changed(slot);
 }
@@ -285,7 +285,7 @@ static void slot_life_taken_over(struct owned_slot *slot)
     if (!set->shared) {
         owned_slot_event(slot, SMQ_EVENT_SLOT_GAINED, SMQ_OK,
                          "slot %" PRId32 " of topic %s is owned", slot->number, set->name);
-        coord_link_acquired(set->core->link, set->name, slot->number, slot->token);
+        coord_link_answer(set->core->link, COORD_ACQUIRED, set->name, slot->number, slot->token);
     }
     owned_slot_changed(slot);
 }
@@ -297,7 +297,7 @@ void slot_life_grant(struct slot_set *set, int32_t number, struct token token)
 
     if (known && token_compare(slot->token, token) == 0) {
         if (slot->state == OWNED_ACTIVE) {
-            coord_link_acquired(set->core->link, set->name, number, token);
+            coord_link_answer(set->core->link, COORD_ACQUIRED, set->name, number, token);
         }
         return;
     }
@@ -364,7 +364,7 @@ static void slot_life_fenced(struct owned_slot *slot, const struct store_result 
     }
     if (slot->grant == OWNED_GRANT_HELD) {
         slot->grant = OWNED_GRANT_NONE;
-        coord_link_refused(set->core->link, set->name, slot->number, slot->token);
+        coord_link_answer(set->core->link, COORD_REFUSED, set->name, slot->number, slot->token);
     }
     slot_life_drop(slot, SMQ_FENCED, "it has a newer owner");
 }

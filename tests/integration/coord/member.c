@@ -86,7 +86,7 @@ static void release(struct topic_view *topic, int32_t slot)
     say("released %s %d", topic->name, (int) slot);
     say_flush();
     topic->slots[slot].held = topic->slots[slot].stopping = false;
-    coord_released(puppet.coord, topic->name, slot, topic->slots[slot].token);
+    coord_answer(puppet.coord, COORD_RELEASED, topic->name, slot, topic->slots[slot].token);
 }
 
 static void on_granted(void *user, const char *name, const struct coord_grant *grants, size_t count)
@@ -105,13 +105,13 @@ static void on_granted(void *user, const char *name, const struct coord_grant *g
             puppet.refuse--;
             say("released %s %d", name, (int) grants[i].slot);
             say_flush();
-            coord_refused(puppet.coord, name, grants[i].slot, grants[i].token);
+            coord_answer(puppet.coord, COORD_REFUSED, name, grants[i].slot, grants[i].token);
             continue;
         }
         slot->token = grants[i].token;
         slot->held = true;
         slot->stopping = false;
-        coord_acquired(puppet.coord, name, grants[i].slot, grants[i].token);
+        coord_answer(puppet.coord, COORD_ACQUIRED, name, grants[i].slot, grants[i].token);
     }
     say_flush();
     pthread_mutex_unlock(&puppet.lock);

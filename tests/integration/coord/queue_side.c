@@ -40,9 +40,9 @@ static void queue_side_on_granted(void *user, const char *topic, const struct co
         }
         pthread_mutex_unlock(&side->lock);
         if (refuse) {
-            coord_refused(side->coord, topic, slot, grants[i].token);
+            coord_answer(side->coord, COORD_REFUSED, topic, slot, grants[i].token);
         } else {
-            coord_acquired(side->coord, topic, slot, grants[i].token);
+            coord_answer(side->coord, COORD_ACQUIRED, topic, slot, grants[i].token);
         }
     }
 }
@@ -72,7 +72,7 @@ static void queue_side_on_revoked(void *user, const char *topic, const int32_t *
         }
         pthread_mutex_unlock(&side->lock);
         if (!hung) {
-            coord_released(side->coord, topic, slots[i], token);
+            coord_answer(side->coord, COORD_RELEASED, topic, slots[i], token);
         }
     }
 }
@@ -271,7 +271,7 @@ void queue_side_let_go(struct queue_side *side)
     side->hung = false;
     for (int32_t i = 0; i < TOPIC_SLOTS_MAX; i++) {
         if (side->owned[i]) {
-            coord_released(side->coord, side->topic, i, side->tokens[i]);
+            coord_answer(side->coord, COORD_RELEASED, side->topic, i, side->tokens[i]);
             queue_side_drop(side, i);
         }
     }

@@ -102,7 +102,7 @@ static void on_revoked(void *user, const char *topic, const int32_t *slots, size
     pthread_mutex_lock(&stage->lock);
     stage->revoked += (int) count;
     for (size_t i = 0; stage->drains && i < count; i++) {
-        coord_released(stage->coord, topic, slots[i], stage->tokens[slots[i]]);
+        coord_answer(stage->coord, COORD_RELEASED, topic, slots[i], stage->tokens[slots[i]]);
     }
     if (stage->drains) {
         drop(stage, slots, count);
@@ -353,7 +353,7 @@ static void a_refused_slot_does_not_keep_the_others_past_the_lease(void **state)
     stage->held[3] = false;
     stage->held_count--;
     pthread_mutex_unlock(&stage->lock);
-    coord_refused(stage->coord, "orders", 3, stage->tokens[3]);
+    coord_answer(stage->coord, COORD_REFUSED, "orders", 3, stage->tokens[3]);
     await(stage, &stage->lost, SLOTS - 1);
 }
 
@@ -370,7 +370,7 @@ static void refused_slots_come_again_with_a_larger_token(void **state)
     stage->held[0] = false;
     stage->held_count--;
     pthread_mutex_unlock(&stage->lock);
-    coord_refused(stage->coord, "orders", 0, first);
+    coord_answer(stage->coord, COORD_REFUSED, "orders", 0, first);
     await(stage, &stage->granted, 2 * SLOTS);
     assert_true(token_compare(stage->tokens[0], first) > 0);
 }
@@ -383,10 +383,10 @@ static void an_answer_with_an_old_token_is_ignored(void **state)
     answer(stage, SMQ_OK, LONG_MS);
     join(stage);
     await(stage, &stage->granted, SLOTS);
-    coord_refused(stage->coord, "orders", 0, old);
-    coord_released(stage->coord, "orders", 1, old);
-    coord_released(stage->coord, "orders", SLOTS, stage->tokens[0]);
-    coord_released(stage->coord, "orders", -1, stage->tokens[0]);
+    coord_answer(stage->coord, COORD_REFUSED, "orders", 0, old);
+    coord_answer(stage->coord, COORD_RELEASED, "orders", 1, old);
+    coord_answer(stage->coord, COORD_RELEASED, "orders", SLOTS, stage->tokens[0]);
+    coord_answer(stage->coord, COORD_RELEASED, "orders", -1, stage->tokens[0]);
     coord_leave(stage->coord, "orders");
     await(stage, &stage->left, 1);
     assert_int_equal(look(stage, &stage->revoked), SLOTS);
@@ -426,7 +426,7 @@ static void a_slow_drain_keeps_the_lease(void **state)
         stage->held[slot] = false;
         stage->held_count--;
         pthread_mutex_unlock(&stage->lock);
-        coord_released(stage->coord, "orders", slot, stage->tokens[slot]);
+        coord_answer(stage->coord, COORD_RELEASED, "orders", slot, stage->tokens[slot]);
     }
     await(stage, &stage->left, 1);
     assert_int_equal(look(stage, &stage->acquires), 1);
