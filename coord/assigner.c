@@ -185,7 +185,6 @@ static bool assigner_encode(struct assigner *assigner, struct assigner_topic *to
 {
     topic->write = false;
     topic->next.epoch = assigner->epoch;
-    topic->next.sequence = topic->old.sequence + 1;
     buf_clear(&assigner->text);
     assignment_encode(&assigner->text, &topic->next);
     if (assigner->text.len <= ASSIGNMENT_SIZE_MAX) {

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "model/topic.h"
 
-enum { ASSIGNMENT_VERSION = 1, ASSIGNMENT_CRC_SIZE = 4 };
+enum { ASSIGNMENT_VERSION = 2, ASSIGNMENT_CRC_SIZE = 4 };
 
 static const char assignment_magic[4] = {'S', 'M', 'Q', 'A'};
 
@@ -65,7 +65,6 @@ void assignment_encode(struct buf *out, const struct assignment *assignment)
     assignment_put(out, ASSIGNMENT_VERSION, 2);
     assignment_put(out, 0, 2);
     assignment_put(out, (uint32_t) assignment->epoch, 4);
-    assignment_put(out, assignment->sequence, 8);
     assignment_put(out, assignment->member_count, 4);
     assignment_put(out, (uint32_t) assignment->slot_count, 4);
     for (size_t i = 0; i < assignment->member_count; i++) {
@@ -122,7 +121,6 @@ static bool assignment_read(struct assignment *out, struct assignment_reader *re
     size_t slots = 0;
 
     out->epoch = (int32_t) assignment_get(reader, 4);
-    out->sequence = assignment_get(reader, 8);
     members = assignment_get(reader, 4);
     slots = assignment_get(reader, 4);
     if (reader->bad || members > ASSIGNMENT_MEMBERS_MAX || slots < 1 || slots > TOPIC_SLOTS_MAX ||
