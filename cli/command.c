@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "connect.h"
 #include "help.h"
 #include "output.h"
 #include "say.h"
+#include "topic.h"
 #include "verbs.h"
 
 static enum exit_code command_check_words(const struct command *command)
@@ -45,6 +47,16 @@ static void command_print_version(void)
     printf("slotmq %s\n", smq_version());
 }
 
+static enum exit_code command_act(const struct command *command)
+{
+    const struct verb *verb = command->verb;
+
+    if (verb->connected) {
+        return connect_run(command, verb->connected);
+    }
+    return verb->about_topic ? topic_run(command, verb->about_topic) : verb->run(command);
+}
+
 /* All flags are read. */
 static enum exit_code command_call_verb(const struct verb *verb,
                                         const struct global_options *global, const void *options,
@@ -68,8 +80,11 @@ static enum exit_code command_call_verb(const struct verb *verb,
         .word_count = words->count,
         .tail = words->tail,
     };
-    const enum exit_code code = command_check_words(&command);
-    return code == EXIT_DONE ? verb->run(&command) : code;
+    enum exit_code code = command_check_words(&command);
+    if (code == EXIT_DONE && verb->check) {
+        code = verb->check(&command);
+    }
+    return code == EXIT_DONE ? command_act(&command) : code;
 }
 
 static enum exit_code command_run_verb(const struct verb *verb, struct global_options *global,

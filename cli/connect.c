@@ -93,7 +93,7 @@ enum exit_code connect_client(smq_client **out, const struct command *command)
     return connect_open(out, command, &err) == SMQ_OK ? EXIT_DONE : say_failure(&err);
 }
 
-enum exit_code connect_run(const struct command *command, connect_fn *run)
+enum exit_code connect_run(const struct command *command, verb_connected_fn *run)
 {
     smq_client *client = NULL;
     enum exit_code code = connect_client(&client, command);

@@ -25,11 +25,7 @@ struct connect_states {
  * reader waits for it.  Events come in their order.  Pure but for `states`. */
 bool connect_says(struct connect_states *states, const smq_event *event);
 
-/* What a verb does once it is connected.  On any other result than EXIT_DONE it has printed the
- * error. */
-typedef enum exit_code connect_fn(smq_client *client, const struct command *command);
-
 /* Connects, and runs it. */
-enum exit_code connect_run(const struct command *command, connect_fn *run);
+enum exit_code connect_run(const struct command *command, verb_connected_fn *run);
 
 #endif

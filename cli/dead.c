@@ -42,12 +42,11 @@ static enum exit_code dead_list_letters(smq_client *client, const struct command
     return status == SMQ_OK ? EXIT_DONE : say_failure(&err);
 }
 
-static enum exit_code dead_list_run(const struct command *command)
+static enum exit_code dead_check_filter(const struct command *command)
 {
     const struct dead_options *flags = command->options;
-    const enum exit_code code = bulk_check(&flags->filter);
 
-    return code == EXIT_DONE ? topic_run(command, dead_list_letters) : code;
+    return bulk_check(&flags->filter);
 }
 
 const struct verb dead_list_verb = {
@@ -59,7 +58,8 @@ const struct verb dead_list_verb = {
     .options_size = sizeof(struct dead_options),
     .min_words = 1,
     .max_words = 1,
-    .run = dead_list_run,
+    .check = dead_check_filter,
+    .about_topic = dead_list_letters,
 };
 
 /* === requeue ============================================================ */
@@ -114,13 +114,6 @@ static enum exit_code dead_requeue_letters(smq_client *client, const struct comm
     return dead_edit_letters(client, command, topic, smq_dead_requeue, "requeued");
 }
 
-static enum exit_code dead_requeue_run(const struct command *command)
-{
-    const enum exit_code code = dead_check_selection(command);
-
-    return code == EXIT_DONE ? topic_run(command, dead_requeue_letters) : code;
-}
-
 const struct verb dead_requeue_verb = {
     .name = "dead requeue",
     .operands = "NAME",
@@ -130,7 +123,8 @@ const struct verb dead_requeue_verb = {
     .options_size = sizeof(struct dead_options),
     .min_words = 1,
     .max_words = 1,
-    .run = dead_requeue_run,
+    .check = dead_check_selection,
+    .about_topic = dead_requeue_letters,
 };
 
 /* === purge ============================================================== */
@@ -149,17 +143,14 @@ static enum exit_code dead_purge_letters(smq_client *client, const struct comman
     return dead_edit_letters(client, command, topic, smq_topic_purge, "purged");
 }
 
-static enum exit_code dead_purge_run(const struct command *command)
+static enum exit_code dead_check_purge(const struct command *command)
 {
     const struct dead_options *flags = command->options;
-    enum exit_code code = dead_check_selection(command);
+    const enum exit_code code = dead_check_selection(command);
 
-    if (code != EXIT_DONE) {
-        return code;
-    }
-    code = confirm(command, flags->yes, "Delete %s dead letters of topic %s?",
-                   flags->all ? "all" : "these", command->words[0]);
-    return code == EXIT_DONE ? topic_run(command, dead_purge_letters) : code;
+    return code != EXIT_DONE ? code
+                             : confirm(command, flags->yes, "Delete %s dead letters of topic %s?",
+                                       flags->all ? "all" : "these", command->words[0]);
 }
 
 const struct verb dead_purge_verb = {
@@ -171,5 +162,6 @@ const struct verb dead_purge_verb = {
     .options_size = sizeof(struct dead_options),
     .min_words = 1,
     .max_words = 1,
-    .run = dead_purge_run,
+    .check = dead_check_purge,
+    .about_topic = dead_purge_letters,
 };

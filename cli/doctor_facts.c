@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "connect.h"
 #include "say.h"
 
 static const char *doctor_keep(struct doctor_facts *facts, const char *text)

@@ -23,12 +23,12 @@ enum exit_code fleet_check(const struct command *command)
     return EXIT_DONE;
 }
 
-enum exit_code fleet_connect(smq_client **out, const struct command *command, const char *root)
+enum exit_code fleet_run(const struct command *command, const char *root, verb_connected_fn *run)
 {
     enum exit_code code = fleet_check(command);
 
     if (code != EXIT_DONE || !root) {
-        return code != EXIT_DONE ? code : connect_client(out, command);
+        return code != EXIT_DONE ? code : connect_run(command, run);
     }
     const char *zookeeper = command->global.client.zookeeper;
     const size_t hosts = strcspn(zookeeper, "/");
@@ -37,7 +37,7 @@ enum exit_code fleet_connect(smq_client **out, const struct command *command, co
     struct command moved = *command;
     snprintf(there, size, "%.*s%s%s", (int) hosts, zookeeper, root[0] == '/' ? "" : "/", root);
     moved.global.client.zookeeper = there;
-    code = connect_client(out, &moved);
+    code = connect_run(&moved, run);
     free(there);
     return code;
 }
@@ -70,34 +70,28 @@ static void fleet_fence_say(const struct command *command, const smq_fence *fenc
     }
 }
 
-static enum exit_code fleet_fence_run(const struct command *command)
+static enum exit_code fleet_fence_check(const struct command *command)
 {
     const struct fence_options *flags = command->options;
-    const char *zookeeper = command->global.client.zookeeper;
-    smq_fence fence = SMQ_FENCE_INIT;
-    smq_client *client = NULL;
-    smq_error err;
-    enum exit_code code = fleet_check(command);
+    const enum exit_code code = fleet_check(command);
 
-    if (code != EXIT_DONE) {
-        return code;
-    }
-    code = confirm(command, flags->yes,
-                   "Raise the fence generation at %s, and bind the topics of its root to it?",
-                   zookeeper);
-    if (code == EXIT_DONE) {
-        code = connect_client(&client, command);
-    }
-    if (code != EXIT_DONE) {
-        return code;
-    }
+    return code != EXIT_DONE ? code
+                             : confirm(command, flags->yes,
+                                       "Raise the fence generation at %s, and bind the topics of "
+                                       "its root to it?",
+                                       command->global.client.zookeeper);
+}
+
+static enum exit_code fleet_fence_connected(smq_client *client, const struct command *command)
+{
+    smq_fence fence = SMQ_FENCE_INIT;
+    smq_error err;
+
     if (smq_fleet_raise_fence(client, &fence, &err) != SMQ_OK) {
-        code = say_failure(&err);
-    } else {
-        fleet_fence_say(command, &fence);
+        return say_failure(&err);
     }
-    smq_client_free(client);
-    return code;
+    fleet_fence_say(command, &fence);
+    return EXIT_DONE;
 }
 
 const struct verb fleet_raise_fence_verb = {
@@ -112,5 +106,6 @@ const struct verb fleet_raise_fence_verb = {
     .flags = fence_flags,
     .flag_count = sizeof(fence_flags) / sizeof(fence_flags[0]),
     .options_size = sizeof(struct fence_options),
-    .run = fleet_fence_run,
+    .check = fleet_fence_check,
+    .connected = fleet_fence_connected,
 };

@@ -7,8 +7,8 @@
 /* Is a ZooKeeper named?  On any other result than EXIT_DONE the error has been printed. */
 enum exit_code fleet_check(const struct command *command);
 
-/* Connects, to the fleet at `root` when that is not NULL.  On any other result than EXIT_DONE the
- * error has been printed. */
-enum exit_code fleet_connect(smq_client **out, const struct command *command, const char *root);
+/* Connects, to the fleet at `root` when that is not NULL, and runs it.  On any other result than
+ * EXIT_DONE the error has been printed. */
+enum exit_code fleet_run(const struct command *command, const char *root, verb_connected_fn *run);
 
 #endif

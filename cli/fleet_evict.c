@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "confirm.h"
-#include "connect.h"
 #include "fleet.h"
 #include "output.h"
 #include "say.h"
+#include "verb.h"
 
 struct evict_options {
     const char *root;
@@ -86,42 +86,35 @@ static void evict_report(const struct command *command, const struct evict *evic
     }
 }
 
-static enum exit_code evict_member(smq_client *client, const struct command *command,
-                                   struct evict *evict)
+static enum exit_code evict_member(smq_client *client, const struct command *command)
 {
     const struct evict_options *flags = command->options;
+    struct evict evict = {.name = command->words[0]};
     smq_error err;
-    enum exit_code code = evict_look(client, evict);
+    enum exit_code code = evict_look(client, &evict);
 
     if (code == EXIT_DONE) {
         code = confirm(command, flags->yes,
                        "Take member %.100s%s out of its fleet?  What it has claimed is delivered "
                        "again.",
-                       evict->name, evict->where);
+                       evict.name, evict.where);
     }
     if (code != EXIT_DONE) {
         return code;
     }
-    if (smq_fleet_evict(client, evict->name, evict->incarnation, &err) != SMQ_OK) {
+    if (smq_fleet_evict(client, evict.name, evict.incarnation, &err) != SMQ_OK) {
         return err.status == SMQ_INVALID ? say_error(EXIT_NOT_DONE, "%s", err.text)
                                          : say_failure(&err);
     }
-    evict_report(command, evict);
+    evict_report(command, &evict);
     return EXIT_DONE;
 }
 
 static enum exit_code evict_run(const struct command *command)
 {
     const struct evict_options *flags = command->options;
-    struct evict evict = {.name = command->words[0]};
-    smq_client *client = NULL;
-    enum exit_code code = fleet_connect(&client, command, flags->root);
 
-    if (code == EXIT_DONE) {
-        code = evict_member(client, command, &evict);
-    }
-    smq_client_free(client);
-    return code;
+    return fleet_run(command, flags->root, evict_member);
 }
 
 const struct verb fleet_evict_verb = {

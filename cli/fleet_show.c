@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "connect.h"
 #include "fleet.h"
 #include "output.h"
 #include "say.h"
+#include "verb.h"
 
 struct show_options {
     const char *root;
@@ -323,20 +323,21 @@ static enum exit_code show_look(smq_client *client, struct show *show,
     return EXIT_DONE;
 }
 
-static enum exit_code show_run(const struct command *command)
+static enum exit_code show_connected(smq_client *client, const struct command *command)
 {
     struct show show = {.flags = command->options, .json = command->global.json};
-    smq_client *client = NULL;
-    enum exit_code code = fleet_connect(&client, command, show.flags->root);
 
-    if (code != EXIT_DONE) {
-        return code;
-    }
     show_begin(&show);
-    code = show_look(client, &show, command);
+    const enum exit_code code = show_look(client, &show, command);
     show_end(&show, code == EXIT_DONE);
-    smq_client_free(client);
     return code;
+}
+
+static enum exit_code show_run(const struct command *command)
+{
+    const struct show_options *flags = command->options;
+
+    return fleet_run(command, flags->root, show_connected);
 }
 
 const struct verb fleet_show_verb = {

@@ -119,16 +119,6 @@ static enum exit_code message_rank(smq_client *client, const struct command *com
     return EXIT_DONE;
 }
 
-static enum exit_code message_get_run(const struct command *command)
-{
-    return topic_run(command, message_get);
-}
-
-static enum exit_code message_rank_run(const struct command *command)
-{
-    return topic_run(command, message_rank);
-}
-
 const struct verb get_verb = {
     .name = "get",
     .operands = "NAME ID",
@@ -140,7 +130,7 @@ const struct verb get_verb = {
     .options_size = sizeof(struct message_options),
     .min_words = 2,
     .max_words = 2,
-    .run = message_get_run,
+    .about_topic = message_get,
 };
 
 const struct verb rank_verb = {
@@ -155,7 +145,7 @@ const struct verb rank_verb = {
     .options_size = sizeof(struct message_options),
     .min_words = 2,
     .max_words = 2,
-    .run = message_rank_run,
+    .about_topic = message_rank,
 };
 
 /* === Changes ============================================================ */
@@ -188,11 +178,6 @@ static enum exit_code message_remove(smq_client *client, const struct command *c
     return EXIT_DONE;
 }
 
-static enum exit_code message_remove_run(const struct command *command)
-{
-    return topic_run(command, message_remove);
-}
-
 const struct verb remove_verb = {
     .name = "remove",
     .operands = "NAME ID",
@@ -204,7 +189,7 @@ const struct verb remove_verb = {
     .options_size = sizeof(struct message_options),
     .min_words = 2,
     .max_words = 2,
-    .run = message_remove_run,
+    .about_topic = message_remove,
 };
 
 /* === reschedule ========================================================= */
@@ -243,7 +228,7 @@ static enum exit_code message_reschedule(smq_client *client, const struct comman
     return EXIT_DONE;
 }
 
-static enum exit_code message_reschedule_run(const struct command *command)
+static enum exit_code message_check_reschedule(const struct command *command)
 {
     const struct reschedule_options *flags = command->options;
     const struct when *when = &flags->when;
@@ -251,7 +236,7 @@ static enum exit_code message_reschedule_run(const struct command *command)
     if ((when->own.delay_ms != 0) + when->at.given + when->priority.given != 1) {
         return say_error(EXIT_USAGE, "reschedule needs one of --delay, --at and --priority");
     }
-    return topic_run(command, message_reschedule);
+    return EXIT_DONE;
 }
 
 const struct verb reschedule_verb = {
@@ -266,5 +251,6 @@ const struct verb reschedule_verb = {
     .init = message_reschedule_init,
     .min_words = 2,
     .max_words = 2,
-    .run = message_reschedule_run,
+    .check = message_check_reschedule,
+    .about_topic = message_reschedule,
 };

@@ -1,4 +1,4 @@
-/* parse.c - numbers, durations, times and near misses in the command line.  Pure. */
+/* parse.c - numbers, durations and times in the command line.  Pure. */
 #include "parse.h"
 
 #include <ctype.h>
@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* Names longer than this are never proposed; no verb and no flag is longer. */
-#define NEAREST_MAX 32
 
 static bool parse_is_digit(char c)
 {
@@ -157,56 +154,4 @@ bool parse_time(int64_t *out, const char *text)
     }
     *out = (seconds - (int64_t) zone * 60) * 1000 + ms;
     return true;
-}
-
-static size_t parse_least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Letters to insert, remove, replace or swap with their neighbour. */
-static size_t parse_edit_distance(const char *a, const char *b)
-{
-    const size_t rows = strlen(a);
-    const size_t columns = strlen(b);
-    size_t cost[NEAREST_MAX + 1][NEAREST_MAX + 1];
-
-    for (size_t i = 0; i <= rows; i++) {
-        cost[i][0] = i;
-    }
-    for (size_t j = 0; j <= columns; j++) {
-        cost[0][j] = j;
-    }
-    for (size_t i = 1; i <= rows; i++) {
-        for (size_t j = 1; j <= columns; j++) {
-            const size_t replace = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-            cost[i][j] = parse_least(replace, parse_least(cost[i - 1][j], cost[i][j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                cost[i][j] = parse_least(cost[i][j], cost[i - 2][j - 2] + 1);
-            }
-        }
-    }
-    return cost[rows][columns];
-}
-
-struct nearest nearest_to(const char *typed)
-{
-    const size_t allowed = strlen(typed) / 3;
-
-    return (struct nearest){.typed = typed, .distance = (allowed > 0 ? allowed : 1) + 1};
-}
-
-void nearest_offer(struct nearest *nearest, const char *name)
-{
-    const size_t typed = strlen(nearest->typed);
-
-    if (typed > NEAREST_MAX || strlen(name) > NEAREST_MAX) {
-        return;
-    }
-    const bool begins = typed >= 2 && strncmp(name, nearest->typed, typed) == 0;
-    const size_t distance = begins ? 1 : parse_edit_distance(nearest->typed, name);
-    if (distance < nearest->distance) {
-        nearest->distance = distance;
-        nearest->best = name;
-    }
 }

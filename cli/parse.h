@@ -17,15 +17,4 @@ bool parse_duration(int64_t *out, const char *text);
  * between date and time: "2026-12-01T00:00:00Z", "2026-12-01 01:30:00.250+01:30". */
 bool parse_time(int64_t *out, const char *text);
 
-/* Keeps of several names the one most like what was typed, or that begins with it.  `best` is NULL
- * when none is close enough to be meant. */
-struct nearest {
-    const char *typed;
-    const char *best;
-    size_t distance;
-};
-
-struct nearest nearest_to(const char *typed);
-void nearest_offer(struct nearest *nearest, const char *name);
-
 #endif

@@ -68,7 +68,7 @@ static enum exit_code peek_topic(smq_client *client, const struct command *comma
     filter.cursor = flags->cursor;
     filter.limit = (uint64_t) flags->limit.value;
     if (flags->state) {
-        (void) message_states_read(&filter.states, flags->state); /* checked by peek_run() */
+        (void) message_states_read(&filter.states, flags->state); /* checked by peek_check() */
     }
     const smq_status status =
         smq_message_each(client, command->words[0], &filter, listing_add, &listing, &err);
@@ -78,14 +78,12 @@ static enum exit_code peek_topic(smq_client *client, const struct command *comma
     return code;
 }
 
-static enum exit_code peek_run(const struct command *command)
+static enum exit_code peek_check(const struct command *command)
 {
     const struct peek_options *flags = command->options;
     unsigned states = 0;
-    const enum exit_code code =
-        flags->state ? message_states_read(&states, flags->state) : EXIT_DONE;
 
-    return code == EXIT_DONE ? topic_run(command, peek_topic) : code;
+    return flags->state ? message_states_read(&states, flags->state) : EXIT_DONE;
 }
 
 const struct verb peek_verb = {
@@ -101,5 +99,6 @@ const struct verb peek_verb = {
     .options_size = sizeof(struct peek_options),
     .min_words = 1,
     .max_words = 1,
-    .run = peek_run,
+    .check = peek_check,
+    .about_topic = peek_topic,
 };

@@ -43,7 +43,7 @@ static enum exit_code purge_some(smq_client *client, const struct command *comma
     return bulk_run(client, command, &filter, smq_topic_purge, "purged", "message");
 }
 
-static enum exit_code purge_run(const struct command *command)
+static enum exit_code purge_check(const struct command *command)
 {
     const struct purge_options *flags = command->options;
     unsigned states = 0;
@@ -52,16 +52,15 @@ static enum exit_code purge_run(const struct command *command)
         return say_error(EXIT_USAGE,
                          "purge needs --state waiting, --state resting or --state dead");
     }
-    enum exit_code code = message_states_read(&states, flags->state);
+    const enum exit_code code = message_states_read(&states, flags->state);
     if (code != EXIT_DONE) {
         return code;
     }
     if ((states & SMQ_STATE_CLAIMED) != 0) {
         return say_error(EXIT_USAGE, "claimed messages cannot be purged: a consumer works on them");
     }
-    code = confirm(command, flags->yes, "Delete messages of topic %s (%s) for ever?",
+    return confirm(command, flags->yes, "Delete messages of topic %s (%s) for ever?",
                    command->words[0], flags->state);
-    return code == EXIT_DONE ? topic_run(command, purge_some) : code;
 }
 
 const struct verb purge_verb = {
@@ -73,5 +72,6 @@ const struct verb purge_verb = {
     .options_size = sizeof(struct purge_options),
     .min_words = 1,
     .max_words = 1,
-    .run = purge_run,
+    .check = purge_check,
+    .about_topic = purge_some,
 };

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "connect.h"
 #include "gauges.h"
 #include "output.h"
 #include "say.h"
 #include "stat_read.h"
+#include "verb.h"
 
 /* X(counter of smq_stats, title): the order of JSON and of the table. */
 #define COUNTER_FIELDS(X)                                                                          \
@@ -317,7 +317,7 @@ static enum exit_code stat_connected(smq_client *client, const struct command *c
                                    : stat_all(client, command);
 }
 
-static enum exit_code stat_run(const struct command *command)
+static enum exit_code stat_check(const struct command *command)
 {
     const struct stat_options *flags = command->options;
 
@@ -325,7 +325,7 @@ static enum exit_code stat_run(const struct command *command)
         return say_error(EXIT_USAGE, "--prometheus has a form of its own; give it without %s",
                          flags->slots ? "--slots" : "--json");
     }
-    return connect_run(command, stat_connected);
+    return EXIT_DONE;
 }
 
 const struct verb stat_verb = {
@@ -342,5 +342,6 @@ const struct verb stat_verb = {
     .flag_count = sizeof(stat_flags) / sizeof(stat_flags[0]),
     .options_size = sizeof(struct stat_options),
     .max_words = 1,
-    .run = stat_run,
+    .check = stat_check,
+    .connected = stat_connected,
 };

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "connect.h"
 #include "gauges.h"
 #include "output.h"
 #include "parallel.h"
@@ -18,6 +17,7 @@
 #include "screen.h"
 #include "signals.h"
 #include "topic.h"
+#include "verb.h"
 
 #define X(counter, title) +1
 enum { RATE_COUNT = 0 RATE_FIELDS(X), KEYS = 1, COLUMN_COUNT = KEYS + GAUGE_COUNT + RATE_COUNT };
@@ -465,22 +465,17 @@ static enum exit_code top_loop(smq_client *client, const struct command *command
     return code;
 }
 
-static enum exit_code top_run(const struct command *command)
+static enum exit_code top_connected(smq_client *client, const struct command *command)
 {
     const struct top_options *flags = command->options;
     const bool live = screen_possible() && !command->global.json && !flags->count.given;
-    smq_client *client = NULL;
-    enum exit_code code = connect_client(&client, command);
 
-    if (code == EXIT_DONE) {
-        signals_catch();
-        if (live) {
-            screen_begin();
-        }
-        code = top_loop(client, command, live);
-        screen_end();
+    signals_catch();
+    if (live) {
+        screen_begin();
     }
-    smq_client_free(client);
+    const enum exit_code code = top_loop(client, command, live);
+    screen_end();
     return code;
 }
 
@@ -496,5 +491,5 @@ const struct verb top_verb = {
     .flag_count = sizeof(top_flags) / sizeof(top_flags[0]),
     .options_size = sizeof(struct top_options),
     .max_words = 1,
-    .run = top_run,
+    .connected = top_connected,
 };

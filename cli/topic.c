@@ -90,7 +90,7 @@ enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const 
     return EXIT_DONE;
 }
 
-enum exit_code topic_run(const struct command *command, topic_verb_fn *run)
+enum exit_code topic_run(const struct command *command, verb_topic_fn *run)
 {
     struct topic_facts topic = {0};
     smq_client *client = NULL;
@@ -288,16 +288,11 @@ static enum exit_code list_connected(smq_client *client, const struct command *c
     return command->global.json ? list_json(client) : list_table(client, command);
 }
 
-static enum exit_code list_run(const struct command *command)
-{
-    return connect_run(command, list_connected);
-}
-
 const struct verb topic_list_verb = {
     .name = "topic list",
     .operands = "",
     .summary = "all topics",
-    .run = list_run,
+    .connected = list_connected,
 };
 
 /* === show =============================================================== */
@@ -356,16 +351,11 @@ static enum exit_code topic_show_connected(smq_client *client, const struct comm
                                                                                 : say_failure(&err);
 }
 
-static enum exit_code topic_show_run(const struct command *command)
-{
-    return connect_run(command, topic_show_connected);
-}
-
 const struct verb topic_show_verb = {
     .name = "topic show",
     .operands = "NAME",
     .summary = "the definition of a topic, with every default filled in",
     .min_words = 1,
     .max_words = 1,
-    .run = topic_show_run,
+    .connected = topic_show_connected,
 };

@@ -16,13 +16,8 @@ struct topic_facts {
 /* Looks a topic up.  On any other result than EXIT_DONE the error has already been printed. */
 enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name);
 
-/* What a verb about one topic does once it is connected.  On any other result than EXIT_DONE it has
- * printed the error. */
-typedef enum exit_code topic_verb_fn(smq_client *client, const struct command *command,
-                                     const struct topic_facts *topic);
-
 /* Connects, looks up the topic that the first word names, and runs it. */
-enum exit_code topic_run(const struct command *command, topic_verb_fn *run);
+enum exit_code topic_run(const struct command *command, verb_topic_fn *run);
 
 /* Prints the definition of a topic as JSON. */
 enum exit_code topic_print_json(smq_client *client, const char *name);

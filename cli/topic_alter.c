@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "connect.h"
 #include "option.h"
 #include "output.h"
 #include "say.h"
 #include "topic.h"
+#include "verb.h"
 
 /* === alter ============================================================== */
 
@@ -41,13 +41,11 @@ static enum exit_code topic_alter_connected(smq_client *client, const struct com
     return EXIT_DONE;
 }
 
-static enum exit_code topic_alter_run(const struct command *command)
+static enum exit_code topic_alter_check(const struct command *command)
 {
     smq_topic_options scratch = SMQ_TOPIC_OPTIONS_INIT;
-    const enum exit_code code =
-        option_apply_pair(&scratch, SMQ_OPTION_SET_TOPIC, command->words[1]);
 
-    return code == EXIT_DONE ? connect_run(command, topic_alter_connected) : code;
+    return option_apply_pair(&scratch, SMQ_OPTION_SET_TOPIC, command->words[1]);
 }
 
 const struct verb topic_alter_verb = {
@@ -59,7 +57,8 @@ const struct verb topic_alter_verb = {
             "cannot be changed.",
     .min_words = 2,
     .max_words = 2,
-    .run = topic_alter_run,
+    .check = topic_alter_check,
+    .connected = topic_alter_connected,
 };
 
 /* === pause and resume =================================================== */
@@ -100,16 +99,6 @@ static enum exit_code topic_alter_resume(smq_client *client, const struct comman
     return EXIT_DONE;
 }
 
-static enum exit_code topic_alter_pause_run(const struct command *command)
-{
-    return connect_run(command, topic_alter_pause);
-}
-
-static enum exit_code topic_alter_resume_run(const struct command *command)
-{
-    return connect_run(command, topic_alter_resume);
-}
-
 const struct verb pause_verb = {
     .name = "pause",
     .operands = "NAME",
@@ -119,7 +108,7 @@ const struct verb pause_verb = {
             "until slotmq resume.",
     .min_words = 1,
     .max_words = 1,
-    .run = topic_alter_pause_run,
+    .connected = topic_alter_pause,
 };
 
 const struct verb resume_verb = {
@@ -128,5 +117,5 @@ const struct verb resume_verb = {
     .summary = "let the fleet claim again",
     .min_words = 1,
     .max_words = 1,
-    .run = topic_alter_resume_run,
+    .connected = topic_alter_resume,
 };

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "confirm.h"
-#include "connect.h"
 #include "output.h"
 #include "say.h"
 #include "topic.h"
+#include "verb.h"
 
 /* === create ============================================================= */
 
@@ -66,11 +66,6 @@ static enum exit_code topic_create_connected(smq_client *client, const struct co
     return EXIT_DONE;
 }
 
-static enum exit_code topic_create_run(const struct command *command)
-{
-    return connect_run(command, topic_create_connected);
-}
-
 const struct verb topic_create_verb = {
     .name = "topic create",
     .operands = "NAME",
@@ -98,7 +93,7 @@ const struct verb topic_create_verb = {
     .init = topic_create_init,
     .min_words = 1,
     .max_words = 1,
-    .run = topic_create_run,
+    .connected = topic_create_connected,
 };
 
 /* === delete ============================================================= */
@@ -143,14 +138,12 @@ static enum exit_code topic_delete_connected(smq_client *client, const struct co
     return EXIT_DONE;
 }
 
-static enum exit_code topic_delete_run(const struct command *command)
+static enum exit_code topic_delete_check(const struct command *command)
 {
     const struct delete_options *flags = command->options;
-    const enum exit_code code =
-        confirm(command, flags->yes || !flags->force, "Delete topic %s with all its messages?",
-                command->words[0]);
 
-    return code == EXIT_DONE ? connect_run(command, topic_delete_connected) : code;
+    return confirm(command, flags->yes || !flags->force, "Delete topic %s with all its messages?",
+                   command->words[0]);
 }
 
 const struct verb topic_delete_verb = {
@@ -162,5 +155,6 @@ const struct verb topic_delete_verb = {
     .options_size = sizeof(struct delete_options),
     .min_words = 1,
     .max_words = 1,
-    .run = topic_delete_run,
+    .check = topic_delete_check,
+    .connected = topic_delete_connected,
 };

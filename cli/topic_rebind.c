@@ -1,7 +1,7 @@
 /* topic_rebind.c - topic rebind: a topic is given to another coordination. */
-#include "connect.h"
 #include "output.h"
 #include "say.h"
+#include "verb.h"
 
 struct rebind_options {
     bool force;
@@ -33,11 +33,6 @@ static enum exit_code topic_rebind_connected(smq_client *client, const struct co
     return EXIT_DONE;
 }
 
-static enum exit_code topic_rebind_run(const struct command *command)
-{
-    return connect_run(command, topic_rebind_connected);
-}
-
 const struct verb topic_rebind_verb = {
     .name = "topic rebind",
     .operands = "NAME",
@@ -52,5 +47,5 @@ const struct verb topic_rebind_verb = {
     .options_size = sizeof(struct rebind_options),
     .min_words = 1,
     .max_words = 1,
-    .run = topic_rebind_run,
+    .connected = topic_rebind_connected,
 };

@@ -1,7 +1,7 @@
 /* topic_repair.c - topic repair. */
-#include "connect.h"
 #include "output.h"
 #include "say.h"
+#include "verb.h"
 
 static void topic_repair_print_json(const char *topic, const smq_topic_report *report)
 {
@@ -35,11 +35,6 @@ static enum exit_code topic_repair_connected(smq_client *client, const struct co
     return EXIT_DONE;
 }
 
-static enum exit_code topic_repair_run(const struct command *command)
-{
-    return connect_run(command, topic_repair_connected);
-}
-
 const struct verb topic_repair_verb = {
     .name = "topic repair",
     .operands = "NAME",
@@ -51,5 +46,5 @@ const struct verb topic_repair_verb = {
         "lost their keys are gone. If slots disagree, they are listed, and nothing is changed.",
     .min_words = 1,
     .max_words = 1,
-    .run = topic_repair_run,
+    .connected = topic_repair_connected,
 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "parse.h"
+#include "base/nearest.h"
 #include "say.h"
 
 #define GLOBAL(member) offsetof(struct global_options, member)

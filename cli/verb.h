@@ -27,6 +27,14 @@ struct command {
     char **tail; /* the program after "--" and its arguments, ends with NULL; or NULL */
 };
 
+struct topic_facts;
+
+/* Functions of verbs.  On any other result than EXIT_DONE they have printed the error. */
+typedef enum exit_code verb_fn(const struct command *command);
+typedef enum exit_code verb_connected_fn(smq_client *client, const struct command *command);
+typedef enum exit_code verb_topic_fn(smq_client *client, const struct command *command,
+                                     const struct topic_facts *topic);
+
 struct verb {
     const char *name;     /* "send", or two words: "topic create" */
     const char *operands; /* for the usage line: "NAME [BODY]" */
@@ -40,7 +48,12 @@ struct verb {
     size_t min_words, max_words;
     bool takes_program; /* "-- CMD ARG..." */
     bool says_states;   /* prints what keeps it from working on standard error, also without -v */
-    enum exit_code (*run)(const struct command *command);
+    verb_fn *check;     /* what can be refused before it connects; NULL: nothing */
+    /* What it does: one of these.  `connected` is called with a client, and `about_topic` also with
+     * what the topic that the first word names is. */
+    verb_fn *run;
+    verb_connected_fn *connected;
+    verb_topic_fn *about_topic;
 };
 
 extern const struct verb topic_create_verb, topic_list_verb, topic_show_verb, topic_alter_verb,

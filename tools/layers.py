@@ -20,7 +20,7 @@ DOWN = {
     "libsrc/consume/worker": [*LOWER, "core", "consume/run", "consume/slot"],
     "libsrc/admin": [*LOWER, "core", "coord/coord.h"],
     "libsrc/client": [*LOWER, "core", "produce", "consume/run", "consume/worker", "admin"],
-    "cli": [],
+    "cli": ["base/nearest.h"],
     "examples": [],
     "demo": ["support"],
     "bench": ["support", "scripts.h", "peers"],

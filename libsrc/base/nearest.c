@@ -14,25 +14,30 @@ static size_t nearest_least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* How many letters must be inserted, removed or replaced to turn `b` into `a`. */
+/* How many letters must be inserted, removed, replaced, or swapped with their neighbour, to turn
+ * `b` into `a`. */
 static size_t nearest_edit_distance(const char *a, const char *b)
 {
+    const size_t rows = strlen(a);
     const size_t columns = strlen(b);
-    size_t cost[NEAREST_MAX + 1];
+    size_t cost[NEAREST_MAX + 1][NEAREST_MAX + 1];
 
-    for (size_t j = 0; j <= columns; j++) {
-        cost[j] = j;
+    for (size_t i = 0; i <= rows; i++) {
+        cost[i][0] = i;
     }
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t diagonal = cost[0];
-        cost[0] = i;
+    for (size_t j = 0; j <= columns; j++) {
+        cost[0][j] = j;
+    }
+    for (size_t i = 1; i <= rows; i++) {
         for (size_t j = 1; j <= columns; j++) {
-            const size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = cost[j];
-            cost[j] = nearest_least(replace, nearest_least(cost[j], cost[j - 1]) + 1);
+            const size_t replace = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            cost[i][j] = nearest_least(replace, nearest_least(cost[i - 1][j], cost[i][j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                cost[i][j] = nearest_least(cost[i][j], cost[i - 2][j - 2] + 1);
+            }
         }
     }
-    return cost[columns];
+    return cost[rows][columns];
 }
 
 struct nearest nearest_to(const char *typed)

@@ -1,4 +1,5 @@
-/* nearest.h - finds the name that a misspelt one probably means.
+/* nearest.h - finds the name that a misspelt one probably means.  The library and the command each
+ * contain it.
  *
  * Pure. */
 #ifndef BASE_NEAREST_H
@@ -6,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Offer all names to one struct; `best` is the name most similar to `typed`, the first of equals,
- * or NULL if none is similar enough.  The pointers are borrowed. */
+/* Offer all names to one struct; `best` is the name most similar to `typed`, or one that begins
+ * with it, the first of equals, or NULL if none is similar enough.  The pointers are borrowed. */
 struct nearest {
     const char *typed;
     const char *best;

@@ -10,7 +10,9 @@
 
 static const char *nearest_of(const char *typed)
 {
-    static const char *const names[] = {"max_retries", "max_waiting", "lease_ms", "delay_ms"};
+    static const char *const names[] = {"max_retries", "max_waiting", "lease_ms", "delay_ms",
+                                        "topic",       "send",        "consume",  "stat",
+                                        "dead",        "help"};
     struct nearest nearest = nearest_to(typed);
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -27,6 +29,11 @@ static void a_near_miss_finds_its_name(void **state)
     assert_string_equal(nearest_of("lease"), "lease_ms");
     assert_string_equal(nearest_of("ralease_ms"), "lease_ms");
     assert_string_equal(nearest_of("delayms"), "delay_ms");
+    assert_string_equal(nearest_of("topics"), "topic");
+    assert_string_equal(nearest_of("tpoic"), "topic");
+    assert_string_equal(nearest_of("snd"), "send");
+    assert_string_equal(nearest_of("con"), "consume");
+    assert_string_equal(nearest_of("state"), "stat");
 }
 
 static void what_is_like_none_finds_none(void **state)
@@ -34,6 +41,8 @@ static void what_is_like_none_finds_none(void **state)
     (void) state;
     assert_null(nearest_of(""));
     assert_null(nearest_of("slots"));
+    assert_null(nearest_of("publish"));
+    assert_null(nearest_of("a-name-longer-than-any-of-ours-could-ever-be-anywhere"));
     assert_null(nearest_of("a name longer than any of ours could be, if it were one at all"));
 }
 

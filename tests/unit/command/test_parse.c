@@ -1,4 +1,4 @@
-/* test_parse.c - numbers, durations and near misses of the command line. */
+/* test_parse.c - numbers, times and durations of the command line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -127,37 +127,12 @@ static void test_durations_have_units(void **state)
     }
 }
 
-static const char *nearest_of(const char *typed)
-{
-    static const char *const names[] = {"topic", "send", "consume", "stat", "dead", "help"};
-    struct nearest nearest = nearest_to(typed);
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        nearest_offer(&nearest, names[i]);
-    }
-    return nearest.best;
-}
-
-static void test_a_near_miss_finds_its_name(void **state)
-{
-    (void) state;
-    assert_string_equal(nearest_of("topics"), "topic");
-    assert_string_equal(nearest_of("tpoic"), "topic");
-    assert_string_equal(nearest_of("snd"), "send");
-    assert_string_equal(nearest_of("con"), "consume");
-    assert_string_equal(nearest_of("state"), "stat");
-    assert_null(nearest_of("publish"));
-    assert_null(nearest_of(""));
-    assert_null(nearest_of("a-name-longer-than-any-of-ours-could-ever-be-anywhere"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_are_strict),
         cmocka_unit_test(test_times_are_numbers_or_rfc_3339),
         cmocka_unit_test(test_durations_have_units),
-        cmocka_unit_test(test_a_near_miss_finds_its_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
