@@ -7,40 +7,20 @@
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include "admin/admin.h"
 #include "admin/fail.h"
-#include "base/status.h"
-
-/* Other callers may alter the topic between the read and the write. */
-enum { ALTER_TRIES = 10 };
-
-struct alteration {
-    struct core *core;
-    struct topic topic;
-    bool paused;
-    bool changed; /* another call altered the topic in the meantime */
-    int tries;
-};
-
-static enum fanout_next alter_fail(smq_error *err, const struct alteration *change,
-                                   const struct store_result *result)
-{
-    (void) status_set(err, result->status != SMQ_OK ? result->status : SMQ_INTERNAL,
-                      "cannot change topic %s: %s", change->topic.name,
-                      result->status != SMQ_OK ? result->text : "a reply cannot be read");
-    return FANOUT_STOP;
-}
+#include "admin/topic_change.h"
 
 /* --- alter --- */
 
 static void alter_send(struct store_call *call, void *user)
 {
-    const struct alteration *change = user;
+    const struct topic_change *change = user;
 
     store_topic_alter(call, change->core->redis, &change->topic, 0);
 }
 
 static enum fanout_next alter_done(const struct store_result *result, void *user, smq_error *err)
 {
-    struct alteration *change = user;
+    struct topic_change *change = user;
 
     change->changed = result->outcome == STORE_REFUSED && result->status == SMQ_TOPIC_DIFFERS;
     if (change->changed ||
@@ -48,12 +28,12 @@ static enum fanout_next alter_done(const struct store_result *result, void *user
          change->topic.version > 0)) {
         return FANOUT_DONE;
     }
-    return alter_fail(err, change, result);
+    return topic_change_stop(err, change, result, "change");
 }
 
 static void alter_slot_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct alteration *change = user;
+    const struct topic_change *change = user;
     struct store_slot slot;
 
     store_slot_fill(&slot, &change->topic, index);
@@ -64,7 +44,7 @@ static void alter_slot_send(struct store_call *call, int32_t index, void *user)
 static enum fanout_next alter_slot_done(const struct store_result *result, int32_t index,
                                         void *user, smq_error *err)
 {
-    const struct alteration *change = user;
+    const struct topic_change *change = user;
 
     if (result->outcome == STORE_OK || result->outcome == STORE_STALE) {
         return FANOUT_DONE;
@@ -73,7 +53,7 @@ static enum fanout_next alter_slot_done(const struct store_result *result, int32
 }
 
 /* Store the altered definition, unless it is stored already. */
-static smq_status alter_once(struct alteration *change, const char *topic, const char *option,
+static smq_status alter_once(struct topic_change *change, const char *topic, const char *option,
                              const char *value, smq_error *err)
 {
     char difference[160];
@@ -90,25 +70,23 @@ static smq_status alter_once(struct alteration *change, const char *topic, const
         !topic_difference(difference, sizeof(difference), &stored, &change->topic)) {
         return status;
     }
-    return fanout_one(change->core, alter_send, alter_done, change, err);
+    return topic_change_one(change, alter_send, alter_done, err);
 }
 
 smq_status admin_topic_alter(struct core *core, const char *topic, const char *option,
                              const char *value, smq_error *err)
 {
-    struct alteration change = {.core = core, .changed = true};
+    struct topic_change change = {.core = core, .changed = true};
     smq_status status = topic_check_name(topic, err);
 
-    for (int i = 0; i < ALTER_TRIES && change.changed && status == SMQ_OK; i++) {
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed && status == SMQ_OK; i++) {
         status = alter_once(&change, topic, option, value, err);
     }
     if (status == SMQ_OK && change.changed) {
-        return status_set(err, SMQ_TOPIC_DIFFERS, "other callers keep altering topic %s; try again",
-                          topic);
+        return topic_change_fail_busy(err, &change);
     }
     if (status == SMQ_OK) {
-        status =
-            fanout_many(core, change.topic.slots, alter_slot_send, alter_slot_done, &change, err);
+        status = topic_change_slots(&change, alter_slot_send, alter_slot_done, err);
     }
     definitions_forget(core->definitions, topic);
     return status;
@@ -118,7 +96,7 @@ smq_status admin_topic_alter(struct core *core, const char *topic, const char *o
 
 static void alter_pause_send(struct store_call *call, void *user)
 {
-    const struct alteration *change = user;
+    const struct topic_change *change = user;
 
     store_topic_pause(call, change->core->redis, &change->topic, change->paused, 0);
 }
@@ -126,7 +104,7 @@ static void alter_pause_send(struct store_call *call, void *user)
 static enum fanout_next alter_pause_done(const struct store_result *result, void *user,
                                          smq_error *err)
 {
-    struct alteration *change = user;
+    struct topic_change *change = user;
 
     change->changed = result->outcome == STORE_REFUSED && result->status == SMQ_TOPIC_DIFFERS;
     if (change->changed) {
@@ -136,12 +114,12 @@ static enum fanout_next alter_pause_done(const struct store_result *result, void
         change->topic.paused = change->paused;
         return FANOUT_DONE;
     }
-    return alter_fail(err, change, result);
+    return topic_change_stop(err, change, result, "change");
 }
 
 static void alter_pause_slot_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct alteration *change = user;
+    const struct topic_change *change = user;
     struct store_slot slot;
 
     store_slot_fill(&slot, &change->topic, index);
@@ -151,7 +129,7 @@ static void alter_pause_slot_send(struct store_call *call, int32_t index, void *
 static enum fanout_next alter_pause_slot_done(const struct store_result *result, int32_t index,
                                               void *user, smq_error *err)
 {
-    struct alteration *change = user;
+    struct topic_change *change = user;
 
     if (result->outcome == STORE_OK ||
         (result->outcome == STORE_REFUSED && result->status == SMQ_TOPIC_DIFFERS)) {
@@ -161,7 +139,7 @@ static enum fanout_next alter_pause_slot_done(const struct store_result *result,
     return admin_fail(err, &change->topic, index, result);
 }
 
-static smq_status alter_pause_once(struct alteration *change, const char *topic, smq_error *err)
+static smq_status alter_pause_once(struct topic_change *change, const char *topic, smq_error *err)
 {
     smq_status status = fanout_definition(&change->topic, change->core, topic, err);
 
@@ -169,30 +147,28 @@ static smq_status alter_pause_once(struct alteration *change, const char *topic,
     if (status != SMQ_OK) {
         return status;
     }
-    status = fanout_one(change->core, alter_pause_send, alter_pause_done, change, err);
+    status = topic_change_one(change, alter_pause_send, alter_pause_done, err);
     if (status != SMQ_OK || change->changed) {
         return status;
     }
-    return fanout_many(change->core, change->topic.slots, alter_pause_slot_send,
-                       alter_pause_slot_done, change, err);
+    return topic_change_slots(change, alter_pause_slot_send, alter_pause_slot_done, err);
 }
 
 /* If another pause, resume or alteration came in between, it begins again. */
 smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, smq_error *err)
 {
-    struct alteration change = {.core = core, .paused = paused};
+    struct topic_change change = {.core = core, .paused = paused, .changed = true};
     smq_status status = topic_check_name(topic, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    do {
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed; i++) {
         status = alter_pause_once(&change, topic, err);
-    } while (change.changed && ++change.tries < ALTER_TRIES);
+    }
     definitions_forget(core->definitions, topic);
     if (status == SMQ_OK && change.changed) {
-        return status_set(err, SMQ_TOPIC_DIFFERS, "other callers keep changing topic %s; try again",
-                          topic);
+        return topic_change_fail_busy(err, &change);
     }
     return status;
 }

@@ -71,6 +71,10 @@ static enum fanout_next binding_owner_done(const struct store_result *result, in
     if (owner.bound_at > out->bound_at) {
         out->bound_at = owner.bound_at;
     }
+    out->leased += owner.leased_ms > 0 ? 1 : 0;
+    if (owner.leased_ms > out->leased_ms) {
+        out->leased_ms = owner.leased_ms;
+    }
     return FANOUT_DONE;
 }
 

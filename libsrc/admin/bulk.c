@@ -116,7 +116,7 @@ static enum fanout_next bulk_worker_done(const struct store_result *result, int3
     if (worker->take > 0) {
         return bulk_edit_done(bulk, worker, result, err);
     }
-    next = page_read_done(&worker->reader, result, err);
+    next = page_read_done(result, &worker->reader, err);
     worker->at = 0;
     return next;
 }

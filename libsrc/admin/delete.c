@@ -84,15 +84,6 @@ static enum fanout_next delete_clear_done(const struct store_result *result, int
 
 /* --- before anything is changed --- */
 
-static void delete_count_send(struct store_call *call, int32_t index, void *user)
-{
-    const struct topic_change *change = user;
-    struct store_slot slot;
-
-    store_slot_fill(&slot, &change->topic, index);
-    store_slot_read(call, change->core->redis, &slot, 0);
-}
-
 static enum fanout_next delete_count_done(const struct store_result *result, int32_t index,
                                           void *user, smq_error *err)
 {
@@ -119,9 +110,9 @@ static smq_status delete_refuse_full(smq_error *err, const struct topic_change *
 
 static smq_status delete_check_empty(struct topic_change *change, smq_error *err)
 {
-    smq_status status = change->force
-                            ? SMQ_OK
-                            : topic_change_slots(change, delete_count_send, delete_count_done, err);
+    smq_status status =
+        change->force ? SMQ_OK
+                      : topic_change_slots(change, topic_change_look_send, delete_count_done, err);
 
     return status == SMQ_OK && change->messages > 0 ? delete_refuse_full(err, change) : status;
 }

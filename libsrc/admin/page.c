@@ -113,17 +113,18 @@ void page_set_one(struct page *page, const struct store_page_row *row, const cha
 
 /* --- reading --- */
 
-void page_read_send(struct store_call *call, const struct page_reader *reader)
+void page_read_send(struct store_call *call, void *user)
 {
+    const struct page_reader *reader = user;
     struct store_slot slot;
 
     store_slot_fill(&slot, reader->topic, reader->slot);
     store_page(call, reader->core->redis, &slot, &reader->query, 0);
 }
 
-enum fanout_next page_read_done(struct page_reader *reader, const struct store_result *result,
-                                smq_error *err)
+enum fanout_next page_read_done(const struct store_result *result, void *user, smq_error *err)
 {
+    struct page_reader *reader = user;
     struct store_slot slot;
 
     store_slot_fill(&slot, reader->topic, reader->slot);
@@ -134,20 +135,9 @@ enum fanout_next page_read_done(struct page_reader *reader, const struct store_r
     return admin_fail(err, reader->topic, reader->slot, result);
 }
 
-static void page_reader_send(struct store_call *call, void *user)
-{
-    page_read_send(call, user);
-}
-
-static enum fanout_next page_reader_done(const struct store_result *result, void *user,
-                                         smq_error *err)
-{
-    return page_read_done(user, result, err);
-}
-
 smq_status page_read(struct page_reader *reader, smq_error *err)
 {
-    return fanout_one(reader->core, page_reader_send, page_reader_done, reader, err);
+    return fanout_one(reader->core, page_read_send, page_read_done, reader, err);
 }
 
 bool page_next(struct page_reader *reader)

@@ -39,11 +39,10 @@ struct page_reader {
     struct page page;
 };
 
-/* Read the next page as a call of fanout.h.  page_read_done() returns FANOUT_STOP with `err`
- * filled, or FANOUT_DONE. */
-void page_read_send(struct store_call *call, const struct page_reader *reader);
-enum fanout_next page_read_done(struct page_reader *reader, const struct store_result *result,
-                                smq_error *err);
+/* Read the next page as a call of fanout.h; `user` is a struct page_reader.  page_read_done()
+ * returns FANOUT_STOP with `err` filled, or FANOUT_DONE. */
+void page_read_send(struct store_call *call, void *user);
+enum fanout_next page_read_done(const struct store_result *result, void *user, smq_error *err);
 
 /* Read the next page.  Thread: the caller's, which waits. */
 smq_status page_read(struct page_reader *reader, smq_error *err);

@@ -9,60 +9,28 @@
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <inttypes.h>
 
-#include "admin/admin.h"
+#include "admin/binding.h"
 #include "admin/fail.h"
 #include "base/status.h"
 #include "core/coord_link.h"
 
-/* Signs of living owners of a topic. */
-struct owners {
-    int32_t subscribed, leased; /* slots with a subscriber; slots with a leased claim */
-    int64_t leased_ms;          /* time until the last of these leases ends */
-    uint32_t generation;        /* the largest in any slot's token or binding */
-};
-
 struct rebind {
     struct core *core;
-    struct topic topic;
+    struct binding found;
     bool force;
-    struct owners owners;
+    int32_t subscribed; /* slots with a subscriber */
     char kind[COORD_BINDING_MAX];
     uint32_t generation; /* the new generation */
 };
 
 /* --- owners --- */
 
-static void rebind_owner_send(struct store_call *call, int32_t index, void *user)
+/* The largest generation in any slot's token or binding. */
+static uint32_t rebind_largest(const struct rebind *rebind)
 {
-    const struct rebind *rebind = user;
-    struct store_slot slot;
+    const struct binding *found = &rebind->found;
 
-    store_slot_fill(&slot, &rebind->topic, index);
-    store_owner(call, rebind->core->redis, &slot, 0);
-}
-
-static enum fanout_next rebind_owner_done(const struct store_result *result, int32_t index,
-                                          void *user, smq_error *err)
-{
-    struct rebind *rebind = user;
-    struct owners *owners = &rebind->owners;
-    struct store_owner owner;
-
-    if (result->outcome != STORE_OK || !store_owner_read(&owner, result)) {
-        return admin_fail(err, &rebind->topic, index, result);
-    }
-    if (owner.token.generation > owners->generation) {
-        owners->generation = owner.token.generation;
-    }
-    if (owner.bound_at > owners->generation) {
-        owners->generation = owner.bound_at;
-    }
-    if (owner.leased_ms > 0) {
-        owners->leased++;
-        owners->leased_ms =
-            owner.leased_ms > owners->leased_ms ? owner.leased_ms : owners->leased_ms;
-    }
-    return FANOUT_DONE;
+    return found->token.generation > found->bound_at ? found->token.generation : found->bound_at;
 }
 
 static void rebind_listeners_send(struct store_call *call, int32_t index, void *user)
@@ -70,7 +38,7 @@ static void rebind_listeners_send(struct store_call *call, int32_t index, void *
     const struct rebind *rebind = user;
     struct store_slot slot;
 
-    store_slot_fill(&slot, &rebind->topic, index);
+    store_slot_fill(&slot, &rebind->found.topic, index);
     store_listeners(call, rebind->core->redis, &slot, 0);
 }
 
@@ -81,40 +49,39 @@ static enum fanout_next rebind_listeners_done(const struct store_result *result,
     uint64_t count;
 
     if (result->outcome != STORE_OK || !store_listeners_read(&count, result)) {
-        return admin_fail(err, &rebind->topic, index, result);
+        return admin_fail(err, &rebind->found.topic, index, result);
     }
-    rebind->owners.subscribed += count > 0 ? 1 : 0;
+    rebind->subscribed += count > 0 ? 1 : 0;
     return FANOUT_DONE;
 }
 
 /* Look for owners, and refuse if there are some. */
 static smq_status rebind_check_owners(struct rebind *rebind, smq_error *err)
 {
-    const struct owners *owners = &rebind->owners;
-    const char *name = rebind->topic.name;
-    smq_status status = fanout_many(rebind->core, rebind->topic.slots, rebind_owner_send,
-                                    rebind_owner_done, rebind, err);
+    const struct binding *found = &rebind->found;
+    const char *name = found->topic.name;
+    smq_status status = binding_read_tokens(&rebind->found, rebind->core, err);
 
     if (status != SMQ_OK || rebind->force) {
         return status;
     }
-    status = fanout_many(rebind->core, rebind->topic.slots, rebind_listeners_send,
+    status = fanout_many(rebind->core, rebind->found.topic.slots, rebind_listeners_send,
                          rebind_listeners_done, rebind, err);
     if (status != SMQ_OK) {
         return status;
     }
-    if (owners->subscribed > 0) {
+    if (rebind->subscribed > 0) {
         return status_set(err, SMQ_IN_WORK,
                           "topic %s is being consumed: consumers are subscribed to %" PRId32
                           " of its %" PRId32 " slots; stop them first",
-                          name, owners->subscribed, rebind->topic.slots);
+                          name, rebind->subscribed, rebind->found.topic.slots);
     }
-    if (owners->leased > 0) {
+    if (found->leased > 0) {
         return status_set(err, SMQ_IN_WORK,
                           "topic %s is being consumed: messages are claimed in %" PRId32
                           " of its %" PRId32 " slots, for %" PRId64
                           " ms more; stop the consumers, or wait, or force it if they are dead",
-                          name, owners->leased, rebind->topic.slots, owners->leased_ms);
+                          name, found->leased, rebind->found.topic.slots, found->leased_ms);
     }
     return SMQ_OK;
 }
@@ -125,10 +92,10 @@ static void rebind_send(struct store_call *call, void *user)
 {
     const struct rebind *rebind = user;
 
-    store_rebind(call, rebind->core->redis, rebind->topic.name,
-                 &(struct store_rebind){.nonce = rebind->topic.nonce,
+    store_rebind(call, rebind->core->redis, rebind->found.topic.name,
+                 &(struct store_rebind){.nonce = rebind->found.topic.nonce,
                                         .coord = rebind->kind,
-                                        .above = rebind->owners.generation,
+                                        .above = rebind_largest(rebind),
                                         .force = rebind->force},
                  0);
 }
@@ -136,7 +103,7 @@ static void rebind_send(struct store_call *call, void *user)
 static enum fanout_next rebind_done(const struct store_result *result, void *user, smq_error *err)
 {
     struct rebind *rebind = user;
-    const char *name = rebind->topic.name;
+    const char *name = rebind->found.topic.name;
     struct store_lease_holder holder;
 
     if (result->outcome == STORE_OK && store_topic_number_read(&rebind->generation, result)) {
@@ -160,7 +127,7 @@ static void rebind_slot_send(struct store_call *call, int32_t index, void *user)
     const struct rebind *rebind = user;
     struct store_slot slot;
 
-    store_slot_fill(&slot, &rebind->topic, index);
+    store_slot_fill(&slot, &rebind->found.topic, index);
     store_slot_bind(call, rebind->core->redis, &slot, rebind->generation, rebind->kind, 0);
 }
 
@@ -177,22 +144,22 @@ static enum fanout_next rebind_slot_done(const struct store_result *result, int3
     (void) status_set(err, result->status,
                       "topic %s is bound to \"%.80s\" now, but its slot %" PRId32
                       " could not store that, and a repair would need it: %.80s; rebind it again",
-                      rebind->topic.name, rebind->kind, index, result->text);
+                      rebind->found.topic.name, rebind->kind, index, result->text);
     return FANOUT_STOP;
 }
 
 /* The fleet is reached first, so that a mistyped address does not lock out other consumers. */
 static smq_status rebind_check(struct rebind *rebind, const char *topic, smq_error *err)
 {
-    smq_status status = fanout_topic(&rebind->topic, rebind->core, topic, err);
+    smq_status status = fanout_topic(&rebind->found.topic, rebind->core, topic, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    if (rebind->topic.shared) {
+    if (rebind->found.topic.shared) {
         return status_set(err, SMQ_INVALID,
                           "topic %s is shared, so it has no owners and is bound to no fleet",
-                          rebind->topic.name);
+                          rebind->found.topic.name);
     }
     status = coord_link_open(rebind->core->link, err);
     if (status != SMQ_OK) {
@@ -202,11 +169,11 @@ static smq_status rebind_check(struct rebind *rebind, const char *topic, smq_err
     if (status != SMQ_OK) {
         return status;
     }
-    if (rebind->owners.generation == UINT32_MAX || rebind->topic.generation == UINT32_MAX) {
+    if (rebind_largest(rebind) == UINT32_MAX || rebind->found.topic.generation == UINT32_MAX) {
         return status_set(err, SMQ_INTERNAL,
                           "the generation of topic %s cannot be raised any more; delete the topic "
                           "and create it under another name",
-                          rebind->topic.name);
+                          rebind->found.topic.name);
     }
     return SMQ_OK;
 }
@@ -217,7 +184,7 @@ static smq_status rebind_write(struct rebind *rebind, smq_error *err)
 
     coord_link_binding(rebind->kind, rebind->core->link);
     status = fanout_one(rebind->core, rebind_send, rebind_done, rebind, err);
-    return status == SMQ_OK ? fanout_many(rebind->core, rebind->topic.slots, rebind_slot_send,
+    return status == SMQ_OK ? fanout_many(rebind->core, rebind->found.topic.slots, rebind_slot_send,
                                           rebind_slot_done, rebind, err)
                             : status;
 }

@@ -14,15 +14,6 @@
 
 /* --- what the slots know --- */
 
-static void repair_survey_send(struct store_call *call, int32_t index, void *user)
-{
-    const struct topic_change *change = user;
-    struct store_slot slot;
-
-    store_slot_fill(&slot, &change->topic, index);
-    store_slot_read(call, change->core->redis, &slot, 0);
-}
-
 static enum fanout_next repair_survey_done(const struct store_result *result, int32_t index,
                                            void *user, smq_error *err)
 {
@@ -41,7 +32,7 @@ static enum fanout_next repair_survey_done(const struct store_result *result, in
 smq_status repair_survey(struct topic_change *change, smq_error *err)
 {
     change->damage = damage_new(change->topic.slots);
-    return topic_change_slots(change, repair_survey_send, repair_survey_done, err);
+    return topic_change_slots(change, topic_change_look_send, repair_survey_done, err);
 }
 
 /* --- restoring --- */

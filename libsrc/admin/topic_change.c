@@ -137,7 +137,16 @@ smq_status topic_change_unregister(struct topic_change *change, smq_error *err)
     return topic_change_one(change, topic_change_unregister_send, topic_change_registry_done, err);
 }
 
-/* --- opening slots --- */
+/* --- slots --- */
+
+void topic_change_look_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct topic_change *change = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, &change->topic, index);
+    store_slot_read(call, change->core->redis, &slot, 0);
+}
 
 void topic_change_open_send(struct store_call *call, int32_t index, void *user)
 {

@@ -1,4 +1,4 @@
-/* topic_change.h - what creating, repairing and deleting a topic have in common.
+/* topic_change.h - what creating, altering, repairing and deleting a topic have in common.
  *
  * Each of these can be interrupted at any point, by a crash or an outage; the state in topic{T}
  * shows it, and repeating the call completes it.  Each call to Redis names the state that it
@@ -23,6 +23,8 @@ struct topic_change {
     enum store_topic_state state;
     enum store_topic_step step;
     bool changed; /* another caller changed the topic: begin again */
+
+    bool paused; /* pause, resume: which of them */
 
     /* creation: the slots that this call opened */
     struct topic_change_opened {
@@ -78,6 +80,9 @@ smq_status repair_survey(struct topic_change *change, smq_error *err);
  * was read.  Sets `changed`. */
 smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
                         const struct topic *stored, const struct topic *asked, smq_error *err);
+
+/* Read what a slot knows, for store_slot_notes_read(). */
+void topic_change_look_send(struct store_call *call, int32_t index, void *user);
 
 /* Open a slot, or bring its copy of the definition up to date. */
 void topic_change_open_send(struct store_call *call, int32_t index, void *user);

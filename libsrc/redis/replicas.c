@@ -102,7 +102,8 @@ static void replicas_ask(struct node *node)
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-/* End all awaits whose time has passed at `now_ms`; their callbacks may await again. */
+/* End all awaits whose time has passed at `now_ms` (INT64_MAX: all); their callbacks may await
+ * again. */
 static void replicas_end_awaits(struct node *node, int64_t now_ms, enum redis_outcome outcome,
                                 smq_status status, const char *what)
 {
@@ -125,12 +126,6 @@ static void replicas_end_awaits(struct node *node, int64_t now_ms, enum redis_ou
         TAILQ_REMOVE(&over, await, link);
         await->done(&result, await->user);
     }
-}
-
-static void replicas_end_all_awaits(struct node *node, enum redis_outcome outcome,
-                                    smq_status status, const char *what)
-{
-    replicas_end_awaits(node, INT64_MAX, outcome, status, what);
 }
 
 static void replicas_send_wait(struct node *node, int64_t until_ms)
@@ -194,8 +189,8 @@ static void replicas_fell_short(struct node *node, int count)
 /* End all awaits: the connection has ended, and a failover may have lost what was written. */
 static void replicas_lose_awaits(struct node *node)
 {
-    replicas_end_all_awaits(node, REDIS_UNKNOWN, SMQ_UNKNOWN,
-                            "the connection ended before its replicas acknowledged");
+    replicas_end_awaits(node, INT64_MAX, REDIS_UNKNOWN, SMQ_UNKNOWN,
+                        "the connection ended before its replicas acknowledged");
 }
 
 static void replicas_on_wait(struct exchange *exchange, const redisReply *reply, bool written)
@@ -206,14 +201,14 @@ static void replicas_on_wait(struct exchange *exchange, const redisReply *reply,
     if (reply == NULL) {
         replicas_lose_awaits(node);
     } else if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= node->replicas_wanted) {
-        replicas_end_all_awaits(node, REDIS_DONE, SMQ_OK, "");
+        replicas_end_awaits(node, INT64_MAX, REDIS_DONE, SMQ_OK, "");
         replicas_open(node);
     } else if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0) {
         replicas_fell_short(node, (int) reply->integer);
     } else {
         const char *what =
             reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not answer WAIT as Redis does";
-        replicas_end_all_awaits(node, REDIS_UNKNOWN, SMQ_UNKNOWN, what);
+        replicas_end_awaits(node, INT64_MAX, REDIS_UNKNOWN, SMQ_UNKNOWN, what);
         node_disconnect(node, SMQ_UNAVAILABLE, what);
     }
 }
