@@ -1,6 +1,7 @@
 /* consume.c - claim messages and print them, or run a program for each.
  *
- * Thread: main; the handlers are in consume_print.c and consume_exec.c. */
+ * Thread: main; the handlers are in consume_print.c and consume_exec.c, and what ends programs
+ * after a crash is in consume_guard.c. */
 #include "consume.h"
 
 #include <stdio.h>
@@ -237,11 +238,17 @@ static enum exit_code consume_verb_run(const struct command *command)
         return code;
     }
     signals_catch();
-    code = connect_client(&consume.client, command);
+    if (command->tail) {
+        code = consume_guard_start();
+    }
+    if (code == EXIT_DONE) {
+        code = connect_client(&consume.client, command);
+    }
     if (code == EXIT_DONE && !signals_came()) {
         code = consume_run_worker(&consume);
     }
     smq_client_free(consume.client);
+    consume_guard_end();
     return code;
 }
 

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "verb.h"
 
@@ -37,6 +38,15 @@ smq_verdict consume_run(smq_delivery *delivery, void *user);
 /* Can the program be found, and run?  On any other result than EXIT_DONE the error has already been
  * printed.  Call it while there is no other thread. */
 enum exit_code consume_check_program(const char *program);
+
+/* A process of its own that kills the programs if this one ends without them.  Start it while there
+ * is no other thread; on any other result than EXIT_DONE the error has been printed.  The other
+ * functions do nothing without it.  A program is added after its start and removed before it is
+ * reaped, by one thread at a time. */
+enum exit_code consume_guard_start(void);
+void consume_guard_add(pid_t program);
+void consume_guard_remove(pid_t program);
+void consume_guard_end(void);
 
 /* Kills all programs, because the time to drain has ended; and says whether that was done. */
 void consume_kill_programs(void);

@@ -3,7 +3,8 @@
  *
  * The body is handed over as a memory file, so a program that does not read it is no special case
  * and nothing here can block on a pipe.  Each program leads a process group of its own: Ctrl-C at a
- * terminal drains and does not interrupt the programs that run.
+ * terminal drains and does not interrupt the programs that run.  When the command is killed they
+ * are killed, too (consume_guard.c).
  *
  * Thread: smq:work-N, unless a function says otherwise. */
 #include <errno.h>
@@ -253,6 +254,7 @@ static void program_list_add(struct program *program)
 {
     pthread_mutex_lock(&running.lock);
     LIST_INSERT_HEAD(&running.list, program, entry);
+    consume_guard_add(program->pid);
     if (running.killed) {
         (void) kill(-program->pid, SIGKILL);
     }
@@ -325,6 +327,7 @@ static int program_await_end(struct consume *consume, struct program *program)
     }
     pthread_mutex_lock(&running.lock);
     LIST_REMOVE(program, entry);
+    consume_guard_remove(program->pid);
     (void) waitpid(program->pid, &status, 0);
     pthread_mutex_unlock(&running.lock);
     return status;

@@ -342,18 +342,24 @@ static bool gate_is_left(void *arg)
     return file < 0;
 }
 
-/* A program runs: it has said so, and waits at the gate. */
-static void start_waiting(struct run *run, const char *topic, const char *drain_timeout)
+/* A program runs: it has said so, and waits at the gate by the command `waits`. */
+static void start_program(struct run *run, const char *topic, const char *drain_timeout,
+                          const char *waits)
 {
     char script[1024];
 
     create(topic);
     command_done("x\n", ARGS("send", topic));
-    snprintf(script, sizeof(script), "exec 3<>%s; echo begun; read line <&3; echo ended", gate);
+    snprintf(script, sizeof(script), "exec 3<>%s; echo begun; %s <&3; echo ended", gate, waits);
     command_start(
         run, NULL,
         ARGS("consume", topic, "--drain-timeout", drain_timeout, "--", "sh", "-c", script));
     assert_true(run_wait_out(run, "begun\n", TIMEOUT_MS));
+}
+
+static void start_waiting(struct run *run, const char *topic, const char *drain_timeout)
+{
+    start_program(run, topic, drain_timeout, "read line");
 }
 
 static void test_a_signal_lets_the_program_end(void **state)
@@ -433,8 +439,7 @@ static void test_an_abort_is_said(void **state)
     assert_int_equal(run.exit_code, 128 + SIGABRT);
     assert_non_null(strstr(run.err, "slotmq: aborted: out of memory, or a defect\n"));
     run_fini(&run);
-    assert_true(wait_until(open_gate, NULL, TIMEOUT_MS)); /* the program goes on alone */
-    assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS));
+    assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS)); /* its program has not survived it */
 }
 
 static void test_a_second_interrupt_ends_the_command(void **state)
@@ -449,7 +454,20 @@ static void test_a_second_interrupt_ends_the_command(void **state)
     assert_true(run_wait(&run, TIMEOUT_MS));
     assert_int_equal(run.exit_code, 128 + SIGINT);
     run_fini(&run);
-    assert_true(wait_until(open_gate, NULL, TIMEOUT_MS)); /* the program goes on alone */
+    assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS)); /* its program has not survived it */
+}
+
+/* Nor has what its program started. */
+static void test_a_killed_command_leaves_no_program(void **state)
+{
+    struct run run;
+
+    (void) state;
+    start_program(&run, "killed", "60s", "head -n 1");
+    run_signal(&run, SIGKILL);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 128 + SIGKILL);
+    run_fini(&run);
     assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS));
 }
 
@@ -476,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_the_longest_time_to_drain_is_taken),
         cmocka_unit_test(test_an_abort_is_said),
         cmocka_unit_test(test_a_second_interrupt_ends_the_command),
+        cmocka_unit_test(test_a_killed_command_leaves_no_program),
     };
 
     return cmocka_run_group_tests(tests, setup, command_teardown);
