@@ -18,10 +18,18 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "coord/coord.h"
+#include "coord/zk_words.h"
 
 enum { ZK_WORDS_ANSWER_MAX = 4096 };
 
 static const char zk_words_question[] = "srvr";
+
+/* Invariant: the addresses of servers[0 .. count) point into `hosts`. */
+struct coord_words {
+    char *hosts;
+    struct zk_words_server *servers;
+    size_t count;
+};
 
 /* One server.  Invariant: `fd` is -1 once it has answered or failed. */
 struct zk_words_server {
@@ -149,17 +157,28 @@ static void zk_words_field(char *out, size_t size, const char *answer, const cha
     }
 }
 
+void zk_words_parse(struct zk_words_facts *out, const char *answer)
+{
+    zk_words_field(out->version, sizeof(out->version), answer, "Zookeeper version: ", "-, \r\n");
+    zk_words_field(out->role, sizeof(out->role), answer, "Mode: ", "\r\n");
+    out->version_why = "";
+    if (out->version[0] == '\0') {
+        out->version_why = strstr(answer, "whitelist") != NULL
+                               ? "the word srvr is not in its 4lw.commands.whitelist"
+                               : "it does not answer the word srvr";
+    }
+}
+
 static bool zk_words_show(const struct zk_words_server *server, smq_server_fn *visit, void *user)
 {
-    char version[32], role[32];
+    struct zk_words_facts facts;
     smq_server_info shown = {.struct_size = sizeof(shown),
                              .kind = SMQ_SERVER_ZOOKEEPER,
                              .address = server->address,
                              .status = server->why[0] != '\0' ? SMQ_UNAVAILABLE : SMQ_OK,
                              .why = server->why,
-                             .version = version,
-                             .version_why = "",
-                             .role = role,
+                             .version = facts.version,
+                             .role = facts.role,
                              .used_memory = SMQ_NONE,
                              .maxmemory = SMQ_NONE,
                              .maxmemory_policy = "",
@@ -176,25 +195,20 @@ static bool zk_words_show(const struct zk_words_server *server, smq_server_fn *v
                              .migrations = SMQ_NONE,
                              .clock_why = "ZooKeeper does not tell its time"};
 
-    zk_words_field(version, sizeof(version), server->answer, "Zookeeper version: ", "-, \r\n");
-    zk_words_field(role, sizeof(role), server->answer, "Mode: ", "\r\n");
-    if (version[0] == '\0') {
-        shown.version_why = strstr(server->answer, "whitelist") != NULL
-                                ? "the word srvr is not in its 4lw.commands.whitelist"
-                                : "it does not answer the word srvr";
-    }
+    zk_words_parse(&facts, server->answer);
+    shown.version_why = facts.version_why;
     return visit(&shown, user);
 }
 
-void coord_zookeeper_each(const char *servers, int64_t timeout_ms, smq_server_fn *visit, void *user)
+struct coord_words *coord_words_ask(const char *servers, int64_t timeout_ms)
 {
-    char *hosts = coord_servers_hosts(servers);
-    char *rest = NULL;
+    struct coord_words *words = memory_new(sizeof(*words));
     struct zk_words_server *all = NULL;
+    char *rest = NULL;
     size_t count = 0;
-    bool more = true;
 
-    for (char *host = strtok_r(hosts, ",", &rest); host != NULL;
+    words->hosts = coord_servers_hosts(servers);
+    for (char *host = strtok_r(words->hosts, ",", &rest); host != NULL;
          host = strtok_r(NULL, ",", &rest)) {
         all = memory_grow(all, count + 1, sizeof(*all));
         memset(&all[count], 0, sizeof(*all));
@@ -207,8 +221,26 @@ void coord_zookeeper_each(const char *servers, int64_t timeout_ms, smq_server_fn
     zk_words_wait(all, count, timeout_ms);
     for (size_t i = 0; i < count; i++) {
         zk_words_end(&all[i], all[i].fd >= 0 ? "it does not answer in time" : NULL);
-        more = more && zk_words_show(&all[i], visit, user);
     }
-    free(all);
-    free(hosts);
+    words->servers = all;
+    words->count = count;
+    return words;
+}
+
+void coord_words_show(const struct coord_words *words, smq_server_fn *visit, void *user)
+{
+    bool more = true;
+
+    for (size_t i = 0; words != NULL && i < words->count && more; i++) {
+        more = zk_words_show(&words->servers[i], visit, user);
+    }
+}
+
+void coord_words_free(struct coord_words *words)
+{
+    if (words != NULL) {
+        free(words->servers);
+        free(words->hosts);
+        free(words);
+    }
 }

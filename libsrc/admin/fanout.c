@@ -31,6 +31,7 @@ struct fanout {
     int32_t count;       /* number of all calls */
     int32_t width, busy; /* calls that may be in flight; calls that are */
     int32_t next;        /* the first index that was not sent yet */
+    bool repeats;        /* calls whose reply was lost */
     bool failed;
     smq_error err;
 };
@@ -67,7 +68,7 @@ static void fanout_on_done(struct store_call *store_call, const struct store_res
     struct fanout *fanout = call->fanout;
     smq_error err = {.status = SMQ_OK};
 
-    if (fanout_is_lost(result) && ++call->tries < FANOUT_TRIES) {
+    if (fanout->repeats && fanout_is_lost(result) && ++call->tries < FANOUT_TRIES) {
         fanout_call_send(call);
         return;
     }
@@ -96,13 +97,21 @@ static void fanout_on_task(struct loop_task *task)
     }
 }
 
-static smq_status fanout_run(struct fanout *fanout, struct core *core, smq_error *err)
+struct fanout *fanout_begin(struct core *core, int32_t count, fanout_send_fn *send,
+                            fanout_done_fn *done, void *user, enum fanout_lost lost)
 {
-    if (fanout->count == 0) {
-        return SMQ_OK;
+    struct fanout *fanout = memory_new(sizeof(*fanout));
+
+    *fanout = (struct fanout){.task.run = fanout_on_task,
+                              .send = send,
+                              .done = done,
+                              .user = user,
+                              .count = count,
+                              .width = count < FANOUT_WIDTH ? count : FANOUT_WIDTH,
+                              .repeats = lost == FANOUT_REPEAT};
+    if (count == 0) {
+        return fanout;
     }
-    fanout->task.run = fanout_on_task;
-    fanout->width = fanout->count < FANOUT_WIDTH ? fanout->count : FANOUT_WIDTH;
     fanout->calls = memory_new((size_t) fanout->width * sizeof(*fanout->calls));
     waiter_init(&fanout->waiter, 1);
     for (int32_t i = 0; i < fanout->width; i++) {
@@ -110,21 +119,32 @@ static smq_status fanout_run(struct fanout *fanout, struct core *core, smq_error
         store_call_init(&fanout->calls[i].call, fanout_on_done, &fanout->calls[i]);
     }
     loop_post(core->io, &fanout->task);
-    (void) waiter_wait(&fanout->waiter, SMQ_FOREVER);
-    waiter_fini(&fanout->waiter);
+    return fanout;
+}
+
+smq_status fanout_end(struct fanout *fanout, smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    if (fanout->count > 0) {
+        (void) waiter_wait(&fanout->waiter, SMQ_FOREVER);
+        waiter_fini(&fanout->waiter);
+    }
     for (int32_t i = 0; i < fanout->width; i++) {
         store_call_fini(&fanout->calls[i].call);
     }
+    if (fanout->failed) {
+        status = status_copy(err, &fanout->err);
+    }
     free(fanout->calls);
-    return fanout->failed ? status_copy(err, &fanout->err) : SMQ_OK;
+    free(fanout);
+    return status;
 }
 
 smq_status fanout_many(struct core *core, int32_t count, fanout_send_fn *send, fanout_done_fn *done,
                        void *user, smq_error *err)
 {
-    struct fanout fanout = {.count = count, .send = send, .done = done, .user = user};
-
-    return fanout_run(&fanout, core, err);
+    return fanout_end(fanout_begin(core, count, send, done, user, FANOUT_REPEAT), err);
 }
 
 /* --- a single call --- */

@@ -18,15 +18,24 @@ enum fanout_next {
 /* Send call number `index`. */
 typedef void fanout_send_fn(struct store_call *call, int32_t index, void *user);
 
-/* Handle the result of call number `index`; fill `err` before returning FANOUT_STOP.  A call whose
- * reply was lost is repeated a few times before this is called. */
+/* What follows a reply that was lost: the call is repeated a few times, or `done` is called. */
+enum fanout_lost { FANOUT_REPEAT, FANOUT_TELL };
+
+/* Handle the result of call number `index`; fill `err` before returning FANOUT_STOP. */
 typedef enum fanout_next fanout_done_fn(const struct store_result *result, int32_t index,
                                         void *user, smq_error *err);
 
-/* Make `count` calls, numbered from 0, up to 256 at once.  Blocks: the request time-out of each
- * round trip.  Fails: as `done` says. */
+/* Make `count` calls, numbered from 0, up to 256 at once.  A call whose reply was lost is repeated.
+ * Blocks: the request time-out of each round trip.  Fails: as `done` says. */
 smq_status fanout_many(struct core *core, int32_t count, fanout_send_fn *send, fanout_done_fn *done,
                        void *user, smq_error *err);
+
+/* The same in two parts, between which the caller can wait for something else.  The first part does
+ * not block; each result must be given to the second one. */
+struct fanout;
+struct fanout *fanout_begin(struct core *core, int32_t count, fanout_send_fn *send,
+                            fanout_done_fn *done, void *user, enum fanout_lost lost);
+smq_status fanout_end(struct fanout *fanout, smq_error *err);
 
 /* As fanout_many(), for a single call. */
 typedef void fanout_one_send_fn(struct store_call *call, void *user);

@@ -61,7 +61,8 @@ static void server_facts_take_replicas(struct server_facts *facts, const char *i
     facts->replicas = facts->lag_bytes = 0;
     while ((at = strstr(at, ",state=online,offset=")) != NULL) {
         at += strlen(",state=online,offset=");
-        const int64_t lag = reached - strtoll(at, NULL, 10);
+        const int64_t offset = strtoll(at, NULL, 10);
+        const int64_t lag = offset >= 0 ? reached - offset : 0; /* a negative one is nonsense */
         facts->lag_bytes = lag > facts->lag_bytes ? lag : facts->lag_bytes;
         facts->replicas++;
     }
