@@ -27,6 +27,7 @@ bool bench_delayed(struct lab *lab);
 bool bench_peers(struct lab *lab);
 bool bench_keyed(struct lab *lab);
 bool bench_rebalance(struct lab *lab);
+bool bench_fleet(struct lab *lab);
 bool bench_redis_cost(struct lab *lab);
 bool bench_memory(struct lab *lab);
 bool bench_idle(struct lab *lab);

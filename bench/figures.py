@@ -59,6 +59,8 @@ WORDS = {
     "rebalance-join": "join of a 17th member: time until each of 1,024 slots has its owner, s",
     "rebalance-leave": "graceful leave: the same, s",
     "rebalance-pause-p99": "time that a moved slot has no owner, p99, ms",
+    "fleet-250-cover": "start of 250 processes: time until 4,096 slots are shared out among all, s",
+    "fleet-16-cover": "start of 16 processes: the same with 65,536 slots, s",
 }
 
 

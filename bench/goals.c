@@ -37,6 +37,8 @@ static const struct goal goals[] = {
     {"rebalance-join", 0.3, 1},
     {"rebalance-leave", 0.3, 1},
     {"rebalance-pause-p99", 30, 200},
+    {"fleet-250-cover", 15, 30},
+    {"fleet-16-cover", 40, 80},
 };
 
 static const struct rival rivals[] = {

@@ -130,6 +130,14 @@ pid_t lab_start_server(struct lab *lab, const struct process_options *options)
     return pid;
 }
 
+bool lab_restart_zookeeper(struct lab *lab)
+{
+    take_core(0);
+    bool good = server_restart(lab_zookeeper_server(lab));
+    take_core(1);
+    return good;
+}
+
 bool lab_empty(struct lab *lab)
 {
     for (int i = 0; i < lab->masters; i++) {
@@ -169,6 +177,11 @@ const char *lab_redis(const struct lab *lab)
 const char *lab_zookeeper(const struct lab *lab)
 {
     return lab->zookeeper ? servers_zookeeper(lab->servers) : NULL;
+}
+
+struct server *lab_zookeeper_server(const struct lab *lab)
+{
+    return servers_zookeeper_server(lab->servers);
 }
 
 int lab_masters(const struct lab *lab)

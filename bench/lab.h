@@ -15,6 +15,7 @@
 
 struct wire;
 struct lab;
+struct server;
 
 struct lab_options {
     bool quick, json;
@@ -47,12 +48,14 @@ bool lab_servers_with_replicas(struct lab *lab, int masters, int replicas, bool 
 
 const char *lab_redis(const struct lab *lab);     /* addresses, as smq_client_options wants them */
 const char *lab_zookeeper(const struct lab *lab); /* NULL: none */
+struct server *lab_zookeeper_server(const struct lab *lab);
 int lab_masters(const struct lab *lab);
 struct wire *lab_wire(struct lab *lab, int master); /* a connection for questions */
 
-/* Start another server on the core of the servers. */
+/* Start another server on the core of the servers, or the ZooKeeper server that was stopped. */
 struct process_options;
 pid_t lab_start_server(struct lab *lab, const struct process_options *options);
+bool lab_restart_zookeeper(struct lab *lab);
 
 /* Remove all data, and release the memory. */
 bool lab_empty(struct lab *lab);

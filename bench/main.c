@@ -45,6 +45,8 @@ static const struct bench benches[] = {
     {"keyed", "send and drain bodies of 1 KiB in both layouts", bench_keyed, true},
     {"rebalance", "join, leave and death in a fleet of 16 with 1,024 slots", bench_rebalance,
      false},
+    {"fleet", "250 processes with 4,096 slots, and 16 with 65,536: start, join, death, restarts",
+     bench_fleet, false},
 };
 
 enum { COUNT = sizeof(benches) / sizeof(benches[0]), USAGE = 64 };

@@ -12,8 +12,7 @@
 #include "tally.h"
 
 static smq_worker *worker;
-static const char *number;
-static int file;
+static int number, file;
 
 static void on_signal(int signal_number)
 {
@@ -22,11 +21,11 @@ static void on_signal(int signal_number)
 }
 
 /* One write(2) a line: the members append to the same file. */
-static void note(char kind, int32_t slot, int64_t value)
+static void note(char kind, int32_t slot, int64_t value, const char *token)
 {
-    char line[64];
-    int len = snprintf(line, sizeof(line), "%c %s %d %lld\n", kind, number, (int) slot,
-                       (long long) value);
+    char line[96];
+    int len = snprintf(line, sizeof(line), "%c %d %d %lld %s\n", kind, number, (int) slot,
+                       (long long) value, token);
 
     if (write(file, line, (size_t) len) != len) {
         perror("bench: member");
@@ -38,9 +37,9 @@ static void on_event(const smq_event *event, void *user)
 {
     (void) user;
     if (event->kind == SMQ_EVENT_SLOT_GAINED) {
-        note('G', event->slot, meter_now_ns());
+        note('G', event->slot, meter_now_ns(), event->token);
     } else if (event->kind == SMQ_EVENT_SLOT_LOST) {
-        note('L', event->slot, meter_now_ns());
+        note('L', event->slot, meter_now_ns(), "");
     }
 }
 
@@ -49,7 +48,7 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     const smq_message_info *info = smq_delivery_info(delivery);
 
     (void) user;
-    note('H', info->slot, (int64_t) tally_number(info->body.data, info->body.len));
+    note('H', info->slot, (int64_t) tally_number(info->body.data, info->body.len), "");
     return SMQ_DONE;
 }
 
@@ -86,21 +85,24 @@ int member_main(char **arguments)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
+    char name[32];
 
-    number = arguments[4];
-    file = open(arguments[5], O_WRONLY | O_APPEND | O_CLOEXEC);
+    number = atoi(arguments[4]);
+    file = open(arguments[6], O_WRONLY | O_APPEND | O_CLOEXEC);
+    snprintf(name, sizeof(name), MEMBER_NAME, number);
     options.redis = arguments[1];
     options.zookeeper = arguments[2];
-    options.session_timeout_ms = MEMBER_SESSION_MS;
+    options.name = name;
+    options.session_timeout_ms = atoi(arguments[5]);
     options.event = on_event;
-    note('S', 0, meter_now_ns());
+    note('S', 0, meter_now_ns(), "");
     smq_status status = smq_client_new(&client, &options, &err);
     if (status == SMQ_OK) {
         status = consume(client, arguments[3], &err);
     }
     smq_client_free(client);
     if (status != SMQ_OK) {
-        fprintf(stderr, "bench: member %s: %s\n", number, err.text);
+        fprintf(stderr, "bench: member %d: %s\n", number, err.text);
     }
     return status == SMQ_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }

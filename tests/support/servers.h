@@ -78,6 +78,9 @@ bool server_restart(struct server *server);
 /* Remove what a ZooKeeper server that does not run has stored: it starts again as a new one. */
 void server_wipe(const struct server *server);
 
+/* What a ZooKeeper server answers to a word of four letters: srvr, mntr, ruok.  false: nothing. */
+bool zookeeper_server_ask(const struct server *server, const char *word, char *answer, size_t size);
+
 /* The last lines of its log. */
 void server_print_log(const struct server *server, FILE *out);
 

@@ -31,7 +31,7 @@ static bool write_configuration(const struct server *server, int tick_ms)
     fprintf(file, "dataDir=%s/data\n", server->folder);
     fprintf(file, "tickTime=%d\nmaxSessionTimeout=%d\n", tick_ms, tick_ms * LONGEST_SESSION_TICKS);
     fprintf(file, "maxClientCnxns=0\nadmin.enableServer=false\n");
-    fprintf(file, "4lw.commands.whitelist=srvr,ruok\n");
+    fprintf(file, "4lw.commands.whitelist=srvr,ruok,mntr\n");
     fprintf(file, "forceSync=no\npreAllocSize=1024\n"); /* its data need not outlive the machine */
     return fclose(file) == 0;
 }
@@ -54,25 +54,34 @@ static int connect_to(int port)
     return fd;
 }
 
-/* "srvr" names the mode only once requests are served. */
-static bool serves(const struct server *server)
+bool zookeeper_server_ask(const struct server *server, const char *word, char *answer, size_t size)
 {
-    char answer[1024] = "";
     size_t len = 0;
     ssize_t got = 1;
     int fd = connect_to(server->port.number);
 
+    answer[0] = '\0';
     if (fd < 0) {
         return false;
     }
-    if (send(fd, "srvr", 4, MSG_NOSIGNAL) == 4) {
-        while (got > 0 && len < sizeof(answer) - 1) {
-            got = recv(fd, answer + len, sizeof(answer) - 1 - len, 0);
+    if (send(fd, word, strlen(word), MSG_NOSIGNAL) == (ssize_t) strlen(word)) {
+        while (got > 0 && len < size - 1) {
+            got = recv(fd, answer + len, size - 1 - len, 0);
             len += got > 0 ? (size_t) got : 0;
         }
     }
     close(fd);
-    return strstr(answer, "Mode:") != NULL;
+    answer[len] = '\0';
+    return len > 0;
+}
+
+/* "srvr" names the mode only once requests are served. */
+static bool serves(const struct server *server)
+{
+    char answer[1024];
+
+    return zookeeper_server_ask(server, "srvr", answer, sizeof(answer)) &&
+           strstr(answer, "Mode:") != NULL;
 }
 
 bool zookeeper_server_prepare(struct server *server, const struct servers_options *options)

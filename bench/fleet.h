@@ -1,0 +1,66 @@
+/* fleet.h - processes that consume one topic: what each owns, as the lines of the members tell.
+ *
+ * While something is awaited a few messages are sent all the time, none of which may be lost.
+ *
+ * Thread: main.  Failures are printed on standard error. */
+#ifndef BENCH_FLEET_H
+#define BENCH_FLEET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lab.h"
+#include "samples.h"
+
+struct fleet;
+
+struct fleet_options {
+    int slots;
+    int members;        /* the most that live at once; they have numbers below this */
+    int64_t session_ms; /* session time-out of each */
+};
+
+/* A topic of its own, and no member yet.  NULL: it failed. */
+struct fleet *fleet_open(struct lab *lab, const struct fleet_options *options);
+
+/* Ends all members that live. */
+void fleet_close(struct fleet *fleet);
+
+/* Start the process of a member, under the same name each time. */
+bool fleet_start_member(struct fleet *fleet, int number);
+
+/* Ask it to leave; wait until its process has ended well. */
+void fleet_tell_leave(struct fleet *fleet, int number);
+bool fleet_await_end(struct fleet *fleet, int number);
+
+/* SIGKILL: from now on its slots have no owner. */
+void fleet_kill_member(struct fleet *fleet, int number);
+
+/* Wait until every slot has an owner, `members` of them share all slots alike, and those that were
+ * asked to leave have none. */
+bool fleet_await_shares(struct fleet *fleet, int members);
+
+/* Wait while lines are read and messages are sent. */
+bool fleet_await(struct fleet *fleet, bool (*condition)(void *arg), void *arg, const char *what);
+
+/* How many times a slot was gained and lost, by now. */
+struct fleet_counts {
+    uint64_t gains, losses;
+};
+struct fleet_counts fleet_counts(struct fleet *fleet);
+
+/* When a member began to join, by CLOCK_MONOTONIC. */
+int64_t fleet_joined_ns(const struct fleet *fleet, int number);
+
+/* The seconds from `start_ns` until the last slot that was gained since was gained; if `pauses` is
+ * not NULL, how many milliseconds each of these slots had no owner before. */
+double fleet_coverage_s(const struct fleet *fleet, int64_t start_ns, struct samples *pauses);
+
+/* Do Redis and ZooKeeper say the same as the members: is the token of each slot that of its owner,
+ * and does the assignment grant to each member what it owns, and nothing moves? */
+bool fleet_is_agreed(struct fleet *fleet);
+
+/* Wait until what was sent is handled, and report the counts of the messages as `who`. */
+bool fleet_settle(struct fleet *fleet, const char *who);
+
+#endif
