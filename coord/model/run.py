@@ -8,9 +8,11 @@ than a minute; --long: larger bounds, for an hour or two.  README.md says what i
 import argparse
 import concurrent.futures
 import dataclasses
+import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -173,6 +175,11 @@ class Verdict:
                 f"{self.states:>12,.0f} states  depth {self.depth:>7,.0f}  {self.memory:>6,.0f} MB  "
                 f"{self.seconds:>6.1f} s")
 
+    def record(self, commit):
+        return {"commit": commit, "model": self.run.model, "what": self.run.what, "mutation": self.run.mutation,
+                "good": self.good, "verdict": self.text, "states": int(self.states), "depth": int(self.depth),
+                "memory_mb": round(self.memory), "seconds": round(self.seconds, 1)}
+
 
 def judge(run, output, seconds):
     """What the verifier printed, against what must come of the run."""
@@ -253,13 +260,31 @@ def run_all(runs):
     return verdicts
 
 
+def commit():
+    """Of the tree that this file is in, with a + when it was changed; "" when that is not known."""
+    if not shutil.which("git"):
+        return ""
+    found = subprocess.run(["git", "-C", HERE, "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"],
+                           check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return found.stdout.strip()
+
+
+def record(path, verdicts):
+    """Append a line of JSON for each run."""
+    of = commit()
+    with open(path, "a", encoding="utf-8") as file:
+        file.writelines(json.dumps(verdict.record(of)) + "\n" for verdict in verdicts)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="model", description=__doc__.split("\n", maxsplit=1)[0])
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--short", action="store_true", help="what continuous integration runs")
     size.add_argument("--long", action="store_true", help="larger bounds")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only runs whose names contain it")
-    runs = list(chosen(parser.parse_args()))
+    parser.add_argument("--record", metavar="FILE", help="append a line of JSON for each run to this file")
+    arguments = parser.parse_args()
+    runs = list(chosen(arguments))
     if not runs:
         parser.error("no run has such a name")
     signal.signal(signal.SIGTERM, interrupted)
@@ -268,6 +293,8 @@ def main():
         verdicts = run_all(runs)
     except KeyboardInterrupt:
         sys.exit(130)
+    if arguments.record:
+        record(arguments.record, verdicts)
     bad = [verdict.run.name for verdict in verdicts if not verdict.good]
     print(f"{len(verdicts) - len(bad)} runs of models as they must be, {len(bad)} not, "
           f"{time.monotonic() - begin:.0f} s")
