@@ -9,6 +9,7 @@ import argparse
 import collections
 import json
 import pathlib
+import re
 import signal
 import sys
 import tempfile
@@ -27,6 +28,10 @@ EVENTS_MAX = 30000
 
 class BadHistory(Exception):
     pass
+
+
+class Undecided(Exception):
+    """The search did not come to an end."""
 
 
 def read(paths):
@@ -66,7 +71,7 @@ def slots(lines):
 
 
 def spread(lines, members):
-    """Each line with the number of its member; a cut for each incarnation of its name that is not over."""
+    """Each line with the number of its member; the first cut of each incarnation of its name, if it is not over."""
     over = set()
     for line in lines:
         if line["what"] == "session_lost":
@@ -74,6 +79,7 @@ def spread(lines, members):
         if line["what"] == "cut":
             for number, member in enumerate(members):
                 if member[0] == line["member"] and member not in over:
+                    over.add(member)
                     yield line, number
         else:
             yield line, None if line["what"] == "timed_out" else members.index(who(line))
@@ -109,16 +115,16 @@ def history(lines):
             "#define MORE_MEMBERS " + " ".join(
                 f":: next == NONE && WAS_ALIVE({m}) -> next = GRANTED({m})" for m in numbers[2:]),
             "#define ALL_MEMBERS " + " ".join(f"MEMBER_STEPS({m})" for m in numbers),
-            array("what", "byte", [*(1 + list(EVENTS).index(line["what"]) for line, _ in events), 0]),
-            array("who", "byte", [*(member or 0 for _, member in events), 0]),
-            array("rank", "short", [*ranks, 0]),
-            array("following", "short", [*following, len(events)]),
+            array("what", "hidden byte", [*(1 + list(EVENTS).index(line["what"]) for line, _ in events), 0]),
+            array("who", "hidden byte", [*(member or 0 for _, member in events), 0]),
+            array("rank", "hidden short", [*ranks, 0]),
+            array("following", "hidden short", [*following, len(events)]),
             array("may_end", "bool", [*map(int, ends), *[0] * (2 - len(members))]),
             array("to_come", "short", to_come + [len(events)] * (2 - len(members)))]
     return "\n".join(text) + "\n", [line for line, _ in events]
 
 
-def check(lines, children):
+def check(lines, children, memory_mb=run.MEMORY_MB):
     """None: the lines are a path.  Else why not, as text."""
     text, events = history(lines)
     with tempfile.TemporaryDirectory(prefix="slotmq-trace-") as folder:
@@ -126,18 +132,18 @@ def check(lines, children):
         for part in ("trace", "fleet", "redis", "assigner"):
             (pathlib.Path(folder) / f"{part}.pml").write_text((run.HERE / f"{part}.pml").read_text())
         for command in (["spin", "-a", "trace.pml"],
-                        ["cc", "-O1", "-w", "-DSAFETY", "-DNOCLAIM", "-DCOLLAPSE", f"-DMEMLIM={run.MEMORY_MB}",
+                        ["cc", "-O0", "-w", "-DSAFETY", "-DNOCLAIM", "-DCOLLAPSE", f"-DMEMLIM={memory_mb}",
                          "-o", "pan", "pan.c"]):
             code, output = children.call(command, folder, run.SECONDS)
             if code != 0:
-                return output or f"{command[0]} took too long"
+                raise Undecided(output or f"{command[0]} took too long")
         output = children.call(["./pan", f"-m{run.DEPTH}", "-n", "-E"], folder, run.SECONDS)[1]
     errors = run.number(r"errors: (\d+)$", output)
-    if errors is None or (errors == 0 and "max search depth too small" in output):
-        return f"the search did not end well\n{output}"
+    if errors is None or (errors == 0 and re.search("max search depth too small|Search not completed", output)):
+        raise Undecided(f"the search did not end well\n{output}")
     if errors > 0:
         return None
-    passed = max([0, *map(int, run.re.findall(r"^passed (\d+)$", output, run.re.MULTILINE))])
+    passed = max([0, *map(int, re.findall(r"^passed (\d+)$", output, re.MULTILINE))])
     return (f"this is no path of the model: line {passed + 1} of {len(events)} cannot follow\n    " +
             "\n    ".join(json.dumps(line) for line in events[max(0, passed - 8):passed + 1]))
 
@@ -149,7 +155,10 @@ def check_all(lines, most):
     bad = 0
     try:
         for topic, slot, found in of_slots:
-            why = check(found, children)
+            try:
+                why = check(found, children)
+            except Undecided as error:
+                why = str(error)
             print(f"{'ok    ' if why is None else 'FAILED'}  topic {topic or '-'} slot {slot}: {len(found)} lines",
                   flush=True)
             if why is not None:

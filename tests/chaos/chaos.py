@@ -41,16 +41,15 @@ SLOTS = {"jobs": 16, "fifo": 8, "priority": 8, "merge": 8}
 
 class Fleet:
     def __init__(self, network, folder, programs, redis, zookeeper):
-        self.workers = [
-            servers.Process(network, f"w{i + 1}", folder / "processes" / f"w{i + 1}",
-                            [f"{programs}/tests/chaos/chaos-worker", redis, zookeeper, f"w{i + 1}",
-                             f"{folder}/worker-w{i + 1}.log"])
-            for i in range(WORKERS + SPARE)]
-        self.senders = [
-            servers.Process(network, f"s{i + 1}", folder / "processes" / f"s{i + 1}",
-                            [f"{programs}/tests/chaos/chaos-sender", redis, f"s{i + 1}",
-                             f"{folder}/sender-s{i + 1}.log", str(RATE), str(level)])
-            for i, level in enumerate((0, 1))]
+        def client(kind, name, *words):
+            log = f"{folder}/{kind}-{name}.log"
+            return servers.Client(network, name, folder / "processes" / name,
+                                  [f"{programs}/tests/chaos/chaos-{kind}", redis, *words, log], log)
+
+        self.workers = [client("worker", f"w{i + 1}", zookeeper, f"w{i + 1}")
+                        for i in range(WORKERS + SPARE)]
+        self.senders = [client("sender", f"s{i + 1}", f"s{i + 1}", str(RATE), str(level))
+                        for i, level in enumerate((0, 1))]
 
     def running(self):
         """Those that always run but for their own faults."""
@@ -94,7 +93,8 @@ class World:
     def command(self, *words):
         return subprocess.run([f"{self.programs}/cli/slotmq", *words], check=True, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env={**os.environ, "SLOTMQ_REDIS": self.cluster.addresses}).stdout
+                              env={**os.environ, "SLOTMQ_REDIS": self.cluster.addresses,
+                                   "SLOTMQ_ZOOKEEPER": self.ensemble.addresses}).stdout
 
     def start(self):
         self.cluster.start()
@@ -116,6 +116,14 @@ class World:
                  if (words := line.split(" "))[2] == "slot_gained"}
         return len(owned) == sum(SLOTS.values())
 
+    def log_sizes(self):
+        return {worker: worker.log_size() for worker in self.fleet.workers}
+
+    def damaged_since(self, sizes):
+        """The slots, as "jobs_5", that workers have named as damaged since then."""
+        return {f"{words[3]}_{words[4]}" for worker, size in sizes.items()
+                for words in worker.log_since(size) if words[::2][:2] == ["event", "damaged"]}
+
     def series(self, seed, name):
         """The thread of one series of faults."""
         try:
@@ -131,13 +139,13 @@ class World:
             self.failed.append(f"{fault.name}: {type(error).__name__} {error}")
             self.over.set()
 
-    def torment(self, seed, seconds):
-        threads = [threading.Thread(target=self.series, args=(seed, name))
-                   for name in faults.SERIES]
+    def torment(self, options):
+        threads = [threading.Thread(target=self.series, args=(options.seed, name))
+                   for name in faults.FORMS[options.series]]
         self.note("faults-begin")
         for thread in threads:
             thread.start()
-        self.over.wait(seconds)
+        self.over.wait(options.seconds)
         self.over.set()
         for thread in threads:
             thread.join()
@@ -188,26 +196,45 @@ class World:
         (self.folder / "final.json").write_text(json.dumps(left))
 
 
-def run_once(folder, programs, seed, seconds):
+def run_once(folder, options):
     """One run; what went wrong with it, as lines."""
-    world = World(folder, programs)
+    world = World(folder, options.programs)
     try:
         world.start()
         (folder / "run.json").write_text(json.dumps(
-            {"seed": seed, "seconds": seconds, "topics": SLOTS,
+            {"seed": options.seed, "seconds": options.seconds, "series": options.series,
+             "commit": commit(), "topics": SLOTS,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
-        world.torment(seed, seconds)
+        world.torment(options)
         world.heal()
-        try:
-            world.drain()
-        finally:
-            world.final()  # when it did not drain, the checker says what is left
+        world.drain()
+        world.final()
     except (TimeoutError, subprocess.SubprocessError) as error:
         world.failed.append(str(error))
         world.note("failed", type(error).__name__)
     finally:
         world.stop()
     return world.failed
+
+
+def commit():
+    """Of the tree that this file is in, with a + when it was changed; "" when that is not known."""
+    if not shutil.which("git"):
+        return ""
+    found = subprocess.run(["git", "-C", pathlib.Path(__file__).parent, "describe", "--always",
+                            "--abbrev=12", "--exclude=*", "--dirty=+"], check=False, text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return found.stdout.strip()
+
+
+def record(options, failed, verdict):
+    """Append the figures of a run to the file, as a line of JSON."""
+    line = {"seed": options.seed, "seconds": options.seconds, "commit": commit(),
+            "verdict": "failed"} | (verdict.record if verdict else {}) | {"failed": failed}
+    if failed and line["verdict"] != "violated":
+        line["verdict"] = "failed"
+    with open(options.record, "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 def isolated(arguments):
@@ -221,22 +248,24 @@ def isolated(arguments):
 def run_here(options):
     """One run inside its namespaces, and its verdict; True if it is good."""
     folder = pathlib.Path(options.keep)
-    failed = run_once(folder, options.programs, options.seed, options.seconds)
+    failed = run_once(folder, options)
     for line in failed:
         print(f"chaos: {line}")
-    if not (folder / "final.json").exists():
-        return False
-    verdict = check.judge(folder)
-    print(verdict.text(), flush=True)
-    return not failed and verdict.good()
+    verdict = check.judge(folder) if (folder / "final.json").exists() else None
+    if verdict:
+        print(verdict.text(), flush=True)
+    if options.record:
+        record(options, failed, verdict)
+    return not failed and verdict is not None and verdict.good()
 
 
 def run_seed(options, seed):
     """One run from outside; True if it is good.  The logs of a bad one are kept."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"slotmq-chaos-{seed}-"))
     print(f"chaos: seed {seed}, {options.seconds} s", flush=True)
+    more = ["--record", options.record] if options.record else []
     good = isolated([options.programs, "--seed", str(seed), "--seconds", str(options.seconds),
-                     "--keep", str(folder)]) == 0
+                     "--series", options.series, "--keep", str(folder), *more]) == 0
     if good and options.self_test:
         good = not selftest.run(folder)
     if not good:
@@ -269,7 +298,11 @@ def parse():
     parser.add_argument("--runs", type=int, default=1, help="how many; %(default)s")
     parser.add_argument("--soak", type=float, default=0, metavar="HOURS",
                         help="go on with new seeds for so long")
+    parser.add_argument("--series", choices=list(faults.FORMS), default="faults",
+                        help="what is done; damage: Redis also loses keys; %(default)s")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the logs of a good run here")
+    parser.add_argument("--record", metavar="FILE",
+                        help="append a line of JSON with the figures of each run to this file")
     parser.add_argument("--check", metavar="FOLDER", help="only judge the logs in this folder")
     parser.add_argument("--self-test", nargs="?", const=True, metavar="FOLDER",
                         help="plant violations in the logs of each run, or only in those of this "
@@ -277,6 +310,7 @@ def parse():
     parser.add_argument("--isolated", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.programs = str(pathlib.Path(options.programs).resolve())
+    options.record = options.record and str(pathlib.Path(options.record).resolve())
     return options
 
 

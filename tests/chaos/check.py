@@ -6,6 +6,7 @@ were, and what is left in Redis.  Nothing is asked of the library.
 import bisect
 import collections
 
+import coordination
 from history import Broken, History, Replicated
 
 MS = 1_000_000
@@ -17,17 +18,20 @@ DELIVERIES = 17                  # the first one and 16 retries
 BACKOFF_MS, DELAY_MS = 50, 200   # of the topics
 UNOWNED_MS = 30_000              # the longest that a loaded slot may stand still
 LEAST_RATE, LEAST_MOVES_S = 200, 6
+LEAST_BESIDE = 50                # handlers a second in whole slots while others are damaged
+TRACED = 8                       # slots whose coordination is held against the model
 LOSSY = {"KillMaster", "FreezeMaster", "CutMaster"}  # after these Redis may have lost writes
 LOSSY_BEFORE_MS = 2000           # what was acknowledged so shortly before is lost with the master
 SHOWN = 3                        # examples of each violation
 
 
 class Verdict:
-    """Violations by invariant, and figures."""
+    """Violations by invariant, and figures: `figures` for people, `record` for programs."""
 
     def __init__(self):
         self.violations = collections.defaultdict(list)
         self.figures = {}
+        self.record = {}
         self.void = []
 
     def add(self, invariant, text):
@@ -35,6 +39,9 @@ class Verdict:
 
     def good(self):
         return not self.violations and not self.void
+
+    def word(self):
+        return "violated" if self.violations else "void" if self.void else "good"
 
     def text(self):
         lines = [f"{name:28} {value}" for name, value in self.figures.items()]
@@ -47,8 +54,8 @@ class Verdict:
 
 
 class Checker:
-    def __init__(self, history):
-        self.history, self.verdict = history, Verdict()
+    def __init__(self, history, traced):
+        self.history, self.verdict, self.traced = history, Verdict(), traced
         self.by_message = collections.defaultdict(list)
         self.by_slot = collections.defaultdict(list)
         for run in history.runs:
@@ -59,6 +66,8 @@ class Checker:
             if event.kind == "slot_gained":
                 self.gains[event.topic, event.slot].append(event)
         self.lossy = self._intervals(LOSSY, LOSSY_BEFORE_MS)
+        self.damaged = self._damaged()
+        self.slot_of = {(run.topic, run.key): run.slot for run in history.runs}
         self.frozen = self._frozen()
         self.dead = self._dead()
 
@@ -71,6 +80,26 @@ class Checker:
             elif note.what == "healed" and note.who in begun:
                 intervals.append((begun.pop(note.who), note.at_ns))
         return intervals + [(begin, float("inf")) for begin in begun.values()]
+
+    def _damaged(self):
+        """By (topic, slot): from when to when its keys were lost, until the topic was repaired."""
+        damaged, since = collections.defaultdict(list), {}
+        for note in self.history.notes:
+            topic, _, slot = note.who.rpartition("_")
+            if note.what == "lost" and topic in self.history.run["topics"]:
+                since.setdefault((topic, int(slot)), note.at_ns)
+            elif note.what == "repaired":
+                for name in [name for name in since if name[0] == note.who]:
+                    damaged[name].append((since.pop(name), note.at_ns))
+        for name, begin_ns in since.items():
+            damaged[name].append((begin_ns, float("inf")))
+        return damaged
+
+    def was_damaged(self, send):
+        """Was its slot repaired only after its receipt came?"""
+        slot = self.slot_of.get((send.topic, send.key))
+        return any(end_ns >= (send.outcome_ns or send.at_ns)
+                   for _, end_ns in self.damaged.get((send.topic, slot), ()))
 
     def _frozen(self):
         """By pid: from when to when the process stood still."""
@@ -114,7 +143,7 @@ class Checker:
     # --- the invariants ---------------------------------------------------------------------
 
     def check_lost(self):
-        permitted = 0
+        permitted = damaged = 0
         for name, send in self.history.sends.items():
             if send.outcome != "stored" or self.dead[name]:
                 continue
@@ -123,9 +152,15 @@ class Checker:
             if send.level == 0 and self.in_any(self.lossy, send.outcome_ns):
                 permitted += 1
                 continue
+            if self.was_damaged(send):
+                damaged += 1
+                continue
             self.verdict.add("nothing acknowledged is lost",
                              f"{send.topic} {send.body}, acknowledged by {send.level} replicas")
         self.verdict.figures["lost with their master"] = f"{permitted} of those without replicas"
+        self.verdict.record |= {"lost_with_master": permitted, "lost_with_slot": damaged}
+        if self.damaged:
+            self.verdict.figures["lost with their slot"] = damaged
 
     def check_overlaps(self):
         latest = {}
@@ -140,7 +175,7 @@ class Checker:
                 latest[name] = (end_ns, run)
 
     def check_late(self):
-        outlived, at_thaw = 0, collections.Counter()
+        outlived, longest_ns, at_thaw = 0, 0, collections.Counter()
         for run in self.history.runs:
             gained = [event.at_ns for event in self.gains[run.topic, run.slot]
                       if event.token > run.token]
@@ -154,11 +189,14 @@ class Checker:
                     if at_thaw[run.pid, thawed, run.topic] <= THREADS:
                         begin_ns = frozen
             outlived += 1
+            longest_ns = max(longest_ns, begin_ns - min(gained))
             if begin_ns - min(gained) > (BOUND_MS + SLACK_MS) * MS:
                 self.verdict.add("no handler begins long after a newer token was stored",
                                  f"{run.topic} {run.body} at {run.worker}: "
                                  f"{(begin_ns - min(gained)) // MS} ms after")
-        self.verdict.figures["begun beside a newer owner"] = f"{outlived}, none late"
+        self.verdict.figures["begun beside a newer owner"] = \
+            f"{outlived}, at most {longest_ns // MS} ms after it"
+        self.verdict.record |= {"begun_beside": outlived, "begun_beside_ms": longest_ns // MS}
 
     def check_executed(self):
         """What the nodes executed: tokens only grow, and the stored one alone writes."""
@@ -174,6 +212,7 @@ class Checker:
                     calls += 1
                     self._check_call(stored, step)
         self.verdict.figures["scripts judged"] = calls
+        self.verdict.record["scripts"] = calls
 
     @staticmethod
     def _note_token(stored, command):
@@ -233,6 +272,7 @@ class Checker:
         for name, send in self.history.sends.items():
             runs = self.by_message.get(name, ())
             if send.kind in ("dead", "reject") and runs and not self.dead[name] \
+                    and not self.was_damaged(send) \
                     and not self.in_any(self.lossy, send.at_ns, runs[-1].begin_ns + 10**10):
                 self.verdict.add("dead exactly once, and with a reason",
                                  f"{send.topic} {send.body} is not among the dead")
@@ -284,6 +324,7 @@ class Checker:
                 elif step.tag is not None and step.tag.startswith("priority_"):
                     judged += self._check_claim(waiting, step)
         self.verdict.figures["claims by priority judged"] = judged
+        self.verdict.record["priority_claims"] = judged
 
     @staticmethod
     def _note_waiting(waiting, command):
@@ -345,11 +386,38 @@ class Checker:
             runs = self.by_slot.get((topic, slot), ())
             times = [run.begin_ns for run in runs if begin_ns <= run.begin_ns <= end_ns]
             for before, after in zip([begin_ns, *times], [*times, end_ns]):
+                if self.in_any(self.damaged.get((topic, slot), ()), before, after):
+                    continue
                 longest = max(longest, after - before)
                 if after - before > UNOWNED_MS * MS:
                     self.verdict.add("a slot has an owner again in time",
                                      f"{topic} {slot}: {(after - before) // MS} ms without a call")
         self.verdict.figures["longest pause of a slot"] = f"{longest / 1e9:.1f} s"
+        self.verdict.record["longest_pause_ms"] = longest // MS
+
+    def check_damaged(self):
+        """Workers name each damaged slot, and consume the others."""
+        named = collections.defaultdict(list)
+        for event in self.history.events:
+            if event.kind == "damaged":
+                named[event.topic, event.slot].append(event.at_ns)
+        spans = set()
+        for slot, intervals in self.damaged.items():
+            for begin_ns, end_ns in intervals:
+                # A topic that lost its definition, too, is named as a whole.
+                if not any(begin_ns <= at_ns <= end_ns
+                           for at_ns in named[slot] + named[slot[0], -1]):
+                    self.verdict.add("a damaged slot is named", f"{slot[0]} {slot[1]}")
+                spans.add((begin_ns, end_ns))
+        for begin_ns, end_ns in spans:
+            beside = sum(1 for run in self.history.runs if begin_ns <= run.begin_ns <= end_ns and
+                         not self.in_any(self.damaged.get((run.topic, run.slot), ()), run.begin_ns))
+            if beside < LEAST_BESIDE * (end_ns - begin_ns) / 1e9:
+                self.verdict.add("whole slots are consumed beside damaged ones",
+                                 f"{beside} calls in {(end_ns - begin_ns) // MS} ms")
+        if self.damaged:
+            self.verdict.figures["slots damaged"] = sum(map(len, self.damaged.values()))
+        self.verdict.record["slots_damaged"] = sum(map(len, self.damaged.values()))
 
     def check_moves(self):
         slots = sum(self.history.run["topics"].values())
@@ -357,6 +425,36 @@ class Checker:
         gains = sum(len(found) for found in self.gains.values())
         if gains > slots * (2 * faults + 2):
             self.verdict.add("moves are bounded", f"{gains} of {slots} slots in {faults} faults")
+
+    def check_coordination(self):
+        """What coordination said to members, and they to it, is a path of the model."""
+        slots, lines, bad, undecided = coordination.judge(self.history, self.traced)
+        for slot, why in bad.items():
+            self.verdict.add("coordination is a path of the model", f"{slot}: {why}")
+        self.verdict.figures["coordination held to the model"] = \
+            f"{lines} events of {slots} slots" + f", {undecided} undecided" * (undecided > 0)
+        self.verdict.record |= {"traced_slots": slots - undecided, "traced_events": lines}
+
+    # --- what is only counted -----------------------------------------------------------------
+
+    def takeovers(self):
+        """By what befell the former owner: the ms from that until another process had its slot."""
+        hits, found = collections.defaultdict(list), collections.defaultdict(list)
+        for note in self.history.notes:
+            if note.what in ("killed", "frozen", "cut", "flaps"):
+                hits[int(note.detail)].append(note)
+        given_up = collections.defaultdict(list)
+        for event in self.history.events:
+            if event.kind == "slot_lost" and event.status == "SMQ_OK":
+                given_up[event.pid, event.topic, event.slot].append(event.at_ns)
+        for slot, gains in self.gains.items():
+            for before, after in zip(gains, gains[1:]):
+                why = [note for note in hits[before.pid] if before.at_ns < note.at_ns < after.at_ns]
+                left = any(before.at_ns < at_ns < after.at_ns
+                           for at_ns in given_up[(before.pid, *slot)])
+                if why and not left and before.pid != after.pid:
+                    found[why[-1].what].append((after.at_ns - why[-1].at_ns) // MS)
+        return {what: sorted(times) for what, times in found.items()}
 
     # --- whether the run showed enough --------------------------------------------------------
 
@@ -384,6 +482,20 @@ class Checker:
         figures["dead letters"] = sum(self.dead.values())
         figures["slots gained"] = len(moves)
         figures["calls fenced"] = sum(1 for event in self.history.events if event.kind == "fenced")
+        takeovers = self.takeovers()
+        times = sorted(ms for found in takeovers.values() for ms in found)
+        if times:
+            figures["slots taken over"] = (f"{len(times)}, the median after "
+                                           f"{times[len(times) // 2]} ms, the last {times[-1]} ms")
+        self.verdict.record |= {
+            "seed": self.history.run["seed"], "seconds": self.history.run["seconds"],
+            "series": self.history.run.get("series", "faults"),
+            "commit": self.history.run.get("commit", ""), "fault_ms": (end_ns - begin_ns) // MS,
+            "sends": {str(name): count for name, count in sorted(outcomes.items(), key=str)},
+            "handled": len(self.history.runs), "handled_a_second": round(handled / seconds),
+            "repeated": figures["messages repeated"], "dead": figures["dead letters"],
+            "faults": dict(sorted(collections.Counter(faults).items())), "moves": len(moves),
+            "fenced": figures["calls fenced"], "takeover_ms": takeovers}
         if handled / seconds < LEAST_RATE:
             self.verdict.void.append(f"{handled / seconds:.0f} handlers a second")
         if len(moves) < seconds / LEAST_MOVES_S:
@@ -394,10 +506,17 @@ class Checker:
         for check in (self.check_lost, self.check_overlaps, self.check_late, self.check_executed,
                       self.check_gains, self.check_attempts, self.check_dead, self.check_early,
                       self.check_fifo, self.check_priority, self.check_left, self.check_owned,
-                      self.check_moves):
+                      self.check_damaged, self.check_moves, self.check_coordination):
             check()
+        found = {name: len(texts) for name, texts in self.verdict.violations.items()}
+        self.verdict.record |= {
+            "lost": found.get("nothing acknowledged is lost", 0),
+            "overlaps": found.get("one handler at a time for a key under one token", 0),
+            "late": found.get("no handler begins long after a newer token was stored", 0),
+            "violations": found, "void": self.verdict.void, "verdict": self.verdict.word()}
         return self.verdict
 
 
-def judge(folder):
-    return Checker(History(folder)).check()
+def judge(folder, traced=TRACED):
+    """`traced`: of how many slots the coordination is held against the model."""
+    return Checker(History(folder), traced).check()

@@ -24,6 +24,7 @@ class Send:
     at_ns: int
     outcome: str = None
     outcome_ns: int = 0
+    status: str = None
 
     @property
     def kind(self):
@@ -63,6 +64,21 @@ class Event:
     topic: str
     slot: int
     token: str
+    status: str
+    text: str
+
+
+@dataclasses.dataclass
+class Said:
+    """What coordination said to the owner of a slot, or the owner to it: a line of the trace."""
+    worker: str
+    pid: int
+    at_ns: int
+    what: str
+    topic: str
+    slot: int
+    token: str
+    session: int
 
 
 @dataclasses.dataclass
@@ -111,7 +127,7 @@ class History:
         self.folder = pathlib.Path(folder)
         self.run = json.loads((self.folder / "run.json").read_text())
         self.final = json.loads((self.folder / "final.json").read_text())
-        self.sends, self.runs, self.events, self.notes = {}, [], [], []
+        self.sends, self.runs, self.events, self.said, self.notes = {}, [], [], [], []
         for path in sorted(self.folder.glob("sender-*.log")):
             self._read_sender(path)
         for path in sorted(self.folder.glob("worker-*.log")):
@@ -140,7 +156,7 @@ class History:
                                                key, int(priority), int(due_ms), int(at_ns))
             elif word == "receipt":
                 send = self.sends[rest[0], rest[1]]
-                send.outcome, send.outcome_ns = rest[2], int(at_ns)
+                send.outcome, send.outcome_ns, send.status = rest[2], int(at_ns), rest[3]
 
     def _read_worker(self, path):
         name, pid, open_runs = path.stem.removeprefix("worker-"), 0, {}
@@ -158,7 +174,13 @@ class History:
                 run = open_runs.pop(int(rest[0]))
                 run.end_ns, run.verdict = at_ns, rest[1]
             elif word == "event":
-                self.events.append(Event(name, pid, at_ns, rest[0], rest[1], int(rest[2]), rest[3]))
+                kind, topic, slot, token, status, *text = rest
+                self.events.append(Event(name, pid, at_ns, kind, topic, int(slot), token, status,
+                                         " ".join(text)))
+            elif word == "coord":
+                what, topic, slot, token, session = rest
+                self.said.append(Said(name, pid, at_ns, what, topic, int(slot), token,
+                                      int(session)))
 
     def nodes(self):
         return sorted(path.stem.removeprefix("monitor-")
@@ -166,7 +188,7 @@ class History:
 
     def executed(self, node):
         """What a node executed, in its order: Call, Replicated and Broken."""
-        call, follows = None, True
+        call, follows, left = None, True, self._left(node)
         with open(self.folder / f"monitor-{node}.log", encoding="latin-1") as file:
             for number, line in enumerate(file, 1):
                 found = LINE.match(line)
@@ -175,6 +197,9 @@ class History:
                         call = None
                         yield Broken(node, number)
                     continue
+                if left and f"{found[1]}.{found[2]}" > left[0]:
+                    del left[0]
+                    yield Broken(node, number)
                 words = found[4].rstrip()[1:-1].split('" "')
                 if found[3] == "lua":
                     if call is not None:
@@ -184,6 +209,11 @@ class History:
                     yield call
                 call = None
                 name = words[0].upper()
+                if name == "MIGRATE":  # the keys are at another node now, where they change
+                    yield Replicated(node, number, ["DEL", *words[words.index("KEYS") + 1:]])
+                if name == "FLUSHALL":
+                    follows = True
+                    yield Broken(node, number)
                 if name in ("EVALSHA", "EVAL"):
                     follows, call = False, self._call(node, number, words)
                 elif name in WRITES:
@@ -193,6 +223,12 @@ class History:
                     yield Replicated(node, number, [name, *words[1:]])
         if call is not None:
             yield call
+
+    def _left(self, node):
+        """When slots left the node in one step, of which MONITOR shows nothing, as it shows times."""
+        offset_ns = self.run["wall_minus_monotonic_ns"]
+        return [f"{(note.at_ns + offset_ns) / 1e9:.6f}" for note in self.notes
+                if note.what == "left" and note.who == node]
 
     @staticmethod
     def _call(node, number, words):

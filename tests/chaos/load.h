@@ -28,7 +28,8 @@ extern const char *const load_topics[LOAD_TOPICS];
 /* One message of a sender.  Invariant: `body`, `key` and `id` end with NUL. */
 struct load_message {
     int topic; /* index in load_topics */
-    char body[LOAD_BODY_MAX], key[LOAD_KEY_MAX], id[LOAD_BODY_MAX];
+    char body[LOAD_BODY_MAX], key[LOAD_KEY_MAX];
+    char id[LOAD_BODY_MAX]; /* empty: the library makes one, or the topic has none */
     int64_t priority, due_at_ms, delay_ms;
 };
 

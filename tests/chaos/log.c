@@ -14,17 +14,12 @@ enum { LINE_SIZE = 1024 };
 
 static int log_fd = -1;
 
-static int64_t log_now_ns(clockid_t clock)
+static int64_t log_now_ns(void)
 {
     struct timespec now;
 
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-int64_t log_wall_ms(void)
-{
-    return log_now_ns(CLOCK_REALTIME) / 1000000;
 }
 
 void log_open(const char *path, const char *name)
@@ -41,7 +36,7 @@ void log_line(const char *word, const char *format, ...)
 {
     char line[LINE_SIZE];
     va_list args;
-    int len = snprintf(line, sizeof(line), "%s %" PRId64 " ", word, log_now_ns(CLOCK_MONOTONIC));
+    int len = snprintf(line, sizeof(line), "%s %" PRId64 " ", word, log_now_ns());
 
     va_start(args, format);
     len += vsnprintf(line + len, sizeof(line) - (size_t) len - 1, format, args);

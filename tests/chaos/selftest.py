@@ -8,6 +8,7 @@ import shutil
 import tempfile
 
 import check
+import coordination
 from history import Broken, Call, History
 
 SECOND = 1_000_000_000
@@ -64,7 +65,12 @@ def once_handled(logs, accept=lambda run: True):
     for run in logs.history.runs:
         counts[run.topic, run.body] = counts.get((run.topic, run.body), 0) + 1
     return logs.first(lambda run: counts[run.topic, run.body] == 1 and accept(run) and
-                      logs.history.sends[run.topic, run.body].level > 0)
+                      logs.history.sends[run.topic, run.body].level > 0 and
+                      f"{run.topic}_{run.slot}" not in lost_tags(logs))
+
+
+def lost_tags(logs):
+    return {note.who for note in logs.history.notes if note.what == "lost"}
 
 
 def plant_lost(logs):
@@ -230,6 +236,39 @@ def plant_moves(logs):
                   "SMQ_OK planted"] * 5000)
 
 
+def plant_token_out_of_order(logs):
+    """A slot is granted under a token that is older than that of its former owner."""
+    slot = max(coordination.slots(logs.history), key=lambda found: len(found[2]))
+    granted = [line for line in slot[2] if line["what"] == "granted"]
+    line = next(after for before, after in zip(granted, granted[1:])
+                if before["member"] != after["member"])
+    logs.edit(f"worker-{line['member']}.log",
+              lambda lines: [text.replace(line["token"], "0" * 23 + "1")
+                             if text.startswith(f"coord {line['ts']} granted") else text
+                             for text in lines])
+
+
+def plant_unnamed(logs):
+    for worker in {event.worker for event in logs.history.events if event.kind == "damaged"}:
+        logs.edit(f"worker-{worker}.log",
+                  lambda lines: [line for line in lines if " damaged " not in line[:60]])
+
+
+def plant_stopped_beside(logs):
+    """While slots are damaged no handler begins at all."""
+    damaged = check.Checker(logs.history, 0).damaged
+    begin_ns, end_ns = min(span for spans in damaged.values() for span in spans)
+
+    def later(line):
+        words = line.split(" ")
+        if words[0] == "begin" and begin_ns <= int(words[1]) <= end_ns:
+            words[1] = str(end_ns + 1)
+        return " ".join(words)
+
+    for worker in {run.worker for run in logs.history.runs}:
+        logs.edit(f"worker-{worker}.log", lambda lines: map(later, lines))
+
+
 PLANTED = [
     (plant_lost, "nothing acknowledged is lost"),
     (plant_overlap, "one handler at a time for a key under one token"),
@@ -246,18 +285,25 @@ PLANTED = [
     (plant_body, "no body is left behind"),
     (plant_unowned, "a slot has an owner again in time"),
     (plant_moves, "moves are bounded"),
+    (plant_token_out_of_order, "coordination is a path of the model"),
+]
+DAMAGE_PLANTED = [
+    (plant_unnamed, "a damaged slot is named"),
+    (plant_stopped_beside, "whole slots are consumed beside damaged ones"),
 ]
 
 
 def run(folder):
     """The invariants whose violation was not named."""
     history, missed = History(folder), []
-    for plant, invariant in PLANTED:
+    planted = PLANTED + (DAMAGE_PLANTED if history.run.get("series") == "damage" else [])
+    for plant, invariant in planted:
         with tempfile.TemporaryDirectory() as copy:
             shutil.copytree(folder, copy, dirs_exist_ok=True,
                             ignore=shutil.ignore_patterns("processes"))
             plant(Logs(copy, history))
-            found = invariant in check.judge(copy).violations
+            traced = 1 if invariant == "coordination is a path of the model" else 0
+            found = invariant in check.judge(copy, traced).violations
             print(f"{'named' if found else 'MISSED':8} {plant.__name__}: {invariant}", flush=True)
             if not found:
                 missed.append(plant.__name__)

@@ -1,7 +1,7 @@
 /* sender.c - a process that sends in a chaos run, and writes down each send and its outcome.
  *
- * usage: chaos-sender REDIS NAME LOG RATE REPLICAS.  It sends RATE messages a second until SIGTERM,
- * then waits for the receipts that are missing.
+ * usage: chaos-sender REDIS NAME RATE REPLICAS LOG CLOCK.  It sends RATE messages a second until
+ * SIGTERM, then waits for the receipts that are missing.
  *
  * Thread: main sends; smq:call receives the receipts. */
 #include <inttypes.h>
@@ -15,6 +15,7 @@
 
 #include "load.h"
 #include "log.h"
+#include "wall.h"
 
 enum { SLICES_PER_S = 50, FLUSH_MS = 60000, SEND_TIMEOUT_MS = 30000 };
 
@@ -60,13 +61,13 @@ static void sender_send(struct sender *sender)
     if (sending == NULL) {
         abort();
     }
-    load_make(&load, sender->name, sender->number++, log_wall_ms());
+    wall_report();
+    load_make(&load, sender->name, sender->number++, wall_true_ms());
     sending->topic = load_topics[load.topic];
     memcpy(sending->body, load.body, sizeof(sending->body));
-    bool keyed = load.topic < 2;
     smq_message message =
         SMQ_MESSAGE(.body = smq_text(load.body), .key = smq_text(load.key),
-                    .id = smq_text(keyed ? load.id : NULL), .priority = load.priority,
+                    .id = smq_text(load.id[0] != '\0' ? load.id : NULL), .priority = load.priority,
                     .due_at_ms = load.due_at_ms, .delay_ms = load.delay_ms);
     log_line("send", "%s %s %s %" PRId64 " %" PRId64, sending->topic, load.body, load.key,
              load.priority, load.due_at_ms);
@@ -103,16 +104,17 @@ int main(int argc, char **argv)
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    if (argc != 6) {
-        fprintf(stderr, "usage: chaos-sender REDIS NAME LOG RATE REPLICAS\n");
+    if (argc != 7) {
+        fprintf(stderr, "usage: chaos-sender REDIS NAME RATE REPLICAS LOG CLOCK\n");
         return 2;
     }
     memset(&action, 0, sizeof(action));
     action.sa_handler = sender_on_signal;
     sigaction(SIGTERM, &action, NULL);
-    log_open(argv[3], argv[2]);
+    log_open(argv[5], argv[2]);
+    wall_open(argv[6]);
     sender.name = argv[2];
-    int replicas = (int) strtol(argv[5], NULL, 10);
+    int replicas = (int) strtol(argv[4], NULL, 10);
     log_line("level", "%d", replicas);
     smq_client_options client_options = SMQ_CLIENT_OPTIONS(.redis = argv[1]);
     smq_producer_options options =
@@ -122,7 +124,7 @@ int main(int argc, char **argv)
         status = smq_producer_new(&sender.producer, client, &options, &err);
     }
     if (status == SMQ_OK) {
-        sender_run(&sender, (int) strtol(argv[4], NULL, 10));
+        sender_run(&sender, (int) strtol(argv[3], NULL, 10));
         status = smq_producer_flush(sender.producer, FLUSH_MS, &err);
     }
     smq_producer_free(sender.producer);

@@ -1,9 +1,11 @@
 """The servers of a chaos run: a Redis Cluster of three masters with a replica each, and an ensemble
 of three ZooKeeper servers, each on a host of its own."""
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import redis
@@ -69,6 +71,37 @@ class Process:
         except subprocess.TimeoutExpired:
             self.kill()
             return None
+
+
+class Client(Process):
+    """A program that uses the library; its wall clock can be moved (wall.h)."""
+
+    def __init__(self, network, host, folder, words, log):
+        self.clock, self.log = pathlib.Path(folder) / "clock", pathlib.Path(log)
+        self.moved_at = 0  # how long the log was when the clock was moved
+        super().__init__(network, host, folder, [*words, str(self.clock)])
+        self.set_clock(0)
+
+    def log_size(self):
+        return self.log.stat().st_size if self.log.exists() else 0
+
+    def log_since(self, size):
+        """The words of each line that it wrote since its log had that size."""
+        if not self.log.exists():
+            return []
+        with open(self.log, "rb") as log:
+            log.seek(size)
+            return [line.decode(errors="replace").split(" ") for line in log]
+
+    def set_clock(self, shift_ms):
+        self.moved_at = self.log_size()
+        with open(self.clock, "r+b" if self.clock.exists() else "w+b") as file:
+            file.write((shift_ms * 1_000_000).to_bytes(8, sys.byteorder, signed=True))
+
+    def saw_clock(self, shift_ms):
+        """Has it written since that its clock is off by so much?"""
+        return any(words[0] == "clock" and abs(int(words[2]) - shift_ms) < 1000
+                   for words in self.log_since(self.moved_at))
 
 
 class RedisNode(Process):
@@ -178,6 +211,13 @@ class ZooKeeperServer(Process):
                   for i, name in enumerate(names)]
         (self.folder / "zoo.cfg").write_text("\n".join(lines) + "\n")
         self.address = network.address[host]
+
+    def lose_data(self):
+        """Forget everything but who it is; False: there was nothing."""
+        data = self.folder / "data" / "version-2"
+        was = data.exists()
+        shutil.rmtree(data, ignore_errors=True)
+        return was
 
     def mode(self):
         """"leader", "follower", or None while it does not serve."""

@@ -1,6 +1,6 @@
 /* worker.c - a process that consumes in a chaos run, and writes down what its handlers do.
  *
- * usage: chaos-worker REDIS ZOOKEEPER NAME LOG.  SIGTERM ends it gracefully.
+ * usage: chaos-worker REDIS ZOOKEEPER NAME LOG CLOCK.  SIGTERM ends it gracefully.
  *
  * Thread: main, and the library's own for handlers and events. */
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 
 #include "load.h"
 #include "log.h"
+#include "wall.h"
 
 enum { THREADS = 2, DRAIN_MS = 5000, QUICK_US = 300, SLOW_MS = 400 };
 
@@ -73,11 +74,12 @@ static smq_verdict worker_handle(smq_delivery *delivery, void *user)
     const char *word;
 
     (void) user;
+    wall_report();
     snprintf(body, sizeof(body), "%.*s", (int) message->body.len,
              (const char *) message->body.data);
     log_line("begin", "%" PRIu64 " %s %d %s %d %d %" PRId64 " %" PRId64 " %" PRId64 " %s", run,
              message->topic, (int) message->slot, message->token, (int) message->attempt,
-             (int) message->retries_left, message->priority, message->due_at_ms, log_wall_ms(),
+             (int) message->retries_left, message->priority, message->due_at_ms, wall_true_ms(),
              body);
     enum load_kind kind = load_kind_of(body);
     worker_work(kind);
@@ -128,11 +130,12 @@ int main(int argc, char **argv)
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    if (argc != 5) {
-        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME LOG\n");
+    if (argc != 6) {
+        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME LOG CLOCK\n");
         return 2;
     }
     log_open(argv[4], argv[3]);
+    wall_open(argv[5]);
     worker_catch_signals();
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2], .name = argv[3],

@@ -1,0 +1,191 @@
+"""Faults of Redis nodes."""
+import time
+
+from fault import Fault
+from servers import REDIS_PORT, wait_until
+
+
+class RedisFault(Fault):
+    def master(self):
+        """A master with a replica in sync, so that the cluster survives its loss."""
+        return self.choose(node for node in self.world.cluster.masters()
+                           if self.world.cluster.replica_of(node))
+
+    def replica(self):
+        node = self.world.cluster.replica_of(self.master())
+        self.must(node is not None, "there is no replica in sync")
+        return node
+
+    def holder(self, tag):
+        """The master that has the keys of a hash tag."""
+        masters = self.world.cluster.masters()
+        self.must(masters, "there is no master")
+        number = masters[0].ask("CLUSTER", "KEYSLOT", tag)
+        source = next((node for node in masters if node.ask("CLUSTER", "COUNTKEYSINSLOT", number)),
+                      None)
+        self.must(source is not None, f"no master has keys of {tag}")
+        return source
+
+    def heal(self):
+        wait_until(self.world.cluster.is_whole, 40, "the cluster is whole again")
+
+
+class KillMaster(RedisFault):
+    """A master dies; its replica takes over when it stays away for long enough."""
+
+    shortest, longest = 0.2, 7.0
+
+    def victim(self):
+        return self.master()
+
+    def run(self):
+        node = self.victim()
+        self.kill(node)
+        self.pause()
+        node.start()
+        self.heal()
+
+
+class KillReplica(KillMaster):
+    shortest, longest = 1.0, 5.0
+
+    def victim(self):
+        return self.replica()
+
+
+class FreezeMaster(RedisFault):
+    """A master stands still; longer than the node time-out, its replica takes over."""
+
+    shortest, longest = 0.5, 7.0
+
+    def run(self):
+        self.freeze(self.master())
+        self.heal()
+
+
+class CutMaster(RedisFault):
+    """A master is cut off from all other nodes, but clients still reach it."""
+
+    shortest, longest = 3.0, 7.0
+
+    def run(self):
+        self.isolate(self.master(), self.world.cluster.nodes, REDIS_PORT)
+        self.heal()
+
+
+class Failover(RedisFault):
+    """A replica takes over by agreement with its master."""
+
+    def run(self):
+        node = self.replica()
+        self.world.note("failover", node.host, node.pid)
+        self.must(node.ask("CLUSTER", "FAILOVER") is not None, "it refused")
+        wait_until(lambda: node.role() == "master", 10, f"{node.host} is a master")
+        self.heal()
+
+
+class Migrate(RedisFault):
+    """A loaded hash slot moves to another master, and is half moved for a while."""
+
+    shortest, longest = 0.5, 4.0
+
+    def run(self):
+        chance, cluster = self.chance, self.world.cluster
+        tag = self.world.slot_key(chance)
+        source, masters = self.holder(tag), cluster.masters()
+        number = source.ask("CLUSTER", "KEYSLOT", tag)
+        ids = {node: node.ask("CLUSTER", "MYID") for node in masters}
+        target = self.choose(node for node in masters if node is not source)
+        self.world.note("migrates", f"{source.host}-{target.host}", number)
+        target.ask("CLUSTER", "SETSLOT", number, "IMPORTING", ids[source])
+        source.ask("CLUSTER", "SETSLOT", number, "MIGRATING", ids[target])
+        moved, half = 0, False
+        while names := source.ask("CLUSTER", "GETKEYSINSLOT", number, 2):
+            source.ask("MIGRATE", target.address, REDIS_PORT, "", 0, 5000, "KEYS", *names)
+            moved += len(names)
+            if not half:
+                half = True
+                self.pause()
+        for node in [target, source, *[node for node in masters if node not in (source, target)]]:
+            node.ask("CLUSTER", "SETSLOT", number, "NODE", ids[target])
+        self.must(moved > 0 and half, "no key moved")
+        self.heal()
+
+
+class MigrateAtomically(RedisFault):
+    """A loaded hash slot moves to another master in one step, as Valkey 9 can."""
+
+    shortest, longest = 0.2, 1.0
+
+    @classmethod
+    def is_possible(cls, world):
+        lines = world.cluster.nodes[0].ask("CLUSTER", "HELP") or []
+        return any("MIGRATESLOTS" in line for line in lines)
+
+    def run(self):
+        tag = self.world.slot_key(self.chance)
+        source = self.holder(tag)
+        number = source.ask("CLUSTER", "KEYSLOT", tag)
+        target = self.choose(node for node in self.world.cluster.masters() if node is not source)
+        self.world.note("migrates", f"{source.host}-{target.host}", number)
+        reply = source.ask("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", number, number,
+                           "NODE", target.ask("CLUSTER", "MYID"))
+        self.must(reply is not None, "it was refused")
+        wait_until(lambda: source.ask("CLUSTER", "COUNTKEYSINSLOT", number) == 0 and
+                   target.ask("CLUSTER", "COUNTKEYSINSLOT", number), 20, f"{tag} has moved")
+        self.world.note("left", source.host, number)
+        self.pause()
+        self.heal()
+
+
+class OutOfMemory(RedisFault):
+    def run(self):
+        node = self.master()
+
+        def refusals():
+            errors = node.ask("INFO", "errorstats")
+            return int((errors or {}).get("errorstat_OOM", "count=0").partition("=")[2])
+
+        before = refusals()
+        self.world.note("full", node.host, node.pid)
+        node.ask("CONFIG", "SET", "maxmemory", "1mb")
+        try:
+            wait_until(lambda: refusals() > before, 10, f"{node.host} refuses a command")
+            self.pause()
+        finally:
+            node.ask("CONFIG", "SET", "maxmemory", "0")
+        self.heal()
+
+
+class PauseClients(RedisFault):
+    def run(self):
+        node = self.master()
+        self.world.note("paused", node.host, node.pid)
+        self.must(node.ask("CLIENT", "PAUSE", int(self.seconds * 1000), "ALL"), "it refused")
+        begin = time.monotonic()
+        node.ask("PING", seconds=self.seconds + 5)
+        self.must(time.monotonic() - begin > self.seconds / 2, "it answered at once")
+        self.heal()
+
+
+class KillClients(RedisFault):
+    shortest, longest = 0.2, 1.0
+
+    def run(self):
+        node = self.master()
+        killed = sum(node.ask("CLIENT", "KILL", "TYPE", kind) or 0 for kind in ("normal", "pubsub"))
+        self.world.note("clients", node.host, killed)
+        self.must(killed > 1, "nobody was connected")
+        self.pause()
+
+
+class FlushScripts(RedisFault):
+    shortest, longest = 0.2, 1.0
+
+    def run(self):
+        node = self.master()
+        cached = node.info("memory", "number_of_cached_scripts")
+        self.world.note("flushed", node.host, cached or 0)
+        node.ask("SCRIPT", "FLUSH")
+        self.must(cached, "no script was cached")
+        self.pause()

@@ -1,0 +1,146 @@
+"""Faults of workers and senders."""
+import time
+
+from fault import Fault
+from servers import REDIS_PORT, ZOOKEEPER_PORT, wait_until
+
+
+class WorkerFault(Fault):
+    def worker(self):
+        """One of those that always run; from now on its session may end."""
+        worker = self.choose(self.world.fleet.running())
+        self.hits(worker.host)
+        return worker
+
+
+class KillWorker(WorkerFault):
+    """A worker process dies, and is started again under its name."""
+
+    def run(self):
+        worker = self.worker()
+        self.kill(worker)
+        self.pause()
+        worker.start()
+
+
+class FreezeWorker(WorkerFault):
+    """A worker process stands still; longer than the session, others get its slots."""
+
+    shortest, longest = 0.5, 9.0
+
+    def run(self):
+        self.freeze(self.worker())
+
+
+class LeaveAndJoin(WorkerFault):
+    """A worker process is asked to end, and another joins."""
+
+    def run(self):
+        worker = self.choose(self.world.fleet.running())
+        self.world.note("leaves", worker.host, worker.pid)
+        status = worker.end()
+        self.must(status == 0, f"it ended with {status}")
+        self.pause()
+        worker.start()
+
+
+class Join(WorkerFault):
+    """One more worker process for a while."""
+
+    shortest, longest = 2.0, 6.0
+
+    def run(self):
+        worker = self.choose(self.world.fleet.spare())
+        worker.start()
+        self.world.note("joins", worker.host, worker.pid)
+        self.pause()
+        self.must(worker.runs(), "it ended by itself")
+        self.must(worker.end() == 0, "it did not end well")
+
+
+class CutWorker(WorkerFault):
+    """A worker process is cut off from some servers, in both directions."""
+
+    shortest, longest = 1.0, 8.0
+    redis = zookeeper = inward = outward = True
+
+    def servers(self):
+        names = [(node.host, REDIS_PORT) for node in self.world.cluster.nodes] if self.redis else []
+        if self.zookeeper:
+            names += [(server.host, ZOOKEEPER_PORT) for server in self.world.ensemble.servers]
+        return names
+
+    def cut(self, worker):
+        return self.cut_off(worker.host, [name for name, _ in self.servers()], self.inward,
+                            self.outward)
+
+    def is_blind(self, worker, seconds=0.4):
+        name, port = self.servers()[0]
+        return not self.world.network.connects(worker.host, name, port, seconds)
+
+    def run(self):
+        worker = self.worker()
+        self.world.note("cut", worker.host, worker.pid)
+        with self.cut(worker):
+            self.pause()
+            self.must(self.is_blind(worker), "it can connect")
+        self.world.note("joined", worker.host, worker.pid)
+
+
+class CutWorkerFromRedis(CutWorker):
+    zookeeper = False
+
+
+class CutWorkerFromZooKeeper(CutWorker):
+    redis = False
+
+
+class LoseRequests(CutWorker):
+    inward = False
+
+
+class LoseReplies(CutWorker):
+    outward = False
+
+
+class FlapWorker(CutWorker):
+    """The cut comes and goes."""
+
+    def run(self):
+        worker = self.worker()
+        self.world.note("flaps", worker.host, worker.pid)
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            with self.cut(worker):
+                self.world.sleep(self.chance.uniform(0.2, 0.9))
+                blind = self.is_blind(worker, 0.1)
+            self.must(blind, "it can connect")
+            self.world.sleep(self.chance.uniform(0.1, 0.6))
+        self.world.note("joined", worker.host, worker.pid)
+
+
+class JumpClock(WorkerFault):
+    """The wall clock of a process jumps by seconds to days, and later back: nothing changes."""
+
+    def processes(self):
+        raise NotImplementedError
+
+    def run(self):
+        process = self.choose(self.processes())
+        shift_ms = self.chance.choice((-1, 1)) * int(10 ** self.chance.uniform(3.5, 9))
+        self.world.note("clock", process.host, shift_ms)
+        process.set_clock(shift_ms)
+        wait_until(lambda: process.saw_clock(shift_ms), 30, f"{process.host} sees its clock jump")
+        self.pause()
+        self.must(process.runs(), "it ended")
+        process.set_clock(0)
+
+
+class JumpWorkerClock(JumpClock):
+    def processes(self):
+        return self.world.fleet.running()
+
+
+class JumpSenderClock(JumpClock):
+    def processes(self):
+        return self.world.fleet.senders
