@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, last, oldest, flags,
---      ndone, answers...
+-- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, last, oldest,
+--      open (0 or 1), pushed (ms; 0: none), flags, ndone, answers...
 -- RETURN OK, now, next (ms, or empty: never by itself), claims, results (one character per answer:
 --        1 done, 0 gone, u one of the two), again (1 more is claimable now, 2 paused),
 --        (entry, attempts [, header, body])..., [how many had expired, if any]
@@ -11,6 +11,9 @@
 -- too, up to a message: last,attempts,entry.  Shared: -
 -- oldest: the number of the oldest claim of which the caller has a message in flight, or behind all
 -- that it knows.  Shared: -
+-- open: while this call leaves its caller parked, a send may claim for it: a push (lib/push.lua).
+-- Any other call that leaves it parked ends that, so a call with n = 0 knows of the last push.
+-- pushed: the time in the newest push that the caller has got.  Shared: 0
 -- flags: s skip failed, x expired ones die, r the call is repeated; or -
 -- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
 -- with op d done with retries used, t retry, x reject, b release, h hung
@@ -46,6 +49,9 @@ end
 def_keep(stored, def)
 base, claims, oldest = tonumber(base), tonumber(claims), tonumber(oldest)
 local known = tonumber(last)
+open = open == '1' and not shared
+-- The time of a push since the owner has called.
+local push_at = parked and string.byte(parked) == 45 and string.match(parked, '%d+')
 
 -- @include clock
 -- @include entry
@@ -88,7 +94,7 @@ if many > 0 and not (shared or body or repeated) then
 end
 
 if not (shared or body or paused or repeated) and others > #ARGV and (removed or many == 0)
-    and known == claims then
+    and known == claims and (not push_at or push_at == pushed) then
 -- @include ordinary
     local reply = ordinary()
     if reply then
@@ -153,8 +159,22 @@ if not shared and not known then
     known, position = tonumber(known), { attempts = tonumber(attempts), entry = entry }
 end
 local lost = not shared and known < claims
+-- The owner knows the number of the push, but not the push.
+local strange = not lost and push_at and push_at ~= pushed
 
-local claimed_until = lost and tonumber(redis.call('HGET', slot, 'claimed_until') or '')
+local claimed_until = (lost or strange)
+    and tonumber(redis.call('HGET', slot, 'claimed_until') or '')
+
+-- After a failover that lost writes Redis may know fewer claims than the owner.
+local disputed = false
+if strange then
+-- @include disown
+    disputed = not disown()
+end
+if known and known > claims then
+    claims = known
+    redis.call('HSET', slot, 'claims', claims)
+end
 
 local more = false
 local lease, has_suspect, rest_end = look()
@@ -187,9 +207,7 @@ if lost then
 -- @include bytes
 -- @include hand_over
     part = hand_over(position)
-elseif n > 0 and not has_suspect and not paused then
-    -- After a failover that lost writes Redis may know less than the owner.
-    claims = math.max(claims, known or 0)
+elseif n > 0 and not has_suspect and not paused and not disputed then
     local mark, up_to, ranks = string.format('c%.0f:', claims + 1), 'inf', 0
 -- @include claim
     if fifo and rest_end then
@@ -240,7 +258,7 @@ local function next_claim()
     return math.min(earliest, (priority or fifo) and now or due)
 end
 
-local due = next_claim()
+local due = disputed and now + 1000 or next_claim()
 reply[3] = due < NEVER and not paused and due or ''
 reply[4] = part and claims - 1 or claims
 reply[6] = paused and 2 or (more or lost or due <= now) and 1 or 0
@@ -248,16 +266,18 @@ reply[#reply + 1] = counted.expired
 
 if n > 0 and taken == 0 and paused then
     redis.call('HSET', slot, 'parked', 0)
-elseif n > 0 and taken == 0 and reply[6] == 0 then
+elseif n > 0 and taken == 0 and reply[6] == 0 and not disputed then
     -- Shared: until the latest time of all callers that sleep, so that a send wakes them all.
     -- Those that sleep longer than this caller learn its time, because its process may die before.
     if shared and not wake(parked, due) then
         due = math.max(due, tonumber(parked or 0))
     end
-    redis.call('HSET', slot, 'parked', due)
+    redis.call('HSET', slot, 'parked', open and string.format('%.0f/%s', due, lease_ms) or due)
 elseif shared and not paused then
     wake(parked, due)
-elseif taken > 0 and parked then
+elseif parked and (taken > 0 or push_at and (lost or strange and not disputed)) then
     redis.call('HDEL', slot, 'parked')
+elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then
+    redis.call('HSET', slot, 'parked', string.match(parked, '^%d+'))
 end
 return reply

@@ -48,6 +48,13 @@ if kind == 'p' then
 end
 def_keep(stored, def)
 
+if parked and many == 1 and stored == def and string.find(parked, '/', 1, true) then
+-- @include push
+    if push() then
+        return { 'OK', 'a' }
+    end
+end
+
 -- Inline, without a bound and for one time, messages are stored at once.  Where nothing has that
 -- time yet, the scores show afterwards which of them waited before.  Most calls end here, before
 -- the functions that they do not need are made; of kinds without times, those with one new message.

@@ -13,8 +13,8 @@
 
 max_retries, limit = tonumber(max_retries), tonumber(limit)
 
-local stored, current, base, claims, held_by, bound =
-    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'owner', 'bound'))
+local stored, current, base, claims, held_by, bound, parked =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'owner', 'bound', 'parked'))
 -- @include def
 local refused = def_refused(stored, def)
 if refused then
@@ -47,6 +47,10 @@ if newer(token, current) then
     base = claims
     redis.call('HSET', slot, 'token', token, 'owner', owner, 'base', base)
     bound_keep(bound, tonumber(string.sub(token, 1, 8), 16), coord)
+    -- Sends claimed for the former owner, or had leave to: this owner looks before it sleeps.
+    if parked and string.find(parked, '[-/]') then
+        redis.call('HDEL', slot, 'parked')
+    end
 end
 make_sentinels()
 if mode ~= 'fast' or tonumber(claims) > tonumber(base) then

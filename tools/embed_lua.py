@@ -40,7 +40,7 @@ COLUMNS = 100
 # 105 by unpack(), three about 60 either way, eleven 167 and 93.
 ONE_BY_ONE = 2
 SHEBANGS = ("#!lua", "#!lua flags=allow-oom", "#!lua flags=no-writes")
-WITHOUT_KEY = ("TIME", "SPUBLISH")
+WITHOUT_KEY = ("TIME", "SPUBLISH", "PUBSUB")
 USES = "-- USES "
 
 

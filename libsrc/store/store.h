@@ -137,6 +137,8 @@ struct store_consume {
     uint64_t last;                      /* highest claim number known; ignored when shared */
     const struct store_known *part;     /* what is known of the claim after `last`; NULL: nothing */
     uint64_t oldest;                    /* claim of which a message is in flight; or last + 1 */
+    bool open;                          /* a send may claim while the caller sleeps */
+    int64_t pushed_ms;                  /* Redis' time in the newest push accepted; 0: none */
     bool repeated;                      /* an earlier try may have been executed */
     const struct store_answer *answers; /* DONE first, then the others */
     size_t answer_count;
@@ -169,6 +171,20 @@ bool store_consume_known(struct store_known *out, const struct store_result *res
                          const struct store_slot *slot, size_t index);
 bool store_consume_message(struct store_claimed *out, const struct store_result *result,
                            const struct store_slot *slot, size_t index);
+
+/* --- push --- */
+/* A message that a send has claimed for a sleeping owner, as it was published on the wake channel
+ * of its slot.  Points into the publication. */
+struct store_push {
+    struct token token;       /* of the owner for which it was claimed */
+    int64_t now_ms, lease_ms; /* Redis' time of the claim, and its lease from then on */
+    uint64_t claim;           /* its number */
+    struct store_claimed message;
+};
+/* Read a publication.  Returns false if it is no push into such a slot; the empty one, which only
+ * wakes, is none. */
+bool store_push_read(struct store_push *out, const struct store_slot *slot, const char *data,
+                     size_t len);
 
 /* --- renew --- */
 void store_renew_begin(struct store_call *call, const struct store_slot *slot, struct token token,

@@ -1,5 +1,5 @@
 -- USES store, prepare, slot, n, priority, fifo, now, max_bytes, look, claims, settled, lease_end
--- USES removed, done, NEVER, split, parked
+-- USES removed, done, NEVER, split, parked, open, lease_ms
 
 -- The ordinary consume: an owner claims messages that were never tried, inline, while nothing is to
 -- be brought back.  Most calls end here, before the functions that they do not need are made.
@@ -90,9 +90,14 @@ local function ordinary()
         reply[3], reply[6] = due, due <= now and 1 or 0
     end
     if n > 0 and count == 0 and due > now then
-        changed[#changed + 1], changed[#changed + 2] = 'parked', due
+        local at = #changed
+        changed[at + 1] = 'parked'
+        changed[at + 2] = open and string.format('%.0f/%s', due, lease_ms) or due
     elseif count > 0 and parked then
         redis.call('HDEL', slot, 'parked')
+    elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then
+        local at = #changed
+        changed[at + 1], changed[at + 2] = 'parked', string.match(parked, '^%d+')
     end
     if changed[1] then
         redis.call('HSET', slot, unpack(changed))

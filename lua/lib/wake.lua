@@ -1,10 +1,29 @@
--- USES slot, channel
+-- USES slot, channel, now
 
--- Wakes the callers that sleep until `parked` if a message is due earlier.  Returns whether a
--- caller received it; until one does parked stays.  Call it last: on a node to which the slot is
--- moving, the channel may not be served yet.
+-- What `parked` of a slot says:
+--   UNTIL        callers sleep until then
+--   UNTIL/LEASE  an owner sleeps until then, and a send may claim for it, with that lease: a push
+--   -AT          a push was made at that time, and the owner has not called since
+--   -AT:AGAIN    the same, and the owner was woken once more at the time AGAIN
+-- What was pushed may not have reached its owner, so the first send after a second wakes it.
+local PUSH_AGAIN_MS = 1000
+
+-- Wakes the callers that sleep if a message is due earlier than they wake by themselves.  Returns
+-- whether a caller received it; until one does parked stays.  Call it last: on a node to which the
+-- slot is moving, the channel may not be served yet.
 local function wake(parked, due)
-    if not parked or due >= tonumber(parked) then
+    if not parked then
+        return false
+    end
+    local at = tonumber(parked) or tonumber(string.match(parked, '^%-?%d+'))
+    if at < 0 then
+        local asked = tonumber(string.match(parked, ':(%d+)$')) or -at
+        if math.abs(now - asked) >= PUSH_AGAIN_MS then
+            redis.pcall('SPUBLISH', channel, '')
+            redis.call('HSET', slot, 'parked', string.format('%.0f:%.0f', at, now))
+        end
+        return false
+    elseif due >= at then
         return false
     end
     local heard = redis.pcall('SPUBLISH', channel, '')

@@ -135,6 +135,8 @@ static void add_consume(struct args *args, const struct model *model, const stru
         add_last(args, call);
         args_add_int(args, (int64_t) call->oldest);
     }
+    args_add(args, call->open ? "1" : "0");
+    args_add_int(args, call->pushed);
     add_flags(args, call);
     add_answers(args, call);
 }

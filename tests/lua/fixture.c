@@ -225,8 +225,17 @@ void fixture_listen(struct fixture *fixture, bool listen)
     }
 }
 
-/* What a script published is written to us before our PING is answered. */
 int fixture_woken(struct fixture *fixture)
+{
+    struct buf heard = {0};
+    int woken = fixture_hear(fixture, &heard);
+
+    buf_fini(&heard);
+    return woken;
+}
+
+/* What a script published is written to us before our PING is answered. */
+int fixture_hear(struct fixture *fixture, struct buf *out)
 {
     int woken = 0;
     bool more = fixture->listener != NULL;
@@ -241,7 +250,11 @@ int fixture_woken(struct fixture *fixture)
         assert_int_equal(redisGetReply(fixture->listener, &data), REDIS_OK);
         reply = data;
         more = strcmp(reply->element[0]->str, "smessage") == 0;
-        woken += more ? 1 : 0;
+        if (more) {
+            buf_add(out, " ", woken > 0 ? 1 : 0);
+            text_format(out, reply->element[2]->str, (size_t) reply->element[2]->len);
+            woken++;
+        }
         freeReplyObject(reply);
     }
     return woken;

@@ -79,6 +79,8 @@ void fixture_set_time(struct fixture *fixture, int64_t now_ms);
 void fixture_listen(struct fixture *fixture, bool listen);
 /* How many wake-ups came since the last look; exact, without waiting. */
 int fixture_woken(struct fixture *fixture);
+/* The same; `out` gets what was published, separated by spaces, '' for an empty one. */
+int fixture_hear(struct fixture *fixture, struct buf *out);
 
 /* The script of that name; fails the test when there is none. */
 const struct script *fixture_script(const char *name);

@@ -21,6 +21,8 @@ static void pass_time(struct round *round)
 
     if (x == 0) {
         round->model->now -= 3; /* clocks are set back */
+    } else if (x == 5) {
+        round->model->now += 1000;
     } else if (x < 5) {
         round->model->now += round->lease + (int64_t) round_chance(round, 100);
     } else {
@@ -34,7 +36,14 @@ static void step(struct round *round)
     struct consumer *consumer = &round->consumers[shared ? round_chance(round, SHARERS) : 0];
     uint64_t x = round_chance(round, 100);
 
-    if (x < 30) {
+    round_deliver_pushes(round);
+    if (!shared && round->faults && round_percent(round, 5)) {
+        round_note_replica(round);
+    }
+    if (round->replica != NULL && round_percent(round, 10)) {
+        round_fail_over(round);
+    }
+    if (x < 30 && !(round->calm && round->model->waiting.count > 0)) {
         round_send_some(round);
     } else if (x < 41) {
         pass_time(round);
@@ -68,6 +77,7 @@ static void drain(struct round *round)
     struct consumer *consumer = &round->consumers[0];
 
     round->faults = false;
+    round_drop_replica(round);
     while (round->late_count > 0 && !round->failed) {
         round_run_late(round);
     }
@@ -101,7 +111,8 @@ static void begin(struct round *round)
 
     shared = shared && kind != 'f';
     model_init(round->model, kind, shared, kind == 'f' || round_percent(round, 55));
-    round->model->heard = round_chance(round, 2) == 0;
+    round->calm = round_percent(round, 40);
+    round->model->heard = round_percent(round, round->calm ? 90 : 50);
     round->model->now = 1700000000000 + (int64_t) round_chance(round, 1000);
     round->strict = round_chance(round, 3) == 0;
     round->faults = round_chance(round, 5) != 0;
@@ -139,7 +150,8 @@ static void round_run(struct round *round)
     if (!round->failed) {
         round_compare(round);
     }
-    if (fixture_woken(round->fixture) != round->model->wakes && !round->failed) {
+    round->woken += fixture_woken(round->fixture);
+    if (round->woken != round->model->wakes && !round->failed) {
         round_fail(round, "other wake-ups came than should");
     }
 }
@@ -165,6 +177,7 @@ bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t
         random = round->random;
         done += model->step;
         failed = round->failed;
+        round_drop_replica(round);
         free(round);
     }
     free(model);

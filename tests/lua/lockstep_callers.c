@@ -124,13 +124,16 @@ void round_fill_sends(struct round *round, struct call *call)
 {
     bool timed = round->model->kind == 'm' || round->model->kind == 't';
 
-    call->count = 1 + round_chance(round, 3);
+    call->count = round->calm && round_percent(round, 80) ? 1 : 1 + round_chance(round, 3);
     for (size_t i = 0; i < call->count; i++) {
         bool relative = round->model->kind == 'm' || (timed && round_chance(round, 2) == 0);
 
         call->sends[i].member = (int) round_chance(round, round->members);
         call->sends[i].relative = relative;
         call->sends[i].when = choose_when(round, relative);
+        if (timed && round->calm && round_percent(round, 60)) {
+            call->sends[i].when = relative ? 0 : round->model->now;
+        }
         call->sends[i].text = ++round->texts;
         call->sends[i].limit = round_percent(round, 70) ? -1 : (int32_t) round_chance(round, 4);
         call->sends[i].ttl = round_percent(round, 75) ? -1 : 1 + (int64_t) round_chance(round, 60);
@@ -147,6 +150,9 @@ void round_send_some(struct round *round)
         call->repeated = true; /* the first try is unknown */
         round_execute(round, call, &seen);
     }
+    if (round_percent(round, 60)) {
+        round_deliver_pushes(round);
+    }
     buf_fini(&seen);
     free(call);
 }
@@ -156,7 +162,7 @@ void round_send_some(struct round *round)
 static void decide(struct round *round, struct held *held)
 {
     static const char *const reasons[] = {"", "why", "because"};
-    uint64_t x = round_chance(round, 100);
+    uint64_t x = round_chance(round, round->calm ? 60 : 100);
 
     held->op = "dtxbh"[x < 55 ? 0 : x < 75 ? 1 : x < 80 ? 2 : x < 94 ? 3 : 4];
     held->delay = round_chance(round, 2) == 0 ? 0 : (int64_t) round_chance(round, 20);
@@ -222,13 +228,26 @@ static void see_results(struct round *round, struct consumer *consumer, const st
     }
 }
 
-static void see_message(struct round *round, struct consumer *consumer, const char *entry,
-                        int attempts)
+static uint64_t claim_of(const char *entry)
 {
-    snprintf(consumer->position, sizeof(consumer->position), "%s", entry);
-    consumer->position_attempts = attempts;
+    return strtoull(strchr(entry, 'c') + 1, NULL, 10);
+}
+
+/* The message comes with a reply, or as a push.  One that came as a push while the call was on its
+ * way, `known` to its owner, is not begun again. */
+static void see_message(struct round *round, struct consumer *consumer, const char *entry,
+                        int attempts, uint64_t known)
+{
     struct held held = {.reason = "", .retried = attempts > 1};
 
+    if (!round->model->shared && claim_of(entry) <= known) {
+        if (strcmp(entry, consumer->got) != 0) {
+            round_fail(round, "a message came with a number that its owner knows");
+        }
+        return;
+    }
+    snprintf(consumer->position, sizeof(consumer->position), "%s", entry);
+    consumer->position_attempts = attempts;
     if (find_held(consumer, entry) != NULL) {
         round_fail(round, "a message was delivered again while it was in flight");
         return;
@@ -239,7 +258,8 @@ static void see_message(struct round *round, struct consumer *consumer, const ch
 }
 
 /* Behind the last one may stand how many had expired. */
-static void see_messages(struct round *round, struct consumer *consumer, char *words)
+static void see_messages(struct round *round, struct consumer *consumer, char *words,
+                         uint64_t known)
 {
     char *save = NULL;
     const char *entry = strtok_r(words, " ", &save);
@@ -250,7 +270,7 @@ static void see_messages(struct round *round, struct consumer *consumer, char *w
         if (attempts == NULL) {
             return;
         }
-        see_message(round, consumer, entry, atoi(attempts));
+        see_message(round, consumer, entry, atoi(attempts), known);
         entry = strtok_r(NULL, " ", &save);
         if (round->model->keyed) {
             (void) strtok_r(NULL, " ", &save); /* the header was `entry` */
@@ -275,10 +295,14 @@ static void see_consumed(struct round *round, struct consumer *consumer, const s
         }
     }
     see_results(round, consumer, call, words[4], doubled);
+    consumer->called = strtoll(words[1], NULL, 10);
     last = consumer->last;
     consumer->last = strtoull(words[3], NULL, 10);
+    if (consumer->last < last && !round->model->shared) {
+        consumer->last = last;
+    }
     consumer->position[0] = '\0';
-    see_messages(round, consumer, save != NULL ? save : nothing);
+    see_messages(round, consumer, save != NULL ? save : nothing, last);
     if (consumer->last != last || round->model->shared) {
         consumer->position[0] = '\0';
     }
@@ -290,11 +314,70 @@ static uint64_t oldest_claim(const struct consumer *consumer)
     uint64_t oldest = consumer->last + 1;
 
     for (size_t i = 0; i < consumer->count; i++) {
-        uint64_t claim = strtoull(strchr(consumer->in_flight[i].entry, 'c') + 1, NULL, 10);
+        uint64_t claim = claim_of(consumer->in_flight[i].entry);
 
         oldest = claim < oldest ? claim : oldest;
     }
     return oldest;
+}
+
+/* --- pushes --- */
+
+void round_hear_push(struct round *round)
+{
+    const char *expected = round->model->published;
+    struct pushed *push = &round->pushes[round->push_count % PUSHES_MAX];
+    struct buf heard = {0};
+
+    buf_add(&heard, "", 0);
+    round->woken += fixture_hear(round->fixture, &heard);
+    buf_printf(round->report, "    pushed: %s\n", heard.data);
+    if (heard.len < strlen(expected) ||
+        strcmp(heard.data + heard.len - strlen(expected), expected) != 0) {
+        round_fail(round, "something else was pushed");
+        buf_printf(round->report, "--- the model:\n%s\n", expected);
+    }
+    if (round->push_count < PUSHES_MAX) {
+        const struct model_list *prepare = &round->model->prepare;
+
+        *push = (struct pushed){
+            .token = round->model->token, .claim = round->model->claims, .at = round->model->now};
+        model_entry(push->entry, &prepare->item[prepare->count - 1]);
+        round->push_count++;
+    }
+    buf_fini(&heard);
+}
+
+/* It is begun if it is the next claim of this owner, and not from before a call of it. */
+static void receive(struct round *round, struct consumer *consumer, const struct pushed *push)
+{
+    if (!consumer->ready || consumer->token != push->token || push->claim != consumer->last + 1 ||
+        consumer->position[0] != '\0' || push->at < consumer->called) {
+        return;
+    }
+    see_message(round, consumer, push->entry, 0, consumer->last);
+    consumer->position[0] = '\0';
+    consumer->last = push->claim;
+    consumer->pushed = push->at;
+    memcpy(consumer->got, push->entry, sizeof(consumer->got));
+    find_held(consumer, push->entry)->sent = push->undone;
+}
+
+void round_deliver_pushes(struct round *round)
+{
+    for (size_t i = 0; i < round->push_count && !round->failed;) {
+        uint64_t x = round_chance(round, 100);
+
+        if (x < 80) {
+            receive(round, &round->consumers[0], &round->pushes[i]);
+            receive(round, &round->consumers[1], &round->pushes[i]);
+        }
+        if (x < 90) {
+            round->pushes[i] = round->pushes[--round->push_count];
+        } else {
+            i++;
+        }
+    }
 }
 
 /* Redis has lost the answer to a message, as by a failover: it is claimed there, but its owner does
@@ -305,6 +388,17 @@ static void lose_answer(struct round *round, struct consumer *consumer)
 
     if (index < consumer->count && consumer->in_flight[index].op != 0) {
         drop_held(consumer, &consumer->in_flight[index]);
+    }
+}
+
+/* What was pushed overtakes a reply, also what was sent after the call. */
+static void overtake(struct round *round)
+{
+    if (round->faults && round_percent(round, 20)) {
+        round_send_some(round);
+    }
+    if (round_percent(round, 30)) {
+        round_deliver_pushes(round);
     }
 }
 
@@ -331,8 +425,11 @@ void round_consume(struct round *round, struct consumer *consumer)
     memcpy(call->position, consumer->position, sizeof(call->position));
     call->position_attempts = consumer->position_attempts;
     call->oldest = oldest_claim(consumer);
+    call->open = round_percent(round, 70);
+    call->pushed = consumer->pushed;
     fill_answers(call, consumer);
     if (deliver(round, call, fate, &seen)) {
+        overtake(round);
         see_consumed(round, consumer, call, &seen, fate == FATE_TWICE);
     } else {
         for (size_t i = 0; i < call->count; i++) {
@@ -366,6 +463,7 @@ void round_take_over(struct round *round)
     struct call *call;
     struct buf seen = {0};
 
+    round_drop_replica(round);
     round->consumers[1] = *owner;
     memset(owner, 0, sizeof(*owner));
     owner->token = ++round->tokens;

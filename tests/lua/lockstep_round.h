@@ -6,7 +6,7 @@
 
 #include "lockstep.h"
 
-enum { IN_FLIGHT_MAX = 256, LATE_MAX = 8, SHARERS = 3 };
+enum { IN_FLIGHT_MAX = 256, LATE_MAX = 8, SHARERS = 3, PUSHES_MAX = 4 };
 
 /* A claimed message, as its consumer knows it. */
 struct held {
@@ -18,6 +18,14 @@ struct held {
     bool sent;    /* an answer went out whose outcome is not known */
 };
 
+/* A push on its way to its owner, as many times as it arrives. */
+struct pushed {
+    uint64_t token, claim;
+    int64_t at;
+    char entry[64];
+    bool undone; /* a failover has lost it */
+};
+
 /* A consuming process.  `last` is the highest claim number of which it knows all; of the next it
  * knows those up to `position`. */
 struct consumer {
@@ -26,6 +34,9 @@ struct consumer {
     uint64_t last;
     char position[64];
     int position_attempts;
+    int64_t pushed; /* the time of the newest push that it has got; 0: none */
+    int64_t called; /* Redis' time in the newest reply that it has seen */
+    char got[64];   /* the newest push that it has got */
     struct held in_flight[IN_FLIGHT_MAX];
     size_t count;
 };
@@ -47,6 +58,7 @@ struct round {
     struct model *model;
     uint64_t random;
     bool strict, faults;
+    bool calm; /* messages come one by one, and mostly go well: their owner often sleeps */
     struct definition definition;
     int64_t lease;
     int32_t max_bytes;
@@ -58,6 +70,10 @@ struct round {
     struct call late[LATE_MAX];
     size_t late_count;
     uint64_t sent_step[MODEL_MEMBERS];
+    struct pushed pushes[PUSHES_MAX];
+    size_t push_count;
+    int woken;                /* wake-ups that were looked at already */
+    struct snapshot *replica; /* the slot as it was, for a failover; NULL: none */
     bool failed;
 };
 
@@ -96,6 +112,19 @@ void round_renew(struct round *round, const struct consumer *consumer);
 
 /* Until it is complete; now and then the new owner dies on the way. */
 void round_take_over(struct round *round);
+
+/* The last send has pushed a message: it is on its way. */
+void round_hear_push(struct round *round);
+/* Some of what was pushed arrives, twice, or never. */
+void round_deliver_pushes(struct round *round);
+
+/* --- failovers: lockstep_failover.c --- */
+
+/* A replica has the slot as it is now.  Later the slot is as the replica has it, and its owner goes
+ * on with what it knows; or the replica is given up. */
+void round_note_replica(struct round *round);
+void round_fail_over(struct round *round);
+void round_drop_replica(struct round *round);
 
 /* --- who looks after the topic: lockstep_admin.c --- */
 

@@ -40,6 +40,9 @@ static void model_takeover(struct model *model, struct buf *reply, const struct 
         model->owner = call->token;
         model->bound = call->token;
         model->base = model->claims;
+        if (model->push_lease > 0 || model->pushed_at >= 0) {
+            model_unpark(model);
+        }
     }
     sort_prepare(&model->prepare);
     /* Once the owner has claimed, it has taken over completely. */
@@ -149,7 +152,7 @@ void model_clear(struct model *model)
     model->prepare.count = 0;
     model->dead.count = 0;
     model->seq = 0;
-    model->parked = -1;
+    model_unpark(model);
     model->paused = false;
     model->pauses = -1;
     model->text = 0;
@@ -165,5 +168,6 @@ void model_init(struct model *model, char kind, bool shared, bool keyed)
     model->shared = shared;
     model->keyed = keyed;
     model->version = 1;
-    model->parked = model->claimed_until = -1;
+    model->claimed_until = -1;
+    model_unpark(model);
 }

@@ -84,8 +84,12 @@ struct model {
     uint64_t base, claims, seq;
     int64_t claimed_until; /* the leases of the newest claim that its owner has not renewed; -1 */
     int64_t parked;        /* -1: nobody sleeps */
+    int64_t push_lease;    /* while its owner sleeps, sends may claim for it; 0: they may not */
+    int64_t pushed_at;     /* a send did, and the owner has not called since; -1 */
+    int64_t push_again;    /* and it was woken once more; -1 */
+    char published[192];   /* what the last send pushed; "": nothing */
     bool heard;            /* somebody listens for wake-ups */
-    int wakes;             /* that were heard */
+    int wakes;             /* that were heard, and pushes */
     uint64_t counters[MODEL_COUNTERS];
     struct model_list waiting, prepare, dead;
     struct model_body bodies[MODEL_MEMBERS];
@@ -138,6 +142,8 @@ struct call {
     char position[64]; /* consume: up to this entry of the next claim is known, too; "": nothing */
     int position_attempts;
     uint64_t oldest; /* consume: claim of which the caller has a message; or last + 1 */
+    bool open;       /* consume: sends may claim for it while it sleeps */
+    int64_t pushed;  /* consume: the time of the newest push that it has got; 0: none */
     bool strict;
     char state;  /* remove: w waiting, r resting, d dead */
     bool paused; /* pause: or not any more */

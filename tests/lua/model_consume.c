@@ -94,6 +94,34 @@ static bool is_newest(const struct model *model, const struct model_message *mes
            message->at == model->claimed_until;
 }
 
+/* A push to which Redis gave a number that the owner knows, because it had lost claims. */
+static bool is_strange(const struct model *model, const struct call *call)
+{
+    return model->pushed_at >= 0 && model->pushed_at != call->pushed && call->last >= model->claims;
+}
+
+/* It waits again, unless the owner may have it.  false: that cannot be told. */
+static bool disown(struct model *model, const struct call *call)
+{
+    sort_prepare(&model->prepare);
+    for (size_t i = 0; i < model->prepare.count;) {
+        struct model_message message = model->prepare.item[i];
+
+        if (message.resting || message.claim != model->claims ||
+            message.at != model->claimed_until) {
+            i++;
+            continue;
+        }
+        if (message.claim >= call->oldest) {
+            return false;
+        }
+        (void) list_take(&model->prepare, i);
+        model->counters[MODEL_LEASE_LOST]++;
+        (void) model_give_back(model, &message, message.attempts);
+    }
+    return true;
+}
+
 /* First the claims whose leases are over, then the rests.  true: there may be more. */
 static bool bring_back(struct model *model, const struct call *call)
 {
@@ -473,19 +501,19 @@ static int64_t next_claim(struct model *model, const struct call *call,
 }
 
 /* Sharers who sleep longer learn the time, if they hear. */
-static void park(struct model *model, int64_t next)
+static void park(struct model *model, const struct call *call, int64_t next)
 {
     int64_t until = next == INT64_MAX ? INT64_C(1) << 53 : next;
 
     if (model->paused) {
-        model->parked = 0;
+        model_park(model, 0, 0);
         return;
     }
     if (model->shared) {
         model_wake(model, until);
     }
     if (!model->shared || until > model->parked) {
-        model->parked = until;
+        model_park(model, until, call->open && !model->shared ? call->lease : 0);
     }
 }
 
@@ -525,6 +553,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     struct buf results = {0}, delivered = {0};
     struct claim claiming = {.model = model, .call = call, .delivered = &delivered};
     bool lost = is_lost(model, call), part = false;
+    bool strange = !model->shared && is_strange(model, call), disputed = false;
     struct in_flight in_flight;
     int64_t next;
     bool again;
@@ -540,22 +569,31 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
         settle(model, &results, &call->answers[i], call->max_retries);
     }
     blur_results(model, &results, call);
+    disputed = strange && !disown(model, call);
+    if (!model->shared && call->last > model->claims) {
+        model->claims = call->last;
+    }
     again = bring_back(model, call) || lost;
     in_flight = model_in_flight(model);
     if (lost) {
         part = hand_over(model, &delivered, call);
     } else {
-        claim(&claiming);
+        if (!disputed) {
+            claim(&claiming);
+        }
         in_flight = model_in_flight(model);
     }
-    next = next_claim(model, call, &in_flight);
+    next = disputed ? model->now + 1000 : next_claim(model, call, &in_flight);
     again = again || next <= model->now;
-    if (call->n > 0 && claiming.taken == 0 && (model->paused || !again)) {
-        park(model, next);
+    if (call->n > 0 && claiming.taken == 0 && (model->paused || (!again && !disputed))) {
+        park(model, call, next);
     } else if (model->shared && !model->paused) {
         model_wake(model, next);
-    } else if (claiming.taken > 0 && !model->shared) {
-        model->parked = -1;
+    } else if (!model->shared && (claiming.taken > 0 ||
+                                  (model->pushed_at >= 0 && (lost || (strange && !disputed))))) {
+        model_unpark(model);
+    } else if (!(call->open && call->n > 0)) {
+        model->push_lease = 0;
     }
     reply_consumed(&claiming, reply, next, &results, again ? 1 : 0, part);
     buf_fini(&results);

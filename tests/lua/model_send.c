@@ -72,7 +72,12 @@ void model_send(struct model *model, struct buf *reply, const struct call *call)
 {
     int64_t due = INT64_MAX;
 
+    model->published[0] = '\0';
     if (model_refused(model, reply, call, false)) {
+        return;
+    }
+    if (model_push(model, call)) {
+        buf_printf(reply, "OK a");
         return;
     }
     model_keep_version(model, call);

@@ -84,6 +84,20 @@ static void show_list(struct buf *out, const char *name, const struct model_list
     }
 }
 
+static void show_parked(struct buf *out, const struct model *model)
+{
+    if (model->pushed_at >= 0 && model->push_again >= 0) {
+        buf_printf(out, "slot parked -%" PRId64 ":%" PRId64 "\n", model->pushed_at,
+                   model->push_again);
+    } else if (model->pushed_at >= 0) {
+        buf_printf(out, "slot parked -%" PRId64 "\n", model->pushed_at);
+    } else if (model->push_lease > 0) {
+        buf_printf(out, "slot parked %" PRId64 "/%" PRId64 "\n", model->parked, model->push_lease);
+    } else if (model->parked >= 0) {
+        buf_printf(out, "slot parked %" PRId64 "\n", model->parked);
+    }
+}
+
 static void show_slot(struct buf *out, const struct model *model)
 {
     buf_printf(out, "slot '' ''\n");
@@ -104,9 +118,7 @@ static void show_slot(struct buf *out, const struct model *model)
     if (model->claimed_until >= 0) {
         buf_printf(out, "slot claimed_until %" PRId64 "\n", model->claimed_until);
     }
-    if (model->parked >= 0) {
-        buf_printf(out, "slot parked %" PRId64 "\n", model->parked);
-    }
+    show_parked(out, model);
     if (model->paused) {
         buf_printf(out, "slot paused 1\n");
     }

@@ -291,10 +291,30 @@ void model_lose(struct model *model, const struct model_message *message, int32_
     }
 }
 
+void model_unpark(struct model *model)
+{
+    model->parked = model->pushed_at = model->push_again = -1;
+    model->push_lease = 0;
+}
+
+void model_park(struct model *model, int64_t until, int64_t push_lease)
+{
+    model_unpark(model);
+    model->parked = until;
+    model->push_lease = push_lease;
+}
+
 void model_wake(struct model *model, int64_t due)
 {
-    if (model->parked >= 0 && due < model->parked && model->heard) {
-        model->parked = -1;
+    int64_t asked = model->push_again >= 0 ? model->push_again : model->pushed_at;
+
+    if (model->pushed_at >= 0) {
+        if (llabs(model->now - asked) >= 1000) {
+            model->push_again = model->now;
+            model->wakes += model->heard ? 1 : 0;
+        }
+    } else if (model->parked >= 0 && due < model->parked && model->heard) {
+        model_unpark(model);
         model->wakes++;
     }
 }

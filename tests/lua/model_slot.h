@@ -61,8 +61,12 @@ void model_lose(struct model *model, const struct model_message *message, int32_
                 const char *reason);
 extern const char *const model_died;
 
-/* Something is due: who sleeps for longer is woken. */
+/* Something is due: who sleeps for longer is woken, and who was pushed something and did not call
+ * within a second. */
 void model_wake(struct model *model, int64_t due);
+/* Nobody sleeps, or was pushed something; or somebody sleeps, open for pushes of that lease. */
+void model_unpark(struct model *model);
+void model_park(struct model *model, int64_t until, int64_t push_lease);
 
 /* --- calls and replies --- */
 
@@ -82,6 +86,8 @@ int64_t model_place(struct model *model, bool relative, int64_t when);
 bool model_has_priority(const struct model_message *waiting, int64_t priority);
 
 void model_send(struct model *model, struct buf *reply, const struct call *call);
+/* Is the message of this send claimed for an owner that sleeps?  Then nothing is left to do. */
+bool model_push(struct model *model, const struct call *call);
 void model_consume(struct model *model, struct buf *reply, const struct call *call);
 
 void model_rank(struct model *model, struct buf *reply, const struct call *call);

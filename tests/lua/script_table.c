@@ -32,7 +32,7 @@ static bool is_option(const char *word)
         "def=",    "n=",       "last=",     "lease=",      "max=",      "mode=",   "bytes=",
         "limit=",  "owner=",   "flags=",    "bound=",      "debounce=", "member=", "contains=",
         "reason=", "older=",   "bodies=",   "definition=", "oldest=",   "gen=",    "pauses=",
-        "paused=", "deletes=", "deletion=", "coord="};
+        "paused=", "deletes=", "deletion=", "coord=",      "open=",     "pushed="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -153,6 +153,8 @@ static void consume_args(struct args *args, const struct words *words)
     args_add(args, option(words, "max", "16"));
     args_add(args, shared ? "-" : option(words, "last", "0"));
     args_add(args, shared ? "-" : option(words, "oldest", "0"));
+    args_add(args, option(words, "open", "0"));
+    args_add(args, option(words, "pushed", "0"));
     args_add(args, option(words, "flags", "-"));
     consume_answers(args, words);
 }
@@ -407,6 +409,8 @@ static bool script_table_other(struct fixture *fixture, struct buf *out, const s
         fixture_listen(fixture, what[0] == 'l');
     } else if (strcmp(what, "woken") == 0) {
         buf_printf(out, "%d", fixture_woken(fixture));
+    } else if (strcmp(what, "heard") == 0) {
+        (void) fixture_hear(fixture, out);
     } else if (strcmp(what, "redis") == 0) {
         show_reply(out, fixture_redis(fixture, command + strlen("redis ")));
     } else if (strcmp(what, "store") == 0 || strcmp(what, "prepare") == 0 ||

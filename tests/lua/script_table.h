@@ -5,6 +5,7 @@
  *                             scripts get the key of the bodies too
  *   at MS                     the scripts' time from now on
  *   listen, deaf, woken       begin or end to listen on wake{x}; how many wake-ups came
+ *   heard                     what came with them: '' for a plain one
  *   SCRIPT WORD...            call a script; its fixed arguments have defaults, which NAME=VALUE
  *                             replaces, the words follow them
  *   store, prepare, dead      the members in order, each MEMBER@INTEGER, MEMBER@INTEGER~2s

@@ -50,6 +50,8 @@ static void ask(struct fixture *fixture, const char *kind, const char *last, str
     }
     args_add(&args, last);
     args_add(&args, "1");
+    args_add(&args, "0");
+    args_add(&args, "0");
     args_add(&args, "r");
     args_add(&args, "0");
     reply = fixture_call(fixture, fixture_script("consume"), &args);

@@ -348,9 +348,9 @@ static void test_a_reason_is_cut(void **state)
     memset(reason, 'r', sizeof(reason));
     args_add(&args, "n.1");
     args_add(&args, "000000010000000000000001");
-    for (size_t i = 0; i < 11; i++) {
-        static const char *const rest[] = {"m", "wake{x}", "0", "1000", "30000", "16",
-                                           "1", "1",       "-", "0",    "x"};
+    for (size_t i = 0; i < 13; i++) {
+        static const char *const rest[] = {"m", "wake{x}", "0", "1000", "30000", "16", "1",
+                                           "1", "0",       "0", "-",    "0",     "x"};
         args_add(&args, rest[i]);
     }
     args_add(&args, "1000c1:a");

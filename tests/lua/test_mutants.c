@@ -115,10 +115,10 @@ static const struct mutant mutants[] = {
     {"sharers do not wake each other", "consume",
      "elseif shared and not paused then\n    wake(parked, due)",
      "elseif shared and not paused then\n"},
-    {"a claim leaves an owner parked", "consume", "taken > 0 and parked", "false"},
+    {"a claim leaves an owner parked", "consume", "parked and (taken > 0 or", "parked and ("},
     {"a wake-up that nobody heard ends the parking", "send",
      "type(heard) ~= 'number' or heard == 0", "false"},
-    {"a send later than the sleep wakes", "send", "due >= tonumber(parked)", "false"},
+    {"a send later than the sleep wakes", "send", "due >= at", "false"},
     {"a requeue keeps the attempts", "edit", "give_back(member, before, 0)",
      "give_back(member, before, 2)"},
     {"a requeue leaves the reason", "edit",
@@ -165,7 +165,7 @@ static const struct mutant mutants[] = {
     {"a claim has any size", "consume", "met > 0 and bytes_met > max_bytes", "false"},
     {"bodies have no size", "consume", "body and redis.call('HSTRLEN', body, 'b' .. member) or 0",
      "0"},
-    {"a paused slot claims", "consume", "has_suspect and not paused then", "has_suspect then"},
+    {"a paused slot claims", "consume", "has_suspect and not paused and", "has_suspect and"},
     {"a paused slot says when it goes on", "consume", "due < NEVER and not paused and due",
      "due < NEVER and due"},
     {"a paused slot does not say so", "consume", "paused and 2 or", "paused and 0 or"},
@@ -252,7 +252,7 @@ static const struct mutant mutants[] = {
     {"what is new is claimed beside a suspect", "consume",
      "lease and lease <= now or has_suspect or", "lease and lease <= now or"},
     {"a rest that is over is ordinary", "consume", "(fifo or rest_end <= now)", "fifo"},
-    {"a lost reply is ordinary", "consume", "\n    and known == claims then", " then"},
+    {"a lost reply is ordinary", "consume", "\n    and known == claims and", "\n    and"},
     {"a pause is ordinary", "consume", "shared or body or paused or repeated",
      "shared or body or repeated"},
     {"other answers are ordinary", "consume", "others > #ARGV and", ""},
@@ -351,6 +351,60 @@ static const struct mutant mutants[] = {
     {"a sealed slot takes messages", "send", "return { 'NO_TOPIC' }", "return nil"},
 };
 
+/* Of sends that claim for an owner. */
+static const struct mutant push_mutants[] = {
+    {"one of several is pushed", "send", "many == 1 and stored == def", "stored == def"},
+    {"a push with another definition", "send", "many == 1 and stored == def", "many == 1"},
+    {"a push into a paused slot", "send", "if paused or now >=", "if now >="},
+    {"a push that is not due", "send", "if timed and place(when) > now then", "if false then"},
+    {"a push to an owner that wakes by itself", "send", "now >= tonumber(sleeps_until)", "false"},
+    {"a push into a full slot", "send", "max_waiting > 0 and waiting >= max_waiting", "false"},
+    {"a push of what waits", "send", "or redis.call('ZSCORE', store, member) then", "then"},
+    {"a push passes what waits by its place", "send", "elseif not timed or max", "elseif max"},
+    {"a push passes a rest", "send", "tonumber(last) < REST", "true"},
+    {"a push beside a suspect", "send", "attempts % 2 == 0 and tonumber(last)", "tonumber(last)"},
+    {"a push takes the body of a claim", "send",
+     "or redis.call('HEXISTS', body, 'h' .. member) == 1", ""},
+    {"a push forgets what is stored beside it", "send", "elseif limit == '' and not ttl then",
+     "elseif true then"},
+    {"a push leaves no trace", "send", "'parked',\n        string.format('-%.0f', now),", ""},
+    {"a push has no number", "send", "'claims', claim, ", ""},
+    {"a push cannot be found again", "send", "'claimed_until', lease_end, ", ""},
+    {"a push is not counted", "send", ", 'sent', tonumber(sent or 0) + 1", ""},
+    {"a push that nobody hears takes a place", "send", "seq = seq_before", ""},
+    {"a push that nobody hears is one", "send", "return type(heard) == 'number' and heard > 0",
+     "return true"},
+    {"a push names no owner", "send", "publish(string.format('%s", "publish(string.format('%.8s"},
+    {"a push without its body", "send", ".. entry .. header .. text", ".. entry .. header"},
+    {"who does not answer a push is woken by every send", "send",
+     "redis.call('HSET', slot, 'parked', string.format('%.0f:%.0f', at, now))", ""},
+    {"who does not answer a push is not woken", "send", ">= PUSH_AGAIN_MS", ">= 9007199254740992"},
+    {"a call that claims nothing leaves the slot open", "consume",
+     "changed[at + 1], changed[at + 2] = 'parked', string.match(parked, '^%d+')", ""},
+    {"another call that claims nothing leaves the slot open", "consume",
+     "redis.call('HSET', slot, 'parked', string.match(parked, '^%d+'))", ""},
+    {"a shared slot is open", "consume", "open == '1' and not shared", "open == '1'"},
+    {"a slot is always open", "consume", "open == '1' and not shared", "not shared"},
+    {"a lost push is known and lost", "consume", "push_at and (lost or strange",
+     "push_at and (strange"},
+    {"a push with a number that its owner knows stays", "consume",
+     "local strange = not lost and push_at and push_at ~= pushed", "local strange = false"},
+    {"an ordinary call forgets a push that its owner cannot know", "consume",
+     "(not push_at or push_at == pushed)", "true"},
+    {"what an owner may have is given back", "consume", "if claims >= oldest then",
+     "if false then"},
+    {"an owner claims beside what it may have", "consume", "not paused and not disputed then",
+     "not paused then"},
+    {"an owner sleeps beside what it may have", "consume", "reply[6] == 0 and not disputed then",
+     "reply[6] == 0 then"},
+    {"what is undone is not counted", "consume",
+     "local _, attempts = split(all[i + 1])\n            count('lease_lost')",
+     "local _, attempts = split(all[i + 1])"},
+    {"a slot does not learn the claims that it lost", "consume",
+     "redis.call('HSET', slot, 'claims', claims)\n", "\n"},
+    {"a new owner's slot is open", "takeover", "string.find(parked, '[-/]')", "false"},
+};
+
 /* These show in slots of kind f only. */
 static const struct mutant fifo_mutants[] = {
     {"a removed rest wakes nobody", "edit", "if kind == 'f' then\n        due_at(0)",
@@ -444,6 +498,11 @@ static void test_every_mistake_is_found(void **state)
     find_all(*state, mutants, sizeof(mutants) / sizeof(mutants[0]), NULL);
 }
 
+static void test_every_mistake_of_pushes_is_found(void **state)
+{
+    find_all(*state, push_mutants, sizeof(push_mutants) / sizeof(push_mutants[0]), NULL);
+}
+
 static void test_every_mistake_of_kind_f_is_found(void **state)
 {
     find_all(*state, fifo_mutants, sizeof(fifo_mutants) / sizeof(fifo_mutants[0]), "f");
@@ -453,6 +512,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_mistake_is_found),
+        cmocka_unit_test(test_every_mistake_of_pushes_is_found),
         cmocka_unit_test(test_every_mistake_of_kind_f_is_found),
     };
 

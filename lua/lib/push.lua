@@ -1,0 +1,82 @@
+-- USES store, prepare, slot, body, channel, parked, max_waiting, timed, ordered, seq, MESSAGES
+-- USES REST, split, place, now
+
+-- A push: the message of the call is claimed for the owner that sleeps, and published to it.
+
+local PUSH_MOST = 4096 -- bytes of the entry, the header and the body
+
+-- Would the owner claim this message first, and does it merge with none?
+local function goes_first(member, due)
+    local waiting = redis.call('ZCARD', store) - 1
+    if waiting == 0 then
+        return true
+    elseif not timed or max_waiting > 0 and waiting >= max_waiting
+        or redis.call('ZSCORE', store, member) then
+        return false
+    end
+    return tonumber(redis.call('ZRANGE', store, '0', '0', 'WITHSCORES')[2]) > due
+end
+
+-- Does prepare hold nothing but claims with leases that have not ended, none of a suspect?
+local function is_calm()
+    if redis.call('ZCARD', prepare) == 1 then
+        return true
+    end
+    local lease, attempts = split(redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')[2])
+    local last = redis.call('ZRANGE', prepare, '-2', '-2', 'WITHSCORES')[2]
+    return lease > now and attempts % 2 == 0 and tonumber(last) < REST
+end
+
+-- What is stored beside a new message; nil: it expires at once, or something is stored already.
+local function new_header(member)
+    local limit, ttl = ARGV[MESSAGES + 3], tonumber(ARGV[MESSAGES + 4])
+    if ttl and ttl <= 0 or redis.call('HEXISTS', body, 'h' .. member) == 1 then
+        return nil
+    elseif limit == '' and not ttl then
+        return string.format('%.0f', now)
+    end
+    return string.format('%.0f,%s,%s,1', now, limit, ttl and string.format('%.0f', now + ttl) or '')
+end
+
+-- Is it heard?  An owner that is still subscribed at the former master hears what is published here
+-- and is not counted.  So nothing is published while no subscriber is counted.
+local function publish(text)
+    local listeners = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0
+    local heard = listeners > 0 and redis.pcall('SPUBLISH', channel, text)
+    return type(heard) == 'number' and heard > 0
+end
+
+-- Returns whether the message was pushed; if not, nothing has changed.
+local function push()
+    local member, when, text = ARGV[MESSAGES], ARGV[MESSAGES + 1], body and ARGV[MESSAGES + 2] or ''
+    if timed and place(when) > now then
+        return false
+    end
+    local sleeps_until, lease_ms = string.match(parked, '^(%d+)/(%d+)$')
+    local token, claims, paused, sent =
+        unpack(redis.call('HMGET', slot, 'token', 'claims', 'paused', 'sent'))
+    local header = body and new_header(member) or ''
+    if paused or now >= tonumber(sleeps_until) or not is_calm() or not goes_first(member, now)
+        or body and header == '' then
+        return false
+    end
+    local seq_before, claim = seq, tonumber(claims) + 1
+    local entry = string.format('%.0fc%.0f:', place(when), claim) .. member
+    if #entry + #header + #text > PUSH_MOST
+        or not publish(string.format('%s %.0f %s %d %d\n', token, now, lease_ms, #entry, #header)
+            .. entry .. header .. text) then
+        seq = seq_before
+        return false
+    end
+    local lease_end = string.format('%.0f', now + tonumber(lease_ms))
+    redis.call('ZADD', prepare, lease_end, entry)
+    redis.call('HSET', slot, 'claims', claim, 'claimed_until', lease_end, 'parked',
+        string.format('-%.0f', now), 'sent', tonumber(sent or 0) + 1)
+    if ordered then
+        redis.call('HSET', slot, 'seq', seq)
+    end
+    if body then
+        redis.call('HSET', body, 'h' .. member, header, 'b' .. member, text)
+    end
+    return true
+end

@@ -1,0 +1,92 @@
+/* lockstep_failover.c - a failover in a round: a replica takes over that lacks the last writes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "lockstep_round.h"
+
+/* A slot as it was. */
+struct snapshot {
+    struct model model;
+    uint64_t sent_step[MODEL_MEMBERS];
+    redisReply *keys[KEY_BODY + 1];
+};
+
+static size_t count_keys(const struct round *round)
+{
+    return round->model->keyed ? KEY_BODY + 1 : KEY_BODY;
+}
+
+void round_drop_replica(struct round *round)
+{
+    for (size_t i = 0; round->replica != NULL && i < count_keys(round); i++) {
+        freeReplyObject(round->replica->keys[i]);
+    }
+    free(round->replica);
+    round->replica = NULL;
+}
+
+void round_note_replica(struct round *round)
+{
+    struct snapshot *replica = memory_new(sizeof(*replica));
+
+    round_drop_replica(round);
+    round->replica = replica;
+    replica->model = *round->model;
+    memcpy(replica->sent_step, round->sent_step, sizeof(replica->sent_step));
+    for (size_t i = 0; i < count_keys(round); i++) {
+        replica->keys[i] = redisCommand(round->fixture->redis, "DUMP %s", fixture_keys[i]);
+        assert_non_null(replica->keys[i]);
+        assert_int_equal(replica->keys[i]->type, REDIS_REPLY_STRING);
+    }
+}
+
+/* What is not of the slot goes on. */
+static void restore_model(struct round *round)
+{
+    struct model before = *round->model;
+
+    *round->model = round->replica->model;
+    round->model->now = before.now;
+    round->model->step = before.step;
+    round->model->wakes = before.wakes;
+    memcpy(round->sent_step, round->replica->sent_step, sizeof(round->sent_step));
+}
+
+static void restore_keys(struct round *round)
+{
+    for (size_t i = 0; i < count_keys(round); i++) {
+        const redisReply *key = round->replica->keys[i];
+        redisReply *reply = redisCommand(round->fixture->redis, "RESTORE %s 0 %b REPLACE",
+                                         fixture_keys[i], key->str, (size_t) key->len);
+
+        assert_non_null(reply);
+        assert_string_equal(reply->str, "OK");
+        freeReplyObject(reply);
+    }
+}
+
+/* Of a claim that it knows in part, the owner could not tell the messages from those of another
+ * claim with its number. */
+void round_fail_over(struct round *round)
+{
+    struct consumer *owner = &round->consumers[0];
+
+    if (owner->position[0] != '\0') {
+        return;
+    }
+    restore_model(round);
+    restore_keys(round);
+    round_drop_replica(round);
+    for (size_t i = 0; i < owner->count; i++) {
+        owner->in_flight[i].sent = true;
+    }
+    for (size_t i = 0; i < round->push_count; i++) {
+        round->pushes[i].undone = true;
+    }
+    buf_printf(round->report, "a failover\n");
+}
