@@ -99,7 +99,8 @@ static void doctor_judge_member(struct doctor_report *report, const smq_fleet_me
 {
     if (member->state == SMQ_MEMBER_UNREACHABLE) {
         doctor_report_add(report, DOCTOR_ERROR, member->name,
-                          "fix the network between that host and Redis; others own its slots",
+                          "fix the network between that host and Redis; members that reach Redis "
+                          "get its slots",
                           "process %" PRId64 " on host %s reaches no Redis", member->pid,
                           member->host);
     }

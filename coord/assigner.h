@@ -3,7 +3,7 @@
  *
  * It is one module of files in layers: assigner.c (the loop, writing) is above assigner_read.c,
  * which is above assigner_gather.c; assigner_strangers.c is above assigner_decide.c, which is above
- * assigner_home.c and assign.c.
+ * assigner_home.c, assigner_reach.c and assign.c.
  *
  * Below: root.h, zk_session.h, assignment.h, member_text.h.  Thread: smq:coord. */
 #ifndef COORD_ASSIGNER_H
@@ -32,6 +32,21 @@ struct assigner_revocation {
     bool late; /* its time has passed, which was reported */
 };
 
+/* Does Redis answer a member?  MISSED: no longer, and its slots stay for now.  AWAY: no, and its
+ * slots move.  RETURNED: again, and it waits until it gets slots. */
+enum assigner_presence { ASSIGNER_PRESENT, ASSIGNER_MISSED, ASSIGNER_AWAY, ASSIGNER_RETURNED };
+
+enum { ASSIGNER_PRESENCES = ASSIGNER_RETURNED + 1 };
+
+/* A member that Redis does not answer, or did not answer a while ago. */
+struct assigner_reach {
+    int64_t incarnation;
+    enum assigner_presence state;
+    /* since when it is in the state; MISSED: and another member reaches Redis; 0: none does */
+    int64_t since_ms;
+    int64_t hold_ms; /* how long it is RETURNED; 0: no slot of it has moved for long */
+};
+
 /* A topic, kept between rounds.  Invariant: `old` is the assignment of version `version`. */
 struct assigner_topic {
     LIST_ENTRY(assigner_topic) link;
@@ -55,6 +70,8 @@ struct assigner_topic {
     struct assigner_revocation *revocations;
     /* per slot: assigner_home() of the member that had it before it left or ended; 0: none */
     uint32_t *homes;
+    struct assigner_reach *reaches; /* members without an entry are PRESENT */
+    size_t reach_count;
     /* when no slot had an owner: nothing is granted until then; 0: some slot had one */
     int64_t cold_until;
     int64_t pending_first, pending_last; /* when the first and the last waiting member came */
@@ -157,6 +174,27 @@ void assigner_log_strangers(struct assigner *assigner, int64_t now_ms);
 int64_t assigner_strangers_note(struct assigner_strangers *strangers,
                                 const struct zookeeper_timings *timings, int64_t one, int64_t other,
                                 int64_t now_ms);
+
+/* assigner_reach.c: may a member go from one state to the other?  Pure. */
+bool assigner_presence_may(enum assigner_presence from, enum assigner_presence to);
+
+/* Note whether Redis answers a member, and whether it answers `others` of the topic.  Returns when
+ * to note it again; 0: with the next change. */
+int64_t assigner_reach_note(struct assigner_reach *reach, const struct zookeeper_timings *timings,
+                            bool reached, bool others, int64_t now_ms);
+
+/* Note it for all members that ask for the topic: those with a weight, which is negative if the
+ * member is not in the assignment.  Returns when to note it again; 0: with the next change. */
+int64_t assigner_reach_read(const struct assigner *assigner, struct assigner_topic *topic,
+                            const int32_t *weights, int64_t now_ms);
+
+/* Take the weights away from members that must get no slots.  Returns true if no member with a
+ * weight reaches Redis: then nothing may move. */
+bool assigner_reach_limit(const struct assigner *assigner, const struct assigner_topic *topic,
+                          int32_t *weights);
+
+bool assigner_reach_is_present(const struct assigner_topic *topic, int64_t incarnation);
+bool assigner_reach_is_away(const struct assigner_topic *topic, int64_t incarnation);
 
 /* assigner_home.c: the hash that is kept of the name of a member that left a slot or ended; never
  * 0. */

@@ -21,7 +21,8 @@ struct assigner_decision {
     uint16_t *homes; /* per slot: its home, or 0 */
     /* those of `slots` and `homes` that are assigned in this round */
     uint16_t *free_slots, *free_homes;
-    bool cold; /* no member owned anything before: only slots that members had are granted */
+    bool cold;  /* no member owned anything before: only slots that members had are granted */
+    bool still; /* no member reaches Redis: nothing moves */
 };
 
 /* A member of the old assignment. */
@@ -30,6 +31,7 @@ struct assigner_former {
     const struct member_topic *line; /* NULL: it does not ask for the topic any more */
     uint32_t home;
     bool gone; /* its node does not exist any more */
+    bool away; /* no Redis node answers it */
     /* slots that it did not release in time, and that are not reported yet */
     struct member_slots late;
 };
@@ -148,6 +150,7 @@ static struct assigner_former assigner_decide_former(const struct assigner *assi
                                      .home = assigner_home(member->id)};
 
     former.gone = former.number == 0;
+    former.away = assigner_reach_is_away(topic, member->incarnation);
     if (former.gone) {
         former.number = assigner_decide_successor(assigner, topic, member->id);
     }
@@ -169,7 +172,7 @@ static uint16_t assigner_decide_entry(struct assigner *assigner, struct assigner
                              former->number)) { /* it cannot be asked to release anything */
         return former->number;
     }
-    if (former->line == NULL || former->line->leaving || former->gone) {
+    if (former->line == NULL || former->line->leaving || former->gone || former->away) {
         topic->homes[slot] = former->home;
     }
     if (former->line == NULL || (revoking && former->gone)) {
@@ -252,15 +255,55 @@ static bool assigner_decide_cold(struct assigner *assigner, struct assigner_topi
     return false;
 }
 
-/* Which members may own slots: new members only after they have waited for others. */
+/* Until when new members wait for others.  Members that Redis did not answer a while ago are no new
+ * ones: assigner_reach_limit() decides about them, so their weights become positive. */
+static int64_t assigner_decide_joins(struct assigner *assigner, struct assigner_decision *decision,
+                                     int64_t now_ms)
+{
+    int64_t join_ms = assigner->env->timings.join;
+    struct assigner_topic *topic = decision->topic;
+    size_t pending = 0;
+    int64_t ready = 0;
+
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        if (decision->weights[i] >= 0) {
+            continue;
+        }
+        if (assigner_reach_is_present(topic, assigner->members[i].incarnation)) {
+            pending++;
+        } else {
+            decision->weights[i] = -decision->weights[i];
+        }
+    }
+    if (topic->pending_count == 0 && pending > 0) {
+        topic->pending_first = now_ms;
+    }
+    if (pending > topic->pending_count) {
+        topic->pending_last = now_ms;
+    }
+    topic->pending_count = pending;
+    ready = topic->pending_last + join_ms;
+    if (ready > topic->pending_first + 4 * join_ms) {
+        ready = topic->pending_first + 4 * join_ms;
+    }
+    if (decision->cold) {
+        return topic->cold_until;
+    }
+    if (pending > 0 && now_ms < ready) {
+        assigner_wake_at(assigner, ready);
+    }
+    return ready;
+}
+
+/* Which members may own slots: new members only after they have waited for others, and those that
+ * no Redis node answers only if it answers none. */
 static void assigner_decide_weights(struct assigner *assigner, struct assigner_decision *decision,
                                     int64_t now_ms)
 {
-    const struct zookeeper_timings *timings = &assigner->env->timings;
     struct assigner_topic *topic = decision->topic;
-    size_t pending = 0;
     bool asked = false;
     bool owned = false;
+    int64_t again_ms = 0;
     int64_t ready = 0;
 
     for (size_t i = 0; i < assigner->member_count; i++) {
@@ -273,30 +316,19 @@ static void assigner_decide_weights(struct assigner *assigner, struct assigner_d
         }
         asked = true;
         decision->weights[i] = known ? line->weight : -line->weight;
-        pending += known ? 0 : 1;
+    }
+    again_ms = assigner_reach_read(assigner, topic, decision->weights, now_ms);
+    if (again_ms != 0) {
+        assigner_wake_at(assigner, again_ms);
     }
     decision->cold = assigner_decide_cold(assigner, topic, asked && !owned, now_ms);
-    if (topic->pending_count == 0 && pending > 0) {
-        topic->pending_first = now_ms;
-    }
-    if (pending > topic->pending_count) {
-        topic->pending_last = now_ms;
-    }
-    topic->pending_count = pending;
-    ready = topic->pending_last + timings->join;
-    if (ready > topic->pending_first + 4 * timings->join) {
-        ready = topic->pending_first + 4 * timings->join;
-    }
-    if (decision->cold) {
-        ready = topic->cold_until;
-    } else if (pending > 0 && now_ms < ready) {
-        assigner_wake_at(assigner, ready);
-    }
+    ready = assigner_decide_joins(assigner, decision, now_ms);
     for (size_t i = 0; i < assigner->member_count; i++) {
         if (decision->weights[i] < 0) {
             decision->weights[i] = now_ms < ready ? 0 : -decision->weights[i];
         }
     }
+    decision->still = assigner_reach_limit(assigner, topic, decision->weights);
 }
 
 /* Build `next` from the entries that were decided; members without a share are left out. */
@@ -374,7 +406,8 @@ static int32_t assigner_decide_free_slots(const struct assigner *assigner,
     int32_t count = 0;
 
     for (int32_t i = 0; i < decision->topic->slots; i++) {
-        if (decision->cold || assigner_decide_kept(assigner, decision->slots[i])) {
+        if (decision->cold || decision->still ||
+            assigner_decide_kept(assigner, decision->slots[i])) {
             continue;
         }
         if (back) {

@@ -54,6 +54,7 @@ static void assigner_topic_free(struct assigner_topic *topic)
     assignment_fini(&topic->next);
     free(topic->revocations);
     free(topic->homes);
+    free(topic->reaches);
     free(topic->name);
     free(topic);
 }

@@ -95,6 +95,14 @@ void coord_mark(struct coord *coord, const struct marks *marks)
     loop_post(coord->loop, &command->task);
 }
 
+void coord_reach(struct coord *coord, bool reached)
+{
+    struct coord_command *command = coord_command_new(coord, COORD_REACHED, NULL);
+
+    command->reached = reached;
+    loop_post(coord->loop, &command->task);
+}
+
 void coord_binding(struct coord *coord, char out[COORD_BINDING_MAX])
 {
     coord->kind->binding(coord, out);

@@ -181,6 +181,11 @@ void coord_raise(struct coord *coord, const char *topic, uint32_t generation);
  * Standalone: no effect. */
 void coord_mark(struct coord *coord, const struct marks *marks);
 
+/* Set whether any Redis node answers this process; at first one does.  Zookeeper: the node of the
+ * member shows it, so that its slots move to members that reach Redis.  Standalone: no effect,
+ * because a lease that cannot be renewed ends by itself. */
+void coord_reach(struct coord *coord, bool reached);
+
 /* Close the session, within 5 s in any case, and free.  Slots that are still granted are not handed
  * over; call coord_leave() first.  The listener is not called after it returns.  Blocks: 5 s at
  * most. */

@@ -15,6 +15,7 @@ enum coord_command_kind {
     COORD_CHECKED,
     COORD_RAISED,
     COORD_MARKED,
+    COORD_REACHED,
     COORD_REPLIED
 };
 
@@ -32,6 +33,7 @@ struct coord_command {
     smq_status status; /* CHECKED */
     char *text;
     struct marks marks; /* MARKED */
+    bool reached;       /* REACHED */
 };
 
 /* One kind of coordination. */

@@ -167,10 +167,10 @@ static smq_member_state fleet_tree_state(const struct fleet_tree_member *member)
     if (member->unread != NULL) {
         return SMQ_MEMBER_UNREADABLE;
     }
-    if (strcmp(member->info.state, "UNREACHABLE") == 0) {
-        return SMQ_MEMBER_UNREACHABLE;
+    if (fleet_tree_is_leaving(&member->info)) {
+        return SMQ_MEMBER_LEAVING;
     }
-    return fleet_tree_is_leaving(&member->info) ? SMQ_MEMBER_LEAVING : SMQ_MEMBER_ACTIVE;
+    return member_info_is_reached(&member->info) ? SMQ_MEMBER_ACTIVE : SMQ_MEMBER_UNREACHABLE;
 }
 
 static void fleet_tree_add_topic(smq_fleet_member *shown, const struct fleet_tree_member *member,
@@ -242,7 +242,7 @@ static const char *fleet_tree_stands_by(const struct fleet_tree *tree,
     if (topic->unread != NULL) {
         return "the nodes of the topic cannot be read";
     }
-    if (strcmp(member->info.state, "UNREACHABLE") == 0) {
+    if (!member_info_is_reached(&member->info)) {
         return "it cannot reach Redis";
     }
     if (tree->leader[0] == '\0') {

@@ -197,6 +197,24 @@ void member_marked(struct member *member, const struct marks *marks)
     }
 }
 
+void member_reached(struct member *member, bool reached)
+{
+    if (member_info_is_reached(&member->info) == reached) {
+        return;
+    }
+    member_info_set_reached(&member->info, reached);
+    if (reached) {
+        events_log(member->env->events, SMQ_LEVEL_INFO,
+                   "Redis answers this member again: it gets slots again after a while");
+    } else {
+        events_log(member->env->events, SMQ_LEVEL_ERROR,
+                   "no Redis node has answered this member for 10 s: its slots move to members "
+                   "that reach Redis, if there are any; check that Redis runs, and the network "
+                   "between this host and all its nodes");
+    }
+    member_write_soon(member);
+}
+
 /* The node was read: write it again if it is out of date. */
 static void member_compare(struct member *member, const struct zk_reply *reply)
 {

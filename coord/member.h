@@ -93,6 +93,9 @@ void member_refuse(struct member *member, smq_status status, const char *text);
 /* Set the marks of the cluster on which this process works. */
 void member_marked(struct member *member, const struct marks *marks);
 
+/* Set whether any Redis node answers this process. */
+void member_reached(struct member *member, bool reached);
+
 /* The content of the node is out of date: write it soon. */
 void member_write_soon(struct member *member);
 

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 
 static const char member_first_line[] = "slotmq-member 1\n";
+static const char member_active[] = "ACTIVE", member_unreachable[] = "UNREACHABLE";
 
 void member_info_fini(struct member_info *info)
 {
@@ -22,13 +23,25 @@ void member_info_fini(struct member_info *info)
     *info = (struct member_info){0};
 }
 
+bool member_info_is_reached(const struct member_info *info)
+{
+    return strcmp(info->state, member_unreachable) != 0;
+}
+
+void member_info_set_reached(struct member_info *info, bool reached)
+{
+    (void) snprintf(info->state, sizeof(info->state), "%s",
+                    reached ? member_active : member_unreachable);
+}
+
 void member_text_head(struct buf *out, const struct member_info *info)
 {
     buf_printf(out,
                "%suuid %s\nhost %s\nboot %s\npid %" PRId64 "\npid_namespace %s\nstarted %" PRId64
-               "\nstate ACTIVE\n",
+               "\nstate %s\n",
                member_first_line, info->uuid, info->host, info->boot, info->pid,
-               info->pid_namespace, info->started);
+               info->pid_namespace, info->started,
+               member_info_is_reached(info) ? member_active : member_unreachable);
     if (info->marks.count > 0) {
         char marks[MARKS_TEXT_MAX];
 

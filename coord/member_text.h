@@ -1,9 +1,9 @@
 /* member_text.h - the text of a member's node.
  *
  * Lines: "slotmq-member 1", "uuid U", "host H", "boot B", "pid P", "pid_namespace N", "started S",
- * "state ACTIVE", "marks 0a1b2c3d,99aabbcc" unless none are known, and per topic
- * "topic NAME NONCE WEIGHT DRAIN_MS LEAVING APPLIED HELD STATED OWNED" with HELD and OWNED "-" or
- * "0-5,9-9".
+ * "state ACTIVE" or "state UNREACHABLE", "marks 0a1b2c3d,99aabbcc" unless none are known, and per
+ * topic "topic NAME NONCE WEIGHT DRAIN_MS LEAVING APPLIED HELD STATED OWNED" with HELD and OWNED
+ * "-" or "0-5,9-9".
  *
  * Below: member_slots.h.  Pure. */
 #ifndef COORD_MEMBER_TEXT_H
@@ -43,13 +43,17 @@ struct member_info {
     char pid_namespace[MEMBER_WORD_MAX + 1]; /* the pid namespace of `pid`; "-": unknown */
     int64_t pid;
     int64_t started;                  /* when the process began, in clock ticks since the boot */
-    char state[MEMBER_STATE_MAX + 1]; /* as it was read; it is always written as ACTIVE */
+    char state[MEMBER_STATE_MAX + 1]; /* as it was read; other words than these two mean ACTIVE */
     struct marks marks; /* of the cluster on which it works; empty: unknown or not readable */
     struct member_topic *topics;
     size_t topic_count;
 };
 
 void member_info_fini(struct member_info *info);
+
+/* Does any Redis node answer this member? */
+bool member_info_is_reached(const struct member_info *info);
+void member_info_set_reached(struct member_info *info, bool reached);
 
 /* Append the first lines; one member_text_topic() per topic follows. */
 void member_text_head(struct buf *out, const struct member_info *info);

@@ -422,7 +422,7 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
 {
     struct standalone_topic *topic = NULL;
 
-    if (command->kind == COORD_MARKED) {
+    if (command->kind == COORD_MARKED || command->kind == COORD_REACHED) {
         return;
     }
     topic = standalone_find(coord->self, command);
@@ -447,6 +447,7 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
     case COORD_CHECKED:
     case COORD_RAISED:
     case COORD_MARKED:
+    case COORD_REACHED:
         break;
     }
 }

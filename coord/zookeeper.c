@@ -25,7 +25,11 @@ struct zookeeper_timings zookeeper_timings = {.join = 150,
                                               .hidden = 5000,
                                               .marks = 5000,
                                               .strangers = 15000,
-                                              .remind = 60000};
+                                              .remind = 60000,
+                                              .missed = 5000,
+                                              .hold = 5000,
+                                              .hold_most = 300000,
+                                              .forget = 600000};
 
 /* The first reply, of any kind, ends coord_zookeeper_new(). */
 static void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const char *text)
@@ -288,6 +292,10 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
         member_marked(&zookeeper->member, &command->marks);
         return;
     }
+    if (command->kind == COORD_REACHED) {
+        member_reached(&zookeeper->member, command->reached);
+        return;
+    }
     topic = ownership_find(&zookeeper->topics, command->topic.name);
     if (command->kind == COORD_JOIN && topic == NULL) {
         ownership_join(&zookeeper->topics, &command->topic);
@@ -311,6 +319,7 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
         break;
     case COORD_JOIN:
     case COORD_MARKED:
+    case COORD_REACHED:
     case COORD_REPLIED:
         break;
     }

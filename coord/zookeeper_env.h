@@ -24,6 +24,10 @@ struct zookeeper_timings {
     int64_t marks;        /* time between two writes of the own node for changed marks */
     int64_t strangers;    /* members on different clusters are logged after this time */
     int64_t remind;       /* time between two such warnings */
+    int64_t missed;       /* slots of a member without Redis move after this time */
+    int64_t hold;         /* it gets slots again this long after Redis answers it again */
+    int64_t hold_most;    /* each time `hold` doubles, up to this */
+    int64_t forget;       /* `hold` begins anew when Redis has answered it for this long */
 };
 
 struct zookeeper_env {

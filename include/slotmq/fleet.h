@@ -31,7 +31,8 @@ typedef struct smq_fleet_info {
 
 typedef enum smq_member_state {
     SMQ_MEMBER_ACTIVE = 1,
-    SMQ_MEMBER_UNREACHABLE, /* it cannot reach Redis, and its slots are given to others */
+    SMQ_MEMBER_UNREACHABLE, /* no Redis node answers it; its slots move to members that reach Redis
+                             */
     SMQ_MEMBER_LEAVING,     /* it gives up all its topics */
     SMQ_MEMBER_UNREADABLE   /* its node is damaged or may not be read; the member keeps its slots
                                and gets no others */

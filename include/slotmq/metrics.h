@@ -44,6 +44,8 @@ typedef struct smq_metrics {
     uint64_t send_pending; /* sends that have no receipt yet */
     uint64_t in_flight;    /* messages that are claimed and not answered */
     uint64_t slots_owned;  /* slots_gained - slots_lost */
+    /* 1 while no Redis node has answered for 10 s, in a process that consumes exclusive topics */
+    uint64_t redis_unreachable;
 
     /* Histogram of the time from claim to answer; its buckets are not cumulative. */
     uint64_t handling_ms_sum;

@@ -19,6 +19,7 @@ void metrics_report(smq_metrics *out, const struct core *core)
     metrics_read(out, &core->metrics);
     out->redirects = redis.redirects;
     out->reconnects = redis.reconnects;
+    out->redis_unreachable = redis.unreachable;
     out->events_dropped = events_dropped(core->events);
 }
 

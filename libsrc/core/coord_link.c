@@ -49,7 +49,7 @@ struct coord_link {
     pthread_mutex_t opening; /* held while coordination is opened */
 
     /* smq:io */
-    bool watching; /* the marks of the cluster are reported to coordination */
+    bool watching; /* marks and reach are reported to coordination */
     LIST_HEAD(, coord_link_topic) topics;
 
     /* guarded by state.lock */
@@ -126,11 +126,24 @@ static void coord_link_on_marks(const struct marks *marks, void *user)
     pthread_mutex_unlock(&link->state.lock);
 }
 
+/* No node of Redis answers, or one answers again. */
+static void coord_link_on_reach(bool reached, void *user)
+{
+    struct coord_link *link = user;
+
+    pthread_mutex_lock(&link->state.lock); /* coordination is not freed while the lock is held */
+    if (link->state.coord != NULL) {
+        coord_reach(link->state.coord, reached);
+    }
+    pthread_mutex_unlock(&link->state.lock);
+}
+
 static void coord_link_topic_join(struct coord_link *link, struct coord_link_topic *topic)
 {
     if (!link->watching) { /* before the first topic, because the member's node is made with it */
         link->watching = true;
         redis_watch_marks(link->core->redis, coord_link_on_marks, link);
+        redis_watch_reach(link->core->redis, coord_link_on_reach, link);
     }
     topic->joined = true;
     topic->rejoin = false;
@@ -550,6 +563,7 @@ static void coord_link_on_closed(struct loop_task *task)
     struct coord_link_closing *closing = OWNER_OF(task, struct coord_link_closing, task);
 
     redis_watch_marks(closing->link->core->redis, NULL, NULL);
+    redis_watch_reach(closing->link->core->redis, NULL, NULL);
     coord_link_topics_free(closing->link);
     coord_link_unref(closing->link);
     free(closing);

@@ -63,6 +63,9 @@ static const struct family process_families[] = {
      PROCESS(in_flight)},
     {"slotmq_slots_owned", "gauge", "Slots of exclusive topics that this process owns.",
      PROCESS(slots_owned)},
+    {"slotmq_redis_unreachable", "gauge",
+     "1 while no Redis node has answered a consumer of exclusive topics for 10 s, else 0.",
+     PROCESS(redis_unreachable)},
 };
 
 static const struct family topic_families[] = {

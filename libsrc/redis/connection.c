@@ -273,7 +273,7 @@ static void connection_on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t 
                         len == UV_EOF ? "it closed the connection" : uv_strerror((int) len));
         return;
     }
-    connection->heard_ms = clock_now_ms();
+    connection->heard_ms = *connection->options.heard_ms = clock_now_ms();
     if (redisReaderFeed(connection->reader, buf->base, (size_t) len) != REDIS_OK ||
         connection->reader->len > REPLY_UNREAD_MAX) {
         connection_fail(connection, SMQ_UNAVAILABLE, "it sent more than any reply can hold");

@@ -34,6 +34,7 @@ struct connection_options {
     int64_t connect_timeout_ms;
     bool check; /* refuse old and evicting servers */
     struct events *events;
+    int64_t *heard_ms; /* set whenever bytes come, by clock_now_ms(); outlives the connection */
     /* The connection is connected, authenticated and checked: send. */
     void (*ready)(struct connection *connection, void *user);
     /* The connection ended, for another reason than connection_close(); all exchanges have been

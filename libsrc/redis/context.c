@@ -73,9 +73,20 @@ void context_count_ready(struct context *context, bool *known)
     *known = true;
 }
 
+void context_set_reached(struct context *context, bool reached)
+{
+    atomic_store_explicit(&context->counts.unreachable, reached ? 0 : 1, memory_order_relaxed);
+}
+
+bool context_is_reached(const struct context *context)
+{
+    return atomic_load_explicit(&context->counts.unreachable, memory_order_relaxed) == 0;
+}
+
 struct redis_counts context_counts(const struct context *context)
 {
     return (struct redis_counts){
         .redirects = atomic_load_explicit(&context->counts.redirects, memory_order_relaxed),
-        .reconnects = atomic_load_explicit(&context->counts.reconnects, memory_order_relaxed)};
+        .reconnects = atomic_load_explicit(&context->counts.reconnects, memory_order_relaxed),
+        .unreachable = atomic_load_explicit(&context->counts.unreachable, memory_order_relaxed)};
 }

@@ -15,6 +15,7 @@
  *   node.c         servers: connecting to them, losing them, freeing them
  *   replicas.c     connections on which WAIT is sent after commands
  *   topology.c     learning the slot map
+ *   reach.c        whether any node answers
  *   request.c      one command, from redis_send() until its end is reported
  *   pubsub.c       subscriptions
  *   redis.c        the client's life, and the functions of redis.h
@@ -38,7 +39,7 @@
 #include "redis/redis.h"
 #include "redis/servers.h"
 
-enum { CONTEXT_HANDLES_MAX = 8 };
+enum { CONTEXT_HANDLES_MAX = 9 };
 
 /* Invariant: `open_handles` counts the `handles` that have not been closed. */
 struct context {
@@ -46,12 +47,13 @@ struct context {
     struct events *events;
     struct server_list seeds;
     int64_t connect_timeout_ms, request_timeout_ms;
-    bool closing; /* redis_close() was called */
+    bool closing;     /* redis_close() was called */
+    int64_t heard_ms; /* when a byte last came from any server */
     uv_handle_t *handles[CONTEXT_HANDLES_MAX];
     int open_handles;
     void (*drained)(struct context *context); /* the last handle was closed */
     struct {
-        _Atomic uint64_t redirects, reconnects;
+        _Atomic uint64_t redirects, reconnects, unreachable;
     } counts;
 };
 
@@ -72,6 +74,10 @@ void context_count_redirect(struct context *context);
 
 /* Count a connection that is ready again; `known` says whether it was ready before, and is set. */
 void context_count_ready(struct context *context, bool *known);
+
+/* Does any node answer?  At first it does. */
+void context_set_reached(struct context *context, bool reached);
+bool context_is_reached(const struct context *context);
 
 /* The counts so far.  Thread: any. */
 struct redis_counts context_counts(const struct context *context);

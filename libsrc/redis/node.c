@@ -153,11 +153,38 @@ void node_connect(struct node *node)
                                          .connect_timeout_ms = context->connect_timeout_ms,
                                          .check = true,
                                          .events = context->events,
+                                         .heard_ms = &context->heard_ms,
                                          .ready = node_on_ready,
                                          .ended = node_on_ended,
                                          .user_data = node};
     node->connection = connection_new(context->loop, &options);
     node_enter(node, NODE_CONNECTING);
+}
+
+static void node_on_probed(struct exchange *exchange, const redisReply *reply, bool written)
+{
+    struct node *node = OWNER_OF(exchange, struct node, probe);
+
+    (void) reply;
+    (void) written;
+    node->probing = false;
+}
+
+void node_probe(struct node *node)
+{
+    if (!connection_is_idle(node->connection)) {
+        return;
+    }
+    node->probing = true;
+    node->probe.done = node_on_probed;
+    node->probe.max_elements = 1;
+    connection_ask(node->connection, &node->probe, 1, (const char *[]){"PING"});
+}
+
+bool node_probe_failed(const struct node *node, int64_t patience_ms)
+{
+    return node->probing && connection_heard_ms(node->connection) < node->probe.sent_ms &&
+           loop_polled_ms(node->all->context->loop) >= node->probe.sent_ms + patience_ms;
 }
 
 /* --- all nodes ------------------------------------------------------------------------------- */

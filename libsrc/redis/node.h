@@ -54,9 +54,11 @@ struct node {
     bool wanted;                    /* connect as soon as `retry_ms` has come */
     uint64_t failures;              /* failures since commands could last be written */
     bool known;                     /* it was UP before */
-    int64_t retry_ms;               /* DOWN, BAD: do not connect before */
-    smq_status status;              /* why it is DOWN or BAD */
-    char why[512]; /* why commands cannot be written, or last could not; "": they can */
+    bool probing;                   /* a PING is in flight */
+    struct exchange probe;
+    int64_t retry_ms;  /* DOWN, BAD: do not connect before */
+    smq_status status; /* why it is DOWN or BAD */
+    char why[512];     /* why commands cannot be written, or last could not; "": they can */
     UT_hash_handle hh;
 };
 
@@ -97,6 +99,12 @@ void node_set_sweep(struct node_set *nodes, const struct slotmap *map);
 
 /* Connect, now or as soon as the back-off allows. */
 void node_connect(struct node *node);
+
+/* Ask a node that is UP for a sign of life, unless a reply is due anyway. */
+void node_probe(struct node *node);
+
+/* Has a node that is UP said nothing for `patience_ms` since it was asked for a sign of life? */
+bool node_probe_failed(const struct node *node, int64_t patience_ms);
 
 /* Commands can be written: reset the back-off, and send those that wait. */
 void node_mark_writable(struct node *node);

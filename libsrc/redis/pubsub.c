@@ -460,6 +460,7 @@ static void pubsub_link_connect(struct pubsub_link *link)
                                          .password = context->seeds.password,
                                          .connect_timeout_ms = context->connect_timeout_ms,
                                          .events = context->events,
+                                         .heard_ms = &context->heard_ms,
                                          .ready = pubsub_on_ready,
                                          .ended = pubsub_on_ended,
                                          .pushed = pubsub_on_pushed,

@@ -16,6 +16,7 @@
 #include "redis/hash_queues.h"
 #include "redis/node.h"
 #include "redis/pubsub.h"
+#include "redis/reach.h"
 #include "redis/replicas.h"
 #include "redis/request.h"
 #include "redis/topology.h"
@@ -27,6 +28,7 @@ struct redis {
     struct node_set nodes;
     struct replicas_set replicas;
     struct topology topology;
+    struct reach reach;
     struct requests requests;
     struct pubsub pubsub;
     void (*closed)(void *user);
@@ -110,6 +112,7 @@ struct redis *redis_new(struct loop *loop, const struct redis_options *options,
     node_set_init(&redis->nodes, context, &nodes);
     replicas_init(&redis->replicas, context, &redis->nodes);
     topology_init(&redis->topology, context, &redis->nodes, redis_on_map_changed, redis);
+    reach_init(&redis->reach, context, &redis->topology);
     redis->requests = (struct requests){.context = context,
                                         .topology = &redis->topology,
                                         .queues = &redis->queues,
@@ -146,6 +149,16 @@ void redis_subscribe(struct redis *redis, struct redis_subscription *subscriptio
 void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user)
 {
     topology_watch_marks(&redis->topology, changed, user);
+}
+
+void redis_watch_reach(struct redis *redis, redis_reach_fn *changed, void *user)
+{
+    reach_watch(&redis->reach, changed, user);
+}
+
+bool redis_is_reached(const struct redis *redis)
+{
+    return context_is_reached(&redis->context);
 }
 
 static_assert((int) REDIS_SERVER_MAX >= (int) SERVER_TEXT_MAX, "room for an address");

@@ -107,8 +107,9 @@ void redis_send(struct redis *redis, struct redis_command *command);
 
 /* Counts since redis_new().  Thread: any. */
 struct redis_counts {
-    uint64_t redirects;  /* MOVED and ASK that were followed */
-    uint64_t reconnects; /* connections that became ready again, to the same node */
+    uint64_t redirects;   /* MOVED and ASK that were followed */
+    uint64_t reconnects;  /* connections that became ready again, to the same node */
+    uint64_t unreachable; /* 1 while redis_is_reached() is false, else 0 */
 };
 struct redis_counts redis_counts(const struct redis *redis);
 
@@ -128,6 +129,16 @@ size_t redis_masters(int32_t *out, const struct redis *redis);
  * until it is NULL. */
 typedef void redis_marks_fn(const struct marks *marks, void *user);
 void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user);
+
+/* Watch whether any node answers.  `changed` is called with false when all nodes that are known
+ * were asked for 10 s and none has answered, and with true when one answers again; it is not called
+ * before redis_watch_reach() returns, nor after redis_close() or while it is NULL.  While it is
+ * watched idle connections are asked with PING, and closed when no reply comes in time. */
+typedef void redis_reach_fn(bool reached, void *user);
+void redis_watch_reach(struct redis *redis, redis_reach_fn *changed, void *user);
+
+/* What `changed` was called with last; true before that, and while nothing watches. */
+bool redis_is_reached(const struct redis *redis);
 
 /* End everything: commands that were not written end with NOT_DONE / CLOSED, others with UNKNOWN;
  * then sockets are closed and memory is freed.  `closed` (may be NULL) is called last. */

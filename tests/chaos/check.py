@@ -16,6 +16,7 @@ SLACK_MS = 100                   # for the reading of clocks and the writing of 
 THREADS = 2                      # of a worker, which may each hold one call that was confirmed
 DELIVERIES = 17                  # the first one and 16 retries
 BACKOFF_MS, DELAY_MS = 50, 200   # of the topics
+REQUEST_MS = 3000                # of a sender; then the send is repeated, and may be stored twice
 UNOWNED_MS = 30_000              # the longest that a loaded slot may stand still
 LEAST_RATE, LEAST_MOVES_S = 200, 6
 LEAST_BESIDE = 50                # handlers a second in whole slots while others are damaged
@@ -255,11 +256,17 @@ class Checker:
                 if before.verdict != "retry" or before.token != run.token:
                     continue
                 allowed = {before.attempt + 1}
+                if self._is_repeated(topic, body):
+                    allowed.add(1)
                 if self.in_any(self.lossy, before.begin_ns, run.begin_ns):
                     allowed |= {attempt for attempt in range(1, before.attempt + 1)}
                 if run.attempt not in allowed:
                     self.verdict.add("attempts are counted right", f"{topic} {body}: attempt "
                                      f"{run.attempt} after a retry of {before.attempt}")
+
+    def _is_repeated(self, topic, body):
+        send = self.history.sends[topic, body]
+        return send.outcome_ns - send.at_ns >= REQUEST_MS * MS
 
     def check_dead(self):
         for (topic, body), count in self.dead.items():

@@ -39,7 +39,7 @@ struct link {
     struct chunks requests, replies;
 };
 
-enum proxy_wish { PROXY_PASS, PROXY_HOLD, PROXY_CUT };
+enum proxy_wish { PROXY_PASS, PROXY_HOLD, PROXY_SILENCE, PROXY_CUT };
 
 struct proxy {
     int listener, port, wake;
@@ -164,7 +164,7 @@ static bool give_chunks(int fd, struct chunks *chunks)
 
 static bool link_holds(const struct link *link, enum proxy_wish wish)
 {
-    return wish == PROXY_HOLD && !link->subscribes;
+    return wish == PROXY_SILENCE || (wish == PROXY_HOLD && !link->subscribes);
 }
 
 static bool link_read(struct proxy *proxy, struct link *link, const struct pollfd polled[2],
@@ -198,6 +198,9 @@ static bool link_give(struct link *link, enum proxy_wish wish)
 {
     const struct chunk *reply = STAILQ_FIRST(&link->replies);
 
+    if (wish == PROXY_SILENCE) {
+        return true;
+    }
     if (!give_chunks(link->server, &link->requests)) {
         return false;
     }
@@ -233,6 +236,9 @@ static int links_due(const struct proxy *proxy, enum proxy_wish wish)
         const struct chunk *request = STAILQ_FIRST(&link->requests);
         const struct chunk *reply = link_holds(link, wish) ? NULL : STAILQ_FIRST(&link->replies);
 
+        if (wish == PROXY_SILENCE) {
+            continue;
+        }
         due = request != NULL && request->due_ms < due ? request->due_ms : due;
         due = reply != NULL && reply->due_ms < due ? reply->due_ms : due;
     }
@@ -427,6 +433,11 @@ int proxy_round_trips(struct proxy *proxy)
 void proxy_hold(struct proxy *proxy)
 {
     wish_for(proxy, PROXY_HOLD);
+}
+
+void proxy_silence(struct proxy *proxy)
+{
+    wish_for(proxy, PROXY_SILENCE);
 }
 
 void proxy_release(struct proxy *proxy)

@@ -29,6 +29,10 @@ int proxy_round_trips(struct proxy *proxy);
 /* Keep replies back from now on. */
 void proxy_hold(struct proxy *proxy);
 
+/* Keep everything back from now on, requests and subscriptions too, as a network that loses all
+ * packets. */
+void proxy_silence(struct proxy *proxy);
+
 /* Let go of what was kept back, and keep nothing back any more. */
 void proxy_release(struct proxy *proxy);
 

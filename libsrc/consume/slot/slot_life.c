@@ -115,10 +115,11 @@ void slot_life_drop(struct owned_slot *slot, smq_status validity, const char *wh
     slot_life_end(slot, OWNED_EVENT_DROPPED, validity, why);
 }
 
-/* Redis has no owner's name for a shared slot, so there is nothing to remove. */
+/* Redis has no owner's name for a shared slot, so there is nothing to remove.  When no node answers
+ * the name stays, because nothing waits for it but people. */
 static void slot_life_vacate(struct owned_slot *slot)
 {
-    if (slot->set->shared) {
+    if (slot->set->shared || !redis_is_reached(slot->set->core->redis)) {
         slot_life_end(slot, OWNED_EVENT_VACATED, SMQ_OK, "given up");
     } else {
         takeover_undo(slot);
@@ -215,6 +216,16 @@ void slot_life_abandon_unanswered(struct owned_slot *slot)
     }
 }
 
+/* Must the slot be released with answers that are not stored?  It must if another member waits for
+ * it, no handler works on its messages any more, and no Redis node answers, so that waiting until
+ * drain_at would change nothing. */
+static bool slot_life_is_cut_off(const struct owned_slot *slot)
+{
+    return slot->state == OWNED_STOPPING && slot->grant == OWNED_GRANT_REVOKED &&
+           !redis_is_reached(slot->set->core->redis) &&
+           run_queue_is_quiet(slot->set->queue, &slot->lane);
+}
+
 /* --- the turn --- */
 
 void slot_life_decide(struct owned_slot *slot)
@@ -223,6 +234,11 @@ void slot_life_decide(struct owned_slot *slot)
 
     if (slot->state == OWNED_IDLE) {
         owned_slot_free_if_unused(slot);
+        return;
+    }
+    if (slot_life_is_cut_off(slot)) {
+        slot->set->abandoned = slot->set->abandoned || slot->in_flight_count > 0;
+        slot_life_end(slot, OWNED_EVENT_ABANDONED, SMQ_LEASE_LOST, "no Redis node answers");
         return;
     }
     if ((slot->state != OWNED_ACTIVE && !stopping) || slot->consuming != NULL ||
@@ -388,6 +404,7 @@ static void slot_life_failed(struct owned_slot *slot, const struct store_result 
                    slot->number, set->name, result->text);
     }
     owned_slot_arm(slot, owned_slot_next_backoff_ms(slot));
+    owned_slot_changed(slot);
 }
 
 static bool slot_life_is_outdated(const struct store_result *result)

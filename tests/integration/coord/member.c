@@ -4,7 +4,7 @@
  *
  * Standard input, a command a line: "join TOPIC NONCE GENERATION SLOTS WEIGHT DRAIN_MS",
  * "leave TOPIC", "hold" (revoked slots are not released), "release" (they are, from now on),
- * "refuse N" (the next N grants), "claim" (may we?), "quit".
+ * "refuse N" (the next N grants), "reach 0|1" (does Redis answer?), "claim" (may we?), "quit".
  *
  * Standard output, a line each, in front of it the time in ns: "ready", "refused STATUS TEXT"
  * (could not start), "granted TOPIC SLOT GENERATION EPOCH", "revoked TOPIC SLOT", "released TOPIC
@@ -247,6 +247,10 @@ static bool obey(char *line)
         join(line);
         return true;
     }
+    if (strncmp(line, "reach ", 6) == 0) {
+        coord_reach(puppet.coord, line[6] == '1');
+        return true;
+    }
     if (strncmp(line, "leave ", 6) == 0) {
         coord_leave(puppet.coord, line + 6);
         return true;
@@ -270,6 +274,8 @@ static void shorten_timings(void)
     zookeeper_timings.cold = 1000;
     zookeeper_timings.idle = 1000;
     zookeeper_timings.revoke_extra = 500;
+    zookeeper_timings.missed = 2000;
+    zookeeper_timings.hold = 500;
 }
 
 int main(int argc, char **argv)

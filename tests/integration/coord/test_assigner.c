@@ -1,5 +1,6 @@
 /* test_assigner.c - what the assigner does with nodes that it may not read or cannot understand,
- * and with members that come back under their name. */
+ * with members that come back under their name, and with members
+ * that no Redis node answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -225,6 +226,82 @@ static void a_member_that_leaves_and_comes_back_gets_its_slots_back(void **state
     assert_second_comes_home(stage, its, count);
 }
 
+static void tell_reach(struct stage *stage, const char *reached, const int *members)
+{
+    for (; *members >= 0; members++) {
+        fleet_tell(&stage->fleet, *members, "reach %s", reached);
+    }
+}
+
+/* Others have its slots until Redis answers it again. */
+static void a_member_without_redis_gives_its_slots_up_and_gets_them_back(void **state)
+{
+    struct stage *stage = *state;
+    struct fleet *fleet = &stage->fleet;
+    struct board *board = NULL;
+    bool its[SLOTS];
+    int32_t count = start_three(stage, its);
+    int32_t kept = 0;
+
+    tell_reach(stage, "0", (int[]){1, -1});
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 2, -1}));
+    tell_reach(stage, "1", (int[]){1, -1});
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, 2, -1}));
+    board = fleet_board(fleet, "orders");
+    for (int32_t slot = 0; slot < SLOTS; slot++) {
+        kept += its[slot] && board->holder[slot] == 1;
+    }
+    print_message("%d of %d slots came back to their member\n", (int) kept, (int) count);
+    assert_int_equal(kept, fleet_held(fleet, 1, "orders"));
+    assert_int_equal(board->lost, 0);
+    assert_nobody_was_passed_over(stage);
+}
+
+/* A member that joins shows that the assigner works, and gets what it would get otherwise. */
+static void nothing_moves_when_redis_is_away_for_all(void **state)
+{
+    struct stage *stage = *state;
+    struct fleet *fleet = &stage->fleet;
+    int granted = 0;
+
+    start_two(stage);
+    granted = fleet_board(fleet, "orders")->granted;
+    tell_reach(stage, "0", (int[]){0, 1, -1});
+    tell_reach(stage, "1", (int[]){1, 0, -1});
+    assert_int_equal(start(stage, "third"), 2);
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, 2, -1}));
+    assert_int_equal(fleet_board(fleet, "orders")->granted, granted + SLOTS / 3);
+    assert_nobody_was_passed_over(stage);
+}
+
+static void the_only_member_that_reaches_redis_gets_all(void **state)
+{
+    struct stage *stage = *state;
+    struct fleet *fleet = &stage->fleet;
+
+    start_two(stage);
+    tell_reach(stage, "0", (int[]){0, 1, -1});
+    tell_reach(stage, "1", (int[]){1, -1});
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){1, -1}));
+    tell_reach(stage, "1", (int[]){0, -1});
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, -1}));
+    assert_nobody_was_passed_over(stage);
+}
+
+/* A member that no Redis node answers leaves as every other does. */
+static void a_member_without_redis_leaves(void **state)
+{
+    struct stage *stage = *state;
+    struct fleet *fleet = &stage->fleet;
+
+    start_two(stage);
+    tell_reach(stage, "0", (int[]){1, -1});
+    fleet_tell(fleet, 1, "leave orders");
+    assert_true(fleet_wait_count(fleet, &fleet->members[1].left, 1));
+    assert_true(fleet_wait_even(fleet, "orders", (int[]){0, -1}));
+    assert_nobody_was_passed_over(stage);
+}
+
 int main(int argc, char **argv)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -234,6 +311,10 @@ int main(int argc, char **argv)
         STAGED(a_killed_member_that_is_restarted_gets_its_slots_back),
         STAGED(a_member_that_leaves_and_comes_back_gets_its_slots_back),
         STAGED(a_topic_that_may_not_be_read_stops_no_other),
+        STAGED(a_member_without_redis_gives_its_slots_up_and_gets_them_back),
+        STAGED(nothing_moves_when_redis_is_away_for_all),
+        STAGED(the_only_member_that_reaches_redis_gets_all),
+        STAGED(a_member_without_redis_leaves),
     };
 
     if (!fleet_arguments(argc, argv, "[TEST]")) {

@@ -2,8 +2,8 @@
 """What real members of a fleet did is a path of the model, and what they did not do is none.
 usage: test_trace.py COORD-MEMBER SANDBOX
 
-Three members move the slots of a topic between them, one joins late, one is stopped for longer than its
-session, one does not give its slots up in time, and one is killed.  All of it is recorded as
+Three members move the slots of a topic between them, one of them does not reach Redis for a while, one joins late,
+one is stopped for longer than its session, one does not give its slots up in time, and one is killed.  All of it is recorded as
 coord/model/README.md says, and the trace check looks at it.
 """
 import json
@@ -122,6 +122,10 @@ def record(history, servers):
         first, second = start("a"), start("b")
         wait_owned("ab")
         third = start("c")
+        wait_owned("abc")
+        third.say("reach 0")
+        wait_owned("ab")
+        third.say("reach 1")
         wait_owned("abc")
         second.cut(signal.SIGSTOP)
         wait_passed_over("b")

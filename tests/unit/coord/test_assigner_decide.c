@@ -14,7 +14,7 @@
 #include "coord/assigner.h"
 
 enum { SLOTS = 8, MEMBERS_MAX = 64, JOIN_MS = 150, JOIN_MAX_MS = 4 * JOIN_MS, COLD_MS = 3000 };
-enum { DRAIN_MS = 1000, EXTRA_MS = 100 };
+enum { DRAIN_MS = 1000, EXTRA_MS = 100, MISSED_MS = 5000, HOLD_MS = 5000 };
 
 /* One topic with SLOTS slots, and members "0", "1", ... with the incarnations 1, 2, ... */
 struct stage {
@@ -37,8 +37,14 @@ static int set_up(void **state)
     struct stage *stage = memory_new(sizeof(*stage));
     struct assigner_topic *topic = &stage->topic;
 
-    stage->env.timings = (struct zookeeper_timings){
-        .join = JOIN_MS, .cold = COLD_MS, .idle = 1, .revoke_extra = EXTRA_MS};
+    stage->env.timings = (struct zookeeper_timings){.join = JOIN_MS,
+                                                    .cold = COLD_MS,
+                                                    .idle = 1,
+                                                    .revoke_extra = EXTRA_MS,
+                                                    .missed = MISSED_MS,
+                                                    .hold = HOLD_MS,
+                                                    .hold_most = HOLD_MS,
+                                                    .forget = 1};
     stage->session.options.timeout_ms = 60000;
     stage->assigner.env = &stage->env;
     stage->assigner.ports = (struct assigner_ports){
@@ -69,6 +75,7 @@ static int tear_down(void **state)
     assignment_fini(&stage->topic.next);
     free(stage->topic.revocations);
     free(stage->topic.homes);
+    free(stage->topic.reaches);
     free(stage->topic.name);
     free(stage);
     return 0;
@@ -300,6 +307,198 @@ static void a_member_that_does_not_release_is_named(void **state)
         "hangs, or give it a longer drain_timeout");
 }
 
+/* --- members that no Redis node answers --- */
+
+static struct member_info *info(struct stage *stage, size_t member)
+{
+    return &stage->assigner.members[member].info;
+}
+
+/* The slots that the next assignment grants to the member, as "0123"; then those that it revokes
+ * from it, as "0123-45". */
+static const char *granted(const struct stage *stage, size_t member)
+{
+    static char text[2 * SLOTS + 2];
+    const struct assignment *next = &stage->topic.next;
+    uint16_t me = assignment_find(next, (int64_t) member + 1);
+    char revoking[SLOTS + 1] = "";
+    size_t len = 0, count = 0;
+
+    for (int32_t slot = 0; me != 0 && slot < SLOTS; slot++) {
+        if (next->slots[slot] == me) {
+            text[len++] = (char) ('0' + slot);
+        } else if (next->slots[slot] == (me | ASSIGNMENT_REVOKING)) {
+            revoking[count++] = (char) ('0' + slot);
+        }
+    }
+    (void) snprintf(text + len, sizeof(text) - len, "%s%s", count > 0 ? "-" : "", revoking);
+    return text;
+}
+
+/* Decide, as if it were written and each member acknowledged it at once, until nothing changes. */
+static void settle(struct stage *stage, int64_t now_ms)
+{
+    do {
+        take(stage);
+        for (size_t i = 0; i < stage->assigner.member_count; i++) {
+            info(stage, i)->topics[0].applied = stage->topic.mzxid;
+        }
+        (void) decide(stage, now_ms);
+    } while (stage->topic.write);
+}
+
+/* Members 0 and 1, each with a half of the slots; the time. */
+static int64_t start_two(struct stage *stage)
+{
+    int64_t now = start_one(stage);
+
+    join(stage);
+    (void) decide(stage, now);
+    (void) decide(stage, now + JOIN_MS);
+    settle(stage, now + JOIN_MS);
+    assert_string_equal(granted(stage, 0), "0123");
+    assert_string_equal(granted(stage, 1), "4567");
+    return now + JOIN_MS;
+}
+
+static void slots_of_a_member_without_redis_move_to_others(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_two(stage);
+
+    member_info_set_reached(info(stage, 0), false);
+    (void) decide(stage, now);
+    assert_false(stage->topic.write);
+    assert_int_equal(stage->assigner.wake_at, now + MISSED_MS);
+    (void) decide(stage, now + MISSED_MS);
+    assert_true(stage->topic.write);
+    assert_string_equal(granted(stage, 0), "-0123");
+    assert_string_equal(granted(stage, 1), "4567");
+    settle(stage, now + MISSED_MS);
+    assert_string_equal(granted(stage, 0), "");
+    assert_string_equal(granted(stage, 1), "01234567");
+}
+
+/* Those that it had, after the hold. */
+static void it_gets_its_slots_back(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_two(stage);
+
+    member_info_set_reached(info(stage, 0), false);
+    (void) decide(stage, now);
+    now += MISSED_MS;
+    (void) decide(stage, now);
+    settle(stage, now);
+    member_info_set_reached(info(stage, 0), true);
+    (void) decide(stage, now);
+    assert_false(stage->topic.write);
+    assert_int_equal(stage->assigner.wake_at, now + HOLD_MS);
+    now += HOLD_MS;
+    (void) decide(stage, now);
+    now += JOIN_MS;
+    (void) decide(stage, now);
+    assert_string_equal(granted(stage, 1), "4567-0123");
+    settle(stage, now);
+    assert_string_equal(granted(stage, 0), "0123");
+    assert_string_equal(granted(stage, 1), "4567");
+}
+
+static void nothing_moves_while_no_member_reaches_redis(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_two(stage);
+
+    member_info_set_reached(info(stage, 0), false);
+    (void) decide(stage, now);
+    member_info_set_reached(info(stage, 1), false);
+    for (int i = 1; i < 10; i++) {
+        (void) decide(stage, now + (int64_t) i * MISSED_MS);
+        assert_false(stage->topic.write);
+    }
+    member_info_set_reached(info(stage, 1), true); /* a moment before the other */
+    (void) decide(stage, now + (int64_t) 10 * MISSED_MS);
+    assert_false(stage->topic.write);
+    member_info_set_reached(info(stage, 0), true);
+    (void) decide(stage, now + (int64_t) 11 * MISSED_MS);
+    assert_false(stage->topic.write);
+}
+
+/* Also one that was without Redis for so long that its slots had moved: it waits for nobody. */
+static void the_only_member_that_reaches_redis_gets_all(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_two(stage);
+
+    member_info_set_reached(info(stage, 0), false);
+    (void) decide(stage, now);
+    now += MISSED_MS;
+    (void) decide(stage, now);
+    settle(stage, now);
+    member_info_set_reached(info(stage, 1), false);
+    (void) decide(stage, now);
+    member_info_set_reached(info(stage, 0), true);
+    (void) decide(stage, now);
+    settle(stage, now);
+    now += MISSED_MS;
+    (void) decide(stage, now);
+    settle(stage, now);
+    assert_string_equal(granted(stage, 0), "01234567");
+    assert_string_equal(granted(stage, 1), "");
+}
+
+/* A slot whose owner died stays without one until somebody can take it over. */
+static void slots_of_the_dead_wait_for_a_member_that_reaches_redis(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_two(stage);
+
+    member_info_set_reached(info(stage, 0), false);
+    free(stage->assigner.members[1].id);
+    member_info_fini(info(stage, 1));
+    stage->assigner.member_count = 1;
+    (void) decide(stage, now);
+    settle(stage, now + MISSED_MS);
+    assert_string_equal(granted(stage, 0), "0123");
+    member_info_set_reached(info(stage, 0), true);
+    (void) decide(stage, now + MISSED_MS);
+    assert_string_equal(granted(stage, 0), "01234567");
+}
+
+/* It has nothing that could move, so it gets nothing first, and no other join waits for it. */
+static void a_member_that_joins_without_redis_gets_nothing(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_one(stage);
+
+    join(stage);
+    member_info_set_reached(info(stage, 1), false);
+    (void) decide(stage, now);
+    (void) decide(stage, now + JOIN_MAX_MS);
+    assert_false(stage->topic.write);
+    join(stage);
+    now += (int64_t) 10 * JOIN_MAX_MS;
+    (void) decide(stage, now);
+    assert_int_equal(stage->assigner.wake_at, now + JOIN_MS);
+    now += JOIN_MS;
+    (void) decide(stage, now);
+    settle(stage, now);
+    assert_string_equal(granted(stage, 1), "");
+    assert_string_equal(granted(stage, 2), "4567");
+}
+
+/* Its slots move at once. */
+static void a_member_without_redis_that_leaves_is_leaving(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_two(stage);
+
+    member_info_set_reached(info(stage, 0), false);
+    info(stage, 0)->topics[0].leaving = true;
+    (void) decide(stage, now);
+    assert_string_equal(granted(stage, 0), "-0123");
+}
+
 int main(void)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -312,6 +511,13 @@ int main(void)
         STAGED(each_revocation_has_its_own_time),
         STAGED(a_slot_that_is_released_in_time_is_not_counted),
         STAGED(a_member_that_does_not_release_is_named),
+        STAGED(slots_of_a_member_without_redis_move_to_others),
+        STAGED(it_gets_its_slots_back),
+        STAGED(nothing_moves_while_no_member_reaches_redis),
+        STAGED(the_only_member_that_reaches_redis_gets_all),
+        STAGED(slots_of_the_dead_wait_for_a_member_that_reaches_redis),
+        STAGED(a_member_that_joins_without_redis_gets_nothing),
+        STAGED(a_member_without_redis_that_leaves_is_leaving),
     };
 
     return cmocka_run_group_tests_name("assigner_decide", tests, NULL, NULL);

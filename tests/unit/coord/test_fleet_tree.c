@@ -169,6 +169,7 @@ static void test_who_stands_by_and_why(void **state)
     memcpy(scene.members[2].info.state, "UNREACHABLE", sizeof("UNREACHABLE"));
     SHOWS(&scene, "member c state 2", "share c slots : it cannot reach Redis\n");
     scene.asks[2].leaving = true;
+    SHOWS(&scene, "member c state 3", "share c slots : \n");
     scene.members[2].info.state[0] = '\0';
     SHOWS(&scene, "member c state 3 weight 2 slots 0 giving up 0 standing by 0",
           "share c slots : \n");

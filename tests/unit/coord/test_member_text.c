@@ -73,6 +73,41 @@ static void member_comes_back(void **state)
     buf_fini(&text);
 }
 
+/* A state of a later version is none that moves slots. */
+static void what_is_said_of_redis_comes_back(void **state)
+{
+    static const struct {
+        const char *line;
+        bool reached;
+    } cases[] = {{"", true},
+                 {"state ACTIVE\n", true},
+                 {"state UNREACHABLE\n", false},
+                 {"state UNREACHABLE_TO_MAIL\n", true},
+                 {"state LEAVING\n", true}};
+    struct buf text = {0};
+    struct member_info got;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        buf_clear(&text);
+        buf_printf(&text, "slotmq-member 1\nuuid u\n%s", cases[i].line);
+        assert_true(member_text_parse(&got, text.data, text.len));
+        assert_int_equal(member_info_is_reached(&got), cases[i].reached);
+        member_info_fini(&got);
+    }
+    for (int reached = 0; reached < 2; reached++) {
+        struct member_info info = {.uuid = "u", .host = "h", .boot = "b", .pid_namespace = "-"};
+
+        member_info_set_reached(&info, reached);
+        buf_clear(&text);
+        member_text_head(&text, &info);
+        assert_true(member_text_parse(&got, text.data, text.len));
+        assert_int_equal(member_info_is_reached(&got), reached);
+        member_info_fini(&got);
+    }
+    buf_fini(&text);
+}
+
 /* The marks only serve a warning: a member whose marks are missing, as of an older version, or
  * cannot be read is a member all the same, of which they are not known. */
 static void bad_marks_are_not_known(void **state)
@@ -138,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(member_comes_back),
+        cmocka_unit_test(what_is_said_of_redis_comes_back),
         cmocka_unit_test(bad_marks_are_not_known),
         cmocka_unit_test(bad_members_are_refused),
     };
