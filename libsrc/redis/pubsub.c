@@ -241,16 +241,20 @@ static void pubsub_channel_free(struct pubsub_channel *channel)
     }
 }
 
-/* Notify all listeners.  The channel may be freed when this returns. */
-static void pubsub_notify(struct pubsub_channel *channel, enum redis_notice notice)
+/* Notify all listeners; `message` is the payload of a MESSAGE, else NULL.  The channel may be freed
+ * when this returns. */
+static void pubsub_notify(struct pubsub_channel *channel, enum redis_notice notice,
+                          const redisReply *message)
 {
+    const char *data = message != NULL ? message->str : "";
+    size_t len = message != NULL ? message->len : 0;
     struct redis_subscription_state *listener;
 
     channel->notifying = true;
     channel->next = TAILQ_FIRST(&channel->listeners);
     while ((listener = channel->next) != NULL) {
         channel->next = TAILQ_NEXT(listener, peer);
-        listener->subscription->notice(notice, listener->subscription->user);
+        listener->subscription->notice(notice, data, len, listener->subscription->user);
     }
     channel->notifying = false;
     if (channel->state == CHANNEL_GONE) {
@@ -267,7 +271,7 @@ static void pubsub_on_subscribed(struct pubsub_link *link, const char *name)
     link->failures = 0;
     if (channel != NULL && channel->link == link && channel->state != CHANNEL_IDLE) {
         pubsub_channel_enter(channel, CHANNEL_ON);
-        pubsub_notify(channel, REDIS_NOTICE_SUBSCRIBED);
+        pubsub_notify(channel, REDIS_NOTICE_SUBSCRIBED, NULL);
     }
 }
 
@@ -336,7 +340,7 @@ static void pubsub_on_refused(struct pubsub_channel *channel, const redisReply *
     }
     pubsub_log_refused(channel, reply->str);
     if (step.status == SMQ_DENIED) {
-        pubsub_notify(channel, REDIS_NOTICE_REFUSED);
+        pubsub_notify(channel, REDIS_NOTICE_REFUSED, NULL);
     }
 }
 
@@ -362,12 +366,13 @@ static void pubsub_on_pong(struct pubsub_link *link)
     }
 }
 
-static void pubsub_on_message(struct pubsub_link *link, const char *name)
+static void pubsub_on_message(struct pubsub_link *link, const char *name, const redisReply *reply)
 {
     struct pubsub_channel *channel = pubsub_find_channel(link->pubsub, name);
+    bool has_data = reply->elements > 2 && reply->element[2]->type == REDIS_REPLY_STRING;
 
     if (channel != NULL && channel->link == link) {
-        pubsub_notify(channel, REDIS_NOTICE_MESSAGE);
+        pubsub_notify(channel, REDIS_NOTICE_MESSAGE, has_data ? reply->element[2] : NULL);
     }
 }
 
@@ -387,7 +392,7 @@ static void pubsub_on_pushed(struct connection *connection, const redisReply *re
     }
     const char *name = reply->element[1]->str;
     if (reply_is(reply->element[0], "smessage")) {
-        pubsub_on_message(link, name);
+        pubsub_on_message(link, name, reply);
     } else if (reply_is(reply->element[0], "ssubscribe")) {
         pubsub_on_subscribed(link, name);
     } else if (reply_is(reply->element[0], "sunsubscribe")) {

@@ -183,7 +183,8 @@ enum redis_notice {
 struct redis_subscription {
     const char *channel; /* must outlive the subscription */
     uint16_t hash_slot;
-    void (*notice)(enum redis_notice notice, void *user);
+    /* `data` is the payload of a MESSAGE, valid during the call; of the others it is empty. */
+    void (*notice)(enum redis_notice notice, const char *data, size_t len, void *user);
     void *user;
     struct redis_subscription_state *state; /* private */
 };

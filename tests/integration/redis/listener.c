@@ -9,10 +9,11 @@
 
 enum { WAIT_MS = 30000 };
 
-static void on_notice(enum redis_notice notice, void *user)
+static void on_notice(enum redis_notice notice, const char *data, size_t len, void *user)
 {
     struct listener *listener = user;
 
+    (void) snprintf(listener->data, sizeof(listener->data), "%.*s", (int) len, data);
     atomic_fetch_add(
         notice == REDIS_NOTICE_SUBSCRIBED ? &listener->subscribed : &listener->messages, 1);
     if (listener->told != NULL) {

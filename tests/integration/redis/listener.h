@@ -13,6 +13,7 @@ struct listener {
     struct client *client;
     char channel[64];
     atomic_int subscribed, messages;
+    char data[64]; /* of the last notice; written by the loop before it is counted */
     /* Called on the loop after each notice was counted; NULL: nothing. */
     void (*told)(struct listener *listener, enum redis_notice notice);
     void *user;
