@@ -31,8 +31,12 @@ struct consume_call {
     struct store_slot target;
     uint32_t era;
     int32_t n;
-    bool sent;     /* in progress */
-    bool repeated; /* an earlier try may have been executed */
+    uint64_t last, known; /* the newest claims that were known when it was sent, and when its reply
+                             came */
+    bool open;            /* if it leaves the slot parked, sends may claim for this owner */
+    bool requeues;        /* some of its answers requeue their message */
+    bool sent;            /* in progress */
+    bool repeated;        /* an earlier try may have been executed */
     int64_t sent_ms, lease_ms;
     size_t count;
     smq_delivery **settling;
@@ -120,10 +124,12 @@ static int32_t consume_claim_count(struct owned_slot *slot)
 
 /* --- the call --- */
 
-/* Would a claim now overtake messages that are still to be returned (strict fifo)? */
-static bool consume_would_overtake(const struct owned_slot *slot)
+bool consume_would_overtake(const struct owned_slot *slot)
 {
-    return slot->requeue_count > 0 && slot_set_is_strict(slot->set);
+    bool requeues =
+        slot->requeue_count > 0 || (slot->consuming != NULL && slot->consuming->requeues);
+
+    return requeues && slot_set_is_strict(slot->set);
 }
 
 static void consume_free(struct consume_call *consume)
@@ -213,6 +219,7 @@ static void consume_take_answers(struct consume_call *consume)
     }
     slot->answer_count -= count;
     slot->requeue_count -= requeue_count;
+    consume->requeues = requeue_count > 0;
     consume->settling = memory_grow(NULL, count, sizeof(*consume->settling));
     consume->answers = memory_grow(NULL, count, sizeof(*consume->answers));
     consume_settle_some(consume, &taken, true);
@@ -249,11 +256,14 @@ static void consume_send(struct consume_call *consume)
                                  .last = slot->last,
                                  .part = part.entry_len > 0 ? &part : NULL,
                                  .oldest = consume_oldest_claim(slot),
+                                 .open = consume->open,
+                                 .pushed_ms = slot->push.newest_ms,
                                  .repeated = consume->repeated,
                                  .answers = consume->answers,
                                  .answer_count = consume->count};
 
     store_slot_fill(&consume->target, &set->topic, slot->number);
+    consume->last = slot->last;
     consume->sent = true;
     consume->sent_ms = clock_now_ms();
     consume->lease_ms = set->topic.lease_ms;
@@ -275,13 +285,27 @@ static bool consume_awaits_part(const struct owned_slot *slot)
            (slot->state != OWNED_ACTIVE || slot->unanswered <= (size_t) slot->set->batch_size / 2);
 }
 
+/* Once the slot stops, no send may claim for it.  A call that claims nothing ends that, and returns
+ * what was claimed before. */
+static bool consume_must_close(const struct owned_slot *slot)
+{
+    return slot->state == OWNED_STOPPING && slot->push.open;
+}
+
+static bool consume_may_open(const struct owned_slot *slot)
+{
+    const struct slot_set *set = slot->set;
+
+    return !set->shared && (slot->push.open || set->open < set->push_slots);
+}
+
 bool consume_begin(struct owned_slot *slot)
 {
     int32_t n = consume_claim_count(slot);
     struct consume_call *consume;
 
     if (n == 0 && slot->answer_count == 0 && !consume_must_recheck(slot) &&
-        !consume_awaits_part(slot)) {
+        !consume_awaits_part(slot) && !consume_must_close(slot)) {
         return false;
     }
     slot->recheck = false;
@@ -294,6 +318,8 @@ bool consume_begin(struct owned_slot *slot)
     if (consume_would_overtake(slot)) {
         consume->n = 0; /* the group did not fit into this call */
     }
+    consume->open = consume->n > 0 && consume_may_open(slot);
+    owned_slot_set_open(slot, slot->push.open || consume->open);
     slot->consuming = consume;
     CHECK(consume_check(slot));
     budget_reserve(&slot->set->budget, consume->n);
@@ -434,60 +460,63 @@ static void consume_settle(struct consume_call *consume, const struct store_cons
     in_flight_remove_answered(slot, consume->settling, consume->count);
 }
 
-static smq_delivery *consume_new_delivery(struct consume_call *consume,
-                                          const struct store_result *result, size_t index,
-                                          const char *token, int64_t now_us)
+/* Did the message come as a push while the call was in progress? */
+static bool consume_is_known(const struct consume_call *consume,
+                             const struct store_claimed *message)
 {
-    struct owned_slot *slot = consume->slot;
-    struct slot_set *set = slot->set;
-    struct store_claimed message;
-    smq_delivery *delivery = NULL;
+    struct entry entry;
 
-    if (store_consume_message(&message, result, &consume->target, index)) {
-        delivery = delivery_new(&set->pool, run_queue_origin(set->queue), &slot->lane, &set->topic,
-                                slot->number, token, &message);
-    }
-    if (delivery == NULL) {
-        events_log(set->core->events, SMQ_LEVEL_ERROR,
-                   "slot %" PRId32 " of topic %s holds an entry that cannot be read", slot->number,
-                   set->name);
-        return NULL;
-    }
-    delivery->leased_ms = consume->sent_ms + consume->lease_ms - set->topic.lease_ms;
-    delivery_leased(delivery, consume->sent_ms, consume->lease_ms);
-    delivery->claimed_us = now_us;
-    in_flight_add(slot, delivery);
-    in_flight_event(slot, SMQ_EVENT_CLAIMED, SMQ_OK, delivery, "claimed");
-    return delivery;
+    return consume->known > consume->last &&
+           entry_decode(&entry, message->entry, message->entry_len) &&
+           entry.claim <= consume->known;
 }
 
-static void consume_add_claims(struct consume_call *consume, const struct store_result *result,
-                               size_t count)
+/* Add a message of the reply to those in flight, and to the list if a handler may have it.  Returns
+ * false if it is not new. */
+static bool consume_add_claim(struct consume_call *consume, const struct store_claimed *message,
+                              const struct in_flight_terms *terms, struct delivery_list *list)
+{
+    struct owned_slot *slot = consume->slot;
+    smq_delivery *delivery;
+
+    if (consume_is_known(consume, message)) {
+        return false;
+    }
+    delivery = in_flight_add(slot, message, terms);
+    if (delivery != NULL && (slot->state == OWNED_STOPPING || consume_would_overtake(slot))) {
+        in_flight_requeue(slot, delivery);
+    } else if (delivery != NULL) {
+        STAILQ_INSERT_TAIL(list, delivery, link);
+    }
+    return true;
+}
+
+/* Returns how many of the claimed messages are new. */
+static int32_t consume_add_claims(struct consume_call *consume, const struct store_result *result,
+                                  size_t count)
 {
     struct owned_slot *slot = consume->slot;
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
-    char token[TOKEN_TEXT_LEN + 1] = "";
-    int64_t now_us = clock_now_us();
-    smq_delivery *delivery;
+    struct store_claimed message;
+    struct in_flight_terms terms;
+    int32_t added = 0;
 
-    if (!slot->set->shared) {
-        token_format(token, slot->token);
-    }
-    if (count > 0 && consume->lease_ms < slot->set->topic.lease_ms) {
-        renewal_soon(slot->set);
-    }
+    in_flight_terms(&terms, slot, consume->sent_ms, consume->lease_ms);
     for (size_t i = 0; i < count; i++) {
-        delivery = consume_new_delivery(consume, result, i, token, now_us);
-        if (delivery != NULL && (slot->state == OWNED_STOPPING || consume_would_overtake(slot))) {
-            in_flight_requeue(slot, delivery);
-        } else if (delivery != NULL) {
-            STAILQ_INSERT_TAIL(&list, delivery, link);
+        if (!store_consume_message(&message, result, &consume->target, i)) {
+            in_flight_report_unreadable(slot);
+        } else if (consume_add_claim(consume, &message, &terms, &list)) {
+            added++;
         }
+    }
+    if (added > 0 && consume->lease_ms < slot->set->topic.lease_ms) {
+        renewal_soon(slot->set);
     }
     if (!STAILQ_EMPTY(&list)) {
         run_queue_add(slot->set->queue, &slot->lane, &list);
         slot_set_wake_handlers(slot->set);
     }
+    return added;
 }
 
 /* Plan the next look.  A slot that is parked in Redis is woken by new messages, and looks when the
@@ -522,37 +551,54 @@ static void consume_report_expired(const struct owned_slot *slot, uint64_t count
     }
 }
 
-/* The claims of a call whose reply was lost may be delivered in parts.  Returns false if the last
- * message of a part cannot be read. */
-static bool consume_learn(const struct consume_call *consume, const struct store_result *result,
+/* The claims of a call whose reply was lost may be delivered in parts.  A push may have made a
+ * newer claim known than the reply has.  Returns false if the last message of a part cannot be
+ * read. */
+static bool consume_learn(struct consume_call *consume, const struct store_result *result,
                           const struct store_consumed *consumed)
 {
     struct owned_slot *slot = consume->slot;
-    bool part = !slot->set->shared && consumed->count > 0 && consumed->claims == slot->last;
+    bool part = !slot->set->shared && consumed->count > 0 && consumed->claims == consume->last;
     struct store_known known;
 
     if (part && !store_consume_known(&known, result, &consume->target, consumed->count - 1)) {
         return false;
     }
-    owned_slot_know(slot, consumed->claims, part ? &known : NULL);
+    consume->known = slot->last;
+    owned_slot_know(slot, consumed->claims > slot->last ? consumed->claims : slot->last,
+                    part ? &known : NULL);
     return true;
+}
+
+/* The slot is parked, and open, if the call found nothing to claim. */
+static void consume_note_push(const struct consume_call *consume,
+                              const struct store_consumed *consumed)
+{
+    struct owned_slot *slot = consume->slot;
+    bool parked = consumed->count == 0 && !consumed->again && !consumed->paused;
+
+    owned_slot_set_open(slot, consume->open && parked);
+    slot->push.replied_ms = consumed->now_ms;
+    slot->push.asked_ms = consume->sent_ms;
 }
 
 static void consume_finish(struct consume_call *consume, const struct store_result *result,
                            const struct store_consumed *consumed)
 {
     struct owned_slot *slot = consume->slot;
+    int32_t added;
 
     slot->consuming = NULL;
     slot->failures = 0;
     slot->set->missing_at = 0; /* a deletion that had begun was undone */
     damage_on_accepted(slot);
-    budget_unreserve(&slot->set->budget, consume->n, (int32_t) consumed->count);
+    consume_note_push(consume, consumed);
     renewal_confirmed(slot, consume->sent_ms);
     consume_settle(consume, consumed);
     slot_set_see_pause(slot, consumed->paused);
     consume_report_expired(slot, consumed->expired);
-    consume_add_claims(consume, result, consumed->count);
+    added = consume_add_claims(consume, result, consumed->count);
+    budget_unreserve(&slot->set->budget, consume->n, added);
     consume_plan_next(slot, consume, consumed);
     CHECK(consume_check(slot));
     consume_free(consume);

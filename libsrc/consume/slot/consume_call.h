@@ -14,6 +14,9 @@
 /* Settle answers and claim messages, in one call; false: there is nothing to do. */
 bool consume_begin(struct owned_slot *slot);
 
+/* Would a message that is claimed now overtake others that are being returned (strict fifo)? */
+bool consume_would_overtake(const struct owned_slot *slot);
+
 /* Send a failed call again. */
 void consume_repeat(struct owned_slot *slot);
 

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+#include "base/clock.h"
+
 void in_flight_event(const struct owned_slot *slot, smq_event_kind kind, smq_status status,
                      const smq_delivery *delivery, const char *what)
 {
@@ -27,7 +29,24 @@ void in_flight_event(const struct owned_slot *slot, smq_event_kind kind, smq_sta
                 slot->number, set->name, event.attempt);
 }
 
-void in_flight_add(struct owned_slot *slot, smq_delivery *delivery)
+void in_flight_terms(struct in_flight_terms *out, const struct owned_slot *slot, int64_t asked_ms,
+                     int64_t lease_ms)
+{
+    *out = (struct in_flight_terms){
+        .asked_ms = asked_ms, .lease_ms = lease_ms, .now_us = clock_now_us()};
+    if (!slot->set->shared) {
+        token_format(out->token, slot->token);
+    }
+}
+
+void in_flight_report_unreadable(const struct owned_slot *slot)
+{
+    events_log(slot->set->core->events, SMQ_LEVEL_ERROR,
+               "slot %" PRId32 " of topic %s holds an entry that cannot be read", slot->number,
+               slot->set->name);
+}
+
+static void in_flight_begin(struct owned_slot *slot, smq_delivery *delivery)
 {
     struct slot_set *set = slot->set;
 
@@ -42,6 +61,25 @@ void in_flight_add(struct owned_slot *slot, smq_delivery *delivery)
     set->budget.unanswered++;
     metric_add(&set->core->metrics.claimed, 1);
     metric_add(&set->core->metrics.in_flight, 1);
+}
+
+smq_delivery *in_flight_add(struct owned_slot *slot, const struct store_claimed *message,
+                            const struct in_flight_terms *terms)
+{
+    struct slot_set *set = slot->set;
+    smq_delivery *delivery = delivery_new(&set->pool, run_queue_origin(set->queue), &slot->lane,
+                                          &set->topic, slot->number, terms->token, message);
+
+    if (delivery == NULL) {
+        in_flight_report_unreadable(slot);
+        return NULL;
+    }
+    delivery->leased_ms = terms->asked_ms + terms->lease_ms - set->topic.lease_ms;
+    delivery_leased(delivery, terms->asked_ms, terms->lease_ms);
+    delivery->claimed_us = terms->now_us;
+    in_flight_begin(slot, delivery);
+    in_flight_event(slot, SMQ_EVENT_CLAIMED, SMQ_OK, delivery, "claimed");
+    return delivery;
 }
 
 static void in_flight_count_answered(struct owned_slot *slot, smq_delivery *delivery)

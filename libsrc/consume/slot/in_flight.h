@@ -6,7 +6,25 @@
 
 #include "consume/slot/owned_slot.h"
 
-void in_flight_add(struct owned_slot *slot, smq_delivery *delivery);
+/* How messages were claimed. */
+struct in_flight_terms {
+    char token[TOKEN_TEXT_LEN + 1]; /* of the owner; shared: "" */
+    int64_t asked_ms;               /* when the claim was requested, by clock_now_ms() */
+    int64_t lease_ms;               /* from then on */
+    int64_t now_us;                 /* when it was learnt, by clock_now_us() */
+};
+
+/* The terms of what was claimed for this owner and is learnt now. */
+void in_flight_terms(struct in_flight_terms *out, const struct owned_slot *slot, int64_t asked_ms,
+                     int64_t lease_ms);
+
+/* A claimed message cannot be read. */
+void in_flight_report_unreadable(const struct owned_slot *slot);
+
+/* Make a delivery of a claimed message, and count it as in flight; NULL: its entry cannot be read,
+ * which was reported. */
+smq_delivery *in_flight_add(struct owned_slot *slot, const struct store_claimed *message,
+                            const struct in_flight_terms *terms);
 
 /* The delivery was answered: the answerer's reference becomes the slot's.  It stays in flight until
  * the answer is stored. */

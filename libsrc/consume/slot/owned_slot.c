@@ -105,6 +105,7 @@ void owned_slot_enter(struct owned_slot *slot, enum owned_event event)
     if (state == OWNED_IDLE) {
         slot->era++;
         slot->renewing = slot->unconfirmed = false;
+        owned_slot_forget_pushes(slot);
     }
 }
 
@@ -116,6 +117,18 @@ void owned_slot_know(struct owned_slot *slot, uint64_t last, const struct store_
         buf_add(&slot->part.entry, part->entry, part->entry_len);
         slot->part.attempts = part->attempts;
     }
+}
+
+void owned_slot_set_open(struct owned_slot *slot, bool open)
+{
+    slot->set->open += (open ? 1 : 0) - (slot->push.open ? 1 : 0);
+    slot->push.open = open;
+}
+
+void owned_slot_forget_pushes(struct owned_slot *slot)
+{
+    owned_slot_set_open(slot, false);
+    slot->push.newest_ms = slot->push.replied_ms = slot->push.asked_ms = 0;
 }
 
 void owned_slot_changed(struct owned_slot *slot)

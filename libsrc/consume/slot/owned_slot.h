@@ -7,6 +7,7 @@
  *   takeover.c      taking a slot over in Redis, and leaving it
  *   renewal.c       the leases of its deliveries
  *   consume_call.c  claiming and settling, one call at a time
+ *   push.c          messages that a send has claimed for it
  *   slot_life.c     what a slot does next: grants, revocations, ended calls
  *   slot_turn.c     the turn, in which all changed slots act
  *
@@ -56,6 +57,12 @@ struct owned_slot {
         struct buf entry; /* empty: none */
         struct attempts attempts;
     } part; /* of the claim after `last` the messages up to this one are known */
+    struct {
+        bool open;          /* sends may claim for this owner, for all it knows */
+        int64_t newest_ms;  /* Redis' time in the newest push that was accepted; 0: none */
+        int64_t replied_ms; /* Redis' time in the last reply to a consume call; 0: none yet */
+        int64_t asked_ms;   /* when that call was sent, by clock_now_ms() */
+    } push;                 /* since the takeover */
     uint32_t era;
     uint32_t calls; /* in progress */
     enum owned_grant grant;
@@ -112,6 +119,12 @@ bool owned_slot_is_exclusive(const struct owned_slot *slot, enum owned_state sta
 /* Note that all claims up to `last` are known, and of the next claim the messages up to `part`,
  * which is copied; NULL: none. */
 void owned_slot_know(struct owned_slot *slot, uint64_t last, const struct store_known *part);
+
+/* Sends may push into the slot, or not: the one place where push.open changes. */
+void owned_slot_set_open(struct owned_slot *slot, bool open);
+
+/* The slot was taken over: nothing is known of pushes. */
+void owned_slot_forget_pushes(struct owned_slot *slot);
 
 /* Mark the slot as changed: it acts in this turn. */
 void owned_slot_changed(struct owned_slot *slot);

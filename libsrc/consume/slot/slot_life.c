@@ -10,13 +10,25 @@
 #include "consume/slot/consume_call.h"
 #include "consume/slot/damage.h"
 #include "consume/slot/in_flight.h"
+#include "consume/slot/push.h"
 #include "consume/slot/renewal.h"
 #include "consume/slot/takeover.h"
 #include "core/coord_link.h"
 
 /* --- waking --- */
 
-static void slot_life_on_notice(enum redis_notice notice, void *user)
+static void slot_life_wake(struct owned_slot *slot)
+{
+    slot->recheck = true;
+    if (slot->consuming != NULL) {
+        slot->woken = true;
+    } else {
+        slot->claimable = true;
+        owned_slot_changed(slot);
+    }
+}
+
+static void slot_life_on_notice(enum redis_notice notice, const char *data, size_t len, void *user)
 {
     struct owned_slot *slot = user;
     struct slot_set *set = slot->set;
@@ -26,14 +38,8 @@ static void slot_life_on_notice(enum redis_notice notice, void *user)
             set->host.user,
             "the Redis user may not subscribe to the channels that wake consumers; let an "
             "administrator run ACL SETUSER with +ssubscribe +sunsubscribe &wake*");
-    } else {
-        slot->recheck = true;
-        if (slot->consuming != NULL) {
-            slot->woken = true;
-        } else {
-            slot->claimable = true;
-            owned_slot_changed(slot);
-        }
+    } else if (len == 0 || !push_take(slot, data, len)) {
+        slot_life_wake(slot);
     }
     slot_set_turn(set);
 }
@@ -296,6 +302,7 @@ static void slot_life_taken_over(struct owned_slot *slot)
     slot->claimable = true;
     slot->more_available = false;
     slot->failures = 0;
+    owned_slot_forget_pushes(slot);
     damage_on_accepted(slot);
     slot_life_subscribe(slot);
     if (!set->shared) {

@@ -59,7 +59,7 @@ struct takeovers {
 };
 
 /* Invariants: slot_count counts the slots that are not freed; each slot is in `changed` at most
- * once. */
+ * once; `open` is at most push_slots. */
 struct slot_set {
     /* immutable after slot_set_open(), except a consumer's drain_timeout_ms */
     struct core *core;
@@ -69,7 +69,8 @@ struct slot_set {
     char name[TOPIC_NAME_MAX + 1];
     bool shared;
     int32_t batch_size;
-    int32_t per_slot; /* of a consumer: unanswered deliveries that a slot may have; else 0 */
+    int32_t per_slot;   /* of a consumer: unanswered deliveries that a slot may have; else 0 */
+    int32_t push_slots; /* slots into which sends may push at once */
     int64_t rate_per_s;
     int64_t drain_timeout_ms;
 
@@ -83,6 +84,7 @@ struct slot_set {
     struct owned_slot **slots;     /* by number; NULL: this process does not have the slot */
     int32_t slot_count;
     int32_t owned; /* slots that are ACTIVE */
+    int32_t open;  /* slots that are open for pushes */
     struct {
         bool reported; /* the pause of the topic was reported */
         int32_t slots; /* slots that were paused at their last consume call */

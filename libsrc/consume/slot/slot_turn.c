@@ -47,7 +47,7 @@ static void slot_turn_check_lists(const struct owned_slot *slot)
 /* The set counts what its slots say. */
 static void slot_turn_check_set(const struct slot_set *set)
 {
-    int64_t count = 0, owned = 0, paused = 0, in_flight = 0, unanswered = 0;
+    int64_t count = 0, owned = 0, paused = 0, open = 0, in_flight = 0, unanswered = 0;
 
     for (int32_t i = 0; set->slots != NULL && i < set->topic.slots; i++) {
         const struct owned_slot *slot = set->slots[i];
@@ -56,12 +56,14 @@ static void slot_turn_check_set(const struct slot_set *set)
             count++;
             owned += slot->state == OWNED_ACTIVE ? 1 : 0;
             paused += slot->paused ? 1 : 0;
+            open += slot->push.open ? 1 : 0;
             in_flight += (int64_t) slot->in_flight_count;
             unanswered += (int64_t) slot->unanswered;
         }
     }
     assert(set->slot_count == count);
     assert(set->owned == owned && set->paused.slots == paused);
+    assert(set->open == open && open <= set->push_slots);
     assert(set->budget.in_flight == in_flight && set->budget.unanswered == unanswered);
     assert(in_flight >= unanswered && set->budget.reserved >= 0);
 }

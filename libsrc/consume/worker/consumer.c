@@ -31,6 +31,7 @@ static smq_worker_options consumer_work(const smq_consumer_options *options)
     work.rate_per_s = options->rate_per_s;
     work.handler_timeout_ms = options->handler_timeout_ms;
     work.drain_timeout_ms = options->drain_timeout_ms;
+    work.push_slots = options->push_slots;
     return work;
 }
 

@@ -1,0 +1,208 @@
+/* test_pushes.c - sends that claim for a worker with idle slots: they need one script less, and
+ * every limit of the worker holds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
+#include "support/wait.h"
+
+enum { SLOTS = 16 };
+
+/* --- the servers --- */
+
+/* Scripts that all nodes have run. */
+static int64_t scripts_run(void)
+{
+    int64_t run = 0;
+
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        redisReply *reply =
+            keys_command_at(servers_node(cluster_servers(), i), "INFO commandstats");
+        const char *line = strstr(reply->str, "cmdstat_evalsha:calls=");
+
+        run += line != NULL ? strtoll(line + strlen("cmdstat_evalsha:calls="), NULL, 10) : 0;
+        freeReplyObject(reply);
+    }
+    return run;
+}
+
+struct sleepers {
+    const char *topic;
+    int32_t slots;
+    int open; /* slots into which a send may push */
+};
+
+/* An owner that sleeps until T, and lets sends claim for it, stores T/LEASE. */
+static bool are_open(void *arg)
+{
+    struct sleepers *sleepers = arg;
+    char store[128];
+    int open = 0;
+
+    for (int i = 0; i < sleepers->slots; i++) {
+        redisReply *reply;
+
+        snprintf(store, sizeof(store), "%s_%d", sleepers->topic, i);
+        reply = keys_command(store, "HGET slot{%s} parked", store);
+        open += reply->type == REDIS_REPLY_STRING && strchr(reply->str, '/') != NULL ? 1 : 0;
+        freeReplyObject(reply);
+    }
+    return open == sleepers->open;
+}
+
+static void await_open(const char *topic, int32_t slots, int open)
+{
+    struct sleepers sleepers = {.topic = topic, .slots = slots, .open = open};
+
+    if (!wait_until(are_open, &sleepers, TIMEOUT_MS)) {
+        fail_msg("not %d slots of %s are open", open, topic);
+    }
+}
+
+/* --- the tests --- */
+
+static smq_worker *worker_of(smq_client *client, const char *topic, struct handler_log *log,
+                             int32_t max_in_flight, int32_t push_slots)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+
+    options.max_in_flight = max_in_flight;
+    options.push_slots = push_slots;
+    return handler_log_worker_with(client, &options, topic, log);
+}
+
+/* Until a slot sleeps again the next message comes as ever, so each is awaited. */
+static void pushed_message_costs_two_scripts(void **state)
+{
+    enum { COUNT = 50 };
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
+    smq_worker *worker = worker_of(client, topic, log, 0, 1);
+    int64_t before;
+    smq_stats stats;
+
+    (void) state;
+    await_open(topic, 1, 1);
+    before = scripts_run();
+    for (int i = 0; i < COUNT; i++) {
+        messages_send_numbers(client, topic, i, 1);
+        handler_log_await(log, i + 1);
+        await_open(topic, 1, 1);
+    }
+    assert_int_equal(scripts_run() - before, 2 * COUNT);
+    stats = messages_stats(client, topic);
+    assert_int_equal(stats.done, COUNT);
+    assert_int_equal(stats.lease_lost, 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+static void no_more_slots_are_open_than_the_worker_says(void **state)
+{
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_worker *worker = worker_of(client, topic, log, 0, 3);
+
+    (void) state;
+    await_open(topic, SLOTS, 3);
+    messages_send_numbers(client, topic, 0, 200);
+    handler_log_await(log, 200);
+    await_open(topic, SLOTS, 3);
+    handler_log_stop_worker(worker);
+    await_open(topic, SLOTS, 0);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+static smq_verdict first_attempt(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) index;
+    assert_int_equal(seen->attempt, 1);
+    return SMQ_DONE;
+}
+
+/* All slots are open, and each gets a message at once; but the worker may have two unanswered. */
+static void surplus_is_returned_with_its_attempts(void **state)
+{
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(first_attempt);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_worker *worker = worker_of(client, topic, log, 2, SLOTS);
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_stats stats;
+
+    (void) state;
+    await_open(topic, SLOTS, SLOTS);
+    handler_log_gate(log);
+    messages_send_numbers(client, topic, 0, 8 * SLOTS);
+    handler_log_await(log, 1);
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
+    assert_in_range(metrics.in_flight, 1, 2);
+    handler_log_open(log, 8 * SLOTS);
+    handler_log_await(log, 8 * SLOTS);
+    messages_await_counts(client, topic, (struct message_counts){.done = 8 * SLOTS});
+    stats = messages_stats(client, topic);
+    assert_int_equal(stats.retried, 0);
+    assert_int_equal(stats.lease_lost, 0);
+    assert_int_equal(handler_log_count(log), 8 * SLOTS);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+/* A slow handler has the first; what comes into its slot meanwhile keeps its order. */
+static void order_of_fifo_holds(void **state)
+{
+    enum { COUNT = 200 };
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker;
+    const char *topic;
+
+    (void) state;
+    options.type = SMQ_TYPE_FIFO;
+    topic = cluster_topic(client, &options);
+    worker = worker_of(client, topic, log, 0, 1);
+    await_open(topic, 1, 1);
+    messages_send_numbers(client, topic, 0, COUNT / 2);
+    for (int i = COUNT / 2; i < COUNT; i++) {
+        handler_log_await(log, i);
+        messages_send_numbers(client, topic, i, 1);
+    }
+    handler_log_await(log, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        char body[16];
+
+        snprintf(body, sizeof(body), "%d", i);
+        assert_string_equal(handler_log_seen(log, i).body, body);
+    }
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pushed_message_costs_two_scripts),
+        cmocka_unit_test(no_more_slots_are_open_than_the_worker_says),
+        cmocka_unit_test(surplus_is_returned_with_its_attempts),
+        cmocka_unit_test(order_of_fifo_holds),
+    };
+
+    return cmocka_run_group_tests(tests, cluster_start_masters, cluster_end);
+}

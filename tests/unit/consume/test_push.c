@@ -1,0 +1,704 @@
+/* test_push.c - messages that a send has claimed for the owner of a slot: which of them count,
+ * how old they may be, and that none is handled twice however publications and replies overtake
+ * each other. */
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <slotmq/consumer.h>
+#include <slotmq/metrics.h>
+#include <slotmq/topic.h>
+
+#include "base/clock.h"
+#include "consume/slot/push.h"
+#include "scripts.h"
+#include "support/wait.h"
+#include "unit/fixture/fake_redis.h"
+
+enum { WAIT_MS = 30000, LEASE_MS = 600000, SHORT_LEASE_MS = 300, REDIS_MS = 1000, CALLS_MAX = 32 };
+
+/* --- which push counts --- */
+
+static const struct token mine = {.generation = 1, .epoch = 1},
+                          another = {.generation = 1, .epoch = 2};
+
+static void only_the_next_claim_of_the_owner_is_accepted(void **state)
+{
+    static const struct {
+        bool another, part;
+        uint64_t last, claim;
+        int64_t replied_ms, now_ms;
+        enum push_verdict verdict;
+    } cases[] = {
+        {.last = 6, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_ACCEPTED},
+        {.last = 6, .claim = 7, .replied_ms = 50, .now_ms = 50, .verdict = PUSH_ACCEPTED},
+        {.last = 0, .claim = 1, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_ACCEPTED},
+        {.last = 7, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_WAKE},
+        {.last = 9, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_WAKE},
+        {.last = 5, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_WAKE},
+        {.part = true, .last = 6, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_WAKE},
+        {.last = 6, .claim = 7, .replied_ms = 50, .now_ms = 49, .verdict = PUSH_WAKE},
+        {.last = 6, .claim = 7, .replied_ms = 0, .now_ms = 51, .verdict = PUSH_WAKE},
+        {.another = true, .last = 6, .claim = 7, .replied_ms = 50, .now_ms = 51, PUSH_FOREIGN},
+        {.another = true, .last = 7, .claim = 7, .replied_ms = 50, .now_ms = 51, PUSH_FOREIGN},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct push_known known = {.token = mine,
+                                         .last = cases[i].last,
+                                         .part = cases[i].part,
+                                         .replied_ms = cases[i].replied_ms};
+        const struct store_push push = {.token = cases[i].another ? another : mine,
+                                        .claim = cases[i].claim,
+                                        .now_ms = cases[i].now_ms};
+
+        if (push_judge(&known, &push) != cases[i].verdict) {
+            fail_msg("case %zu: %d", i, push_judge(&known, &push));
+        }
+    }
+}
+
+/* A call was sent at 1000, by the local clock; Redis replied at its time 500000. */
+static void a_push_is_never_taken_for_younger_than_it_is(void **state)
+{
+    static const struct {
+        int64_t pushed_ms, now_ms, made_ms;
+        const char *why;
+    } cases[] = {
+        {500000, 1001, 1000, "as old as the question"},
+        {500200, 1300, 1200, "it lay about for 100 ms"},
+        {500200, 1200, 1200, "it came at once"},
+        {500205, 1200, 1200, "rounded"},
+        {560000, 61000, 61000, "a minute later"},
+        {560040, 61000, 61000, "a minute later, and the clocks run apart"},
+        {500200, 1100, 1000, "the clock of Redis has jumped ahead"},
+        {3600000, 1300, 1000, "by an hour"},
+        {400000, 1300, -99000, "it has jumped back"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t made_ms = push_made_ms(1000, 500000, cases[i].pushed_ms, cases[i].now_ms);
+
+        if (made_ms != cases[i].made_ms) {
+            fail_msg("%s: %" PRId64, cases[i].why, made_ms);
+        }
+    }
+}
+
+#define HEADER "1000"
+
+/* --- a server with one slot, which is parked and open unless the test says more --- */
+
+/* What the script of a consume call was told, and what it answers. */
+struct call {
+    int64_t n, open, pushed, answers;
+    bool part;     /* a part of the claim after the last is known */
+    bool released; /* its first answer is a release */
+    uint64_t last;
+};
+
+static struct model {
+    pthread_mutex_t lock;
+    int64_t lease_ms;
+    bool fifo;       /* in layout keyed */
+    bool hold;       /* keep consume calls back */
+    uint64_t claims; /* the newest claim; what of it the caller does not know is handed over */
+    int held;        /* calls that were kept back */
+    struct call calls[CALLS_MAX];
+    size_t count; /* calls that were answered */
+    int renews, vacated;
+    char token[TOKEN_TEXT_LEN + 1]; /* of the owner */
+} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static smq_client *client;
+
+static redisReply *definition(void)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.name = "t";
+    options.type = model.fifo ? SMQ_TYPE_FIFO : SMQ_TYPE_FIXED_TIME;
+    options.slots = 1;
+    options.lease_ms = model.lease_ms;
+    return fake_topic_of(&options, "ready");
+}
+
+static int64_t number_of(const struct redis_command *command, int place)
+{
+    char text[24] = "";
+    size_t len;
+    const char *data = fake_arg(command, fake_argv(command, place), &len);
+
+    memcpy(text, data, len < sizeof(text) ? len : sizeof(text) - 1);
+    return strtoll(text, NULL, 10);
+}
+
+static redisReply *consume(const struct redis_command *command)
+{
+    static const char all_done[] = "11111111";
+    struct call *call = &model.calls[model.count++];
+    size_t others, len;
+    redisReply *reply;
+    const char *data;
+    char entry[32];
+    bool lost;
+
+    assert_true(model.count < CALLS_MAX);
+    memcpy(model.token, fake_arg(command, fake_argv(command, SCRIPT_CONSUME_ARGV_TOKEN), &len),
+           TOKEN_TEXT_LEN);
+    call->n = number_of(command, SCRIPT_CONSUME_ARGV_N);
+    call->open = number_of(command, SCRIPT_CONSUME_ARGV_OPEN);
+    call->pushed = number_of(command, SCRIPT_CONSUME_ARGV_PUSHED);
+    call->last = (uint64_t) number_of(command, SCRIPT_CONSUME_ARGV_LAST);
+    data = fake_arg(command, fake_argv(command, SCRIPT_CONSUME_ARGV_LAST), &len);
+    call->part = memchr(data, ',', len) != NULL;
+    call->answers = number_of(command, SCRIPT_CONSUME_ARGV_NDONE);
+    others = fake_argv_count(command, SCRIPT_CONSUME_ARGV_ANSWERS) - (size_t) call->answers;
+    call->answers += (int64_t) others / 4;
+    call->released =
+        others > 0 && fake_arg_is(command, fake_argv(command, SCRIPT_CONSUME_ARGV_ANSWERS), "b");
+    lost = call->last < model.claims;
+    reply = fake_array(!lost ? 6 : model.fifo ? 10 : 8);
+    fake_put(reply, 0, fake_text("OK"));
+    fake_put(reply, 1, fake_integer(REDIS_MS));
+    fake_put(reply, 2, fake_text(""));
+    fake_put(reply, 3, fake_integer((int64_t) model.claims));
+    fake_put(reply, 4, fake_string(all_done, (size_t) call->answers));
+    fake_put(reply, 5, fake_integer(0));
+    if (lost) {
+        (void) snprintf(entry, sizeof(entry), "1c%" PRIu64 ":m", model.claims);
+        fake_put(reply, 6, fake_text(entry));
+        fake_put(reply, 7, fake_integer(0));
+    }
+    if (lost && model.fifo) {
+        fake_put(reply, 8, fake_text(HEADER));
+        fake_put(reply, 9, fake_text("body"));
+    }
+    return reply;
+}
+
+/* OK, and numbers. */
+static redisReply *numbers(size_t count, const int64_t *number)
+{
+    redisReply *reply = fake_array(1 + count);
+
+    fake_put(reply, 0, fake_text("OK"));
+    for (size_t i = 0; i < count; i++) {
+        fake_put(reply, 1 + i, fake_integer(number[i]));
+    }
+    return reply;
+}
+
+static redisReply *renew(void)
+{
+    redisReply *reply = fake_array(3);
+
+    model.renews++;
+    fake_put(reply, 0, fake_text("OK"));
+    fake_put(reply, 1, fake_integer(REDIS_MS));
+    fake_put(reply, 2, fake_text("1"));
+    return reply;
+}
+
+static redisReply *serve_script(const struct redis_command *command)
+{
+    static const int64_t lease[] = {1, 1, LEASE_MS}, takeover[] = {0, 0, 0}, bound[] = {1};
+    const char *name = command->script->name;
+
+    if (strcmp(name, "consume") == 0) {
+        model.held += model.hold ? 1 : 0;
+        return model.hold ? NULL : consume(command);
+    } else if (strcmp(name, "renew") == 0) {
+        return renew();
+    } else if (strcmp(name, "lease") == 0) {
+        return numbers(3, lease);
+    } else if (strcmp(name, "takeover") == 0) {
+        return numbers(3, takeover);
+    }
+    model.vacated += strcmp(name, "vacate") == 0 ? 1 : 0;
+    return numbers(1, bound); /* what the topic is bound to, and vacate */
+}
+
+static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+{
+    (void) user;
+    pthread_mutex_lock(&model.lock);
+    answer->reply = command->script == NULL ? definition() : serve_script(command);
+    pthread_mutex_unlock(&model.lock);
+    return answer->reply != NULL;
+}
+
+/* --- the dialogue --- */
+
+static int set_up(void **state)
+{
+    (void) state;
+    model.lease_ms = LEASE_MS;
+    model.hold = model.fifo = false;
+    model.claims = 0;
+    model.held = model.renews = model.vacated = 0;
+    model.count = 0;
+    memset(model.calls, 0, sizeof(model.calls));
+    client = fake_client(serve, NULL);
+    assert_non_null(client);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    smq_client_free(client);
+    return 0;
+}
+
+struct awaited {
+    const int *number; /* or */
+    const size_t *count;
+    int at_least;
+};
+
+static bool has_come(void *arg)
+{
+    const struct awaited *awaited = arg;
+    bool come;
+
+    pthread_mutex_lock(&model.lock);
+    come = awaited->number != NULL ? *awaited->number >= awaited->at_least
+                                   : *awaited->count >= (size_t) awaited->at_least;
+    pthread_mutex_unlock(&model.lock);
+    return come;
+}
+
+static void await_calls(int count)
+{
+    struct awaited awaited = {.count = &model.count, .at_least = count};
+
+    assert_true(wait_until(has_come, &awaited, WAIT_MS));
+}
+
+static void await_held(int count)
+{
+    struct awaited awaited = {.number = &model.held, .at_least = count};
+
+    assert_true(wait_until(has_come, &awaited, WAIT_MS));
+}
+
+static void hold(bool hold)
+{
+    pthread_mutex_lock(&model.lock);
+    model.hold = hold;
+    pthread_mutex_unlock(&model.lock);
+    fake_resume();
+}
+
+/* The server has made this claim. */
+static void claim(uint64_t number)
+{
+    pthread_mutex_lock(&model.lock);
+    model.claims = number;
+    pthread_mutex_unlock(&model.lock);
+}
+
+static void publish(const char *data)
+{
+    fake_publish("wake{t_0}", data, strlen(data));
+}
+
+static void push(uint64_t number, int64_t redis_ms, bool another_owner)
+{
+    char data[128], entry[32];
+
+    (void) snprintf(entry, sizeof(entry), "1c%" PRIu64 ":m", number);
+    (void) snprintf(data, sizeof(data), "%s %" PRId64 " %" PRId64 " %zu %zu\n%s%s", model.token,
+                    redis_ms, model.lease_ms, strlen(entry), model.fifo ? strlen(HEADER) : 0, entry,
+                    model.fifo ? HEADER "body" : "");
+    data[0] = another_owner ? 'a' : data[0];
+    publish(data);
+}
+
+/* A consumer whose slot is parked; it may have so many unanswered. */
+static smq_consumer *consumer_with(int32_t per_slot, int32_t max_in_flight)
+{
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
+
+    options.topic = "t";
+    options.per_slot = per_slot;
+    options.max_in_flight = max_in_flight;
+    options.push_slots = 1;
+    assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
+    await_calls(1);
+    return consumer;
+}
+
+static smq_consumer *consumer_of_topic(void)
+{
+    return consumer_with(0, 0);
+}
+
+static smq_delivery *poll(smq_consumer *consumer)
+{
+    smq_delivery *delivery = NULL;
+    size_t count = 0;
+
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, WAIT_MS, NULL), SMQ_OK);
+    assert_int_equal(count, 1);
+    return delivery;
+}
+
+static void answer_done(smq_consumer *consumer)
+{
+    assert_int_equal(smq_done(poll(consumer), NULL), SMQ_OK);
+}
+
+static void end(smq_consumer *consumer)
+{
+    smq_delivery *delivery;
+    size_t count;
+
+    smq_consumer_stop(consumer);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, WAIT_MS, NULL), SMQ_CLOSED);
+    smq_consumer_free(consumer);
+}
+
+static uint64_t count_claimed(void)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
+    return metrics.claimed;
+}
+
+/* --- the tests of it --- */
+
+static void a_push_needs_no_call_of_its_own(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic();
+
+    (void) state;
+    assert_int_equal(model.calls[0].open, 1);
+    assert_int_equal(model.calls[0].pushed, 0);
+    claim(1);
+    push(1, REDIS_MS, false);
+    answer_done(consumer);
+    await_calls(2);
+    assert_int_equal(model.calls[1].answers, 1);
+    assert_int_equal(model.calls[1].last, 1);
+    assert_int_equal(model.calls[1].open, 1);
+    assert_int_equal(model.calls[1].pushed, REDIS_MS);
+    end(consumer);
+    assert_int_equal(count_claimed(), 1);
+    assert_int_equal(model.renews, 0);
+}
+
+static void a_push_that_comes_twice_is_handled_once(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic();
+
+    (void) state;
+    claim(1);
+    push(1, REDIS_MS, false);
+    push(1, REDIS_MS, false);
+    answer_done(consumer);
+    assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK);
+    end(consumer);
+    assert_int_equal(count_claimed(), 1);
+}
+
+/* The wake makes the slot look; what it finds then is published late. */
+static void a_reply_may_overtake_the_push(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic();
+
+    (void) state;
+    claim(1);
+    publish("");
+    answer_done(consumer);
+    await_calls(3);
+    push(1, REDIS_MS, false);
+    await_calls(4); /* it is only a wake */
+    assert_int_equal(model.calls[1].answers, 0);
+    assert_int_equal(model.calls[2].answers, 1);
+    end(consumer);
+    assert_int_equal(count_claimed(), 1);
+}
+
+/* A look was sent before the push came, and its reply has the same message. */
+static void a_push_may_overtake_the_reply(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic();
+    smq_delivery *delivery;
+
+    (void) state;
+    hold(true);
+    publish("");
+    await_held(1);
+    claim(1);
+    push(1, REDIS_MS, false);
+    delivery = poll(consumer);
+    hold(false);
+    await_calls(2);
+    assert_int_equal(model.calls[1].last, 0);
+    assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK);
+    assert_int_equal(model.calls[2].last, 1);
+    assert_false(model.calls[2].part);
+    end(consumer);
+    assert_int_equal(count_claimed(), 1);
+}
+
+/* The reply of the call that parked the slot comes after the push, and knows nothing of it. */
+static void the_reply_that_parks_may_come_after_the_push(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic();
+    smq_delivery *delivery;
+
+    (void) state;
+    hold(true);
+    publish("");
+    await_held(1);
+    push(1, REDIS_MS, false);
+    delivery = poll(consumer);
+    hold(false); /* claims is 0 in its reply */
+    await_calls(2);
+    claim(1);
+    assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
+    await_calls(3);
+    assert_int_equal(model.calls[2].last, 1);
+    assert_int_equal(model.calls[2].answers, 1);
+    end(consumer);
+    assert_int_equal(count_claimed(), 1);
+}
+
+static void a_push_for_another_owner_is_ignored(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic();
+
+    (void) state;
+    push(1, REDIS_MS, true);
+    claim(1);
+    push(1, REDIS_MS, false);
+    answer_done(consumer);
+    await_calls(2);
+    assert_int_equal(model.calls[1].answers, 1); /* no call for the first */
+    end(consumer);
+}
+
+static void what_is_no_push_wakes(void **state)
+{
+    static const char *const cases[] = {"", "1", "nonsense", "0000000100000000000000011 1 1 0\n"};
+    smq_consumer *consumer = consumer_of_topic();
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        publish(cases[i]);
+        await_calls(2 + (int) i);
+    }
+    push(2, REDIS_MS, false); /* a claim is missing before it */
+    await_calls(2 + (int) (sizeof(cases) / sizeof(cases[0])));
+    end(consumer);
+    assert_int_equal(count_claimed(), 0);
+}
+
+/* A claim that was made for the slot before it stopped is found by the call that ends that, and
+ * returned. */
+static void a_slot_that_stops_closes_first_and_returns_what_it_finds(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic();
+
+    (void) state;
+    claim(1); /* its publication is lost */
+    end(consumer);
+    assert_int_equal(model.count, 3);
+    assert_int_equal(model.calls[1].n, 0);
+    assert_int_equal(model.calls[1].open, 0);
+    assert_true(model.calls[2].released);
+    assert_int_equal(model.vacated, 1);
+}
+
+static void a_slot_that_is_not_open_stops_at_once(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic();
+    smq_delivery *delivery;
+
+    (void) state;
+    claim(1);
+    push(1, REDIS_MS, false);
+    delivery = poll(consumer);
+    assert_int_equal(smq_release(delivery, 0, NULL), SMQ_OK);
+    end(consumer);
+    assert_true(model.calls[1].released);
+    assert_int_equal(model.vacated, 1);
+}
+
+/* Of the only slot one message may be unanswered at once. */
+static void surplus_is_returned(void **state)
+{
+    smq_consumer *consumer = consumer_with(0, 1);
+    smq_delivery *delivery;
+
+    (void) state;
+    push(1, REDIS_MS, false);
+    delivery = poll(consumer);
+    claim(2);
+    push(2, REDIS_MS, false);
+    await_calls(2);
+    assert_true(model.calls[1].released);
+    assert_int_equal(model.calls[1].last, 2);
+    assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
+    end(consumer);
+}
+
+/* Its time is before that of the reply which parked the slot: it belongs to an earlier claim of
+ * that number, which a failover has lost. */
+static void a_push_from_before_the_last_reply_wakes(void **state)
+{
+    smq_consumer *consumer = consumer_of_topic();
+
+    (void) state;
+    claim(1);
+    push(1, REDIS_MS - 1, false);
+    answer_done(consumer);
+    await_calls(3);
+    assert_int_equal(model.calls[1].answers, 0);
+    assert_int_equal(model.calls[1].last, 0);
+    end(consumer);
+    assert_int_equal(count_claimed(), 1);
+}
+
+/* One that has room for more looks for it, because a push closes the slot; also when the reply of
+ * an earlier look says that there is nothing. */
+static void a_poller_with_room_looks_for_more(void **state)
+{
+    smq_consumer *consumer = consumer_with(3, 0);
+    smq_delivery *deliveries[2];
+
+    (void) state;
+    claim(1);
+    push(1, REDIS_MS, false);
+    deliveries[0] = poll(consumer);
+    await_calls(2);
+    hold(true);
+    publish("");
+    await_held(1);
+    push(2, REDIS_MS, false);
+    deliveries[1] = poll(consumer);
+    hold(false);
+    await_calls(4);
+    for (size_t i = 1; i < 4; i++) {
+        assert_int_equal(model.calls[i].answers, 0);
+    }
+    claim(2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(smq_done(deliveries[i], NULL), SMQ_OK);
+    }
+    end(consumer);
+    assert_int_equal(count_claimed(), 2);
+}
+
+/* The first is on its way back, and the second must not overtake it. */
+static void a_push_does_not_overtake_a_retry_in_fifo(void **state)
+{
+    smq_consumer *consumer;
+    smq_delivery *delivery;
+
+    (void) state;
+    model.fifo = true;
+    consumer = consumer_of_topic();
+    claim(1);
+    push(1, REDIS_MS, false);
+    delivery = poll(consumer);
+    hold(true);
+    assert_int_equal(smq_retry(delivery, SMQ_BACKOFF, NULL, NULL), SMQ_OK);
+    await_held(1);
+    claim(2);
+    push(2, REDIS_MS, false);
+    hold(false);
+    await_calls(3);
+    assert_int_equal(model.calls[1].answers, 1);
+    assert_false(model.calls[1].released);
+    assert_true(model.calls[2].released);
+    end(consumer);
+    assert_int_equal(count_claimed(), 2);
+}
+
+static bool is_past(void *arg)
+{
+    return clock_now_ms() > *(const int64_t *) arg;
+}
+
+/* By Redis' clock it was made when the slot was parked; it comes when that confirms nothing any
+ * more. */
+static void an_old_push_is_confirmed_before_it_begins(void **state)
+{
+    smq_consumer *consumer;
+    int64_t over;
+
+    (void) state;
+    model.lease_ms = SHORT_LEASE_MS;
+    consumer = consumer_of_topic();
+    over = clock_now_ms() + SHORT_LEASE_MS;
+    assert_true(wait_until(is_past, &over, WAIT_MS));
+    assert_int_equal(model.renews, 0);
+    claim(1);
+    push(1, REDIS_MS, false);
+    answer_done(consumer);
+    assert_in_range(model.renews, 1, INT_MAX);
+    end(consumer);
+}
+
+/* The same, but Redis' clock says that the push is new. */
+static void a_new_push_after_a_long_rest_is_not(void **state)
+{
+    smq_consumer *consumer;
+    int64_t parked = clock_now_ms(), over;
+
+    (void) state;
+    model.lease_ms = SHORT_LEASE_MS;
+    consumer = consumer_of_topic();
+    over = clock_now_ms() + SHORT_LEASE_MS;
+    assert_true(wait_until(is_past, &over, WAIT_MS));
+    claim(1);
+    push(1, REDIS_MS + clock_now_ms() - parked, false);
+    answer_done(consumer);
+    end(consumer);
+    assert_int_equal(count_claimed(), 1);
+}
+
+#define PUSH_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_next_claim_of_the_owner_is_accepted),
+        cmocka_unit_test(a_push_is_never_taken_for_younger_than_it_is),
+        PUSH_TEST(a_push_needs_no_call_of_its_own),
+        PUSH_TEST(a_push_that_comes_twice_is_handled_once),
+        PUSH_TEST(a_reply_may_overtake_the_push),
+        PUSH_TEST(a_push_may_overtake_the_reply),
+        PUSH_TEST(the_reply_that_parks_may_come_after_the_push),
+        PUSH_TEST(a_push_for_another_owner_is_ignored),
+        PUSH_TEST(what_is_no_push_wakes),
+        PUSH_TEST(a_slot_that_stops_closes_first_and_returns_what_it_finds),
+        PUSH_TEST(a_slot_that_is_not_open_stops_at_once),
+        PUSH_TEST(surplus_is_returned),
+        PUSH_TEST(a_push_from_before_the_last_reply_wakes),
+        PUSH_TEST(a_poller_with_room_looks_for_more),
+        PUSH_TEST(a_push_does_not_overtake_a_retry_in_fifo),
+        PUSH_TEST(an_old_push_is_confirmed_before_it_begins),
+        PUSH_TEST(a_new_push_after_a_long_rest_is_not),
+    };
+
+    return cmocka_run_group_tests_name("push", tests, NULL, NULL);
+}
