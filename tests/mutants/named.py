@@ -105,7 +105,7 @@ NAMED = (
 
     # --- what is claimed, and when ---
     Patch("wake-forgotten", "a send does not wake the owner that sleeps",
-          "lua/lib/wake.lua", "if not parked or due >= tonumber(parked) then", "if true then",
+          "lua/lib/wake.lua", "if not parked then", "if true then",
           history=History(OWNED, (), 40)),
     Patch("claimed-early", "a message is claimed 0.3 s before it is due",
           "lua/lib/ordinary.lua", "math.huge or now + 1, 2", "math.huge or now + 300, 2",
