@@ -110,8 +110,11 @@ def chaos_counts(runs):
     yield "slots that moved", number(total(runs, "moves"))
     yield "calls of earlier owners that were refused", number(total(runs, "fenced"))
     yield "acknowledged messages lost", number(total(runs, "lost"))
+    yield "lost with a Redis master or its keys, as permitted", number(
+        total(runs, "lost_with_master") + total(runs, "lost_with_slot"))
     yield "two handlers for one key under one token", number(total(runs, "overlaps"))
     yield "handlers begun too late after a newer token", number(total(runs, "late"))
+    yield "handlers begun after it within the bound", number(total(runs, "begun_beside"))
 
 
 def chaos(runs):
@@ -135,12 +138,12 @@ def chaos(runs):
 
 
 def chaos_bad(runs):
-    """The runs that did not end clean, and why."""
-    bad = [run for run in runs if run["verdict"] != "clean"]
+    """The runs that were not good, and why."""
+    bad = [run for run in runs if run["verdict"] != "good"]
     if not bad:
         return
     yield ""
-    yield "Runs that were not clean:"
+    yield "Runs that were not good:"
     yield ""
     yield from table(("seed", "seconds", "commit", "verdict", "why"), (
         (run["seed"], run["seconds"], f"`{run.get('commit', '')}`", run["verdict"],

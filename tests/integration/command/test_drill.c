@@ -4,10 +4,13 @@
  * and sees that things are whole again. */
 #include "doctor.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "support/wait.h"
 
@@ -105,11 +108,12 @@ static void run_step(const char *section, int number, int code, const char *text
     run_fini(&run);
 }
 
-/* What is waited for: a step that ends so. */
+/* What is waited for: a step that ends so, with the text or, if `absent`, without. */
 struct wanted {
     const char *section;
     int number, code;
     const char *text;
+    bool absent;
 };
 
 static bool step_ends_so(void *arg)
@@ -121,29 +125,43 @@ static bool step_ends_so(void *arg)
 
     read_step(&step, wanted->section, wanted->number);
     command_run(&run, NULL, step.word);
-    so = run.exit_code == wanted->code && strstr(run.out, wanted->text) != NULL;
+    so = run.exit_code == wanted->code && (strstr(run.out, wanted->text) == NULL) == wanted->absent;
     run_fini(&run);
     return so;
 }
 
 static void await_step(const char *section, int number, int code, const char *text)
 {
-    struct wanted wanted = {section, number, code, text};
+    struct wanted wanted = {section, number, code, text, false};
 
     if (!wait_until(step_ends_so, &wanted, TIMEOUT_MS)) {
         run_step(section, number, code, text); /* says how it ends */
     }
 }
 
-static void join(struct run *run, const char *name, const char *session)
+/* Wait until the step succeeds and does not show `text` any more. */
+static void await_step_without(const char *section, int number, const char *text)
+{
+    struct wanted wanted = {section, number, 0, text, true};
+
+    assert_true(wait_until(step_ends_so, &wanted, TIMEOUT_MS));
+}
+
+/* Start a member with four threads; `program` NULL: it prints. */
+static void join_with(struct run *run, const char *name, const char *session, const char *program)
 {
     char name_option[64], session_option[64];
 
     snprintf(name_option, sizeof(name_option), "name=%s", name);
     snprintf(session_option, sizeof(session_option), "session_timeout_ms=%s", session);
     command_start(run, NULL,
-                  ARGS("consume", "orders", "--threads", "1", "-z", zookeeper, "-X", name_option,
-                       "-X", session_option));
+                  ARGS("consume", "orders", "--threads", "4", "-z", zookeeper, "-X", name_option,
+                       "-X", session_option, program != NULL ? "--" : NULL, "sh", "-c", program));
+}
+
+static void join(struct run *run, const char *name, const char *session)
+{
+    join_with(run, name, session, NULL);
 }
 
 static void leave(struct run *run)
@@ -179,32 +197,160 @@ static void test_a_member_that_hangs(void **state)
     await_step(section, 0, 0, "worker-2");
     run_signal(&hangs, SIGSTOP);
     run_step(section, 1, 0, "member worker-1 is taken out");
-    await_step(section, 2, 0, "orders worker-2      1     4");
+    await_step(section, 2, 0, "orders worker-2      4     4");
     run_signal(&hangs, SIGCONT);
-    await_step(section, 2, 0, "orders worker-1      1     2");
+    await_step(section, 2, 0, "orders worker-1      4     2");
     leave(&hangs);
     leave(&other);
 }
 
-static void test_a_slot_that_stands_still(void **state)
+/* --- a slot that stands still --- */
+
+static const char still_section[] = "A slot that stands still";
+static const char hang_section[] = "A member that hangs";
+static const char shares_of_worker_1[] = "orders worker-1      4     2";
+
+/* What programs of messages wait for. */
+struct gate {
+    char folder[64], fifo[80], program[128];
+    int fd;
+};
+
+static void gate_close(struct gate *gate)
 {
-    static const char section[] = "A slot that stands still";
-    struct run frozen, taker;
+    *gate = (struct gate){.folder = "/tmp/slotmq-drill-XXXXXX"};
+    assert_non_null(mkdtemp(gate->folder));
+    snprintf(gate->fifo, sizeof(gate->fifo), "%s/gate", gate->folder);
+    snprintf(gate->program, sizeof(gate->program), "cat '%s'", gate->fifo);
+    assert_int_equal(mkfifo(gate->fifo, 0600), 0);
+    gate->fd = open(gate->fifo, O_RDWR | O_CLOEXEC);
+    assert_true(gate->fd >= 0);
+}
+
+/* The programs that wait end, and later ones do not wait. */
+static void gate_open(const struct gate *gate)
+{
+    assert_int_equal(unlink(gate->fifo), 0);
+    assert_int_equal(close(open(gate->fifo, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+    assert_int_equal(close(gate->fd), 0);
+}
+
+static void gate_remove(const struct gate *gate)
+{
+    (void) unlink(gate->fifo);
+    (void) rmdir(gate->folder);
+}
+
+/* Let the members claim messages of all slots.  Each slot has some before any is claimed, so that
+ * one claim takes them. */
+static void fill_all_slots(void)
+{
+    command_done(NULL, ARGS("pause", "orders"));
+    for (int i = 0; i < 16; i++) {
+        char key[8];
+
+        snprintf(key, sizeof(key), "k%d", i);
+        command_done(NULL, ARGS("send", "orders", "x", "--key", key));
+    }
+    command_done(NULL, ARGS("resume", "orders"));
+    command_wait_stat("orders", "waiting", 0);
+}
+
+/* Two newcomers take one slot each of worker-1 and worker-2. */
+static void join_two(struct run newcomers[2])
+{
+    join(&newcomers[0], "worker-3", "30000");
+    join(&newcomers[1], "worker-4", "30000");
+}
+
+static void test_the_owner_does_not_acknowledge(void **state)
+{
+    struct run leader, frozen, newcomers[2];
 
     (void) state;
+    join(&leader, "worker-2", "30000");
+    await_step(still_section, 0, 0, "0-3");
     join(&frozen, "worker-1", "30000");
-    await_step(section, 0, 0, "0-3");
-    join(&taker, "worker-2", "30000");
-    await_step("A member that hangs", 2, 0, "orders worker-2      1     2");
-    run_signal(&frozen, SIGSTOP); /* it cannot acknowledge what it is to give up */
-    leave(&taker);
-    join(&taker, "worker-3", "30000");
-    run_step(section, 0, 0, "worker-1");
-    run_step(section, 1, 0, "worker-1");
+    await_step(hang_section, 2, 0, shares_of_worker_1);
+    run_signal(&frozen, SIGSTOP);
+    join_two(newcomers);
+    await_step(still_section, 0, 0, "member worker-1 has not acknowledged");
+    run_step(hang_section, 1, 0, "member worker-1 is taken out");
+    await_step_without(still_section, 0, "has not acknowledged");
     run_signal(&frozen, SIGCONT);
-    await_step("A member that hangs", 2, 0, "orders worker-3      1     2");
+    await_step(hang_section, 2, 0, "orders worker-1      4     1");
+    leave(&newcomers[0]);
+    leave(&newcomers[1]);
     leave(&frozen);
+    leave(&leader);
+}
+
+static void test_messages_are_in_flight(void **state)
+{
+    struct run busy, taker;
+    struct gate gate;
+
+    (void) state;
+    gate_close(&gate);
+    join_with(&busy, "worker-1", "4000", gate.program);
+    await_step(still_section, 0, 0, "0-3");
+    fill_all_slots();
+    join(&taker, "worker-2", "30000");
+    await_step(still_section, 0, 0, "messages are in flight at member worker-1");
+    run_signal(&busy, SIGKILL);
+    await_step(hang_section, 2, 0, "orders worker-2      4     4");
+    run_step(still_section, 0, 0, "0-3");
+    await_step_without(still_section, 0, "in flight");
+    command_wait_stat("orders", "waiting", 0);
+    command_wait_stat("orders", "claimed", 0);
+    gate_open(&gate);
+    gate_remove(&gate);
+    run_fini(&busy);
     leave(&taker);
+}
+
+static void test_the_leader_does_not_grant(void **state)
+{
+    struct run leader, busy, newcomers[2];
+    struct gate gate;
+
+    (void) state;
+    gate_close(&gate);
+    join(&leader, "worker-1", "30000");
+    await_step(still_section, 0, 0, "0-3");
+    join_with(&busy, "worker-2", "30000", gate.program);
+    await_step(hang_section, 2, 0, shares_of_worker_1);
+    fill_all_slots();
+    join_two(newcomers);
+    await_step(still_section, 0, 0, "messages are in flight at member worker-2");
+    run_signal(&leader, SIGSTOP);
+    gate_open(&gate);
+    await_step(still_section, 0, 0, "the leader has not granted");
+    run_step(hang_section, 1, 0, "member worker-1 is taken out");
+    await_step_without(still_section, 0, "the leader has not granted");
+    run_signal(&leader, SIGCONT);
+    await_step(hang_section, 2, 0, "orders worker-1      4     1");
+    leave(&newcomers[0]);
+    leave(&newcomers[1]);
+    leave(&busy);
+    leave(&leader);
+    gate_remove(&gate);
+}
+
+static void test_a_topic_is_paused(void **state)
+{
+    struct run member;
+
+    (void) state;
+    join(&member, "worker-1", "30000");
+    await_step(still_section, 0, 0, "0-3");
+    command_done(NULL, ARGS("pause", "orders"));
+    await_step(still_section, 1, 0, "paused");
+    command_done(NULL, ARGS("send", "orders", "it waits for the end of the pause"));
+    run_step(still_section, 2, 0, "orders");
+    assert_true(run_wait_out(&member, "it waits for the end of the pause", TIMEOUT_MS));
+    await_step_without(still_section, 1, "paused");
+    leave(&member);
 }
 
 static void test_a_damaged_topic(void **state)
@@ -276,7 +422,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_to_look_at_first),
         cmocka_unit_test(test_a_member_that_hangs),
-        cmocka_unit_test(test_a_slot_that_stands_still),
+        cmocka_unit_test(test_the_owner_does_not_acknowledge),
+        cmocka_unit_test(test_messages_are_in_flight),
+        cmocka_unit_test(test_the_leader_does_not_grant),
+        cmocka_unit_test(test_a_topic_is_paused),
         cmocka_unit_test(test_a_damaged_topic),
         cmocka_unit_test(test_zookeeper_lost_its_data),
         cmocka_unit_test(test_a_token_is_ahead_of_zookeeper),
