@@ -71,9 +71,11 @@ class Member:
             elif what == "event" and words[0] == "session_lost":
                 self.ended = True
                 self.add(at, what="session_lost")
-            elif what == "event" and "within its drain_timeout" in text:
-                slot = re.search(r"slot (\d+): (\S+) did", text)
-                self.history.add(ts=int(at), member=slot[2], topic="orders", slot=int(slot[1]), what="timed_out")
+            elif what == "event" and words[0] == "not_released":
+                found = re.search(r"member (\S+) at host \S+ did not release \d+ slots \(([-,\d]+)\)", text)
+                for first, last in (piece.split("-") for piece in found[2].split(",")):
+                    for slot in range(int(first), int(last) + 1):
+                        self.history.add(ts=int(at), member=found[1], topic="orders", slot=slot, what="timed_out")
 
     def add(self, at, **line):
         self.history.add(ts=int(at), member=self.name, incarnation=f"{self.process.pid}.{self.sessions}",
