@@ -21,7 +21,7 @@ static void pass_time(struct round *round)
 
     if (x == 0) {
         round->model->now -= 3; /* clocks are set back */
-    } else if (x == 5) {
+    } else if (x == 5 && round->pushing) {
         round->model->now += 1000;
     } else if (x < 5) {
         round->model->now += round->lease + (int64_t) round_chance(round, 100);
@@ -37,7 +37,7 @@ static void step(struct round *round)
     uint64_t x = round_chance(round, 100);
 
     round_deliver_pushes(round);
-    if (!shared && round->faults && round_percent(round, 5)) {
+    if (round->pushing && !shared && round->faults && round_percent(round, 5)) {
         round_note_replica(round);
     }
     if (round->replica != NULL && round_percent(round, 10)) {
@@ -98,7 +98,7 @@ static void drain(struct round *round)
         round_fail(round, "the slot does not drain");
     }
     for (int i = 0; i < MODEL_MEMBERS && !round->failed; i++) {
-        if (round->sent_step[i] > 0 && round->model->handled_step[i] <= round->sent_step[i]) {
+        if (round->sent_step[i] > 0 && round->model->handled_step[i] < round->sent_step[i]) {
             round_fail(round, "a message that was sent was never handled");
         }
     }
@@ -111,8 +111,9 @@ static void begin(struct round *round)
 
     shared = shared && kind != 'f';
     model_init(round->model, kind, shared, kind == 'f' || round_percent(round, 55));
-    round->calm = round_percent(round, 40);
-    round->model->heard = round_percent(round, round->calm ? 90 : 50);
+    round->calm = round->pushing && round_percent(round, 40);
+    round->model->heard =
+        round->pushing ? round_percent(round, round->calm ? 90 : 50) : round_chance(round, 2) == 0;
     round->model->now = 1700000000000 + (int64_t) round_chance(round, 1000);
     round->strict = round_chance(round, 3) == 0;
     round->faults = round_chance(round, 5) != 0;
@@ -157,7 +158,7 @@ static void round_run(struct round *round)
 }
 
 bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t seed,
-                  uint64_t calls, const char *kinds, struct buf *report)
+                  uint64_t calls, const char *kinds, bool pushing, struct buf *report)
 {
     struct model *model = memory_new(sizeof(*model));
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
@@ -171,6 +172,7 @@ bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t
         round->scripts = scripts;
         round->kinds = kinds == NULL ? "mtpbfm" : kinds;
         round->report = report;
+        round->pushing = pushing;
         round->model = model;
         round->random = random;
         round_run(round);

@@ -150,7 +150,7 @@ void round_send_some(struct round *round)
         call->repeated = true; /* the first try is unknown */
         round_execute(round, call, &seen);
     }
-    if (round_percent(round, 60)) {
+    if (round->pushing && round_percent(round, 60)) {
         round_deliver_pushes(round);
     }
     buf_fini(&seen);
@@ -425,11 +425,13 @@ void round_consume(struct round *round, struct consumer *consumer)
     memcpy(call->position, consumer->position, sizeof(call->position));
     call->position_attempts = consumer->position_attempts;
     call->oldest = oldest_claim(consumer);
-    call->open = round_percent(round, 70);
+    call->open = round->pushing && round_percent(round, 70);
     call->pushed = consumer->pushed;
     fill_answers(call, consumer);
     if (deliver(round, call, fate, &seen)) {
-        overtake(round);
+        if (round->pushing) {
+            overtake(round);
+        }
         see_consumed(round, consumer, call, &seen, fate == FATE_TWICE);
     } else {
         for (size_t i = 0; i < call->count; i++) {

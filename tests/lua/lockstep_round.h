@@ -58,7 +58,8 @@ struct round {
     struct model *model;
     uint64_t random;
     bool strict, faults;
-    bool calm; /* messages come one by one, and mostly go well: their owner often sleeps */
+    bool pushing; /* owners sleep open for pushes, and Redis fails over */
+    bool calm;    /* messages come one by one, and mostly go well: their owner often sleeps */
     struct definition definition;
     int64_t lease;
     int32_t max_bytes;

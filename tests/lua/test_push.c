@@ -194,6 +194,13 @@ static void test_what_is_not_due_is_stored(void **state)
         {"send c +0", "OK a"},
         {"woken", "0"},
         {"store", "a@1001 c@1001 b@1050"},
+        /* also if nothing is there any more */
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"redis HSET slot{x} parked 1000/30000", "1"},
+        {"send c +0", "OK a"},
+        {"woken", "0"},
+        {"store", "c@1000"},
     };
 
     SCRIPT_TABLE(state, rows);

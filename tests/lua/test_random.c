@@ -1,4 +1,5 @@
-/* test_random.c - the scripts against the model, on a hundred thousand random calls.
+/* test_random.c - the scripts against the model, on sixty thousand random calls, and as many with
+ * pushes and failovers.
  *
  * SMQ_TEST_SEED repeats a run, SMQ_TEST_STEPS makes it longer. */
 #include <inttypes.h>
@@ -21,10 +22,10 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
     return text != NULL ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static void test_the_scripts_do_what_the_model_does(void **state)
+static void run(struct fixture *fixture, bool pushing)
 {
     uint64_t seed = from_environment("SMQ_TEST_SEED", random_u64() % 1000000000);
-    uint64_t steps = from_environment("SMQ_TEST_STEPS", 100000);
+    uint64_t steps = from_environment("SMQ_TEST_STEPS", 60000);
     const char *scripts[SCRIPTS_COUNT];
     struct buf report = {0};
     bool same;
@@ -34,7 +35,7 @@ static void test_the_scripts_do_what_the_model_does(void **state)
     }
     printf("SMQ_TEST_SEED=%" PRIu64 " SMQ_TEST_STEPS=%" PRIu64 "\n", seed, steps);
     fflush(stdout);
-    same = lockstep_run(*state, scripts, seed, steps, NULL, &report);
+    same = lockstep_run(fixture, scripts, seed, steps, NULL, pushing, &report);
     if (!same) { /* cmocka would cut it off */
         fputs(report.data, stderr);
     }
@@ -42,10 +43,21 @@ static void test_the_scripts_do_what_the_model_does(void **state)
     assert_true(same);
 }
 
+static void test_the_scripts_do_what_the_model_does(void **state)
+{
+    run(*state, false);
+}
+
+static void test_the_scripts_do_what_the_model_does_with_pushes_and_failovers(void **state)
+{
+    run(*state, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_scripts_do_what_the_model_does),
+        cmocka_unit_test(test_the_scripts_do_what_the_model_does_with_pushes_and_failovers),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
