@@ -12,7 +12,9 @@ import run          # noqa: E402
 import trace_check  # noqa: E402
 
 MEMBERS, MEMORY_MB = 40, 1000  # limits of a search: incarnations of a slot
-TIMED_OUT = re.compile(r"topic (\S+), slot (\d+): (\S+) did not release it")
+NOT_RELEASED = re.compile(r"topic (\S+): member (\S+) at host \S+ did not release \d+ slots "
+                          r"\(([-,\d]+)")
+RANGE = re.compile(r"(\d+)-(\d+)")
 TOPIC_NODE = re.compile(r"/slotmq/topics/([^/]+)")
 
 
@@ -42,10 +44,10 @@ def lines(history):
             line["token"] = said.token
         found.append(line)
     for event in history.events:
-        late = event.kind == "log" and TIMED_OUT.search(event.text)
-        if late:
-            found.append({"ts": event.at_ns, "member": late[3], "topic": late[1],
-                          "slot": int(late[2]), "what": "timed_out"})
+        late = event.kind == "not_released" and NOT_RELEASED.search(event.text)
+        for first, last in RANGE.findall(late[3]) if late else ():
+            found += [{"ts": event.at_ns, "member": late[2], "topic": late[1], "slot": slot,
+                       "what": "timed_out"} for slot in range(int(first), int(last) + 1)]
     for note in history.notes:
         if note.what == "hits":
             found.append({"ts": note.at_ns, "member": note.who, "what": "cut"})
