@@ -2,7 +2,7 @@
 """Check that no files call each other in a circle.  usage: circles.py BUILD
 
 Read are the names that the compiled files define and use, so a call through a struct of callbacks
-is none.  Files that are one module with one internal header may stand in MODULES, with the reason.
+is none.  Files that are one module with one internal header may be listed in MODULES, with the reason.
 """
 import pathlib
 import subprocess

@@ -14,7 +14,7 @@ STRUCT = re.compile(r"typedef struct (smq_\w+_options) \{(.*?)\}", re.DOTALL)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 FIELD = re.compile(r"^\s*([^;]+?)\s*(\w+)\s*;", re.MULTILINE)
 SECTION = re.compile(r"^## \w+: `(\w+)`$(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
-# A struct with the comment before it; a field with its comment, which stands before or behind it.
+# A struct with the comment before it; a field with its comment, which comes before or behind it.
 COMMENTED = re.compile(r"((?:/\*(?:(?!\*/).)*\*/\s*)?)typedef struct (smq_\w+) \{(.*?)\n\}", re.DOTALL)
 ENTRY = re.compile(r"(/\*(?:(?!\*/).)*\*/)?\s*^ +[\w ]+?[ *]+(\w+)(?:, \w+)*;[ \t]*(/\*(?:(?!\*/).)*\*/)?",
                    re.DOTALL | re.MULTILINE)

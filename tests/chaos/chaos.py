@@ -28,7 +28,7 @@ from monitor import Monitor
 from network import Network
 
 WORKERS, SPARE = 4, 4
-RATE = 300  # messages a second of each sender
+RATE = 300  # messages per second of each sender
 DRAIN_S = 90
 TOPICS = {
     "jobs": ["--slots", "16", "--backoff", "fixed:50"],

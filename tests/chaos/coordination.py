@@ -56,7 +56,7 @@ def lines(history):
 
 
 def beginning(of_slot):
-    """The lines of a slot until it has had so many incarnations that the search would take long."""
+    """The lines of a slot until it has had too many incarnations for a short search."""
     members = set()
     for index, line in enumerate(of_slot):
         if line["what"] not in trace_check.NO_STEP:

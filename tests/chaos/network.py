@@ -11,7 +11,7 @@ import threading
 
 CLONE_NEWNET = 0x40000000
 NAMESPACES = "/run/netns"
-DEAD_END = "02:00:00:00:00:00"  # a hardware address that nobody has: what is sent there is lost
+DEAD_END = "02:00:00:00:00:00"  # a hardware address of no machine: what is sent there is lost
 
 
 def ip(*words, host=None):

@@ -1,6 +1,6 @@
 /* sender.c - a process that sends in a chaos run, and writes down each send and its outcome.
  *
- * usage: chaos-sender REDIS NAME RATE REPLICAS LOG CLOCK.  It sends RATE messages a second until
+ * usage: chaos-sender REDIS NAME RATE REPLICAS LOG CLOCK.  It sends RATE messages per second until
  * SIGTERM, then waits for the receipts that are missing.
  *
  * Thread: main sends; smq:call receives the receipts. */

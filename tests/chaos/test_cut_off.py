@@ -3,7 +3,7 @@
 usage: test_cut_off.py BUILD-FOLDER
 
 One worker is cut off from one master, then from all nodes, then both are, then both and one of them
-returns.  Packets are lost on the way, as in a real network, while senders go on.  In the end the
+returns.  Packets are lost on the way, as in a real network, while senders continue.  In the end the
 checker of chaos runs judges all logs.
 """
 import json
@@ -38,7 +38,7 @@ class Fleet:
         return {member["name"]: (member["state"], member["slots"]) for member in shown["members"]}
 
     def wait(self, what, **wanted):
-        """Until each of these members has this state and so many slots; None: any number."""
+        """Until each of these members has this state and this many slots; None: any number."""
         def is_so():
             shown = self.show()
             return all(name in shown and shown[name][0] == state
@@ -59,7 +59,7 @@ class Fleet:
         return sum(self.events(worker.host, "slot_gained") for worker in self.workers)
 
     def wait_runs(self, name, more):
-        """Until handlers of the worker have begun so many messages from now on."""
+        """Until handlers of the worker have begun this many messages from now on."""
         least = self.runs(name) + more
         servers.wait_until(lambda: self.runs(name) >= least, WAIT_S, f"{name} handles messages")
 

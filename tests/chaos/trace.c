@@ -89,7 +89,7 @@ static void trace_on_lost(void *user, const char *topic, const int32_t *slots, s
     trace_listener.lost(user, topic, slots, count);
 }
 
-/* The lease ends with the session, and is said to before the slots are lost. */
+/* The lease ends with the session, which is reported before the slots are lost. */
 static void trace_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
 {
     if (until_ms == 0) {

@@ -1,4 +1,4 @@
-/* fuzz_cursor.c - where a visit goes on, as a user gives it back. */
+/* fuzz_cursor.c - where a visit continues, as a user gives it back. */
 #include <string.h>
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* fuzz_header.c - what stands beside a body, and tokens. */
+/* fuzz_header.c - what is stored beside a body, and tokens. */
 #include <string.h>
 
 #include "fuzz/fuzz.h"

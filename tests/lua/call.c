@@ -196,7 +196,7 @@ static void add_edit(struct args *args, const struct call *call)
     }
 }
 
-/* What stands behind the definition, and the token and kind of calls that have them. */
+/* What follows the definition, and the token and kind of calls that have them. */
 static void add_own(struct args *args, const struct model *model, const struct call *call)
 {
     char definition[24];

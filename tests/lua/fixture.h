@@ -33,7 +33,7 @@ extern const char *const fixture_keys[KEYS_COUNT];
 struct fixture {
     struct servers *servers;
     redisContext *redis;
-    redisContext *listener; /* subscribed to wake{x}; NULL: nobody listens */
+    redisContext *listener; /* subscribed to wake{x}; NULL: no client listens */
     bool keyed;             /* scripts get the key of the bodies too */
 };
 

@@ -1,7 +1,7 @@
 /* lockstep.h - drives the scripts and the model with the same random calls, and compares.
  *
  * Senders, owners and sharers behave as the library does; their replies get lost, their calls come
- * late or twice, processes die and others take over while the dead ones go on calling, and somebody
+ * late or twice, processes die and others take over while the dead ones still call, and a caller
  * edits, pauses, alters and deletes.  Each reply and the whole slot must be as the model says, and
  * over all calls some laws must hold: nothing is lost, nothing is delivered again while it is in
  * flight or when it has expired, every body has as many references as there are entries, kind f

@@ -16,7 +16,7 @@
 
 enum { LINES_MAX = 4096 };
 
-/* Every reply is compared, and after every so many calls the whole state. */
+/* Every reply is compared, and after a number of calls the whole state. */
 enum { LOOK_EVERY = 4 };
 
 static const char look_text[] =

@@ -45,7 +45,7 @@ void round_note_replica(struct round *round)
     }
 }
 
-/* What is not of the slot goes on. */
+/* What is not of the slot continues. */
 static void restore_model(struct round *round)
 {
     struct model before = *round->model;

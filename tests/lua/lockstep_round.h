@@ -114,7 +114,7 @@ void round_renew(struct round *round, const struct consumer *consumer);
 /* Until it is complete; now and then the new owner dies on the way. */
 void round_take_over(struct round *round);
 
-/* The last send has pushed a message: it is on its way. */
+/* The last send has pushed a message: it is in flight. */
 void round_hear_push(struct round *round);
 /* Some of what was pushed arrives, twice, or never. */
 void round_deliver_pushes(struct round *round);
@@ -132,10 +132,10 @@ void round_drop_replica(struct round *round);
 void round_new_definition(struct round *round);
 void round_look_after(struct round *round);
 
-/* The owner before goes on as if nothing had happened. */
+/* The owner before continues as if nothing had happened. */
 void round_former_owner_calls(struct round *round);
 
-/* A slot that is paused goes on. */
+/* A slot that is paused continues. */
 void round_resume(struct round *round);
 
 /* The topic is deleted, whatever it holds; those who do not know yet are refused. */

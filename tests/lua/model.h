@@ -41,8 +41,8 @@ struct model_attempts {
     bool suspect;
 };
 
-/* Layout keyed: what stands beside a member.  How many refer to it is not kept: it is the number of
- * entries, and without any there is none. */
+/* Layout keyed: what is stored beside a member.  How many refer to it is not kept: it is the number
+ * of entries, and without any there is none. */
 struct model_body {
     int text; /* see model_text() */
     int64_t first;
@@ -80,7 +80,7 @@ struct model {
     int64_t now;
     uint64_t token; /* 0: nobody yet */
     uint64_t owner; /* its name is that of its token; 0: none */
-    uint64_t bound; /* to the fleet of that token, as the slot was told; 0: it was not */
+    uint64_t bound; /* to the fleet of that token, as the slot stores it; 0: it does not */
     uint64_t base, claims, seq;
     int64_t claimed_until; /* the leases of the newest claim that its owner has not renewed; -1 */
     int64_t parked;        /* -1: nobody sleeps */
@@ -88,7 +88,7 @@ struct model {
     int64_t pushed_at;     /* a send did, and the owner has not called since; -1 */
     int64_t push_again;    /* and it was woken once more; -1 */
     char published[192];   /* what the last send pushed; "": nothing */
-    bool heard;            /* somebody listens for wake-ups */
+    bool heard;            /* a client listens for wake-ups */
     int wakes;             /* that were heard, and pushes */
     uint64_t counters[MODEL_COUNTERS];
     struct model_list waiting, prepare, dead;
@@ -160,7 +160,7 @@ struct call {
     } sends[CALL_ITEMS_MAX];
 };
 
-/* The slot is open, and nobody owns it. */
+/* The slot is open, and no process owns it. */
 void model_init(struct model *model, char kind, bool shared, bool keyed);
 
 /* Take the definition away; then all that the topic had in the slot. */

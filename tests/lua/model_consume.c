@@ -100,7 +100,7 @@ static bool is_strange(const struct model *model, const struct call *call)
     return model->pushed_at >= 0 && model->pushed_at != call->pushed && call->last >= model->claims;
 }
 
-/* It waits again, unless the owner may have it.  false: that cannot be told. */
+/* It waits again, unless the owner may have it.  false: that is not known. */
 static bool disown(struct model *model, const struct call *call)
 {
     sort_prepare(&model->prepare);
@@ -122,7 +122,7 @@ static bool disown(struct model *model, const struct call *call)
     return true;
 }
 
-/* First the claims whose leases are over, then the rests.  true: there may be more. */
+/* First the claims whose leases have ended, then the rests.  true: there may be more. */
 static bool bring_back(struct model *model, const struct call *call)
 {
     static struct model_list old;
@@ -158,7 +158,7 @@ static bool bring_back(struct model *model, const struct call *call)
 
 /* --- claim --- */
 
-/* A claim on its way. */
+/* A claim in progress. */
 struct claim {
     struct model *model;
     const struct call *call;
@@ -461,7 +461,7 @@ static int64_t waiting_due(struct model *model, const struct in_flight *in_fligh
     return model_timed(model) ? model->waiting.item[index].at : model->now;
 }
 
-/* Kind f, letting others pass: a suspect is looked at again when its rest is over. */
+/* Kind f, letting others pass: a suspect is looked at again when its rest has ended. */
 static int64_t passing_due(struct model *model, const struct in_flight *in_flight)
 {
     int64_t due = waiting_due(model, in_flight);

@@ -197,7 +197,7 @@ static bool list_has_retried(const struct model_list *list, int member)
     return false;
 }
 
-/* A reason stands beside a message that failed, or nothing would take it away. */
+/* A reason is stored beside a message that failed, or nothing would take it away. */
 static const char *law_of_reasons(const struct model *model)
 {
     for (int i = 0; i < MODEL_MEMBERS; i++) {

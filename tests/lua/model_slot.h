@@ -52,7 +52,7 @@ int64_t model_give_back(struct model *model, const struct model_message *message
 void model_handled(struct model *model, const struct model_message *message);
 void model_bury(struct model *model, const struct model_message *message,
                 struct model_attempts attempts, const char *reason);
-/* An entry with so many attempts has ended: the reason of its last retry goes along. */
+/* An entry with this many attempts has ended: the reason of its last retry goes along. */
 void model_forget(struct model *model, int member, struct model_attempts attempts);
 /* Why a message that is not dead failed last; "": it did not, or nobody said. */
 const char *model_reason(const struct model *model, const struct model_message *message);
@@ -64,7 +64,8 @@ extern const char *const model_died;
 /* Something is due: who sleeps for longer is woken, and who was pushed something and did not call
  * within a second. */
 void model_wake(struct model *model, int64_t due);
-/* Nobody sleeps, or was pushed something; or somebody sleeps, open for pushes of that lease. */
+/* No owner sleeps, or one was pushed something; or an owner sleeps, open for pushes of that lease.
+ */
 void model_unpark(struct model *model);
 void model_park(struct model *model, int64_t until, int64_t push_lease);
 

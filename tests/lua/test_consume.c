@@ -1,4 +1,4 @@
-/* test_consume.c - the consume script: claim, settle, refuse, park.  What comes back:
+/* test_consume.c - the consume script: claim, settle, refuse, park.  What is delivered again:
  * test_redelivery.c. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -161,7 +161,7 @@ static void test_done_is_gone(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* An owner's answers are not looked up, so of several nobody knows which was missing. */
+/* An owner's answers are not looked up, so of several it is not known which was missing. */
 static void test_a_missing_claim_is_told_only_when_asked_for(void **state)
 {
     static const struct script_row rows[] = {

@@ -121,7 +121,7 @@ class Embed(unittest.TestCase):
                     self.assertEqual(file.read(), f"{paths['s.h']}: {paths['good.lua']} {paths[part]}\n")
 
     def part(self, part, *lines, old="-- @include part\n"):
-        """What is said of GOOD with this part, where these lines stand before its end."""
+        """What the generator prints of GOOD with this part, and these lines before its end."""
         body = "\n".join(lines)
         return self.run_embed(GOOD.replace(old, f"{old}{body}\n"), part=part)
 

@@ -119,7 +119,7 @@ static void test_a_message_by_the_servers_clock(void **state)
     freeReplyObject(reply);
 }
 
-/* Memory used up: send is refused before it wrote anything, consume goes on. */
+/* Memory used up: send is refused before it wrote anything, consume continues. */
 static void test_a_full_server_drains(void **state)
 {
     struct server_under_test *under_test = *state;

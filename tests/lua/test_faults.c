@@ -187,7 +187,7 @@ static void test_a_message_that_kills_its_process_is_dead_after_18_deliveries(vo
     SCRIPT_TABLE(state, after);
 }
 
-/* It was claimed together with others: they come back too, and are done. */
+/* It was claimed together with others: they are delivered again, too, and are done. */
 static void test_a_killer_does_not_take_its_neighbours_along(void **state)
 {
     static const struct script_row rows[] = {
@@ -260,7 +260,7 @@ static void test_half_a_million_resting_messages_at_a_takeover(void **state)
         {"consume 2 last=1", "OK 1000 10001 2 '' 0 1000c2:a 1"},
         {"at 20000", ""},
         {"consume 2 last=2 n=0", NULL},
-        {"redis ZCARD prepare{x}", "499002"}, /* 1,000 of 10,000 that are over */
+        {"redis ZCARD prepare{x}", "499002"}, /* 1,000 of 10,000 that have ended */
         {"takeover 3 limit=1000", "OK 2 1 0"},
         {"redis ZCARD prepare{x}", "499001"},
     };

@@ -50,7 +50,7 @@ static void test_first_waiting_then_claimed_then_resting_then_dead(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* A call looks at a few; the caller goes on, and finds also what waits by then. */
+/* A call looks at a few; the caller continues, and finds also what waits by then. */
 static void test_piece_by_piece(void **state)
 {
     static const struct script_row rows[] = {

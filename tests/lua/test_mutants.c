@@ -13,7 +13,7 @@
 
 enum { SEEDS = 4, CALLS_MAX = 60000 };
 
-/* `from`, which must stand in the script exactly once, becomes `to`. */
+/* `from`, which the script must have exactly once, becomes `to`. */
 struct mutant {
     const char *mistake;
     const char *script;

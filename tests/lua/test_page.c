@@ -45,7 +45,7 @@ static void test_waiting_by_priority(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* The last one seen is gone, or has moved: it goes on where that stood. */
+/* The last one seen is gone, or has moved: it continues where that was. */
 static void test_goes_on_behind_what_is_gone(void **state)
 {
     static const struct script_row before[] = {
@@ -259,7 +259,7 @@ static void test_stale_and_no_topic(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* Walks through thousands of equal scores, where each last one seen is gone when it goes on. */
+/* Walks through thousands of equal scores, where each last one seen is gone when it continues. */
 static void test_equal_scores_page_by_page(void **state)
 {
     static const struct script_row rows[] = {

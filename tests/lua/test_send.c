@@ -69,7 +69,7 @@ static void test_many_for_one_time_merge_like_one(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* `stored` follows the time of each message: in layout keyed what stands beside it. */
+/* `stored` follows the time of each message: in layout keyed what is stored beside it. */
 static void check_repeated(void **state, const char *open, const char *stored)
 {
     char first[64], again[64], with_another[64], another[64];
@@ -365,7 +365,7 @@ static void test_wakes_who_sleeps_longer(void **state)
         {"woken", "1"},
         {"field parked", "nil"},
         {"send e +0", "OK a"},
-        {"woken", "0"}, /* told already */
+        {"woken", "0"}, /* reported already */
         {"deaf", ""},
         {"redis HSET slot{x} parked 5000", "1"},
         {"send f +0", "OK a"},

@@ -214,8 +214,8 @@ static void test_stale_and_no_topic_write_nothing(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* What was told later has a larger generation: that of the token, or of the topic that was bound to
- * something else. */
+/* What was bound later has a larger generation: that of the token, or of the topic that was bound
+ * to something else. */
 static void test_the_slot_is_told_what_the_topic_is_bound_to(void **state)
 {
     static const struct script_row rows[] = {

@@ -149,7 +149,7 @@ static void test_a_rebind_ends_the_lease(void **state)
     };
 
     given_a_topic(state);
-    SCRIPT_TABLE(state, rows); /* it is over */
+    SCRIPT_TABLE(state, rows); /* it has ended */
 }
 
 static void test_a_delete_is_finished_by_removed(void **state)

@@ -1,6 +1,6 @@
-/* test_wrong_type.c - somebody gave a key of a slot another type: every call that fails in the
+/* test_wrong_type.c - a key of a slot was given another type: every call that fails in the
  * middle leaves the message in one of its places, with its body, and can be repeated when the key
- * is mended. */
+ * is fixed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

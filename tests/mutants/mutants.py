@@ -32,7 +32,7 @@ SCORE = HERE / "score.json"
 EQUIVALENT = HERE / "equivalent.json"
 
 SECONDS = 90          # for one random mutant, with its build
-HANGS_S, HANGS = 20, 8  # a test hangs after so long, and so many times what it takes
+HANGS_S, HANGS = 20, 8  # a test hangs after this time, and this many times what it takes
 NAMED_S, HISTORY_S = 300, 300
 FIRST_TESTS = 4       # are built and run together; then twice as many, and so on
 CHAOS = ["tests/chaos/chaos-worker", "tests/chaos/chaos-sender", "cli/slotmq"]
@@ -187,7 +187,7 @@ def judge_random(tree, runs, mutant):
 
 
 def seed_with(wanted):
-    """The first seed whose series begin with these faults, each for at least so many seconds."""
+    """The first seed whose series begin with these faults, each for at least this many seconds."""
     sys.path.insert(0, str(trees.ROOT / "tests/chaos"))
     faults = importlib.import_module("faults")
     for seed in itertools.count(1):

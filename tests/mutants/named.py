@@ -2,13 +2,13 @@
 
 Those with `tests` are killed by one of these; those with `history` by the checker of a chaos run
 alone, which must name the invariant.  The series of faults begin with those that are listed, each
-for at least so many seconds; without faults any run shows it.
+for at least this many seconds; without faults any run shows it.
 """
 import dataclasses
 
 
 class DoesNotApply(Exception):
-    """The text to be replaced does not stand in the file exactly once."""
+    """The text to be replaced is not in the file exactly once."""
 
 
 @dataclasses.dataclass(frozen=True)

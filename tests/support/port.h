@@ -17,12 +17,12 @@ struct port {
     int lock;
 };
 
-/* Reserve a port on which nobody listens; `with_bus`: nor on number + PORT_BUS_OFFSET.  False when
- * none is left, which is said on stderr. */
+/* Reserve a port on which no process listens; `with_bus`: nor on number + PORT_BUS_OFFSET.  False
+ * when none is left, which is printed on stderr. */
 bool port_reserve(struct port *port, bool with_bus);
 void port_release(struct port *port);
 
-/* Does somebody accept connections on 127.0.0.1:number? */
+/* Does a process accept connections on 127.0.0.1:number? */
 bool port_answers(int number);
 
 #endif

@@ -20,7 +20,7 @@ struct process_options {
 };
 
 /* Start a process in a session of its own, with default signals.  0 when it could not be started
- * (no such program, ...), which is said on stderr. */
+ * (no such program, ...), which is printed on stderr. */
 pid_t process_start(const struct process_options *options);
 
 /* Has it ended?  Then *status (may be NULL) is what waitpid() says, and the pid is gone. */

@@ -20,7 +20,7 @@
 
 enum { LINKS_MAX = 64, CHUNK = 65536 };
 
-/* Bytes on their way. */
+/* Bytes in flight. */
 struct chunk {
     STAILQ_ENTRY(chunk) link;
     int64_t due_ms; /* when they arrive */
@@ -225,7 +225,7 @@ static void links_give(struct proxy *proxy, enum proxy_wish wish)
     }
 }
 
-/* How long until the next bytes arrive; -1: none are on their way. */
+/* How long until the next bytes arrive; -1: none are in flight. */
 static int links_due(const struct proxy *proxy, enum proxy_wish wish)
 {
     int64_t due = INT64_MAX;

@@ -17,7 +17,7 @@
 enum { DEFAULT_MASTERS = 3, MOST_SERVERS = 64, ADDRESS_SIZE = 32 };
 
 /* Invariant: nodes[0..count) are made, from `folder` on; what runs among them has a pid.  The
- * remover waits until nobody has the other end of its pipe, which is `life`, and then removes
+ * remover waits until no process has the other end of its pipe, which is `life`, and then removes
  * `folder`: a test that is killed, or fails in its midst, cannot do so itself. */
 struct servers {
     struct servers_options options;
@@ -206,7 +206,7 @@ struct servers *servers_start(const struct servers_options *options)
     return servers;
 }
 
-/* All are told to end before any is waited for. */
+/* All get the signal to end before any is waited for. */
 static void stop_all(struct servers *servers)
 {
     for (size_t i = 0; i < servers->count; i++) {

@@ -2,8 +2,8 @@
  * or a Redis Cluster, and a ZooKeeper server, on free ports of 127.0.0.1 and in a folder of their
  * own.
  *
- * What fails is said on stderr, with the end of the log of the server concerned.  The servers die
- * with the thread that started them (process.h), so start them from the main thread.
+ * What fails is printed on stderr, with the end of the log of the server concerned.  The servers
+ * die with the thread that started them (process.h), so start them from the main thread.
  *
  * Thread: one at a time for what one servers_start() has made. */
 #ifndef SUPPORT_SERVERS_H
@@ -36,7 +36,7 @@ struct servers_options {
 struct servers;
 
 /* Start them and wait until all work: every node knows the whole cluster, each master took a
- * write, the replicas are in step, ZooKeeper serves.  NULL when that cannot be. */
+ * write, the replicas are in sync, ZooKeeper serves.  NULL when that cannot be. */
 struct servers *servers_start(const struct servers_options *options);
 
 /* Stop them, wait for their end, remove the folder.  NULL: nothing. */

@@ -20,7 +20,7 @@ struct message {
     UT_hash_handle hh;
 };
 
-/* A token of a slot, as its owner was told that it is stored. */
+/* A token of a slot, as it was confirmed to its owner. */
 struct gain {
     int64_t at_ns;
     char token[32];

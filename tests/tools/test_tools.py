@@ -79,6 +79,19 @@ class Words(Folder):
             self.assertIn(f"{path}:1: an old word; write in flight", result.stderr)
             self.assertEqual(result.returncode, 1)
 
+    def test_an_old_word_is_refused_in_comments_of_tests_and_tools(self):
+        for path, text in [("tests/unit/a.c", "int a; /* one,\n * two in hand */"), ("tests/a.cpp", "\n// in hand"),
+                           ("tests/lua/a.lua", "\nlocal a = 1 -- in hand"), ("tools/a.py", "a = 1\nb = 2  # in hand"),
+                           ("tests/b.py", 'def a():\n    """in hand"""')]:
+            result = self.verdict(path, text + "\n")
+            self.assertIn(f"{path}:2: an old word; write in flight", result.stderr)
+            (self.root / path).unlink()
+
+    def test_tests_and_tools_may_use_any_words_as_data(self):
+        for path, text in [("tests/a.c", 'int in_hand; char *a = "/* in hand */";'), ("tests/a.lua", 'b = "-- in hand"'),
+                           ("tools/a.py", 'a = {"in hand": "# in hand", "b": """in hand"""}')]:
+            self.assertEqual(self.verdict(path, text + "\n").returncode, 0)
+
     def test_a_wide_line_of_prose_is_refused(self):
         result = self.verdict("docs/a.md", "word " * 20 + "\n" + "word " * 20 + "w\n")
         self.assertEqual((result.returncode, result.stderr), (1, "docs/a.md:2: 101 columns; wrap it at 100\n"))

@@ -111,7 +111,7 @@ static bool are_dead(void *user)
     return stats_of(dying->layout).dead == dying->dead;
 }
 
-/* So many dead letters, "m-0" ..., and nobody consumes. */
+/* This many dead letters, "m-0" ..., and nobody consumes. */
 static void bury_many(smq_layout layout, int count)
 {
     struct dying dying = {.layout = layout, .dead = (uint64_t) count};

@@ -207,7 +207,7 @@ static void a_creation_meets_slots_that_were_not_asked(void **state)
     assert_int_equal(messages_held(SLOTS), 100);
 }
 
-/* What a key of somebody else in the place of a slot says of the topic: nothing. */
+/* What a foreign key in the place of a slot says of the topic: nothing. */
 static void a_key_of_others_is_no_topic(void **state)
 {
     smq_error err;

@@ -61,7 +61,7 @@ static bool has_generation(void *arg)
 }
 
 /* A newcomer makes the root before the members that live are let in again: the root has another
- * identity, to which no topic is bound.  One call mends all, and the members continue. */
+ * identity, to which no topic is bound.  One call fixes all, and the members continue. */
 static void a_raised_fence_brings_a_fleet_back(void **state)
 {
     smq_client *client = cluster_fleet_client(SESSION_MS);

@@ -234,7 +234,7 @@ int command_at_terminal(const char *answer, const char *const *arguments)
     return code;
 }
 
-/* What comes out of a terminal until nobody has its other side any more. */
+/* What comes out of a terminal until no process has its other side any more. */
 static char *read_all(int master)
 {
     char part[4096];

@@ -70,8 +70,8 @@ int command_at_terminal(const char *answer, const char *const *arguments);
  */
 char *command_shown(const char *const *arguments);
 
-/* Run it with a terminal of so many columns as its standard output; it must succeed.  What is seen
- * there, to be freed. */
+/* Run it with a terminal of this many columns as its standard output; it must succeed.  What is
+ * seen there, to be freed. */
 char *command_drawn(unsigned short columns, const char *const *arguments);
 
 /* Run it with a pipe as its standard output that nobody reads; it must end with exit code 74.  Its

@@ -1,4 +1,4 @@
-/* terminal.c - a terminal on which slotmq top draws, and somebody who types. */
+/* terminal.c - a terminal on which slotmq top draws, and a user who types. */
 #include "terminal.h"
 
 #include <poll.h>
@@ -41,7 +41,7 @@ void terminal_await(struct terminal *terminal, const char *text)
         ssize_t got = read(terminal->fd, terminal->shown + terminal->size,
                            sizeof(terminal->shown) - 1 - terminal->size);
         if (got <= 0) {
-            break; /* EIO: nobody has the other side any more */
+            break; /* EIO: no process has the other side any more */
         }
         terminal->size += (size_t) got;
         assert_true(terminal->size < sizeof(terminal->shown) - 1);

@@ -1,4 +1,4 @@
-/* terminal.h - a terminal on which slotmq top draws, and somebody who types.
+/* terminal.h - a terminal on which slotmq top draws, and a user who types.
  *
  * What goes wrong fails the test that runs.
  *

@@ -1,4 +1,5 @@
-/* test_bad_servers.c - no server, a wrong one, a wrong password: each is told, with its exit code.
+/* test_bad_servers.c - no server, a wrong one, a wrong password: each is reported, with its exit
+ * code.
  */
 #include "command.h"
 
@@ -10,7 +11,7 @@
 #include "support/port.h"
 #include "support/wait.h"
 
-/* "127.0.0.1:PORT" on which nobody listens while `port` is reserved. */
+/* "127.0.0.1:PORT" on which no process listens while `port` is reserved. */
 static void nowhere(char *address, size_t size, struct port *port)
 {
     assert_true(port_reserve(port, false));
@@ -58,7 +59,7 @@ static void test_addresses_as_people_write_them(void **state)
     servers_free(servers);
 }
 
-/* Nobody has the address 192.0.2.1; the port is the one that is said. */
+/* No machine has the address 192.0.2.1; the port is the one that the error names. */
 static void test_a_port_may_be_left_out(void **state)
 {
     struct servers *servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});

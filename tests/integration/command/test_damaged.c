@@ -200,7 +200,7 @@ static void test_repair_says_what_it_did(void **state)
     assert_string_equal(err,
                         "topic slot is repaired: slot 1 had lost its keys and is open again\n");
     free(err);
-    /* what is lost is said, also when all else is whole */
+    /* what is lost is named, also when all else is whole */
     free(command_partly(1, "slotmq topic repair lost", ARGS("top", "--count", "1")));
     free(command_partly(1, "slotmq topic repair lost", ARGS("stat")));
     json_t *report = command_json(NULL, ARGS("topic", "repair", "lost", "--json"));

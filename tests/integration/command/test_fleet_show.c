@@ -76,7 +76,7 @@ static const json_t *only_topic(const json_t *document)
     return json_array_get(topics, 0);
 }
 
-/* What is waited for: that a member has so many slots of a topic. */
+/* What is waited for: that a member has this many slots of a topic. */
 struct owns {
     const char *topic, *member;
     json_int_t slots;

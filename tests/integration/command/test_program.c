@@ -12,7 +12,7 @@
 
 #include "support/wait.h"
 
-/* A named pipe: `sh -c 'read line < PIPE'` begins when somebody writes to it. */
+/* A named pipe: `sh -c 'read line < PIPE'` begins when a test writes to it. */
 static char gate[512];
 
 static int setup(void **state)

@@ -137,7 +137,7 @@ static void test_a_terminal_sees_a_bar(void **state)
     (void) unlink(path);
 }
 
-/* The first line that is too long ends it; what stands before is sent. */
+/* The first line that is too long ends it; what comes before is sent. */
 static void test_a_line_longer_than_max_body_is_refused(void **state)
 {
     enum { LONG = 70000 };

@@ -1,4 +1,4 @@
-/* test_states.c - what a consume that is not told to be verbose says while it cannot work: once a
+/* test_states.c - what a consume without -v says while it cannot work: once a
  * state, with the way out. */
 #include "command.h"
 
@@ -247,7 +247,7 @@ static bool is_released(void *arg)
     return released;
 }
 
-/* Its program is told to end, and that is not the fault of the message. */
+/* Its program gets SIGTERM, and that is not the fault of the message. */
 static void stop_without_zookeeper_uses_no_retry(void **state)
 {
     struct servers *servers = own_servers("t");

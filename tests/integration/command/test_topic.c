@@ -184,7 +184,7 @@ static void test_the_same_again_is_fine_another_names_the_difference(void **stat
     command_done(NULL, same);
 }
 
-/* A service that ensures its topic at start must not fail because somebody altered it. */
+/* A service that ensures its topic at start must not fail because an operator altered it. */
 static void test_what_may_be_altered_does_not_make_a_creation_fail(void **state)
 {
     const char *const *create = ARGS("topic", "create", "altered", "--type", "priority", "--slots",

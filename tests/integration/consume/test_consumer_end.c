@@ -1,4 +1,5 @@
-/* test_consumer_end.c - how consumers end, rest when nobody polls, and refuse misuse. */
+/* test_consumer_end.c - how consumers end, are suspended when no thread polls, and refuse misuse.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +118,7 @@ static void held_delivery_outlives_its_consumer(void **state)
         assert_string_equal(messages_body(held), "1");
         assert_int_equal(smq_done(held, &err), SMQ_CLOSED);
         assert_non_null(strstr(err.text, topic));
-        if (!shared[i]) { /* else it comes when its lease is over */
+        if (!shared[i]) { /* else it comes when its lease has ended */
             heir = messages_consumer(other, topic);
             again = messages_poll(heir);
             assert_string_equal(messages_body(again), "1");
@@ -202,7 +203,7 @@ static void lost_slot_makes_room_for_the_others(void **state)
     smq_client_free(client);
 }
 
-/* --- nobody polls --- */
+/* --- no thread polls --- */
 
 struct log {
     pthread_mutex_t lock;

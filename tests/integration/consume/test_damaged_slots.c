@@ -18,7 +18,7 @@
 
 enum { SLOTS = 4, COUNT = 40, TEXT_MAX = 256 };
 
-/* How often damage and repair were told of each slot; the last is the topic's own. */
+/* How often damage and repair were reported of each slot; the last is the topic's own. */
 struct told {
     pthread_mutex_t lock;
     int damaged[SLOTS + 1], repaired[SLOTS + 1];
@@ -100,7 +100,7 @@ static void lose_slot(const char *topic, int slot)
 
     keys_lose_slot(topic, slot);
     snprintf(store, sizeof(store), "%s_%d", topic, slot);
-    /* a node that came back empty was away */
+    /* a node that returned empty was away */
     freeReplyObject(keys_command(store, "CLIENT KILL TYPE pubsub"));
 }
 
@@ -247,7 +247,7 @@ static void nor_for_one_that_is_found_damaged_meanwhile(void **state)
     stopped_with_damaged_slots(false);
 }
 
-/* Its lease stands in the lost key.  A slot without keys makes it read the definition, too. */
+/* Its lease is stored in the lost key.  A slot without keys makes it read the definition, too. */
 static void a_standalone_worker_waits_for_its_lost_definition(void **state)
 {
     struct told told = {.text = ""};
@@ -317,7 +317,7 @@ static void await_owners(smq_client *client, const char *topic, int first, int s
 }
 
 /* The repaired topic has a larger generation.  Its slots go to a member that came later and knows
- * that, and come back. */
+ * that, and are granted again. */
 static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **state)
 {
     const char *zookeeper = servers_zookeeper(cluster_servers());
@@ -433,7 +433,7 @@ static void or_to_the_one_that_owned_them_last(void **state)
     smq_client_free(client);
 }
 
-/* Nobody has consumed it since. */
+/* No process has consumed it since. */
 static void or_to_the_one_that_it_was_rebound_to(void **state)
 {
     struct told told = {.text = ""};

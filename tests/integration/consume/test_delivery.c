@@ -140,7 +140,7 @@ static void extending_is_refused_when_it_is_too_late(void **state)
     assert_int_equal(smq_extend(delivery, 0, &err), SMQ_INVALID);
     assert_int_equal(smq_extend(delivery, INT64_MAX, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "lease_ms"));
-    keys_read_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic); /* somebody edits */
+    keys_read_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic); /* another caller edits */
     assert_int_equal(smq_extend(delivery, 1000, &err), SMQ_LEASE_LOST);
     assert_int_equal(smq_delivery_check(delivery), SMQ_LEASE_LOST);
     assert_int_equal(smq_extend(delivery, 1000, &err), SMQ_LEASE_LOST);

@@ -170,7 +170,7 @@ static void fenced_slot_is_told_with_its_token(void **state)
     handler_log_free(log);
 }
 
-/* Of many slots the first one that pauses is told, and the last one that goes on. */
+/* Of many slots the first one that pauses is reported, and the last one that continues. */
 static void pause_is_told_once_for_a_topic(void **state)
 {
     struct event_log event_log = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -215,7 +215,7 @@ static void rolling_restart_costs_no_message_a_retry(void **state)
 
 enum { DEATHS_EVERY_S = 5, DEATHS_AT_LEAST = 4 };
 
-/* Kills the eldest by the clock until all is done; somebody new joins for each. */
+/* Kills the eldest by the clock until all is done; a new member joins for each. */
 struct deaths {
     struct members *members;
     smq_client *client;

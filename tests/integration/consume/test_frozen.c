@@ -1,4 +1,4 @@
-/* test_frozen.c - a process that is stopped for a while, or has reason to doubt its membership,
+/* test_frozen.c - a process that is stopped for a while, or has reason not to trust its membership,
  * begins nothing of slots that may be another's. */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -90,7 +90,7 @@ static bool all_is_handled(void *arg)
     return members_judge(members).handled == MESSAGES;
 }
 
-/* A process is stopped until long after another one has its slots, and then goes on. */
+/* A process is stopped until long after another one has its slots, and then continues. */
 static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -199,7 +199,7 @@ static void one_lost_slot_makes_the_others_doubtful(void **state)
     slot = handler_log_seen(log, 0).slot;
     set_tokens(redis, topic);
     handler_log_open(log, 1);
-    handler_log_await(log, 2); /* the answer of the first is on its way */
+    handler_log_await(log, 2); /* the answer of the first is in flight */
     assert_int_equal(handler_log_seen(log, 1).slot, slot);
     messages_await_check(handler_log_seen(log, 1).delivery, SMQ_FENCED);
     handler_log_open(log, COUNT);

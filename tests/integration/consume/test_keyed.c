@@ -39,7 +39,7 @@ static smq_producer *producer_of(smq_client *client)
     return producer;
 }
 
-/* Nothing is left of a topic of one slot but what always stands there. */
+/* Nothing is left of a topic of one slot but what is always there. */
 static void assert_no_bodies(const char *topic)
 {
     redisContext *redis = keys_connect_to(topic);
@@ -403,7 +403,7 @@ static void death_is_told_with_the_id(void **state)
     messages_await_counts(client, topic, ONE_DEAD);
     handler_log_stop_worker(worker);
     handler_log_free(log);
-    smq_client_free(client); /* every event was told */
+    smq_client_free(client); /* every event was reported */
     assert_string_equal(last_dead, "the\\x01id");
 }
 

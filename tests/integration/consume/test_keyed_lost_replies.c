@@ -131,7 +131,7 @@ static void tally_sent(const smq_receipt *receipt, void *user)
     tally->unknown += receipt->merge_unknown;
 }
 
-/* The connection is cut while replies are on their way. */
+/* The connection is cut while replies are in flight. */
 static void repeats_of_many_are_counted_as_sent_once(void **state)
 {
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;

@@ -137,7 +137,7 @@ static bool strand_was_woken(void *arg)
     return ask(arg).woken;
 }
 
-/* Parked in Redis, subscribed, and nothing on its way. */
+/* Parked in Redis, subscribed, and nothing in flight. */
 static void await_rest(struct wire *wire)
 {
     await(is_subscribed, wire, "subscribed");
@@ -196,7 +196,8 @@ static void claims_of_a_lost_reply_are_handed_over_again(void **state)
     messages_send(wire.direct, wire.topic, message("a"));
     await(has_claimed, &wire, "claimed");
     await(has_kept, &wire, "the reply held back");
-    assert_false(messages_send(wire.direct, wire.topic, message("a"))); /* the same, meanwhile */
+    assert_false(
+        messages_send(wire.direct, wire.topic, message("a"))); /* the same, in the meantime */
     proxy_cut(wire.proxy);
     handler_log_await(wire.log, 2);
     messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 2});
@@ -283,7 +284,8 @@ static void lapsed_leases_stay_with_their_owner(void **state)
     smq_client_free(client);
 }
 
-/* Somebody takes the slot with a larger token: the answer of the former owner changes nothing. */
+/* Another owner takes the slot with a larger token: the answer of the former owner changes nothing.
+ */
 static void late_answer_of_a_former_owner_is_fenced(void **state)
 {
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
@@ -331,7 +333,7 @@ static void assert_kept_its_slot(const struct wire *wire)
 }
 
 /* A failover that forgot the takeover: the stored token is an older one.  There is no newer owner:
- * the slot stays where it is, and nobody is told that he is fenced. */
+ * the slot stays where it is, and no process is reported as fenced. */
 static void owner_takes_over_again_when_redis_has_lost_its_token(void **state)
 {
     struct wire wire;
@@ -347,7 +349,7 @@ static void owner_takes_over_again_when_redis_has_lost_its_token(void **state)
     wire_fini(&wire);
 }
 
-/* The same while a handler runs: its claim comes back by the takeover, and is handled again. */
+/* The same while a handler runs: its claim is returned by the takeover, and is handled again. */
 static void a_claim_is_handled_again_when_redis_has_lost_the_token(void **state)
 {
     struct wire wire;

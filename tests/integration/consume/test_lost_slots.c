@@ -93,8 +93,8 @@ static void expel(void)
     zookeeper_close(handle);
 }
 
-/* What fails keeps back what stands behind it until its retry is stored.  Here it never is: the
- * slot is lost before, and granted anew while the call before it is still on its way. */
+/* What fails keeps back what waits behind it until its retry is stored.  Here it never is: the
+ * slot is lost before, and granted anew while the call before it is still in flight. */
 static void a_retry_that_is_lost_with_the_slot_keeps_nothing_back(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;

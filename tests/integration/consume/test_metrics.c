@@ -62,7 +62,7 @@ static bool claims_have_ended(void *arg)
            metrics.in_flight == 0;
 }
 
-/* Wait until so many claims were made, and all have ended. */
+/* Wait until this many claims were made, and all have ended. */
 static smq_metrics await_claims(smq_client *client, uint64_t claimed)
 {
     struct await_claims await = {.client = client, .claimed = claimed};
@@ -85,7 +85,7 @@ static bool ms_are_over(void *arg)
     return clock_wall_ms() > ((struct await_ms *) arg)->since + 2;
 }
 
-/* What lives for a millisecond is over then: servers and test have one clock. */
+/* What lives for a millisecond has ended then: servers and test have one clock. */
 static void await_next_ms(void)
 {
     struct await_ms await = {.since = clock_wall_ms()};
@@ -309,7 +309,7 @@ static void message_that_hangs_again_is_dead(void **state)
     smq_client_free(client);
 }
 
-/* Polled ones are claims like all others; what nobody answers is lost with its consumer. */
+/* Polled ones are claims like all others; what is never answered is lost with its consumer. */
 static void polled_deliveries_are_counted(void **state)
 {
     smq_client *client = cluster_client();

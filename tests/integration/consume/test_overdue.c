@@ -1,4 +1,4 @@
-/* test_overdue.c - handlers that take longer than their time-out: the slot goes on, their answers
+/* test_overdue.c - handlers that take longer than their time-out: the slot continues, their answers
  * come too late. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 enum { HANDLER_MS = 200 };
 
-/* Where handlers hang, and what is told of them. */
+/* Where handlers hang, and what is reported of them. */
 static struct handler_log *gate;
 static atomic_int overdue, dead, stuck;
 
@@ -270,7 +270,7 @@ static void worker_goes_on_when_one_of_its_hung_threads_returns(void **state)
     smq_client_free(client);
 }
 
-/* In a topic of type fifo what stands behind it waits. */
+/* In a topic of type fifo what is behind it waits. */
 static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
 {
     static const char *const bodies[] = {"a", "a", "b", "c"};

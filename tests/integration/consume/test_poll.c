@@ -436,7 +436,7 @@ static void flush_tells_of_an_answer_that_came_too_late(void **state)
     messages_send_numbers(client, topic, 0, 1);
     delivery = messages_poll(consumer);
     assert_int_equal(keys_read_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic), 1);
-    messages_done(delivery); /* nobody knows it yet */
+    messages_done(delivery); /* it is not known yet */
     assert_int_equal(smq_consumer_flush(consumer, TIMEOUT_MS, &err), SMQ_LEASE_LOST);
     assert_non_null(strstr(err.text, topic));
     flush(consumer); /* said once */

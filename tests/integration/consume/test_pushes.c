@@ -163,7 +163,7 @@ static void surplus_is_returned_with_its_attempts(void **state)
     smq_client_free(client);
 }
 
-/* A slow handler has the first; what comes into its slot meanwhile keeps its order. */
+/* A slow handler has the first; what comes into its slot until then keeps its order. */
 static void order_of_fifo_holds(void **state)
 {
     enum { COUNT = 200 };

@@ -172,7 +172,7 @@ static bool calls_were_made(void *arg)
     return scripts_run() - calls->before >= calls->more;
 }
 
-/* At three messages a second each slot, which is empty, is looked at without waiting for a token:
+/* At three messages per second each slot, which is empty, is looked at without waiting for a token:
  * what a claim did not find is not counted.  (Slots that wait longer for a token are looked at
  * without a claim.) */
 static void looking_at_empty_slots_uses_no_rate(void **state)
@@ -221,7 +221,7 @@ struct fleet {
     smq_client *client;
     struct members members;
     int running;
-    int begun; /* so many handlers are awaited */
+    int begun; /* this many handlers are awaited */
 };
 
 /* --- a member with a small part of a slow topic --- */

@@ -64,7 +64,7 @@ static redisReply *answer(redisContext *redis, int type, const char *format, ...
     return reply;
 }
 
-/* What stands in one master of the original is put into that of the copy. */
+/* What is stored in one master of the original is put into that of the copy. */
 static void restore_node(struct server *from, struct server *to)
 {
     redisContext *source = connect_to(from), *target = connect_to(to);

@@ -308,7 +308,7 @@ static bool is_renewed(void *arg)
            wanted->at;
 }
 
-/* The slot waits for the late answer, whose lease is renewed meanwhile. */
+/* The slot waits for the late answer, whose lease is renewed until then. */
 static void later_is_answered_from_another_thread(void **state)
 {
     smq_client *client = cluster_client();

@@ -1,4 +1,4 @@
-/* test_shared.c - shared topics: every process claims from every slot, nobody owns one. */
+/* test_shared.c - shared topics: every process claims from every slot, no process owns one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,7 +146,7 @@ static void claims_of_a_killed_process_lapse(void **state)
     smq_client_free(client);
 }
 
-/* The lease ends although the process lives: it was stopped.  Its handler is told. */
+/* The lease ends although the process lives: it was stopped.  Its handler learns of it. */
 static void late_answer_changes_nothing(void **state)
 {
     smq_client *client = cluster_client();

@@ -52,7 +52,7 @@ static bool somebody_runs(void *arg)
     return members_runs(arg, "hang") > 0;
 }
 
-/* The owner is killed in its handler; the standby gets the slots when the lease is over. */
+/* The owner is killed in its handler; the standby gets the slots when the lease has ended. */
 static void standby_takes_over_when_the_owner_is_killed(void **state)
 {
     smq_client *client = cluster_client(), *other;

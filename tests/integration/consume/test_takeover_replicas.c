@@ -164,7 +164,7 @@ static void no_handler_begins_before_the_replica_knows_the_owner(void **state)
     stage_fini(&stage);
 }
 
-/* A worker that is stopped meanwhile neither begins nor keeps the slot. */
+/* A worker that is stopped while it waits neither begins nor keeps the slot. */
 static void a_stop_does_not_wait_for_the_handlers(void **state)
 {
     struct stage stage;

@@ -199,7 +199,8 @@ struct again {
     struct test_message first, second;
 };
 
-/* Claim `first`, send `second` (the same member) meanwhile, then let the handler answer. */
+/* Claim `first`, send `second` (the same member) while it is claimed, then let the handler answer.
+ */
 static struct handler_log *send_while_claimed(const struct again *again, handler_log_fn *answer,
                                               int deliveries)
 {

@@ -83,7 +83,7 @@ static void owners_claim_no_more_when_told_to_stop(void **state)
     loss_fini(&loss);
 }
 
-/* What was claimed in time does not begin when the lease of the membership is over. */
+/* What was claimed in time does not begin when the lease of the membership has ended. */
 static void owners_begin_no_more_when_told_to_stop(void **state)
 {
     enum { COUNT = 10 };

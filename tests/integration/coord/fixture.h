@@ -33,7 +33,7 @@ void fixture_end(void);
 /* For cmocka: the next root, the time-out of fixture_start(), and short waits for joins. */
 int fixture_setup(void **state);
 
-/* Of members that are made from now on: joins wait 50 ms, also when nobody owns anything. */
+/* Of members that are made from now on: joins wait 50 ms, also when no member owns anything. */
 void fixture_wait_little(void);
 
 /* A member of the fleet; one that consumes "t", with the nonce "n1". */

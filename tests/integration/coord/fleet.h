@@ -61,7 +61,7 @@ extern const char *fleet_program;
 extern struct servers *fleet_servers;
 
 /* Take the command line: the program of a member, then the name of the tests that are to run;
- * `more` is what the usage says of the rest.  false: it is wrong, and that was said. */
+ * `more` is what the usage says of the rest.  false: it is wrong, and the usage was printed. */
 bool fleet_arguments(int argc, char **argv, const char *more);
 
 /* Group set-up and tear-down of cmocka. */

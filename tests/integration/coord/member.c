@@ -1,4 +1,5 @@
-/* member.c - a process that is one member of a fleet and does what it is told; only for tests.
+/* member.c - a process that is one member of a fleet and does what its commands say; only for
+ * tests.
  *
  *     coord-member SERVERS NAME SESSION_MS LOSS [AUTH]      LOSS: continue, stop
  *

@@ -23,7 +23,7 @@ struct queue_side {
     int32_t count;                        /* owned */
     int32_t granted, revoked, lost;       /* calls, in slots */
     int32_t token_errors;                 /* grants whose token was not larger */
-    int32_t refuse;                       /* so many grants are refused */
+    int32_t refuse;                       /* this many grants are refused */
     uint32_t floor; /* grants of a smaller generation are refused, as by a Redis that knows more */
     bool hung;      /* never releases */
     smq_status check_status; /* what Redis says of the topic and its binding when it is asked */

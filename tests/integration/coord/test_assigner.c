@@ -1,5 +1,5 @@
 /* test_assigner.c - what the assigner does with nodes that it may not read or cannot understand,
- * with members that come back under their name, and with members
+ * with members that join again under their name, and with members
  * that no Redis node answers. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,7 +106,7 @@ static void set_acl(struct stage *stage, const char *node, struct ACL_vector *ac
     assert_int_equal(zoo_set_acl(stage->raw, node_path(stage, node), -1, acl), ZOK);
 }
 
-/* Waiting for a member to hold so many slots of "orders". */
+/* Waiting for a member to hold this many slots of "orders". */
 struct holding {
     int member;
     int32_t slots;

@@ -53,7 +53,7 @@ static const char *bound_to(const char *identity)
     return text;
 }
 
-/* What Redis refuses is said, and asked for anew once the generation was raised. */
+/* What Redis refuses is reported, and asked for anew once the generation was raised. */
 static void a_raised_generation_ends_refusals(void **state)
 {
     struct queue_side *a = fixture_member("a");

@@ -1,5 +1,5 @@
 /* test_fleet.c - members in processes of their own, with a real ZooKeeper: what moves, what stays,
- * and that nobody is passed over, whoever dies or pauses. */
+ * and that no member is passed over when others die or pause. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -336,7 +336,7 @@ static void a_successor_finishes_what_it_finds(void **state)
     assert_clean(fleet);
 }
 
-/* The servers go and come back: who owned still owns, and the fleet still works. */
+/* The servers end and start again: who owned still owns, and the fleet still works. */
 static void a_restart_of_zookeeper_moves_nothing(void **state)
 {
     struct stage *stage = *state;

@@ -129,7 +129,7 @@ static void a_name_whose_node_is_damaged_is_waited_for(void **state)
     queue_side_free(a);
 }
 
-/* Neither the others nor its owner can mend it: the owner keeps what it has and the others share
+/* Neither the others nor its owner can fix it: the owner keeps what it has and the others share
  * the rest, until the access rights are as before. */
 static void damage_of_a_node_that_may_not_be_read_is_waited_out(void **state)
 {
@@ -195,7 +195,7 @@ static bool assigners_said(void *arg)
            0;
 }
 
-/* Whoever of the two is the assigner now. */
+/* That one of the two that is the assigner now. */
 static void await_said(struct queue_side *a, struct queue_side *b, const char *words)
 {
     struct assigners assigners = {.a = a, .b = b, .words = words};

@@ -172,7 +172,7 @@ static void members_of_different_clusters_are_named_once(void **state)
     assert_true(queue_side_owns(d, SLOTS / 4));
     queue_side_free(d);
 
-    mark(c, "xyz"); /* it is over, and begins again */
+    mark(c, "xyz"); /* it has ended, and begins again */
     assert_true(comes_to_show("c", "xyz"));
     queue_side_free(c);
     assert_true(queue_side_owns(b, SLOTS / 2));

@@ -123,7 +123,7 @@ static void hung_drain_ends_in_an_unclean_grant(void **state)
     b = fixture_member("b");
     queue_side_join(b, "t", "n1", SLOTS, 100);
     assert_true(queue_side_owns(b, SLOTS / 2));
-    assert_true(queue_side_owns(a, SLOTS / 2)); /* told that the others are lost */
+    assert_true(queue_side_owns(a, SLOTS / 2)); /* it was reported that the others are lost */
     assert_int_equal(queue_side_get(a, &a->lost), SLOTS / 2);
     assert_true(queue_side_says(a, "topic t: member a at host "));
     assert_int_equal(queue_side_said(a, "did not release 32 slots ("), 1);

@@ -52,7 +52,7 @@ class Install(unittest.TestCase):
         return run.stdout
 
     def installed(self):
-        """The environment of somebody on whose machine the root is /."""
+        """The environment of a user on whose machine the root is /."""
         libraries = next(self.root.rglob("libslotmq.so")).parent
         return {"PATH": f"{self.root}/usr/local/bin:{self.environment['PATH']}",
                 "PKG_CONFIG_PATH": str(libraries / "pkgconfig"),

@@ -109,7 +109,7 @@ static redisContext *reading(const struct server *server)
     return context;
 }
 
-/* How many messages stand in slot 0 of a server, master or replica. */
+/* How many messages are stored in slot 0 of a server, master or replica. */
 static int64_t waiting_at(const struct server *server, const char *store)
 {
     redisContext *context = reading(server);
@@ -226,7 +226,7 @@ static void a_replica_that_stands_still_makes_it_unknown(void **state)
     sending_fini(&sending);
 }
 
-/* Consumers and other producers of the same node go on; what waits is stored once. */
+/* Consumers and other producers of the same node continue; what waits is stored once. */
 static void others_do_not_wait_for_the_replica(void **state)
 {
     struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};

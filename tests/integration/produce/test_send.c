@@ -1,4 +1,4 @@
-/* test_send.c - sending to a real cluster: what stands in the sets afterwards, and what is lost
+/* test_send.c - sending to a real cluster: what the sets hold afterwards, and what is lost
  * when connections break. */
 #include <pthread.h>
 #include <setjmp.h>

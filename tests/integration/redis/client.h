@@ -26,7 +26,7 @@ struct outcome {
     size_t elements;
 };
 
-/* The reply was this; or it ended so, for a reason that is said. */
+/* The reply was this; or it ended so, for a reason that is printed. */
 void outcome_assert_done(struct outcome outcome, const char *text);
 void outcome_assert_ended(struct outcome outcome, enum redis_outcome expected, smq_status status);
 

@@ -1,4 +1,4 @@
-/* listener.h - a subscription under test, which counts what it is told.
+/* listener.h - a subscription under test, which counts its notices.
  *
  * Thread: main; the notices come on the client's loop. */
 #ifndef TEST_REDIS_LISTENER_H
@@ -19,7 +19,7 @@ struct listener {
     void *user;
 };
 
-/* Everything but `told` and `user`, which may be set before listener_start(). */
+/* Everything but the callback and `user`, which may be set before listener_start(). */
 void listener_init(struct listener *listener, struct client *client, const char *channel);
 void listener_start(struct listener *listener);
 void listener_stop(struct listener *listener);
@@ -27,7 +27,7 @@ void listener_stop(struct listener *listener);
 /* listener_init() and listener_start(). */
 void listener_new(struct listener *listener, struct client *client, const char *channel);
 
-/* Wait until it was told so at least so many times. */
+/* Wait until it got this notice at least this many times. */
 bool listener_wait_subscribed(struct listener *listener, int count);
 bool listener_wait_messages(struct listener *listener, int count);
 

@@ -18,7 +18,7 @@
 
 enum { TIMEOUT_MS = 3000, CHANNELS = 100, MANY = 65536, DEADLINE_MS = 30000 };
 
-/* Publish until somebody hears it. */
+/* Publish until a subscriber gets it. */
 struct publishing {
     struct client *client;
     const char *channel;

@@ -129,7 +129,7 @@ static void test_half_dead_is_started_anew(void **state)
 
 /* --- what others may have put there --- */
 
-/* A folder as somebody else may have left it, with one process and these addresses in its file. */
+/* A folder as another user may have left it, with one process and these addresses in its file. */
 static void plant(const struct sandbox *sandbox, mode_t mode, const char *redis, pid_t pid)
 {
     char path[sizeof(sandbox->folder) + 16];

@@ -1,4 +1,5 @@
-/* test_servers.c - the starter of real servers: all answer, go and come back, and leave nothing. */
+/* test_servers.c - the starter of real servers: all answer, end and start again, and leave nothing.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -241,7 +241,7 @@ static void keyed_nonsense_is_refused(void **state)
         answer_with(&cases[i], 1);
         assert_int_equal(get(), SMQ_INTERNAL);
     }
-    ANSWER("OK #5 " TOKEN " w a 1 '' '' ''"); /* somebody removed what is beside it */
+    ANSWER("OK #5 " TOKEN " w a 1 '' '' ''"); /* another caller removed what is beside it */
     assert_int_equal(get(), SMQ_OK);
 }
 
@@ -301,7 +301,7 @@ static void a_search_goes_on_piece_by_piece(void **state)
     assert_string_equal(replies.asked, "find find find find ");
 }
 
-/* What a repeated try does was not done before; of the rest nobody knows. */
+/* What a repeated try does was not done before; the rest is not known. */
 static void a_requeue_whose_reply_was_lost_counts_what_is_certain(void **state)
 {
     static const struct {
@@ -331,7 +331,7 @@ static void a_requeue_whose_reply_was_lost_counts_what_is_certain(void **state)
     }
 }
 
-/* Somebody else has taken it since the page was read: that is certain. */
+/* Another caller has taken it since the page was read: that is certain. */
 static void what_is_gone_at_the_first_try_is_not_unknown(void **state)
 {
     uint64_t count;

@@ -26,7 +26,7 @@ static struct model {
     char state[16]; /* "": no topic */
     bool sealed[SLOTS];
     uint64_t late; /* messages that a seal of slot 2 finds, but a look before does not */
-    int lost;      /* so many replies of scripts are lost; -1: all */
+    int lost;      /* this many replies of scripts are lost; -1: all */
     int unseals, clears;
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

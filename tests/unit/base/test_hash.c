@@ -16,7 +16,7 @@ enum { NO_MEMORY = 77 };
 
 static int left; /* allocations that succeed */
 
-/* Stands in for memory_new(): where that would abort, the process ends with NO_MEMORY. */
+/* Takes the place of memory_new(): where that would abort, the process ends with NO_MEMORY. */
 static void *scarce_new(size_t size)
 {
     if (left-- == 0) {

@@ -308,7 +308,7 @@ static void every_thread_may_post(void **state)
     free(posters);
 }
 
-/* The poster is still inside loop_post() when its task has already let the test go on. */
+/* The poster is still inside loop_post() when its task has already let the test continue. */
 static void *probe_post(void *arg)
 {
     struct probe *probe = arg;

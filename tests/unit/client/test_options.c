@@ -1,4 +1,4 @@
-/* test_options.c - options by name: every field can be set, and every mistake is told. */
+/* test_options.c - options by name: every field can be set, and every mistake is reported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

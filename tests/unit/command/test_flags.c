@@ -1,4 +1,4 @@
-/* test_flags.c - a table of flags fills its struct, and every mistake is told. */
+/* test_flags.c - a table of flags fills its struct, and every mistake is reported. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -32,7 +32,7 @@ static char *help_text(const struct verb *verb)
     return text;
 }
 
-/* A line of the help begins with the flag and its operand and goes on with words. */
+/* A line of the help begins with the flag and its operand and continues with words. */
 static void assert_named(const char *text, const struct flag *flag)
 {
     char wanted[80];
@@ -112,7 +112,7 @@ static void test_no_line_is_longer_than_the_terminal_is_wide(void **state)
     assert_int_equal(unsetenv("COLUMNS"), 0);
 }
 
-/* Of an option that takes some words each of them stands in the help, or its range. */
+/* Of an option that takes some words the help has each of them, or its range. */
 static void test_flags_list_their_values(void **state)
 {
     (void) state;
@@ -173,7 +173,7 @@ static void test_each_verb_and_flag_is_in_the_manual(void **state)
 
 /* === The manual page and the table of options =========================== */
 
-/* Macros of mdoc that stand before words and are none of them. */
+/* Macros of mdoc that come before words and are none of them. */
 static bool manual_is_macro(const char *word)
 {
     static const char *const macros[] = {"Ar", "Cm", "Dq", "Fl", "It",
@@ -254,7 +254,7 @@ static void manual_must_say(const struct verb *verb, const struct flag *flag, co
     }
 }
 
-/* A range "a .. b" stands there as "a to b", and of words each one. */
+/* A range "a .. b" is written as "a to b", and of words each one. */
 static void manual_must_say_range(const struct verb *verb, const struct flag *flag,
                                   const char *item, const char *range)
 {

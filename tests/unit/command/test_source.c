@@ -16,7 +16,7 @@
 #include "cli/signals.h"
 #include "cli/source.h"
 
-/* So many allocations of the code under test succeed (--wrap=realloc). */
+/* This many allocations of the code under test succeed (--wrap=realloc). */
 static size_t grants = SIZE_MAX;
 
 void *__real_realloc(void *memory, size_t size);

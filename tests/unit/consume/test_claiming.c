@@ -47,7 +47,7 @@ static struct model {
     bool hold_answers;                 /* keep them back */
     size_t answered[CALLS_MAX], calls; /* the answers of each call that has some */
     size_t most_args;                  /* of one consume, with the name of the command */
-    int refuse;                        /* so many claims: the slot has another definition */
+    int refuse;                        /* this many claims: the slot has another definition */
     int damaged, repaired;             /* of these events */
     smq_status lease_lost;             /* of that event; 1: it has not come */
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -78,7 +78,7 @@ static int64_t number_of(const struct redis_command *command, int place)
     return strtoll(text, NULL, 10);
 }
 
-/* So many answers, all with the same result. */
+/* This many answers, all with the same result. */
 static redisReply *results_of(size_t count, char result)
 {
     char results[FULL_BATCH];
@@ -251,7 +251,7 @@ static bool event_has_come(void *arg)
     return come;
 }
 
-/* All are told the same of the answer: flush, metrics and event. */
+/* All report the same of the answer: flush, metrics and event. */
 static void assert_told(smq_consumer *consumer, smq_status status)
 {
     smq_metrics metrics = SMQ_METRICS_INIT;
@@ -289,7 +289,7 @@ static void an_answer_is_what_the_script_says(void **state)
     }
 }
 
-/* Nobody else can have taken it meanwhile: the first try has settled it. */
+/* No other owner can have taken it in between: the first try has settled it. */
 static void a_repeated_answer_within_its_lease_is_stored(void **state)
 {
     smq_consumer *consumer = consumer_of_topic(0);
@@ -312,7 +312,7 @@ static bool is_past(void *arg)
     return clock_now_ms() > *(const int64_t *) arg;
 }
 
-/* The first try may have settled it, or come to nothing and somebody else has it. */
+/* The first try may have settled it, or come to nothing and another owner has it. */
 static void nobody_knows_of_a_repeated_answer_after_its_lease(void **state)
 {
     smq_consumer *consumer;
@@ -391,7 +391,7 @@ static void a_full_batch_is_settled_by_one_call(void **state)
     assert_int_equal(model.calls, 1);
 }
 
-/* The first of them are answered one by one, behind a first answer that is on its way; the rest is
+/* The first of them are answered one by one, behind a first answer that is in flight; the rest is
  * one group. */
 static smq_verdict some_alone(smq_delivery *const *deliveries, size_t count, void *user)
 {
@@ -423,7 +423,7 @@ static bool batch_is_retried(void *arg)
     return metrics.retried == FULL_BATCH;
 }
 
-/* Retry a full batch, so many of them one by one; the calls that store the answers are in the
+/* Retry a full batch, this many of them one by one; the calls that store the answers are in the
  * model. */
 static void retry_batch(size_t alone)
 {
@@ -476,7 +476,7 @@ static void no_call_has_more_arguments_than_a_managed_server_takes(void **state)
 
 /* --- slots that refuse the definition of their topic --- */
 
-/* All events have been told. */
+/* All events have been reported. */
 static void end_client(smq_consumer *consumer)
 {
     smq_consumer_free(consumer);

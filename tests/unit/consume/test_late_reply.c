@@ -29,7 +29,7 @@ static struct model {
     const char *held;              /* the script of the call that was kept back last */
     bool claimed;
     int renews; /* that were answered */
-    int before; /* so many before the handler began; -1: it has not */
+    int before; /* this many before the handler began; -1: it has not */
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- the server --- */

@@ -100,7 +100,7 @@ static void a_push_is_never_taken_for_younger_than_it_is(void **state)
 
 /* --- a server with one slot, which is parked and open unless the test says more --- */
 
-/* What the script of a consume call was told, and what it answers. */
+/* What the script of a consume call was given, and what it answers. */
 struct call {
     int64_t n, open, pushed, answers;
     bool part;     /* a part of the claim after the last is known */
@@ -327,7 +327,7 @@ static void push(uint64_t number, int64_t redis_ms, bool another_owner)
     publish(data);
 }
 
-/* A consumer whose slot is parked; it may have so many unanswered. */
+/* A consumer whose slot is parked; it may have this many unanswered. */
 static smq_consumer *consumer_with(int32_t per_slot, int32_t max_in_flight)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
@@ -607,7 +607,7 @@ static void a_poller_with_room_looks_for_more(void **state)
     assert_int_equal(count_claimed(), 2);
 }
 
-/* The first is on its way back, and the second must not overtake it. */
+/* The first reply is in flight, and the second must not overtake it. */
 static void a_push_does_not_overtake_a_retry_in_fifo(void **state)
 {
     smq_consumer *consumer;

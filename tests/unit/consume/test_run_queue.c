@@ -1,4 +1,4 @@
-/* test_run_queue.c - lanes of deliveries, handler threads, and answers on their way back. */
+/* test_run_queue.c - lanes of deliveries, handler threads, and answers that wait to be taken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -437,7 +437,7 @@ static void late_answer_of_an_overdue_delivery_is_refused(void **state)
     stage_fini(&stage);
 }
 
-/* In a strict queue nothing passes a delivery that comes back. */
+/* In a strict queue nothing passes a delivery that is returned. */
 static void strict_lane_is_held_until_it_is_recalled(void **state)
 {
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
@@ -455,7 +455,7 @@ static void strict_lane_is_held_until_it_is_recalled(void **state)
     stage_await(&stage, &stage.begun, 1);
     stage_open(&stage, 1);
     stage_await(&stage, &stage.posted, 1);
-    third = add(&stage, &lane, "c"); /* brought by a claim that was on its way */
+    third = add(&stage, &lane, "c"); /* brought by a claim that was in flight */
     run_queue_recall_held(stage.queue, first, &list);
     assert_ptr_equal(STAILQ_FIRST(&list), second);
     assert_ptr_equal(STAILQ_NEXT(second, link), third);
@@ -611,7 +611,7 @@ static void old_confirmation_lets_nothing_begin_until_it_is_renewed(void **state
     run_lane_confirm(&other, clock_now_ms());
     add(&stage, &other, "x");
     stage_open(&stage, 1);
-    stage_await(&stage, &stage.returned, 1); /* other lanes go on */
+    stage_await(&stage, &stage.returned, 1); /* other lanes continue */
     run_lane_confirm(&lane, clock_now_ms());
     run_queue_set_confirmed(stage.queue, &lane);
     stage_open(&stage, 2);

@@ -67,7 +67,7 @@ static void stage_init(struct stage *stage, int32_t per_slot)
     }
 }
 
-/* What stands in the queue's list of answers, and what was never begun, gives its reference back.
+/* What is in the queue's list of answers, and what was never begun, gives its reference back.
  */
 static void stage_fini(struct stage *stage)
 {
@@ -259,7 +259,7 @@ static void flush_tells_once_of_late_answers(void **state)
     stage_fini(&stage);
 }
 
-/* In a strict queue a poll passes no delivery that comes back, also where it may have several. */
+/* In a strict queue a poll passes no delivery that is returned, also where it may have several. */
 static void poll_takes_nothing_of_a_held_lane(void **state)
 {
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
@@ -297,7 +297,7 @@ static void lane_goes_on_when_what_holds_it_is_dropped(void **state)
     assert_int_equal(answer_give(first, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
     assert_int_equal(answer_give(second, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
     (void) run_queue_forget(stage.queue, first);
-    assert_string_equal(take(&stage, HAND_MAX), ""); /* the other one comes back, too */
+    assert_string_equal(take(&stage, HAND_MAX), ""); /* the other one is returned, too */
     (void) run_queue_forget(stage.queue, second);
     assert_string_equal(take(&stage, HAND_MAX), "c");
     answer(third);
@@ -317,7 +317,7 @@ static void first_poll_of_a_rest_says_so(void **state)
     assert_string_equal(take(&stage, 1), "");
     assert_false(is_readable(&stage));
     assert_true(run_queue_suspend(stage.queue, 0));
-    assert_true(is_readable(&stage)); /* somebody may wait on it */
+    assert_true(is_readable(&stage)); /* a thread may wait on it */
     assert_string_equal(take(&stage, 1), "");
     assert_false(is_readable(&stage));
     assert_true(waiter_wait(&stage.came_back, SMQ_FOREVER));

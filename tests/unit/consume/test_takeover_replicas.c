@@ -35,7 +35,7 @@ static struct model {
     enum end plan[PLAN_MAX]; /* of the repeats, one after another */
     bool hold;               /* keep the replicas back */
     bool all_alike;          /* each repeat ends like the first of the plan */
-    int lost;                /* so many calls of an owner find an older token */
+    int lost;                /* this many calls of an owner find an older token */
     int takeovers, repeats, awaits, consumes;
     int gained, warned, fenced, stopped; /* events */
     char warning[1024];

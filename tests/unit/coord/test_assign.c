@@ -115,7 +115,7 @@ static int32_t fleet_release(struct fleet *fleet)
 }
 
 /* Assign, let all owners give back at once, assign again: with one topic that is the end of it;
- * with several, what was on its way may be shared out anew, but it comes to rest.  Returns the
+ * with several, what was moving may be shared out anew, but it comes to rest.  Returns the
  * number of slots taken from an owner. */
 static int32_t fleet_settle(struct fleet *fleet)
 {
@@ -256,7 +256,7 @@ static void a_leave_moves_only_the_slots_of_who_leaves(void **state)
     }
 }
 
-/* A member that left, or died, and comes back gets slots that it had, and no others. */
+/* A member that left, or died, and joins again gets slots that it had, and no others. */
 static void who_comes_back_comes_home(void **state)
 {
     (void) state;

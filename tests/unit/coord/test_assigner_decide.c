@@ -173,7 +173,7 @@ static void a_restarted_member_takes_its_place(void **state)
 }
 
 /* A fleet that lost all data of ZooKeeper learns of it after one and a half time-outs of its
- * session, and is to own its slots again before two are over. */
+ * session, and is to own its slots again before two have ended. */
 static void a_cold_fleet_waits_for_a_part_of_the_session_at_most(void **state)
 {
     static const struct {
@@ -207,7 +207,7 @@ static int64_t start_revoking(struct stage *stage)
     return now;
 }
 
-/* How many slots the next assignment grants to member 1, without a doubt. */
+/* How many slots the next assignment grants to member 1, in any case. */
 static int count_granted(const struct stage *stage)
 {
     int count = 0;
@@ -424,7 +424,7 @@ static void nothing_moves_while_no_member_reaches_redis(void **state)
     assert_false(stage->topic.write);
 }
 
-/* Also one that was without Redis for so long that its slots had moved: it waits for nobody. */
+/* Also one that was without Redis until its slots had moved: it waits for nobody. */
 static void the_only_member_that_reaches_redis_gets_all(void **state)
 {
     struct stage *stage = *state;
@@ -447,7 +447,7 @@ static void the_only_member_that_reaches_redis_gets_all(void **state)
     assert_string_equal(granted(stage, 1), "");
 }
 
-/* A slot whose owner died stays without one until somebody can take it over. */
+/* A slot whose owner died stays without one until a member can take it over. */
 static void slots_of_the_dead_wait_for_a_member_that_reaches_redis(void **state)
 {
     struct stage *stage = *state;

@@ -114,7 +114,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* What was said.  Nothing is said any more. */
+/* What was logged.  Nothing is logged after it. */
 static const char *said(struct stage *stage)
 {
     loop_free(stage->call);

@@ -1,4 +1,4 @@
-/* test_fleet_tree.c - what an operator is told of the nodes of a fleet. */
+/* test_fleet_tree.c - what an operator is shown of the nodes of a fleet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

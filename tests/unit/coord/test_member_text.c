@@ -1,4 +1,5 @@
-/* test_member_text.c - the text of a member's node comes back, and untrusted text is refused. */
+/* test_member_text.c - the text of a member's node is read as it was written, and untrusted text is
+ * refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -15,7 +15,7 @@ static void the_back_off_does_not_put_off_the_end_of_the_wait(void **state)
     } cases[] = {
         {200, 0, 8000, 200},       {3200, 3000, 8000, 3200}, {3200, 4800, 8000, 3200},
         {5000, 6400, 8000, 1600},  {5000, 7999, 8000, 1},    {5000, 8000, 8000, 5000},
-        {5000, 90000, 8000, 5000}, /* it owns slots, and goes on */
+        {5000, 90000, 8000, 5000}, /* it owns slots, and continues */
     };
 
     (void) state;

@@ -1,4 +1,5 @@
-/* test_root_text.c - the text of the root comes back, and untrusted text is refused. */
+/* test_root_text.c - the text of the root is read as it was written, and untrusted text is refused.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

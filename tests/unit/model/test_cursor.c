@@ -1,4 +1,4 @@
-/* test_cursor.c - where a visit goes on, as text. */
+/* test_cursor.c - where a visit continues, as text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

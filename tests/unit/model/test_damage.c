@@ -125,8 +125,8 @@ static void judged(const struct case_row *row)
     damage_free(damage);
 }
 
-/* Slots of the topic: open, with the rest of its row; without fault; bound as it was told; without
- * keys. */
+/* Slots of the topic: open, with the rest of its row; without fault; bound as it was stored;
+ * without keys. */
 /* clang-format off */
 #define OPEN(...)        {.nonce = A, .version = 1, .text_version = 1, __VA_ARGS__}
 #define WHOLE            OPEN(.generation = 3, .messages = 5)

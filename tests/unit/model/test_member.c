@@ -19,7 +19,7 @@ struct bytes {
         text, sizeof(text) - 1                                                                     \
     }
 
-/* `shown`: the key of its own, which is told from the id. */
+/* `shown`: the key of its own, which differs from the id. */
 static void a_member_holds_key_and_id(void **state)
 {
     static const struct {

@@ -232,7 +232,7 @@ static void each_number_of_a_process_stands_in_the_text(void **state)
             plain++;
         }
     }
-    /* all that stands before the histogram, in the order of the struct */
+    /* all that comes before the histogram, in the order of the struct */
     assert_int_equal(plain, offsetof(smq_metrics, handling_ms_sum) / sizeof(uint64_t) - 1);
     assert_string_equal(page_find(page, "slotmq_messages_sent_total")->samples[0].value, "1000");
     free(page);
@@ -308,7 +308,7 @@ static void topics_stand_together_in_each_family(void **state)
     free(page);
 }
 
-/* A lag that is not known is not told; an alert on it cannot be silenced by a 0. */
+/* A lag that is not known is left out; an alert on it cannot be silenced by a 0. */
 static void an_unknown_lag_has_no_sample(void **state)
 {
     struct metrics_topic topics[2] = {{.name = "orders", .stats = SMQ_STATS_INIT},

@@ -35,7 +35,7 @@ extern struct sending {
     bool exists, hold, hold_reads, garbled;
     struct topic topic;
     enum sending_fault fault;
-    int faulty;     /* so many sends more; -1: all */
+    int faulty;     /* this many sends more; -1: all */
     int32_t broken; /* a slot without a definition; -1: none */
     int sends, reads;
     int reads_most; /* reads of the definition after these are held back; 0: none */
@@ -62,10 +62,10 @@ void sending_fault(enum sending_fault fault, int count);
 void sending_hold(bool hold);
 void sending_hold_reads(bool hold);
 
-/* Let so many reads of the definition more pass, and hold back those after them. */
+/* Let this many reads of the definition more pass, and hold back those after them. */
 void sending_hold_reads_after(int count);
 
-/* Wait until so many commands are held back. */
+/* Wait until this many commands are held back. */
 void sending_await_held(size_t count);
 
 smq_producer *sending_producer(const smq_producer_options *options);

@@ -18,13 +18,13 @@
 /* What the replicas do; the lock of `sending` guards it. */
 static struct {
     enum redis_outcome outcome;
-    int skip;  /* so many times enough have it, */
-    int count; /* then so many times that happens (-1: always), then enough have it again */
-    bool hold; /* until it is over */
+    int skip;  /* this many times enough have it, */
+    int count; /* then this many times that happens (-1: always), then enough have it again */
+    bool hold; /* until it has ended */
     int awaits;
 } replicas;
 
-/* Fewer have it when the time of the await is over, not before. */
+/* Fewer have it when the time of the await has ended, not before. */
 static void fall_short(const struct redis_await *await, struct fake_answer *answer)
 {
     *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
@@ -185,7 +185,7 @@ static void a_lost_wait_is_repeated_in_order(void **state)
     sending_numbered(producer, 0, 200, "k", &receipts);
     sending_flush(producer);
     assert_int_equal(receipts.ok, 200);
-    assert_int_equal(receipts.merged + receipts.either, 0); /* the first try has told */
+    assert_int_equal(receipts.merged + receipts.either, 0); /* the first try has reported it */
     sending_assert_in_order("k", 200);
     smq_producer_free(producer);
 }

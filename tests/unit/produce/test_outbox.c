@@ -219,7 +219,7 @@ static void a_definition_that_never_comes_ends_in_time(void **state)
     sending_hold_reads(true);
     assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_TIMED_OUT);
     assert_int_equal(receipt.slot, -1);
-    smq_producer_free(producer); /* while the read is on its way */
+    smq_producer_free(producer); /* while the read is in flight */
     sending_hold_reads(false);
 }
 
@@ -235,7 +235,7 @@ static void a_new_definition_is_used_and_order_is_kept(void **state)
         char nonce[TOPIC_NONCE_LEN + 1];
 
         snprintf(nonce, sizeof(nonce), "00000000000000b%d", round);
-        for (size_t i = 0; i < 5; i++) { /* something is on the wire in several slots */
+        for (size_t i = 0; i < 5; i++) { /* something is in flight in several slots */
             sending_hold(true);
             sending_numbered(producer, round * 40, round * 40 + 20, keys[i], &receipts);
         }

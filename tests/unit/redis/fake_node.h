@@ -35,7 +35,7 @@ void fake_node_rule(struct fake_node *node, const char *command, const char *rep
 void fake_node_step(struct fake_node *node, const struct fake_step *step);
 
 /* How many commands came that begin so, and the words of number `index` (from 0) of them; NULL:
- * not so many.  Valid until the next call. */
+ * fewer.  Valid until the next call. */
 size_t fake_node_count(struct fake_node *node, const char *command);
 const char *fake_node_command(struct fake_node *node, const char *command, size_t index);
 

@@ -23,7 +23,7 @@ struct arg {
 static const struct script script = {
     .name = "x", .text = "return 1", .sha1 = "0123456789abcdef0123456789abcdef01234567", .keys = 5};
 
-/* `repeat`: the arguments so many times over. */
+/* `repeat`: the arguments this many times over. */
 static const struct row {
     bool scripted;
     int keys;

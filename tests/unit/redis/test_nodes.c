@@ -101,7 +101,7 @@ static void test_ask_is_followed_once(void **state)
     client_stop(&nodes->client);
 }
 
-/* The hash slot came back in between: ASK is for one try only, then MOVED counts. */
+/* The hash slot returned in between: ASK is for one try only, then MOVED counts. */
 static void test_ask_is_answered_by_moved(void **state)
 {
     struct nodes *nodes = *state;
@@ -470,7 +470,7 @@ static void test_some_commands_do_not_wait(void **state)
     client_stop(&nodes->client);
 }
 
-/* One on its way, one behind it, one whose server is away. */
+/* One in flight, one behind it, one whose server is away. */
 static void test_closing_tells_what_is_known(void **state)
 {
     struct nodes *nodes = *state;

@@ -218,7 +218,7 @@ static void test_one_wait_speaks_of_all_commands_of_a_turn(void **state)
     free(sends);
 }
 
-/* The loop is late: it sees the acknowledgement when its time is over. */
+/* The loop is late: it sees the acknowledgement when its time has ended. */
 static void test_an_acknowledgement_that_has_come_counts(void **state)
 {
     struct nodes *nodes = *state;
