@@ -21,6 +21,9 @@
 #define MAY_MOVE (moves > 0)
 #define HAS_MOVED moves--
 #endif
+#ifndef MAY_GRANT
+#define MAY_GRANT(member) WAS_ALIVE(member)
+#endif
 #ifndef MAY_PASS
 #define MAY_PASS (late > 0)
 #define HAS_PASSED late--
@@ -62,8 +65,8 @@ inline assigner_decide(slot, old, its, next, revoked, excused)
     :: else
     fi;
     if
-    :: next == NONE && WAS_ALIVE(0) -> next = GRANTED(0)
-    :: next == NONE && WAS_ALIVE(1) -> next = GRANTED(1)
+    :: next == NONE && MAY_GRANT(0) -> next = GRANTED(0)
+    :: next == NONE && MAY_GRANT(1) -> next = GRANTED(1)
 #ifdef MORE_MEMBERS
     MORE_MEMBERS
 #endif

@@ -15,12 +15,16 @@
 #define CHECK(what) what /* a step of which this is not true is none */
 #include "fleet.pml"
 
+/* How the assigner sees members, and what it may do. */
+#define NEXT_IS(m, kind) (to_come[m] < EVENTS && what[to_come[m]] == kind)
 #define WAS_ALIVE(member) alive[member]
 #define WAS_APPLIED(member) applied[member]
 #define WAS_HELD(member, slot) (held[member] & BIT(slot))
 #define NOBODY_ALIVE true
-#define MAY_MOVE true
+#define MAY_MOVE \
+    (NEXT_IS(OWNER(entry[0]), REVOKE) || refused[OWNER(entry[0])] || TIMED_OUT > 0)
 #define HAS_MOVED skip
+#define MAY_GRANT(member) (alive[member] && (NEXT_IS(member, GRANT) || TIMED_OUT > 0))
 #define MAY_PASS (passed < TIMED_OUT)
 #define HAS_PASSED passed++
 #include "assigner.pml"
@@ -36,7 +40,6 @@ byte was;
 
 c_decl { int farthest; }
 
-#define NEXT_IS(m, kind) (to_come[m] < EVENTS && what[to_come[m]] == kind)
 #define HAPPENED(m) to_come[m] = following[to_come[m]]
 
 /* Later tokens are those of later versions, in what is logged, too. */
@@ -72,8 +75,19 @@ inline show_read(m)
     was = 0
 }
 
+/* Steps of which nothing comes are left out, or the search would take long.  A member reads what
+ * changes something for it.  Its session ends when nothing is left that it does within one, and either the slot
+ * is its own or the end was logged.  It is granted the slot, and the slot is revoked from it, when
+ * it logs that next, or, of a revocation, when it has refused the slot: another path with the same
+ * events does without the other ones, as long as no time-out has passed. */
+#define CONCERNS(m) \
+    (entry[0] == GRANTED(m) || entry[0] == REVOKING(m) || state[m] != IDLE || granted[m] || \
+     refused[m])
+#define READS(m) \
+    (seen[m] != version && CONCERNS(m) && \
+     (entry[0] != GRANTED(m) || !granted[m] || (state[m] == IDLE && !refused[m])))
 #define MEMBER_STEPS(m) \
-    :: atomic { alive[m] && seen[m] != version -> \
+    :: atomic { alive[m] && READS(m) -> \
         was = state[m]; \
         member_read(m); \
         show_read(m) } \
@@ -93,7 +107,8 @@ inline show_read(m)
         answered[m] = 0; \
         member_end(m, 0); \
         say(m) } \
-    :: atomic { alive[m] && may_end[m] -> \
+    :: atomic { alive[m] && may_end[m] && !NEXT_IS(m, GRANT) && !NEXT_IS(m, REVOKE) && \
+                (CONCERNS(m) || (what[at] == END && who[at] == m)) -> \
         alive[m] = 0; \
         applied[m] = 0; \
         held[m] = 0 } \

@@ -113,7 +113,7 @@ def history(lines):
     text = [f"#define MEMBERS {max(2, len(members))}", f"#define EVENTS {len(events)}", f"#define TIMED_OUT {outs}",
             *(f"#define {name} {value}" for value, name in enumerate(EVENTS.values(), 1)),
             "#define MORE_MEMBERS " + " ".join(
-                f":: next == NONE && WAS_ALIVE({m}) -> next = GRANTED({m})" for m in numbers[2:]),
+                f":: next == NONE && MAY_GRANT({m}) -> next = GRANTED({m})" for m in numbers[2:]),
             "#define ALL_MEMBERS " + " ".join(f"MEMBER_STEPS({m})" for m in numbers),
             array("what", "hidden byte", [*(1 + list(EVENTS).index(line["what"]) for line, _ in events), 0]),
             array("who", "hidden byte", [*(member or 0 for _, member in events), 0]),

@@ -139,13 +139,22 @@ class World:
             self.failed.append(f"{fault.name}: {type(error).__name__} {error}")
             self.over.set()
 
+    def supervise(self):
+        """Start again, as a service manager does, what began while ZooKeeper was away."""
+        for worker in self.fleet.workers[:WORKERS]:
+            if worker.was_refused():
+                self.note("restarted", worker.host)
+                worker.start()
+
     def torment(self, options):
         threads = [threading.Thread(target=self.series, args=(options.seed, name))
                    for name in faults.FORMS[options.series]]
         self.note("faults-begin")
         for thread in threads:
             thread.start()
-        self.over.wait(options.seconds)
+        end = time.monotonic() + options.seconds
+        while time.monotonic() < end and not self.over.wait(0.5):
+            self.supervise()
         self.over.set()
         for thread in threads:
             thread.join()

@@ -18,6 +18,7 @@ DELIVERIES = 17                  # the first one and 16 retries
 BACKOFF_MS, DELAY_MS = 50, 200   # of the topics
 REQUEST_MS = 3000                # of a sender; then the send is repeated, and may be stored twice
 UNOWNED_MS = 30_000              # the longest that a loaded slot may stand still
+CUT_MS = 9000                    # the longest that a living worker is frozen or cut off
 LEAST_RATE, LEAST_MOVES_S = 200, 6
 LEAST_BESIDE = 50                # handlers a second in whole slots while others are damaged
 TRACED = 8                       # slots whose coordination is held against the model
@@ -459,8 +460,11 @@ class Checker:
                 why = [note for note in hits[before.pid] if before.at_ns < note.at_ns < after.at_ns]
                 left = any(before.at_ns < at_ns < after.at_ns
                            for at_ns in given_up[(before.pid, *slot)])
-                if why and not left and before.pid != after.pid:
-                    found[why[-1].what].append((after.at_ns - why[-1].at_ns) // MS)
+                if not why or left or before.pid == after.pid:
+                    continue
+                ms = (after.at_ns - why[-1].at_ns) // MS
+                if why[-1].what == "killed" or ms <= CUT_MS + SESSION_MS:
+                    found[why[-1].what].append(ms)
         return {what: sorted(times) for what, times in found.items()}
 
     # --- whether the run showed enough --------------------------------------------------------

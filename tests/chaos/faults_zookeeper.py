@@ -201,7 +201,7 @@ class DeleteAssignment(TreeFault):
 
 class DamageAssignment(DeleteAssignment):
     def damage(self, tree, path):
-        value, _ = tree.get(path)
+        value = tree.get(path)[0] or b"?"  # it is empty until a member owns a slot
         at = self.chance.randrange(len(value))
         tree.set(path, value[:at] + bytes([value[at] ^ 0x55]) + value[at + 1:])
 

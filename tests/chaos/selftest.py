@@ -2,7 +2,9 @@
 
 Each violation is planted in a copy; the checker must name it.
 """
+import concurrent.futures
 import json
+import os
 import pathlib
 import shutil
 import tempfile
@@ -237,15 +239,12 @@ def plant_moves(logs):
 
 
 def plant_token_out_of_order(logs):
-    """A slot is granted under a token that is older than that of its former owner."""
-    slot = max(coordination.slots(logs.history), key=lambda found: len(found[2]))
-    granted = [line for line in slot[2] if line["what"] == "granted"]
-    line = next(after for before, after in zip(granted, granted[1:])
-                if before["member"] != after["member"])
-    logs.edit(f"worker-{line['member']}.log",
-              lambda lines: [text.replace(line["token"], "0" * 23 + "1")
-                             if text.startswith(f"coord {line['ts']} granted") else text
-                             for text in lines])
+    """A slot is granted to a second member at once, under an older token."""
+    topic, slot, lines = coordination.slots(logs.history)[0]
+    first = next(line for line in lines if line["what"] == "granted")
+    other = next(said.worker for said in logs.history.said if said.worker != first["member"])
+    logs.append(f"worker-{other}.log",
+                f"coord {first['ts'] + 1} granted {topic} {slot} {'0' * 23}1 0")
 
 
 def plant_unnamed(logs):
@@ -293,18 +292,31 @@ DAMAGE_PLANTED = [
 ]
 
 
+def begin(history):
+    """In each process, before it plants."""
+    is_named.history = history
+
+
+def is_named(folder, plant, invariant):
+    """Plant the violation in a copy of the logs; does the checker name it?"""
+    with tempfile.TemporaryDirectory() as copy:
+        shutil.copytree(folder, copy, dirs_exist_ok=True,
+                        ignore=shutil.ignore_patterns("processes"))
+        plant(Logs(copy, is_named.history))
+        traced = 1 if invariant == "coordination is a path of the model" else 0
+        return invariant in check.judge(copy, traced).violations
+
+
 def run(folder):
     """The invariants whose violation was not named."""
     history, missed = History(folder), []
     planted = PLANTED + (DAMAGE_PLANTED if history.run.get("series") == "damage" else [])
-    for plant, invariant in planted:
-        with tempfile.TemporaryDirectory() as copy:
-            shutil.copytree(folder, copy, dirs_exist_ok=True,
-                            ignore=shutil.ignore_patterns("processes"))
-            plant(Logs(copy, history))
-            traced = 1 if invariant == "coordination is a path of the model" else 0
-            found = invariant in check.judge(copy, traced).violations
-            print(f"{'named' if found else 'MISSED':8} {plant.__name__}: {invariant}", flush=True)
-            if not found:
+    with concurrent.futures.ProcessPoolExecutor(
+            min(4, os.cpu_count()), initializer=begin, initargs=(history,)) as pool:
+        named = [pool.submit(is_named, folder, *what) for what in planted]
+        for (plant, invariant), found in zip(planted, named):
+            print(f"{'named' if found.result() else 'MISSED':8} {plant.__name__}: {invariant}",
+                  flush=True)
+            if not found.result():
                 missed.append(plant.__name__)
     return missed

@@ -93,6 +93,14 @@ class Client(Process):
             log.seek(size)
             return [line.decode(errors="replace").split(" ") for line in log]
 
+    def was_refused(self):
+        """Has it ended because ZooKeeper was away, or because its fence has to be raised?"""
+        if self.process is None or self.runs():
+            return False
+        last = next(reversed(self.log_since(max(0, self.log_size() - 2000))), [])
+        return len(last) > 2 and last[0] == "exit" and \
+            last[2] in ("SMQ_UNAVAILABLE", "SMQ_OTHER_FLEET")
+
     def set_clock(self, shift_ms):
         self.moved_at = self.log_size()
         with open(self.clock, "r+b" if self.clock.exists() else "w+b") as file:
