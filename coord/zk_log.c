@@ -22,8 +22,8 @@ smq_level zk_log_read(const char **words, const char *line)
     static const struct {
         const char *word;
         smq_level level;
-    } levels[] = {{":ZOO_ERROR@", SMQ_LEVEL_WARN},
-                  {":ZOO_WARN@", SMQ_LEVEL_INFO},
+    } levels[] = {{":ZOO_ERROR@", SMQ_LEVEL_INFO},
+                  {":ZOO_WARN@", SMQ_LEVEL_DEBUG},
                   {":ZOO_INFO@", SMQ_LEVEL_DEBUG},
                   {":ZOO_DEBUG@", SMQ_LEVEL_TRACE}};
     const char *at = strstr(line, ":ZOO_"); /* the time, the process and the thread come before */

@@ -153,7 +153,7 @@ static void surplus_is_returned_with_its_attempts(void **state)
     assert_in_range(metrics.in_flight, 1, 2);
     handler_log_open(log, 8 * SLOTS);
     handler_log_await(log, 8 * SLOTS);
-    messages_await_counts(client, topic, (struct message_counts){.done = 8 * SLOTS});
+    messages_await_counts(client, topic, (struct message_counts){.done = INT64_C(8) * SLOTS});
     stats = messages_stats(client, topic);
     assert_int_equal(stats.retried, 0);
     assert_int_equal(stats.lease_lost, 0);

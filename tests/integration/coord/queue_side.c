@@ -131,7 +131,7 @@ static void queue_side_on_event(const smq_event *event, void *user)
     struct queue_side *side = user;
     size_t len = 0;
 
-    if (event->level > SMQ_LEVEL_WARN) {
+    if (event->level > SMQ_LEVEL_INFO) {
         return;
     }
     pthread_mutex_lock(&side->lock);
@@ -192,7 +192,7 @@ struct queue_side *queue_side_new(const char *name, const char *servers, int64_t
     if (loop_new(&side->call, "smq:call", &err) != SMQ_OK) {
         fail_msg("%s", err.text);
     }
-    side->events = events_new(side->call, queue_side_on_event, SMQ_LEVEL_WARN, side);
+    side->events = events_new(side->call, queue_side_on_event, SMQ_LEVEL_INFO, side);
     options.events = side->events;
     if (coord_zookeeper_new(&side->coord, &options, &err) != SMQ_OK) {
         fail_msg("%s", err.text);

@@ -19,7 +19,7 @@ enum { WAIT_MS = 30000 };
 
 #define BEFORE "2026-01-31 10:20:30,456:1234(0x7f12345678):"
 
-static void a_line_keeps_its_words_and_goes_down_one_level(void **state)
+static void a_line_keeps_its_words_and_has_a_lower_level(void **state)
 {
     static const struct {
         const char *line;
@@ -27,8 +27,8 @@ static void a_line_keeps_its_words_and_goes_down_one_level(void **state)
         const char *words;
     } rows[] = {
         {BEFORE "ZOO_ERROR@handle_error@2386: Socket [::1:2181] errno=111(Connection refused)",
-         SMQ_LEVEL_WARN, "handle_error@2386: Socket [::1:2181] errno=111(Connection refused)"},
-        {BEFORE "ZOO_WARN@interest@1: Exceeded deadline by 11ms", SMQ_LEVEL_INFO,
+         SMQ_LEVEL_INFO, "handle_error@2386: Socket [::1:2181] errno=111(Connection refused)"},
+        {BEFORE "ZOO_WARN@interest@1: Exceeded deadline by 11ms", SMQ_LEVEL_DEBUG,
          "interest@1: Exceeded deadline by 11ms"},
         {BEFORE "ZOO_INFO@a@1: a:ZOO_ERROR@b", SMQ_LEVEL_DEBUG, "a@1: a:ZOO_ERROR@b"},
         {BEFORE "ZOO_DEBUG@a@1: ", SMQ_LEVEL_TRACE, "a@1: "},
@@ -209,7 +209,7 @@ static void each_log_has_lines_of_its_own(void **state)
     }
     stage_stop(stage);
     for (int i = 0; i < LOGS - 1; i++) {
-        assert_int_equal(count_lines(lines_of(stage, i), "2 ZooKeeper client: f@1: refused\n"),
+        assert_int_equal(count_lines(lines_of(stage, i), "3 ZooKeeper client: f@1: refused\n"),
                          i % 3 + 1);
     }
     assert_string_equal(lines_of(stage, LOGS - 1),
@@ -227,7 +227,7 @@ static void a_log_that_has_ended_leaves_its_function_to_others(void **state)
         say_error(stage, ZK_LOG_FUNCTIONS - 1);
         stage_stop(stage);
         assert_string_equal(lines_of(stage, ZK_LOG_FUNCTIONS - 1),
-                            "2 ZooKeeper client: f@1: refused\n");
+                            "3 ZooKeeper client: f@1: refused\n");
         assert_string_equal(lines_of(stage, 0), "");
         stage_free(stage);
     }
@@ -243,7 +243,7 @@ static void lines_that_nobody_wants_do_not_count(void **state)
     }
     say_error(stage, 0);
     stage_stop(stage);
-    assert_string_equal(lines_of(stage, 0), "2 ZooKeeper client: f@1: refused\n");
+    assert_string_equal(lines_of(stage, 0), "3 ZooKeeper client: f@1: refused\n");
     stage_free(stage);
 }
 
@@ -259,8 +259,8 @@ static void what_was_left_out_is_said_at_the_end(void **state)
     stage_stop(stage);
     lines = lines_of(stage, 0);
     assert_int_equal(count_lines(lines, "\n"), ZK_LOG_LINES + 1);
-    assert_int_equal(count_lines(lines, "2 ZooKeeper client: f@1: refused\n"), ZK_LOG_LINES);
-    assert_int_equal(count_lines(lines, "2 ZooKeeper client: 15 further lines were left out; at "
+    assert_int_equal(count_lines(lines, "3 ZooKeeper client: f@1: refused\n"), ZK_LOG_LINES);
+    assert_int_equal(count_lines(lines, "3 ZooKeeper client: 15 further lines were left out; at "
                                         "most 10 are reported in 60 s\n"),
                      1);
     stage_free(stage);
@@ -307,7 +307,7 @@ static void what_was_left_out_is_said_when_the_time_is_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_keeps_its_words_and_goes_down_one_level),
+        cmocka_unit_test(a_line_keeps_its_words_and_has_a_lower_level),
         cmocka_unit_test(ten_lines_of_a_span_pass),
         cmocka_unit_test(what_is_left_out_has_its_most_severe_level),
         cmocka_unit_test(each_log_has_lines_of_its_own),
