@@ -326,31 +326,6 @@ static void fleet_read_on(struct fleet_read *read)
     }
 }
 
-/* Remove members and topics that were in the lists and are gone by now. */
-static void fleet_read_drop_gone(struct fleet_tree *tree)
-{
-    size_t members = 0;
-    size_t topics = 0;
-
-    for (size_t i = 0; i < tree->member_count; i++) {
-        if (tree->members[i].incarnation != 0) {
-            tree->members[members++] = tree->members[i];
-        } else {
-            free(tree->members[i].name);
-        }
-    }
-    for (size_t i = 0; i < tree->topic_count; i++) {
-        if (tree->topics[i].exists) {
-            tree->topics[topics++] = tree->topics[i];
-        } else {
-            free(tree->topics[i].name);
-            assignment_fini(&tree->topics[i].assignment);
-        }
-    }
-    tree->member_count = members;
-    tree->topic_count = topics;
-}
-
 smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet_visitor *visitor,
                             smq_error *err)
 {
@@ -361,7 +336,7 @@ smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet
 
     if (status == SMQ_OK) {
         read->tree.path = read->session.root;
-        fleet_read_drop_gone(&read->tree);
+        fleet_tree_drop_gone(&read->tree);
         fleet_tree_sort(&read->tree);
         fleet_tree_visit(&read->tree, visitor);
     }

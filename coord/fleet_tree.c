@@ -59,6 +59,30 @@ void fleet_tree_sort(struct fleet_tree *tree)
     }
 }
 
+void fleet_tree_drop_gone(struct fleet_tree *tree)
+{
+    size_t members = 0;
+    size_t topics = 0;
+
+    for (size_t i = 0; i < tree->member_count; i++) {
+        if (tree->members[i].incarnation != 0) {
+            tree->members[members++] = tree->members[i];
+        } else {
+            free(tree->members[i].name);
+        }
+    }
+    for (size_t i = 0; i < tree->topic_count; i++) {
+        if (tree->topics[i].exists) {
+            tree->topics[topics++] = tree->topics[i];
+        } else {
+            free(tree->topics[i].name);
+            assignment_fini(&tree->topics[i].assignment);
+        }
+    }
+    tree->member_count = members;
+    tree->topic_count = topics;
+}
+
 /* --- decoding --- */
 
 bool fleet_tree_read_leader(struct fleet_tree *tree, const char *data, size_t len)

@@ -54,6 +54,9 @@ struct fleet_tree {
 };
 
 void fleet_tree_fini(struct fleet_tree *tree);
+
+/* Remove members and topics that were listed, but did not exist when they were read. */
+void fleet_tree_drop_gone(struct fleet_tree *tree);
 void fleet_tree_sort(struct fleet_tree *tree);
 
 /* Read untrusted bytes of one node; false: they are damaged, which is noted in the tree where it

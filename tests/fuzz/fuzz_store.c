@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
+#include "store/call.h"
 #include "store/store.h"
 
 enum { COUNT = 3, PAGE = 4 };
@@ -188,9 +189,12 @@ static void read_lease(const struct store_result *result)
     struct store_result held = *result;
     struct store_lease_holder holder;
     struct token token;
-    int64_t remaining;
+    int64_t remaining, number;
 
-    (void) store_lease_read(&token, &remaining, result);
+    if (store_lease_read(&token, &remaining, result)) {
+        FUZZ_CHECK(reply_number(&number, result->reply, 1) && number == token.generation);
+        FUZZ_CHECK(reply_number(&number, result->reply, 2) && (uint64_t) number == token.epoch);
+    }
     held.outcome = STORE_REFUSED;
     (void) store_lease_read(&token, &remaining, &held);
     if (store_lease_holder_read(&holder, &held)) {

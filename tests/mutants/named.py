@@ -42,7 +42,6 @@ LOST = "nothing acknowledged is lost"
 OVERLAP = "one handler at a time for a key under one token"
 OLD_WRITE = "no write under an old token"
 ATTEMPTS = "attempts are counted right"
-DEAD = "dead exactly once, and with a reason"
 EARLY = "never early"
 FIFO = "fifo keeps the order of a key"
 PRIORITY = "the largest priority is claimed first"
@@ -70,10 +69,10 @@ NAMED = (
           "current == 'shared' or token == NOBODY", tests=("lua_takeover", "lua_random")),
     Patch("token-part", "of two tokens the last 32 bits are not compared",
           "lua/lib/token.lua", "for i = 1, 17, 8 do", "for i = 1, 9, 8 do",
-          history=History(OWNED, FROZEN, 45)),
+          tests=("lua_takeover", "lua_random")),
     Patch("token-answer", "an answer about an earlier grant counts for the present one",
           "coord/ownership_slots.c", "token_compare(command->token, topic->tokens[slot]) != 0",
-          "false", tests=("coord_zookeeper", "coord_fleet", "consume_takeovers")),
+          "false", tests=("coord_zookeeper",)),
     Patch("confirmation-ignored", "a handler begins however old the confirmation of its slot is",
           "libsrc/core/confirmation.c",
           "return now_ms < until_ms ? CONFIRMATION_GOOD : CONFIRMATION_OLD;",
@@ -147,7 +146,7 @@ NAMED = (
           "info->attempt = delivery->attempts.retries + 2;", history=History(ATTEMPTS)),
     Patch("reject-vanishes", "a rejected message leaves no dead letter", "lua/lib/settle.lua",
           "    bury(member, before, attempts - attempts % 2, reason)\nend",
-          "    body_refer(member, -1)\nend", history=History(DEAD)),
+          "    body_refer(member, -1)\nend", history=History(LOST)),
     Patch("retry-is-done", "the answer retry ends a message", "libsrc/consume/run/answer.c",
           "    return STORE_RETRY;\n", "    return STORE_DONE;\n", history=History(LOST)),
     Patch("body-kept", "what is done leaves its body", "lua/lib/body.lua",

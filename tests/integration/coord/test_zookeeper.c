@@ -93,6 +93,27 @@ static void refused_slots_are_granted_again(void **state)
     queue_side_free(a);
 }
 
+static void an_answer_about_an_earlier_grant_is_ignored(void **state)
+{
+    struct queue_side *a = fixture_consumer("a");
+    struct queue_side *b = NULL;
+    struct token earlier;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    pthread_mutex_lock(&a->lock);
+    earlier = a->tokens[SLOTS - 1];
+    pthread_mutex_unlock(&a->lock);
+    earlier.epoch--;
+    coord_answer(a->coord, COORD_REFUSED, "t", SLOTS - 1, earlier);
+    b = fixture_consumer("b"); /* the slots with the highest numbers move to it */
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    assert_int_equal(queue_side_get(a, &a->granted), SLOTS);
+    queue_side_free(b);
+    queue_side_free(a);
+}
+
 static void largest_topic(void **state)
 {
     struct queue_side *a = fixture_member("a");
@@ -452,6 +473,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(join_moves_the_floor, fixture_setup),
         cmocka_unit_test_setup(leave_moves_only_the_leavers, fixture_setup),
         cmocka_unit_test_setup(refused_slots_are_granted_again, fixture_setup),
+        cmocka_unit_test_setup(an_answer_about_an_earlier_grant_is_ignored, fixture_setup),
         cmocka_unit_test_setup(largest_topic, fixture_setup),
         cmocka_unit_test_setup(hung_drain_ends_in_an_unclean_grant, fixture_setup),
         cmocka_unit_test_setup(created_anew_belongs_to_the_new, fixture_setup),

@@ -46,11 +46,25 @@ static void what_is_like_none_finds_none(void **state)
     assert_null(nearest_of("a name longer than any of ours could be, if it were one at all"));
 }
 
+static void a_name_that_is_too_long_is_never_proposed(void **state)
+{
+    static const char name[] = "an_option_that_has_a_name_of_more_than_40_letters";
+    struct nearest same = nearest_to(name);
+    struct nearest shorter = nearest_to("an_opt");
+
+    (void) state;
+    nearest_offer(&same, name);
+    assert_null(same.best);
+    nearest_offer(&shorter, name);
+    assert_null(shorter.best);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_near_miss_finds_its_name),
         cmocka_unit_test(what_is_like_none_finds_none),
+        cmocka_unit_test(a_name_that_is_too_long_is_never_proposed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -486,6 +486,7 @@ static void delivery_outlives_the_queue_of_its_worker(void **state)
     assert_int_equal(delivery->info.attempt, 3);
     assert_int_equal(delivery->info.retries_left, 14);
     assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, &err), SMQ_CLOSED);
+    assert_non_null(strstr(err.text, "delivered again"));
 }
 
 /* Nobody but the running call has it then. */
@@ -494,17 +495,19 @@ static void late_answer_inside_the_handler_leaves_it_to_the_call(void **state)
     struct run_lane lane;
     struct stage stage;
     smq_delivery *delivery;
+    smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     delivery = begin_one(&stage, &lane, SMQ_DONE);
     delivery_set_validity(delivery, SMQ_FENCED);
     assert_false(run_queue_forget(stage.queue, delivery));
     delivery_unref(delivery); /* the slot's */
-    assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, NULL), SMQ_FENCED);
+    assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, &err), SMQ_FENCED);
     assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, NULL), SMQ_INVALID);
     stage_open(&stage, 1);
     stage_await(&stage, &stage.returned, 1);
     stage_fini(&stage);
+    assert_non_null(strstr(err.text, "newer owner"));
 }
 
 static void late_verdict_ends_the_delivery(void **state)
@@ -533,6 +536,7 @@ static void ended_delivery_is_used_again(void **state)
     struct run_lane lane;
     struct stage stage;
     smq_delivery *first, *second;
+    smq_error err = SMQ_ERROR_INIT;
     struct store_claimed claimed = {.entry = first_entry, .entry_len = strlen(first_entry)};
 
     (void) state;
@@ -541,7 +545,8 @@ static void ended_delivery_is_used_again(void **state)
     stage_init(&stage, 0, 100);
     first = delivery_new(&pool, run_queue_origin(stage.queue), &lane, &topic, 3, "token", &claimed);
     delivery_set_validity(first, SMQ_LEASE_LOST);
-    assert_int_equal(answer_give(first, STORE_DONE, 0, "why", NULL), SMQ_LEASE_LOST);
+    assert_int_equal(answer_give(first, STORE_DONE, 0, "why", &err), SMQ_LEASE_LOST);
+    assert_non_null(strstr(err.text, "the lease of this message"));
     delivery_leave_flight(first, &pool);
     assert_int_equal(pool.count, 1);
     claimed = (struct store_claimed){.entry = large, .entry_len = sizeof(large)};

@@ -255,6 +255,32 @@ static void test_bytes_of_assignments(void **state)
     buf_fini(&bytes);
 }
 
+/* What was listed and is gone when it is read is not shown; all others are. */
+static void test_what_is_gone(void **state)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    struct fleet_tree tree = {.members = memory_new(3 * sizeof(*tree.members)),
+                              .topics = memory_new(3 * sizeof(*tree.topics)),
+                              .member_count = 3,
+                              .topic_count = 3};
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        tree.members[i] = (struct fleet_tree_member){.name = memory_string(names[i]),
+                                                     .incarnation = i == 1 ? 0 : 1};
+        tree.topics[i] =
+            (struct fleet_tree_topic){.name = memory_string(names[i]), .exists = i != 1};
+    }
+    fleet_tree_drop_gone(&tree);
+    assert_int_equal(tree.member_count, 2);
+    assert_string_equal(tree.members[0].name, "a");
+    assert_string_equal(tree.members[1].name, "c");
+    assert_int_equal(tree.topic_count, 2);
+    assert_string_equal(tree.topics[0].name, "a");
+    assert_string_equal(tree.topics[1].name, "c");
+    fleet_tree_fini(&tree);
+}
+
 static void test_bytes_of_leaders(void **state)
 {
     struct fleet_tree tree = {.epoch = 0};
@@ -277,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_bytes_of_topics),
         cmocka_unit_test(test_bytes_of_assignments),
         cmocka_unit_test(test_bytes_of_leaders),
+        cmocka_unit_test(test_what_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
