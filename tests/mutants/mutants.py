@@ -34,6 +34,7 @@ EQUIVALENT = HERE / "equivalent.json"
 SECONDS = 90          # for one random mutant, with its build
 HANGS_S, HANGS = 20, 8  # a test hangs after this time, and this many times what it takes
 NAMED_S, HISTORY_S = 300, 300
+BUILD_S = 3600        # for all programs
 FIRST_TESTS = 4       # are built and run together; then twice as many, and so on
 CHAOS = ["tests/chaos/chaos-worker", "tests/chaos/chaos-sender", "cli/slotmq"]
 PYTHON = "/usr/bin/python3"  # Debian's own, because the packages that chaos runs use are
@@ -325,6 +326,8 @@ def list_named():
 
 
 def lines_run(tree, anew):
+    """Which tests run which lines.  All is built here, so that no mutant has to pay for it."""
+    tree.make([], BUILD_S)
     known = coverage_map.MAP.exists() and not anew
     return coverage_map.load() if known else coverage_map.gather(tree)
 

@@ -140,6 +140,8 @@ class Names(unittest.TestCase):
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
         self.assertEqual(len({one.name for one in first}), len(first))
+        some = set(all_mutants()[::2])
+        self.assertEqual(generate.shuffled(some, 1), [one for one in first if one in some])
         self.assertEqual({one.file.split("/")[0] for one in first}, set(generate.FOLDERS))
 
 
