@@ -323,7 +323,9 @@ static void push(uint64_t number, int64_t redis_ms, bool another_owner)
     (void) snprintf(data, sizeof(data), "%s %" PRId64 " %" PRId64 " %zu %zu\n%s%s", model.token,
                     redis_ms, model.lease_ms, strlen(entry), model.fifo ? strlen(HEADER) : 0, entry,
                     model.fifo ? HEADER "body" : "");
-    data[0] = another_owner ? 'a' : data[0];
+    if (another_owner) {
+        data[0] = 'a';
+    }
     publish(data);
 }
 
