@@ -262,8 +262,8 @@ static bool member_may_replace(struct member *member, const struct member_info *
     return true;
 }
 
-/* The reply to the read that was sent after the creation follows, and counts unless this reply ends
- * the entry. */
+/* The reply to the read that was sent after the creation follows, and ends this entry unless the
+ * member is refused here.  Until then no other entry begins, whose state that reply would change. */
 static void member_on_created(void *user, const struct zk_reply *reply)
 {
     struct member *member = user;
@@ -278,7 +278,6 @@ static void member_on_created(void *user, const struct zk_reply *reply)
     }
     if (reply->rc == ZNONODE) {
         root_mend(member->root);
-        member_later(member);
     }
 }
 

@@ -1,0 +1,190 @@
+/* test_member.c - how a member enters the fleet when replies come late.  The session and the root
+ * are fakes of the test, which gives each reply when it wants. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/event.h"
+#include "base/loop.h"
+#include "coord/member.h"
+
+/* --- fakes --- */
+
+static uv_loop_t loop;
+
+/* A call whose reply the test gives. */
+struct asked {
+    zk_reply_fn *fn;
+    void *user;
+};
+
+static struct {
+    int entered, mended; /* how often the root was read for an entry, and made again */
+    struct asked created, looked;
+} fake;
+
+uv_loop_t *loop_uv(struct loop *of)
+{
+    (void) of;
+    return &loop;
+}
+
+void events_log(struct events *events, smq_level level, const char *format, ...)
+{
+    (void) events;
+    (void) level;
+    (void) format;
+}
+
+void root_enter(struct root *root)
+{
+    (void) root;
+    fake.entered++;
+}
+
+void root_mend(struct root *root)
+{
+    (void) root;
+    fake.mended++;
+}
+
+bool zk_session_is_connected(const struct zk_session *session)
+{
+    (void) session;
+    return true;
+}
+
+int64_t zk_session_id(const struct zk_session *session)
+{
+    (void) session;
+    return 7;
+}
+
+int64_t zk_session_timeout(const struct zk_session *session)
+{
+    (void) session;
+    return 10000;
+}
+
+void zk_session_renew(struct zk_session *session)
+{
+    (void) session;
+}
+
+void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn, void *user)
+{
+    (void) session;
+    (void) path;
+    (void) watch;
+    fake.looked = (struct asked){fn, user};
+}
+
+void zk_exists(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
+               void *user)
+{
+    zk_get(session, path, watch, fn, user);
+}
+
+void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count, zk_reply_fn *fn,
+              void *user)
+{
+    (void) session;
+    (void) ops;
+    (void) count;
+    fake.created = (struct asked){fn, user};
+}
+
+/* --- the member --- */
+
+static void on_encode(void *user, struct buf *out)
+{
+    (void) user;
+    (void) out;
+}
+
+static void on_event(void *user)
+{
+    (void) user;
+}
+
+static void on_leased(void *user, int64_t until_ms, int64_t lease_ms)
+{
+    (void) user;
+    (void) until_ms;
+    (void) lease_ms;
+}
+
+static void on_refused(void *user, smq_status status, const char *text)
+{
+    (void) user;
+    (void) status;
+    (void) text;
+}
+
+static const struct member_listener listener = {.encode = on_encode,
+                                                .written = on_event,
+                                                .entered = on_event,
+                                                .resumed = on_event,
+                                                .leased = on_leased,
+                                                .refused = on_refused};
+static const struct zookeeper_env env = {.name = "m", .root = "/slotmq", .timings.retry = 1};
+
+static struct member member;
+
+static int set_up(void **state)
+{
+    (void) state;
+    fake.entered = fake.mended = 0;
+    member = (struct member){.state = MEMBER_OUT};
+    assert_int_equal(uv_loop_init(&loop), 0);
+    member_init(&member, &env, NULL, NULL, &listener);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    member_stop(&member);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    member_fini(&member);
+    return 0;
+}
+
+static void reply_to(const struct asked *asked, int rc)
+{
+    const struct zk_reply reply = {.rc = rc};
+
+    asked->fn(asked->user, &reply);
+}
+
+/* --- tests --- */
+
+/* The folder of members is missing, so both calls of the entry fail.  The replies come one long
+ * after the other, as on a machine with more processes than it can run: time for another try. */
+static void a_late_reply_ends_no_later_entry(void **state)
+{
+    (void) state;
+    assert_false(member_connected(&member));
+    member_ready(&member, true);
+    reply_to(&fake.created, ZNONODE);
+    assert_int_equal(fake.mended, 1);
+    (void) uv_run(&loop, UV_RUN_ONCE); /* waits for the timer of a try, if there is one */
+    reply_to(&fake.looked, ZNONODE);
+    (void) uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(fake.entered, 2); /* the root is read for one further try, not for two */
+    member_ready(&member, true);
+    assert_int_equal(member.state, MEMBER_ENTERING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_late_reply_ends_no_later_entry, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests_name("member", tests, NULL, NULL);
+}
