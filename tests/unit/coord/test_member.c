@@ -13,7 +13,7 @@
 
 /* --- fakes --- */
 
-static uv_loop_t loop;
+static uv_loop_t uv;
 
 /* A call whose reply the test gives. */
 struct asked {
@@ -26,10 +26,10 @@ static struct {
     struct asked created, looked;
 } fake;
 
-uv_loop_t *loop_uv(struct loop *of)
+uv_loop_t *loop_uv(struct loop *loop)
 {
-    (void) of;
-    return &loop;
+    (void) loop;
+    return &uv;
 }
 
 void events_log(struct events *events, smq_level level, const char *format, ...)
@@ -139,7 +139,7 @@ static int set_up(void **state)
     (void) state;
     fake.entered = fake.mended = 0;
     member = (struct member){.state = MEMBER_OUT};
-    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(uv_loop_init(&uv), 0);
     member_init(&member, &env, NULL, NULL, &listener);
     return 0;
 }
@@ -148,8 +148,8 @@ static int tear_down(void **state)
 {
     (void) state;
     member_stop(&member);
-    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-    assert_int_equal(uv_loop_close(&loop), 0);
+    assert_int_equal(uv_run(&uv, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&uv), 0);
     member_fini(&member);
     return 0;
 }
@@ -172,9 +172,9 @@ static void a_late_reply_ends_no_later_entry(void **state)
     member_ready(&member, true);
     reply_to(&fake.created, ZNONODE);
     assert_int_equal(fake.mended, 1);
-    (void) uv_run(&loop, UV_RUN_ONCE); /* waits for the timer of a try, if there is one */
+    (void) uv_run(&uv, UV_RUN_ONCE); /* waits for the timer of a try, if there is one */
     reply_to(&fake.looked, ZNONODE);
-    (void) uv_run(&loop, UV_RUN_ONCE);
+    (void) uv_run(&uv, UV_RUN_ONCE);
     assert_int_equal(fake.entered, 2); /* the root is read for one further try, not for two */
     member_ready(&member, true);
     assert_int_equal(member.state, MEMBER_ENTERING);
