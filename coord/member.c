@@ -263,7 +263,8 @@ static bool member_may_replace(struct member *member, const struct member_info *
 }
 
 /* The reply to the read that was sent after the creation follows, and ends this entry unless the
- * member is refused here.  Until then no other entry begins, whose state that reply would change. */
+ * member is refused here.  Until then no other entry begins, whose state that reply would change.
+ */
 static void member_on_created(void *user, const struct zk_reply *reply)
 {
     struct member *member = user;
