@@ -388,8 +388,15 @@ static bool is_assigned(struct fleet *fleet)
     visitor.topic = take_topic;
     visitor.share = take_share;
     visitor.user = &described;
-    return lab_good(smq_fleet_describe(fleet->client, &visitor, &err), &err) && described.good &&
-           described.slots == (uint64_t) fleet->options.slots;
+    if (!lab_good(smq_fleet_describe(fleet->client, &visitor, &err), &err)) {
+        return false;
+    }
+    if (described.slots != (uint64_t) fleet->options.slots) {
+        fprintf(stderr, "bench: the assignment grants %llu of %d slots\n",
+                (unsigned long long) described.slots, fleet->options.slots);
+        return false;
+    }
+    return described.good;
 }
 
 bool fleet_is_agreed(struct fleet *fleet)

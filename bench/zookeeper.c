@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 
 #include "support/server.h"
+#include "support/wait.h"
 
-enum { ANSWER_SIZE = 8192 };
+enum { ANSWER_SIZE = 8192, PATIENCE_MS = 30000 };
 
 /* The number behind `name`; false: it is not there. */
 static bool take(int64_t *out, const char *answer, const char *name)
@@ -24,14 +25,38 @@ static bool take(int64_t *out, const char *answer, const char *name)
     return true;
 }
 
+struct question {
+    const struct lab *lab;
+    const char *word;
+    char answer[ANSWER_SIZE];
+};
+
+static bool is_answered(void *arg)
+{
+    struct question *question = arg;
+
+    return zookeeper_server_ask(lab_zookeeper_server(question->lab), question->word,
+                                question->answer, sizeof(question->answer));
+}
+
+/* A machine with much other work may take longer than one question waits. */
+static bool ask(struct question *question, const char *word)
+{
+    question->word = word;
+    if (!wait_until(is_answered, question, PATIENCE_MS)) {
+        fprintf(stderr, "bench: ZooKeeper does not answer the word %s\n", word);
+        return false;
+    }
+    return true;
+}
+
 bool zookeeper_look(struct zookeeper_facts *out, const struct lab *lab)
 {
-    const struct server *server = lab_zookeeper_server(lab);
-    char answer[ANSWER_SIZE];
+    struct question question = {.lab = lab};
+    const char *answer = question.answer;
 
-    return zookeeper_server_ask(server, "srvr", answer, sizeof(answer)) &&
-           take(&out->zxid, answer, "Zxid: ") && take(&out->connections, answer, "Connections: ") &&
-           zookeeper_server_ask(server, "mntr", answer, sizeof(answer)) &&
+    return ask(&question, "srvr") && take(&out->zxid, answer, "Zxid: ") &&
+           take(&out->connections, answer, "Connections: ") && ask(&question, "mntr") &&
            take(&out->watches, answer, "zk_watch_count\t") &&
            take(&out->data_bytes, answer, "zk_approximate_data_size\t");
 }
