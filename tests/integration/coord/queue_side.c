@@ -128,10 +128,11 @@ static void queue_side_on_left(void *user, const char *topic)
 
 static void queue_side_on_event(const smq_event *event, void *user)
 {
+    static const char client[] = "ZooKeeper client: ";
     struct queue_side *side = user;
     size_t len = 0;
 
-    if (event->level > SMQ_LEVEL_INFO) {
+    if (event->level > SMQ_LEVEL_WARN && strncmp(event->text, client, strlen(client)) != 0) {
         return;
     }
     pthread_mutex_lock(&side->lock);

@@ -36,7 +36,7 @@ struct queue_side {
     char failed_text[512];
     struct loop *call;
     struct events *events;
-    char said[8192]; /* the texts of all warnings and errors, a line each */
+    char said[8192]; /* the texts of warnings, errors and the client of ZooKeeper, a line each */
 };
 
 /* A member of the fleet at `servers`; stops the test when it cannot be made. */
@@ -61,7 +61,7 @@ void queue_side_let_go(struct queue_side *side);
 /* From now on Redis says this of the topic and its binding. */
 void queue_side_set_check(struct queue_side *side, smq_status status, const char *text);
 
-/* Has a warning or an error with `words` been said?  How often? */
+/* Has a line with `words` been said?  How often? */
 int queue_side_said(struct queue_side *side, const char *words);
 bool queue_side_says(struct queue_side *side, const char *words);
 
