@@ -38,8 +38,8 @@ class LeaveAndJoin(WorkerFault):
     def run(self):
         worker = self.choose(self.world.fleet.running())
         self.world.note("leaves", worker.host, worker.pid)
-        status = worker.end()
-        self.must(status == 0, f"it ended with {status}")
+        worker.end()
+        self.must(worker.has_left(), f"it ended with {worker.ended_as()}")
         self.pause()
         worker.start()
 
@@ -55,8 +55,8 @@ class Join(WorkerFault):
         self.world.note("joins", worker.host, worker.pid)
         self.pause()
         self.must(worker.runs() or worker.was_refused(), "it ended by itself")
-        self.must(not worker.runs() or worker.end() == 0 or worker.was_refused(),
-                  "it did not end well")
+        worker.end()
+        self.must(worker.has_left() or worker.was_refused(), f"it ended with {worker.ended_as()}")
 
 
 class CutWorker(WorkerFault):

@@ -93,13 +93,21 @@ class Client(Process):
             log.seek(size)
             return [line.decode(errors="replace").split(" ") for line in log]
 
+    def ended_as(self):
+        """The status with which it ended; None while it runs, and when it was killed."""
+        if self.process is None or self.runs():
+            return None
+        last = next(reversed(self.log_since(max(0, self.log_size() - 2000))), [])
+        return last[2] if len(last) > 2 and last[0] == "exit" else None
+
     def was_refused(self):
         """Has it ended because ZooKeeper was away, or because its fence has to be raised?"""
-        if self.process is None or self.runs():
-            return False
-        last = next(reversed(self.log_since(max(0, self.log_size() - 2000))), [])
-        return len(last) > 2 and last[0] == "exit" and \
-            last[2] in ("SMQ_UNAVAILABLE", "SMQ_OTHER_FLEET")
+        return self.ended_as() in ("SMQ_UNAVAILABLE", "SMQ_OTHER_FLEET")
+
+    def has_left(self):
+        """Has it ended as it was asked to?  While a master does not answer, it does not wait for
+        longer than its drain_timeout, and then says so."""
+        return self.ended_as() in ("SMQ_OK", "SMQ_TIMED_OUT")
 
     def set_clock(self, shift_ms):
         self.moved_at = self.log_size()
