@@ -1,9 +1,9 @@
 /* zk_log.h - the log of the ZooKeeper client library, as events.
  *
- * The words of the library are kept.  A line is reported one level lower than the library has it,
- * because what the library calls an error is mostly an attempt to connect, which it repeats.  At
- * most ZK_LOG_LINES lines are reported in one minute; then follows one line that says how many were
- * left out.  Lines below the level of the client's events do not count.
+ * The words of the library are kept.  A line is reported at a lower level than the library has it,
+ * at most INFO, because what the library calls an error is mostly an attempt to connect, which it
+ * repeats.  At most ZK_LOG_LINES lines are reported in one minute; then follows one line that says
+ * how many were left out.  Lines below the level of the client's events do not count.
  *
  * The library calls a function for each line, on any of its threads, and does not tell which handle
  * the line is about.  So each log has a function of its own.  There are ZK_LOG_FUNCTIONS of them; a

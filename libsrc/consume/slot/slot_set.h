@@ -98,7 +98,8 @@ struct slot_set {
         leaving; /* slots with deliveries in flight; slots that wait for a handler */
     uv_timer_t renewal, credit;
     uv_prepare_t wake;
-    int handles_open; /* number of libuv handles of the set, its slots and its worker */
+    int handles_open;        /* number of libuv handles of the set, its slots and its worker */
+    int32_t turns_unchecked; /* turns since the sums over all slots were checked */
 };
 
 /* Initialize a set; the caller sets `name`, the options and `queue`. */

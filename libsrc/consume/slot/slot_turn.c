@@ -7,7 +7,7 @@
 #include "consume/slot/slot_life.h"
 #include "consume/slot/takeover.h"
 
-enum { CHECKED_SLOTS_MAX = 1024 };
+enum { CHECKED_PER_TURN = 1024 };
 
 /* What owned_slot.h promises, when an entry from the loop ends. */
 static void slot_turn_check_slot(const struct owned_slot *slot)
@@ -46,15 +46,16 @@ static void slot_turn_check_lists(const struct owned_slot *slot)
     assert(slot->answer_count == answers && slot->requeue_count == requeued);
 }
 
-/* The set counts what its slots say.  Each turn would read all slots, so those of large topics are
- * not checked. */
-static void slot_turn_check_set(const struct slot_set *set)
+/* The set counts what its slots say.  This reads all slots, so in large topics not each turn does
+ * it, but one of a few. */
+static void slot_turn_check_set(struct slot_set *set)
 {
     int64_t count = 0, owned = 0, paused = 0, open = 0, in_flight = 0, unanswered = 0;
 
-    if (set->topic.slots > CHECKED_SLOTS_MAX) {
+    if (++set->turns_unchecked * CHECKED_PER_TURN < set->topic.slots) {
         return;
     }
+    set->turns_unchecked = 0;
     for (int32_t i = 0; set->slots != NULL && i < set->topic.slots; i++) {
         const struct owned_slot *slot = set->slots[i];
 
