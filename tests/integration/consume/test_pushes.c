@@ -19,22 +19,6 @@ enum { SLOTS = 16 };
 
 /* --- the servers --- */
 
-/* Scripts that all nodes have run. */
-static int64_t scripts_run(void)
-{
-    int64_t run = 0;
-
-    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
-        redisReply *reply =
-            keys_command_at(servers_node(cluster_servers(), i), "INFO commandstats");
-        const char *line = strstr(reply->str, "cmdstat_evalsha:calls=");
-
-        run += line != NULL ? strtoll(line + strlen("cmdstat_evalsha:calls="), NULL, 10) : 0;
-        freeReplyObject(reply);
-    }
-    return run;
-}
-
 struct sleepers {
     const char *topic;
     int32_t slots;
@@ -93,13 +77,13 @@ static void pushed_message_costs_two_scripts(void **state)
 
     (void) state;
     await_open(topic, 1, 1);
-    before = scripts_run();
+    before = keys_scripts_run();
     for (int i = 0; i < COUNT; i++) {
         messages_send_numbers(client, topic, i, 1);
         handler_log_await(log, i + 1);
         await_open(topic, 1, 1);
     }
-    assert_int_equal(scripts_run() - before, 2 * COUNT);
+    assert_int_equal(keys_scripts_run() - before, 2 * COUNT);
     stats = messages_stats(client, topic);
     assert_int_equal(stats.done, COUNT);
     assert_int_equal(stats.lease_lost, 0);

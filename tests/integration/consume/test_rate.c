@@ -39,26 +39,6 @@ enum { BURST_MS = 100, CLOCK_MS = 2 };
 
 /* --- one process --- */
 
-/* Scripts that all nodes have run. */
-static int64_t scripts_run(void)
-{
-    int64_t run = 0;
-
-    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
-        redisContext *redis =
-            redisConnect("127.0.0.1", server_port(servers_node(cluster_servers(), i)));
-        redisReply *reply = redisCommand(redis, "INFO commandstats");
-        const char *line;
-
-        assert_non_null(reply);
-        line = strstr(reply->str, "cmdstat_evalsha:calls=");
-        run += line != NULL ? strtoll(line + strlen("cmdstat_evalsha:calls="), NULL, 10) : 0;
-        freeReplyObject(reply);
-        redisFree(redis);
-    }
-    return run;
-}
-
 /* `count` messages at `rate` a second: none sooner than that takes, and with few round trips. */
 static void check_pace(smq_client *client, const char *topic, int64_t own_rate, int count, int rate)
 {
@@ -69,7 +49,7 @@ static void check_pace(smq_client *client, const char *topic, int64_t own_rate, 
 
     options.rate_per_s = own_rate;
     messages_send_numbers(client, topic, 0, count);
-    before = scripts_run();
+    before = keys_scripts_run();
     began = clock_wall_ms();
     worker = handler_log_worker_with(client, &options, topic, log);
     handler_log_await(log, count);
@@ -78,7 +58,7 @@ static void check_pace(smq_client *client, const char *topic, int64_t own_rate, 
         assert_true(handler_log_seen(log, i).at_ms - began >=
                     INT64_C(1000) * i / rate - BURST_MS - CLOCK_MS);
     }
-    assert_in_range(scripts_run() - before, 1, 2 * count + 20 * SLOTS);
+    assert_in_range(keys_scripts_run() - before, 1, 2 * count + 20 * SLOTS);
     messages_await_counts(client, topic, (struct message_counts){.done = count});
     handler_log_stop_worker(worker);
     assert_int_equal(handler_log_count(log), count);
@@ -169,7 +149,7 @@ static bool calls_were_made(void *arg)
 {
     const struct calls *calls = arg;
 
-    return scripts_run() - calls->before >= calls->more;
+    return keys_scripts_run() - calls->before >= calls->more;
 }
 
 /* At three messages per second each slot, which is empty, is looked at without waiting for a token:
@@ -181,7 +161,7 @@ static void looking_at_empty_slots_uses_no_rate(void **state)
     const char *topic = topic_of(client, MANY_SLOTS, 0);
     struct handler_log *log = handler_log_new(NULL);
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    struct calls calls = {.before = scripts_run(),
+    struct calls calls = {.before = keys_scripts_run(),
                           .more = (int64_t) 2 * MANY_SLOTS}; /* takeover, consume */
     smq_worker *worker;
 

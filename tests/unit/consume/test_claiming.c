@@ -68,16 +68,6 @@ static redisReply *definition(void)
     return fake_topic_of(&options, "ready");
 }
 
-static int64_t number_of(const struct redis_command *command, int place)
-{
-    char text[24] = "";
-    size_t len;
-    const char *data = fake_arg(command, fake_argv(command, place), &len);
-
-    memcpy(text, data, len < sizeof(text) ? len : sizeof(text) - 1);
-    return strtoll(text, NULL, 10);
-}
-
 /* This many answers, all with the same result. */
 static redisReply *results_of(size_t count, char result)
 {
@@ -90,7 +80,7 @@ static redisReply *results_of(size_t count, char result)
 
 static redisReply *consumed(const struct redis_command *command, size_t answers, char result)
 {
-    int64_t n = number_of(command, SCRIPT_CONSUME_ARGV_N);
+    int64_t n = fake_number(command, SCRIPT_CONSUME_ARGV_N);
     size_t count = (size_t) (n < model.waiting ? n : model.waiting);
     redisReply *reply = fake_array(6 + 2 * count);
     char entry[32];
@@ -113,7 +103,7 @@ static redisReply *consumed(const struct redis_command *command, size_t answers,
 
 static bool consume(const struct redis_command *command, struct fake_answer *answer)
 {
-    size_t done = (size_t) number_of(command, SCRIPT_CONSUME_ARGV_NDONE);
+    size_t done = (size_t) fake_number(command, SCRIPT_CONSUME_ARGV_NDONE);
     size_t others = fake_argv_count(command, SCRIPT_CONSUME_ARGV_ANSWERS) - done;
     size_t answers = done + others / 4;
     bool repeated = fake_arg_is(command, fake_argv(command, SCRIPT_CONSUME_ARGV_FLAGS), "r");

@@ -134,16 +134,6 @@ static redisReply *definition(void)
     return fake_topic_of(&options, "ready");
 }
 
-static int64_t number_of(const struct redis_command *command, int place)
-{
-    char text[24] = "";
-    size_t len;
-    const char *data = fake_arg(command, fake_argv(command, place), &len);
-
-    memcpy(text, data, len < sizeof(text) ? len : sizeof(text) - 1);
-    return strtoll(text, NULL, 10);
-}
-
 static redisReply *consume(const struct redis_command *command)
 {
     static const char all_done[] = "11111111";
@@ -157,13 +147,13 @@ static redisReply *consume(const struct redis_command *command)
     assert_true(model.count < CALLS_MAX);
     memcpy(model.token, fake_arg(command, fake_argv(command, SCRIPT_CONSUME_ARGV_TOKEN), &len),
            TOKEN_TEXT_LEN);
-    call->n = number_of(command, SCRIPT_CONSUME_ARGV_N);
-    call->open = number_of(command, SCRIPT_CONSUME_ARGV_OPEN);
-    call->pushed = number_of(command, SCRIPT_CONSUME_ARGV_PUSHED);
-    call->last = (uint64_t) number_of(command, SCRIPT_CONSUME_ARGV_LAST);
+    call->n = fake_number(command, SCRIPT_CONSUME_ARGV_N);
+    call->open = fake_number(command, SCRIPT_CONSUME_ARGV_OPEN);
+    call->pushed = fake_number(command, SCRIPT_CONSUME_ARGV_PUSHED);
+    call->last = (uint64_t) fake_number(command, SCRIPT_CONSUME_ARGV_LAST);
     data = fake_arg(command, fake_argv(command, SCRIPT_CONSUME_ARGV_LAST), &len);
     call->part = memchr(data, ',', len) != NULL;
-    call->answers = number_of(command, SCRIPT_CONSUME_ARGV_NDONE);
+    call->answers = fake_number(command, SCRIPT_CONSUME_ARGV_NDONE);
     others = fake_argv_count(command, SCRIPT_CONSUME_ARGV_ANSWERS) - (size_t) call->answers;
     call->answers += (int64_t) others / 4;
     call->released =
