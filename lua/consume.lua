@@ -120,7 +120,9 @@ local expired_to_dead = string.find(flags, 'x', 1, true)
 local results = {}
 
 if removed then
-    count('done', removed)
+    if removed > 0 then
+        count('done', removed)
+    end
     results[1] = settled
 elseif many > 0 then
 -- @include settle_done

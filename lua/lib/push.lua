@@ -14,7 +14,7 @@ local function goes_first(member, due)
         or redis.call('ZSCORE', store, member) then
         return false
     end
-    return tonumber(redis.call('ZRANGE', store, '0', '0', 'WITHSCORES')[2]) > due
+    return split(redis.call('ZRANGE', store, '0', '0', 'WITHSCORES')[2]) > due
 end
 
 -- Does prepare hold nothing but claims with leases that have not ended, none of a suspect?

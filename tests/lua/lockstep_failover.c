@@ -70,21 +70,26 @@ static void restore_keys(struct round *round)
     }
 }
 
+static void doubt_claims(struct consumer *consumer)
+{
+    for (size_t i = 0; i < consumer->count; i++) {
+        consumer->in_flight[i].sent = true;
+    }
+}
+
 /* Of a claim that it knows in part, the owner could not tell the messages from those of another
- * claim with its number. */
+ * claim with its number.  The former owner is still the owner while the takeover of the next one is
+ * on its way. */
 void round_fail_over(struct round *round)
 {
-    struct consumer *owner = &round->consumers[0];
-
-    if (owner->position[0] != '\0') {
+    if (round->consumers[0].position[0] != '\0' || round->consumers[1].position[0] != '\0') {
         return;
     }
     restore_model(round);
     restore_keys(round);
     round_drop_replica(round);
-    for (size_t i = 0; i < owner->count; i++) {
-        owner->in_flight[i].sent = true;
-    }
+    doubt_claims(&round->consumers[0]);
+    doubt_claims(&round->consumers[1]);
     for (size_t i = 0; i < round->push_count; i++) {
         round->pushes[i].undone = true;
     }

@@ -129,7 +129,9 @@ void model_requeue(struct model *model, struct buf *reply, const struct call *ca
             moved++;
         }
     }
-    model_wake(model, !model_timed(model) && moved > 0 ? 0 : due);
+    if (moved > 0) {
+        model_wake(model, model_timed(model) ? due : 0);
+    }
 }
 
 static int find_rest(const struct model *model, const char *name)

@@ -116,6 +116,35 @@ static void test_a_body_is_pushed_with_its_header(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* a is a suspect, and its time is that of the call: the part of its score behind the point is not a
+ * time. */
+static void test_a_push_does_not_pass_a_suspect_that_is_due(void **state)
+{
+    static const struct script_row rows[] = {
+        {"listen", ""},
+        {"heard", NULL},
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"send a 1000", "OK a"},
+        {"consume 1", "OK 1000 31000 1 '' 0 1000c1:a 0"},
+        {"takeover 2", NULL},
+        {"send a 32000", "OK m"},
+        {"at 20000", ""},
+        {"send b 20000", "OK a"},
+        {"consume 2 last=1 oldest=2", "OK 20000 50000 2 '' 0 20000c2:b 0"},
+        {"at 32000", ""},
+        {"consume 2 last=2 oldest=2 open=1", "OK 32000 50000 2 '' 0"},
+        {"store", "a@32000~0s"},
+        {"field parked", "50000/30000"},
+        {"heard", NULL},
+        {"send c 500", "OK a"},
+        {"heard", "''"},
+        {"field claims", "2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_only_an_owner_that_sleeps_and_says_so_is_pushed_to(void **state)
 {
     static const struct script_row rows[] = {
@@ -731,6 +760,7 @@ int main(void)
         cmocka_unit_test(test_a_send_claims_for_an_owner_that_sleeps),
         cmocka_unit_test(test_each_kind_is_pushed_with_its_place),
         cmocka_unit_test(test_a_body_is_pushed_with_its_header),
+        cmocka_unit_test(test_a_push_does_not_pass_a_suspect_that_is_due),
         cmocka_unit_test(test_only_an_owner_that_sleeps_and_says_so_is_pushed_to),
         cmocka_unit_test(test_shared_slots_are_never_open),
         cmocka_unit_test(test_what_is_not_due_is_stored),
