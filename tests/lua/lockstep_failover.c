@@ -78,8 +78,8 @@ static void doubt_claims(struct consumer *consumer)
 }
 
 /* Of a claim that it knows in part, the owner could not tell the messages from those of another
- * claim with its number.  The former owner is still the owner while the takeover of the next one is
- * on its way. */
+ * claim with its number.  The former owner is still the owner until the takeover of the next one is
+ * done. */
 void round_fail_over(struct round *round)
 {
     if (round->consumers[0].position[0] != '\0' || round->consumers[1].position[0] != '\0') {
