@@ -17,7 +17,8 @@ const struct flag global_flags[] = {
      .set = SMQ_OPTION_SET_CLIENT,
      .option = "redis",
      .operand = "REDIS",
-     .help = "host:port,... or redis://user:password@host:port,...; default $SLOTMQ_REDIS"},
+     .help = "host:port,... or redis://user:password@host:port,... (TLS: rediss://); default "
+             "$SLOTMQ_REDIS"},
     {.name = "zookeeper",
      .letter = 'z',
      .type = FLAG_OPTION,

@@ -28,6 +28,7 @@ DOWN = {
 # Where the header of a foreign library may be seen.
 FOREIGN = {
     "hiredis": ["libsrc/redis", "bench", "demo"],
+    "openssl": ["libsrc/redis"],
     "zookeeper": ["coord"],
     "amqp.h": ["bench"],
     "uthash.h": ["libsrc/base"],

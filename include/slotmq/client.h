@@ -102,8 +102,9 @@ typedef enum smq_zk_loss {
 
 typedef struct smq_client_options {
     size_t struct_size;
-    /* Required: "host:port,host:port", or "redis://user:password@host:port,...".  The default port
-     * is 6379. */
+    /* Required: "host:port,host:port", "redis://user:password@host:port,...", or the same with
+     * rediss:// for TLS, to all nodes of the cluster and never without it.  The default port is
+     * 6379. */
     const char *redis;
     /* "host:port,.../root"; the default port is 2181, the default root /slotmq.  NULL: standalone,
      * where one process owns each exclusive topic and others wait as hot standby. */
@@ -119,6 +120,12 @@ typedef struct smq_client_options {
     smq_event_fn *event;        /* default: no events */
     smq_level event_level;      /* events below this level are not reported; default INFO */
     void *event_user;           /* passed to `event` */
+    /* For rediss:// servers.  A file or folder of PEM certificates that are trusted; default: the
+     * system's.  Files are read again when they have changed and the client connects. */
+    const char *tls_ca;
+    const char *tls_cert; /* file of the client's PEM certificate; default: none */
+    const char *tls_key;  /* file of its private key, PEM without a passphrase */
+    const char *tls_name; /* name that the servers' certificates must have; default: their host */
 } smq_client_options;
 #define SMQ_CLIENT_OPTIONS_INIT SMQ_INIT(smq_client_options)
 #define SMQ_CLIENT_OPTIONS(...) SMQ_WITH(smq_client_options, __VA_ARGS__)

@@ -84,7 +84,11 @@ static smq_status core_check_and_copy_servers(struct core *core, const smq_clien
     if (options->redis == NULL || options->redis[0] == '\0') {
         return status_set(err, SMQ_INVALID, "no Redis server given; set the option redis");
     }
-    status = redis_check_servers(options->redis, err);
+    const struct redis_tls tls = {.ca = options->tls_ca,
+                                  .cert = options->tls_cert,
+                                  .key = options->tls_key,
+                                  .name = options->tls_name};
+    status = redis_check_servers(options->redis, &tls, err);
     if (status == SMQ_OK && options->zookeeper != NULL) {
         status = coord_check_servers(root, sizeof(root), options->zookeeper, err);
     }
@@ -98,6 +102,10 @@ static smq_status core_check_and_copy_servers(struct core *core, const smq_clien
             "zookeeper_auth must be \"user:password\", and needs the option zookeeper");
     }
     core->servers = memory_string(options->redis);
+    core->tls_ca = memory_string(options->tls_ca);
+    core->tls_cert = memory_string(options->tls_cert);
+    core->tls_key = memory_string(options->tls_key);
+    core->tls_name = memory_string(options->tls_name);
     core->zookeeper = memory_string(options->zookeeper);
     core->zookeeper_auth = memory_string(options->zookeeper_auth);
     return SMQ_OK;
@@ -132,6 +140,10 @@ static void core_open_on_io(struct loop_task *task)
     struct core_opening *opening = OWNER_OF(task, struct core_opening, task);
     struct core *core = opening->core;
     struct redis_options options = {.servers = core->servers,
+                                    .tls = {.ca = core->tls_ca,
+                                            .cert = core->tls_cert,
+                                            .key = core->tls_key,
+                                            .name = core->tls_name},
                                     .connect_timeout_ms = opening->connect_timeout_ms,
                                     .request_timeout_ms = core->request_timeout_ms};
 
@@ -207,6 +219,10 @@ static void core_free(struct core *core)
     free(core->servers);
     free(core->zookeeper);
     free(core->zookeeper_auth);
+    free(core->tls_ca);
+    free(core->tls_cert);
+    free(core->tls_key);
+    free(core->tls_name);
     free(core);
 }
 

@@ -33,6 +33,7 @@ struct core {
     struct metrics metrics;
     char name[128];                             /* of this member */
     char *servers, *zookeeper, *zookeeper_auth; /* zookeeper NULL: standalone */
+    char *tls_ca, *tls_cert, *tls_key, *tls_name;
     int64_t request_timeout_ms, session_timeout_ms;
     smq_zk_loss on_zk_loss;
 };

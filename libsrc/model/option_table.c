@@ -103,8 +103,8 @@ static int64_t option_body(const void *options)
 
 const struct option option_table[] = {
     {CLIENT(redis), STRING, SHOWN(""),
-     TEXT("Addresses of Redis: host:port,... or redis://user:password@host:port,... (default port "
-          "6379); required.")},
+     TEXT("Addresses of Redis: host:port,... or redis://user:password@host:port,..., for TLS "
+          "rediss://... (default port 6379); required.")},
     {CLIENT(zookeeper), STRING, SHOWN("none"),
      TEXT("Addresses of ZooKeeper and the root of the fleet: host:port,.../root (default port "
           "2181, default root /slotmq).")},
@@ -121,6 +121,13 @@ const struct option option_table[] = {
     {CLIENT(on_zk_loss), CHOICE("continue|stop", SMQ_ZK_LOSS_CONTINUE, SMQ_ZK_LOSS_STOP),
      CHOSEN("continue", SMQ_ZK_LOSS_CONTINUE),
      TEXT("What owners of slots do while ZooKeeper is away.")},
+    {CLIENT(tls_ca), STRING, SHOWN("the system's"),
+     TEXT("TLS: file or folder of PEM certificates that are trusted.")},
+    {CLIENT(tls_cert), STRING, SHOWN("none"), TEXT("TLS: file of the client's PEM certificate.")},
+    {CLIENT(tls_key), STRING, SHOWN("none"),
+     TEXT("TLS: file of the client's private key, PEM without a passphrase.")},
+    {CLIENT(tls_name), STRING, SHOWN("the host"),
+     TEXT("TLS: name that the certificates of the servers must have.")},
     {CLIENT(event_level), CHOICE("error|warn|info|debug|trace", SMQ_LEVEL_ERROR, SMQ_LEVEL_TRACE),
      CHOSEN("info", SMQ_LEVEL_INFO), TEXT("Events below this level are not reported.")},
 

@@ -18,6 +18,7 @@
 #include "redis/reply.h"
 #include "redis/resolve.h"
 #include "redis/states.h"
+#include "redis/tls.h"
 
 enum { READ_SIZE = 64 * 1024, SCRIPTS_MAX = 64, KEEPALIVE_S = 15 };
 
@@ -37,6 +38,8 @@ struct connection {
     int64_t connect_until_ms, timeout_ms; /* all of it; what `timer` waits for */
     int open_handles;
     struct buf out;
+    struct tls_stream *stream; /* NULL: plaintext, or not connected yet */
+    struct buf plain;          /* what came through `stream` */
     TAILQ_HEAD(, exchange) exchanges;
     uint64_t sent, flushed;
     redisReader *reader;
@@ -91,7 +94,9 @@ static void connection_destroy(struct connection *connection)
     if (connection->found != NULL) {
         freeaddrinfo(connection->found);
     }
+    tls_stream_free(connection->stream);
     buf_fini(&connection->out);
+    buf_fini(&connection->plain);
     free(connection);
 }
 
@@ -155,15 +160,33 @@ static void connection_on_written(uv_write_t *request, int status)
     }
 }
 
+/* Replace what is queued by what TLS makes of it.  false: the connection has ended. */
+static bool connection_encrypt(struct connection *connection)
+{
+    smq_error err;
+
+    if (tls_stream_send(connection->stream, connection->out.data, connection->out.len, &err) !=
+        SMQ_OK) {
+        connection_fail(connection, err.status, err.text);
+        return false;
+    }
+    buf_clear(&connection->out);
+    tls_stream_take(connection->stream, &connection->out);
+    return true;
+}
+
 /* Write what was queued in this turn: what the socket takes now, the rest when it is writable. */
 static void connection_flush(struct connection *connection)
 {
-    uv_buf_t bytes = uv_buf_init(connection->out.data, (unsigned) connection->out.len);
     int taken = 0;
 
     uv_prepare_stop(&connection->prepare);
+    if (connection->stream != NULL && !connection_encrypt(connection)) {
+        return;
+    }
     connection->flushed = connection->sent;
-    if (uv_stream_get_write_queue_size((uv_stream_t *) &connection->tcp) == 0) {
+    uv_buf_t bytes = uv_buf_init(connection->out.data, (unsigned) connection->out.len);
+    if (bytes.len > 0 && uv_stream_get_write_queue_size((uv_stream_t *) &connection->tcp) == 0) {
         taken = uv_try_write((uv_stream_t *) &connection->tcp, &bytes, 1);
     }
     if (taken > 0) {
@@ -256,6 +279,38 @@ static void connection_parse(struct connection *connection)
     }
 }
 
+static void connection_feed(struct connection *connection, const char *bytes, size_t len)
+{
+    if (redisReaderFeed(connection->reader, bytes, len) != REDIS_OK ||
+        connection->reader->len > REPLY_UNREAD_MAX) {
+        connection_fail(connection, SMQ_UNAVAILABLE, "it sent more than any reply can hold");
+        return;
+    }
+    connection_parse(connection);
+}
+
+static void connection_begin_greeting(struct connection *connection);
+
+/* What came before the end of the connection is read first, as without TLS. */
+static void connection_decrypt(struct connection *connection, const char *bytes, size_t len)
+{
+    smq_error err;
+    smq_status status;
+
+    buf_clear(&connection->plain);
+    status = tls_stream_receive(connection->stream, bytes, len, &connection->plain, &err);
+    connection_flush(connection);
+    if (connection->state == CONNECTION_SECURING && tls_stream_is_secure(connection->stream)) {
+        connection_begin_greeting(connection);
+    }
+    if (connection->plain.len > 0 && connection->state != CONNECTION_CLOSING) {
+        connection_feed(connection, connection->plain.data, connection->plain.len);
+    }
+    if (status != SMQ_OK) {
+        connection_fail(connection, err.status, err.text);
+    }
+}
+
 static void connection_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
     struct connection *connection = handle->data;
@@ -274,12 +329,11 @@ static void connection_on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t 
         return;
     }
     connection->heard_ms = *connection->options.heard_ms = clock_now_ms();
-    if (redisReaderFeed(connection->reader, buf->base, (size_t) len) != REDIS_OK ||
-        connection->reader->len > REPLY_UNREAD_MAX) {
-        connection_fail(connection, SMQ_UNAVAILABLE, "it sent more than any reply can hold");
-        return;
+    if (connection->stream != NULL) {
+        connection_decrypt(connection, buf->base, (size_t) len);
+    } else {
+        connection_feed(connection, buf->base, (size_t) len);
     }
-    connection_parse(connection);
 }
 
 /* --- connecting ------------------------------------------------------------------------------ */
@@ -373,6 +427,9 @@ static void connection_on_timeout(uv_timer_t *timer)
         uv_timer_start(timer, connection_on_timeout, 1, 0);
     } else if (connection->state == CONNECTION_CONNECTING) {
         connection_address_failed(connection, "no reply in time");
+    } else if (connection->state == CONNECTION_SECURING) {
+        connection_fail(connection, SMQ_UNAVAILABLE,
+                        "no answer to TLS in time; perhaps it does not speak TLS on this port");
     } else {
         connection_fail(connection, SMQ_UNAVAILABLE, "no reply in time");
     }
@@ -387,23 +444,12 @@ static void connection_start_timer(struct connection *connection, int64_t share)
     uv_timer_start(&connection->timer, connection_on_timeout, (uint64_t) ms, 0);
 }
 
-static void connection_on_connected(uv_connect_t *connect, int status)
+/* The server is asked as soon as it can hear. */
+static void connection_begin_greeting(struct connection *connection)
 {
-    struct connection *connection = connect->data;
     const struct connection_options *options = &connection->options;
 
-    if (status == UV_ECANCELED) {
-        return; /* this client closed the socket */
-    }
-    if (status < 0) {
-        connection_address_failed(connection, uv_strerror(status));
-        return;
-    }
-    connection_start_timer(connection, 1);
     connection_enter(connection, CONNECTION_GREETING);
-    (void) uv_tcp_nodelay(&connection->tcp, 1);
-    (void) uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
-    (void) uv_read_start((uv_stream_t *) &connection->tcp, connection_on_alloc, connection_on_read);
     if (options->password[0] != '\0' && options->user[0] != '\0') {
         connection_greet(connection, false,
                          (const char *[]){"AUTH", options->user, options->password}, 3);
@@ -415,6 +461,42 @@ static void connection_on_connected(uv_connect_t *connect, int status)
     }
     if (connection->greetings == 0) {
         connection_become_ready(connection);
+    }
+}
+
+static void connection_begin_securing(struct connection *connection)
+{
+    smq_error err;
+
+    connection_enter(connection, CONNECTION_SECURING);
+    connection->stream =
+        tls_stream_new(connection->options.tls, &connection->options.address, &err);
+    if (connection->stream == NULL) {
+        connection_fail(connection, SMQ_UNAVAILABLE, err.text);
+        return;
+    }
+    connection_flush(connection);
+}
+
+static void connection_on_connected(uv_connect_t *connect, int status)
+{
+    struct connection *connection = connect->data;
+
+    if (status == UV_ECANCELED) {
+        return; /* this client closed the socket */
+    }
+    if (status < 0) {
+        connection_address_failed(connection, uv_strerror(status));
+        return;
+    }
+    connection_start_timer(connection, 1);
+    (void) uv_tcp_nodelay(&connection->tcp, 1);
+    (void) uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
+    (void) uv_read_start((uv_stream_t *) &connection->tcp, connection_on_alloc, connection_on_read);
+    if (connection->options.tls != NULL) {
+        connection_begin_securing(connection);
+    } else {
+        connection_begin_greeting(connection);
     }
 }
 

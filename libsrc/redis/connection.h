@@ -1,4 +1,5 @@
-/* connection.h - one pipelined connection to one server: connect, authenticate, check, write, read.
+/* connection.h - one pipelined connection to one server: connect, secure by TLS, authenticate,
+ * check, write, read.
  *
  * Thread: smq:io. */
 #ifndef REDIS_CONNECTION_H
@@ -16,6 +17,7 @@
 #include "redis/servers.h"
 
 struct connection;
+struct tls;
 
 /* One request in flight: called back exactly once, in the order of sending. */
 struct exchange {
@@ -31,6 +33,7 @@ struct exchange {
 struct connection_options {
     struct server_address address;
     const char *user, *password; /* "": none; must outlive the connection */
+    struct tls *tls;             /* NULL: plaintext; must outlive the connection */
     int64_t connect_timeout_ms;
     bool check; /* refuse old and evicting servers */
     struct events *events;

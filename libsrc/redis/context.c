@@ -5,6 +5,9 @@
 
 #include <assert.h>
 
+#include "base/status.h"
+#include "redis/tls.h"
+
 void context_init(struct context *context, struct loop *loop, const struct redis_options *options,
                   struct events *events, void (*drained)(struct context *context))
 {
@@ -12,6 +15,9 @@ void context_init(struct context *context, struct loop *loop, const struct redis
 
     if (server_list_parse(&context->seeds, options->servers, &err) != SMQ_OK) {
         assert(!"redis_check_servers() comes first");
+    }
+    if (context->seeds.tls) {
+        context->tls = tls_new(&options->tls);
     }
     context->loop = loop;
     context->events = events;
@@ -23,6 +29,46 @@ void context_init(struct context *context, struct loop *loop, const struct redis
 void context_fini(struct context *context)
 {
     server_list_fini(&context->seeds);
+    tls_free(context->tls);
+}
+
+/* The name of one that is given; NULL: none is. */
+static const char *context_tls_option(const struct redis_tls *tls)
+{
+    const struct {
+        const char *name, *value;
+    } options[] = {{"tls_ca", tls->ca},
+                   {"tls_cert", tls->cert},
+                   {"tls_key", tls->key},
+                   {"tls_name", tls->name}};
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (options[i].value != NULL && options[i].value[0] != '\0') {
+            return options[i].name;
+        }
+    }
+    return NULL;
+}
+
+smq_status redis_check_servers(const char *servers, const struct redis_tls *tls, smq_error *err)
+{
+    const char *given = context_tls_option(tls);
+    struct server_list list = {0};
+    smq_status status = server_list_parse(&list, servers, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (list.tls) {
+        status = tls_check(tls, err);
+    } else if (given != NULL) {
+        status = status_set(err, SMQ_INVALID,
+                            "%s is for TLS, and the Redis servers are given without it: write "
+                            "rediss://host:port,...",
+                            given);
+    }
+    server_list_fini(&list);
+    return status;
 }
 
 static void context_adopt(struct context *context, uv_handle_t *handle)

@@ -8,6 +8,7 @@
  *   states.c       which state may follow which
  *   command.c      commands, rendered as they are built
  *   resolve.c      addresses of a server's name
+ *   tls.c          TLS, from bytes to bytes
  *   connection.c   one pipelined connection to one server
  *   context.c      what all parts below share: options, libuv handles, counts
  *   deadlines.c    the time-outs of requests
@@ -39,6 +40,8 @@
 #include "redis/redis.h"
 #include "redis/servers.h"
 
+struct tls;
+
 enum { CONTEXT_HANDLES_MAX = 9 };
 
 /* Invariant: `open_handles` counts the `handles` that have not been closed. */
@@ -46,6 +49,7 @@ struct context {
     struct loop *loop;
     struct events *events;
     struct server_list seeds;
+    struct tls *tls; /* NULL: plaintext */
     int64_t connect_timeout_ms, request_timeout_ms;
     bool closing;     /* redis_close() was called */
     int64_t heard_ms; /* when a byte last came from any server */

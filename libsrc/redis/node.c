@@ -150,6 +150,7 @@ void node_connect(struct node *node)
     struct connection_options options = {.address = node->address,
                                          .user = context->seeds.user,
                                          .password = context->seeds.password,
+                                         .tls = context->tls,
                                          .connect_timeout_ms = context->connect_timeout_ms,
                                          .check = true,
                                          .events = context->events,

@@ -463,6 +463,7 @@ static void pubsub_link_connect(struct pubsub_link *link)
     struct connection_options options = {.address = link->address,
                                          .user = context->seeds.user,
                                          .password = context->seeds.password,
+                                         .tls = context->tls,
                                          .connect_timeout_ms = context->connect_timeout_ms,
                                          .events = context->events,
                                          .heard_ms = &context->heard_ms,

@@ -86,14 +86,24 @@ void redis_arg_int(struct redis_command *command, int64_t value);
 /* The whole command as it is sent, in memory of the command; valid until the command is changed. */
 const char *redis_command_render(const struct redis_command *command, size_t *len);
 
+/* How servers of the form rediss:// are spoken to.  NULL or "": not given. */
+struct redis_tls {
+    const char *ca;         /* file or folder of trusted certificates; else the system's */
+    const char *cert, *key; /* files of the client's certificate and private key, if it has one */
+    const char *name; /* what certificates must be for, and SNI; else the host of each server */
+};
+
 struct redis_options {
-    const char *servers;        /* "host:port,host:port" or "redis://user:password@host:port,..." */
+    /* "host:port,host:port", "redis://user:password@host:port,..." or, for TLS, "rediss://..." */
+    const char *servers;
+    struct redis_tls tls;
     int64_t connect_timeout_ms; /* one connection */
     int64_t request_timeout_ms; /* default time-out of a command */
 };
 
-/* Check `servers`.  Thread: any.  Fails: INVALID (the text never shows the password). */
-smq_status redis_check_servers(const char *servers, smq_error *err);
+/* Check `servers` and the files of `tls`.  Thread: any.  Fails: INVALID (the text never shows the
+ * password). */
+smq_status redis_check_servers(const char *servers, const struct redis_tls *tls, smq_error *err);
 
 /* Connect to the servers, check them (version, eviction), and learn the topology.  `ready` is
  * called once, within connect_timeout_ms: with SMQ_OK, or with the reason why the first attempt

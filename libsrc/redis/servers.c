@@ -9,11 +9,10 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "redis/redis.h"
 
 #define DEFAULT_PORT "6379"
 
-static const char scheme[] = "redis://";
+static const char scheme[] = "redis://", tls_scheme[] = "rediss://";
 
 static int server_parse_port(const char *text, size_t len)
 {
@@ -146,11 +145,11 @@ static const char *server_other_kind(const char *text)
         return "Unix sockets of Redis cannot be used: write host:port";
     }
     if (strncmp(text, "rediss:", 7) == 0) {
-        return "TLS to Redis is not supported: write redis://host:port, or host:port of a local "
-               "TLS proxy";
+        return "servers that speak TLS are given as rediss://host:port,...";
     }
     return strncmp(text + name, "://", 3) == 0
-               ? "of the forms SCHEME://... only redis://host:port,... can be used for Redis"
+               ? "of the forms SCHEME://... only redis://host:port,... and, for TLS, "
+                 "rediss://host:port,... can be used for Redis"
                : NULL;
 }
 
@@ -233,13 +232,14 @@ smq_status server_list_parse(struct server_list *out, const char *text, smq_erro
     if (text == NULL || text[0] == '\0') {
         return status_set(err, SMQ_INVALID, "there are no Redis servers: give \"host:port,...\"");
     }
-    const bool is_url = strncmp(text, scheme, sizeof(scheme) - 1) == 0;
+    list.tls = strncmp(text, tls_scheme, sizeof(tls_scheme) - 1) == 0;
+    const bool is_url = list.tls || strncmp(text, scheme, sizeof(scheme) - 1) == 0;
     if (!is_url && server_other_kind(text) != NULL) {
         return status_set(err, SMQ_INVALID, "%s", server_other_kind(text));
     }
     size_t len = strlen(text);
     if (is_url) {
-        text += sizeof(scheme) - 1;
+        text += strlen(list.tls ? tls_scheme : scheme);
         status = server_parse_user(&list, &text, err);
         len = strcspn(text, "/");
         if (status == SMQ_OK && text[len] != '\0') {
@@ -276,15 +276,4 @@ void server_list_fini(struct server_list *list)
 {
     free(list->addresses);
     memset(list, 0, sizeof(*list));
-}
-
-smq_status redis_check_servers(const char *servers, smq_error *err)
-{
-    struct server_list list = {0};
-    smq_status status = server_list_parse(&list, servers, err);
-
-    if (status == SMQ_OK) {
-        server_list_fini(&list);
-    }
-    return status;
 }

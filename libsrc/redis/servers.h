@@ -17,11 +17,12 @@ struct server_address {
     int port; /* 1 .. 65535 */
 };
 
-/* "host:port,host:port" or "redis://user:password@host:port,.../0", split.  A port may be left out:
- * 6379. */
+/* "host:port,host:port" or "redis://user:password@host:port,.../0", split; with rediss:// the
+ * servers are spoken to by TLS.  A port may be left out: 6379. */
 struct server_list {
     struct server_address *addresses;
     size_t count;
+    bool tls;
     char user[SERVER_SECRET_MAX], password[SERVER_SECRET_MAX]; /* "": none; percent-decoded */
 };
 

@@ -7,11 +7,13 @@
 
 #include <stdbool.h>
 
-/* SWITCHING: the socket of an address that failed closes, then the next address is tried. */
+/* SWITCHING: the socket of an address that failed closes, then the next address is tried.
+ * SECURING: the handshake of TLS. */
 enum connection_state {
     CONNECTION_RESOLVING,
     CONNECTION_CONNECTING,
     CONNECTION_SWITCHING,
+    CONNECTION_SECURING,
     CONNECTION_GREETING,
     CONNECTION_READY,
     CONNECTION_CLOSING,

@@ -294,9 +294,10 @@ static void topology_on_start_timeout(uv_timer_t *timer)
         return;
     }
     topology_format_seeds(seeds, sizeof(seeds), &topology->context->seeds);
-    (void) snprintf(
-        text, sizeof(text),
-        "no Redis server answers at %s: is it running, and can it be reached from here?", seeds);
+    (void) snprintf(text, sizeof(text),
+                    "no Redis server answers at %s: is it running, %sand can it be reached from "
+                    "here?",
+                    seeds, topology->context->seeds.tls ? "does it speak TLS on this port, " : "");
     topology_report_ready(topology, SMQ_UNAVAILABLE,
                           topology->why[0] != '\0' ? topology->why : text);
 }

@@ -37,6 +37,15 @@ static bool write_configuration(const struct server *server, const struct server
                 options->node_timeout_ms > 0 ? options->node_timeout_ms : timeout_ms);
         fprintf(file, "cluster-allow-replica-migration no\n");
     }
+    if (server->tls.number != 0) {
+        fprintf(file, "tls-port %d\ntls-ca-cert-file %s/ca.crt\n", server->tls.number,
+                options->tls_folder);
+        fprintf(file, "tls-cert-file %s/server.crt\ntls-key-file %s/server.key\n",
+                options->tls_folder, options->tls_folder);
+        /* Redis 7.0 names its port for TLS to clients only if the bus has TLS, too. */
+        fprintf(file, "tls-replication yes\ntls-cluster %s\n",
+                options->redis == REDIS_CLUSTER ? "yes" : "no");
+    }
     const char *const *line = options->redis_config;
     for (; line != NULL && *line != NULL; line++) {
         fprintf(file, "%s\n", *line);

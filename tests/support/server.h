@@ -25,8 +25,8 @@ struct server {
     bool (*answers)(const struct server *server); /* does it serve? */
     const char *argv[32];                         /* what starts it; in part our `arguments` */
     char *arguments[8];
-    const char *name; /* "redis-server" */
-    struct port port;
+    const char *name;      /* "redis-server" */
+    struct port port, tls; /* tls.number 0: it does not speak TLS */
     pid_t pid;
     bool detached;
     char address[32];

@@ -24,7 +24,7 @@ struct servers {
     struct server *nodes[MOST_SERVERS];
     size_t count;
     struct server *zookeeper;
-    char redis[MOST_SERVERS * ADDRESS_SIZE];
+    char redis[MOST_SERVERS * ADDRESS_SIZE], redis_tls[MOST_SERVERS * ADDRESS_SIZE];
     char folder[PATH_MAX / 2];
     pid_t remover; /* 0: none */
     int life;
@@ -70,6 +70,9 @@ static void server_free(struct server *server)
 {
     if (server != NULL) {
         port_release(&server->port);
+        if (server->tls.number != 0) {
+            port_release(&server->tls);
+        }
         free(server);
     }
 }
@@ -97,6 +100,18 @@ static struct server *server_new(const struct servers *servers, const char *name
     return server;
 }
 
+static bool add_tls_port(struct servers *servers, struct server *server)
+{
+    size_t used = strlen(servers->redis_tls);
+
+    if (!port_reserve(&server->tls, false)) {
+        return false;
+    }
+    snprintf(servers->redis_tls + used, sizeof(servers->redis_tls) - used, "%s127.0.0.1:%d",
+             used > 0 ? "," : "rediss://", server->tls.number);
+    return true;
+}
+
 static bool add_node(struct servers *servers)
 {
     struct server *server = server_new(servers, "redis", servers->options.redis == REDIS_CLUSTER);
@@ -105,6 +120,9 @@ static bool add_node(struct servers *servers)
         return false;
     }
     servers->nodes[servers->count++] = server;
+    if (servers->options.tls_folder != NULL && !add_tls_port(servers, server)) {
+        return false;
+    }
     size_t used = strlen(servers->redis);
     snprintf(servers->redis + used, sizeof(servers->redis) - used, "%s%s", used > 0 ? "," : "",
              server->address);
@@ -240,6 +258,11 @@ void servers_free(struct servers *servers)
 const char *servers_redis(const struct servers *servers)
 {
     return servers->redis;
+}
+
+const char *servers_redis_tls(const struct servers *servers)
+{
+    return servers->redis_tls;
 }
 
 const char *servers_zookeeper(const struct servers *servers)

@@ -26,6 +26,8 @@ struct servers_options {
     int masters;                     /* of the cluster; default 3; hash slots evenly spread       */
     int replicas;                    /* of each master; default 0                                 */
     const char *const *redis_config; /* lines of redis.conf for every node, NULL-terminated       */
+    const char *tls_folder;          /* if not NULL Redis also speaks TLS, to clients that have a
+                                        certificate by ca.crt, with server.crt and server.key */
     int node_timeout_ms;             /* cluster-node-timeout; default 15000, with replicas 2000   */
     bool zookeeper;
     int tick_ms;        /* ZooKeeper's; default 200.  Sessions last 2 to 300 ticks                */
@@ -45,6 +47,7 @@ void servers_free(struct servers *servers);
 /* "127.0.0.1:7000,127.0.0.1:7001": all Redis nodes.  "127.0.0.1:2181": ZooKeeper.  Valid until
  * servers_free(). */
 const char *servers_redis(const struct servers *servers);
+const char *servers_redis_tls(const struct servers *servers); /* "rediss://127.0.0.1:7002,..." */
 const char *servers_zookeeper(const struct servers *servers);
 const char *servers_folder(const struct servers *servers);
 

@@ -37,7 +37,9 @@ static const struct list_case cases[] = {
     {"redis://me:s%00@a:1", 0, NULL, NULL, NULL},
     {"redis://me@a:1", 0, NULL, NULL, NULL},
     {"redis://me:@a:1", 0, NULL, NULL, NULL},
-    {"rediss://a:1", 0, NULL, NULL, NULL},
+    {"rediss://me:secret@a:1,b/0", 2, "a:1", "me", "secret"},
+    {"rediss:a:1", 0, NULL, NULL, NULL},
+    {"rediss://", 0, NULL, NULL, NULL},
     {"", 0, NULL, NULL, NULL},
     {"a:", 0, NULL, NULL, NULL},
     {":1", 0, NULL, NULL, NULL},
@@ -74,6 +76,7 @@ static void test_lists(void **state)
         }
         assert_int_equal(status, SMQ_OK);
         assert_int_equal(list.count, it->count);
+        assert_int_equal(list.tls, strncmp(it->text, "rediss:", 7) == 0);
         server_address_format(text, &list.addresses[0]);
         assert_string_equal(text, it->first);
         assert_string_equal(list.user, it->user);
@@ -92,8 +95,7 @@ static void test_refusals_name_the_way_out(void **state)
         {"unix:///run/redis.sock", "Unix socket"},
         {"redis+unix:///run/redis.sock", "Unix socket"},
         {"redis-socket:///run/redis.sock", "Unix socket"},
-        {"rediss://a:1", "TLS"},
-        {"http://a:1", "redis://"},
+        {"http://a:1", "for TLS, rediss://"},
         {"a:1x", "host:port"},
         {",a:1", "comma"},
     };
@@ -113,7 +115,7 @@ static void test_a_password_is_never_shown(void **state)
 {
     static const char *const texts[] = {
         "redis://me:hunter2@a:x",   "redis://me:hunter2%z@a:1", "me:hunter2@a:1",
-        "redis://hunter2@a:1",      "me:hunter2,3@a:1",         "rediss://me:hunter2,3@a:1",
+        "redis://hunter2@a:1",      "me:hunter2,3@a:1",         "rediss://me:hunter2@a:1x",
         "redis://me:hunter2@a:1/2", "redis://me:hunter2@/x",    "unix://me:hunter2@/run/x"};
 
     (void) state;

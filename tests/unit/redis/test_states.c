@@ -14,9 +14,10 @@
 static void connections_end_from_every_state(void **state)
 {
     static const char *const rows[CONNECTION_STATES] = {
-        [CONNECTION_RESOLVING] = ".x...x", [CONNECTION_CONNECTING] = "..xx.x",
-        [CONNECTION_SWITCHING] = ".x...x", [CONNECTION_GREETING] = "....xx",
-        [CONNECTION_READY] = ".....x",     [CONNECTION_CLOSING] = "......",
+        [CONNECTION_RESOLVING] = ".x....x", [CONNECTION_CONNECTING] = "..xxx.x",
+        [CONNECTION_SWITCHING] = ".x....x", [CONNECTION_SECURING] = "....x.x",
+        [CONNECTION_GREETING] = ".....xx",  [CONNECTION_READY] = "......x",
+        [CONNECTION_CLOSING] = ".......",
     };
 
     (void) state;
