@@ -132,6 +132,24 @@ bool consume_would_overtake(const struct owned_slot *slot)
     return requeues && slot_set_is_strict(slot->set);
 }
 
+/* Must the call not claim?  In strict fifo it must not while answers are left that requeue
+ * messages, because their group did not fit into it.  If its own answers requeue some while the
+ * slot is open for pushes, it claims nothing, so that all that it finds was claimed before. */
+static bool consume_must_not_claim(const struct consume_call *consume)
+{
+    const struct owned_slot *slot = consume->slot;
+
+    return consume_would_overtake(slot) ||
+           (consume->requeues && slot->push.open && slot_set_is_strict(slot->set));
+}
+
+/* Would what the reply of the call has overtake what the call has requeued? */
+static bool consume_overtakes(const struct consume_call *consume)
+{
+    return consume_would_overtake(consume->slot) ||
+           (consume->requeues && consume->n == 0 && slot_set_is_strict(consume->slot->set));
+}
+
 static void consume_free(struct consume_call *consume)
 {
     store_call_fini(&consume->call);
@@ -315,8 +333,8 @@ bool consume_begin(struct owned_slot *slot)
     consume->n = n;
     store_call_init(&consume->call, consume_on_reply, consume);
     consume_take_answers(consume);
-    if (consume_would_overtake(slot)) {
-        consume->n = 0; /* the group did not fit into this call */
+    if (consume_must_not_claim(consume)) {
+        consume->n = 0;
     }
     consume->open = consume->n > 0 && consume_may_open(slot);
     owned_slot_set_open(slot, slot->push.open || consume->open);
@@ -483,7 +501,7 @@ static bool consume_add_claim(struct consume_call *consume, const struct store_c
         return false;
     }
     delivery = in_flight_add(slot, message, terms);
-    if (delivery != NULL && (slot->state == OWNED_STOPPING || consume_would_overtake(slot))) {
+    if (delivery != NULL && (slot->state == OWNED_STOPPING || consume_overtakes(consume))) {
         in_flight_requeue(slot, delivery);
     } else if (delivery != NULL) {
         STAILQ_INSERT_TAIL(list, delivery, link);

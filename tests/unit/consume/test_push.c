@@ -625,6 +625,32 @@ static void a_push_does_not_overtake_a_retry_in_fifo(void **state)
     assert_int_equal(count_claimed(), 2);
 }
 
+/* Its publication is lost, so the call that stores the retry finds it. */
+static void a_push_found_with_a_retry_does_not_overtake_it_in_fifo(void **state)
+{
+    smq_consumer *consumer;
+    smq_delivery *delivery;
+
+    (void) state;
+    model.fifo = true;
+    consumer = consumer_with(2, 0);
+    claim(1);
+    push(1, REDIS_MS, false);
+    delivery = poll(consumer);
+    await_calls(2);
+    assert_int_equal(model.calls[1].open, 1);
+    claim(2);
+    assert_int_equal(smq_retry(delivery, SMQ_BACKOFF, NULL, NULL), SMQ_OK);
+    await_calls(4);
+    assert_int_equal(model.calls[2].answers, 1);
+    assert_false(model.calls[2].released);
+    assert_true(model.calls[3].released);
+    assert_true(model.calls[3].n > 0);
+    assert_int_equal(model.calls[2].n, 0); /* so what it finds was claimed before */
+    end(consumer);
+    assert_int_equal(count_claimed(), 2);
+}
+
 static bool is_past(void *arg)
 {
     return clock_now_ms() > *(const int64_t *) arg;
@@ -688,6 +714,7 @@ int main(void)
         PUSH_TEST(a_push_from_before_the_last_reply_wakes),
         PUSH_TEST(a_poller_with_room_looks_for_more),
         PUSH_TEST(a_push_does_not_overtake_a_retry_in_fifo),
+        PUSH_TEST(a_push_found_with_a_retry_does_not_overtake_it_in_fifo),
         PUSH_TEST(an_old_push_is_confirmed_before_it_begins),
         PUSH_TEST(a_new_push_after_a_long_rest_is_not),
     };
